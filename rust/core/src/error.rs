@@ -1,0 +1,113 @@
+//! One error type; each message says what was wrong, where, and what to do.
+
+use std::io;
+
+/// What every fallible call of this crate returns.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Asks the caller whether to stop; long calls poll it from the calling thread.
+pub type Interrupt<'a> = &'a (dyn Fn() -> bool + Sync);
+
+/// Everything that can go wrong, with the facts a caller needs to act on it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A path that the sandbox will not touch; `code` is a stable short reason such as `escape`.
+    #[error("{path:?} is refused ({code}): {why}")]
+    Refused {
+        /// The path as given, cut for display.
+        path: String,
+        /// A stable, documented word: `escape`, `absolute`, `name`, `symlink`, …
+        code: &'static str,
+        /// What is wrong with it and what to do instead.
+        why: String,
+    },
+    /// There is no such file.
+    #[error("{path:?} does not exist; `list` shows what does")]
+    NotFound {
+        /// The path as given.
+        path: String,
+    },
+    /// The file is not the version that the caller saw; nothing was changed.
+    #[error(
+        "{path:?} has changed: expected version {expected}, found {found}; read it again and retry"
+    )]
+    Conflict {
+        /// The path as given.
+        path: String,
+        /// The version the caller named (`absent` for a create).
+        expected: String,
+        /// The version on disk (`absent` when there is none).
+        found: String,
+    },
+    /// A patch that does not apply exactly once; nothing was changed.
+    #[error("{path:?} was not patched: {why}")]
+    Patch {
+        /// The path as given.
+        path: String,
+        /// Which edit failed, how often it matched, and where.
+        why: String,
+    },
+    /// Another process holds the lock.
+    #[error("{path:?} is locked by another process for more than {seconds} s; try again")]
+    Busy {
+        /// The root that is locked.
+        path: String,
+        /// How long was waited.
+        seconds: u64,
+    },
+    /// The change is visible but may not survive a power cut.
+    #[error(
+        "{path:?} was written but the disk did not confirm it: {source}; check the disk, then write again"
+    )]
+    InDoubt {
+        /// The path as given.
+        path: String,
+        /// What the disk said.
+        source: io::Error,
+    },
+    /// The operating system refused; the old content is whole.
+    #[error("cannot {action} {path:?}: {source}")]
+    Io {
+        /// A verb: `read`, `write`, `open`, `list`, …
+        action: &'static str,
+        /// The path as given.
+        path: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A query or pattern that cannot be run.
+    #[error("{query:?} cannot be searched ({code}): {why}")]
+    Query {
+        /// The query, cut for display.
+        query: String,
+        /// A stable, documented word: `empty`, `regex`, `type`, …
+        code: &'static str,
+        /// What is wrong and what to do instead.
+        why: String,
+    },
+    /// A file that is not in a form we read.
+    #[error("{path:?}{}: {why}", line.map(|n| format!(", line {n}")).unwrap_or_default())]
+    Format {
+        /// The path as given.
+        path: String,
+        /// The line, counted from 1, when one is to blame.
+        line: Option<u64>,
+        /// What was found and what was expected.
+        why: String,
+    },
+    /// The caller asked to stop; nothing was half-written.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl Error {
+    /// Wraps a system error with the verb and the path that it concerns.
+    pub fn io(action: &'static str, path: impl Into<String>, source: impl Into<io::Error>) -> Self {
+        let (path, source) = (path.into(), source.into());
+        if source.kind() == io::ErrorKind::NotFound {
+            return Self::NotFound { path };
+        }
+        Self::Io { action, path, source }
+    }
+}
