@@ -110,4 +110,13 @@ impl Error {
         }
         Self::Io { action, path, source }
     }
+
+    /// Refuses a path; a long one is cut, since it may be hostile and goes into a log.
+    pub fn refused(path: &str, code: &'static str, why: impl Into<String>) -> Self {
+        let mut shown: String = path.chars().take(120).collect();
+        if shown.len() < path.len() {
+            shown.push('…');
+        }
+        Self::Refused { path: shown, code, why: why.into() }
+    }
 }

@@ -1,0 +1,397 @@
+//! The grammar of names: what a tool may address, and what it may create.
+//!
+//! Reading is lax, since people name their own files as they like; creating is
+//! strict, so that a file we make means the same on every system, in every
+//! shell and in every listing. Neither is ever lax about leaving the root.
+//! Hostile names are refused, never repaired: a repaired name is a guess.
+
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
+use crate::error::{Error, Result};
+
+/// How many folders deep the tree is walked and written.
+pub const MAX_DEPTH: usize = 64;
+/// The longest component we create: 255 is the usual limit, and a temp suffix must fit.
+pub const MAX_COMPONENT: usize = 200;
+/// The longest path we create, in bytes.
+pub const MAX_PATH: usize = 1000;
+/// The kinds of file that can be written.
+pub const EXTENSIONS: [&str; 3] = ["md", "markdown", "jsonl"];
+/// The folder that holds our lock, history and quarantine; no tool can address it.
+pub const OWN: &str = ".commonplace";
+
+/// Names that other agents load as instructions, in the form [`fold`] gives.
+/// A memory that can write them can give orders.
+const INSTRUCTIONS: [&str; 9] = [
+    "agent.md",
+    "agents.md",
+    "agents.override.md",
+    "claude.md",
+    "claude.local.md",
+    "copilot-instructions.md",
+    "gemini.md",
+    "qwen.md",
+    "skill.md",
+];
+
+/// Which defaults of the write side a caller has lifted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Rules {
+    /// Lets `CLAUDE.md`, `AGENTS.md`, `SKILL.md` and their like be written. Default: no.
+    pub allow_instructions: bool,
+    /// Lets daily logs and `.jsonl` transcripts be overwritten, moved and deleted.
+    /// Default: no; they only grow by `append`, and a daily log by `patch`.
+    pub allow_log_rewrite: bool,
+}
+
+impl Rules {
+    /// Checks a name that is to be created and returns it in NFC, the form that is stored.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] with the code of the first rule broken: `escape`,
+    /// `absolute`, `backslash`, `control`, `name`, `long`, `empty`, `dot`,
+    /// `dotdot`, `reserved`, `ext` or `case`.
+    pub fn check_write(&self, path: &str) -> Result<String> {
+        if path.len() > MAX_PATH {
+            return Err(Error::refused(path, "long", format!("at most {MAX_PATH} bytes")));
+        }
+        // First, so that a character which normalises to `;` is judged as one.
+        let path: String = path.nfc().collect();
+        check_shape(&path, MAX_PATH, unfit)?;
+        if path.split('/').count() > MAX_DEPTH {
+            return Err(Error::refused(&path, "long", format!("at most {MAX_DEPTH} folders deep")));
+        }
+        let (folders, file) = path.rsplit_once('/').unwrap_or(("", &path));
+        for folder in folders.split('/').filter(|folder| !folder.is_empty()) {
+            check_component(&path, folder)?;
+            check_visible(&path, folder)?;
+        }
+        check_component(&path, file)?;
+        if !file.starts_with("..") {
+            check_visible(&path, file)?;
+        }
+        check_extension(&path, file)?;
+        check_visible(&path, file)?;
+        self.check_purpose(&path)?;
+        if is_undated(&path) {
+            let why = "a daily log is named by its date, YYYY-MM-DD.md, and this is no date";
+            return Err(Error::refused(&path, "name", why));
+        }
+        Ok(path)
+    }
+
+    /// Checks an existing file that is to be changed under the name it has.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] as for [`check_read`], with `ext` for a kind of file
+    /// that is not ours and `reserved` for instructions to other agents.
+    pub fn check_change(&self, path: &str) -> Result<()> {
+        check_read(path)?;
+        check_extension(path, file_name(path))?;
+        self.check_purpose(path)
+    }
+
+    /// Checks that an existing file may lose what it says.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] with the code `appendonly` for daily logs and transcripts.
+    pub fn check_rewrite(&self, path: &str) -> Result<()> {
+        if !self.allow_log_rewrite && (is_daily(path) || is_transcript(path)) {
+            let why = "daily logs and transcripts only grow; use append";
+            return Err(Error::refused(path, "appendonly", why));
+        }
+        Ok(())
+    }
+
+    fn check_purpose(&self, path: &str) -> Result<()> {
+        if !self.allow_instructions && INSTRUCTIONS.contains(&fold(file_name(path)).as_str()) {
+            let why = "other agents load this name as instructions; choose another";
+            return Err(Error::refused(path, "reserved", why));
+        }
+        Ok(())
+    }
+}
+
+/// Checks a name that a tool wants to create, under the default [`Rules`].
+///
+/// # Errors
+/// As for [`Rules::check_write`].
+pub fn check_write(path: &str) -> Result<String> {
+    Rules::default().check_write(path)
+}
+
+/// Checks a name that a tool wants to read; a person's own names pass.
+///
+/// # Errors
+/// [`Error::Refused`] with `escape`, `absolute`, `backslash`, `control`,
+/// `long`, `empty`, `dot`, `dotdot`, or `reserved` for hidden components.
+pub fn check_read(path: &str) -> Result<()> {
+    check_shape(path, 4095, |_| None)?;
+    path.split('/').try_for_each(|component| check_visible(path, component))
+}
+
+/// Says whether `path` is a transcript, which may only grow.
+#[must_use]
+pub fn is_transcript(path: &str) -> bool {
+    path.ends_with(".jsonl")
+}
+
+/// Says whether `path` is a daily log: `YYYY-MM-DD.md` in a folder named `daily`.
+#[must_use]
+pub fn is_daily(path: &str) -> bool {
+    daily_stem(path).is_some_and(is_date)
+}
+
+/// Maps names to one form that all their look-alikes on caseless systems share.
+#[must_use]
+pub fn fold(name: &str) -> String {
+    // Upper then lower, one char at a time, is full case folding but for the
+    // dotless i, which no file system takes for an i.
+    let cased = name.nfd().flat_map(|c| {
+        let upper = if c == 'ı' { None } else { Some(c.to_uppercase()) };
+        upper.into_iter().flatten().chain((c == 'ı').then_some(c))
+    });
+    cased.flat_map(char::to_lowercase).nfc().collect()
+}
+
+/// What every path must be, whoever asks: relative, plain, and going down only.
+fn check_shape(path: &str, limit: usize, unfit: fn(char) -> Option<&'static str>) -> Result<()> {
+    let refuse = |code, why: &str| Err(Error::refused(path, code, why));
+    if path.len() > limit {
+        return refuse("long", &format!("at most {limit} bytes"));
+    }
+    if path.starts_with('/') {
+        return refuse("absolute", "give it relative to the root of the memory");
+    }
+    for c in path.chars() {
+        if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') {
+            return refuse("control", &format!("{} is a control character", c.escape_unicode()));
+        }
+        if c == '\\' {
+            return refuse("backslash", "folders are separated by \"/\"");
+        }
+        if let Some(what) = unfit(c) {
+            return refuse("name", &format!("{} is {what}", c.escape_debug()));
+        }
+    }
+    let mut depth = 0_i32;
+    for component in path.split('/') {
+        depth += if component == ".." { -1 } else { 1 };
+        if depth < 0 {
+            return refuse("escape", "it leads out of the memory");
+        }
+    }
+    for component in path.split('/') {
+        match component {
+            "" => return refuse("empty", "name a file: no empty part, no \"/\" at the end"),
+            "." => return refuse("dot", "leave out \".\""),
+            ".." => return refuse("dotdot", "leave out \"..\""),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn check_visible(path: &str, component: &str) -> Result<()> {
+    if component.starts_with('.') {
+        let why = "hidden files and folders are out of reach of tools";
+        return Err(Error::refused(path, "reserved", why));
+    }
+    Ok(())
+}
+
+fn check_extension(path: &str, file: &str) -> Result<()> {
+    let extension = file.rsplit_once('.').map_or("", |(_, extension)| extension);
+    if EXTENSIONS.contains(&extension) {
+        return Ok(());
+    }
+    if EXTENSIONS.iter().any(|known| known.eq_ignore_ascii_case(extension)) {
+        return Err(Error::refused(path, "case", "write the extension in lower case"));
+    }
+    Err(Error::refused(path, "ext", "only .md, .markdown and .jsonl files can be written"))
+}
+
+/// What one component of a created name must be, beyond its characters.
+fn check_component(path: &str, component: &str) -> Result<()> {
+    let refuse = |why: &str| Err(Error::refused(path, "name", why));
+    if component.len() > MAX_COMPONENT {
+        let why = format!("at most {MAX_COMPONENT} bytes between two \"/\"");
+        return Err(Error::refused(path, "long", why));
+    }
+    if component.ends_with(['.', ' ']) || component.starts_with(' ') {
+        return refuse("no space at the ends and no \".\" at the end: Windows drops them");
+    }
+    if component.starts_with(['-', '~']) {
+        return refuse(
+            "no leading \"-\" or \"~\": commands and shells read them as something else",
+        );
+    }
+    if component.as_bytes().windows(2).any(|pair| pair[0] == b'~' && pair[1].is_ascii_digit()) {
+        return refuse("\"~\" with a digit is how Windows shortens other names");
+    }
+    if is_device(component) {
+        return refuse("Windows takes this name for a device");
+    }
+    let mut marks = 0;
+    for c in component.chars() {
+        marks = if is_combining_mark(c) { marks + 1 } else { 0 };
+        if marks > 8 {
+            return refuse("more than 8 combining marks in a row");
+        }
+    }
+    Ok(())
+}
+
+/// Says what is wrong with a character in a created name.
+fn unfit(c: char) -> Option<&'static str> {
+    Some(match c {
+        '<' | '>' | ':' | '"' | '|' | '?' | '*' => "not allowed in names on Windows",
+        ';' | '&' | '$' | '`' | '\'' | '{' | '}' => "special to shells",
+        '\u{2024}' | '\u{FE52}' | '\u{FF0E}' => "a look-alike of \".\"",
+        '\u{2044}' | '\u{2215}' | '\u{29F8}' | '\u{FF0F}' | '\u{2571}' => "a look-alike of \"/\"",
+        '\u{2216}' | '\u{29F5}' | '\u{29F9}' | '\u{FE68}' | '\u{FF3C}' => "a look-alike of \"\\\"",
+        // Default-ignorable code points: zero-width joiners, bidi overrides,
+        // variation selectors, fillers, tags.
+        '\u{AD}'
+        | '\u{34F}'
+        | '\u{61C}'
+        | '\u{115F}'..='\u{1160}'
+        | '\u{17B4}'..='\u{17B5}'
+        | '\u{180B}'..='\u{180F}'
+        | '\u{200B}'..='\u{200F}'
+        | '\u{202A}'..='\u{202E}'
+        | '\u{2060}'..='\u{206F}'
+        | '\u{3164}'
+        | '\u{FE00}'..='\u{FE0F}'
+        | '\u{FEFF}'
+        | '\u{FFA0}'
+        | '\u{FFF0}'..='\u{FFFD}'
+        | '\u{1BCA0}'..='\u{1BCA3}'
+        | '\u{1D173}'..='\u{1D17A}'
+        | '\u{E0000}'..='\u{E0FFF}' => "invisible",
+        '\u{FDD0}'..='\u{FDEF}' => "not a character",
+        '\u{E000}'..='\u{F8FF}' | '\u{F0000}'.. => "for private use",
+        _ if u32::from(c) & 0xFFFE == 0xFFFE => "not a character",
+        _ if c != ' ' && c.is_whitespace() => "a look-alike of a space",
+        _ => return None,
+    })
+}
+
+fn is_device(component: &str) -> bool {
+    let stem = component.split('.').next().unwrap_or(component).trim_end();
+    let stem = stem.to_ascii_uppercase();
+    if matches!(stem.as_str(), "CON" | "PRN" | "AUX" | "NUL") {
+        return true;
+    }
+    let port = stem.strip_prefix("COM").or_else(|| stem.strip_prefix("LPT"));
+    port.is_some_and(|number| {
+        let mut chars = number.chars();
+        matches!((chars.next(), chars.next()), (Some('0'..='9' | '¹' | '²' | '³'), None))
+    })
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit_once('/').map_or(path, |(_, file)| file)
+}
+
+/// The stem of a Markdown file directly in a folder named `daily`.
+fn daily_stem(path: &str) -> Option<&str> {
+    let (folders, file) = path.rsplit_once('/')?;
+    file_name(folders).eq_ignore_ascii_case("daily").then_some(())?;
+    file.rsplit_once('.').map(|(stem, _)| stem)
+}
+
+/// Says whether a name in `daily` is meant as a date and is none, as `2026-02-30`.
+fn is_undated(path: &str) -> bool {
+    daily_stem(path)
+        .is_some_and(|stem| stem.bytes().all(|b| b.is_ascii_digit() || b == b'-') && !is_date(stem))
+}
+
+fn is_date(stem: &str) -> bool {
+    let part = |range, low: u32| {
+        let text: &str = stem.get(range)?;
+        let number = text.parse().ok().filter(|_| text.bytes().all(|b| b.is_ascii_digit()))?;
+        (number >= low).then_some(number)
+    };
+    let (Some(year), Some(month), Some(day)) = (part(0..4, 0), part(5..7, 1), part(8..10, 1))
+    else {
+        return false;
+    };
+    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let days = match month {
+        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
+        4 | 6 | 9 | 11 => 30,
+        2 if leap => 29,
+        2 => 28,
+        _ => 0,
+    };
+    stem.len() == 10 && stem.as_bytes()[4] == b'-' && stem.as_bytes()[7] == b'-' && day <= days
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code(result: Result<impl Sized>) -> &'static str {
+        match result {
+            Ok(_) => "ok",
+            Err(Error::Refused { code, .. }) => code,
+            Err(_) => "other",
+        }
+    }
+
+    #[test]
+    fn created_names_are_plain_everywhere() {
+        for (path, expected) in [
+            ("facts/user.md", "ok"),
+            ("facts/日本語 メモ.md", "ok"),
+            ("C++ (draft).md", "ok"),
+            ("", "empty"),
+            ("a//b.md", "empty"),
+            ("..", "escape"),
+            ("facts/..", "dotdot"),
+            ("a;b/../../x.md", "name"),
+            ("x.md\u{37E}.md", "name"),
+            ("com¹.md", "name"),
+            ("communism.md", "ok"),
+            ("sub/Claude.MD", "case"),
+            ("\u{17F}kill.md", "reserved"),
+            (".cursorrules", "reserved"),
+            ("facts.txt", "ext"),
+            ("daily/2024-02-29.md", "ok"),
+            ("daily/2026-13-01.md", "name"),
+            ("agents/a/daily/2026-1-5.md", "name"),
+            ("daily/summary.md", "ok"),
+        ] {
+            assert_eq!(code(check_write(path)), expected, "{path:?}");
+        }
+    }
+
+    #[test]
+    fn a_persons_own_names_can_be_read() {
+        for path in ["Q&A; notes: \"x\"?.md", "cafe\u{301}.md", "-rf.md", "a .md ", "CON"] {
+            assert_eq!(code(check_read(path)), "ok", "{path:?}");
+        }
+        assert_eq!(code(check_read(".commonplace/lock")), "reserved");
+        assert_eq!(code(check_read("a/.git/config")), "reserved");
+        assert_eq!(code(check_read("a/../../x")), "escape");
+    }
+
+    #[test]
+    fn rules_can_be_lifted() {
+        let lifted = Rules { allow_instructions: true, allow_log_rewrite: true };
+        assert!(lifted.check_write("CLAUDE.md").is_ok());
+        assert!(lifted.check_rewrite("daily/2026-01-05.md").is_ok());
+        assert_eq!(code(Rules::default().check_rewrite("a/daily/2026-01-05.md")), "appendonly");
+        assert_eq!(code(Rules::default().check_rewrite("s/messages.jsonl")), "appendonly");
+    }
+
+    #[test]
+    fn folding_joins_twins_and_keeps_others_apart() {
+        assert_eq!(fold("straße.md"), fold("STRASSE.md"));
+        assert_eq!(fold("caf\u{e9}.md"), fold("CAFE\u{301}.md"));
+        assert_ne!(fold("kadı.md"), fold("kadi.md"));
+        assert_ne!(fold("f\u{430}cts"), fold("facts"));
+    }
+}

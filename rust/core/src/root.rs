@@ -1,0 +1,384 @@
+//! The folder that holds a memory: one directory handle, and nothing outside it.
+//!
+//! Every access starts from that handle and lets the kernel refuse links and
+//! `..` (`openat2` with `RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS`), so there is no
+//! moment between a check and a use. What the kernel lets through, hard links
+//! and special files, is refused by looking at the open file.
+
+use std::fs::{DirBuilder, File};
+use std::io::Read;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
+
+use crate::error::{Error, Result};
+use crate::names::{self, OWN};
+
+/// The largest file that is read into memory whole; longer transcripts are streamed.
+pub const MAX_WHOLE: u64 = 256 << 20;
+
+/// How files are opened: never blocking on a FIFO, never through a link.
+pub(crate) const READ: OFlags = OFlags::RDONLY
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::NOCTTY)
+    .union(OFlags::CLOEXEC);
+/// Without `NOFOLLOW`: with it the kernel calls a link "not a folder", and hides what it is.
+pub(crate) const FOLDER: OFlags = READ.difference(OFlags::NOFOLLOW).union(OFlags::DIRECTORY);
+pub(crate) const PRIVATE: Mode = Mode::RUSR.union(Mode::WUSR);
+
+/// What tells one state of a file from another without reading it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stat {
+    /// The device that the file is on.
+    pub dev: u64,
+    /// The inode; file systems use it again soon after a file is deleted.
+    pub ino: u64,
+    /// The length in bytes.
+    pub size: u64,
+    /// When the content changed, in ns since 1970; anyone can set it.
+    pub mtime_ns: i64,
+    /// When content or attributes changed, in ns since 1970; set by the kernel alone.
+    pub ctime_ns: i64,
+}
+
+impl Stat {
+    #[allow(clippy::unnecessary_cast)] // The widths differ between systems.
+    pub(crate) fn from_raw(raw: &rustix::fs::Stat) -> Self {
+        let ns = |seconds: i64, ns: i64| seconds.saturating_mul(1_000_000_000).saturating_add(ns);
+        Self {
+            dev: raw.st_dev as u64,
+            ino: raw.st_ino as u64,
+            size: raw.st_size as u64,
+            mtime_ns: ns(raw.st_mtime as i64, raw.st_mtime_nsec as i64),
+            ctime_ns: ns(raw.st_ctime as i64, raw.st_ctime_nsec as i64),
+        }
+    }
+}
+
+/// An open memory folder. Renaming the folder does not disturb it.
+#[derive(Debug)]
+pub struct Root {
+    dir: OwnedFd,
+    path: PathBuf,
+}
+
+/// A file's name in its open folder: what all changes are made through.
+#[derive(Debug)]
+pub(crate) struct Place {
+    pub(crate) dir: OwnedFd,
+    pub(crate) name: String,
+    pub(crate) path: String,
+}
+
+impl Root {
+    /// Opens the folder at `path`; with `create`, makes it (mode 0700) if it is missing.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] with the code `config` for `/` and the home folder,
+    /// [`Error::NotFound`], [`Error::Io`].
+    pub fn open(path: impl AsRef<Path>, create: bool) -> Result<Self> {
+        let path = path.as_ref();
+        let shown = path.to_string_lossy();
+        if create {
+            let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
+            made.map_err(|e| Error::io("create", shown.as_ref(), e))?;
+        }
+        let real = path.canonicalize().map_err(|e| Error::io("open", shown.as_ref(), e))?;
+        let home = std::env::var_os("HOME").and_then(|home| Path::new(&home).canonicalize().ok());
+        if real == Path::new("/") || home.is_some_and(|home| home == real) {
+            let why = "a memory needs a folder of its own, not the home folder or \"/\"";
+            return Err(Error::refused(&shown, "config", why));
+        }
+        let dir = rustix::fs::open(&real, FOLDER, Mode::empty())
+            .map_err(|e| Error::io("open", shown.as_ref(), e))?;
+        Ok(Self { dir, path: real })
+    }
+
+    /// Returns the handle that all access is relative to.
+    #[must_use]
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.dir.as_fd()
+    }
+
+    /// Returns where the folder was when it was opened; for display, not for access.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Opens a regular file for reading.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] as for [`names::check_read`], or with `symlink`,
+    /// `hardlink` or `type` (a folder, FIFO, device, socket, or a file taken
+    /// for a folder); [`Error::NotFound`]; [`Error::Io`].
+    pub fn open_read(&self, path: &str) -> Result<File> {
+        names::check_read(path)?;
+        self.open_own(path)
+    }
+
+    /// Opens a regular file for reading, our own hidden ones included: same rules otherwise.
+    ///
+    /// # Errors
+    /// As for [`Root::open_read`], without the check of the name.
+    pub fn open_own(&self, path: &str) -> Result<File> {
+        open_regular(|| self.open_beneath(path, READ), path)
+    }
+
+    /// Reads a whole file.
+    ///
+    /// # Errors
+    /// As for [`Root::open_read`], and [`Error::Refused`] with `large` above [`MAX_WHOLE`].
+    pub fn read(&self, path: &str) -> Result<Vec<u8>> {
+        read_whole(&mut self.open_read(path)?, path)
+    }
+
+    /// Looks at a regular file without opening it.
+    ///
+    /// # Errors
+    /// As for [`Root::open_read`].
+    pub fn stat(&self, path: &str) -> Result<Stat> {
+        names::check_read(path)?;
+        self.stat_own(path)
+    }
+
+    /// As [`Root::stat`], our own hidden files included.
+    pub(crate) fn stat_own(&self, path: &str) -> Result<Stat> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = self.open_beneath(path, flags).map_err(|e| refusal("stat", path, e))?;
+        let raw = rustix::fs::fstat(&file).map_err(|e| refusal("stat", path, e))?;
+        check_regular(path, &raw)?;
+        Ok(Stat::from_raw(&raw))
+    }
+
+    /// Opens (and makes, mode 0700) a folder of ours, `sub` under `.commonplace`.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] with `symlink` or `type` when something else is in its
+    /// place, [`Error::Io`].
+    pub fn own_dir(&self, sub: &str) -> Result<OwnedFd> {
+        self.make_dirs(&if sub.is_empty() { OWN.into() } else { format!("{OWN}/{sub}") })
+    }
+
+    /// Opens a folder; `""` is the root.
+    pub(crate) fn open_dir(&self, path: &str) -> rustix::io::Result<OwnedFd> {
+        self.open_beneath(if path.is_empty() { "." } else { path }, FOLDER)
+    }
+
+    /// Opens the folder of `path`, which must exist, for a change to `path`.
+    pub(crate) fn place(&self, path: &str) -> Result<Place> {
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let dir = self.open_dir(folder).map_err(|e| refusal("open", path, e))?;
+        Ok(Place { dir, name: name.into(), path: path.into() })
+    }
+
+    /// As [`Root::place`], and makes the folders that are missing.
+    pub(crate) fn make_place(&self, path: &str) -> Result<Place> {
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let dir = self.make_dirs(folder)?;
+        Ok(Place { dir, name: name.into(), path: path.into() })
+    }
+
+    /// Opens a folder and makes what is missing, one component at a time, so
+    /// that no link is ever walked through.
+    fn make_dirs(&self, path: &str) -> Result<OwnedFd> {
+        match self.open_dir(path) {
+            Err(Errno::NOENT) => {}
+            done => return done.map_err(|e| refusal("open", path, e)),
+        }
+        let mut dir = self.open_dir("").map_err(|e| refusal("open", path, e))?;
+        for component in path.split('/') {
+            let next = match open_beneath(dir.as_fd(), component, FOLDER) {
+                Err(Errno::NOENT) => {
+                    match rustix::fs::mkdirat(&dir, component, Mode::RWXU) {
+                        // Its entry must be as durable as the file that will be in it.
+                        Ok(()) => rustix::fs::fsync(&dir),
+                        Err(Errno::EXIST) => Ok(()),
+                        Err(e) => Err(e),
+                    }
+                    .map_err(|e| refusal("create", path, e))?;
+                    open_beneath(dir.as_fd(), component, FOLDER)
+                }
+                found => found,
+            };
+            dir = next.map_err(|e| refusal("open", path, e))?;
+        }
+        Ok(dir)
+    }
+
+    fn open_beneath(&self, path: &str, flags: OFlags) -> rustix::io::Result<OwnedFd> {
+        open_beneath(self.fd(), path, flags)
+    }
+}
+
+/// Opens `path` below `dir` without following any link.
+pub(crate) fn open_beneath(
+    dir: BorrowedFd<'_>,
+    path: &str,
+    flags: OFlags,
+) -> rustix::io::Result<OwnedFd> {
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    // EAGAIN: something was renamed while the kernel made sure that we stay
+    // beneath. It is rare; a bound keeps a hostile renamer from holding us.
+    for _ in 0..128 {
+        match rustix::fs::openat2(dir, path, flags, Mode::empty(), resolve) {
+            Err(Errno::AGAIN) => {}
+            // Kernels before 5.6, and sandboxes that do not know the call.
+            Err(Errno::NOSYS | Errno::PERM) => return open_by_steps(dir, path, flags),
+            done => return done,
+        }
+    }
+    Err(Errno::AGAIN)
+}
+
+/// Does what `openat2` does, one component at a time.
+fn open_by_steps(dir: BorrowedFd<'_>, path: &str, flags: OFlags) -> rustix::io::Result<OwnedFd> {
+    let step = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut at: Option<OwnedFd> = None;
+    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+    for component in folders.split('/').filter(|component| !component.is_empty()) {
+        let here = at.as_ref().map_or(dir, AsFd::as_fd);
+        if component == ".." {
+            return Err(Errno::XDEV);
+        }
+        let next = rustix::fs::openat(here, component, step, Mode::empty())?;
+        match FileType::from_raw_mode(rustix::fs::fstat(&next)?.st_mode) {
+            FileType::Directory => at = Some(next),
+            FileType::Symlink => return Err(Errno::LOOP),
+            _ => return Err(Errno::NOTDIR),
+        }
+    }
+    if name == ".." {
+        return Err(Errno::XDEV);
+    }
+    let here = at.as_ref().map_or(dir, AsFd::as_fd);
+    match rustix::fs::openat(here, name, flags | OFlags::NOFOLLOW, Mode::empty()) {
+        // A folder was asked for; was it a link?
+        Err(Errno::NOTDIR) => {
+            let raw = rustix::fs::statat(here, name, AtFlags::SYMLINK_NOFOLLOW)?;
+            let link = FileType::from_raw_mode(raw.st_mode) == FileType::Symlink;
+            Err(if link { Errno::LOOP } else { Errno::NOTDIR })
+        }
+        done => done,
+    }
+}
+
+/// Opens with `open` and makes sure that it is one plain file.
+///
+/// Some editors, and we where the kernel cannot exchange two names, link a file
+/// to its backup for a moment; so a second link is looked at again, briefly.
+pub(crate) fn open_regular(
+    open: impl Fn() -> rustix::io::Result<OwnedFd>,
+    path: &str,
+) -> Result<File> {
+    let mut tries = 0;
+    loop {
+        let file = open().map_err(|e| refusal("open", path, e))?;
+        let raw = rustix::fs::fstat(&file).map_err(|e| refusal("open", path, e))?;
+        match check_regular(path, &raw) {
+            Ok(()) => return Ok(File::from(file)),
+            Err(Error::Refused { code: "hardlink", .. }) if tries < 3 => tries += 1,
+            Err(refused) => return Err(refused),
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+pub(crate) fn check_regular(path: &str, raw: &rustix::fs::Stat) -> Result<()> {
+    match FileType::from_raw_mode(raw.st_mode) {
+        // 0 links: it was replaced since we opened it, and is still one version.
+        FileType::RegularFile if raw.st_nlink <= 1 => Ok(()),
+        FileType::RegularFile => {
+            let why = "it has a second name, which may be outside the memory; copy it";
+            Err(Error::refused(path, "hardlink", why))
+        }
+        FileType::Symlink => Err(refusal("open", path, Errno::LOOP)),
+        FileType::Directory => Err(refusal("open", path, Errno::ISDIR)),
+        _ => Err(refusal("open", path, Errno::NXIO)),
+    }
+}
+
+pub(crate) fn read_whole(file: &mut File, path: &str) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let size = file.metadata().map_err(|e| Error::io("read", path, e))?.len();
+    if size <= MAX_WHOLE {
+        bytes.reserve_exact(usize::try_from(size).unwrap_or(0));
+        // It may grow while it is read.
+        let read = file.take(MAX_WHOLE + 1).read_to_end(&mut bytes);
+        read.map_err(|e| Error::io("read", path, e))?;
+    }
+    if size.max(bytes.len() as u64) > MAX_WHOLE {
+        let why = format!("more than {} MiB; split it, or grep it", MAX_WHOLE >> 20);
+        return Err(Error::refused(path, "large", why));
+    }
+    Ok(bytes)
+}
+
+/// Turns what the kernel says about a path into a refusal, where it is one.
+pub(crate) fn refusal(action: &'static str, path: &str, errno: Errno) -> Error {
+    let (code, why) = match errno {
+        Errno::LOOP => ("symlink", "it is, or goes through, a symbolic link; name the file itself"),
+        Errno::XDEV => ("escape", "it leads out of the memory"),
+        Errno::NOTDIR => ("type", "a part of it is a file, not a folder"),
+        Errno::ISDIR => ("type", "it is a folder, not a file"),
+        Errno::NXIO => ("type", "it is not a regular file"),
+        Errno::NAMETOOLONG => ("long", "the system takes no name this long"),
+        errno => return Error::io(action, path, errno),
+    };
+    Error::refused(path, code, why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn stepping_agrees_with_the_kernel() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        std::fs::create_dir_all(at("root/sub/deeper")).unwrap();
+        std::fs::write(at("secret.md"), "CANARY").unwrap();
+        std::fs::write(at("root/sub/a.md"), "a").unwrap();
+        symlink(at("secret.md"), at("root/out.md")).unwrap();
+        symlink(dir.path(), at("root/outside")).unwrap();
+        symlink("sub", at("root/inside")).unwrap();
+        let root = Root::open(at("root"), false).unwrap();
+        let anything = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        for path in [
+            "sub/a.md",
+            "out.md",
+            "outside/secret.md",
+            "inside/a.md",
+            "outside",
+            "inside",
+            "..",
+            "../secret.md",
+            "sub/a.md/x",
+            "missing.md",
+            "sub",
+            ".",
+            "sub/deeper",
+        ] {
+            for flags in [READ, FOLDER, anything] {
+                let kernel = open_beneath(root.fd(), path, flags).map(|_| ());
+                let steps = open_by_steps(root.fd(), path, flags).map(|_| ());
+                assert_eq!(kernel, steps, "{path:?} {flags:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_root_is_a_folder_of_its_own() {
+        for path in ["/", "/usr/.."] {
+            let refused = Root::open(path, false).unwrap_err();
+            assert!(matches!(refused, Error::Refused { code: "config", .. }), "{refused}");
+        }
+        assert!(matches!(Root::open("/no/such", false), Err(Error::NotFound { .. })));
+    }
+}

@@ -1,0 +1,70 @@
+//! What a caller saw, in 128 bits: the start of the BLAKE3 hash of a file's bytes.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::error::Error;
+
+/// The content of a file at one moment; equal versions are equal bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Version([u8; 16]);
+
+impl Version {
+    /// Computes the version of `bytes`.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Self {
+        Self::from_hash(&blake3::hash(bytes))
+    }
+
+    /// Takes the version out of a hash that was fed piece by piece.
+    #[must_use]
+    pub fn from_hash(hash: &blake3::Hash) -> Self {
+        let mut bits = [0; 16];
+        bits.copy_from_slice(&hash.as_bytes()[..16]);
+        Self(bits)
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Version({self})")
+    }
+}
+
+impl FromStr for Version {
+    type Err = Error;
+
+    /// Reads the 32 hex digits that `Display` writes.
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let wrong = || Error::Query {
+            query: text.chars().take(80).collect(),
+            code: "version",
+            why: "a version is 32 lower-case hex digits, as read and write return them".into(),
+        };
+        if text.len() != 32 || !text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')) {
+            return Err(wrong());
+        }
+        u128::from_str_radix(text, 16).map(|bits| Self(bits.to_be_bytes())).map_err(|_| wrong())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_and_back() {
+        let version = Version::of(b"hello");
+        assert_eq!(version.to_string(), "ea8f163db38682925e4491c5e58d4bb3");
+        assert_eq!(version.to_string().parse::<Version>().unwrap(), version);
+        for wrong in ["", "EA8F163DB38682925E4491C5E58D4BB3", "+a8f163db38682925e4491c5e58d4bb3"] {
+            assert!(wrong.parse::<Version>().is_err());
+        }
+    }
+}

@@ -1,0 +1,457 @@
+//! Hostile paths and hostile folders: what is refused, and that nothing outside is touched.
+//!
+//! The cases are in `hostile.json`, beside the repository; a few of each kind are
+//! here for when it is not there.
+
+#![allow(missing_docs, clippy::print_stdout)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use commonplace_core::error::{Error, Result};
+use commonplace_core::files::{Expected, Files};
+use commonplace_core::names::Rules;
+use commonplace_core::root::Root;
+use serde_json::Value;
+
+const SHARED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/hostile.json");
+
+const OWN_CASES: &str = r#"[
+ {"kind":"path","value":"../secret.txt","setup":"","expect":"reject:escape"},
+ {"kind":"path","value":"..\\secret.txt","setup":"","expect":"reject:backslash"},
+ {"kind":"path","value":"/etc/passwd","setup":"","expect":"reject:absolute"},
+ {"kind":"path","value":"facts/user.MD","setup":"","expect":"reject:case"},
+ {"kind":"path","value":"facts/user.md/x.md","setup":"","expect":"reject:type"},
+ {"kind":"path","value":"daily/2026-01-05.md","setup":"","expect":"reject:appendonly"},
+ {"kind":"path_windows","value":"aux.tar.md","setup":"","expect":"reject:name"},
+ {"kind":"path_unicode","value":"straße.md","setup":"printf x > \"$R/strasse.md\"","expect":"reject:collision"},
+ {"kind":"fs","value":"link.md","setup":"ln -s \"$O/secret.txt\" \"$R/link.md\"","expect":"reject:symlink"},
+ {"kind":"fs","value":"fifo.md","setup":"mkfifo \"$R/fifo.md\"","expect":"reject:type"},
+ {"kind":"fs","value":"hard.md","setup":"ln \"$O/secret.txt\" \"$R/hard.md\"","expect":"reject:hardlink"},
+ {"kind":"fs","value":"a/b/c/new.md","setup":"mkdir -p \"$R/a\" && ln -s \"$O\" \"$R/a/b\"","expect":"reject:symlink"},
+ {"kind":"fs","value":"*","setup":"mkfifo \"$R/facts/pipe.md\"","expect":"skip"}
+]"#;
+
+/// A scratch folder with a memory in it and a secret beside it.
+struct World {
+    scratch: tempfile::TempDir,
+}
+
+impl World {
+    fn new() -> Self {
+        let world = Self {
+            scratch: tempfile::tempdir().unwrap(),
+        };
+        fs::create_dir(world.outside()).unwrap();
+        fs::write(world.outside().join("secret.txt"), "CANARY").unwrap();
+        world.fill();
+        world
+    }
+
+    /// Makes the base files that are missing: a mount may have hidden them.
+    fn fill(&self) {
+        for (path, text) in [
+            ("facts/user.md", "# User\nlikes tea\n"),
+            ("daily/2026-01-05.md", "# 2026-01-05\n"),
+            (
+                "messages.jsonl",
+                "{\"role\":\"user\",\"content\":\"hello\"}\n",
+            ),
+        ] {
+            let path = self.root().join(path);
+            if !path.exists() {
+                // A full or read-only disk may refuse; such cases are about that.
+                let _ = fs::create_dir_all(path.parent().unwrap());
+                let _ = fs::write(path, text);
+            }
+        }
+    }
+
+    fn root(&self) -> PathBuf {
+        self.scratch.path().join("root")
+    }
+
+    fn outside(&self) -> PathBuf {
+        self.scratch.path().join("out")
+    }
+
+    fn files(&self) -> Files {
+        Files::new(Root::open(self.root(), false).unwrap(), Rules::default())
+    }
+
+    fn run(&self, script: &str) {
+        let done = Command::new("sh")
+            .args(["-c", script])
+            .current_dir(self.scratch.path())
+            .env("T", self.scratch.path())
+            .env("R", self.root())
+            .env("O", self.outside())
+            .status()
+            .unwrap();
+        assert!(done.success(), "setup failed: {script}");
+    }
+
+    fn assert_outside_untouched(&self) {
+        let names: Vec<_> = fs::read_dir(self.outside())
+            .unwrap()
+            .map(|e| e.unwrap().file_name())
+            .collect();
+        assert_eq!(names, ["secret.txt"]);
+        assert_eq!(
+            fs::read(self.outside().join("secret.txt")).unwrap(),
+            b"CANARY"
+        );
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        let cleanup = self.scratch.path().join("cleanup");
+        if cleanup.exists() {
+            let _ = Command::new("sh").arg(cleanup).status();
+        }
+    }
+}
+
+struct Case {
+    kind: String,
+    /// `None`: not a string, or not UTF-8; such a value cannot reach us.
+    value: Option<String>,
+    setup: String,
+    expect: String,
+}
+
+fn cases() -> Vec<Case> {
+    let text = fs::read_to_string(SHARED).unwrap_or_else(|_| OWN_CASES.to_owned());
+    let entries: Vec<Value> = serde_json::from_str(&text).unwrap();
+    let field = |entry: &Value, name: &str| entry[name].as_str().unwrap_or_default().to_owned();
+    let kinds = ["path", "path_windows", "path_unicode", "fs"];
+    let entries = entries
+        .into_iter()
+        .filter(|e| kinds.contains(&field(e, "kind").as_str()));
+    let mut cases: Vec<Case> = entries
+        .map(|e| Case {
+            kind: field(&e, "kind"),
+            value: Some(field(&e, "value")),
+            setup: field(&e, "setup").replace(".memory", ".commonplace"),
+            expect: field(&e, "expect").split(" | ").next().unwrap().to_owned(),
+        })
+        .collect();
+    evaluate(&mut cases);
+    cases
+}
+
+/// Evaluates all `py:` values in one Python process; without Python they are dropped, aloud.
+fn evaluate(cases: &mut Vec<Case>) {
+    let is_python = |case: &Case| case.value.as_ref().is_some_and(|v| v.starts_with("py:"));
+    let sources: Vec<&str> = cases
+        .iter()
+        .filter(|case| is_python(case))
+        .map(|case| &case.value.as_deref().unwrap()[3..])
+        .collect();
+    let script = "import json, sys\n\
+        for source in json.load(sys.stdin):\n\
+        \x20   value = eval(source)\n\
+        \x20   print(value.encode('utf-8', 'surrogatepass').hex() if isinstance(value, str) else '-')";
+    let child = Command::new("python3")
+        .args(["-c", script])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn();
+    let Ok(mut child) = child else {
+        println!("no python3: {} cases left out", sources.len());
+        return cases.retain(|case| !is_python(case));
+    };
+    serde_json::to_writer(child.stdin.take().unwrap(), &sources).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let mut values = std::str::from_utf8(&output.stdout).unwrap().lines();
+    for case in cases.iter_mut().filter(|case| is_python(case)) {
+        let hex = values.next().unwrap();
+        let bytes: Option<Vec<u8>> = (hex != "-").then(|| {
+            let digit = |b: u8| u8::try_from(char::from(b).to_digit(16).unwrap()).unwrap();
+            hex.as_bytes()
+                .chunks(2)
+                .map(|pair| digit(pair[0]) << 4 | digit(pair[1]))
+                .collect()
+        });
+        case.value = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
+    }
+}
+
+/// The outcome in the words of `hostile.json`.
+fn verdict<T>(result: &Result<T>) -> String {
+    match result {
+        Ok(_) => "ok".into(),
+        Err(Error::Refused { code, .. }) => format!("reject:{code}"),
+        Err(Error::NotFound { .. }) => "reject:missing".into(),
+        Err(Error::Io { source, .. }) => match source.kind() {
+            std::io::ErrorKind::PermissionDenied => "reject:perm".into(),
+            std::io::ErrorKind::ReadOnlyFilesystem => "reject:rofs".into(),
+            std::io::ErrorKind::StorageFull => "reject:nospace".into(),
+            kind => format!("reject:io:{kind}"),
+        },
+        Err(other) => format!("reject:{other}"),
+    }
+}
+
+/// Runs one case; `None` when it is not ours to judge.
+fn judge(case: &Case, world: &World) -> Option<String> {
+    let Some(value) = case.value.as_deref() else {
+        // Not a Rust string: the border refuses it. On disk it is a walk's concern.
+        if case.expect == "skip" {
+            return Some(walk_skips(world));
+        }
+        return None;
+    };
+    if case.kind != "fs" {
+        let files = world.files();
+        if case.expect == "reject:missing" {
+            return Some(verdict(&files.read(value)));
+        }
+        let written = files.write(value, b"x", Expected::Any);
+        if let (Ok(written), Some(word)) = (&written, case.expect.strip_prefix("ok:")) {
+            assert_eq!(files.read(&written.path).unwrap().0, b"x");
+            let normalised = written.path != value;
+            assert_eq!(normalised, word == "normalised", "{value:?}");
+            return Some(case.expect.clone());
+        }
+        return Some(verdict(&written));
+    }
+    match (value, case.expect.as_str()) {
+        ("index", "reject:symlink") => Some(verdict(&world.files().write(
+            "facts/new.md",
+            b"x",
+            Expected::Any,
+        ))),
+        ("index", _) => None,
+        ("root-is-/", _) => Some(verdict(&Root::open("/", false))),
+        ("*", "skip") => Some(walk_skips(world)),
+        ("*", _) => {
+            let started = Instant::now();
+            let walk = world.files().root().walk("", &|| false).unwrap();
+            assert!(walk.files.len() > 20_000 && started.elapsed() < Duration::from_secs(1));
+            Some(case.expect.clone())
+        }
+        (_, "reject:perm") => Some(as_nobody(world, || verdict(&world.files().read(value)))),
+        (_, "reject:nospace") => Some(fill_the_disk(world, value)),
+        (_, "reject:rofs") => {
+            let files = world.files();
+            let (bytes, _) = files.read(value).unwrap();
+            assert!(!bytes.is_empty());
+            Some(verdict(&files.write(value, b"x", Expected::Any)))
+        }
+        (_, "ok:conflict-copy") => {
+            let files = world.files();
+            let surfaced = files.recover().unwrap();
+            assert_eq!(surfaced.len(), 1);
+            assert_eq!(files.read(&surfaced[0]).unwrap().0, b"human words\n");
+            Some(case.expect.clone())
+        }
+        (_, expect) if expect.starts_with("ok:") => {
+            let files = world.files();
+            let (_, version) = files.read("facts/user.md").unwrap();
+            files
+                .write("facts/user.md", b"new\n", Expected::Version(version))
+                .unwrap();
+            assert_eq!(files.read("facts/user.md").unwrap().0, b"new\n");
+            Some(expect.to_owned())
+        }
+        _ => {
+            let files = world.files();
+            let write = verdict(&files.write(value, b"x", Expected::Any));
+            let read = verdict(&files.read(value));
+            let append = verdict(&files.append(value, b"x", Expected::Any));
+            assert!(
+                !append.starts_with("ok") && !read.starts_with("ok"),
+                "{value:?}"
+            );
+            Some(write)
+        }
+    }
+}
+
+fn walk_skips(world: &World) -> String {
+    let walk = world.files().root().walk("", &|| false).unwrap();
+    assert_eq!(walk.files.len(), 3, "{:?}", walk.files);
+    let plain = |shown: &str| !shown.chars().any(char::is_control);
+    assert!(walk.skipped.iter().all(|(shown, _)| plain(shown)));
+    if walk.skipped.is_empty() {
+        "nothing skipped".into()
+    } else {
+        "skip".into()
+    }
+}
+
+/// Runs without root's power to read everything.
+fn as_nobody(world: &World, run: impl Fn() -> String + Sync) -> String {
+    if !rustix::process::geteuid().is_root() {
+        return run();
+    }
+    world.run("chmod 755 . && chown -R 65534:65534 root");
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            let nobody = rustix::process::Uid::from_raw(65534);
+            rustix::thread::set_thread_uid(nobody).unwrap();
+            run()
+        });
+        thread.join().unwrap()
+    })
+}
+
+/// Writes until the disk is full; at each step the old text or the new, and no litter.
+fn fill_the_disk(world: &World, path: &str) -> String {
+    let files = world.files();
+    let mut last = fs::read(world.root().join(path)).unwrap_or_default();
+    let mut failed = String::from("never full");
+    for size in (0..40).map(|n| n * 7919) {
+        let text = vec![b'a' + u8::try_from(size % 26).unwrap(); size];
+        let written = files.write(path, &text, Expected::Any);
+        match &written {
+            Ok(_) => last = text,
+            Err(_) => failed = verdict(&written),
+        }
+        assert_eq!(fs::read(world.root().join(path)).unwrap_or_default(), last);
+        let folder = fs::read_dir(world.root().join("facts"));
+        let names = folder.into_iter().flatten().map(|e| e.unwrap().file_name());
+        assert!(
+            names
+                .into_iter()
+                .all(|n| !n.to_string_lossy().ends_with(".swap"))
+        );
+    }
+    failed
+}
+
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+#[test]
+fn hostile_paths_and_folders() {
+    let (mut judged, mut left, mut wrong) = (0, Vec::new(), Vec::new());
+    for case in cases() {
+        let shown: String = format!("{} {:?} {:?}", case.kind, case.value, case.setup)
+            .chars()
+            .take(160)
+            .collect();
+        if case.setup.starts_with("#root") && !is_root() {
+            left.push(format!("needs root: {shown}"));
+            continue;
+        }
+        let world = World::new();
+        let stat = || Root::open(world.root(), false).and_then(|root| root.stat("facts/user.md"));
+        let before = stat();
+        let setup = case.setup.trim_start_matches("#root").trim();
+        if !setup.is_empty() && !setup.starts_with('#') {
+            world.run(setup);
+            world.fill();
+        }
+        if case.expect == "ok:reindex" {
+            assert_ne!(before.unwrap(), stat().unwrap(), "unseen: {shown}");
+        }
+        let started = Instant::now();
+        match judge(&case, &world) {
+            None => left.push(shown.clone()),
+            Some(got) if got == case.expect => judged += 1,
+            Some(got) => wrong.push(format!("{shown}: {} expected, {got} found", case.expect)),
+        }
+        assert!(started.elapsed() < Duration::from_secs(1), "slow: {shown}");
+        world.assert_outside_untouched();
+    }
+    println!("{judged} judged, {} left:\n{}", left.len(), left.join("\n"));
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(judged > 10);
+}
+
+#[test]
+fn a_moved_root_is_followed_and_never_made_again() {
+    let world = World::new();
+    let files = world.files();
+    fs::rename(world.root(), world.scratch.path().join("root2")).unwrap();
+    files.write("facts/new.md", b"x", Expected::Absent).unwrap();
+    assert!(!world.root().exists());
+    assert!(world.scratch.path().join("root2/facts/new.md").exists());
+}
+
+#[test]
+fn hard_links_and_sockets_are_refused() {
+    let world = World::new();
+    fs::hard_link(
+        world.outside().join("secret.txt"),
+        world.root().join("hard.md"),
+    )
+    .unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(world.root().join("socket.md")).unwrap();
+    let files = world.files();
+    for (path, code) in [("hard.md", "reject:hardlink"), ("socket.md", "reject:type")] {
+        assert_eq!(verdict(&files.read(path)), code);
+        assert_eq!(verdict(&files.write(path, b"x", Expected::Any)), code);
+        assert_eq!(verdict(&files.append(path, b"x", Expected::Any)), code);
+        assert_eq!(verdict(&files.delete(path, Expected::Any)), code);
+        assert_eq!(verdict(&files.rename(path, "new.md", Expected::Any)), code);
+    }
+    world.assert_outside_untouched();
+}
+
+#[test]
+fn a_file_that_turns_into_a_link_leads_nowhere() {
+    let world = World::new();
+    let files = world.files();
+    let stop = AtomicBool::new(false);
+    let (file, link) = (
+        world.root().join("facts/x.md"),
+        world.root().join("facts/.link"),
+    );
+    let swap = |target: &Path| {
+        let _ = fs::remove_file(&link);
+        std::os::unix::fs::symlink(target, &link).unwrap();
+        fs::rename(&link, &file).unwrap();
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                swap(&world.outside().join("secret.txt"));
+                let _ = fs::remove_file(&file);
+                let _ = fs::write(&file, "a");
+            }
+        });
+        let until = Instant::now() + Duration::from_millis(1500);
+        while Instant::now() < until {
+            for _ in 0..50 {
+                if let Ok((bytes, _)) = files.read("facts/x.md") {
+                    assert_ne!(bytes, b"CANARY");
+                }
+            }
+            let _ = files.write("facts/x.md", b"ours", Expected::Any);
+            let _ = files.append("facts/x.md", b"ours", Expected::Any);
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    world.assert_outside_untouched();
+}
+
+#[test]
+fn twins_of_folders_are_seen_too() {
+    let world = World::new();
+    let files = world.files();
+    assert_eq!(
+        verdict(&files.write("Facts/new.md", b"x", Expected::Any)),
+        "reject:case"
+    );
+    assert_eq!(
+        verdict(&files.append("FACTS/user.md", b"x", Expected::Any)),
+        "reject:case"
+    );
+    // A file may change the case of its own name.
+    files.write("facts/a.md", b"x", Expected::Any).unwrap();
+    assert_eq!(
+        files
+            .rename("facts/a.md", "facts/A.md", Expected::Any)
+            .unwrap()
+            .path,
+        "facts/A.md"
+    );
+}
