@@ -1,17 +1,33 @@
 //! The engine of `commonplace`: plain Markdown and `messages.jsonl` in, ranked sections out.
 //!
-//! It knows no Python. Every file is reached through [`root::Root`], every
-//! failure is an [`error::Error`].
+//! It knows no Python. Every file is reached through [`root::Root`], every failure is an
+//! [`error::Error`].
 
 pub mod append;
+pub mod bm25f;
+pub mod catalog;
+pub mod draft;
 pub mod error;
 pub mod files;
+pub mod hits;
 mod history;
+pub mod index;
+pub mod json;
 pub mod lock;
+pub mod marks;
+pub mod message;
 pub mod names;
 pub mod patch;
+pub mod query;
 pub mod recover;
 mod replace;
 pub mod root;
+pub mod search;
+pub mod sections;
+pub mod snapshot;
+pub mod snippet;
+pub mod store;
+pub mod tokens;
 pub mod version;
 pub mod walk;
+pub mod watch;

@@ -32,7 +32,8 @@ pub(crate) const FOLDER: OFlags = READ.difference(OFlags::NOFOLLOW).union(OFlags
 pub(crate) const PRIVATE: Mode = Mode::RUSR.union(Mode::WUSR);
 
 /// What tells one state of a file from another without reading it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
 pub struct Stat {
     /// The device that the file is on.
     pub dev: u64,

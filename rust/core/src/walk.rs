@@ -32,14 +32,32 @@ impl Root {
     /// [`Error::Refused`] or [`Error::NotFound`] for `prefix`, [`Error::Io`],
     /// [`Error::Interrupted`].
     pub fn walk(&self, prefix: &str, interrupt: Interrupt<'_>) -> Result<Walk> {
+        self.walk_entering(prefix, interrupt, &mut |_| {})
+    }
+
+    /// As [`Root::walk`], and calls `enter` with each folder before it is listed.
+    ///
+    /// # Errors
+    /// Those of [`Root::walk`].
+    pub fn walk_entering(
+        &self,
+        prefix: &str,
+        interrupt: Interrupt<'_>,
+        enter: &mut dyn FnMut(&str),
+    ) -> Result<Walk> {
         if !prefix.is_empty() {
             names::check_read(prefix)?;
         }
-        self.walk_all(prefix, interrupt)
+        self.walk_all(prefix, interrupt, enter)
     }
 
     /// As [`Root::walk`], for our own hidden folders too.
-    pub(crate) fn walk_all(&self, prefix: &str, interrupt: Interrupt<'_>) -> Result<Walk> {
+    pub(crate) fn walk_all(
+        &self,
+        prefix: &str,
+        interrupt: Interrupt<'_>,
+        enter: &mut dyn FnMut(&str),
+    ) -> Result<Walk> {
         let mut walk = Walk::default();
         let mut pending = vec![prefix.to_owned()];
         let mut buffer = [MaybeUninit::uninit(); 32 << 10];
@@ -47,6 +65,7 @@ impl Root {
             if interrupt() {
                 return Err(Error::Interrupted);
             }
+            enter(&folder);
             let listed = self.list(&folder, &mut walk, &mut pending, &mut buffer);
             match listed {
                 Ok(()) => walk.dirs.push(folder),

@@ -1,1 +1,28 @@
-//! x
+//! The Python border of `commonplace`: converts, frees the GIL, maps errors. It holds no logic.
+
+mod enter;
+mod grep;
+mod results;
+mod store;
+
+use pyo3::prelude::*;
+
+/// The native module.
+#[pymodule(gil_used = false)]
+mod _core {
+    use super::{Bound, PyModule, PyModuleMethods, PyResult};
+
+    #[pymodule_export]
+    use super::grep::{Grep, Match};
+    #[pymodule_export]
+    use super::results::{
+        Entry, Hit, Hits, Imported, Message, Section, Status, Verified, Weights, Written,
+    };
+    #[pymodule_export]
+    use super::store::Store;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

@@ -1,0 +1,108 @@
+//! What a note says about itself: front matter, `META:` comments, `Summary:` and `- Key: value`.
+//!
+//! Formats: YAML front matter between `---` lines; the comment of the overview/detail design
+//! (`<!-- META: - keywords: [...] -->`); `> Summary:` for a file and `- Summary:`, `- Date:`,
+//! `- Category:` for an entry, as the facts-and-episodes design writes them. Only plain scalars
+//! and lists of them are read; anything else stays text. Nothing is ever constructed or run.
+
+use crate::message::parse_time;
+
+/// Statements of a section or note about itself.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Marks {
+    /// A title from the front matter.
+    pub title: Option<String>,
+    /// The one-line summary.
+    pub summary: Option<String>,
+    /// The category.
+    pub category: Option<String>,
+    /// Keywords and tags.
+    pub keywords: Vec<String>,
+    /// Milliseconds since 1970 of the date that is given.
+    pub time: Option<i64>,
+}
+
+impl Marks {
+    fn set(&mut self, key: &str, value: &str) {
+        let value = unquote(value.trim());
+        if value.is_empty() {
+            return;
+        }
+        match key.trim().to_ascii_lowercase().as_str() {
+            "title" => self.title = Some(value.to_owned()),
+            "summary" | "description" => self.summary = Some(value.to_owned()),
+            "category" => self.category = Some(value.to_owned()),
+            "keywords" | "tags" => self.keywords.extend(list(value)),
+            "date" | "created" | "time" => self.time = parse_time(value).or(self.time),
+            _ => {}
+        }
+    }
+}
+
+/// Longest run of leading lines that is looked at for marks.
+const LEADING_LINES: usize = 40;
+
+/// Reads YAML front matter and returns how many bytes it takes, 0 when there is none.
+pub fn front_matter(text: &str, marks: &mut Marks) -> usize {
+    let mut lines = text.split_inclusive('\n');
+    let Some(first) = lines.next().filter(|line| line.trim_end() == "---") else { return 0 };
+    let mut length = first.len();
+    let mut read = Marks::default();
+    let mut key = String::new();
+    for line in lines {
+        length += line.len();
+        let bare = line.trim_end();
+        if bare == "---" || bare == "..." {
+            *marks = read;
+            return length;
+        }
+        if let Some(item) = bare.trim_start().strip_prefix("- ") {
+            read.set(&key, item);
+        } else if let Some((name, value)) = bare.split_once(':') {
+            key = name.to_owned();
+            if !name.starts_with([' ', '#']) {
+                read.set(name, value);
+            }
+        }
+    }
+    // never closed: a thematic break and then text, as CommonMark reads it
+    0
+}
+
+/// Reads the marks in the leading lines of a section: quotes, list items, comments, blanks.
+pub fn leading(text: &str) -> Marks {
+    let mut marks = Marks::default();
+    let mut in_comment = false;
+    for line in text.lines().take(LEADING_LINES) {
+        let bare = line.trim();
+        if in_comment || bare.starts_with("<!--") {
+            in_comment = !bare.contains("-->");
+            let inner = bare.trim_start_matches("<!--").trim_end_matches("-->").trim();
+            let inner = inner.strip_prefix("META:").unwrap_or(inner).trim_start();
+            if let Some((key, value)) = inner.trim_start_matches("- ").split_once(':') {
+                marks.set(key, value);
+            }
+        } else if let Some(item) = ["> ", "- ", "* "].iter().find_map(|m| bare.strip_prefix(m)) {
+            if let Some((key, value)) = item.split_once(':') {
+                marks.set(key.trim_matches('*'), value.trim_start_matches("**"));
+            }
+        } else if !bare.is_empty() {
+            break;
+        }
+    }
+    marks
+}
+
+fn unquote(value: &str) -> &str {
+    for quote in ['"', '\''] {
+        if let Some(inner) = value.strip_prefix(quote).and_then(|v| v.strip_suffix(quote)) {
+            return inner;
+        }
+    }
+    value
+}
+
+fn list(value: &str) -> impl Iterator<Item = String> + '_ {
+    let inner = value.strip_prefix('[').and_then(|v| v.strip_suffix(']')).unwrap_or(value);
+    inner.split(',').map(|item| unquote(item.trim()).to_owned()).filter(|item| !item.is_empty())
+}

@@ -1,0 +1,520 @@
+//! Text → terms, the same for documents and queries.
+//!
+//! Text falls into *chunks*, which can be read one by one whatever stands around them: a word, an
+//! identifier or path such as `src/a-b.rs`, or a run of a script that is written without spaces.
+//! A chunk gives its words (folded, each as it is and as its English stem), the whole of an
+//! identifier beside its parts, and the characters and pairs of characters of an unspaced run.
+//! Folding is NFKC, case and accents.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use rust_stemmers::{Algorithm, Stemmer};
+use rustc_hash::{FxHashMap, FxHashSet};
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
+/// First character of a stem in the dictionary, so that it is told from a word.
+pub const STEM: char = '\u{1}';
+/// First character of a term that counts in headings and titles only.
+pub const HEADING: char = '\u{2}';
+/// First character of a term that counts in the speaker's name only.
+pub const SPEAKER: char = '\u{3}';
+
+/// Longest word and longest whole identifier that are kept, in bytes; words are cut, wholes left.
+const LONGEST_WORD: usize = 64;
+const LONGEST_WHOLE: usize = 48;
+
+/// What a term is of its chunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// A folded word.
+    Word,
+    /// A word's stem; begins with [`STEM`]. Words that cannot be stemmed have none.
+    Stem,
+    /// An identifier in one piece.
+    Whole,
+    /// Two neighbouring characters of an unspaced script.
+    Pair,
+    /// One character of an unspaced script.
+    Character,
+}
+
+/// One term of a chunk.
+#[derive(Debug)]
+pub struct Term<'a> {
+    /// As it stands in the dictionary.
+    pub text: &'a str,
+    /// What it is.
+    pub form: Form,
+    /// Bytes in the chunk.
+    pub range: Range<usize>,
+    /// Whether it counts for the length of its field: no stop word, and once a word.
+    pub counts: bool,
+}
+
+struct Words {
+    stop: FxHashSet<&'static str>,
+    stop_zh: FxHashSet<&'static str>,
+    irregular: FxHashMap<&'static str, &'static str>,
+    stemmer: Stemmer,
+}
+
+static WORDS: LazyLock<Words> = LazyLock::new(|| Words {
+    stop: include_str!("words/stop_en.txt").split_whitespace().collect(),
+    stop_zh: include_str!("words/stop_zh.txt").split_whitespace().collect(),
+    irregular: include_str!("words/irregular_en.txt")
+        .lines()
+        .filter_map(|line| line.split_once(' '))
+        .flat_map(|(base, forms)| forms.split_whitespace().map(move |form| (form, base)))
+        .collect(),
+    stemmer: Stemmer::create(Algorithm::English),
+});
+
+/// Says whether a folded word is one that every text holds.
+pub fn is_stop_word(word: &str) -> bool {
+    WORDS.stop.contains(word)
+}
+
+fn is_connector(c: char) -> bool {
+    matches!(c, '\'' | '’' | '.' | '-' | '/' | ':' | '@' | '+')
+}
+
+/// Scripts written without spaces between words.
+fn is_unspaced(c: char) -> bool {
+    is_ideographic(c)
+        || matches!(c as u32,
+            0x0E00..=0x0EFF // Thai, Lao
+            | 0x1000..=0x109F // Myanmar
+            | 0x1100..=0x11FF | 0x3130..=0x318F | 0xA960..=0xA97F | 0xAC00..=0xD7FF // Hangul
+            | 0x1780..=0x17FF // Khmer
+        )
+}
+
+/// Han, kana and what stands for them: here a line end may fall within a word.
+fn is_ideographic(c: char) -> bool {
+    matches!(c as u32,
+        0x3005..=0x3007 | 0x3021..=0x3029
+        | 0x3041..=0x3096 | 0x309D..=0x309F // Hiragana
+        | 0x30A1..=0x30FA | 0x30FC..=0x30FF | 0x31F0..=0x31FF | 0xFF66..=0xFF9F // Katakana
+        | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xF900..=0xFAFF | 0x20000..=0x3FFFF // Han
+    )
+}
+
+fn is_word(c: char) -> bool {
+    c == '_' || ((c.is_alphanumeric() || is_combining_mark(c)) && !is_unspaced(c))
+}
+
+/// Hands out the chunks of a text, in order; they are slices of it.
+pub fn chunks<'a>(text: &'a str, emit: &mut impl FnMut(&'a str)) {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        let byte = bytes[at];
+        if byte.is_ascii() && !(byte.is_ascii_alphanumeric() || byte == b'_') {
+            at += 1;
+            continue;
+        }
+        let end = match next_char(text, at) {
+            Some(c) if is_unspaced(c) => run_end(text, at),
+            Some(c) if is_word(c) => word_end(text, at),
+            Some(c) => {
+                at += c.len_utf8();
+                continue;
+            }
+            None => break,
+        };
+        emit(&text[at..end]);
+        at = end;
+    }
+}
+
+fn next_char(text: &str, at: usize) -> Option<char> {
+    text[at..].chars().next()
+}
+
+/// Returns where the words joined by single connectors that begin at `at` end.
+fn word_end(text: &str, mut at: usize) -> usize {
+    let bytes = text.as_bytes();
+    loop {
+        while let Some(&byte) = bytes.get(at) {
+            if byte.is_ascii_alphanumeric() || byte == b'_' {
+                at += 1;
+            } else if !byte.is_ascii()
+                && let Some(c) = next_char(text, at).filter(|&c| is_word(c))
+            {
+                at += c.len_utf8();
+            } else {
+                break;
+            }
+        }
+        let Some(connector) = next_char(text, at).filter(|&c| is_connector(c) || c == '#') else {
+            return at;
+        };
+        let after = at + connector.len_utf8();
+        match next_char(text, after) {
+            Some(c) if is_word(c) && connector != '#' => at = after,
+            // C++, C#
+            next if connector == '+' && next == Some('+') || connector == '#' => {
+                let end = after + usize::from(connector == '+');
+                return if next_char(text, end).is_some_and(is_word) { at } else { end };
+            }
+            _ => return at,
+        }
+    }
+}
+
+/// Returns where a run of an unspaced script ends; in Han and kana it goes on over a line end.
+fn run_end(text: &str, start: usize) -> usize {
+    let mut end = start;
+    let mut chars = text[start..].char_indices();
+    let mut bridging = false;
+    let mut last = ' ';
+    while let Some((offset, c)) = chars.next() {
+        if is_unspaced(c) && (!bridging || is_ideographic(c)) || !bridging && is_combining_mark(c) {
+            end = start + offset + c.len_utf8();
+            bridging = false;
+            last = c;
+        } else if matches!(c, ' ' | '\t' | '\n' | '\r' | '\u{3000}')
+            && is_ideographic(last)
+            && start + offset - end < 64
+        {
+            // an empty line is a border
+            if c == '\n' && text[end..start + offset].contains('\n') {
+                break;
+            }
+            bridging = true;
+        } else {
+            break;
+        }
+    }
+    end
+}
+
+/// Returns a word without case, accents and compatibility forms.
+pub fn fold(word: &str) -> String {
+    if word.is_ascii() {
+        return word.to_ascii_lowercase();
+    }
+    // upper case first: that is where ß becomes ss and all sigmas become one
+    let folded = word.nfkc().flat_map(char::to_uppercase).flat_map(char::to_lowercase);
+    folded.nfd().filter(|c| !matches!(c, '\u{300}'..='\u{36f}')).nfc().collect()
+}
+
+/// Hands out the terms of one chunk.
+pub fn terms(chunk: &str, emit: &mut impl FnMut(Term<'_>)) {
+    match chunk.chars().next() {
+        Some(c) if is_unspaced(c) => run_terms(chunk, emit),
+        Some(_) => word_terms(chunk, emit),
+        None => {}
+    }
+}
+
+fn run_terms(run: &str, emit: &mut impl FnMut(Term<'_>)) {
+    let mut previous: Option<(String, usize)> = None;
+    for (at, c) in run.char_indices() {
+        if !is_unspaced(c) {
+            continue;
+        }
+        let end = at + c.len_utf8();
+        let mut buffer = [0; 4];
+        let plain = c.encode_utf8(&mut buffer);
+        // half-width kana and compatibility Han
+        let folded = if matches!(c as u32, 0xF900..) { fold(plain) } else { plain.to_owned() };
+        let character = Form::Character;
+        emit(Term { text: &folded, form: character, range: at..end, counts: true });
+        if let Some((mut pair, start)) = previous {
+            pair.push_str(&folded);
+            emit(Term { text: &pair, form: Form::Pair, range: start..end, counts: false });
+        }
+        previous = Some((folded, at));
+    }
+}
+
+fn word_terms(chunk: &str, emit: &mut impl FnMut(Term<'_>)) {
+    let mut parts = 0;
+    for part in parts_of(chunk) {
+        let text = &chunk[part.clone()];
+        parts += 1;
+        let mut pieces = 0;
+        for piece in pieces_of(text) {
+            pieces += 1;
+            let range = part.start + piece.start..part.start + piece.end;
+            word_term(&text[piece], range, emit);
+        }
+        if pieces > 1 {
+            let whole: String = text.chars().filter(|c| !is_apostrophe(*c)).collect();
+            whole_term(&whole, part, emit);
+        }
+    }
+    if parts > 1 || chunk.ends_with(['+', '#']) {
+        whole_term(chunk, 0..chunk.len(), emit);
+    }
+}
+
+fn whole_term(whole: &str, range: Range<usize>, emit: &mut impl FnMut(Term<'_>)) {
+    if whole.len() <= LONGEST_WHOLE {
+        emit(Term { text: &fold(whole), form: Form::Whole, range, counts: false });
+    }
+}
+
+fn word_term(word: &str, range: Range<usize>, emit: &mut impl FnMut(Term<'_>)) {
+    let mut folded = fold(word);
+    if folded.contains(is_apostrophe) {
+        folded.retain(|c| !is_apostrophe(c));
+    }
+    folded.truncate(folded.floor_char_boundary(LONGEST_WORD));
+    if folded.is_empty() {
+        return;
+    }
+    let stop = is_stop_word(&folded);
+    emit(Term { text: &folded, form: Form::Word, range: range.clone(), counts: !stop });
+    // a stop word is never sought by its stem, and its list would be one of the longest
+    if !stop && let Some(stem) = stem(&folded) {
+        emit(Term { text: &stem, form: Form::Stem, range, counts: false });
+    }
+}
+
+fn is_apostrophe(c: char) -> bool {
+    matches!(c, '\'' | '’')
+}
+
+/// Returns the stem with its mark; none for what is no English word.
+fn stem(word: &str) -> Option<String> {
+    if !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
+        return None;
+    }
+    let base = WORDS.irregular.get(word).copied().unwrap_or(word);
+    let mut stem = String::with_capacity(base.len() + 1);
+    stem.push(STEM);
+    stem.push_str(&WORDS.stemmer.stem(base));
+    Some(stem)
+}
+
+/// Splits at everything but letters, digits, marks and inner apostrophes; drops a final `'s`.
+fn parts_of(chunk: &str) -> impl Iterator<Item = Range<usize>> + '_ {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let inside = |c: char| c != '_' && is_word(c);
+        let start = at + chunk[at..].find(inside)?;
+        let mut end = start;
+        let mut chars = chunk[start..].char_indices().peekable();
+        while let Some((offset, c)) = chars.next() {
+            let next = chars.peek().map(|&(_, c)| c);
+            if !inside(c) && !(is_apostrophe(c) && next.is_some_and(char::is_alphabetic)) {
+                break;
+            }
+            end = start + offset + c.len_utf8();
+        }
+        at = end;
+        let part = &chunk[start..end];
+        let bare = ["'s", "'S", "’s", "’S"].iter().find_map(|ending| part.strip_suffix(ending));
+        Some(start..start + bare.unwrap_or(part).len())
+    })
+}
+
+/// Splits `getUserName` and `HTTPServer` where a new word begins.
+fn pieces_of(part: &str) -> impl Iterator<Item = Range<usize>> + '_ {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let rest = part.get(at..).filter(|rest| !rest.is_empty())?;
+        let mut chars = rest.char_indices().peekable();
+        let mut before = None;
+        let mut end = rest.len();
+        while let Some((offset, c)) = chars.next() {
+            let next = chars.peek().map(|&(_, c)| c);
+            let begins = before.is_some_and(|before: char| {
+                c.is_uppercase()
+                    && (before.is_lowercase()
+                        || before.is_numeric()
+                        || before.is_uppercase() && next.is_some_and(char::is_lowercase))
+            });
+            if begins {
+                end = offset;
+                break;
+            }
+            before = Some(c);
+        }
+        let piece = at..at + end;
+        at += end;
+        Some(piece)
+    })
+}
+
+/// A term that a query seeks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QueryTerm {
+    /// As it stands in the dictionary.
+    pub text: String,
+    /// Its share in the score.
+    pub weight: f32,
+}
+
+/// How much the parts of a query count beside each other; measured, see `ARCHITECTURE.md`.
+mod share {
+    /// A word counts by its stem and, half as much, as it is written.
+    pub const STEM: f32 = 1.0 / 1.5;
+    pub const WORD: f32 = 0.5 / 1.5;
+    /// A single character of an unspaced script says less than a pair.
+    pub const CHARACTER: f32 = 0.5;
+    /// What is in a heading, or is the speaker's name, counts again with the idf it has there.
+    pub const HEADING: f32 = 0.5;
+    pub const SPEAKER: f32 = 2.0;
+}
+
+/// Returns the terms that the words of a query seek, each once, in the order of the query.
+///
+/// Stop words are left out, unless there is nothing else.
+pub fn query(texts: &[&str]) -> Vec<QueryTerm> {
+    let mut sought = Sought::default();
+    let mut stops = Sought::default();
+    for text in texts {
+        chunks(text, &mut |chunk| {
+            let stopped = stop_characters(chunk);
+            terms(chunk, &mut |term| match term.form {
+                Form::Word if is_stop_word(term.text) => stops.add(term.text, 1.0),
+                Form::Word if term.text.bytes().all(|byte| byte.is_ascii_lowercase()) => {
+                    sought.add(term.text, share::WORD);
+                }
+                Form::Stem => {
+                    sought.add(term.text, share::STEM);
+                    sought.again(&term.text[STEM.len_utf8()..], 1.0, true);
+                }
+                Form::Character | Form::Pair if term_is_stopped(&stopped, &term.range) => {}
+                Form::Character => {
+                    sought.add(term.text, share::CHARACTER);
+                    sought.again(term.text, share::CHARACTER, true);
+                }
+                form => {
+                    sought.add(term.text, 1.0);
+                    sought.again(term.text, 1.0, form != Form::Whole);
+                }
+            });
+        });
+    }
+    if sought.terms.is_empty() { stops.terms } else { sought.terms }
+}
+
+#[derive(Default)]
+struct Sought {
+    terms: Vec<QueryTerm>,
+    places: FxHashMap<String, usize>,
+}
+
+impl Sought {
+    fn add(&mut self, text: &str, weight: f32) {
+        match self.places.get(text) {
+            Some(&place) => self.terms[place].weight += weight,
+            None => {
+                self.places.insert(text.to_owned(), self.terms.len());
+                self.terms.push(QueryTerm { text: text.to_owned(), weight });
+            }
+        }
+    }
+
+    fn again(&mut self, text: &str, weight: f32, speaker: bool) {
+        self.add(&format!("{HEADING}{text}"), weight * share::HEADING);
+        if speaker {
+            self.add(&format!("{SPEAKER}{text}"), weight * share::SPEAKER);
+        }
+    }
+}
+
+fn term_is_stopped(stopped: &[Range<usize>], range: &Range<usize>) -> bool {
+    // a pair is stopped when both of its characters are
+    let covered = |at: usize| stopped.iter().any(|stop| stop.contains(&at));
+    covered(range.start) && covered(range.end - 1)
+}
+
+/// Returns where Chinese stop words stand in a run; nowhere if they are all of it.
+fn stop_characters(chunk: &str) -> Vec<Range<usize>> {
+    let chars: Vec<(usize, char)> = chunk.char_indices().collect();
+    let mut stopped = Vec::new();
+    let mut at = 0;
+    let mut other = false;
+    while at < chars.len() {
+        let start = chars[at].0;
+        let end_of = |length: usize| chars.get(at + length).map_or(chunk.len(), |&(end, _)| end);
+        let length = (1..=4.min(chars.len() - at))
+            .rev()
+            .find(|&length| WORDS.stop_zh.contains(&chunk[start..end_of(length)]));
+        if length.is_some() {
+            stopped.push(start..end_of(length.unwrap_or(1)));
+        } else {
+            other = true;
+        }
+        at += length.unwrap_or(1);
+    }
+    if other { stopped } else { Vec::new() }
+}
+
+/// Returns a term as a person should see it.
+pub fn shown(term: &str) -> String {
+    let mut chars = term.chars();
+    match chars.next() {
+        Some(STEM) => format!("stem {}", chars.as_str()),
+        Some(HEADING) => format!("in heading {}", chars.as_str()),
+        Some(SPEAKER) => format!("by speaker {}", chars.as_str()),
+        _ => term.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(text: &str, forms: &[Form]) -> Vec<String> {
+        let mut found = Vec::new();
+        chunks(text, &mut |chunk| {
+            terms(chunk, &mut |term| {
+                assert!(chunk.get(term.range.clone()).is_some(), "{chunk} {term:?}");
+                if forms.contains(&term.form) {
+                    found.push(term.text.to_owned());
+                }
+            });
+        });
+        found
+    }
+
+    #[test]
+    fn words_are_folded_and_stemmed() {
+        let text = "Straße CAFÉ ﬁnd İstanbul Running don't Alice's";
+        let words = ["strasse", "cafe", "find", "istanbul", "running", "dont", "alice"];
+        assert_eq!(all(text, &[Form::Word]), words);
+        let stems = all("running children", &[Form::Stem]);
+        assert_eq!(stems, ["\u{1}run", "\u{1}child"]);
+    }
+
+    #[test]
+    fn identifiers_give_parts_and_the_whole() {
+        let forms = [Form::Word, Form::Whole];
+        assert_eq!(all("getUserName", &forms), ["get", "user", "name", "getusername"]);
+        assert_eq!(all("snake_case", &forms), ["snake", "case", "snake_case"]);
+        assert_eq!(all("src/a-b.rs", &forms), ["src", "a", "b", "rs", "src/a-b.rs"]);
+        assert_eq!(all("v1.2.3", &forms), ["v1", "2", "3", "v1.2.3"]);
+        assert_eq!(all("HTTPServer", &forms), ["http", "server", "httpserver"]);
+        assert_eq!(all("--flag C++ C# gpt-4o.", &forms), [
+            "flag", "c", "c++", "c", "c#", "gpt", "4o", "gpt-4o"
+        ]);
+    }
+
+    #[test]
+    fn unspaced_scripts_give_characters_and_pairs() {
+        let forms = [Form::Character, Form::Pair];
+        assert_eq!(all("数据\n库", &forms), ["数", "据", "数据", "库", "据库"]);
+        assert_eq!(all("数据\n\n库", &forms), ["数", "据", "数据", "库"]);
+        assert_eq!(all("用Rust写", &[Form::Character, Form::Word]), ["用", "rust", "写"]);
+        assert_eq!(all("ไทย", &[Form::Pair]), ["ไท", "ทย"]);
+    }
+
+    #[test]
+    fn a_query_leaves_out_stop_words_unless_there_is_nothing_else() {
+        let texts = |query: &[&str]| -> Vec<String> {
+            let plain = |term: &QueryTerm| !term.text.starts_with([STEM, HEADING, SPEAKER]);
+            super::query(query).into_iter().filter(plain).map(|term| term.text).collect()
+        };
+        assert_eq!(texts(&["what is the name"]), ["name"]);
+        assert_eq!(texts(&["to be or not to be"]), ["to", "be", "or", "not"]);
+        assert_eq!(texts(&["什么数据"]), ["么数", "数", "据", "数据"]);
+    }
+}

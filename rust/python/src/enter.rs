@@ -1,0 +1,94 @@
+//! The one way in: every long call frees the GIL, honours Ctrl-C and maps its errors here.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use commonplace_core::error::{Error, Interrupt};
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+
+mod raised {
+    use pyo3::import_exception;
+
+    import_exception!(commonplace.errors, Busy);
+    import_exception!(commonplace.errors, CommonplaceError);
+    import_exception!(commonplace.errors, Conflict);
+    import_exception!(commonplace.errors, FormatError);
+    import_exception!(commonplace.errors, InDoubt);
+    import_exception!(commonplace.errors, NotFound);
+    import_exception!(commonplace.errors, PatchFailed);
+    import_exception!(commonplace.errors, QueryError);
+    import_exception!(commonplace.errors, Refused);
+    import_exception!(commonplace.errors, StorageError);
+}
+
+/// How often a long call looks for Ctrl-C.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// Runs `work` without the GIL; it is given a way to ask whether Ctrl-C was pressed.
+pub fn enter<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce(Interrupt<'_>) -> Result<T, Error> + Send,
+) -> PyResult<T> {
+    let raised: Mutex<Option<PyErr>> = Mutex::new(None);
+    let done = py.detach(|| {
+        let started = Instant::now();
+        let asked = AtomicU64::new(0);
+        let interrupt = || {
+            let now = started.elapsed().as_millis() as u64;
+            if now < asked.load(Ordering::Relaxed) + PATIENCE.as_millis() as u64 {
+                return false;
+            }
+            asked.store(now, Ordering::Relaxed);
+            match Python::attach(|py| py.check_signals()) {
+                Ok(()) => false,
+                Err(error) => {
+                    *raised.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(error);
+                    true
+                }
+            }
+        };
+        work(&interrupt)
+    });
+    let raised = raised.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    match (done, raised) {
+        (Err(Error::Interrupted), Some(raised)) => Err(raised),
+        (done, _) => done.map_err(|error| error_of(py, error)),
+    }
+}
+
+/// Turns an error of the engine into the exception of `commonplace.errors` that names it.
+pub fn error_of(py: Python<'_>, error: Error) -> PyErr {
+    let text = error.to_string();
+    let (raised, code, path) = match error {
+        Error::Refused { code, path, .. } => (raised::Refused::new_err(text), Some(code), Some(path)),
+        Error::NotFound { path } => (raised::NotFound::new_err(text), None, Some(path)),
+        Error::Conflict { path, .. } => (raised::Conflict::new_err(text), None, Some(path)),
+        Error::Patch { path, .. } => (raised::PatchFailed::new_err(text), None, Some(path)),
+        Error::Busy { path, .. } => (raised::Busy::new_err(text), None, Some(path)),
+        Error::InDoubt { path, .. } => (raised::InDoubt::new_err(text), None, Some(path)),
+        Error::Io { path, source, .. } => {
+            (raised::StorageError::new_err(text), storage_code(&source), Some(path))
+        }
+        Error::Query { code, .. } => (raised::QueryError::new_err(text), Some(code), None),
+        Error::Format { path, .. } => (raised::FormatError::new_err(text), None, Some(path)),
+        Error::Interrupted => return PyKeyboardInterrupt::new_err(text),
+        _ => (raised::CommonplaceError::new_err(text), None, None),
+    };
+    let value = raised.value(py);
+    // setting an attribute on our own exception cannot fail
+    let _ = code.map(|code| value.setattr("code", code));
+    let _ = path.map(|path| value.setattr("path", path));
+    raised
+}
+
+fn storage_code(source: &std::io::Error) -> Option<&'static str> {
+    use std::io::ErrorKind;
+    match source.kind() {
+        ErrorKind::PermissionDenied => Some("perm"),
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Some("nospace"),
+        ErrorKind::ReadOnlyFilesystem => Some("rofs"),
+        _ => None,
+    }
+}
