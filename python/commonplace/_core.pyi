@@ -1,0 +1,243 @@
+"""The native module: every type lives here once; `commonplace.store` is its face."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal, SupportsIndex, final, overload
+
+__version__: str
+
+@final
+class Section:
+    """A heading with the text up to the next one, or what stands before the first.
+
+    `start` and `end` are byte offsets in the file, `line` and `end_line` count from 1;
+    `heading` is the trail from the outermost heading to this one, empty for a preamble.
+    """
+
+    path: str
+    heading: tuple[str, ...]
+    level: int
+    line: int
+    end_line: int
+    start: int
+    end: int
+    summary: str | None
+    category: str | None
+    keywords: tuple[str, ...]
+
+@final
+class Message:
+    """One line of a transcript, whatever tool wrote it.
+
+    `said` is what a person or a model said, `tools` what went into and came out of tools.
+    `time` is the text of the record, `timestamp` the same in seconds since 1970 when understood.
+    """
+
+    path: str
+    line: int
+    offset: int
+    role: str
+    name: str | None
+    time: str | None
+    timestamp: float | None
+    session: str | None
+    id: str | None
+    said: str
+    tools: str
+
+@final
+class Hit:
+    """One ranked result: where it is, how it scored, and the passage that matched.
+
+    `highlights` are character ranges in `snippet`; `text` reads the whole section or message.
+    """
+
+    source: Literal["note", "message", "tool"]
+    path: str
+    line: int
+    end_line: int
+    start: int
+    end: int
+    heading: tuple[str, ...]
+    score: float
+    snippet: str
+    highlights: list[tuple[int, int]]
+    citation: str
+    text: str
+    role: str | None
+    name: str | None
+    time: str | None
+    session: str | None
+    category: str | None
+
+@final
+class Hits(Sequence[Hit]):
+    """Hits, best first, with how far they can be trusted.
+
+    `freshness` is `fresh` when every file was seen as it is now, `stale` when the files could
+    not be checked, `partial` when some could not be read; `notes` says which and why, and what
+    of the query was not used.
+    """
+
+    freshness: Literal["fresh", "stale", "partial"]
+    notes: list[str]
+    def __len__(self) -> int: ...
+    @overload
+    def __getitem__(self, index: SupportsIndex, /) -> Hit: ...
+    @overload
+    def __getitem__(self, index: slice, /) -> list[Hit]: ...
+    def __iter__(self) -> Iterator[Hit]: ...
+
+@final
+class Match:
+    """One grep match: a message or a line of a note, with its neighbours when asked."""
+
+    path: str
+    line: int
+    offset: int
+    role: str | None
+    name: str | None
+    time: str | None
+    session: str | None
+    snippet: str
+    highlights: list[tuple[int, int]]
+    citation: str
+    before: list[tuple[int, str | None, str]]
+    """Neighbours as (line, role, snippet), in file order."""
+    after: list[tuple[int, str | None, str]]
+
+@final
+class Grep(Iterator[Match]):
+    """A running scan: iterate for the matches, then read what it saw."""
+
+    def __iter__(self) -> Grep: ...
+    def __next__(self) -> Match: ...
+    def count(self) -> int:
+        """Count the remaining matches without building snippets."""
+    matched: int
+    lines: int
+    bytes: int
+    bad_lines: list[str]
+    """Lines that hold no readable record, as citations; the first twenty."""
+    bad_line_count: int
+    notes: list[str]
+
+@final
+class Entry:
+    """A file of the store as `list` shows it."""
+
+    path: str
+    size: int
+    modified: float
+    kind: Literal["note", "transcript", "other"]
+    summary: str | None
+
+@final
+class Written:
+    """What a write did: the stored path, the new version, and where the old text now lies."""
+
+    path: str
+    version: str
+    previous: str | None
+    history: str | None
+    applied: int
+
+@final
+class Imported:
+    """What an import took, and what it left out and why."""
+
+    path: str
+    format: str
+    messages: int
+    skipped: dict[str, int]
+    bad_lines: list[int]
+    bad_line_count: int
+
+@final
+class Status:
+    """The state of a store in numbers."""
+
+    root: str
+    notes: int
+    transcripts: int
+    sections: int
+    messages: int
+    terms: int
+    text_bytes: int
+    index_bytes: int
+    watching: bool
+    snapshot: str
+    skipped: list[tuple[str, str]]
+
+@final
+class Verified:
+    """What a full check of index against files found."""
+
+    files: int
+    differences: list[str]
+    """One sentence a difference; empty when all is well. The index is mended."""
+
+@final
+class Weights:
+    """Field weights, length norms and k1 of BM25F; all have defaults."""
+
+    def __new__(cls, values: dict[str, float] | None = None) -> Weights: ...
+    def as_dict(self) -> dict[str, float]: ...
+
+@final
+class Store:
+    """The engine behind `commonplace.Store`."""
+
+    def __new__(cls, root: str, *, create: bool = True, watch: bool = True, weights: Weights | None = None) -> Store: ...
+    root: str
+    def read(self, path: str) -> str: ...
+    def read_bytes(self, path: str) -> bytes: ...
+    def version(self, path: str) -> str | None: ...
+    def list(self, prefix: str = "") -> list[Entry]: ...
+    def write(self, path: str, content: str, expected_version: str | None = None) -> Written: ...
+    def append(self, path: str, content: str, expected_version: str | None = None) -> Written: ...
+    def patch(self, path: str, edits: Sequence[tuple[str, str]], expected_version: str | None = None) -> Written: ...
+    def move(self, source: str, target: str, expected_version: str | None = None) -> Written: ...
+    def delete(self, path: str, expected_version: str | None = None) -> Written: ...
+    def sections(self, path: str) -> list[Section]: ...
+    def message(self, path: str, line: int) -> Message: ...
+    def messages(self, path: str, start: int = 1, limit: int | None = None) -> list[Message]: ...
+    def append_message(self, path: str, line: bytes) -> int:
+        """Append one JSON object as one durable line and return its line number."""
+    def import_transcript(self, source: str, path: str, progress: Callable[[int], None] | None = None) -> Imported: ...
+    def search(
+        self,
+        query: str,
+        limit: int = 10,
+        *,
+        prefix: str = "",
+        source: str | None = None,
+        since: float | None = None,
+        until: float | None = None,
+        role: str | None = None,
+        session: str | None = None,
+        category: str | None = None,
+        tools: bool = False,
+    ) -> Hits: ...
+    def explain(self, query: str, citation: str) -> str: ...
+    def grep(
+        self,
+        pattern: str,
+        *,
+        prefix: str = "",
+        fixed: bool = False,
+        ignore_case: bool | None = None,
+        role: str | None = None,
+        since: float | None = None,
+        until: float | None = None,
+        before: int = 0,
+        after: int = 0,
+        limit: int | None = None,
+        newest_first: bool = False,
+        tools: bool = False,
+        width: int = 300,
+    ) -> Grep: ...
+    def status(self) -> Status: ...
+    def verify(self) -> Verified: ...
+    def save(self) -> None:
+        """Write the snapshot now; closing does it too."""
+    def close(self) -> None: ...

@@ -1,0 +1,73 @@
+"""Every failure this package reports.
+
+CommonplaceError
+├── Refused        a path the sandbox will not touch (also ValueError)
+├── NotFound       no such file (also FileNotFoundError)
+├── Conflict       the file is not the version you saw
+├── PatchFailed    an edit that does not apply exactly once (also ValueError)
+├── Busy           another process holds the lock (also TimeoutError)
+├── InDoubt        written, but the disk did not confirm it (also OSError)
+├── StorageError   the operating system refused (also OSError)
+├── QueryError     a query or pattern that cannot be run (also ValueError)
+└── FormatError    a file that is not in a form we read (also ValueError)
+"""
+
+
+class CommonplaceError(Exception):
+    """Base of every error of this package; `code` is a stable short word such as `escape`."""
+
+    code: str = "error"
+
+
+class Refused(CommonplaceError, ValueError):
+    """A path that the sandbox will not touch; nothing was changed."""
+
+    code = "refused"
+
+
+class NotFound(CommonplaceError, FileNotFoundError):
+    """There is no such file."""
+
+    code = "missing"
+
+
+class Conflict(CommonplaceError):
+    """The file is not the version that the caller saw; nothing was changed."""
+
+    code = "conflict"
+
+
+class PatchFailed(CommonplaceError, ValueError):
+    """An edit that does not apply exactly once; nothing was changed."""
+
+    code = "patch"
+
+
+class Busy(CommonplaceError, TimeoutError):
+    """Another process holds the lock."""
+
+    code = "busy"
+
+
+class InDoubt(CommonplaceError, OSError):
+    """The change is visible but may not survive a power cut."""
+
+    code = "doubt"
+
+
+class StorageError(CommonplaceError, OSError):
+    """The operating system refused; the old content is whole."""
+
+    code = "storage"
+
+
+class QueryError(CommonplaceError, ValueError):
+    """A query or pattern that cannot be run."""
+
+    code = "query"
+
+
+class FormatError(CommonplaceError, ValueError):
+    """A file that is not in a form we read."""
+
+    code = "format"

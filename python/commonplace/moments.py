@@ -1,0 +1,28 @@
+"""Points in time as callers give them."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+
+When = datetime | date | str | float
+
+
+def seconds(moment: When | None) -> float | None:
+    """Return a moment as seconds since 1970; one without a zone is read as UTC.
+
+    Args:
+        moment: A datetime, a date (its first instant), ISO 8601 text, or seconds since 1970.
+
+    Raises:
+        ValueError: The text is not ISO 8601.
+
+    >>> seconds("2026-02-01")
+    1769904000.0
+    """
+    if moment is None or isinstance(moment, (int, float)):
+        return moment
+    if isinstance(moment, str):
+        moment = datetime.fromisoformat(moment)
+    elif not isinstance(moment, datetime):
+        moment = datetime(moment.year, moment.month, moment.day)
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

@@ -1,0 +1,288 @@
+"""Open a root; read, write and search it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, Self
+
+from commonplace import _core
+from commonplace._core import Entry, Grep, Hits, Section, Status, Verified, Weights, Written
+from commonplace.moments import When, seconds
+from commonplace.transcript import Transcript
+
+
+def find_root(start: str | os.PathLike[str] | None = None) -> Path:
+    """Return the root that a bare command means.
+
+    That is `$COMMONPLACE_ROOT`, else the nearest folder at or above `start` (default: the
+    current one) that holds `.commonplace/`, else `~/.commonplace`.
+    """
+    if named := os.environ.get("COMMONPLACE_ROOT"):
+        return Path(named).expanduser()
+    here = Path(start or ".").absolute()
+    home = Path.home()
+    for folder in (here, *here.parents):
+        # ~/.commonplace is the default root itself, not a mark that home is one
+        if folder != home and (folder / ".commonplace").is_dir():
+            return folder
+    return home / ".commonplace"
+
+
+def open(  # noqa: A001 - commonplace.open() reads as it should
+    root: str | os.PathLike[str] | None = None,
+    *,
+    create: bool = True,
+    watch: bool = True,
+    weights: Weights | None = None,
+) -> Store:
+    """Open the memory that lies in the folder `root`.
+
+    Args:
+        root: The folder; default as `find_root()` says.
+        create: Make the folder when it is not there.
+        watch: Let the system report changes (inotify); without it each call compares file stamps.
+        weights: Field weights of the ranking; the defaults do well on every kind of text we have.
+
+    Returns:
+        A store, ready to search: only files that changed since the last time were read.
+
+    Raises:
+        Refused: `root` is `/` or the home folder, or not a folder.
+        NotFound: `root` is not there and `create` is false.
+
+    >>> import commonplace, tempfile
+    >>> store = commonplace.open(tempfile.mkdtemp())
+    >>> _ = store.write("facts/user.md", "# User\\n\\n- Name: Zhang San\\n")
+    >>> [hit.citation for hit in store.search("what is my name")]
+    ['facts/user.md#L1']
+    """
+    return Store(root if root is not None else find_root(), create=create, watch=watch, weights=weights)
+
+
+class Store:
+    """A root with its files, its index and its lock; safe to share between threads.
+
+    Every call sees the files as they are now, whoever changed them.
+    """
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str],
+        *,
+        create: bool = True,
+        watch: bool = True,
+        weights: Weights | None = None,
+    ) -> None:
+        self._core = _core.Store(os.fspath(root), create=create, watch=watch, weights=weights)
+
+    @property
+    def root(self) -> Path:
+        """The folder that holds this memory."""
+        return Path(self._core.root)
+
+    # Files
+
+    def list(self, prefix: str = "") -> list[Entry]:
+        """Return the files whose path starts with the folder or file `prefix`, sorted by path."""
+        return self._core.list(prefix)
+
+    def read(self, path: str) -> str:
+        """Return the text of a file; bytes that are not UTF-8 are shown as U+FFFD.
+
+        Raises:
+            NotFound: There is no such file.
+            Refused: The path leaves the root, or is a link or a special file.
+        """
+        return self._core.read(path)
+
+    def version(self, path: str) -> str | None:
+        """Return the version (a content hash) of a file, or None when there is none."""
+        return self._core.version(path)
+
+    def sections(self, path: str) -> list[Section]:
+        """Return the sections of a note in file order; their spans cover the file exactly once."""
+        return self._core.sections(path)
+
+    def write(self, path: str, content: str, *, expected_version: str | None = None) -> Written:
+        """Create a file or replace its whole text, durably and all at once.
+
+        Args:
+            path: Relative to the root, `/` between folders, ending in `.md` or `.jsonl`.
+            content: The new text.
+            expected_version: The version you read (`"absent"`: must not exist yet). Without it
+                whatever is there is replaced. Either way the old text goes to the history.
+
+        Returns:
+            The stored path, its new version and where the old text lies.
+
+        Raises:
+            Conflict: The file is no longer the expected version; nothing was changed.
+            Refused: The name is not one that tools may create.
+        """
+        return self._core.write(path, content, expected_version)
+
+    def append(self, path: str, content: str, *, expected_version: str | None = None) -> Written:
+        """Add `content` and a line end to a file, as one durable write; create it if needed."""
+        return self._core.append(path, content, expected_version)
+
+    def patch(
+        self, path: str, edits: Iterable[tuple[str, str]], *, expected_version: str | None = None
+    ) -> Written:
+        """Replace each old text by its new text, all of them or none.
+
+        Raises:
+            PatchFailed: An old text is not found, or found more than once; nothing was changed.
+        """
+        return self._core.patch(path, list(edits), expected_version)
+
+    def move(self, source: str, target: str, *, expected_version: str | None = None) -> Written:
+        """Rename a file; the target must not exist."""
+        return self._core.move(source, target, expected_version)
+
+    def delete(self, path: str, *, expected_version: str | None = None) -> Written:
+        """Take a file out of the store; its text goes to `.commonplace/history/`."""
+        return self._core.delete(path, expected_version)
+
+    def transcript(self, path: str) -> Transcript:
+        """Return the transcript at `path`: a folder that holds `messages.jsonl`, or the file."""
+        return Transcript(self._core, path)
+
+    # Search
+
+    def search(
+        self,
+        query: str,
+        limit: int = 10,
+        *,
+        prefix: str = "",
+        source: Literal["note", "message"] | None = None,
+        since: When | None = None,
+        until: When | None = None,
+        role: str | None = None,
+        session: str | None = None,
+        category: str | None = None,
+        tools: bool = False,
+    ) -> Hits:
+        """Return up to `limit` sections and messages that answer `query`, best first.
+
+        Ties go by path, then by position. Words are OR-ed; `"a phrase"`, `-not`, `field:word`,
+        `prefix*` and `word~1` (one typo) are understood, anything else is plain text and never
+        an error.
+
+        Args:
+            query: Words in any language.
+            limit: Most hits to return.
+            prefix: Only files below this folder, or this file.
+            source: Only notes, or only messages.
+            since: Only messages at or after this time.
+            until: Only messages before this time.
+            role: Only messages of this role (`user`, `assistant`, …).
+            session: Only messages of this session.
+            category: Only sections of this category.
+            tools: Search what went into and came out of tools as well.
+
+        Raises:
+            QueryError: The query is empty or not text.
+        """
+        return self._core.search(
+            query,
+            limit,
+            prefix=prefix,
+            source=source,
+            since=seconds(since),
+            until=seconds(until),
+            role=role,
+            session=session,
+            category=category,
+            tools=tools,
+        )
+
+    def explain(self, query: str, citation: str) -> str:
+        """Return how the score of one section or message for `query` comes about, as text."""
+        return self._core.explain(query, citation)
+
+    def grep(
+        self,
+        pattern: str,
+        *,
+        prefix: str = "",
+        fixed: bool = False,
+        ignore_case: bool | None = None,
+        role: str | None = None,
+        since: When | None = None,
+        until: When | None = None,
+        before: int = 0,
+        after: int = 0,
+        limit: int | None = None,
+        newest_first: bool = False,
+        tools: bool = False,
+        width: int = 300,
+    ) -> Grep:
+        """Scan notes and transcripts for a pattern, in constant memory, and yield the matches.
+
+        Only decoded text is matched: what people and models said, line by line in notes.
+
+        Args:
+            pattern: A regular expression (linear time, no back references).
+            prefix: Only files below this folder, or this file.
+            fixed: Take the pattern literally.
+            ignore_case: Default: yes, unless the pattern holds a capital letter.
+            role: Only messages of this role.
+            since: Only messages at or after this time.
+            until: Only messages before this time.
+            before: Neighbours to show before each match.
+            after: Neighbours to show after each match.
+            limit: Stop after this many matches.
+            newest_first: Begin at the end of each transcript.
+            tools: Match what went into and came out of tools as well.
+            width: Longest snippet, in characters.
+
+        Raises:
+            QueryError: The pattern is empty, too long or not a regular expression.
+        """
+        return self._core.grep(
+            pattern,
+            prefix=prefix,
+            fixed=fixed,
+            ignore_case=ignore_case,
+            role=role,
+            since=seconds(since),
+            until=seconds(until),
+            before=before,
+            after=after,
+            limit=limit,
+            newest_first=newest_first,
+            tools=tools,
+            width=width,
+        )
+
+    # Upkeep
+
+    def status(self) -> Status:
+        """Return the state of the store in numbers."""
+        return self._core.status()
+
+    def verify(self) -> Verified:
+        """Read every file, compare it with the index, mend the index and say what differed."""
+        return self._core.verify()
+
+    def close(self) -> None:
+        """Save the index snapshot and let go of the root; a closed store answers no more."""
+        self._core.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Store({str(self.root)!r})"

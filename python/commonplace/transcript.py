@@ -1,0 +1,71 @@
+"""A `messages.jsonl`: append, read by line, import."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+
+from commonplace import _core
+from commonplace._core import Imported, Message
+
+
+class Transcript:
+    """An append-only log of messages, one JSON object a line; made by `Store.transcript()`."""
+
+    def __init__(self, core: _core.Store, path: str) -> None:
+        self._core = core
+        self.path = path if path.endswith(".jsonl") else f"{path.rstrip('/')}/messages.jsonl"
+
+    def append(self, message: Mapping[str, Any]) -> int:
+        """Add one message as one durable line and return its line number, from 1.
+
+        A message has `role` and `content` (text or a list of content blocks); `timestamp` is
+        filled in when it is missing; `name`, `session` and anything else is kept as given.
+
+        Raises:
+            ValueError: `role` is missing, or something in it cannot be written as JSON.
+
+        >>> import commonplace, tempfile
+        >>> log = commonplace.open(tempfile.mkdtemp()).transcript("sessions/s1")
+        >>> log.append({"role": "user", "content": "Call me Alex."})
+        1
+        >>> log[1].said
+        'Call me Alex.'
+        """
+        if not isinstance(message.get("role"), str):
+            raise ValueError('a message needs a "role" such as "user" or "assistant"')
+        record = dict(message)
+        record.setdefault("timestamp", datetime.now(UTC).isoformat(timespec="milliseconds"))
+        return self._core.append_message(self.path, orjson.dumps(record))
+
+    def load(self, source: str | os.PathLike[str], progress: Callable[[int], None] | None = None) -> Imported:
+        """Import a transcript of another tool from anywhere on this machine.
+
+        Known: Claude Code, Codex, pi, OpenAI chat, and plain `{role, content}` lines.
+
+        Args:
+            source: The file to read; it is not changed.
+            progress: Called now and then with the bytes read so far.
+
+        Returns:
+            What was taken, and what was left out and why.
+
+        Raises:
+            NotFound: There is no such file.
+            FormatError: No known kind of message is in it.
+        """
+        return self._core.import_transcript(os.fspath(source), self.path, progress)
+
+    def __getitem__(self, line: int) -> Message:
+        """Return the message at a line, counted from 1 as in its citation."""
+        return self._core.message(self.path, line)
+
+    def __iter__(self) -> Iterator[Message]:
+        start = 1
+        while batch := self._core.messages(self.path, start, 1000):
+            yield from batch
+            start = batch[-1].line + 1
