@@ -4,3 +4,6 @@
 //! failure is an [`error::Error`].
 
 pub mod error;
+pub mod grep;
+pub mod json;
+pub mod message;
