@@ -1,0 +1,53 @@
+//! grep on a large transcript, for comparing with ripgrep.
+//!
+//! `cargo bench --bench grep -- FILE PATTERN [count|find] [threads] [chunk KiB]` prints one figure a run;
+//! without arguments it searches a small transcript made here.
+
+#![allow(clippy::print_stdout, missing_docs)]
+
+use std::fs::File;
+use std::io::Write;
+use std::time::Instant;
+
+use commonplace_core::grep::{Options, Scan};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let args: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|arg| arg != "--bench")
+        .collect();
+    let arg = |at: usize| args.get(at).map(String::as_str);
+    let made;
+    let path = match arg(0) {
+        Some(path) => path.into(),
+        None => {
+            made = tempfile::NamedTempFile::new()?;
+            let line = "{\"role\":\"user\",\"content\":\"It was a bright cold day in April.\"}\n";
+            made.as_file()
+                .write_all(line.repeat(1_000_000).as_bytes())?;
+            made.path().to_path_buf()
+        }
+    };
+    let options = Options {
+        pattern: arg(1).unwrap_or("april").into(),
+        threads: arg(3).map_or(Ok(0), str::parse)?,
+        chunk: arg(4).map_or(Ok(256), str::parse::<usize>)? * 1024,
+        ..Options::default()
+    };
+    let size = path.metadata()?.len() as f64;
+    let start = Instant::now();
+    let mut scan = Scan::transcript(File::open(&path)?, "transcript", options)?;
+    let count = match arg(2) {
+        Some("find") => {
+            while !scan.next_batch(&|| false)?.is_empty() {}
+            scan.report().messages_matched
+        }
+        _ => scan.count(&|| false)?,
+    };
+    let seconds = start.elapsed().as_secs_f64();
+    println!(
+        "{count} matches, {seconds:.3} s, {:.2} GB/s",
+        size / seconds / 1e9
+    );
+    Ok(())
+}

@@ -1,0 +1,139 @@
+//! The messages, or lines, around a match, read only when asked for.
+
+use std::fs::File;
+
+use memchr::{memchr_iter, memrchr_iter};
+
+use super::resume::read_full;
+use super::snippet::beginning;
+use super::{Match, Options};
+use crate::error::Result;
+use crate::message::{self, Line};
+
+/// How far from a match its neighbours are looked for, in bytes.
+const REACH: u64 = 8 << 20;
+
+/// A neighbour of a match.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Context {
+    /// The line in the file, counted from 1.
+    pub line: u64,
+    /// The byte in the file at which the line begins.
+    pub offset: u64,
+    /// The message's role; empty in a note.
+    pub role: String,
+    /// The speaker's name.
+    pub name: Option<String>,
+    /// The message's time as written.
+    pub time: Option<String>,
+    /// The beginning of its text.
+    pub text: String,
+}
+
+/// Fills in `before` and `after`. Messages without text do not count.
+pub(super) fn surround(
+    found: &mut Match,
+    file: &File,
+    path: &str,
+    options: &Options,
+    json: bool,
+    file_end: u64,
+) -> Result<()> {
+    let view = |line: &[u8]| read(line, options, json);
+    let mut size = 64 << 10;
+    while options.before > 0 {
+        let start = found.offset.saturating_sub(size);
+        let text = piece(file, path, start, found.offset)?;
+        found.before = before(&text, start, found, options.before, &view);
+        if found.before.len() == options.before || start == 0 || size >= REACH {
+            break;
+        }
+        size *= 4;
+    }
+    let mut size = 64 << 10;
+    while options.after > 0 {
+        let end = (found.end + size).min(file_end);
+        let text = piece(file, path, found.end, end)?;
+        found.after = after(&text, end == file_end, found, options.after, &view);
+        if found.after.len() == options.after || end == file_end || size >= REACH {
+            break;
+        }
+        size *= 4;
+    }
+    Ok(())
+}
+
+fn piece(file: &File, path: &str, start: u64, end: u64) -> Result<Vec<u8>> {
+    let mut text = vec![0; (end - start) as usize];
+    let read = read_full(file, path, start, &mut text)?;
+    text.truncate(read);
+    Ok(text)
+}
+
+fn before(
+    text: &[u8],
+    start: u64,
+    found: &Match,
+    most: usize,
+    view: &impl Fn(&[u8]) -> Option<Context>,
+) -> Vec<Context> {
+    let mut all = Vec::new();
+    let mut end = text.len().saturating_sub(1);
+    let mut line = found.line;
+    // The first line of the piece is whole only at the start of the file.
+    let starts =
+        memrchr_iter(b'\n', &text[..end]).map(|at| at + 1).chain((start == 0).then_some(0));
+    for begin in starts {
+        line -= 1;
+        if let Some(context) = view(&text[begin..end]) {
+            all.push(Context { line, offset: start + begin as u64, ..context });
+            if all.len() == most {
+                break;
+            }
+        }
+        end = begin.saturating_sub(1);
+    }
+    all.reverse();
+    all
+}
+
+fn after(
+    text: &[u8],
+    whole: bool,
+    found: &Match,
+    most: usize,
+    view: &impl Fn(&[u8]) -> Option<Context>,
+) -> Vec<Context> {
+    let mut all = Vec::new();
+    let (mut begin, mut line) = (0, found.line);
+    let last = (whole && text.last().is_some_and(|&b| b != b'\n')).then_some(text.len());
+    for end in memchr_iter(b'\n', text).chain(last) {
+        line += 1;
+        if let Some(context) = view(&text[begin..end]) {
+            all.push(Context { line, offset: found.end + begin as u64, ..context });
+            if all.len() == most {
+                break;
+            }
+        }
+        begin = end + 1;
+    }
+    all
+}
+
+fn read(line: &[u8], options: &Options, json: bool) -> Option<Context> {
+    if !json {
+        let text = String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line));
+        return Some(Context { text: beginning(&text, options.max_snippet), ..Context::default() });
+    }
+    let Line::Message(outline) = message::outline(line) else {
+        return None;
+    };
+    let text = outline.text(options.tools);
+    (!text.is_empty()).then(|| Context {
+        role: outline.role().into_owned(),
+        name: outline.name(),
+        time: outline.time(),
+        text: beginning(&text, options.max_snippet),
+        ..Context::default()
+    })
+}

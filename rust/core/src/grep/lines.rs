@@ -1,0 +1,392 @@
+//! Takes one chunk of a file apart into lines and judges those that may match.
+
+use memchr::{memchr, memchr_iter, memrchr};
+use regex_automata::meta::Cache;
+use regex_automata::{Input, Span};
+
+use super::long::{self, LONG_LINE};
+use super::needle::Scratch;
+use super::pattern::Pattern;
+use super::resume::read_full;
+use super::round::{Round, next_data};
+use super::snippet::snippet;
+use super::{MAX_BAD_LINES, Match, Options};
+use crate::error::Result;
+use crate::message::{self, Line, Outline};
+
+/// What a chunk of a file holds. A line belongs to the chunk in which it begins.
+#[derive(Debug, Default)]
+pub(super) struct Chunk {
+    pub from: u64,
+    pub to: u64,
+    /// Line ends in `from..to`.
+    pub line_ends: u64,
+    /// Lines that begin here.
+    pub lines: u64,
+    pub matched: u64,
+    /// `line` is the number of line ends between `from` and the match.
+    pub matches: Vec<Match>,
+    pub bad_lines: u64,
+    /// The first bad lines, by the line ends between `from` and them.
+    pub first_bad_lines: Vec<u64>,
+    /// Set by the chunk that holds the beginning of the file's last line.
+    pub tail: Option<Tail>,
+}
+
+/// The end of the file, or the beginning of its torn last line.
+#[derive(Debug)]
+pub(super) struct Tail {
+    pub offset: u64,
+    pub line_ends: u64,
+    pub torn: bool,
+}
+
+/// What one thread keeps from chunk to chunk.
+#[derive(Debug, Default)]
+pub(super) struct Worker {
+    buffer: Vec<u8>,
+    pub memory: Memory,
+}
+
+/// Scratch space for searches.
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    scratch: Scratch,
+    cache: Option<Cache>,
+}
+
+/// What decides whether a line matches.
+#[derive(Debug)]
+pub(super) struct Finder {
+    pub pattern: Pattern,
+    pub json: bool,
+    pub tools: bool,
+    max_snippet: usize,
+    roles: Vec<String>,
+    since: Option<i64>,
+    until: Option<i64>,
+}
+
+/// What became of one line.
+enum Verdict {
+    No,
+    Bad,
+    Match(Option<Match>),
+}
+
+impl Finder {
+    pub fn new(pattern: Pattern, options: &Options, json: bool) -> Self {
+        Self {
+            pattern,
+            json,
+            tools: options.tools,
+            max_snippet: options.max_snippet.max(8),
+            roles: options.roles.clone(),
+            since: options.since,
+            until: options.until,
+        }
+    }
+
+    /// The first match in decoded text, looking only at `span`.
+    pub fn search(&self, text: &str, span: Span, memory: &mut Memory) -> Option<Span> {
+        let regex = self.pattern.regex();
+        let cache = memory.cache.get_or_insert_with(|| regex.create_cache());
+        regex.search_with(cache, &Input::new(text).span(span)).map(|found| found.span())
+    }
+
+    fn is_match(&self, text: &str, memory: &mut Memory) -> bool {
+        let regex = self.pattern.regex();
+        let cache = memory.cache.get_or_insert_with(|| regex.create_cache());
+        regex.search_half_with(cache, &Input::new(text).earliest(true)).is_some()
+    }
+
+    /// The first place in raw text that a match may hold.
+    fn candidate(&self, text: &[u8], from: usize, memory: &mut Memory) -> Option<usize> {
+        match self.pattern.needles() {
+            Some(needles) => needles.find(text, from, self.json, &mut memory.scratch),
+            None => (from < text.len()).then_some(from),
+        }
+    }
+
+    /// Whether the message's own fields pass the filters.
+    pub fn admits(&self, outline: &Outline<'_>) -> bool {
+        if !self.roles.is_empty() && !self.roles.iter().any(|role| **role == *outline.role()) {
+            return false;
+        }
+        if self.since.is_none() && self.until.is_none() {
+            return true;
+        }
+        outline.timestamp_ms().is_some_and(|at| {
+            self.since.is_none_or(|since| at >= since) && self.until.is_none_or(|until| at < until)
+        })
+    }
+
+    fn judge(&self, line: &[u8], build: bool, memory: &mut Memory) -> Verdict {
+        if !self.json {
+            let text = String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line));
+            return self.judge_text(&text, build, memory);
+        }
+        let outline = match message::outline(line) {
+            Line::Message(outline) => outline,
+            Line::Other | Line::Blank => return Verdict::No,
+            Line::Bad => return Verdict::Bad,
+        };
+        let mut likely = false;
+        outline.each_text(self.tools, |body| {
+            likely = likely
+                || self.pattern.needles().is_none()
+                || self.candidate(body, 0, memory).is_some();
+        });
+        // A pattern without needles may match even where nothing was said.
+        if !(likely || self.pattern.needles().is_none()) || !self.admits(&outline) {
+            return Verdict::No;
+        }
+        match self.judge_text(&outline.text(self.tools), build, memory) {
+            Verdict::Match(Some(found)) => Verdict::Match(Some(describe(found, &outline))),
+            verdict => verdict,
+        }
+    }
+
+    fn judge_text(&self, text: &str, build: bool, memory: &mut Memory) -> Verdict {
+        if !build {
+            return if self.is_match(text, memory) { Verdict::Match(None) } else { Verdict::No };
+        }
+        match self.search(text, Span::from(0..text.len()), memory) {
+            Some(first) => Verdict::Match(Some(self.show(text, first, memory))),
+            None => Verdict::No,
+        }
+    }
+
+    /// The match with its snippet, still without its place.
+    pub fn show(&self, text: &str, first: Span, memory: &mut Memory) -> Match {
+        let next = |from, to| self.search(text, Span::from(from..to), memory);
+        let (snippet, highlights) = snippet(text, first, self.max_snippet, next);
+        Match { snippet, highlights, ..Match::default() }
+    }
+}
+
+/// Adds what the message says of itself.
+pub(super) fn describe(found: Match, outline: &Outline<'_>) -> Match {
+    Match {
+        role: outline.role().into_owned(),
+        name: outline.name(),
+        time: outline.time(),
+        session: outline.session(),
+        ..found
+    }
+}
+
+impl Worker {
+    /// Room for `size` bytes to read into.
+    pub fn buffer(&mut self, size: usize) -> &mut [u8] {
+        if self.buffer.len() < size {
+            self.buffer.resize(size, 0);
+        }
+        &mut self.buffer[..size]
+    }
+
+    /// Reads the lines that begin in `from..to` and judges them.
+    pub fn scan(&mut self, round: &Round<'_>, from: u64, to: u64) -> Result<Chunk> {
+        let mut chunk = Chunk { from, to, ..Chunk::default() };
+        // The byte before tells whether a line begins at `from`.
+        let lead = usize::from(from > 0);
+        let base = from - lead as u64;
+        let size = lead + (to - from) as usize;
+        let hole = round.finder.json && next_data(round.file, from) >= to;
+        let wanted = if hole { lead } else { size };
+        let mut read = read_full(round.file, round.path, base, self.buffer(wanted))?;
+        let mut start = 0;
+        if lead > 0 {
+            match memchr(b'\n', &self.buffer[..read]) {
+                Some(end) => start = end + 1,
+                None => return Ok(chunk),
+            }
+        }
+        if hole {
+            read = read_full(round.file, round.path, base, self.buffer(size))?;
+        }
+        if start > lead {
+            chunk.line_ends += 1;
+        }
+        let own = read;
+        let mut at_end = base + read as u64 >= round.end || read < size;
+        if !at_end && start < read {
+            at_end = self.finish_line(round, base, start, &mut read)?;
+        }
+        let mut long = None;
+        if read - start > LONG_LINE {
+            let last =
+                memrchr(b'\n', &self.buffer[start..read]).map_or(start, |end| start + end + 1);
+            if read - last > LONG_LINE {
+                (long, read) = (Some(last), last);
+            }
+        }
+        let buffer = std::mem::take(&mut self.buffer);
+        let mut lines = Lines {
+            round,
+            text: &buffer[start..read],
+            offset: base + start as u64,
+            skipped_ends: chunk.line_ends,
+            memory: &mut self.memory,
+            chunk: &mut chunk,
+        };
+        lines.look(at_end && long.is_none());
+        // The end of the last line may lie beyond this chunk.
+        let beyond = read > own && buffer[read - 1] == b'\n';
+        chunk.line_ends -= u64::from(beyond);
+        if at_end
+            && long.is_none()
+            && chunk.tail.is_none()
+            && base + read as u64 >= to
+            && to >= round.end
+        {
+            let offset = base + read as u64;
+            chunk.tail = Some(Tail { offset, line_ends: chunk.line_ends, torn: false });
+        }
+        self.buffer = buffer;
+        if self.buffer.len() > size.max(1 << 20) {
+            self.buffer.truncate(size);
+            self.buffer.shrink_to_fit();
+        }
+        if let Some(last) = long {
+            long::judge(self, round, base + last as u64, &mut chunk)?;
+        }
+        Ok(chunk)
+    }
+
+    /// Reads on to the end of the last line, unless it is long; `true` at the end of the file.
+    fn finish_line(
+        &mut self,
+        round: &Round<'_>,
+        base: u64,
+        start: usize,
+        read: &mut usize,
+    ) -> Result<bool> {
+        let mut step = 8 * 1024;
+        if *read > start && self.buffer[*read - 1] == b'\n' {
+            return Ok(false);
+        }
+        let line = memrchr(b'\n', &self.buffer[start..*read]).map_or(start, |end| start + end + 1);
+        while *read - line <= LONG_LINE {
+            let place = base + *read as u64;
+            let size = (step as u64).min(round.end - place) as usize;
+            self.buffer(*read + size);
+            let more =
+                read_full(round.file, round.path, place, &mut self.buffer[*read..*read + size])?;
+            if let Some(end) = memchr(b'\n', &self.buffer[*read..*read + more]) {
+                *read += end + 1;
+                return Ok(false);
+            }
+            *read += more;
+            if more < size || base + *read as u64 >= round.end {
+                return Ok(true);
+            }
+            step = (step * 2).min(1 << 20);
+        }
+        Ok(false)
+    }
+}
+
+/// The whole lines of a chunk.
+struct Lines<'l, 'r> {
+    round: &'l Round<'r>,
+    text: &'l [u8],
+    offset: u64,
+    /// Line ends in the chunk before `text`.
+    skipped_ends: u64,
+    memory: &'l mut Memory,
+    chunk: &'l mut Chunk,
+}
+
+impl Lines<'_, '_> {
+    fn look(&mut self, at_end: bool) {
+        let terminated = memrchr(b'\n', self.text).map_or(0, |end| end + 1);
+        let finder = self.round.finder;
+        if at_end && finder.json {
+            self.set_apart_torn_tail(terminated);
+        }
+        let mut bad = Vec::new();
+        let ends = if finder.json {
+            self.check_ends(&mut bad)
+        } else {
+            memchr_iter(b'\n', self.text).count() as u64
+        };
+        self.chunk.line_ends += ends;
+        self.chunk.lines += ends + u64::from(self.text.last().is_some_and(|&last| last != b'\n'));
+        self.judge_candidates(&mut bad);
+        bad.sort_unstable();
+        bad.dedup();
+        self.chunk.bad_lines += bad.len() as u64;
+        bad.truncate(MAX_BAD_LINES);
+        self.chunk.first_bad_lines = bad.into_iter().map(|ends| self.skipped_ends + ends).collect();
+    }
+
+    /// A last line without an end counts if it is whole.
+    fn set_apart_torn_tail(&mut self, terminated: usize) {
+        let torn = terminated < self.text.len()
+            && matches!(message::outline(&self.text[terminated..]), Line::Bad);
+        if torn || terminated < self.text.len() {
+            let before = memchr_iter(b'\n', &self.text[..terminated]).count() as u64;
+            let length = if torn { terminated } else { self.text.len() };
+            self.chunk.tail = Some(Tail {
+                offset: self.offset + length as u64,
+                line_ends: self.skipped_ends + before,
+                torn,
+            });
+            self.text = &self.text[..length];
+        }
+    }
+
+    /// Counts line ends and finds lines that do not begin and end like an object.
+    fn check_ends(&mut self, bad: &mut Vec<u64>) -> u64 {
+        let (mut ends, mut start) = (0, 0);
+        let text = self.text;
+        let mut check = |start: usize, end: usize, ends: u64| {
+            let looks_whole = end > start && text[start] == b'{' && text[end - 1] == b'}';
+            if !looks_whole && matches!(message::outline(&text[start..end]), Line::Bad) {
+                bad.push(ends);
+            }
+        };
+        for end in memchr_iter(b'\n', text) {
+            check(start, end, ends);
+            start = end + 1;
+            ends += 1;
+        }
+        if start < text.len() {
+            check(start, text.len(), ends);
+        }
+        ends
+    }
+
+    fn judge_candidates(&mut self, bad: &mut Vec<u64>) {
+        let Round { finder, build, .. } = *self.round;
+        // Line ends are counted up to here.
+        let (mut counted, mut ends) = (0, 0);
+        let mut from = 0;
+        while let Some(at) = finder.candidate(self.text, from, self.memory) {
+            let start = memrchr(b'\n', &self.text[from..at]).map_or(from, |end| from + end + 1);
+            let stop = memchr(b'\n', &self.text[at..]).map_or(self.text.len(), |end| at + end);
+            from = stop + 1;
+            let verdict = finder.judge(&self.text[start..stop], build, self.memory);
+            if matches!(verdict, Verdict::No) {
+                continue;
+            }
+            ends += memchr_iter(b'\n', &self.text[counted..start]).count() as u64;
+            counted = start;
+            match verdict {
+                Verdict::No => {}
+                Verdict::Bad => bad.push(ends),
+                Verdict::Match(found) => {
+                    self.chunk.matched += 1;
+                    let place = |found| Match {
+                        line: self.skipped_ends + ends,
+                        offset: self.offset + start as u64,
+                        end: self.offset + (stop + 1).min(self.text.len()) as u64,
+                        ..found
+                    };
+                    self.chunk.matches.extend(found.map(place));
+                }
+            }
+        }
+    }
+}

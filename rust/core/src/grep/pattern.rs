@@ -1,0 +1,256 @@
+//! A pattern, compiled: the regex that decides and the needles that every match must hold.
+
+use regex_automata::meta;
+use regex_automata::util::syntax;
+use regex_syntax::ast::{self, Ast};
+use regex_syntax::hir::{Class, Hir, HirKind};
+
+use crate::error::{Error, Result};
+use crate::grep::needle::{MAX_RUN, Needles, Run};
+
+/// Longer patterns are refused: a person never writes them and compiling them is costly.
+pub const MAX_PATTERN: usize = 4096;
+/// The most memory a compiled pattern may take.
+pub const MAX_COMPILED: usize = 1 << 20;
+/// A larger `{n}` is refused, even where the repeated thing is empty.
+const MAX_REPEAT: u32 = 1000;
+
+/// Whether `A` and `a` are the same letter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Case {
+    /// The same, unless the pattern holds an upper-case letter.
+    #[default]
+    Smart,
+    /// Different letters.
+    Sensitive,
+    /// The same letter, by Unicode simple case folding.
+    Ignore,
+}
+
+/// What to look for. Matching takes linear time.
+#[derive(Debug)]
+pub struct Pattern {
+    regex: meta::Regex,
+    needles: Option<Needles>,
+}
+
+impl Pattern {
+    /// Compiles `pattern`, as a regular expression or, if `fixed`, as literal text.
+    ///
+    /// `^` and `$` match at line ends and `.` does not cross them. The errors are
+    /// [`Error::Query`] with the code `empty` or `regex`.
+    pub fn new(pattern: &str, fixed: bool, case: Case) -> Result<Self> {
+        let refused = |code, why: String| Error::Query {
+            query: pattern.chars().take(100).collect(),
+            code,
+            why,
+        };
+        if pattern.is_empty() {
+            return Err(refused(
+                "empty",
+                "an empty pattern matches everything; give some text".into(),
+            ));
+        }
+        if pattern.len() > MAX_PATTERN {
+            let why = format!("it has {} bytes, at most {MAX_PATTERN} are allowed", pattern.len());
+            return Err(refused("regex", why));
+        }
+        let text = if fixed { regex_syntax::escape(pattern) } else { pattern.to_owned() };
+        let wrong = |why: &dyn std::fmt::Display| refused("regex", format!("{why}"));
+        let ast = ast::parse::Parser::new().parse(&text).map_err(|e| wrong(&e))?;
+        let habits = ast::visit(&ast, Habits::default()).map_err(|why| wrong(&why))?;
+        let ignore_case = match case {
+            Case::Smart => !habits.has_upper,
+            Case::Sensitive => false,
+            Case::Ignore => true,
+        };
+        let hir = regex_syntax::hir::translate::TranslatorBuilder::new()
+            .case_insensitive(ignore_case)
+            .multi_line(true)
+            .build()
+            .translate(&text, &ast)
+            .map_err(|e| wrong(&e))?;
+        let config = meta::Config::new()
+            .nfa_size_limit(Some(MAX_COMPILED))
+            .onepass_size_limit(Some(MAX_COMPILED))
+            .hybrid_cache_capacity(2 * MAX_COMPILED);
+        let regex = meta::Builder::new()
+            .configure(config)
+            .syntax(syntax::Config::new())
+            .build_from_hir(&hir)
+            .map_err(|e| {
+                wrong(&std::error::Error::source(&e).map_or(e.to_string(), |s| s.to_string()))
+            })?;
+        let needles = required(&hir).and_then(|found| Needles::new(found.runs));
+        Ok(Self { regex, needles })
+    }
+
+    /// The regex that decides.
+    pub(crate) fn regex(&self) -> &meta::Regex {
+        &self.regex
+    }
+
+    /// Raw text that every match holds in some spelling, where there is any.
+    pub(crate) fn needles(&self) -> Option<&Needles> {
+        self.needles.as_ref()
+    }
+}
+
+/// What must be known of a pattern before it is translated.
+#[derive(Default)]
+struct Habits {
+    has_upper: bool,
+}
+
+impl ast::Visitor for Habits {
+    type Output = Self;
+    type Err = String;
+
+    fn finish(self) -> std::result::Result<Self, String> {
+        Ok(self)
+    }
+
+    fn visit_pre(&mut self, ast: &Ast) -> std::result::Result<(), String> {
+        match ast {
+            Ast::Literal(literal) => self.has_upper |= literal.c.is_uppercase(),
+            Ast::Repetition(repetition) => {
+                let most = match repetition.op.kind {
+                    ast::RepetitionKind::Range(
+                        ast::RepetitionRange::Exactly(n)
+                        | ast::RepetitionRange::AtLeast(n)
+                        | ast::RepetitionRange::Bounded(_, n),
+                    ) => n,
+                    _ => 0,
+                };
+                if most > MAX_REPEAT {
+                    return Err(format!(
+                        "it repeats {most} times, at most {MAX_REPEAT} are allowed"
+                    ));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn visit_class_set_item_pre(
+        &mut self,
+        item: &ast::ClassSetItem,
+    ) -> std::result::Result<(), String> {
+        self.has_upper |= match item {
+            ast::ClassSetItem::Literal(literal) => literal.c.is_uppercase(),
+            ast::ClassSetItem::Range(range) => {
+                range.start.c.is_uppercase() || range.end.c.is_uppercase()
+            }
+            _ => false,
+        };
+        Ok(())
+    }
+}
+
+/// Runs of which every match holds at least one.
+struct Found {
+    runs: Vec<Run>,
+}
+
+impl Found {
+    /// Longer is rarer; more than a few runs cost speed.
+    fn worth(&self) -> usize {
+        let shortest = self.runs.iter().map(|run| run.worth()).min().unwrap_or(0);
+        shortest * 8 - (self.runs.len() / 8).min(7)
+    }
+}
+
+fn required(hir: &Hir) -> Option<Found> {
+    let mut flat = Vec::new();
+    flatten(hir, &mut flat);
+    let mut best: Option<Found> = None;
+    let mut offer = |found: Found| {
+        if !found.runs.is_empty() && best.as_ref().is_none_or(|best| found.worth() > best.worth()) {
+            best = Some(found);
+        }
+    };
+    let mut run = Run::default();
+    for part in flat {
+        let letters = single_letters(part);
+        if letters.is_empty() {
+            offer(Found::from(std::mem::take(&mut run)));
+            if let Some(found) = inside(part) {
+                offer(found);
+            }
+        }
+        for letter in letters {
+            match letter {
+                Some((c, caseless)) => run.push(c, caseless),
+                None => offer(Found::from(std::mem::take(&mut run))),
+            }
+        }
+    }
+    offer(Found::from(run));
+    best
+}
+
+impl From<Run> for Found {
+    fn from(run: Run) -> Self {
+        let runs = if run.worth() == 0 { Vec::new() } else { run.pieces() };
+        // Of one long run its rarest piece is enough.
+        let rarest = runs.into_iter().max_by_key(Run::worth);
+        Self { runs: rarest.into_iter().collect() }
+    }
+}
+
+/// Lays nested sequences out as one; groups and zero-width tests do not separate letters.
+fn flatten<'h>(hir: &'h Hir, out: &mut Vec<&'h Hir>) {
+    match hir.kind() {
+        HirKind::Concat(parts) => parts.iter().for_each(|part| flatten(part, out)),
+        HirKind::Capture(group) => flatten(&group.sub, out),
+        HirKind::Look(_) | HirKind::Empty => {}
+        _ => out.push(hir),
+    }
+}
+
+/// The letters of a literal, or of a class that is one ASCII letter in both cases.
+///
+/// `None` stands for a letter that may be spelt in more ways than a run can say:
+/// JSON must or may escape it, or its case folds leave ASCII (k, s, é).
+fn single_letters(hir: &Hir) -> Vec<Option<(char, bool)>> {
+    match hir.kind() {
+        HirKind::Literal(literal) => {
+            let text = String::from_utf8_lossy(&literal.0);
+            text.chars().map(|c| is_safe(c).then_some((c, false))).collect()
+        }
+        HirKind::Class(Class::Unicode(class)) => match class.ranges() {
+            [upper, lower]
+                if upper.start() == upper.end()
+                    && lower.start() == lower.end()
+                    && upper.start().is_ascii_uppercase()
+                    && upper.start().to_ascii_lowercase() == lower.start() =>
+            {
+                vec![Some((lower.start(), true))]
+            }
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
+    }
+}
+
+/// Whether JSON writers leave `c` as it is, but for `\u`.
+fn is_safe(c: char) -> bool {
+    !matches!(c, '"' | '\\' | '/' | '\u{0}'..='\u{1f}' | char::REPLACEMENT_CHARACTER)
+}
+
+fn inside(hir: &Hir) -> Option<Found> {
+    match hir.kind() {
+        HirKind::Repetition(repetition) if repetition.min > 0 => required(&repetition.sub),
+        HirKind::Alternation(branches) => {
+            let mut runs = Vec::new();
+            for branch in branches {
+                runs.extend(required(branch)?.runs);
+            }
+            Some(Found { runs })
+        }
+        _ => None,
+    }
+}
+
+const _: () = assert!(MAX_RUN >= 8);
