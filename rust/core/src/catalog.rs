@@ -7,7 +7,6 @@ use std::cmp::Ordering;
 use std::sync::atomic::{AtomicUsize, Ordering as AtomicOrdering};
 use std::time::{SystemTime, UNIX_EPOCH};
 use std::fs::File;
-use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
 use rustc_hash::FxHashMap;
@@ -22,11 +21,10 @@ use crate::index::{Index, Run};
 use crate::message::{self, Line, Message};
 use crate::root::{Root, Stat};
 use crate::sections::as_text;
+use crate::transcript::lines;
 
 /// Notes larger than this are listed and can be searched with grep, but are not indexed.
 pub const LARGEST_NOTE: u64 = 256 << 20;
-/// Lines longer than this are not indexed as messages.
-const LONGEST_LINE: usize = 64 << 20;
 
 /// Where a document lies and what filters may ask about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
@@ -70,6 +68,8 @@ pub struct FileRow {
     pub kind: Kind,
     /// The stamps it had when it was read; zero when they must not be trusted.
     pub stat: Stat,
+    /// What a note says of itself in one line, as a label.
+    pub summary: u32,
     /// How far a transcript was read, so that only what was appended is read next time.
     pub seen: Seen,
     /// Its documents, in order of position.
@@ -99,6 +99,7 @@ const TAIL: u64 = 4096;
 struct Reading {
     rows: Vec<(Row, Content)>,
     seen: Seen,
+    summary: String,
 }
 
 /// What one of the two threads of a build has read.
@@ -179,7 +180,8 @@ impl Reader<'_> {
                 let bytes = root.read(path)?;
                 if !is_utf16(&bytes) {
                     let text = as_text(&bytes);
-                    note(path, &text, &mut |draft| self.draft(&draft, &mut reading));
+                    let told = note(path, &text, &mut |draft| self.draft(&draft, &mut reading));
+                    reading.summary = told.unwrap_or_default();
                 }
             }
             Kind::Transcript => {
@@ -236,49 +238,6 @@ pub fn is_utf16(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff])
 }
 
-/// Hands out each line with its end; `whole` is false for one that was too long to keep.
-fn lines(
-    file: &File,
-    path: &str,
-    span: Range<u64>,
-    each: &mut dyn FnMut(u64, &[u8], bool),
-) -> Result<()> {
-    const CHUNK: u64 = 1 << 18;
-    let mut buffer = Vec::new();
-    let Range { start: mut offset, end: size } = span;
-    let (mut start, mut whole) = (offset, true);
-    while offset < size {
-        let held = buffer.len();
-        buffer.resize(held + CHUNK.min(size - offset) as usize, 0);
-        let read = file
-            .read_at(&mut buffer[held..], offset)
-            .map_err(|error| Error::io("read", path, error))?;
-        buffer.truncate(held + read);
-        if read == 0 {
-            break;
-        }
-        offset += read as u64;
-        let mut from = 0;
-        for end in memchr::memchr_iter(b'\n', &buffer[held..]) {
-            let end = held + end + 1;
-            each(start, &buffer[from..end], whole);
-            start += (end - from) as u64;
-            from = end;
-            whole = true;
-        }
-        buffer.drain(..from);
-        if buffer.len() > LONGEST_LINE {
-            start += buffer.len() as u64;
-            buffer.clear();
-            whole = false;
-        }
-    }
-    if !buffer.is_empty() {
-        each(start, &buffer, whole);
-    }
-    Ok(())
-}
-
 impl Catalog {
     /// Makes an empty catalog.
     pub fn new(weights: Weights, part: Part) -> Self {
@@ -293,6 +252,9 @@ impl Catalog {
         labels: Terms,
         part: Part,
     ) -> Self {
+        let mut labels = labels;
+        // the empty label has number 0 everywhere
+        labels.intern("");
         let by_path = files.iter().enumerate().map(|(at, f)| (f.path.clone(), at as u32)).collect();
         Self { index, rows, files, labels, by_path, part, redone: 0 }
     }
@@ -369,6 +331,7 @@ impl Catalog {
             let row = &mut catalog.files[file as usize];
             row.stat = trusted(stat, now);
             row.seen = reading.seen;
+            row.summary = catalog.labels.intern(&reading.summary);
             for (draft, content) in reading.rows {
                 let Content::New(document) = content else { continue };
                 let number = catalog.rows.len() as u32;
@@ -399,6 +362,7 @@ impl Catalog {
             path: path.to_owned(),
             kind: Kind::of(path),
             stat: Stat::default(),
+            summary: 0,
             seen: Seen::default(),
             documents: Vec::new(),
             present: true,
@@ -463,6 +427,7 @@ impl Catalog {
         let row = &mut self.files[file as usize];
         row.stat = if after == stat { trusted(&stat, now) } else { Stat::default() };
         row.seen = reading.seen;
+        row.summary = self.labels.intern(&reading.summary);
         row.documents = documents;
         if self.index.wants_packing() {
             self.repack();
@@ -564,6 +529,15 @@ impl Catalog {
         }
         self.rows = rows;
         self.index.repack(&order);
+    }
+
+    /// Returns the bytes of memory that the catalog and its index take.
+    pub fn bytes(&self) -> usize {
+        let files = self.files.iter().map(|f| f.path.len() * 2 + f.documents.capacity() * 4 + 160);
+        self.index.bytes()
+            + self.rows.capacity() * size_of::<Row>()
+            + self.labels.bytes()
+            + files.sum::<usize>()
     }
 
     /// Orders documents by path, then by position.

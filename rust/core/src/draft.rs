@@ -101,7 +101,9 @@ impl<'a> Draft<'a> {
 }
 
 /// Drafts the sections of a note, in file order; long ones in several parts.
-pub fn note(path: &str, text: &str, each: &mut dyn FnMut(Draft<'_>)) {
+///
+/// Returns the summary of the whole note, if it gives one.
+pub fn note(path: &str, text: &str, each: &mut dyn FnMut(Draft<'_>)) -> Option<String> {
     let note = sections::parse(text);
     let place = path.strip_suffix(".md").unwrap_or(path);
     let title = note.title().unwrap_or_default();
@@ -144,6 +146,8 @@ pub fn note(path: &str, text: &str, each: &mut dyn FnMut(Draft<'_>)) {
             each(draft);
         }
     }
+    let first = note.sections.iter().take_while(|section| section.level <= 1);
+    note.front.summary.clone().or_else(|| first.filter_map(|s| s.marks.summary.clone()).next())
 }
 
 /// Returns the keywords and the category that hold for a section.

@@ -16,6 +16,7 @@ use std::fs::File;
 
 use crate::error::{Error, Interrupt, Result};
 
+pub mod across;
 mod context;
 mod lines;
 mod long;

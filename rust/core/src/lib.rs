@@ -29,6 +29,8 @@ pub mod snapshot;
 pub mod snippet;
 pub mod store;
 pub mod tokens;
+pub mod transcript;
+pub mod upkeep;
 pub mod version;
 pub mod walk;
 pub mod watch;

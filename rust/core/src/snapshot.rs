@@ -53,6 +53,7 @@ pub fn write(catalog: &Catalog, root: u64) -> Vec<u8> {
     let mut paths = Terms::default();
     let mut stats: Vec<Stat> = Vec::new();
     let mut seen: Vec<u64> = Vec::new();
+    let mut summaries: Vec<u32> = Vec::new();
     let mut counts: Vec<u32> = Vec::new();
     let mut documents: Vec<u32> = Vec::new();
     for file in catalog.files.iter().filter(|file| file.present) {
@@ -60,6 +61,7 @@ pub fn write(catalog: &Catalog, root: u64) -> Vec<u8> {
         stats.push(file.stat);
         let Seen { offset, lines, bad_lines, tail } = file.seen;
         seen.extend([offset, tail, u64::from(lines), u64::from(bad_lines)]);
+        summaries.push(file.summary);
         counts.push(file.documents.len() as u32);
         documents.extend(&file.documents);
     }
@@ -67,6 +69,7 @@ pub fn write(catalog: &Catalog, root: u64) -> Vec<u8> {
     put(bytemuck::cast_slice(paths.parts().1));
     put(bytemuck::cast_slice(&stats));
     put(bytemuck::cast_slice(&seen));
+    put(bytemuck::cast_slice(&summaries));
     put(bytemuck::cast_slice(&counts));
     put(bytemuck::cast_slice(&documents));
     let mut file = Vec::with_capacity(HEAD + body.len());
@@ -168,13 +171,14 @@ impl<'a> Arrays<'a> {
         let paths = self.terms()?;
         let stats: Vec<Stat> = self.array()?;
         let seen: Vec<u64> = self.array()?;
+        let summaries: Vec<u32> = self.array()?;
         let counts: Vec<u32> = self.array()?;
         let mut documents = self.array::<u32>()?.into_iter();
         let fits = packed.starts.len() == terms.len()
             && packed.counts.len() == terms.len()
             && rows.len() == lengths.len()
             && packed.term_starts.len() == lengths.len() + 1
-            && [stats.len(), counts.len(), seen.len() / 4] == [paths.len(); 3];
+            && [stats.len(), summaries.len(), counts.len(), seen.len() / 4] == [paths.len(); 4];
         if !fits {
             return None;
         }
@@ -186,6 +190,7 @@ impl<'a> Arrays<'a> {
                 kind: Kind::of(&path),
                 path,
                 stat,
+                summary: summaries[at],
                 seen: Seen {
                     offset: word(0),
                     tail: word(1),

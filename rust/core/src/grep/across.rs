@@ -1,0 +1,163 @@
+//! One search over many files: notes line by line, transcripts message by message.
+
+use std::collections::VecDeque;
+
+use super::{Match, Options, Scan};
+use crate::draft::Kind;
+use crate::error::{Error, Interrupt, Result};
+use crate::search::is_below;
+use crate::store::Store;
+
+/// A search under way over the files of a store, in order of their paths.
+#[derive(Debug)]
+pub struct Across {
+    options: Options,
+    files: VecDeque<(String, Kind)>,
+    current: Option<(String, Scan)>,
+    /// What was seen so far.
+    pub seen: Tally,
+}
+
+/// What a search over many files has seen.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Messages and lines that matched.
+    pub matched: u64,
+    /// Lines read.
+    pub lines: u64,
+    /// Bytes read.
+    pub bytes: u64,
+    /// Lines that hold no readable record.
+    pub bad_lines: u64,
+    /// Citations of the first of them.
+    pub first_bad_lines: Vec<String>,
+    /// Files that could not be read, and torn last lines.
+    pub notes: Vec<String>,
+}
+
+impl Across {
+    /// Begins a search over the files that are `prefix` or lie below it.
+    ///
+    /// With a role or a time only transcripts are searched, for notes have neither.
+    ///
+    /// # Errors
+    /// [`Error::Query`] for a pattern that cannot be run; [`Error::NotFound`] when nothing is
+    /// at `prefix`; [`Error::Interrupted`].
+    pub fn new(
+        store: &Store,
+        prefix: &str,
+        options: Options,
+        interrupt: Interrupt<'_>,
+    ) -> Result<Self> {
+        super::Pattern::new(&options.pattern, options.fixed, options.case)?;
+        let messages_only =
+            !options.roles.is_empty() || options.since.is_some() || options.until.is_some();
+        let state = store.fresh(interrupt)?;
+        let mut files: Vec<(String, Kind)> = state
+            .said
+            .files
+            .iter()
+            .filter(|file| file.present && is_below(&file.path, prefix))
+            .map(|file| (file.path.clone(), file.kind))
+            .collect();
+        if files.is_empty() && !prefix.is_empty() {
+            return Err(Error::NotFound { path: prefix.to_owned() });
+        }
+        files.retain(|(_, kind)| *kind == Kind::Transcript || *kind == Kind::Note && !messages_only);
+        files.sort();
+        Ok(Self { options, files: files.into(), current: None, seen: Tally::default() })
+    }
+
+    /// Gives the next matches with the path they are in; none at the end.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`]; a file that cannot be read is noted and passed over.
+    pub fn next_batch(
+        &mut self,
+        store: &Store,
+        interrupt: Interrupt<'_>,
+    ) -> Result<Option<(String, Vec<Match>)>> {
+        while let Some((path, mut scan)) = self.open(store)? {
+            match scan.next_batch(interrupt) {
+                Ok(batch) if batch.is_empty() => self.close(&path, &scan, None),
+                Ok(batch) => {
+                    self.seen.matched += batch.len() as u64;
+                    if let Some(limit) = &mut self.options.limit {
+                        *limit = limit.saturating_sub(batch.len());
+                    }
+                    self.current = Some((path.clone(), scan));
+                    return Ok(Some((path, batch)));
+                }
+                Err(Error::Interrupted) => return Err(Error::Interrupted),
+                Err(error) => self.close(&path, &scan, Some(error)),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Counts all matches that are left, building nothing.
+    ///
+    /// # Errors
+    /// As [`Self::next_batch`].
+    pub fn count(&mut self, store: &Store, interrupt: Interrupt<'_>) -> Result<u64> {
+        let mut count = 0;
+        while let Some((path, mut scan)) = self.open(store)? {
+            let done = scan.count(interrupt);
+            if matches!(done, Err(Error::Interrupted)) {
+                return Err(Error::Interrupted);
+            }
+            let found = *done.as_ref().unwrap_or(&0);
+            count += found;
+            if let Some(limit) = &mut self.options.limit {
+                *limit = limit.saturating_sub(found as usize);
+            }
+            self.close(&path, &scan, done.err());
+        }
+        self.seen.matched += count;
+        Ok(count)
+    }
+
+    fn open(&mut self, store: &Store) -> Result<Option<(String, Scan)>> {
+        if self.options.limit == Some(0) {
+            if let Some((path, scan)) = self.current.take() {
+                self.close(&path, &scan, None);
+            }
+            return Ok(None);
+        }
+        if let Some(current) = self.current.take() {
+            return Ok(Some(current));
+        }
+        while let Some((path, kind)) = self.files.pop_front() {
+            let file = match store.root().open_read(&path) {
+                Ok(file) => file,
+                // deleted since the search began
+                Err(Error::NotFound { .. }) => continue,
+                Err(error) => {
+                    self.seen.notes.push(error.to_string());
+                    continue;
+                }
+            };
+            let options = self.options.clone();
+            let scan = match kind {
+                Kind::Transcript => Scan::transcript(file, &*path, options)?,
+                _ => Scan::note(file, &*path, options)?,
+            };
+            return Ok(Some((path, scan)));
+        }
+        Ok(None)
+    }
+
+    fn close(&mut self, path: &str, scan: &Scan, error: Option<Error>) {
+        let report = scan.report();
+        self.seen.lines += report.lines;
+        self.seen.bytes += report.bytes;
+        self.seen.bad_lines += report.bad_lines;
+        let room = super::MAX_BAD_LINES.saturating_sub(self.seen.first_bad_lines.len());
+        let bad = report.first_bad_lines.iter().take(room).map(|line| format!("{path}#L{line}"));
+        self.seen.first_bad_lines.extend(bad);
+        if report.torn_tail {
+            self.seen.notes.push(format!("{path}: the last line is torn"));
+        }
+        self.seen.notes.extend(error.map(|error| error.to_string()));
+    }
+}

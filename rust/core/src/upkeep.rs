@@ -1,0 +1,117 @@
+//! What a store says of itself: its files, its sections, its numbers.
+
+use crate::draft::Kind;
+use crate::error::{Error, Interrupt, Result};
+use crate::search::is_below;
+use crate::sections::{Note, as_text, parse};
+use crate::store::Store;
+
+/// A file as a listing shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Relative path.
+    pub path: String,
+    /// Bytes.
+    pub size: u64,
+    /// When the content changed, in nanoseconds since 1970.
+    pub modified_ns: i64,
+    /// What it is.
+    pub kind: Kind,
+    /// What a note says of itself in one line.
+    pub summary: Option<String>,
+}
+
+/// The state of a store in numbers.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Status {
+    /// Markdown files.
+    pub notes: usize,
+    /// Transcripts.
+    pub transcripts: usize,
+    /// Sections in the index; a long one counts once a part.
+    pub sections: usize,
+    /// Messages in the index.
+    pub messages: usize,
+    /// Different terms.
+    pub terms: usize,
+    /// Bytes of the files that are indexed.
+    pub text_bytes: u64,
+    /// Bytes of memory that the index takes.
+    pub index_bytes: usize,
+    /// Files that were left out or could not be read, and why.
+    pub skipped: Vec<(String, String)>,
+}
+
+impl Store {
+    /// Returns the files that are `prefix` or lie below it, sorted by path.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`].
+    pub fn list(&self, prefix: &str, interrupt: Interrupt<'_>) -> Result<Vec<Entry>> {
+        let state = self.fresh(interrupt)?;
+        let mut entries = Vec::new();
+        for file in state.said.files.iter().filter(|f| f.present && is_below(&f.path, prefix)) {
+            // a file changed within the last tick keeps no stamps: look again
+            let stat = match file.stat.size {
+                0 => self.root().stat(&file.path),
+                _ => Ok(file.stat),
+            };
+            let Ok(stat) = stat else { continue };
+            entries.push(Entry {
+                path: file.path.clone(),
+                size: stat.size,
+                modified_ns: stat.mtime_ns,
+                kind: file.kind,
+                summary: Some(state.said.labels.text(file.summary))
+                    .filter(|summary| !summary.is_empty())
+                    .map(str::to_owned),
+            });
+        }
+        entries.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(entries)
+    }
+
+    /// Returns the text of a note, as long as its bytes, and its sections.
+    ///
+    /// # Errors
+    /// Those of [`Root::read`](crate::root::Root::read); [`Error::Format`] for what is no note.
+    pub fn sections(&self, path: &str) -> Result<(String, Note)> {
+        if Kind::of(path) != Kind::Note {
+            let why = "only Markdown has sections; read a transcript by its lines".to_owned();
+            return Err(Error::Format { path: path.to_owned(), line: None, why });
+        }
+        let bytes = self.root().read(path)?;
+        let text = as_text(&bytes).into_owned();
+        let note = parse(&text);
+        Ok((text, note))
+    }
+
+    /// Returns the state of the store in numbers.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`].
+    pub fn status(&self, interrupt: Interrupt<'_>) -> Result<Status> {
+        let state = self.fresh(interrupt)?;
+        let mut status = Status {
+            terms: state.said.index.words().terms.len(),
+            index_bytes: state.said.bytes(),
+            ..Status::default()
+        };
+        for file in state.said.files.iter().filter(|file| file.present) {
+            let (files, documents) = match file.kind {
+                Kind::Note => (&mut status.notes, &mut status.sections),
+                Kind::Transcript => (&mut status.transcripts, &mut status.messages),
+                Kind::Other => continue,
+            };
+            *files += 1;
+            *documents += file.documents.len();
+            status.text_bytes += match file.stat.size {
+                0 => self.root().stat(&file.path).map_or(0, |stat| stat.size),
+                size => size,
+            };
+        }
+        let left_out = state.skipped.iter().map(|(path, why)| (path.clone(), (*why).to_owned()));
+        status.skipped = left_out.chain(state.unreadable.iter().cloned()).collect();
+        Ok(status)
+    }
+}

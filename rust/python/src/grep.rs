@@ -1,0 +1,142 @@
+//! A running scan as a Python iterator.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use commonplace_core::grep::across::{Across, Tally};
+use commonplace_core::grep::{self, Options};
+use commonplace_core::store::Store;
+use pyo3::prelude::*;
+
+use crate::enter::enter;
+
+/// One grep match: a message or a line of a note, with its neighbours when asked.
+#[pyclass(frozen, get_all, module = "commonplace")]
+pub struct Match {
+    path: String,
+    line: u64,
+    offset: u64,
+    role: Option<String>,
+    name: Option<String>,
+    time: Option<String>,
+    session: Option<String>,
+    snippet: String,
+    highlights: Vec<(usize, usize)>,
+    citation: String,
+    before: Vec<(u64, Option<String>, String)>,
+    after: Vec<(u64, Option<String>, String)>,
+}
+
+#[pymethods]
+impl Match {
+    fn __repr__(&self) -> String {
+        format!("Match({:?}, {:?})", self.citation, self.snippet)
+    }
+}
+
+fn neighbours(all: Vec<grep::Context>) -> Vec<(u64, Option<String>, String)> {
+    let role = |role: String| Some(role).filter(|role| !role.is_empty());
+    all.into_iter().map(|context| (context.line, role(context.role), context.text)).collect()
+}
+
+impl Match {
+    fn new(path: &str, found: grep::Match) -> Self {
+        Self {
+            citation: format!("{path}#L{}", found.line),
+            path: path.to_owned(),
+            line: found.line,
+            offset: found.offset,
+            role: Some(found.role).filter(|role| !role.is_empty()),
+            name: found.name,
+            time: found.time,
+            session: found.session,
+            snippet: found.snippet,
+            highlights: found.highlights,
+            before: neighbours(found.before),
+            after: neighbours(found.after),
+        }
+    }
+}
+
+/// A running scan: iterate for the matches, then read what it saw.
+#[pyclass(frozen, module = "commonplace")]
+pub struct Grep {
+    store: Arc<Store>,
+    running: Mutex<Running>,
+}
+
+struct Running {
+    across: Across,
+    ready: VecDeque<Match>,
+}
+
+impl Grep {
+    /// Begins a scan.
+    pub fn new(py: Python<'_>, store: Arc<Store>, prefix: &str, options: Options) -> PyResult<Self> {
+        let across = enter(py, |interrupt| Across::new(&store, prefix, options, interrupt))?;
+        Ok(Self { store, running: Mutex::new(Running { across, ready: VecDeque::new() }) })
+    }
+
+    /// Waits for the scan without the GIL, for the scan may be waiting for the GIL.
+    fn seen(&self, py: Python<'_>) -> Tally {
+        let running = || self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        py.detach(|| running().across.seen.clone())
+    }
+}
+
+#[pymethods]
+impl Grep {
+    fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        this
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Match>> {
+        enter(py, |interrupt| {
+            let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+            if running.ready.is_empty()
+                && let Some((path, batch)) = running.across.next_batch(&self.store, interrupt)?
+            {
+                running.ready = batch.into_iter().map(|found| Match::new(&path, found)).collect();
+            }
+            Ok(running.ready.pop_front())
+        })
+    }
+
+    fn count(&self, py: Python<'_>) -> PyResult<u64> {
+        enter(py, |interrupt| {
+            let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+            let ready = std::mem::take(&mut running.ready).len() as u64;
+            Ok(ready + running.across.count(&self.store, interrupt)?)
+        })
+    }
+
+    #[getter]
+    fn matched(&self, py: Python<'_>) -> u64 {
+        self.seen(py).matched
+    }
+
+    #[getter]
+    fn lines(&self, py: Python<'_>) -> u64 {
+        self.seen(py).lines
+    }
+
+    #[getter]
+    fn bytes(&self, py: Python<'_>) -> u64 {
+        self.seen(py).bytes
+    }
+
+    #[getter]
+    fn bad_lines(&self, py: Python<'_>) -> Vec<String> {
+        self.seen(py).first_bad_lines
+    }
+
+    #[getter]
+    fn bad_line_count(&self, py: Python<'_>) -> u64 {
+        self.seen(py).bad_lines
+    }
+
+    #[getter]
+    fn notes(&self, py: Python<'_>) -> Vec<String> {
+        self.seen(py).notes
+    }
+}
