@@ -19,8 +19,10 @@ use std::borrow::Cow;
 
 use crate::json::{Cursor, decode, decode_into};
 
+mod near;
 mod time;
 
+pub(crate) use near::beyond_unsaid;
 pub use time::parse_time;
 
 /// One message, decoded.
@@ -95,6 +97,7 @@ pub(crate) struct Fields<'a> {
     pub name: [Option<Raw<'a>>; 2],
     pub tool_calls: Option<Raw<'a>>,
     pub tool_call_id: Option<Raw<'a>>,
+    tool_use_id: Option<Raw<'a>>,
     is_meta: Option<Raw<'a>>,
     arguments: Option<Raw<'a>>,
     output: Option<Raw<'a>>,
@@ -173,6 +176,7 @@ impl<'a> Fields<'a> {
                 b"speaker" => &mut fields.name[1],
                 b"tool_calls" => &mut fields.tool_calls,
                 b"tool_call_id" => &mut fields.tool_call_id,
+                b"tool_use_id" => &mut fields.tool_use_id,
                 b"isMeta" => &mut fields.is_meta,
                 b"arguments" => &mut fields.arguments,
                 b"output" => &mut fields.output,
@@ -197,11 +201,12 @@ impl<'a> Block<'a> {
         }
         let whole = cursor.rest();
         cursor.array(|cursor| {
-            let block = match cursor.peek()? {
-                b'{' => Self::read(cursor)?,
-                _ => Self { text: Some(cursor.skip()?), ..Self::default() },
-            };
-            blocks.push(block);
+            // No known writer puts bare strings there.
+            if cursor.peek()? == b'{' {
+                blocks.push(Self::read(cursor)?);
+            } else {
+                cursor.skip()?;
+            }
             Some(())
         })?;
         Some(&whole[..whole.len() - cursor.rest().len()])
@@ -301,8 +306,11 @@ impl<'a> Outline<'a> {
             }
         }
         let mut outline = Self { outer, aside: false };
+        // A tool's answer on a line of its own; `near` relies on this.
+        let answers_tool = outline.core().tool_use_id.is_some();
         let role = outline.role();
-        outline.aside = matches!(&*role, "tool" | "toolResult" | "function" | "tool_result")
+        outline.aside = answers_tool
+            || matches!(&*role, "tool" | "toolResult" | "function" | "tool_result")
             || outline.outer.is_meta == Some(b"true");
         Some(outline)
     }
