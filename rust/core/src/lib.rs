@@ -4,6 +4,7 @@
 //! failure is an [`error::Error`].
 
 pub mod error;
+pub mod formats;
 pub mod grep;
 pub mod json;
 pub mod message;

@@ -98,11 +98,12 @@ pub(crate) struct Fields<'a> {
     pub tool_calls: Option<Raw<'a>>,
     pub tool_call_id: Option<Raw<'a>>,
     tool_use_id: Option<Raw<'a>>,
-    is_meta: Option<Raw<'a>>,
-    arguments: Option<Raw<'a>>,
-    output: Option<Raw<'a>>,
-    summary: Option<Raw<'a>>,
-    inner: Option<Box<Fields<'a>>>,
+    pub payload: bool,
+    pub is_meta: Option<Raw<'a>>,
+    pub arguments: Option<Raw<'a>>,
+    pub output: Option<Raw<'a>>,
+    pub summary: Option<Raw<'a>>,
+    pub inner: Option<Box<Fields<'a>>>,
 }
 
 /// One element of a `content` array.
@@ -119,7 +120,7 @@ struct Block<'a> {
 /// A message that is found but not yet decoded.
 #[derive(Clone, Debug)]
 pub(crate) struct Outline<'a> {
-    outer: Fields<'a>,
+    pub outer: Fields<'a>,
     /// Everything in it is aside: a tool's answer or injected text.
     aside: bool,
 }
@@ -141,12 +142,13 @@ pub(crate) fn outline(line: &[u8]) -> Line<Outline<'_>> {
 }
 
 impl<'a> Fields<'a> {
-    fn read(cursor: &mut Cursor<'a>, outermost: bool) -> Option<Self> {
+    pub fn read(cursor: &mut Cursor<'a>, outermost: bool) -> Option<Self> {
         let mut fields = Self::default();
         cursor.object(|key, cursor| {
             let slot = match &*unescaped(key) {
                 b"message" | b"payload" if outermost => {
                     fields.inner = None;
+                    fields.payload = key == b"payload";
                     if cursor.peek()? == b'{' {
                         fields.inner = Some(Box::new(Self::read(cursor, false)?));
                     } else {
@@ -252,12 +254,12 @@ fn unescaped(body: &[u8]) -> Cow<'_, [u8]> {
 }
 
 /// What stands between the quotes when the value is a string.
-fn string_body(raw: Raw<'_>) -> Option<&[u8]> {
+pub(crate) fn string_body(raw: Raw<'_>) -> Option<&[u8]> {
     raw.strip_prefix(b"\"")?.strip_suffix(b"\"")
 }
 
 /// The decoded value when it is a string, and its digits when it is a number.
-fn word(raw: Raw<'_>) -> Option<String> {
+pub(crate) fn word(raw: Raw<'_>) -> Option<String> {
     match raw.first()? {
         b'"' => Some(decode(string_body(raw)?).into_owned()),
         b'-' | b'0'..=b'9' => Some(String::from_utf8_lossy(raw).into_owned()),
@@ -316,7 +318,7 @@ impl<'a> Outline<'a> {
     }
 
     /// The object that holds `content`.
-    fn core(&self) -> &Fields<'a> {
+    pub fn core(&self) -> &Fields<'a> {
         self.outer.inner.as_deref().unwrap_or(&self.outer)
     }
 
@@ -357,11 +359,6 @@ impl<'a> Outline<'a> {
             return first_word(&self.outer.name[1..]);
         }
         first_word(&core.name).or_else(|| first_word(&self.outer.name))
-    }
-
-    /// The object with `content`, for copying it as it is.
-    pub fn fields(&self) -> &Fields<'a> {
-        self.core()
     }
 
     /// Visits the body of each string that was said.
