@@ -1,1 +1,207 @@
-//! Messages in every shape we read.
+//! Messages in every shape we read, and their import.
+
+use commonplace_core::formats::{Format, import};
+use commonplace_core::message::{Line, Message, parse};
+use proptest::prelude::*;
+use serde_json::Value;
+
+fn message(line: &str) -> Message {
+    match parse(line.as_bytes()) {
+        Line::Message(message) => message,
+        other => panic!("{line}: {other:?}"),
+    }
+}
+
+#[test]
+fn every_shape() {
+    for (line, role, said, tools) in [
+        (
+            r#"{"type":"user","sessionId":"s","message":{"role":"user","content":"hi"},"toolUseResult":{"stdout":"x"}}"#,
+            "user",
+            "hi",
+            "",
+        ),
+        (
+            r#"{"type":"assistant","session_id":"s","message":{"id":"m","role":"assistant","content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"a"},{"type":"tool_use","name":"Bash","input":{"command":"ls","n":3}},{"type":"text","text":"b"}]}}"#,
+            "assistant",
+            "a\nb",
+            "hm\nBash\nls\n3",
+        ),
+        (
+            r#"{"type":"user","message":{"role":"user","content":[{"tool_use_id":"t","type":"tool_result","content":[{"type":"text","text":"out"}]}]}}"#,
+            "user",
+            "",
+            "out",
+        ),
+        (
+            r#"{"type":"user","isMeta":true,"message":{"role":"user","content":"injected"}}"#,
+            "user",
+            "",
+            "injected",
+        ),
+        (
+            r#"{"type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"q"}]}}"#,
+            "user",
+            "q",
+            "",
+        ),
+        (
+            r#"{"type":"response_item","payload":{"type":"function_call","name":"shell","arguments":"{\"a\":1}"}}"#,
+            "assistant",
+            "",
+            "shell\n{\"a\":1}",
+        ),
+        (
+            r#"{"type":"response_item","payload":{"type":"function_call_output","output":"done"}}"#,
+            "tool",
+            "",
+            "done",
+        ),
+        (
+            r#"{"type":"message","id":"1","parentId":null,"message":{"role":"toolResult","content":[{"type":"text","text":"r"}]}}"#,
+            "toolResult",
+            "",
+            "r",
+        ),
+        (
+            r#"{"role":"assistant","content":null,"tool_calls":[{"function":{"name":"f","arguments":"{}"}}]}"#,
+            "assistant",
+            "",
+            "f\n{}",
+        ),
+        (
+            r#"{"role":"tool","tool_call_id":"c","content":"42"}"#,
+            "tool",
+            "",
+            "42",
+        ),
+        (r#"{"content":"no role"}"#, "", "no role", ""),
+        (
+            r#"{"role":"user","role":"system","content":"x","content":"y"}"#,
+            "system",
+            "y",
+            "",
+        ),
+        (r#"{"content":"\ud800"}"#, "", "\u{fffd}", ""),
+    ] {
+        let found = message(line);
+        assert_eq!(
+            (&*found.role, &*found.said, &*found.tools),
+            (role, said, tools),
+            "{line}"
+        );
+    }
+    let found = message(
+        r#"{"speaker":"Ann","time":"1:56 pm on 8 May, 2023","session":7,"id":"x","content":"c"}"#,
+    );
+    assert_eq!(found.name.as_deref(), Some("Ann"));
+    assert_eq!(found.timestamp_ms, Some(1_683_554_160_000));
+    assert_eq!(
+        (found.session.as_deref(), found.id.as_deref()),
+        (Some("7"), Some("x"))
+    );
+}
+
+#[test]
+fn what_is_no_message() {
+    for line in [
+        r#"{"type":"progress","data":{"message":{"role":"user","content":"x"}}}"#,
+        r#"{"type":"queue-operation","content":"x"}"#,
+        r#"{"type":"summary","summary":"x"}"#,
+        r#"{"type":"event_msg","payload":{"role":"user","content":"x"}}"#,
+        r#"{"role":"user","content":5}"#,
+        r#"{"role":1}"#,
+        "[]",
+        "null",
+        r#""s""#,
+    ] {
+        assert_eq!(parse(line.as_bytes()), Line::Other, "{line}");
+    }
+    for line in ["{", "x", r#"{"role":"user","content":"x""#, "\u{28}\u{b5}"] {
+        assert_eq!(parse(line.as_bytes()), Line::Bad, "{line}");
+    }
+    assert_eq!(parse(b" \0\0\r\n"), Line::Blank);
+}
+
+fn imported(text: &str) -> (commonplace_core::formats::Imported, Vec<Value>) {
+    let mut lines = Vec::new();
+    let outcome = import(
+        text.as_bytes(),
+        "m",
+        &mut |line| {
+            assert_eq!(line.iter().filter(|&&b| b == b'\n').count(), 1);
+            lines.push(serde_json::from_slice(line).unwrap());
+            Ok(())
+        },
+        &mut |_| {},
+        &|| false,
+    )
+    .unwrap();
+    (outcome, lines)
+}
+
+#[test]
+fn imports() {
+    let claude = concat!(
+        r#"{"type":"summary","summary":"x"}"#,
+        "\n",
+        r#"{"type":"user","uuid":"u","sessionId":"s","timestamp":"2026-01-22T05:17:14.894Z","message":{"role":"user","content":[{"type":"text","text":"a"}]}}"#,
+        "\nnot json\n",
+    );
+    let (outcome, lines) = imported(claude);
+    assert_eq!(
+        (outcome.format, outcome.messages, outcome.bad_lines),
+        (Format::ClaudeCode, 1, 1)
+    );
+    assert_eq!(
+        (outcome.skipped["summary"], &outcome.first_bad_lines[..]),
+        (1, &[3][..])
+    );
+    assert_eq!(
+        lines[0].to_string(),
+        r#"{"role":"user","content":[{"type":"text","text":"a"}],"timestamp":"2026-01-22T05:17:14.894Z","session":"s","id":"u"}"#
+    );
+    let codex = concat!(
+        r#"{"type":"session_meta","payload":{"id":"S"}}"#,
+        "\n",
+        r#"{"timestamp":"t","type":"response_item","payload":{"type":"function_call","name":"f","arguments":"{}"}}"#,
+    );
+    let (outcome, lines) = imported(codex);
+    assert_eq!(outcome.format, Format::Codex);
+    assert_eq!(lines[0]["session"], "S");
+    assert_eq!(message(&lines[0].to_string()).tools, "f\n{}");
+    let export = r#"[
+ {"uuid":"c","chat_messages":[{"uuid":"1","sender":"human","text":"hi","created_at":"2026-01-01"},
+   {"uuid":"2","sender":"assistant","text":"yo"}]}]"#;
+    let (outcome, lines) = imported(export);
+    assert_eq!((outcome.format, outcome.messages), (Format::ClaudeAi, 2));
+    assert_eq!(
+        (&lines[0]["role"], &lines[1]["content"]),
+        (&Value::from("user"), &Value::from("yo"))
+    );
+    let (outcome, lines) = imported("{\"role\":\"user\",\"content\":\"tab\there \\x\"}\n");
+    assert_eq!(
+        (outcome.format, &lines[0]["content"]),
+        (Format::Plain, &Value::from("tab\there \u{fffd}x"))
+    );
+}
+
+proptest! {
+    #[test]
+    fn import_keeps_what_a_message_says(said in "\\PC{0,30}", name in "[a-z]{1,8}", id: u32, shape in 0..3) {
+        let said_json = Value::from(&*said);
+        let line = match shape {
+            0 => format!(r#"{{"role":"user","content":{said_json},"name":"{name}","id":{id}}}"#),
+            1 => format!(r#"{{"type":"user","uuid":"{id}","name":"{name}","message":{{"role":"user","content":{said_json}}}}}"#),
+            _ => format!(r#"{{"type":"message","id":"{id}","name":"{name}","message":{{"role":"user","content":[{{"type":"text","text":{said_json}}}]}}}}"#),
+        };
+        let (_, lines) = imported(&line);
+        prop_assert_eq!(message(&lines[0].to_string()), message(&line));
+    }
+
+    #[test]
+    fn any_bytes_are_harmless(text: Vec<u8>) {
+        let _ = parse(&text);
+        let _ = import(&text[..], "m", &mut |_| Ok(()), &mut |_| {}, &|| false);
+    }
+}

@@ -59,16 +59,19 @@ impl<'a> Cursor<'a> {
     pub fn string(&mut self) -> Option<&'a [u8]> {
         self.take(b'"')?;
         let start = self.at;
-        // Most strings are keys and short values: a plain loop beats a call.
-        for (i, &byte) in self.text[start..].iter().take(16).enumerate() {
-            match byte {
-                b'"' => {
-                    self.at = start + i + 1;
-                    return Some(&self.text[start..start + i]);
-                }
-                b'\\' => break,
-                _ => {}
+        // Most strings are keys and short values: eight bytes at a time beat a call.
+        for word in self.text[start..].chunks_exact(8).take(4).enumerate() {
+            let (at, bytes) = (start + 8 * word.0, word.1);
+            let hit = quotes_and_slashes(bytes);
+            if hit == 0 {
+                continue;
             }
+            let end = at + hit.trailing_zeros() as usize / 8;
+            if self.text[end] == b'"' {
+                self.at = end + 1;
+                return Some(&self.text[start..end]);
+            }
+            break;
         }
         let mut from = start;
         loop {
@@ -210,6 +213,19 @@ impl<'a> Cursor<'a> {
             }
         }
     }
+}
+
+/// Marks the high bit of each of eight bytes that is a quote or a backslash; only
+/// the lowest mark is exact.
+#[inline]
+fn quotes_and_slashes(bytes: &[u8]) -> u64 {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let word = bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
+    let equal = |byte: u8| {
+        let zeroed = word ^ (ONES * u64::from(byte));
+        zeroed.wrapping_sub(ONES) & !zeroed & (ONES << 7)
+    };
+    equal(b'"') | equal(b'\\')
 }
 
 /// The text of a string body as [`Cursor::string`] gives it.

@@ -9,6 +9,7 @@ pub mod catalog;
 pub mod draft;
 pub mod error;
 pub mod files;
+pub mod formats;
 pub mod grep;
 pub mod hits;
 mod history;

@@ -19,8 +19,10 @@ use std::borrow::Cow;
 
 use crate::json::{Cursor, decode, decode_into};
 
+mod near;
 mod time;
 
+pub(crate) use near::beyond_unsaid;
 pub use time::parse_time;
 
 /// One message, decoded.
@@ -95,11 +97,13 @@ pub(crate) struct Fields<'a> {
     pub name: [Option<Raw<'a>>; 2],
     pub tool_calls: Option<Raw<'a>>,
     pub tool_call_id: Option<Raw<'a>>,
-    is_meta: Option<Raw<'a>>,
-    arguments: Option<Raw<'a>>,
-    output: Option<Raw<'a>>,
-    summary: Option<Raw<'a>>,
-    inner: Option<Box<Fields<'a>>>,
+    tool_use_id: Option<Raw<'a>>,
+    pub payload: bool,
+    pub is_meta: Option<Raw<'a>>,
+    pub arguments: Option<Raw<'a>>,
+    pub output: Option<Raw<'a>>,
+    pub summary: Option<Raw<'a>>,
+    pub inner: Option<Box<Fields<'a>>>,
 }
 
 /// One element of a `content` array.
@@ -116,7 +120,7 @@ struct Block<'a> {
 /// A message that is found but not yet decoded.
 #[derive(Clone, Debug)]
 pub(crate) struct Outline<'a> {
-    outer: Fields<'a>,
+    pub outer: Fields<'a>,
     /// Everything in it is aside: a tool's answer or injected text.
     aside: bool,
 }
@@ -138,12 +142,13 @@ pub(crate) fn outline(line: &[u8]) -> Line<Outline<'_>> {
 }
 
 impl<'a> Fields<'a> {
-    fn read(cursor: &mut Cursor<'a>, outermost: bool) -> Option<Self> {
+    pub fn read(cursor: &mut Cursor<'a>, outermost: bool) -> Option<Self> {
         let mut fields = Self::default();
         cursor.object(|key, cursor| {
             let slot = match &*unescaped(key) {
                 b"message" | b"payload" if outermost => {
                     fields.inner = None;
+                    fields.payload = key == b"payload";
                     if cursor.peek()? == b'{' {
                         fields.inner = Some(Box::new(Self::read(cursor, false)?));
                     } else {
@@ -173,6 +178,7 @@ impl<'a> Fields<'a> {
                 b"speaker" => &mut fields.name[1],
                 b"tool_calls" => &mut fields.tool_calls,
                 b"tool_call_id" => &mut fields.tool_call_id,
+                b"tool_use_id" => &mut fields.tool_use_id,
                 b"isMeta" => &mut fields.is_meta,
                 b"arguments" => &mut fields.arguments,
                 b"output" => &mut fields.output,
@@ -197,11 +203,12 @@ impl<'a> Block<'a> {
         }
         let whole = cursor.rest();
         cursor.array(|cursor| {
-            let block = match cursor.peek()? {
-                b'{' => Self::read(cursor)?,
-                _ => Self { text: Some(cursor.skip()?), ..Self::default() },
-            };
-            blocks.push(block);
+            // No known writer puts bare strings there.
+            if cursor.peek()? == b'{' {
+                blocks.push(Self::read(cursor)?);
+            } else {
+                cursor.skip()?;
+            }
             Some(())
         })?;
         Some(&whole[..whole.len() - cursor.rest().len()])
@@ -247,12 +254,12 @@ fn unescaped(body: &[u8]) -> Cow<'_, [u8]> {
 }
 
 /// What stands between the quotes when the value is a string.
-fn string_body(raw: Raw<'_>) -> Option<&[u8]> {
+pub(crate) fn string_body(raw: Raw<'_>) -> Option<&[u8]> {
     raw.strip_prefix(b"\"")?.strip_suffix(b"\"")
 }
 
 /// The decoded value when it is a string, and its digits when it is a number.
-fn word(raw: Raw<'_>) -> Option<String> {
+pub(crate) fn word(raw: Raw<'_>) -> Option<String> {
     match raw.first()? {
         b'"' => Some(decode(string_body(raw)?).into_owned()),
         b'-' | b'0'..=b'9' => Some(String::from_utf8_lossy(raw).into_owned()),
@@ -301,14 +308,17 @@ impl<'a> Outline<'a> {
             }
         }
         let mut outline = Self { outer, aside: false };
+        // A tool's answer on a line of its own; `near` relies on this.
+        let answers_tool = outline.core().tool_use_id.is_some();
         let role = outline.role();
-        outline.aside = matches!(&*role, "tool" | "toolResult" | "function" | "tool_result")
+        outline.aside = answers_tool
+            || matches!(&*role, "tool" | "toolResult" | "function" | "tool_result")
             || outline.outer.is_meta == Some(b"true");
         Some(outline)
     }
 
     /// The object that holds `content`.
-    fn core(&self) -> &Fields<'a> {
+    pub fn core(&self) -> &Fields<'a> {
         self.outer.inner.as_deref().unwrap_or(&self.outer)
     }
 
@@ -349,11 +359,6 @@ impl<'a> Outline<'a> {
             return first_word(&self.outer.name[1..]);
         }
         first_word(&core.name).or_else(|| first_word(&self.outer.name))
-    }
-
-    /// The object with `content`, for copying it as it is.
-    pub fn fields(&self) -> &Fields<'a> {
-        self.core()
     }
 
     /// Visits the body of each string that was said.

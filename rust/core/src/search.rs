@@ -326,9 +326,10 @@ pub fn explain(
             let lengths = catalog.index.lengths(document);
             score += ranking.part(number, document, term.cursor.pattern());
             let idf = ranking.idf[number];
-            lines += &ranking.formula.explain(&term.name, idf, term.holders, counts, lengths);
+            lines += &ranking.formula.explain(&tokens::shown(&term.name), idf, term.holders, counts, lengths);
         } else {
-            lines += &format!("0 = {}: not in it; in {} documents\n", term.name, term.holders);
+            let name = tokens::shown(&term.name);
+            lines += &format!("0 = {name}: not in it; in {} documents\n", term.holders);
         }
     }
     (score, lines)

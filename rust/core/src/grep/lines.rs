@@ -108,6 +108,11 @@ impl Finder {
         }
     }
 
+    /// Whether a look around a candidate can spare taking its line apart.
+    fn looks_nearby(&self) -> bool {
+        self.json && !self.tools && self.pattern.needles().is_some()
+    }
+
     /// Whether the message's own fields pass the filters.
     pub fn admits(&self, outline: &Outline<'_>) -> bool {
         if !self.roles.is_empty() && !self.roles.iter().any(|role| **role == *outline.role()) {
@@ -362,11 +367,24 @@ impl Lines<'_, '_> {
         let Round { finder, build, .. } = *self.round;
         // Line ends are counted up to here.
         let (mut counted, mut ends) = (0, 0);
-        let mut from = 0;
-        while let Some(at) = finder.candidate(self.text, from, self.memory) {
-            let start = memrchr(b'\n', &self.text[from..at]).map_or(from, |end| from + end + 1);
-            let stop = memchr(b'\n', &self.text[at..]).map_or(self.text.len(), |end| at + end);
-            from = stop + 1;
+        let mut next = finder.candidate(self.text, 0, self.memory);
+        // Where the line of the last candidate begins and ends, and what of it is known to be unsaid.
+        let (mut start, mut stop, mut clear) = (0, 0, 0);
+        while let Some(at) = next {
+            if at >= stop {
+                start = memrchr(b'\n', &self.text[stop..at]).map_or(stop, |end| stop + end + 1);
+                stop = memchr(b'\n', &self.text[at..]).map_or(self.text.len(), |end| at + end);
+                clear = start;
+            }
+            if finder.looks_nearby() {
+                let line = &self.text[start..stop];
+                if let Some(beyond) = message::beyond_unsaid(line, clear - start, at - start) {
+                    clear = start + beyond;
+                    next = finder.candidate(self.text, clear, self.memory);
+                    continue;
+                }
+            }
+            next = finder.candidate(self.text, stop + 1, self.memory);
             let verdict = finder.judge(&self.text[start..stop], build, self.memory);
             if matches!(verdict, Verdict::No) {
                 continue;

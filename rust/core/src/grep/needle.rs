@@ -13,7 +13,7 @@ use crate::json::unit;
 pub(crate) const MAX_RUN: usize = 16;
 /// Kept small so that every pass over a window after the first finds it in the L1 cache.
 const WINDOW: usize = 16 * 1024;
-/// Bytes per step of the pair test.
+/// Places per step of the tests that look at many at once.
 const STEP: usize = 64;
 
 /// Consecutive characters of a pattern; ASCII letters in lower case where case does not count.
@@ -60,8 +60,8 @@ fn frequency(byte: u8) -> u8 {
 
 #[derive(Debug)]
 enum Engine {
-    /// One run without regard to case: test two of its bytes in many places at once.
-    Pair(Pair),
+    /// One run without regard to case: test three of its bytes in many places at once.
+    Caseless(Caseless),
     /// One run as it is.
     Exact(Box<memmem::Finder<'static>>),
     /// Several runs, in a copy of the text in lower case.
@@ -75,10 +75,9 @@ enum Several {
 }
 
 #[derive(Debug)]
-struct Pair {
+struct Caseless {
     run: Vec<u8>,
-    first: Probe,
-    second: Probe,
+    probes: [Probe; 3],
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -94,8 +93,7 @@ struct Probe {
 struct Escapes {
     /// The UTF-16 units, sorted.
     units: Vec<u16>,
-    /// All of them are ASCII letters, so an escape's third digit is 4 to 7.
-    only_letters: bool,
+    slash_u: memmem::Finder<'static>,
 }
 
 /// The search for places where a match may be.
@@ -124,7 +122,7 @@ impl Needles {
         runs.dedup();
         let escapes = Escapes::new(&runs, caseless);
         let engine = match (&runs[..], caseless) {
-            ([run], true) => Engine::Pair(Pair::new(run.text.as_bytes())),
+            ([run], true) => Engine::Caseless(Caseless::new(run.text.as_bytes())),
             ([run], false) => {
                 Engine::Exact(Box::new(memmem::Finder::new(run.text.as_bytes()).into_owned()))
             }
@@ -177,7 +175,7 @@ impl Engine {
         scratch: &mut Scratch,
     ) -> Option<usize> {
         match self {
-            Self::Pair(pair) => pair.find(text, start, end),
+            Self::Caseless(run) => run.find(text, start, end),
             Self::Exact(finder) => finder.find(&text[start..reach]).map(|at| start + at),
             Self::Folded(several) => {
                 scratch.folded.clear();
@@ -195,7 +193,7 @@ impl Engine {
     }
 }
 
-impl Pair {
+impl Caseless {
     fn new(run: &[u8]) -> Self {
         let mut order: Vec<usize> = (0..run.len()).collect();
         order.sort_by_key(|&at| frequency(run[at]));
@@ -204,7 +202,9 @@ impl Pair {
             byte: run[at],
             fold: if run[at].is_ascii_lowercase() { 0x20 } else { 0 },
         };
-        Self { run: run.to_vec(), first: probe(order[0]), second: probe(order[1]) }
+        // A run of two bytes has its second one tested twice.
+        let third = order.get(2).unwrap_or(&order[1]);
+        Self { run: run.to_vec(), probes: [probe(order[0]), probe(order[1]), probe(*third)] }
     }
 
     /// The first occurrence that begins in `start..end`.
@@ -213,15 +213,20 @@ impl Pair {
         let end = end.min(last);
         let mut at = start;
         while at < end {
-            let (a, b) = (at + self.first.at, at + self.second.at);
-            if let (Some(a), Some(b)) = (text.get(a..a + STEP), text.get(b..b + STEP)) {
-                if !any_pair(a, b, self.first, self.second) {
+            let places = |probe: Probe| text.get(at + probe.at..at + probe.at + STEP);
+            let [a, b, c] = self.probes;
+            if let (Some(x), Some(y), Some(z)) = (places(a), places(b), places(c)) {
+                if !any_place([x, y, z], self.probes) {
                     at += STEP;
                     continue;
                 }
             }
             let stop = (at + STEP).min(end);
-            let fits = |&at: &usize| text[at..at + self.run.len()].eq_ignore_ascii_case(&self.run);
+            let fits = |&at: &usize| {
+                text[at + a.at] | a.fold == a.byte
+                    && text[at + b.at] | b.fold == b.byte
+                    && text[at..at + self.run.len()].eq_ignore_ascii_case(&self.run)
+            };
             if let Some(found) = (at..stop).find(fits) {
                 return Some(found);
             }
@@ -231,12 +236,12 @@ impl Pair {
     }
 }
 
-/// Whether both probes fit in any place; written so that the compiler uses wide registers.
+/// Whether all probes fit in any place; written so that the compiler uses wide registers.
 #[inline]
-fn any_pair(a: &[u8], b: &[u8], first: Probe, second: Probe) -> bool {
+fn any_place([x, y, z]: [&[u8]; 3], [a, b, c]: [Probe; 3]) -> bool {
     let mut any = 0u8;
-    for (&a, &b) in a.iter().zip(b) {
-        let fits = ((a | first.fold) == first.byte) & ((b | second.fold) == second.byte);
+    for ((&x, &y), &z) in x.iter().zip(y).zip(z) {
+        let fits = ((x | a.fold) == a.byte) & ((y | b.fold) == b.byte) & ((z | c.fold) == c.byte);
         any |= fits as u8;
     }
     any != 0
@@ -255,44 +260,21 @@ impl Escapes {
         }
         units.sort_unstable();
         units.dedup();
-        let only_letters =
-            units.iter().all(|&unit| u8::try_from(unit).is_ok_and(|b| b.is_ascii_alphabetic()));
-        Self { units, only_letters }
+        Self { units, slash_u: memmem::Finder::new(b"\\u") }
     }
 
     /// The first escape in `start..end` that spells one of the characters.
     fn find(&self, text: &[u8], start: usize, end: usize) -> Option<usize> {
-        let mut at = start;
-        while at < end {
-            if let Some(near) = text.get(at..at + STEP + 4) {
-                if !any_escape(near, self.only_letters) {
-                    at += STEP;
-                    continue;
-                }
+        let mut from = start;
+        // An escape that begins here may end behind `end`.
+        let reach = (end + 1).min(text.len());
+        while let Some(slash) = self.slash_u.find(&text[from..reach]) {
+            let at = from + slash;
+            if unit(&text[at..]).is_some_and(|unit| self.units.binary_search(&unit).is_ok()) {
+                return Some(at);
             }
-            let stop = (at + STEP).min(end);
-            let spells = |&at: &usize| {
-                text[at] == b'\\'
-                    && unit(&text[at..]).is_some_and(|u| self.units.binary_search(&u).is_ok())
-            };
-            if let Some(found) = (at..stop).find(spells) {
-                return Some(found);
-            }
-            at = stop;
+            from = at + 2;
         }
         None
     }
-}
-
-/// Whether a `\u` begins in the first [`STEP`] bytes of `near`, one that may spell a letter if asked.
-#[inline]
-fn any_escape(near: &[u8], only_letters: bool) -> bool {
-    let (slash, u, digit) = (&near[..STEP], &near[1..=STEP], &near[4..STEP + 4]);
-    let (mask, wanted) = if only_letters { (0xFC, 0x34) } else { (0, 0) };
-    let mut any = 0u8;
-    for i in 0..STEP {
-        let fits = (slash[i] == b'\\') & (u[i] == b'u') & ((digit[i] & mask) == wanted);
-        any |= fits as u8;
-    }
-    any != 0
 }
