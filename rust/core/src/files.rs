@@ -111,10 +111,12 @@ impl Files {
             e => refusal("rename", from, e),
         })?;
         // The name moves with whatever it stood for; see what that was.
-        let version = target.version()?;
+        let version = match target.version() {
+            Ok(version) => version,
+            Err(e) => return Err(take_back(&target, &source, e)),
+        };
         if let Err(conflict) = expected.check(from, Some(version)) {
-            let _ = rename_new(&target, &source);
-            return Err(conflict);
+            return Err(take_back(&target, &source, conflict));
         }
         target.sync_folder()?;
         source.sync_folder()?;
@@ -133,11 +135,10 @@ impl Files {
         let shelf = Shelf::history(&self.root, path)?;
         let kept = shelf.take(&place, version).map_err(|e| refusal("delete", path, e))?;
         // As for a rename: a person may have saved since we read it.
-        let found = shelf.version(&kept)?;
-        if found != version {
-            let _ = rename_new(&self.root.place(&kept)?, &place);
-            let (path, expected) = (path.into(), version.to_string());
-            return Err(Error::Conflict { path, expected, found: found.to_string() });
+        let moved = Expected::Version(version);
+        let checked = shelf.version(&kept).and_then(|found| moved.check(path, Some(found)));
+        if let Err(e) = checked {
+            return Err(take_back(&self.root.place(&kept)?, &place, e));
         }
         self.watch(path, &kept, version);
         place.sync_folder()?;
@@ -254,6 +255,14 @@ impl Files {
             }
         }
         Ok(())
+    }
+}
+
+/// Gives a file its name back, and passes on why.
+fn take_back(moved: &Place, home: &Place, why: Error) -> Error {
+    match rename_new(moved, home) {
+        Ok(()) => why,
+        Err(e) => Error::InDoubt { path: home.path.clone(), source: e.into() },
     }
 }
 

@@ -206,8 +206,13 @@ pub(crate) fn replace(place: &Place, base: &Base, bytes: &[u8], shelf: &Shelf) -
             match shelf.take(&staged.at, base.version) {
                 Ok(kept) => kept,
                 Err(e) => {
-                    staged.armed = undo(place, &staged.at, Version::of(bytes)).unwrap_or(false);
-                    return Err(fail(e));
+                    let back = undo(place, &staged.at, Version::of(bytes));
+                    staged.armed = back == Ok(true);
+                    return Err(match back {
+                        Ok(_) => fail(e),
+                        // The new text stays where it is, and nothing is durable.
+                        Err(_) => Error::InDoubt { path: place.path.clone(), source: e.into() },
+                    });
                 }
             }
         }
