@@ -314,6 +314,12 @@ fn fill_the_disk(world: &World, path: &str) -> String {
             Err(_) => failed = verdict(&written),
         }
         assert_eq!(fs::read(world.root().join(path)).unwrap_or_default(), last);
+        let log = || fs::read(world.root().join("messages.jsonl")).unwrap_or_default();
+        let (before, line) = (log(), vec![b'x'; size / 3]);
+        match files.append("messages.jsonl", &line, Expected::Any) {
+            Ok(_) => assert!(log().starts_with(&before) && log().len() >= before.len() + size / 3),
+            Err(_) => assert_eq!(log(), before, "a part of a line was left"),
+        }
         let folder = fs::read_dir(world.root().join("facts"));
         let names = folder.into_iter().flatten().map(|e| e.unwrap().file_name());
         assert!(
