@@ -209,10 +209,15 @@ fn step(line: &str) -> Option<String> {
     })
 }
 
+/// A folder where `fsync` is quick: what is tried here does not depend on the disk.
+fn in_memory() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| tempfile::tempdir().unwrap())
+}
+
 /// Kills, or fails with an error, each system call of each change in turn.
 #[test]
 fn death_and_disk_errors_at_every_call() {
-    let scratch = tempfile::tempdir().unwrap();
+    let scratch = in_memory();
     if change(scratch.path(), "replace", "getppid:error=EIO") != "ok" {
         return println!("no strace that can trace here: nothing tried");
     }
@@ -223,7 +228,7 @@ fn death_and_disk_errors_at_every_call() {
         "openat2:error=EPERM",
     ] {
         for op in ["replace", "create", "delete", "append"] {
-            let scratch = tempfile::tempdir().unwrap();
+            let scratch = in_memory();
             let word = change(scratch.path(), op, lacking);
             assert_eq!(word, "ok", "{op} {lacking}");
             check(scratch.path(), op, &word, &format!("{op} {lacking}"));
@@ -250,7 +255,7 @@ fn death_and_disk_errors_at_every_call() {
                 let broken = format!("{call}:error=EIO:when={k}+");
                 let is_change = matches!(call, "renameat2" | "fsync" | "fdatasync");
                 for inject in [kill, full].into_iter().chain(is_change.then_some(broken)) {
-                    let scratch = tempfile::tempdir().unwrap();
+                    let scratch = in_memory();
                     let word = change(scratch.path(), op, &inject);
                     check(scratch.path(), op, &word, &format!("{op} {inject}"));
                     seen.insert((op, word));

@@ -135,7 +135,18 @@ fn names_move_without_taking_another_and_deleting_keeps() {
 fn threads_append_each_line_whole_and_once() {
     let dir = tempfile::tempdir().unwrap();
     let files = open(dir.path());
+    files.append("s.jsonl", b"", Expected::Any).unwrap();
     std::thread::scope(|scope| {
+        // A stranger who knows of no lock, as `echo >>` in a shell.
+        scope.spawn(|| {
+            let path = dir.path().join("s.jsonl");
+            let mut log = fs::OpenOptions::new().append(true).open(path).unwrap();
+            for n in 0..2000 {
+                log.write_all(format!("{{\"id\":\"stranger-{n}\"}}\n").as_bytes())
+                    .unwrap();
+                std::thread::yield_now();
+            }
+        });
         for writer in 0..8 {
             let files = &files;
             scope.spawn(move || {
@@ -161,7 +172,7 @@ fn threads_append_each_line_whole_and_once() {
         .lines()
         .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["id"].to_string())
         .collect();
-    assert_eq!((ids.len(), text.lines().count()), (320, 320));
+    assert_eq!((ids.len(), text.lines().count()), (2320, 2320));
 }
 
 /// One of the processes of the test below; does nothing on its own.
@@ -297,13 +308,21 @@ fn no_save_of_a_person_is_lost() {
     }
 }
 
-/// Looks for a line in every file: the names move while we look, so more than once.
+fn is_hidden(path: &Path) -> bool {
+    path.ancestors()
+        .any(|p| p.ends_with(".commonplace") || p.extension().is_some_and(|e| e == "swap"))
+}
+
+/// Looks for a line in every visible file: the names move while we look, so more than once.
 fn wait_for(dir: &Path, line: &str) -> bool {
     (0..50).any(|_| {
-        let found = all_files(dir).iter().any(|path| {
-            fs::read(path)
-                .is_ok_and(|bytes| bytes.windows(line.len()).any(|w| w == line.as_bytes()))
-        });
+        let found = all_files(dir)
+            .iter()
+            .filter(|path| !is_hidden(path))
+            .any(|path| {
+                fs::read(path)
+                    .is_ok_and(|bytes| bytes.windows(line.len()).any(|w| w == line.as_bytes()))
+            });
         if !found {
             std::thread::sleep(Duration::from_millis(1));
         }

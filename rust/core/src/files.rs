@@ -174,7 +174,7 @@ impl Files {
     }
 
     fn watch(&self, path: &str, kept: &str, version: Version) {
-        self.displaced.lock().push(Displaced::new(&self.root, path, kept, version));
+        self.displaced.lock().push(Displaced::new(path, kept, version));
     }
 
     /// Finds where a change to `path` goes: the file as it is spelled on disk, or

@@ -321,3 +321,58 @@ pub(crate) fn cut(name: &str, length: usize) -> &str {
     }
     &name[..end]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::root::Root;
+
+    #[test]
+    fn the_newest_save_gets_its_name_back() {
+        // What is at the file's name and at the staged one, before and after; whether
+        // ours is at the staged one then.
+        for (before, after, ours_left) in [
+            (("ours", "theirs"), ("theirs", "ours"), true),
+            // They saved again over ours while we looked at what we had displaced.
+            (("theirs 2", "theirs 1"), ("theirs 2", "theirs 1"), false),
+        ] {
+            let dir = tempfile::tempdir().unwrap();
+            let (live, staged) = (dir.path().join("a.md"), dir.path().join(".a.md.1.swap"));
+            std::fs::write(&live, before.0).unwrap();
+            std::fs::write(&staged, before.1).unwrap();
+            let root = Root::open(dir.path(), false).unwrap();
+            let place = |name| root.place(name).unwrap();
+            let ours = Version::of(b"ours");
+            assert_eq!(undo(&place("a.md"), &place(".a.md.1.swap"), ours), Ok(ours_left));
+            let read = |path| std::fs::read_to_string(path).unwrap();
+            assert_eq!((read(&live).as_str(), read(&staged).as_str()), after);
+        }
+    }
+
+    #[test]
+    fn a_last_moment_save_stays_and_ours_is_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.md");
+        std::fs::write(&path, "base").unwrap();
+        let root = Root::open(dir.path(), false).unwrap();
+        let place = root.place("a.md").unwrap();
+        let base = place.read().unwrap().unwrap();
+        let shelf = Shelf::history(&root, "a.md").unwrap();
+        std::fs::write(&path, "theirs").unwrap();
+        for by_link in [false, true] {
+            let done = if by_link {
+                let staged = Staged::write(&place, b"ours", Some(&base)).unwrap();
+                replace_by_link(&place, &base, &staged.at, &shelf)
+            } else {
+                replace(&place, &base, b"ours", &shelf)
+            };
+            assert!(matches!(done, Err(Error::Conflict { .. })));
+            assert_eq!(std::fs::read(&path).unwrap(), b"theirs");
+            let history = dir.path().join(".commonplace/history/a.md");
+            let kept = std::fs::read_dir(history).unwrap().map(|e| e.unwrap().path());
+            let texts: Vec<_> = kept.map(|path| std::fs::read(path).unwrap()).collect();
+            assert_eq!(texts, [b"ours"], "by link: {by_link}");
+            assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2, "no litter");
+        }
+    }
+}
