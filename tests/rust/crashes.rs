@@ -10,8 +10,8 @@ use std::process::{Command, Stdio};
 
 use commonplace_core::error::Error;
 use commonplace_core::files::{Expected, Files};
-use commonplace_core::names::Rules;
 use commonplace_core::root::Root;
+use commonplace_core::rules::Rules;
 use commonplace_core::version::Version;
 
 fn open(dir: &Path) -> Files {

@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 use commonplace_core::error::{Error, Result};
 use commonplace_core::files::{Expected, Files};
-use commonplace_core::names::Rules;
 use commonplace_core::root::Root;
+use commonplace_core::rules::Rules;
 use serde_json::Value;
 
 const SHARED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/hostile.json");

@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use commonplace_core::error::Error;
 use commonplace_core::files::{Expected, Files};
-use commonplace_core::names::Rules;
 use commonplace_core::root::Root;
+use commonplace_core::rules::Rules;
 use commonplace_core::version::Version;
 
 fn open(dir: &Path) -> Files {

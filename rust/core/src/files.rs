@@ -12,9 +12,11 @@ use rustix::io::Errno;
 use crate::error::{Error, Result};
 use crate::history::{self, Displaced, Shelf};
 use crate::lock::{Guard, Lock};
-use crate::names::{self, Rules};
+use crate::names;
+use crate::open::{open_beneath, refusal};
 use crate::replace::{self, Base, rename_new};
-use crate::root::{Place, Root, open_beneath, refusal};
+use crate::root::{Place, Root};
+use crate::rules::Rules;
 use crate::version::Version;
 
 /// The files of one root; shared freely between threads.
@@ -250,7 +252,7 @@ impl Files {
             folder.push_str(component);
             if folder.len() < path.len() {
                 // A file or a link in the place of a folder.
-                open_beneath(self.root.fd(), &folder, crate::root::FOLDER)
+                open_beneath(self.root.fd(), &folder, crate::open::FOLDER)
                     .map_err(|e| refusal("open", path, e))?;
             }
         }

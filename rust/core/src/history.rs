@@ -13,8 +13,9 @@ use rustix::io::Errno;
 
 use crate::error::{Error, Result};
 use crate::names::OWN;
+use crate::open::{PRIVATE, READ};
 use crate::replace::{cut, rename_new};
-use crate::root::{PRIVATE, Place, READ, Root, Stat};
+use crate::root::{Place, Root, Stat};
 use crate::version::Version;
 
 /// How long an editor may still write into a file that we displaced.

@@ -15,7 +15,8 @@ use rustix::io::Errno;
 
 use crate::error::{Error, Result};
 use crate::history::Shelf;
-use crate::root::{PRIVATE, Place, READ, open_beneath, open_regular, read_whole, refusal};
+use crate::open::{PRIVATE, READ, open_beneath, open_regular, read_whole, refusal};
+use crate::root::Place;
 use crate::version::Version;
 
 /// How often two saves may cross before we leave the field to the person.
