@@ -12,10 +12,7 @@ use std::time::Instant;
 use commonplace_core::grep::{Options, Scan};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let args: Vec<String> = std::env::args()
-        .skip(1)
-        .filter(|arg| arg != "--bench")
-        .collect();
+    let args: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
     let arg = |at: usize| args.get(at).map(String::as_str);
     let made;
     let path = match arg(0) {
@@ -23,8 +20,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         None => {
             made = tempfile::NamedTempFile::new()?;
             let line = "{\"role\":\"user\",\"content\":\"It was a bright cold day in April.\"}\n";
-            made.as_file()
-                .write_all(line.repeat(1_000_000).as_bytes())?;
+            made.as_file().write_all(line.repeat(1_000_000).as_bytes())?;
             made.path().to_path_buf()
         }
     };
@@ -45,9 +41,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         _ => scan.count(&|| false)?,
     };
     let seconds = start.elapsed().as_secs_f64();
-    println!(
-        "{count} matches, {seconds:.3} s, {:.2} GB/s",
-        size / seconds / 1e9
-    );
+    println!("{count} matches, {seconds:.3} s, {:.2} GB/s", size / seconds / 1e9);
     Ok(())
 }

@@ -21,10 +21,7 @@ fn file(content: &[u8]) -> File {
 }
 
 fn options(pattern: &str) -> Options {
-    Options {
-        pattern: pattern.into(),
-        ..Options::default()
-    }
+    Options { pattern: pattern.into(), ..Options::default() }
 }
 
 fn all(scan: &mut Scan) -> Vec<Match> {
@@ -61,10 +58,8 @@ fn said(value: &Value) -> Option<String> {
     Some(match inner.get("content")? {
         Value::String(text) => text.clone(),
         Value::Array(blocks) => {
-            let texts = blocks
-                .iter()
-                .filter(|b| b["type"] == "text")
-                .filter_map(|b| b["text"].as_str());
+            let texts =
+                blocks.iter().filter(|b| b["type"] == "text").filter_map(|b| b["text"].as_str());
             texts.collect::<Vec<_>>().join("\n")
         }
         _ => return None,
@@ -72,23 +67,14 @@ fn said(value: &Value) -> Option<String> {
 }
 
 fn twin(content: &[u8], pattern: &str, fixed: bool, ignore_case: bool) -> Vec<u64> {
-    let pattern = if fixed {
-        regex_syntax::escape(pattern)
-    } else {
-        pattern.to_owned()
-    };
-    let syntax = syntax::Config::new()
-        .case_insensitive(ignore_case)
-        .multi_line(true);
+    let pattern = if fixed { regex_syntax::escape(pattern) } else { pattern.to_owned() };
+    let syntax = syntax::Config::new().case_insensitive(ignore_case).multi_line(true);
     let regex = Regex::builder().syntax(syntax).build(&pattern).unwrap();
     let lines = content.split(|&b| b == b'\n').enumerate();
     let matching = lines.filter(|(_, line)| {
         let line = String::from_utf8_lossy(line);
         let value = serde_json::from_str(line.trim_matches('\0')).ok();
-        value
-            .as_ref()
-            .and_then(said)
-            .is_some_and(|text| regex.is_match(text.as_bytes()))
+        value.as_ref().and_then(said).is_some_and(|text| regex.is_match(text.as_bytes()))
     });
     matching.map(|(index, _)| index as u64 + 1).collect()
 }
@@ -97,11 +83,7 @@ fn twin(content: &[u8], pattern: &str, fixed: bool, ignore_case: bool) -> Vec<u6
 fn spell(text: &str, spelling: &[u8]) -> String {
     let mut out = String::from("\"");
     for (i, c) in text.chars().enumerate() {
-        let choice = spelling
-            .get(i % spelling.len().max(1))
-            .copied()
-            .unwrap_or(0)
-            % 8;
+        let choice = spelling.get(i % spelling.len().max(1)).copied().unwrap_or(0) % 8;
         match (c, choice) {
             ('\n', 0..6) => out.push_str("\\n"),
             ('"' | '\\', 0..6) => out.extend(['\\', c]),
@@ -152,9 +134,7 @@ fn any_line() -> impl Strategy<Value = String> {
 
 fn any_pattern() -> impl Strategy<Value = (String, bool)> {
     prop_oneof![
-        any_text()
-            .prop_filter("empty", |text| !text.is_empty())
-            .prop_map(|text| (text, true)),
+        any_text().prop_filter("empty", |text| !text.is_empty()).prop_map(|text| (text, true)),
         prop::sample::select(vec![
             "needle",
             "n.*e",
@@ -248,9 +228,7 @@ fn plain(text: &str) -> String {
 
 #[test]
 fn smart_case() {
-    let content = ["Foo", "foo", "\u{212a}elvin", "kelvin", "ſong"]
-        .map(plain)
-        .concat();
+    let content = ["Foo", "foo", "\u{212a}elvin", "kelvin", "ſong"].map(plain).concat();
     for (pattern, lines) in [
         ("foo", vec![1, 2]),
         ("Foo", vec![1]),
@@ -259,11 +237,7 @@ fn smart_case() {
         ("song", vec![5]),
         ("Kelvin", vec![]),
     ] {
-        assert_eq!(
-            lines_of(&grep(content.as_bytes(), options(pattern)).0),
-            lines,
-            "{pattern}"
-        );
+        assert_eq!(lines_of(&grep(content.as_bytes(), options(pattern)).0), lines, "{pattern}");
     }
 }
 
@@ -278,89 +252,35 @@ fn filters_and_limits() {
     let content: String = (1..=20).map(line).collect();
     let of = |options: Options| lines_of(&grep(content.as_bytes(), options).0);
     let base = options("word");
+    assert_eq!(of(Options { roles: vec!["user".into()], limit: Some(2), ..base.clone() }), [2, 4]);
     assert_eq!(
-        of(Options {
-            roles: vec!["user".into()],
-            limit: Some(2),
-            ..base.clone()
-        }),
-        [2, 4]
-    );
-    assert_eq!(
-        of(Options {
-            newest_first: true,
-            limit: Some(3),
-            chunk: 50,
-            ..base.clone()
-        }),
+        of(Options { newest_first: true, limit: Some(3), chunk: 50, ..base.clone() }),
         [20, 19, 18]
     );
     let day = |d: i64| Some(1_767_225_600_000 + (d - 1) * 86_400_000);
-    assert_eq!(
-        of(Options {
-            since: day(5),
-            until: day(7),
-            ..base.clone()
-        }),
-        [5, 6]
-    );
-    let (found, report) = grep(
-        content.as_bytes(),
-        Options {
-            limit: Some(2),
-            ..base
-        },
-    );
-    assert_eq!(
-        (found.len(), report.messages_matched, report.resume.line),
-        (2, 2, 2)
-    );
+    assert_eq!(of(Options { since: day(5), until: day(7), ..base.clone() }), [5, 6]);
+    let (found, report) = grep(content.as_bytes(), Options { limit: Some(2), ..base });
+    assert_eq!((found.len(), report.messages_matched, report.resume.line), (2, 2, 2));
     assert_eq!(found[1].session.as_deref(), Some("s"));
-    let (found, _) = grep(
-        content.as_bytes(),
-        Options {
-            before: 2,
-            after: 3,
-            chunk: 9,
-            ..options(r"word 10$")
-        },
-    );
+    let (found, _) =
+        grep(content.as_bytes(), Options { before: 2, after: 3, chunk: 9, ..options(r"word 10$") });
     assert_eq!(found.len(), 1);
     let view = |list: &[commonplace_core::grep::Context]| {
-        list.iter()
-            .map(|c| (c.line, c.text.clone()))
-            .collect::<Vec<_>>()
+        list.iter().map(|c| (c.line, c.text.clone())).collect::<Vec<_>>()
     };
-    assert_eq!(
-        view(&found[0].before),
-        [(8, "word 8".to_owned()), (9, "word 9".to_owned())]
-    );
-    assert_eq!(
-        view(&found[0].after),
-        [11, 12, 13].map(|i| (i, format!("word {i}")))
-    );
+    assert_eq!(view(&found[0].before), [(8, "word 8".to_owned()), (9, "word 9".to_owned())]);
+    assert_eq!(view(&found[0].after), [11, 12, 13].map(|i| (i, format!("word {i}"))));
 }
 
 #[test]
 fn snippets_are_cut_at_characters() {
     let text = format!("{}needle{}", "中".repeat(500), "é".repeat(500));
-    let (found, _) = grep(
-        plain(&text).as_bytes(),
-        Options {
-            max_snippet: 40,
-            ..options("needle")
-        },
-    );
+    let (found, _) =
+        grep(plain(&text).as_bytes(), Options { max_snippet: 40, ..options("needle") });
     let found = &found[0];
     assert_eq!(found.snippet.chars().count(), 40);
-    assert!(
-        found.snippet.starts_with("…中") && found.snippet.ends_with("é…"),
-        "{}",
-        found.snippet
-    );
-    let &[(from, to)] = &found.highlights[..] else {
-        panic!("{:?}", found.highlights)
-    };
+    assert!(found.snippet.starts_with("…中") && found.snippet.ends_with("é…"), "{}", found.snippet);
+    let &[(from, to)] = &found.highlights[..] else { panic!("{:?}", found.highlights) };
     let shown: String = found.snippet.chars().skip(from).take(to - from).collect();
     assert_eq!(shown, "needle");
 }
@@ -370,24 +290,15 @@ fn bad_lines_are_counted() {
     let content = b"{\"a\":1,}x\n\n// c\n{\"role\":\"user\",\"content\":\"needle\"}\n[]\n\0\0\0{\"role\":\"user\",\"content\":\"needle\"}\n{\"role\":\"user\",\"con";
     let (found, report) = grep(content, options("needle"));
     assert_eq!(lines_of(&found), [4, 6]);
-    assert_eq!(
-        (report.bad_lines, &report.first_bad_lines[..]),
-        (2, &[1, 3][..])
-    );
+    assert_eq!((report.bad_lines, &report.first_bad_lines[..]), (2, &[1, 3][..]));
     assert!(report.torn_tail);
-    assert_eq!(
-        (report.resume.line, report.resume.offset as usize),
-        (6, content.len() - 19)
-    );
+    assert_eq!((report.resume.line, report.resume.offset as usize), (6, content.len() - 19));
 }
 
 #[test]
 fn last_line_without_an_end() {
     let (found, report) = grep(b"{\"role\":\"user\",\"content\":\"a\"}", options("a"));
-    assert_eq!(
-        (lines_of(&found), report.torn_tail, report.bad_lines),
-        (vec![1], false, 0)
-    );
+    assert_eq!((lines_of(&found), report.torn_tail, report.bad_lines), (vec![1], false, 0));
 }
 
 #[test]
@@ -419,10 +330,7 @@ fn a_sparse_file_beyond_4_gib() {
     std::io::Seek::seek(&mut file, std::io::SeekFrom::End(0)).unwrap();
     file.write_all(b"\n{\"content\":\"needle\"}\n").unwrap();
     for newest_first in [false, true] {
-        let options = Options {
-            newest_first,
-            ..options("needle")
-        };
+        let options = Options { newest_first, ..options("needle") };
         let mut scan = Scan::transcript(file.try_clone().unwrap(), "m", options).unwrap();
         let found = all(&mut scan);
         assert_eq!((found[0].line, found[0].offset), (2, (5 << 30) + 1));
@@ -431,17 +339,12 @@ fn a_sparse_file_beyond_4_gib() {
 
 #[test]
 fn a_file_that_shrinks() {
-    let content = (0..2000)
-        .map(|i| plain(&format!("word {i}")))
-        .collect::<String>();
+    let content = (0..2000).map(|i| plain(&format!("word {i}"))).collect::<String>();
     let file = file(content.as_bytes());
     let mut scan = Scan::transcript(
         file.try_clone().unwrap(),
         "m",
-        Options {
-            chunk: 1000,
-            ..options("word")
-        },
+        Options { chunk: 1000, ..options("word") },
     )
     .unwrap();
     let first = scan.next_batch(&never).unwrap();
@@ -456,20 +359,13 @@ fn notes_are_searched_by_line() {
     let mut scan = Scan::note(
         file(content.as_bytes()),
         "a.md",
-        Options {
-            before: 1,
-            after: 1,
-            ..options("needle$|here$")
-        },
+        Options { before: 1, after: 1, ..options("needle$|here$") },
     )
     .unwrap();
     let found = all(&mut scan);
     assert_eq!(lines_of(&found), [2, 5]);
     assert_eq!(
-        (
-            found[0].before[0].text.as_str(),
-            found[0].after[0].text.as_str()
-        ),
+        (found[0].before[0].text.as_str(), found[0].after[0].text.as_str()),
         ("# Title", "")
     );
     assert_eq!(found[1].offset as usize, content.len() - 11);

@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 use commonplace_core::error::{Error, Result};
 use commonplace_core::files::{Expected, Files};
-use commonplace_core::names::Rules;
 use commonplace_core::root::Root;
+use commonplace_core::rules::Rules;
 use serde_json::Value;
 
 const SHARED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/hostile.json");
@@ -42,9 +42,7 @@ struct World {
 
 impl World {
     fn new() -> Self {
-        let world = Self {
-            scratch: tempfile::tempdir().unwrap(),
-        };
+        let world = Self { scratch: tempfile::tempdir().unwrap() };
         fs::create_dir(world.outside()).unwrap();
         fs::write(world.outside().join("secret.txt"), "CANARY").unwrap();
         world.fill();
@@ -56,10 +54,7 @@ impl World {
         for (path, text) in [
             ("facts/user.md", "# User\nlikes tea\n"),
             ("daily/2026-01-05.md", "# 2026-01-05\n"),
-            (
-                "messages.jsonl",
-                "{\"role\":\"user\",\"content\":\"hello\"}\n",
-            ),
+            ("messages.jsonl", "{\"role\":\"user\",\"content\":\"hello\"}\n"),
         ] {
             let path = self.root().join(path);
             if !path.exists() {
@@ -95,15 +90,10 @@ impl World {
     }
 
     fn assert_outside_untouched(&self) {
-        let names: Vec<_> = fs::read_dir(self.outside())
-            .unwrap()
-            .map(|e| e.unwrap().file_name())
-            .collect();
+        let names: Vec<_> =
+            fs::read_dir(self.outside()).unwrap().map(|e| e.unwrap().file_name()).collect();
         assert_eq!(names, ["secret.txt"]);
-        assert_eq!(
-            fs::read(self.outside().join("secret.txt")).unwrap(),
-            b"CANARY"
-        );
+        assert_eq!(fs::read(self.outside().join("secret.txt")).unwrap(), b"CANARY");
     }
 }
 
@@ -129,9 +119,7 @@ fn cases() -> Vec<Case> {
     let entries: Vec<Value> = serde_json::from_str(&text).unwrap();
     let field = |entry: &Value, name: &str| entry[name].as_str().unwrap_or_default().to_owned();
     let kinds = ["path", "path_windows", "path_unicode", "fs"];
-    let entries = entries
-        .into_iter()
-        .filter(|e| kinds.contains(&field(e, "kind").as_str()));
+    let entries = entries.into_iter().filter(|e| kinds.contains(&field(e, "kind").as_str()));
     let mut cases: Vec<Case> = entries
         .map(|e| Case {
             kind: field(&e, "kind"),
@@ -172,10 +160,7 @@ fn evaluate(cases: &mut Vec<Case>) {
         let hex = values.next().unwrap();
         let bytes: Option<Vec<u8>> = (hex != "-").then(|| {
             let digit = |b: u8| u8::try_from(char::from(b).to_digit(16).unwrap()).unwrap();
-            hex.as_bytes()
-                .chunks(2)
-                .map(|pair| digit(pair[0]) << 4 | digit(pair[1]))
-                .collect()
+            hex.as_bytes().chunks(2).map(|pair| digit(pair[0]) << 4 | digit(pair[1])).collect()
         });
         case.value = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
     }
@@ -221,11 +206,9 @@ fn judge(case: &Case, world: &World) -> Option<String> {
         return Some(verdict(&written));
     }
     match (value, case.expect.as_str()) {
-        ("index", "reject:symlink") => Some(verdict(&world.files().write(
-            "facts/new.md",
-            b"x",
-            Expected::Any,
-        ))),
+        ("index", "reject:symlink") => {
+            Some(verdict(&world.files().write("facts/new.md", b"x", Expected::Any)))
+        }
         ("index", _) => None,
         ("root-is-/", _) => Some(verdict(&Root::open("/", false))),
         ("*", "skip") => Some(walk_skips(world)),
@@ -253,9 +236,7 @@ fn judge(case: &Case, world: &World) -> Option<String> {
         (_, expect) if expect.starts_with("ok:") => {
             let files = world.files();
             let (_, version) = files.read("facts/user.md").unwrap();
-            files
-                .write("facts/user.md", b"new\n", Expected::Version(version))
-                .unwrap();
+            files.write("facts/user.md", b"new\n", Expected::Version(version)).unwrap();
             assert_eq!(files.read("facts/user.md").unwrap().0, b"new\n");
             Some(expect.to_owned())
         }
@@ -264,10 +245,7 @@ fn judge(case: &Case, world: &World) -> Option<String> {
             let write = verdict(&files.write(value, b"x", Expected::Any));
             let read = verdict(&files.read(value));
             let append = verdict(&files.append(value, b"x", Expected::Any));
-            assert!(
-                !append.starts_with("ok") && !read.starts_with("ok"),
-                "{value:?}"
-            );
+            assert!(!append.starts_with("ok") && !read.starts_with("ok"), "{value:?}");
             Some(write)
         }
     }
@@ -278,11 +256,7 @@ fn walk_skips(world: &World) -> String {
     assert_eq!(walk.files.len(), 3, "{:?}", walk.files);
     let plain = |shown: &str| !shown.chars().any(char::is_control);
     assert!(walk.skipped.iter().all(|(shown, _)| plain(shown)));
-    if walk.skipped.is_empty() {
-        "nothing skipped".into()
-    } else {
-        "skip".into()
-    }
+    if walk.skipped.is_empty() { "nothing skipped".into() } else { "skip".into() }
 }
 
 /// Runs without root's power to read everything.
@@ -314,13 +288,15 @@ fn fill_the_disk(world: &World, path: &str) -> String {
             Err(_) => failed = verdict(&written),
         }
         assert_eq!(fs::read(world.root().join(path)).unwrap_or_default(), last);
+        let log = || fs::read(world.root().join("messages.jsonl")).unwrap_or_default();
+        let (before, line) = (log(), vec![b'x'; size / 3]);
+        match files.append("messages.jsonl", &line, Expected::Any) {
+            Ok(_) => assert!(log().starts_with(&before) && log().len() >= before.len() + size / 3),
+            Err(_) => assert_eq!(log(), before, "a part of a line was left"),
+        }
         let folder = fs::read_dir(world.root().join("facts"));
         let names = folder.into_iter().flatten().map(|e| e.unwrap().file_name());
-        assert!(
-            names
-                .into_iter()
-                .all(|n| !n.to_string_lossy().ends_with(".swap"))
-        );
+        assert!(names.into_iter().all(|n| !n.to_string_lossy().ends_with(".swap")));
     }
     failed
 }
@@ -333,10 +309,8 @@ fn is_root() -> bool {
 fn hostile_paths_and_folders() {
     let (mut judged, mut left, mut wrong) = (0, Vec::new(), Vec::new());
     for case in cases() {
-        let shown: String = format!("{} {:?} {:?}", case.kind, case.value, case.setup)
-            .chars()
-            .take(160)
-            .collect();
+        let shown: String =
+            format!("{} {:?} {:?}", case.kind, case.value, case.setup).chars().take(160).collect();
         if case.setup.starts_with("#root") && !is_root() {
             left.push(format!("needs root: {shown}"));
             continue;
@@ -379,11 +353,7 @@ fn a_moved_root_is_followed_and_never_made_again() {
 #[test]
 fn hard_links_and_sockets_are_refused() {
     let world = World::new();
-    fs::hard_link(
-        world.outside().join("secret.txt"),
-        world.root().join("hard.md"),
-    )
-    .unwrap();
+    fs::hard_link(world.outside().join("secret.txt"), world.root().join("hard.md")).unwrap();
     let _socket = std::os::unix::net::UnixListener::bind(world.root().join("socket.md")).unwrap();
     let files = world.files();
     for (path, code) in [("hard.md", "reject:hardlink"), ("socket.md", "reject:type")] {
@@ -401,10 +371,7 @@ fn a_file_that_turns_into_a_link_leads_nowhere() {
     let world = World::new();
     let files = world.files();
     let stop = AtomicBool::new(false);
-    let (file, link) = (
-        world.root().join("facts/x.md"),
-        world.root().join("facts/.link"),
-    );
+    let (file, link) = (world.root().join("facts/x.md"), world.root().join("facts/.link"));
     let swap = |target: &Path| {
         let _ = fs::remove_file(&link);
         std::os::unix::fs::symlink(target, &link).unwrap();
@@ -437,21 +404,9 @@ fn a_file_that_turns_into_a_link_leads_nowhere() {
 fn twins_of_folders_are_seen_too() {
     let world = World::new();
     let files = world.files();
-    assert_eq!(
-        verdict(&files.write("Facts/new.md", b"x", Expected::Any)),
-        "reject:case"
-    );
-    assert_eq!(
-        verdict(&files.append("FACTS/user.md", b"x", Expected::Any)),
-        "reject:case"
-    );
+    assert_eq!(verdict(&files.write("Facts/new.md", b"x", Expected::Any)), "reject:case");
+    assert_eq!(verdict(&files.append("FACTS/user.md", b"x", Expected::Any)), "reject:case");
     // A file may change the case of its own name.
     files.write("facts/a.md", b"x", Expected::Any).unwrap();
-    assert_eq!(
-        files
-            .rename("facts/a.md", "facts/A.md", Expected::Any)
-            .unwrap()
-            .path,
-        "facts/A.md"
-    );
+    assert_eq!(files.rename("facts/a.md", "facts/A.md", Expected::Any).unwrap().path, "facts/A.md");
 }

@@ -69,37 +69,20 @@ fn every_shape() {
             "",
             "f\n{}",
         ),
-        (
-            r#"{"role":"tool","tool_call_id":"c","content":"42"}"#,
-            "tool",
-            "",
-            "42",
-        ),
+        (r#"{"role":"tool","tool_call_id":"c","content":"42"}"#, "tool", "", "42"),
         (r#"{"content":"no role"}"#, "", "no role", ""),
-        (
-            r#"{"role":"user","role":"system","content":"x","content":"y"}"#,
-            "system",
-            "y",
-            "",
-        ),
+        (r#"{"role":"user","role":"system","content":"x","content":"y"}"#, "system", "y", ""),
         (r#"{"content":"\ud800"}"#, "", "\u{fffd}", ""),
     ] {
         let found = message(line);
-        assert_eq!(
-            (&*found.role, &*found.said, &*found.tools),
-            (role, said, tools),
-            "{line}"
-        );
+        assert_eq!((&*found.role, &*found.said, &*found.tools), (role, said, tools), "{line}");
     }
     let found = message(
         r#"{"speaker":"Ann","time":"1:56 pm on 8 May, 2023","session":7,"id":"x","content":"c"}"#,
     );
     assert_eq!(found.name.as_deref(), Some("Ann"));
     assert_eq!(found.timestamp_ms, Some(1_683_554_160_000));
-    assert_eq!(
-        (found.session.as_deref(), found.id.as_deref()),
-        (Some("7"), Some("x"))
-    );
+    assert_eq!((found.session.as_deref(), found.id.as_deref()), (Some("7"), Some("x")));
 }
 
 #[test]
@@ -149,14 +132,8 @@ fn imports() {
         "\nnot json\n",
     );
     let (outcome, lines) = imported(claude);
-    assert_eq!(
-        (outcome.format, outcome.messages, outcome.bad_lines),
-        (Format::ClaudeCode, 1, 1)
-    );
-    assert_eq!(
-        (outcome.skipped["summary"], &outcome.first_bad_lines[..]),
-        (1, &[3][..])
-    );
+    assert_eq!((outcome.format, outcome.messages, outcome.bad_lines), (Format::ClaudeCode, 1, 1));
+    assert_eq!((outcome.skipped["summary"], &outcome.first_bad_lines[..]), (1, &[3][..]));
     assert_eq!(
         lines[0].to_string(),
         r#"{"role":"user","content":[{"type":"text","text":"a"}],"timestamp":"2026-01-22T05:17:14.894Z","session":"s","id":"u"}"#

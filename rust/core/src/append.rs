@@ -16,8 +16,9 @@ use serde_json::value::RawValue;
 use crate::error::{Error, Result};
 use crate::files::{Expected, Files};
 use crate::history::Shelf;
-use crate::names;
-use crate::root::{PRIVATE, Place, READ, Root, Stat, open_beneath, open_regular, refusal};
+use crate::open::{PRIVATE, READ, open_beneath, open_regular, refusal};
+use crate::root::{Place, Root, Stat};
+use crate::rules;
 
 /// A last line longer than this is taken for torn without being parsed.
 const LONGEST_TAIL: u64 = 64 << 20;
@@ -120,7 +121,7 @@ fn end_last_line(root: &Root, path: &str, file: &File) -> Result<(&'static [u8],
     if tail == size {
         return Ok((b"", None));
     }
-    if !names::is_transcript(path) || is_whole(file, tail, size).map_err(fail)? {
+    if !rules::is_transcript(path) || is_whole(file, tail, size).map_err(fail)? {
         return Ok((b"\n", None));
     }
     let shelf = Shelf::quarantine(root, path)?;
@@ -195,5 +196,22 @@ fn is_still_at(place: &Place, file: &File) -> bool {
             (named.dev, named.ino) == (open.dev, open.ino)
         }
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_lost_its_name_is_known() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = Root::open(dir.path(), false).unwrap();
+        let place = root.place("log.md").unwrap();
+        let (file, created) = open_or_create(&place).unwrap();
+        assert!(created && is_still_at(&place, &file));
+        std::fs::write(dir.path().join("new"), "x").unwrap();
+        std::fs::rename(dir.path().join("new"), dir.path().join("log.md")).unwrap();
+        assert!(!is_still_at(&place, &file));
     }
 }

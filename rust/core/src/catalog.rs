@@ -4,10 +4,10 @@
 //! index holds of it, and changes only the difference.
 
 use std::cmp::Ordering;
-use std::sync::atomic::{AtomicUsize, Ordering as AtomicOrdering};
-use std::time::{SystemTime, UNIX_EPOCH};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicUsize, Ordering as AtomicOrdering};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustc_hash::FxHashMap;
 use xxhash_rust::xxh3::xxh3_64;
@@ -195,7 +195,10 @@ impl Reader<'_> {
     }
 
     /// Reads messages from a line on; `reading.seen` says how far an earlier reading came.
-    #[expect(clippy::too_many_arguments, reason = "a place in a file and where to put what is there")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "a place in a file and where to put what is there"
+    )]
     fn transcript(
         &mut self,
         file: &File,

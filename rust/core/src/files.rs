@@ -12,9 +12,11 @@ use rustix::io::Errno;
 use crate::error::{Error, Result};
 use crate::history::{self, Displaced, Shelf};
 use crate::lock::{Guard, Lock};
-use crate::names::{self, Rules};
+use crate::names;
+use crate::open::{open_beneath, refusal};
 use crate::replace::{self, Base, rename_new};
-use crate::root::{Place, Root, open_beneath, refusal};
+use crate::root::{Place, Root};
+use crate::rules::Rules;
 use crate::version::Version;
 
 /// The files of one root; shared freely between threads.
@@ -111,10 +113,12 @@ impl Files {
             e => refusal("rename", from, e),
         })?;
         // The name moves with whatever it stood for; see what that was.
-        let version = target.version()?;
+        let version = match target.version() {
+            Ok(version) => version,
+            Err(e) => return Err(take_back(&target, &source, e)),
+        };
         if let Err(conflict) = expected.check(from, Some(version)) {
-            let _ = rename_new(&target, &source);
-            return Err(conflict);
+            return Err(take_back(&target, &source, conflict));
         }
         target.sync_folder()?;
         source.sync_folder()?;
@@ -133,11 +137,10 @@ impl Files {
         let shelf = Shelf::history(&self.root, path)?;
         let kept = shelf.take(&place, version).map_err(|e| refusal("delete", path, e))?;
         // As for a rename: a person may have saved since we read it.
-        let found = shelf.version(&kept)?;
-        if found != version {
-            let _ = rename_new(&self.root.place(&kept)?, &place);
-            let (path, expected) = (path.into(), version.to_string());
-            return Err(Error::Conflict { path, expected, found: found.to_string() });
+        let moved = Expected::Version(version);
+        let checked = shelf.version(&kept).and_then(|found| moved.check(path, Some(found)));
+        if let Err(e) = checked {
+            return Err(take_back(&self.root.place(&kept)?, &place, e));
         }
         self.watch(path, &kept, version);
         place.sync_folder()?;
@@ -173,7 +176,7 @@ impl Files {
     }
 
     fn watch(&self, path: &str, kept: &str, version: Version) {
-        self.displaced.lock().push(Displaced::new(&self.root, path, kept, version));
+        self.displaced.lock().push(Displaced::new(path, kept, version));
     }
 
     /// Finds where a change to `path` goes: the file as it is spelled on disk, or
@@ -249,11 +252,19 @@ impl Files {
             folder.push_str(component);
             if folder.len() < path.len() {
                 // A file or a link in the place of a folder.
-                open_beneath(self.root.fd(), &folder, crate::root::FOLDER)
+                open_beneath(self.root.fd(), &folder, crate::open::FOLDER)
                     .map_err(|e| refusal("open", path, e))?;
             }
         }
         Ok(())
+    }
+}
+
+/// Gives a file its name back, and passes on why.
+fn take_back(moved: &Place, home: &Place, why: Error) -> Error {
+    match rename_new(moved, home) {
+        Ok(()) => why,
+        Err(e) => Error::InDoubt { path: home.path.clone(), source: e.into() },
     }
 }
 

@@ -13,8 +13,9 @@ use rustix::io::Errno;
 
 use crate::error::{Error, Result};
 use crate::names::OWN;
+use crate::open::{PRIVATE, READ};
 use crate::replace::{cut, rename_new};
-use crate::root::{PRIVATE, Place, READ, Root, Stat};
+use crate::root::{Place, Root, Stat};
 use crate::version::Version;
 
 /// How long an editor may still write into a file that we displaced.
@@ -142,23 +143,26 @@ pub(crate) struct Displaced {
 }
 
 impl Displaced {
-    pub(crate) fn new(root: &Root, path: &str, kept: &str, version: Version) -> Self {
-        let stat = root.stat_own(kept).ok();
-        Self { path: path.into(), kept: kept.into(), version, stat, since: Instant::now() }
+    pub(crate) fn new(path: &str, kept: &str, version: Version) -> Self {
+        // No stat yet: a save may have gone into it since it was verified.
+        let (path, kept) = (path.into(), kept.into());
+        Self { path, kept, version, stat: None, since: Instant::now() }
     }
 }
 
 /// Looks again at what was displaced a moment ago. A save that went into it is
 /// brought up beside the file, since its writer believes it to be there.
 pub(crate) fn look_again(root: &Root, displaced: &mut Vec<Displaced>) {
-    displaced.retain(|one| {
+    displaced.retain_mut(|one| {
         let now = root.stat_own(&one.kept).ok();
         if now.is_some()
             && now != one.stat
             && let Ok(version) = root.place(&one.kept).and_then(|place| place.version())
-            && version != one.version
         {
-            return surface(root, &one.kept, &one.path, version).is_err();
+            if version != one.version {
+                return surface(root, &one.kept, &one.path, version).is_err();
+            }
+            one.stat = now;
         }
         one.since.elapsed() < LINGER
     });

@@ -117,12 +117,7 @@ impl Store {
         }
     }
 
-    fn answer(
-        &self,
-        state: &State,
-        query: &Query,
-        request: &Request,
-    ) -> (Hits, BTreeSet<String>) {
+    fn answer(&self, state: &State, query: &Query, request: &Request) -> (Hits, BTreeSet<String>) {
         let mut answer = Hits { hits: Vec::new(), freshness: Freshness::Fresh, notes: Vec::new() };
         let mut changed = BTreeSet::new();
         let tools = state.tools.as_ref().filter(|_| request.tools);
@@ -149,7 +144,9 @@ impl Store {
                 }
             }
             for scored in &found.ranked {
-                let kind = source(catalog.files[catalog.rows[scored.document as usize].file as usize].kind);
+                let kind = source(
+                    catalog.files[catalog.rows[scored.document as usize].file as usize].kind,
+                );
                 let hit = reader.hit(scored.document, scored.score, kind, &found);
                 answer.hits.extend(hit);
             }
@@ -279,4 +276,3 @@ impl Reader<'_> {
         })
     }
 }
-

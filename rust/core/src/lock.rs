@@ -10,7 +10,8 @@ use rustix::io::Errno;
 
 use crate::error::{Error, Result};
 use crate::names::OWN;
-use crate::root::{PRIVATE, READ, Root, check_regular, refusal};
+use crate::open::{PRIVATE, READ, check_regular, refusal};
+use crate::root::Root;
 
 /// How long a writer waits for another before it gives up.
 pub const PATIENCE: Duration = Duration::from_secs(5);

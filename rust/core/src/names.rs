@@ -21,104 +21,35 @@ pub const EXTENSIONS: [&str; 3] = ["md", "markdown", "jsonl"];
 /// The folder that holds our lock, history and quarantine; no tool can address it.
 pub const OWN: &str = ".commonplace";
 
-/// Names that other agents load as instructions, in the form [`fold`] gives.
-/// A memory that can write them can give orders.
-const INSTRUCTIONS: [&str; 9] = [
-    "agent.md",
-    "agents.md",
-    "agents.override.md",
-    "claude.md",
-    "claude.local.md",
-    "copilot-instructions.md",
-    "gemini.md",
-    "qwen.md",
-    "skill.md",
-];
-
-/// Which defaults of the write side a caller has lifted.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Rules {
-    /// Lets `CLAUDE.md`, `AGENTS.md`, `SKILL.md` and their like be written. Default: no.
-    pub allow_instructions: bool,
-    /// Lets daily logs and `.jsonl` transcripts be overwritten, moved and deleted.
-    /// Default: no; they only grow by `append`, and a daily log by `patch`.
-    pub allow_log_rewrite: bool,
-}
-
-impl Rules {
-    /// Checks a name that is to be created and returns it in NFC, the form that is stored.
-    ///
-    /// # Errors
-    /// [`Error::Refused`] with the code of the first rule broken: `escape`,
-    /// `absolute`, `backslash`, `control`, `name`, `long`, `empty`, `dot`,
-    /// `dotdot`, `reserved`, `ext` or `case`.
-    pub fn check_write(&self, path: &str) -> Result<String> {
-        if path.len() > MAX_PATH {
-            return Err(Error::refused(path, "long", format!("at most {MAX_PATH} bytes")));
-        }
-        // First, so that a character which normalises to `;` is judged as one.
-        let path: String = path.nfc().collect();
-        check_shape(&path, MAX_PATH, unfit)?;
-        if path.split('/').count() > MAX_DEPTH {
-            return Err(Error::refused(&path, "long", format!("at most {MAX_DEPTH} folders deep")));
-        }
-        let (folders, file) = path.rsplit_once('/').unwrap_or(("", &path));
-        for folder in folders.split('/').filter(|folder| !folder.is_empty()) {
-            check_component(&path, folder)?;
-            check_visible(&path, folder)?;
-        }
-        check_component(&path, file)?;
-        if !file.starts_with("..") {
-            check_visible(&path, file)?;
-        }
-        check_extension(&path, file)?;
-        check_visible(&path, file)?;
-        self.check_purpose(&path)?;
-        if is_undated(&path) {
-            let why = "a daily log is named by its date, YYYY-MM-DD.md, and this is no date";
-            return Err(Error::refused(&path, "name", why));
-        }
-        Ok(path)
-    }
-
-    /// Checks an existing file that is to be changed under the name it has.
-    ///
-    /// # Errors
-    /// [`Error::Refused`] as for [`check_read`], with `ext` for a kind of file
-    /// that is not ours and `reserved` for instructions to other agents.
-    pub fn check_change(&self, path: &str) -> Result<()> {
-        check_read(path)?;
-        check_extension(path, file_name(path))?;
-        self.check_purpose(path)
-    }
-
-    /// Checks that an existing file may lose what it says.
-    ///
-    /// # Errors
-    /// [`Error::Refused`] with the code `appendonly` for daily logs and transcripts.
-    pub fn check_rewrite(&self, path: &str) -> Result<()> {
-        if !self.allow_log_rewrite && (is_daily(path) || is_transcript(path)) {
-            let why = "daily logs and transcripts only grow; use append";
-            return Err(Error::refused(path, "appendonly", why));
-        }
-        Ok(())
-    }
-
-    fn check_purpose(&self, path: &str) -> Result<()> {
-        if !self.allow_instructions && INSTRUCTIONS.contains(&fold(file_name(path)).as_str()) {
-            let why = "other agents load this name as instructions; choose another";
-            return Err(Error::refused(path, "reserved", why));
-        }
-        Ok(())
-    }
-}
-
-/// Checks a name that a tool wants to create, under the default [`Rules`].
+/// Checks the grammar of a name that is to be created and returns it in NFC, the
+/// form that is stored. Whether it may be written is for `Rules::check_write` to say.
 ///
 /// # Errors
-/// As for [`Rules::check_write`].
-pub fn check_write(path: &str) -> Result<String> {
-    Rules::default().check_write(path)
+/// [`Error::Refused`] with the code of the first rule broken: `escape`,
+/// `absolute`, `backslash`, `control`, `name`, `long`, `empty`, `dot`,
+/// `dotdot`, `reserved`, `ext` or `case`.
+pub fn check_create(path: &str) -> Result<String> {
+    if path.len() > MAX_PATH {
+        return Err(Error::refused(path, "long", format!("at most {MAX_PATH} bytes")));
+    }
+    // First, so that a character which normalises to `;` is judged as one.
+    let path: String = path.nfc().collect();
+    check_shape(&path, MAX_PATH, unfit)?;
+    if path.split('/').count() > MAX_DEPTH {
+        return Err(Error::refused(&path, "long", format!("at most {MAX_DEPTH} folders deep")));
+    }
+    let (folders, file) = path.rsplit_once('/').unwrap_or(("", &path));
+    for folder in folders.split('/').filter(|folder| !folder.is_empty()) {
+        check_component(&path, folder)?;
+        check_visible(&path, folder)?;
+    }
+    check_component(&path, file)?;
+    if !file.starts_with("..") {
+        check_visible(&path, file)?;
+    }
+    check_extension(&path, file)?;
+    check_visible(&path, file)?;
+    Ok(path)
 }
 
 /// Checks a name that a tool wants to read; a person's own names pass.
@@ -129,18 +60,6 @@ pub fn check_write(path: &str) -> Result<String> {
 pub fn check_read(path: &str) -> Result<()> {
     check_shape(path, 4095, |_| None)?;
     path.split('/').try_for_each(|component| check_visible(path, component))
-}
-
-/// Says whether `path` is a transcript, which may only grow.
-#[must_use]
-pub fn is_transcript(path: &str) -> bool {
-    path.ends_with(".jsonl")
-}
-
-/// Says whether `path` is a daily log: `YYYY-MM-DD.md` in a folder named `daily`.
-#[must_use]
-pub fn is_daily(path: &str) -> bool {
-    daily_stem(path).is_some_and(is_date)
 }
 
 /// Maps names to one form that all their look-alikes on caseless systems share.
@@ -201,15 +120,22 @@ fn check_visible(path: &str, component: &str) -> Result<()> {
     Ok(())
 }
 
+/// Checks that an existing file is of a kind that we write, in whatever case.
+pub(crate) fn check_kind(path: &str) -> Result<()> {
+    let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
+    if EXTENSIONS.iter().any(|known| known.eq_ignore_ascii_case(extension)) {
+        return Ok(());
+    }
+    Err(Error::refused(path, "ext", "only .md, .markdown and .jsonl files can be written"))
+}
+
 fn check_extension(path: &str, file: &str) -> Result<()> {
     let extension = file.rsplit_once('.').map_or("", |(_, extension)| extension);
     if EXTENSIONS.contains(&extension) {
         return Ok(());
     }
-    if EXTENSIONS.iter().any(|known| known.eq_ignore_ascii_case(extension)) {
-        return Err(Error::refused(path, "case", "write the extension in lower case"));
-    }
-    Err(Error::refused(path, "ext", "only .md, .markdown and .jsonl files can be written"))
+    check_kind(file)?;
+    Err(Error::refused(path, "case", "write the extension in lower case"))
 }
 
 /// What one component of a created name must be, beyond its characters.
@@ -291,44 +217,6 @@ fn is_device(component: &str) -> bool {
     })
 }
 
-fn file_name(path: &str) -> &str {
-    path.rsplit_once('/').map_or(path, |(_, file)| file)
-}
-
-/// The stem of a Markdown file directly in a folder named `daily`.
-fn daily_stem(path: &str) -> Option<&str> {
-    let (folders, file) = path.rsplit_once('/')?;
-    file_name(folders).eq_ignore_ascii_case("daily").then_some(())?;
-    file.rsplit_once('.').map(|(stem, _)| stem)
-}
-
-/// Says whether a name in `daily` is meant as a date and is none, as `2026-02-30`.
-fn is_undated(path: &str) -> bool {
-    daily_stem(path)
-        .is_some_and(|stem| stem.bytes().all(|b| b.is_ascii_digit() || b == b'-') && !is_date(stem))
-}
-
-fn is_date(stem: &str) -> bool {
-    let part = |range, low: u32| {
-        let text: &str = stem.get(range)?;
-        let number = text.parse().ok().filter(|_| text.bytes().all(|b| b.is_ascii_digit()))?;
-        (number >= low).then_some(number)
-    };
-    let (Some(year), Some(month), Some(day)) = (part(0..4, 0), part(5..7, 1), part(8..10, 1))
-    else {
-        return false;
-    };
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let days = match month {
-        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
-        4 | 6 | 9 | 11 => 30,
-        2 if leap => 29,
-        2 => 28,
-        _ => 0,
-    };
-    stem.len() == 10 && stem.as_bytes()[4] == b'-' && stem.as_bytes()[7] == b'-' && day <= days
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -356,15 +244,10 @@ mod tests {
             ("com¹.md", "name"),
             ("communism.md", "ok"),
             ("sub/Claude.MD", "case"),
-            ("\u{17F}kill.md", "reserved"),
             (".cursorrules", "reserved"),
             ("facts.txt", "ext"),
-            ("daily/2024-02-29.md", "ok"),
-            ("daily/2026-13-01.md", "name"),
-            ("agents/a/daily/2026-1-5.md", "name"),
-            ("daily/summary.md", "ok"),
         ] {
-            assert_eq!(code(check_write(path)), expected, "{path:?}");
+            assert_eq!(code(check_create(path)), expected, "{path:?}");
         }
     }
 
@@ -376,15 +259,6 @@ mod tests {
         assert_eq!(code(check_read(".commonplace/lock")), "reserved");
         assert_eq!(code(check_read("a/.git/config")), "reserved");
         assert_eq!(code(check_read("a/../../x")), "escape");
-    }
-
-    #[test]
-    fn rules_can_be_lifted() {
-        let lifted = Rules { allow_instructions: true, allow_log_rewrite: true };
-        assert!(lifted.check_write("CLAUDE.md").is_ok());
-        assert!(lifted.check_rewrite("daily/2026-01-05.md").is_ok());
-        assert_eq!(code(Rules::default().check_rewrite("a/daily/2026-01-05.md")), "appendonly");
-        assert_eq!(code(Rules::default().check_rewrite("s/messages.jsonl")), "appendonly");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::files::{Expected, Files, Written};
-use crate::names;
+use crate::rules;
 
 /// How often a patch starts again on a text that was saved meanwhile.
 const RETRIES: usize = 3;
@@ -38,7 +38,7 @@ impl Files {
     ) -> Result<Patched> {
         let _guard = self.begin()?;
         let place = self.existing(path)?;
-        if names::is_transcript(path) {
+        if rules::is_transcript(path) {
             self.rules.check_rewrite(path)?;
         }
         let mut tries = 0;

@@ -149,10 +149,7 @@ fn spelled(text: &str) -> Vec<String> {
 pub fn holds(text: &str, phrase: &str) -> bool {
     let sought = spelled(phrase);
     let words = spelled(text);
-    !sought.is_empty()
-        && words
-            .windows(sought.len())
-            .any(|window| *window == sought[..])
+    !sought.is_empty() && words.windows(sought.len()).any(|window| *window == sought[..])
 }
 
 #[cfg(test)]
@@ -165,7 +162,9 @@ mod tests {
 
     #[test]
     fn odd_queries_are_literal_text() {
-        for odd in ["C++", "-rf", "a/b", "NOT", "\"open", "🙂", "--pre=x", "~", "*", ":", "a:b", "-"] {
+        for odd in
+            ["C++", "-rf", "a/b", "NOT", "\"open", "🙂", "--pre=x", "~", "*", ":", "a:b", "-"]
+        {
             let query = Query::parse(odd).unwrap();
             assert_eq!(query.sought, [words(odd)], "{odd}");
             assert!(query.phrases.is_empty() && query.excluded.is_empty(), "{odd}");
@@ -174,7 +173,8 @@ mod tests {
 
     #[test]
     fn operators_are_read_where_they_can_be_meant() {
-        let query = Query::parse("cat -dog \"a b\" -\"c d\" heading:Foo Pre* tpyo~1 rm -rf").unwrap();
+        let query =
+            Query::parse("cat -dog \"a b\" -\"c d\" heading:Foo Pre* tpyo~1 rm -rf").unwrap();
         assert_eq!(query.excluded, ["dog", "c d"]);
         assert_eq!(query.phrases, ["a b"]);
         assert_eq!(

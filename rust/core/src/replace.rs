@@ -15,7 +15,8 @@ use rustix::io::Errno;
 
 use crate::error::{Error, Result};
 use crate::history::Shelf;
-use crate::root::{PRIVATE, Place, READ, open_beneath, open_regular, read_whole, refusal};
+use crate::open::{PRIVATE, READ, open_beneath, open_regular, read_whole, refusal};
+use crate::root::Place;
 use crate::version::Version;
 
 /// How often two saves may cross before we leave the field to the person.
@@ -206,8 +207,13 @@ pub(crate) fn replace(place: &Place, base: &Base, bytes: &[u8], shelf: &Shelf) -
             match shelf.take(&staged.at, base.version) {
                 Ok(kept) => kept,
                 Err(e) => {
-                    staged.armed = undo(place, &staged.at, Version::of(bytes)).unwrap_or(false);
-                    return Err(fail(e));
+                    let back = undo(place, &staged.at, Version::of(bytes));
+                    staged.armed = back == Ok(true);
+                    return Err(match back {
+                        Ok(_) => fail(e),
+                        // The new text stays where it is, and nothing is durable.
+                        Err(_) => Error::InDoubt { path: place.path.clone(), source: e.into() },
+                    });
                 }
             }
         }
@@ -315,4 +321,59 @@ pub(crate) fn cut(name: &str, length: usize) -> &str {
         end -= 1;
     }
     &name[..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::root::Root;
+
+    #[test]
+    fn the_newest_save_gets_its_name_back() {
+        // What is at the file's name and at the staged one, before and after; whether
+        // ours is at the staged one then.
+        for (before, after, ours_left) in [
+            (("ours", "theirs"), ("theirs", "ours"), true),
+            // They saved again over ours while we looked at what we had displaced.
+            (("theirs 2", "theirs 1"), ("theirs 2", "theirs 1"), false),
+        ] {
+            let dir = tempfile::tempdir().unwrap();
+            let (live, staged) = (dir.path().join("a.md"), dir.path().join(".a.md.1.swap"));
+            std::fs::write(&live, before.0).unwrap();
+            std::fs::write(&staged, before.1).unwrap();
+            let root = Root::open(dir.path(), false).unwrap();
+            let place = |name| root.place(name).unwrap();
+            let ours = Version::of(b"ours");
+            assert_eq!(undo(&place("a.md"), &place(".a.md.1.swap"), ours), Ok(ours_left));
+            let read = |path| std::fs::read_to_string(path).unwrap();
+            assert_eq!((read(&live).as_str(), read(&staged).as_str()), after);
+        }
+    }
+
+    #[test]
+    fn a_last_moment_save_stays_and_ours_is_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.md");
+        std::fs::write(&path, "base").unwrap();
+        let root = Root::open(dir.path(), false).unwrap();
+        let place = root.place("a.md").unwrap();
+        let base = place.read().unwrap().unwrap();
+        let shelf = Shelf::history(&root, "a.md").unwrap();
+        std::fs::write(&path, "theirs").unwrap();
+        for by_link in [false, true] {
+            let done = if by_link {
+                let staged = Staged::write(&place, b"ours", Some(&base)).unwrap();
+                replace_by_link(&place, &base, &staged.at, &shelf)
+            } else {
+                replace(&place, &base, b"ours", &shelf)
+            };
+            assert!(matches!(done, Err(Error::Conflict { .. })));
+            assert_eq!(std::fs::read(&path).unwrap(), b"theirs");
+            let history = dir.path().join(".commonplace/history/a.md");
+            let kept = std::fs::read_dir(history).unwrap().map(|e| e.unwrap().path());
+            let texts: Vec<_> = kept.map(|path| std::fs::read(path).unwrap()).collect();
+            assert_eq!(texts, [b"ours"], "by link: {by_link}");
+            assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2, "no litter");
+        }
+    }
 }

@@ -326,7 +326,13 @@ pub fn explain(
             let lengths = catalog.index.lengths(document);
             score += ranking.part(number, document, term.cursor.pattern());
             let idf = ranking.idf[number];
-            lines += &ranking.formula.explain(&tokens::shown(&term.name), idf, term.holders, counts, lengths);
+            lines += &ranking.formula.explain(
+                &tokens::shown(&term.name),
+                idf,
+                term.holders,
+                counts,
+                lengths,
+            );
         } else {
             let name = tokens::shown(&term.name);
             lines += &format!("0 = {name}: not in it; in {} documents\n", term.holders);

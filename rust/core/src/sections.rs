@@ -60,9 +60,10 @@ impl Note {
 
     /// Returns the title: the front matter's, else the first top-level heading, else none.
     pub fn title(&self) -> Option<&str> {
-        self.front.title.as_deref().or_else(|| {
-            self.sections.iter().find(|s| s.level == 1).map(|s| s.heading.as_str())
-        })
+        self.front
+            .title
+            .as_deref()
+            .or_else(|| self.sections.iter().find(|s| s.level == 1).map(|s| s.heading.as_str()))
     }
 
     /// Cuts a section into spans of about `limit` characters, at block borders, else at line ends.

@@ -153,7 +153,8 @@ impl<'a> Arrays<'a> {
         let fields = |at: usize| -> Option<[f32; FIELDS]> {
             all.get(1 + at * FIELDS..1 + (at + 1) * FIELDS)?.try_into().ok()
         };
-        let weights = Weights { k1: *all.first()?, weight: fields(0)?, b: fields(1)?, m: fields(2)? };
+        let weights =
+            Weights { k1: *all.first()?, weight: fields(0)?, b: fields(1)?, m: fields(2)? };
         debug_assert_eq!(settings(current).len(), all.len());
         let terms = self.terms()?;
         let labels = self.terms()?;

@@ -191,7 +191,8 @@ mod tests {
 
     #[test]
     fn the_densest_passage_is_shown_and_marked() {
-        let text = format!("{} red fox\nand the   blue hen. {}", "x ".repeat(400), "y ".repeat(400));
+        let text =
+            format!("{} red fox\nand the   blue hen. {}", "x ".repeat(400), "y ".repeat(400));
         let snippet = snippet(&text, &sought(&["red", "hen"]), 60);
         assert!(snippet.text.chars().count() <= 60, "{snippet:?}");
         assert!(snippet.text.starts_with('…') && snippet.text.ends_with('…'));

@@ -12,8 +12,9 @@ use crate::draft::{Kind, Part};
 use crate::error::{Error, Interrupt, Result};
 use crate::files::Files;
 use crate::index::expand::Expander;
-use crate::names::{OWN, Rules};
+use crate::names::OWN;
 use crate::root::{Root, Stat};
+use crate::rules::Rules;
 use crate::search::is_below;
 use crate::snapshot;
 use crate::walk::Walk;
@@ -231,7 +232,8 @@ impl Store {
         }
         state.skipped.retain(|(path, _)| !is_below(path, folder));
         state.skipped.extend(walk.skipped);
-        let bytes = |files: &[&(String, Stat)]| files.iter().map(|(_, stat)| stat.size).sum::<u64>();
+        let bytes =
+            |files: &[&(String, Stat)]| files.iter().map(|(_, stat)| stat.size).sum::<u64>();
         let all: Vec<&(String, Stat)> = walk.files.iter().collect();
         if folder.is_empty() && changed.len() > 256 && bytes(&changed) > bytes(&all) / 2 {
             // most of it is new: two threads and one packing beat file by file
@@ -293,8 +295,7 @@ impl Store {
                 .filter_map(|f| Some((f.path.clone(), self.root().stat(&f.path).ok()?)))
                 .collect();
             let weights = self.weights.clone();
-            let (tools, _) =
-                Catalog::build(self.root(), &files, weights, Part::Tools, interrupt)?;
+            let (tools, _) = Catalog::build(self.root(), &files, weights, Part::Tools, interrupt)?;
             state.tools = Some(tools);
             self.expanders[1].reset();
         }
@@ -407,7 +408,8 @@ fn publish(root: &Root, bytes: &[u8]) -> Result<()> {
     let folder = root.own_dir("")?;
     let name = format!("{SNAPSHOT}.{}.new", std::process::id());
     let fail = |error: rustix::io::Errno| Error::io("write", format!("{OWN}/{SNAPSHOT}"), error);
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let flags =
+        OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = rustix::fs::openat(&folder, &name, flags, Mode::RUSR | Mode::WUSR).map_err(fail)?;
     let written = snapshot::save(&mut File::from(file), bytes);
     let done = written

@@ -493,9 +493,10 @@ mod tests {
         assert_eq!(all("src/a-b.rs", &forms), ["src", "a", "b", "rs", "src/a-b.rs"]);
         assert_eq!(all("v1.2.3", &forms), ["v1", "2", "3", "v1.2.3"]);
         assert_eq!(all("HTTPServer", &forms), ["http", "server", "httpserver"]);
-        assert_eq!(all("--flag C++ C# gpt-4o.", &forms), [
-            "flag", "c", "c++", "c", "c#", "gpt", "4o", "gpt-4o"
-        ]);
+        assert_eq!(
+            all("--flag C++ C# gpt-4o.", &forms),
+            ["flag", "c", "c++", "c", "c#", "gpt", "4o", "gpt-4o"]
+        );
     }
 
     #[test]

@@ -71,7 +71,6 @@ pub fn lines(
     Ok(())
 }
 
-
 impl Store {
     /// Returns up to `limit` messages from line `start` on, counted from 1; other lines are
     /// passed over.

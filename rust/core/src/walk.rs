@@ -8,7 +8,8 @@ use rustix::io::Errno;
 
 use crate::error::{Error, Interrupt, Result};
 use crate::names::{self, MAX_DEPTH};
-use crate::root::{Root, Stat, check_regular, refusal};
+use crate::open::{check_regular, refusal};
+use crate::root::{Root, Stat};
 
 /// What is below a folder. All paths are relative to the root and sorted by bytes.
 #[derive(Debug, Default)]

@@ -62,7 +62,9 @@ pub fn enter<T: Send>(
 pub fn error_of(py: Python<'_>, error: Error) -> PyErr {
     let text = error.to_string();
     let (raised, code, path) = match error {
-        Error::Refused { code, path, .. } => (raised::Refused::new_err(text), Some(code), Some(path)),
+        Error::Refused { code, path, .. } => {
+            (raised::Refused::new_err(text), Some(code), Some(path))
+        }
         Error::NotFound { path } => (raised::NotFound::new_err(text), None, Some(path)),
         Error::Conflict { path, .. } => (raised::Conflict::new_err(text), None, Some(path)),
         Error::Patch { path, .. } => (raised::PatchFailed::new_err(text), None, Some(path)),

@@ -72,7 +72,12 @@ struct Running {
 
 impl Grep {
     /// Begins a scan.
-    pub fn new(py: Python<'_>, store: Arc<Store>, prefix: &str, options: Options) -> PyResult<Self> {
+    pub fn new(
+        py: Python<'_>,
+        store: Arc<Store>,
+        prefix: &str,
+        options: Options,
+    ) -> PyResult<Self> {
         let across = enter(py, |interrupt| Across::new(&store, prefix, options, interrupt))?;
         Ok(Self { store, running: Mutex::new(Running { across, ready: VecDeque::new() }) })
     }

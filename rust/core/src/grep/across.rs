@@ -63,7 +63,8 @@ impl Across {
         if files.is_empty() && !prefix.is_empty() {
             return Err(Error::NotFound { path: prefix.to_owned() });
         }
-        files.retain(|(_, kind)| *kind == Kind::Transcript || *kind == Kind::Note && !messages_only);
+        files
+            .retain(|(_, kind)| *kind == Kind::Transcript || *kind == Kind::Note && !messages_only);
         files.sort();
         Ok(Self { options, files: files.into(), current: None, seen: Tally::default() })
     }

@@ -45,7 +45,8 @@ const MEMO_LENGTH: usize = 48;
 
 /// Parts that speakers play, by stem.
 const PARTS: [&str; 11] = [
-    "user", "assist", "system", "tool", "human", "ai", "bot", "agent", "model", "develop", "function",
+    "user", "assist", "system", "tool", "human", "ai", "bot", "agent", "model", "develop",
+    "function",
 ];
 
 impl Lexicon {

@@ -101,8 +101,9 @@ impl Index {
         documents.resize_with(total, Document::default);
         for run in runs {
             let local = &run.lexicon;
-            let term_of: Vec<u32> =
-                (0..local.terms.len() as u32).map(|id| terms.intern(local.terms.text(id))).collect();
+            let term_of: Vec<u32> = (0..local.terms.len() as u32)
+                .map(|id| terms.intern(local.terms.text(id)))
+                .collect();
             let pattern_of: Vec<u32> =
                 local.patterns.all().iter().map(|counts| patterns.intern(counts)).collect();
             for (place, mut document) in run.documents {

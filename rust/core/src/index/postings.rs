@@ -160,8 +160,7 @@ impl<'a> Cursor<'a> {
             let document = next + take_varint(&mut bytes);
             let code = bytes[0];
             bytes = &bytes[1..];
-            let pattern =
-                if code == ESCAPE { take_varint(&mut bytes) } else { u32::from(code) };
+            let pattern = if code == ESCAPE { take_varint(&mut bytes) } else { u32::from(code) };
             self.rest.push(Posting { document, pattern });
             next = document + 1;
         }

@@ -64,8 +64,7 @@ impl<S: Scoring> Best<'_, S> {
     }
 
     fn wants(&self, scored: &Scored) -> bool {
-        self.kept.len() < self.k
-            || self.order(scored, &self.kept[self.k - 1]) == Ordering::Less
+        self.kept.len() < self.k || self.order(scored, &self.kept[self.k - 1]) == Ordering::Less
     }
 }
 
@@ -88,7 +87,13 @@ pub fn top_k<S: Scoring>(
     clauses.sort_by(|a, b| a.1.bound.total_cmp(&b.1.bound));
     // reach[i]: what clauses 0..=i can add together
     let mut sum = 0.0;
-    let reach: Vec<f32> = clauses.iter().map(|(_, c)| { sum += c.bound; slack(sum) }).collect();
+    let reach: Vec<f32> = clauses
+        .iter()
+        .map(|(_, c)| {
+            sum += c.bound;
+            slack(sum)
+        })
+        .collect();
     // clauses before this one cannot make a document worth keeping by themselves
     let mut essential = 0;
     let mut window_end = None;
