@@ -220,7 +220,7 @@ impl Bm25f {
         }
     }
 
-    /// Returns `idf(t)` of a term that `n` documents hold.
+    /// Returns `idf(t)` of a term that `n` documents hold; never negative.
     pub fn idf(&self, n: u32) -> f32 {
         let n = n as f32;
         (1.0 + ((self.documents - n).max(0.0) + 0.5) / (n + 0.5)).ln()
@@ -245,36 +245,58 @@ impl Bm25f {
         sum
     }
 
+    /// Returns `tf~` in headings and titles alone, unweighted.
+    #[inline]
+    pub fn heading_frequency(&self, counts: &Counts, lengths: &Lengths) -> f32 {
+        let mut sum = 0.0;
+        for field in [Field::Heading as usize, Field::Title as usize] {
+            if counts[field] > 0 {
+                sum += f32::from(counts[field])
+                    / (self.base[field] + self.slope[field] * f32::from(lengths[field]));
+            }
+        }
+        sum
+    }
+
+    /// Returns the largest [`Self::heading_frequency`] that goes with a `tf~`.
+    pub fn most_heading_frequency(&self, frequency: f32) -> f32 {
+        let weight = self.weight[Field::Heading as usize].min(self.weight[Field::Title as usize]);
+        if weight > 0.0 { frequency / weight } else { f32::MAX }
+    }
+
+    /// Returns `tf~` in the speaker's name alone.
+    #[inline]
+    pub fn speaker_frequency(&self, counts: &Counts, lengths: &Lengths) -> f32 {
+        let field = Field::Speaker as usize;
+        self.part(field, counts[field], lengths[field])
+    }
+
     /// Returns what a term of weight `idf` adds to the score of a document.
     #[inline]
     pub fn score(&self, idf: f32, frequency: f32) -> f32 {
-        idf * frequency / (self.k1 + frequency)
+        idf * (frequency / (self.k1 + frequency))
     }
 
-    /// Writes the formula for one term and document with its numbers, one line a field.
+    /// Writes the formula for one part with its numbers; with `fields`, one line a field too.
     pub fn explain(
         &self,
-        term: &str,
-        idf: f32,
-        n: u32,
+        weight: f32,
+        frequency: f32,
         counts: &Counts,
         lengths: &Lengths,
+        fields: bool,
     ) -> String {
-        let frequency = self.frequency(counts, lengths);
-        let mut text = format!(
-            "{:.4} = {term}: idf {idf:.4} · tf~ {frequency:.4} / (k1 {} + tf~); \
-             in {n} of {} documents\n",
-            self.score(idf, frequency),
-            self.k1,
-            self.documents,
-        );
+        let score = self.score(weight, frequency);
+        let k1 = self.k1;
+        let mut text =
+            format!("{score:.4} = {weight:.4} · tf~ {frequency:.4} / (k1 {k1} + tf~)\n");
         for field in Field::ALL {
             let f = field as usize;
-            if counts[f] > 0 {
+            if fields && counts[f] > 0 {
                 // writing to a String cannot fail
                 let _ = writeln!(
                     text,
-                    "    {:.4} = {}: weight {} · {} / (norm {:.4}); length {}",
+                    "    {:.4} of tf~ = {}: weight {} · {} / norm {:.4}; length {}",
                     self.part(f, counts[f], lengths[f]),
                     field.name(),
                     self.weight[f],

@@ -22,6 +22,7 @@ pub mod names;
 mod open;
 pub mod patch;
 pub mod query;
+pub mod ranking;
 pub mod recover;
 mod replace;
 pub mod root;

@@ -1,17 +1,16 @@
 //! From a query to ranked documents.
 
-use std::cmp::Ordering;
-
 use rustc_hash::FxHashMap;
 
-use crate::bm25f::{Bm25f, Counts, FIELDS, Field};
+use crate::bm25f::Bm25f;
 use crate::catalog::{Catalog, FileRow, NO_TIME, Row};
 use crate::draft::Kind;
 use crate::index::expand::Expander;
-use crate::index::postings::{Cursor, END, Posting};
-use crate::index::topk::{Clause, Scored, Scoring, top_k};
+use crate::index::postings::Cursor;
+use crate::index::topk::{Scored, top_k};
 use crate::query::{Atom, MOST_TERMS, Query, holds};
-use crate::tokens;
+use crate::ranking::Ranking;
+use crate::tokens::{self, QueryTerm};
 
 /// Which documents may be found at all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -75,60 +74,6 @@ impl Sieve {
     }
 }
 
-/// One term of a query, with its postings.
-struct Sought<'a> {
-    name: String,
-    cursor: Cursor<'a>,
-    holders: u32,
-    weight: f32,
-    /// Terms whose places are shown.
-    terms: Vec<String>,
-}
-
-/// The sum of a query's terms over a catalog, ready to be asked for.
-struct Ranking<'a> {
-    catalog: &'a Catalog,
-    formula: Bm25f,
-    drift: f32,
-    idf: Vec<f32>,
-    sieve: Sieve,
-    /// Patterns of terms that exist only in this query, numbered after the index's own.
-    made: Vec<Counts>,
-}
-
-impl Ranking<'_> {
-    fn counts(&self, pattern: u32) -> &Counts {
-        let known = self.catalog.index.words().patterns.all();
-        match (pattern as usize).checked_sub(known.len()) {
-            None => &known[pattern as usize],
-            Some(made) => &self.made[made],
-        }
-    }
-}
-
-impl Scoring for Ranking<'_> {
-    #[inline]
-    fn part(&self, clause: usize, document: u32, pattern: u32) -> f32 {
-        let lengths = self.catalog.index.lengths(document);
-        self.formula.score(self.idf[clause], self.formula.frequency(self.counts(pattern), lengths))
-    }
-
-    fn block_bound(&self, clause: usize, frequency: f32) -> f32 {
-        // an unknown frequency saturates: the term then adds its whole idf
-        let frequency = (frequency * self.drift).min(f32::MAX);
-        self.formula.score(self.idf[clause], frequency)
-    }
-
-    fn allows(&self, document: u32) -> bool {
-        self.catalog.index.is_live(document)
-            && self.sieve.passes(&self.catalog.rows[document as usize])
-    }
-
-    fn tie(&self, a: u32, b: u32) -> Ordering {
-        self.catalog.order(a, b)
-    }
-}
-
 /// What a search found.
 #[derive(Debug, Default)]
 pub struct Found {
@@ -152,13 +97,10 @@ pub fn search<'a>(
     text: &mut dyn FnMut(u32) -> Option<String>,
 ) -> Found {
     let mut found = Found { notes: query.notes.clone(), ..Found::default() };
-    let (sought, ranking) = prepare(catalog, expander, query, filter, &mut found.notes);
-    for (term, idf) in sought.iter().zip(&ranking.idf) {
-        for shown in &term.terms {
-            let weight = found.terms.entry(shown.clone()).or_default();
-            *weight = weight.max(*idf);
-        }
-    }
+    let sieve = Sieve::new(filter, catalog);
+    let allows = Box::new(move |document| sieve.passes(&catalog.rows[document as usize]));
+    let mut ranking = Ranking::new(catalog, allows);
+    prepare(&mut ranking, catalog, expander, query, &mut found);
     let phrase = |words: &'a String| Phrase::new(words, catalog, &ranking.formula);
     let mut required: Vec<Phrase<'_>> = query.phrases.iter().map(phrase).collect();
     let mut excluded: Vec<Phrase<'_>> = query.excluded.iter().map(phrase).collect();
@@ -166,118 +108,70 @@ pub fn search<'a>(
         required.iter_mut().all(|phrase| phrase.stands_in(document, text))
             && !excluded.iter_mut().any(|phrase| phrase.stands_in(document, text))
     };
-    found.ranked = top_k(clauses(sought, &ranking), &ranking, limit, &mut accept);
+    let clauses = ranking.clauses();
+    found.ranked = top_k(clauses, &ranking, limit, &mut accept);
     found
 }
 
-/// Turns terms into clauses with their bounds.
-fn clauses<'a>(sought: Vec<Sought<'a>>, ranking: &Ranking<'_>) -> Vec<Clause<'a>> {
-    let clause = |(number, term): (usize, Sought<'a>)| {
-        let bound = ranking.block_bound(number, term.cursor.bound());
-        Clause { cursor: term.cursor, bound }
-    };
-    sought.into_iter().enumerate().map(clause).collect()
-}
-
-/// Looks up the terms of a query.
-fn prepare<'a>(
-    catalog: &'a Catalog,
+/// Looks up what a query seeks.
+fn prepare(
+    ranking: &mut Ranking<'_>,
+    catalog: &Catalog,
     expander: &Expander,
     query: &Query,
-    filter: &Filter,
-    notes: &mut Vec<String>,
-) -> (Vec<Sought<'a>>, Ranking<'a>) {
-    let index = &catalog.index;
-    let mut ranking = Ranking {
-        catalog,
-        formula: index.formula(),
-        drift: index.drift(),
-        idf: Vec::new(),
-        sieve: Sieve::new(filter, catalog),
-        made: Vec::new(),
+    found: &mut Found,
+) {
+    let lexicon = catalog.index.words();
+    let formula = catalog.index.formula();
+    let mut show = |text: &str, holders: u32| {
+        let weight = found.terms.entry(text.to_owned()).or_default();
+        *weight = weight.max(formula.idf(holders));
     };
-    let mut sought: Vec<Sought<'a>> = Vec::new();
     let mut words: Vec<&str> = Vec::new();
     for atom in &query.sought {
-        match atom {
-            Atom::Words(text) => words.push(text),
+        let (name, ids, field) = match atom {
+            Atom::Words(text) => {
+                words.push(text);
+                continue;
+            }
             Atom::Within(field, text) => {
-                for term in tokens::query(&[text]) {
-                    let ids: Vec<u32> = index.words().terms.get(&term.text).into_iter().collect();
-                    let name = format!("{}:{}", field.name(), term.text);
-                    let terms = vec![term.text];
-                    sought.push(ranking.gathered(name, &ids, Some(*field), terms));
-                }
+                let terms = tokens::query(&[text]);
+                let of_stem = |term: &QueryTerm| {
+                    let stem = lexicon.stems.get(term.stem.as_deref()?)?;
+                    let concept = lexicon.concept_of_stem[stem as usize];
+                    Some(lexicon.spellings[concept as usize].clone())
+                };
+                let ids = terms.iter().flat_map(|term| {
+                    let word = lexicon.words.get(&term.text);
+                    of_stem(term).unwrap_or_else(|| word.into_iter().collect())
+                });
+                (format!("{}:{text}", field.name()), ids.collect(), Some(*field))
             }
             Atom::Prefix(stem) => {
-                let ids = expander.prefix(&index.words().terms, stem);
-                let terms = ids.iter().map(|&id| index.words().terms.text(id).to_owned()).collect();
-                sought.push(ranking.gathered(format!("{stem}*"), &ids, None, terms));
+                (format!("{stem}*"), expander.prefix(&lexicon.words, stem), None)
             }
             Atom::Fuzzy(word, typos) => {
-                let ids = expander.fuzzy(&index.words().terms, word, *typos);
-                let terms = ids.iter().map(|&id| index.words().terms.text(id).to_owned()).collect();
-                sought.push(ranking.gathered(format!("{word}~{typos}"), &ids, None, terms));
+                (format!("{word}~{typos}"), expander.fuzzy(&lexicon.words, word, *typos), None)
             }
+        };
+        for &id in &ids {
+            show(lexicon.words.text(id), catalog.index.word_holders(id));
         }
+        ranking.seek_any(name, &ids, field);
     }
-    for term in tokens::query(&words) {
-        if let Some(id) = index.words().terms.get(&term.text) {
-            sought.push(Sought {
-                cursor: index.cursor(id, &ranking.formula),
-                holders: index.holders(id),
-                weight: term.weight,
-                terms: vec![term.text.clone()],
-                name: term.text,
-            });
-        }
+    let mut terms = tokens::query(&words);
+    if terms.len() > MOST_TERMS {
+        let note = format!("only the first {MOST_TERMS} of {} terms were sought", terms.len());
+        found.notes.push(note);
+        terms.truncate(MOST_TERMS);
     }
-    if sought.len() > MOST_TERMS {
-        notes.push(format!("only the first {MOST_TERMS} of {} terms were sought", sought.len()));
-        sought.truncate(MOST_TERMS);
-    }
-    ranking.idf = sought.iter().map(|s| s.weight * ranking.formula.idf(s.holders)).collect();
-    (sought, ranking)
-}
-
-impl<'a> Ranking<'a> {
-    /// Joins the lists of several terms, or one field of them, into one term of this query.
-    fn gathered(
-        &mut self,
-        name: String,
-        ids: &[u32],
-        field: Option<Field>,
-        terms: Vec<String>,
-    ) -> Sought<'a> {
-        let mut counts: std::collections::BTreeMap<u32, Counts> = std::collections::BTreeMap::new();
-        for &id in ids {
-            let mut cursor = self.catalog.index.cursor(id, &self.formula);
-            while cursor.document() != END {
-                let document = cursor.document();
-                let mut own = *self.counts(cursor.pattern());
-                if let Some(field) = field {
-                    let kept = own[field as usize];
-                    own = [0; FIELDS];
-                    own[field as usize] = kept;
-                }
-                if self.catalog.index.is_live(document) && own != [0; FIELDS] {
-                    let all = counts.entry(document).or_default();
-                    for (sum, own) in all.iter_mut().zip(own) {
-                        *sum = sum.saturating_add(own);
-                    }
-                }
-                cursor.advance();
-            }
+    for term in &terms {
+        ranking.seek(term);
+        let holders = lexicon.words.get(&term.text).map_or(0, |w| catalog.index.word_holders(w));
+        show(&term.text, holders);
+        if let Some(stem) = &term.stem {
+            show(stem, holders);
         }
-        let first = self.catalog.index.words().patterns.all().len();
-        let holders = counts.len() as u32;
-        let mut postings = Vec::with_capacity(counts.len());
-        for (document, counts) in counts {
-            let pattern = (first + self.made.len()) as u32;
-            self.made.push(counts);
-            postings.push(Posting { document, pattern });
-        }
-        Sought { name, cursor: Cursor::loose(postings), holders, weight: 1.0, terms }
     }
 }
 
@@ -291,8 +185,9 @@ struct Phrase<'a> {
 impl<'a> Phrase<'a> {
     fn new(words: &'a str, catalog: &'a Catalog, formula: &Bm25f) -> Self {
         let index = &catalog.index;
-        let cursor = |term: tokens::QueryTerm| {
-            index.words().terms.get(&term.text).map(|id| index.cursor(id, formula))
+        let cursor = |term: QueryTerm| {
+            let word = index.words().words.get(&term.text)?;
+            Some(index.cursor(index.words().places[word as usize].concept, formula))
         };
         Self { words, lists: tokens::query(&[words]).into_iter().map(cursor).collect() }
     }
@@ -308,35 +203,14 @@ impl<'a> Phrase<'a> {
     }
 }
 
-/// Writes how the score of one document comes about.
+/// Returns the score of one document and how it comes about.
 pub fn explain(
     catalog: &Catalog,
     expander: &Expander,
     query: &Query,
     document: u32,
 ) -> (f32, String) {
-    let mut notes = Vec::new();
-    let (sought, ranking) = prepare(catalog, expander, query, &Filter::default(), &mut notes);
-    let mut lines = String::new();
-    let mut score = 0.0;
-    for (number, mut term) in sought.into_iter().enumerate() {
-        term.cursor.seek(document);
-        if term.cursor.document() == document {
-            let counts = ranking.counts(term.cursor.pattern());
-            let lengths = catalog.index.lengths(document);
-            score += ranking.part(number, document, term.cursor.pattern());
-            let idf = ranking.idf[number];
-            lines += &ranking.formula.explain(
-                &tokens::shown(&term.name),
-                idf,
-                term.holders,
-                counts,
-                lengths,
-            );
-        } else {
-            let name = tokens::shown(&term.name);
-            lines += &format!("0 = {name}: not in it; in {} documents\n", term.holders);
-        }
-    }
-    (score, lines)
+    let mut ranking = Ranking::new(catalog, Box::new(|_| true));
+    prepare(&mut ranking, catalog, expander, query, &mut Found::default());
+    ranking.explain(document)
 }

@@ -12,9 +12,11 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::bm25f::{FIELDS, Lengths, Weights};
 use crate::catalog::{Catalog, FileRow, Row, Seen};
 use crate::draft::{Kind, Part};
+use crate::index::Index;
+use crate::index::lexicon::Lexicon;
+use crate::index::packing::Packed;
 use crate::index::patterns::Patterns;
 use crate::index::terms::Terms;
-use crate::index::{Index, Packed, Parts};
 use crate::root::Stat;
 
 const MAGIC: &[u8; 8] = b"CMNPLACE";
@@ -37,18 +39,22 @@ pub fn write(catalog: &Catalog, root: u64) -> Vec<u8> {
         body.resize(body.len().next_multiple_of(8), 0);
     };
     put(bytemuck::bytes_of(&settings(weights)));
-    for terms in [&words.terms, &catalog.labels] {
+    for terms in [&words.words, &words.stems, &catalog.labels] {
         let (text, ends) = terms.parts();
         put(text.as_bytes());
         put(bytemuck::cast_slice(ends));
     }
-    put(bytemuck::cast_slice(words.patterns.all()));
+    put(bytemuck::cast_slice(&words.places));
+    put(bytemuck::cast_slice(&words.concept_of_stem));
+    let (spellings, ends) = words.patterns.parts();
+    put(bytemuck::cast_slice(spellings));
+    put(bytemuck::cast_slice(ends));
     put(bytemuck::cast_slice(lengths));
     put(bytemuck::cast_slice(&packed.starts));
     put(bytemuck::cast_slice(&packed.counts));
     put(&packed.lists);
-    put(bytemuck::cast_slice(&packed.term_starts));
-    put(&packed.terms);
+    put(bytemuck::cast_slice(&packed.held_starts));
+    put(&packed.held);
     put(bytemuck::cast_slice(&catalog.rows));
     let mut paths = Terms::default();
     let mut stats: Vec<Stat> = Vec::new();
@@ -156,17 +162,18 @@ impl<'a> Arrays<'a> {
         let weights =
             Weights { k1: *all.first()?, weight: fields(0)?, b: fields(1)?, m: fields(2)? };
         debug_assert_eq!(settings(current).len(), all.len());
-        let terms = self.terms()?;
-        let labels = self.terms()?;
-        let patterns = Patterns::new(self.array()?);
+        let (words, stems, labels) = (self.terms()?, self.terms()?, self.terms()?);
+        let (places, concept_of_stem) = (self.array()?, self.array()?);
+        let patterns = Patterns::from_parts(self.array()?, self.array()?)?;
+        let lexicon = Lexicon::from_parts(words, places, stems, concept_of_stem, patterns)?;
         let lengths: Vec<Lengths> = self.array()?;
         let packed = Packed {
             documents: lengths.len() as u32,
             starts: self.array()?,
             counts: self.array()?,
             lists: self.array()?,
-            term_starts: self.array()?,
-            terms: self.array()?,
+            held_starts: self.array()?,
+            held: self.array()?,
         };
         let rows: Vec<Row> = self.array()?;
         let paths = self.terms()?;
@@ -175,10 +182,10 @@ impl<'a> Arrays<'a> {
         let summaries: Vec<u32> = self.array()?;
         let counts: Vec<u32> = self.array()?;
         let mut documents = self.array::<u32>()?.into_iter();
-        let fits = packed.starts.len() == terms.len()
-            && packed.counts.len() == terms.len()
+        let fits = packed.starts.len() == lexicon.concepts()
+            && packed.counts.len() == lexicon.concepts()
             && rows.len() == lengths.len()
-            && packed.term_starts.len() == lengths.len() + 1
+            && packed.held_starts.len() == lengths.len() + 1
             && [stats.len(), summaries.len(), counts.len(), seen.len() / 4] == [paths.len(); 4];
         if !fits {
             return None;
@@ -202,7 +209,7 @@ impl<'a> Arrays<'a> {
                 present: true,
             });
         }
-        let index = Index::from_parts(Parts { weights, terms, patterns, lengths, packed });
+        let index = Index::from_parts(weights, lexicon, lengths, packed);
         Some(Catalog::from_parts(index, rows, files, labels, Part::Said))
     }
 }

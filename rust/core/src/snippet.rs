@@ -103,9 +103,10 @@ fn places(text: &str, weights: &FxHashMap<String, f32>) -> Vec<Place> {
     tokens::chunks(text, &mut |chunk| {
         let start = chunk.as_ptr() as usize - text.as_ptr() as usize;
         tokens::terms(chunk, &mut |term| {
-            if let Some(&number) = numbers.get(term.text) {
+            let known = |text: &str| numbers.get(text).map(|&number| (number, weights[text]));
+            if let Some((number, weight)) = known(term.text).or(term.stem.and_then(known)) {
                 let bytes = start + term.range.start..start + term.range.end;
-                places.push(Place { bytes, term: number, weight: weights[term.text] });
+                places.push(Place { bytes, term: number, weight });
             }
         });
     });

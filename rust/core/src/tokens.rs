@@ -6,6 +6,7 @@
 //! identifier beside its parts, and the characters and pairs of characters of an unspaced run.
 //! Folding is NFKC, case and accents.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -13,13 +14,6 @@ use rust_stemmers::{Algorithm, Stemmer};
 use rustc_hash::{FxHashMap, FxHashSet};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
-
-/// First character of a stem in the dictionary, so that it is told from a word.
-pub const STEM: char = '\u{1}';
-/// First character of a term that counts in headings and titles only.
-pub const HEADING: char = '\u{2}';
-/// First character of a term that counts in the speaker's name only.
-pub const SPEAKER: char = '\u{3}';
 
 /// Longest word and longest whole identifier that are kept, in bytes; words are cut, wholes left.
 const LONGEST_WORD: usize = 64;
@@ -30,8 +24,6 @@ const LONGEST_WHOLE: usize = 48;
 pub enum Form {
     /// A folded word.
     Word,
-    /// A word's stem; begins with [`STEM`]. Words that cannot be stemmed have none.
-    Stem,
     /// An identifier in one piece.
     Whole,
     /// Two neighbouring characters of an unspaced script.
@@ -45,6 +37,8 @@ pub enum Form {
 pub struct Term<'a> {
     /// As it stands in the dictionary.
     pub text: &'a str,
+    /// The stem of an English word that is no stop word.
+    pub stem: Option<&'a str>,
     /// What it is.
     pub form: Form,
     /// Bytes in the chunk.
@@ -221,11 +215,17 @@ fn run_terms(run: &str, emit: &mut impl FnMut(Term<'_>)) {
         let plain = c.encode_utf8(&mut buffer);
         // half-width kana and compatibility Han
         let folded = if matches!(c as u32, 0xF900..) { fold(plain) } else { plain.to_owned() };
-        let character = Form::Character;
-        emit(Term { text: &folded, form: character, range: at..end, counts: true });
+        emit(Term {
+            text: &folded,
+            stem: None,
+            form: Form::Character,
+            range: at..end,
+            counts: true,
+        });
         if let Some((mut pair, start)) = previous {
             pair.push_str(&folded);
-            emit(Term { text: &pair, form: Form::Pair, range: start..end, counts: false });
+            let form = Form::Pair;
+            emit(Term { text: &pair, stem: None, form, range: start..end, counts: false });
         }
         previous = Some((folded, at));
     }
@@ -254,7 +254,11 @@ fn word_terms(chunk: &str, emit: &mut impl FnMut(Term<'_>)) {
 
 fn whole_term(whole: &str, range: Range<usize>, emit: &mut impl FnMut(Term<'_>)) {
     if whole.len() <= LONGEST_WHOLE {
-        emit(Term { text: &fold(whole), form: Form::Whole, range, counts: false });
+        let folded = fold(whole);
+        // by its text alone, for the same text may be a word elsewhere
+        let stem = if is_stop_word(&folded) { None } else { stem(&folded) };
+        let (text, stem) = (&*folded, stem.as_deref());
+        emit(Term { text, stem, form: Form::Whole, range, counts: false });
     }
 }
 
@@ -268,27 +272,22 @@ fn word_term(word: &str, range: Range<usize>, emit: &mut impl FnMut(Term<'_>)) {
         return;
     }
     let stop = is_stop_word(&folded);
-    emit(Term { text: &folded, form: Form::Word, range: range.clone(), counts: !stop });
-    // a stop word is never sought by its stem, and its list would be one of the longest
-    if !stop && let Some(stem) = stem(&folded) {
-        emit(Term { text: &stem, form: Form::Stem, range, counts: false });
-    }
+    let stem = if stop { None } else { stem(&folded) };
+    let stem = stem.as_deref();
+    emit(Term { text: &folded, stem, form: Form::Word, range, counts: !stop });
 }
 
 fn is_apostrophe(c: char) -> bool {
     matches!(c, '\'' | '’')
 }
 
-/// Returns the stem with its mark; none for what is no English word.
-fn stem(word: &str) -> Option<String> {
+/// Returns the stem of an English word; none for what is no such word.
+fn stem(word: &str) -> Option<Cow<'_, str>> {
     if !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
         return None;
     }
     let base = WORDS.irregular.get(word).copied().unwrap_or(word);
-    let mut stem = String::with_capacity(base.len() + 1);
-    stem.push(STEM);
-    stem.push_str(&WORDS.stemmer.stem(base));
-    Some(stem)
+    Some(WORDS.stemmer.stem(base))
 }
 
 /// Splits at everything but letters, digits, marks and inner apostrophes; drops a final `'s`.
@@ -341,82 +340,48 @@ fn pieces_of(part: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     })
 }
 
-/// A term that a query seeks.
+/// A word that a query seeks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QueryTerm {
-    /// As it stands in the dictionary.
+    /// Folded.
     pub text: String,
-    /// Its share in the score.
-    pub weight: f32,
+    /// Its stem, when it has one.
+    pub stem: Option<String>,
+    /// What it is.
+    pub form: Form,
+    /// How often it is sought.
+    pub times: u16,
 }
 
-/// How much the parts of a query count beside each other; measured, see `ARCHITECTURE.md`.
-mod share {
-    /// A word counts by its stem and, half as much, as it is written.
-    pub const STEM: f32 = 1.0 / 1.5;
-    pub const WORD: f32 = 0.5 / 1.5;
-    /// A single character of an unspaced script says less than a pair.
-    pub const CHARACTER: f32 = 0.5;
-    /// What is in a heading, or is the speaker's name, counts again with the idf it has there.
-    pub const HEADING: f32 = 0.5;
-    pub const SPEAKER: f32 = 2.0;
-}
-
-/// Returns the terms that the words of a query seek, each once, in the order of the query.
+/// Returns the words that a query seeks, each once, in the order of the query.
 ///
 /// Stop words are left out, unless there is nothing else.
 pub fn query(texts: &[&str]) -> Vec<QueryTerm> {
-    let mut sought = Sought::default();
-    let mut stops = Sought::default();
+    let mut sought = Vec::new();
+    let mut stops = Vec::new();
     for text in texts {
         chunks(text, &mut |chunk| {
             let stopped = stop_characters(chunk);
             terms(chunk, &mut |term| match term.form {
-                Form::Word if is_stop_word(term.text) => stops.add(term.text, 1.0),
-                Form::Word if term.text.bytes().all(|byte| byte.is_ascii_lowercase()) => {
-                    sought.add(term.text, share::WORD);
-                }
-                Form::Stem => {
-                    sought.add(term.text, share::STEM);
-                    sought.again(&term.text[STEM.len_utf8()..], 1.0, true);
-                }
+                Form::Word if is_stop_word(term.text) => seek(&mut stops, &term),
                 Form::Character | Form::Pair if term_is_stopped(&stopped, &term.range) => {}
-                Form::Character => {
-                    sought.add(term.text, share::CHARACTER);
-                    sought.again(term.text, share::CHARACTER, true);
-                }
-                form => {
-                    sought.add(term.text, 1.0);
-                    sought.again(term.text, 1.0, form != Form::Whole);
-                }
+                _ => seek(&mut sought, &term),
             });
         });
     }
-    if sought.terms.is_empty() { stops.terms } else { sought.terms }
+    if sought.is_empty() { stops } else { sought }
 }
 
-#[derive(Default)]
-struct Sought {
-    terms: Vec<QueryTerm>,
-    places: FxHashMap<String, usize>,
-}
-
-impl Sought {
-    fn add(&mut self, text: &str, weight: f32) {
-        match self.places.get(text) {
-            Some(&place) => self.terms[place].weight += weight,
-            None => {
-                self.places.insert(text.to_owned(), self.terms.len());
-                self.terms.push(QueryTerm { text: text.to_owned(), weight });
-            }
-        }
-    }
-
-    fn again(&mut self, text: &str, weight: f32, speaker: bool) {
-        self.add(&format!("{HEADING}{text}"), weight * share::HEADING);
-        if speaker {
-            self.add(&format!("{SPEAKER}{text}"), weight * share::SPEAKER);
-        }
+fn seek(sought: &mut Vec<QueryTerm>, term: &Term<'_>) {
+    // a query that is long enough to make this slow is cut before
+    match sought.iter_mut().find(|known| known.text == term.text && known.form == term.form) {
+        Some(known) => known.times = known.times.saturating_add(1),
+        None => sought.push(QueryTerm {
+            text: term.text.to_owned(),
+            stem: term.stem.map(str::to_owned),
+            form: term.form,
+            times: 1,
+        }),
     }
 }
 
@@ -448,17 +413,6 @@ fn stop_characters(chunk: &str) -> Vec<Range<usize>> {
     if other { stopped } else { Vec::new() }
 }
 
-/// Returns a term as a person should see it.
-pub fn shown(term: &str) -> String {
-    let mut chars = term.chars();
-    match chars.next() {
-        Some(STEM) => format!("stem {}", chars.as_str()),
-        Some(HEADING) => format!("in heading {}", chars.as_str()),
-        Some(SPEAKER) => format!("by speaker {}", chars.as_str()),
-        _ => term.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -481,8 +435,14 @@ mod tests {
         let text = "Straße CAFÉ ﬁnd İstanbul Running don't Alice's";
         let words = ["strasse", "cafe", "find", "istanbul", "running", "dont", "alice"];
         assert_eq!(all(text, &[Form::Word]), words);
-        let stems = all("running children", &[Form::Stem]);
-        assert_eq!(stems, ["\u{1}run", "\u{1}child"]);
+        let stem = |word: &str| {
+            let mut found = None;
+            terms(word, &mut |term| found = term.stem.map(str::to_owned));
+            found
+        };
+        assert_eq!(stem("running").as_deref(), Some("run"));
+        assert_eq!(stem("children").as_deref(), Some("child"));
+        assert_eq!((stem("the"), stem("naïve"), stem("v2")), (None, Some("naiv".into()), None));
     }
 
     #[test]
@@ -511,11 +471,10 @@ mod tests {
     #[test]
     fn a_query_leaves_out_stop_words_unless_there_is_nothing_else() {
         let texts = |query: &[&str]| -> Vec<String> {
-            let plain = |term: &QueryTerm| !term.text.starts_with([STEM, HEADING, SPEAKER]);
-            super::query(query).into_iter().filter(plain).map(|term| term.text).collect()
+            super::query(query).into_iter().map(|term| term.text).collect()
         };
         assert_eq!(texts(&["what is the name"]), ["name"]);
         assert_eq!(texts(&["to be or not to be"]), ["to", "be", "or", "not"]);
-        assert_eq!(texts(&["什么数据"]), ["么数", "数", "据", "数据"]);
+        assert_eq!(texts(&["什么数据"]), ["数", "么数", "据", "数据"]);
     }
 }

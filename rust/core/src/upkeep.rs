@@ -93,7 +93,7 @@ impl Store {
     pub fn status(&self, interrupt: Interrupt<'_>) -> Result<Status> {
         let state = self.fresh(interrupt)?;
         let mut status = Status {
-            terms: state.said.index.words().terms.len(),
+            terms: state.said.index.words().words.len(),
             index_bytes: state.said.bytes(),
             ..Status::default()
         };

@@ -1,7 +1,7 @@
 //! Which terms begin so, or differ by a typo: an automaton walked over the dictionary.
 //!
-//! The dictionary is a finite-state set (crate `fst`), made when first asked for. Terms that came
-//! after that are few and are tried one by one.
+//! The dictionary of words is a finite-state set (crate `fst`), made when first asked for. Words
+//! that came after that are few and are tried one by one.
 
 use fst::automaton::{Automaton, Levenshtein, Str};
 use fst::{IntoStreamer, Set, Streamer};

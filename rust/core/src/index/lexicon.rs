@@ -1,68 +1,136 @@
 //! Text in, postings of one document out.
+//!
+//! A *concept* is what one posting list is about: an English stem, or anything else as it stands.
+//! The *words* of a concept are its spellings. One list for all of them costs half of what a list
+//! for the stem and one for each spelling would, in memory and in time.
 
-use super::patterns::Patterns;
+use super::patterns::{Patterns, Spelling};
 use super::terms::Terms;
 use crate::bm25f::{Counts, FIELDS, Field, Lengths};
-use crate::tokens::{self, Form};
+use crate::tokens;
 
 /// One document as the index takes it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Document {
-    /// Term and pattern, each term once.
-    pub terms: Vec<(u32, u32)>,
+    /// Concept and pattern, each concept once, ascending.
+    pub concepts: Vec<(u32, u32)>,
     /// Terms in each field.
     pub lengths: Lengths,
+}
+
+/// Which concept a word belongs to, and which of its spellings it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Place {
+    /// The concept.
+    pub concept: u32,
+    /// The number of the spelling.
+    pub spelling: u32,
 }
 
 /// The dictionaries, and the counts of the document being read.
 #[derive(Debug, Default)]
 pub struct Lexicon {
-    /// The term dictionary.
-    pub terms: Terms,
-    /// The pattern dictionary.
+    /// Words, as they are spelled but folded.
+    pub words: Terms,
+    /// The place of each word.
+    pub places: Vec<Place>,
+    /// Stems.
+    pub stems: Terms,
+    /// The concept of each stem.
+    pub concept_of_stem: Vec<u32>,
+    /// The words of each concept, by the number of the spelling.
+    pub spellings: Vec<Vec<u32>>,
+    /// The patterns.
     pub patterns: Patterns,
     memo: Memo,
-    /// For each term, its place in `counts` plus the number of the document that put it there.
-    places: Vec<(u32, u32)>,
+    /// For each word, its place in `counts` plus the number of the document that put it there.
+    slots: Vec<(u32, u32)>,
     document: u32,
     counts: Vec<(u32, Counts)>,
     lengths: [u32; FIELDS],
 }
 
-/// What the chunks of text that came lately are as terms: words repeat, so this saves most of
-/// the folding and stemming of a build.
+/// What the chunks of text that came lately are as words: they repeat, so this saves most of the
+/// folding and stemming of a build.
 #[derive(Debug, Default)]
 struct Memo {
     chunks: Terms,
-    /// Where the terms of each chunk end in `terms`, and what it adds to the length of a field.
+    /// Where the words of each chunk end in `words`, and what it adds to the length of a field.
     ends: Vec<(u32, u32)>,
-    terms: Vec<u32>,
+    words: Vec<u32>,
 }
 
 /// Chunks the memo holds before it starts anew, and the longest it takes.
 const MEMO_CHUNKS: usize = 1 << 18;
 const MEMO_LENGTH: usize = 48;
 
-/// Parts that speakers play, by stem.
-const PARTS: [&str; 11] = [
-    "user", "assist", "system", "tool", "human", "ai", "bot", "agent", "model", "develop",
-    "function",
-];
-
 impl Lexicon {
-    /// Makes a lexicon that goes on where the dictionaries stop.
-    pub fn new(terms: Terms, patterns: Patterns) -> Self {
-        Self { terms, patterns, ..Self::default() }
+    /// Puts together what a snapshot kept; `None` if it does not fit.
+    pub fn from_parts(
+        words: Terms,
+        places: Vec<Place>,
+        stems: Terms,
+        concept_of_stem: Vec<u32>,
+        patterns: Patterns,
+    ) -> Option<Self> {
+        let concepts = places.iter().map(|place| place.concept as usize + 1).max().unwrap_or(0);
+        if words.len() != places.len()
+            || stems.len() != concept_of_stem.len()
+            || concepts > words.len()
+            || concept_of_stem.iter().any(|&concept| concept as usize >= concepts)
+        {
+            return None;
+        }
+        let mut spellings = vec![Vec::new(); concepts];
+        for (word, place) in places.iter().enumerate() {
+            let of_concept = &mut spellings[place.concept as usize];
+            if of_concept.len() != place.spelling as usize {
+                return None;
+            }
+            of_concept.push(word as u32);
+        }
+        let lexicon = Self::default();
+        Some(Self { words, places, stems, concept_of_stem, spellings, patterns, ..lexicon })
+    }
+
+    /// Returns the number of concepts.
+    pub fn concepts(&self) -> usize {
+        self.spellings.len()
+    }
+
+    /// Returns the number of a word, making it a spelling of its stem's concept if it is new.
+    pub fn intern(&mut self, word: &str, stem: Option<&str>) -> u32 {
+        let id = self.words.intern(word);
+        if id as usize == self.places.len() {
+            let fresh = self.spellings.len() as u32;
+            let concept = match stem {
+                None => fresh,
+                Some(stem) => {
+                    let stem = self.stems.intern(stem) as usize;
+                    if stem == self.concept_of_stem.len() {
+                        self.concept_of_stem.push(fresh);
+                    }
+                    self.concept_of_stem[stem]
+                }
+            };
+            if concept == fresh {
+                self.spellings.push(Vec::new());
+            }
+            let spellings = &mut self.spellings[concept as usize];
+            self.places.push(Place { concept, spelling: spellings.len() as u32 });
+            spellings.push(id);
+        }
+        id
     }
 
     /// Counts the words of `text` for `field` of the document being read.
     pub fn add(&mut self, field: Field, text: &str) {
         tokens::chunks(text, &mut |chunk| {
             if chunk.len() > MEMO_LENGTH {
-                let mut ids = Vec::new();
-                let length = self.read(chunk, &mut ids);
-                self.lengths[field as usize] += length;
-                ids.into_iter().for_each(|id| self.count(field, id));
+                let mut words = Vec::new();
+                self.lengths[field as usize] += self.read(chunk, &mut words);
+                words.into_iter().for_each(|word| self.count(field, word));
                 return;
             }
             let chunk = match self.memo.chunks.get(chunk) {
@@ -73,44 +141,16 @@ impl Lexicon {
             let (end, length) = self.memo.ends[chunk];
             self.lengths[field as usize] += length;
             for at in start..end {
-                self.count(field, self.memo.terms[at as usize]);
+                self.count(field, self.memo.words[at as usize]);
             }
         });
-        match field {
-            Field::Heading | Field::Title => self.add_marked(field, text, tokens::HEADING),
-            Field::Speaker => self.add_marked(field, text, tokens::SPEAKER),
-            _ => {}
-        }
     }
 
-    /// Counts the words once more, as terms that stand for this kind of field alone.
-    fn add_marked(&mut self, field: Field, text: &str, mark: char) {
-        let mut marked = String::new();
-        tokens::chunks(text, &mut |chunk| {
-            tokens::terms(chunk, &mut |term| {
-                let bare = match term.form {
-                    Form::Stem => &term.text[tokens::STEM.len_utf8()..],
-                    Form::Word if term.text.bytes().all(|b| b.is_ascii_lowercase()) => return,
-                    _ => term.text,
-                };
-                // every second message is from "assistant": as a name it says nothing
-                if mark == tokens::SPEAKER && PARTS.contains(&bare) {
-                    return;
-                }
-                marked.clear();
-                marked.push(mark);
-                marked.push_str(bare);
-                let id = self.terms.intern(&marked);
-                self.count(field, id);
-            });
-        });
-    }
-
-    /// Looks up the terms of a chunk and returns what it adds to the length of a field.
-    fn read(&mut self, chunk: &str, ids: &mut Vec<u32>) -> u32 {
+    /// Looks up the words of a chunk and returns what it adds to the length of a field.
+    fn read(&mut self, chunk: &str, words: &mut Vec<u32>) -> u32 {
         let mut length = 0;
         tokens::terms(chunk, &mut |term| {
-            ids.push(self.terms.intern(term.text));
+            words.push(self.intern(term.text, term.stem));
             length += u32::from(term.counts);
         });
         length
@@ -120,42 +160,130 @@ impl Lexicon {
         if self.memo.chunks.len() >= MEMO_CHUNKS {
             self.memo = Memo::default();
         }
-        let mut ids = std::mem::take(&mut self.memo.terms);
-        let length = self.read(chunk, &mut ids);
-        self.memo.terms = ids;
-        self.memo.ends.push((self.memo.terms.len() as u32, length));
+        let mut words = std::mem::take(&mut self.memo.words);
+        let length = self.read(chunk, &mut words);
+        self.memo.words = words;
+        self.memo.ends.push((self.memo.words.len() as u32, length));
         self.memo.chunks.intern(chunk) as usize
     }
 
-    fn count(&mut self, field: Field, term: u32) {
-        let term_at = term as usize;
-        if term_at >= self.places.len() {
-            self.places.resize(self.terms.len().max(term_at + 1), (0, 0));
+    fn count(&mut self, field: Field, word: u32) {
+        let at = word as usize;
+        if at >= self.slots.len() {
+            self.slots.resize(self.words.len().max(at + 1), (0, 0));
         }
-        let place = &mut self.places[term_at];
-        // documents are numbered from 1 here, so a fresh place belongs to none
-        if place.1 != self.document + 1 {
-            *place = (self.counts.len() as u32, self.document + 1);
-            self.counts.push((term, [0; FIELDS]));
+        let slot = &mut self.slots[at];
+        // documents are numbered from 1 here, so a fresh slot belongs to none
+        if slot.1 != self.document + 1 {
+            *slot = (self.counts.len() as u32, self.document + 1);
+            self.counts.push((word, [0; FIELDS]));
         }
-        let count = &mut self.counts[place.0 as usize].1[field as usize];
+        let count = &mut self.counts[slot.0 as usize].1[field as usize];
         *count = count.saturating_add(1);
     }
 
     /// Ends the document being read and begins the next.
     pub fn finish(&mut self) -> Document {
-        let patterns = &mut self.patterns;
-        let terms = self.counts.drain(..).map(|(term, c)| (term, patterns.intern(&c))).collect();
+        let mut read: Vec<(Place, Counts)> =
+            self.counts.drain(..).map(|(word, c)| (self.places[word as usize], c)).collect();
+        read.sort_unstable_by_key(|(place, _)| (place.concept, place.spelling));
+        let mut concepts = Vec::with_capacity(read.len());
+        let mut pattern = Vec::new();
+        for same in read.chunk_by(|a, b| a.0.concept == b.0.concept) {
+            pattern.clear();
+            pattern.extend(same.iter().map(|(place, counts)| {
+                let number = u16::try_from(place.spelling).unwrap_or(u16::MAX);
+                Spelling { number, counts: *counts }
+            }));
+            concepts.push((same[0].0.concept, self.patterns.intern(&pattern)));
+        }
         let lengths = self.lengths.map(|length| u16::try_from(length).unwrap_or(u16::MAX));
         self.lengths = [0; FIELDS];
         self.document = self.document.wrapping_add(1);
-        Document { terms, lengths }
+        Document { concepts, lengths }
+    }
+
+    /// Takes over the words and patterns of another lexicon; returns how its numbers translate.
+    pub fn absorb(&mut self, other: &Self) -> Translation {
+        let stem_of = |concept: usize, stems: &[Option<u32>]| stems[concept];
+        let mut stems = vec![None; other.concepts()];
+        for (stem, &concept) in other.concept_of_stem.iter().enumerate() {
+            stems[concept as usize] = Some(stem as u32);
+        }
+        let mut translation = Translation {
+            concepts: vec![0; other.concepts()],
+            spellings: vec![None; other.concepts()],
+            patterns: Vec::with_capacity(other.patterns.len()),
+        };
+        for concept in 0..other.concepts() {
+            let stem = stem_of(concept, &stems).map(|stem| other.stems.text(stem));
+            let words = other.spellings[concept].iter().map(|&word| {
+                let id = self.intern(other.words.text(word), stem);
+                self.places[id as usize]
+            });
+            let places: Vec<Place> = words.collect();
+            translation.concepts[concept] = places.first().map_or(0, |place| place.concept);
+            let moved = places.iter().enumerate().any(|(at, place)| place.spelling != at as u32);
+            if moved {
+                let numbers = places.iter().map(|place| place.spelling as u16).collect();
+                translation.spellings[concept] = Some(numbers);
+            }
+        }
+        for pattern in 0..other.patterns.len() as u32 {
+            let pattern = self.patterns.intern(other.patterns.spellings(pattern));
+            translation.patterns.push(pattern);
+        }
+        translation
+    }
+
+    /// Translates one posting of another lexicon.
+    pub fn translate(
+        &mut self,
+        translation: &Translation,
+        other: &Self,
+        (concept, pattern): (u32, u32),
+    ) -> (u32, u32) {
+        let pattern = match &translation.spellings[concept as usize] {
+            None => translation.patterns[pattern as usize],
+            Some(numbers) => {
+                let mut spellings = other.patterns.spellings(pattern).to_vec();
+                for spelling in &mut spellings {
+                    spelling.number = numbers[spelling.number as usize];
+                }
+                spellings.sort_unstable_by_key(|spelling| spelling.number);
+                self.patterns.intern(&spellings)
+            }
+        };
+        (translation.concepts[concept as usize], pattern)
     }
 
     /// Forgets what only speeds things up.
     pub fn rest(&mut self) {
         self.memo = Memo::default();
-        self.places = Vec::new();
+        self.slots = Vec::new();
         self.document = 0;
     }
+
+    /// Returns the bytes that the dictionaries take.
+    pub fn bytes(&self) -> usize {
+        let spellings: usize = self.spellings.iter().map(|words| 24 + words.capacity() * 4).sum();
+        let (patterns, ends) = self.patterns.parts();
+        self.words.bytes()
+            + self.stems.bytes()
+            + self.places.capacity() * 8
+            + self.concept_of_stem.capacity() * 4
+            + spellings
+            + patterns.len() * 20
+            + ends.len() * 28
+    }
+}
+
+/// How the numbers of one lexicon read in another.
+#[derive(Debug)]
+pub struct Translation {
+    concepts: Vec<u32>,
+    /// For concepts whose spellings have other numbers: those.
+    spellings: Vec<Option<Vec<u16>>>,
+    /// For all the other concepts.
+    patterns: Vec<u32>,
 }

@@ -1,46 +1,114 @@
-//! The distinct ways in which a term stands in the fields of a document.
+//! The distinct ways in which a concept stands in the fields of a document.
 //!
-//! "Once in the body" or "twice in the body and once in the heading" come back millions of times,
-//! so a posting holds the number of its pattern instead of nine counts: one byte for the commonest.
+//! "Once in the body, in its first spelling" or "twice in the body and once in the heading" come
+//! back millions of times, so a posting holds the number of its pattern instead of all counts:
+//! one byte for the commonest. A spelling is told by its number within its concept, not by the
+//! word, so that all concepts share the same few thousand patterns.
 
-use rustc_hash::FxHashMap;
+use hashbrown::HashTable;
+use rustc_hash::FxHasher;
+use std::hash::Hasher;
 
 use crate::bm25f::{Counts, FIELDS};
 
+/// How often one spelling stands in each field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Spelling {
+    /// Its number within the concept.
+    pub number: u16,
+    /// How often it stands in each field.
+    pub counts: Counts,
+}
+
 /// Patterns by number.
-#[derive(Debug, Default, Clone)]
+#[derive(Debug, Default)]
 pub struct Patterns {
-    counts: Vec<Counts>,
-    by_counts: FxHashMap<Counts, u32>,
+    /// The spellings of every pattern, one pattern after the other.
+    spellings: Vec<Spelling>,
+    /// Where each pattern ends in `spellings`.
+    ends: Vec<u32>,
+    /// The counts of each pattern, over its spellings.
+    sums: Vec<Counts>,
+    by_spellings: HashTable<u32>,
+}
+
+fn hash(spellings: &[Spelling]) -> u64 {
+    let mut hasher = FxHasher::default();
+    hasher.write(bytemuck::cast_slice(spellings));
+    hasher.finish()
 }
 
 impl Patterns {
-    /// Makes the table whose numbers are the places in `counts`.
-    pub fn new(counts: Vec<Counts>) -> Self {
-        let by_counts = counts.iter().enumerate().map(|(id, c)| (*c, id as u32)).collect();
-        Self { counts, by_counts }
+    /// Makes the table from the arrays that a snapshot keeps; `None` if they disagree.
+    pub fn from_parts(spellings: Vec<Spelling>, ends: Vec<u32>) -> Option<Self> {
+        let ordered = ends.windows(2).all(|pair| pair[0] <= pair[1]);
+        if !ordered || ends.last().copied().unwrap_or(0) as usize != spellings.len() {
+            return None;
+        }
+        let mut patterns = Self::default();
+        let mut start = 0;
+        for &end in &ends {
+            patterns.add(&spellings[start..end as usize]);
+            start = end as usize;
+        }
+        Some(patterns)
+    }
+
+    /// Returns the arrays that [`Self::from_parts`] takes.
+    pub fn parts(&self) -> (&[Spelling], &[u32]) {
+        (&self.spellings, &self.ends)
     }
 
     /// Returns the number of a pattern, giving it one if it is new.
-    pub fn intern(&mut self, counts: &Counts) -> u32 {
-        if let Some(&id) = self.by_counts.get(counts) {
-            return id;
+    pub fn intern(&mut self, pattern: &[Spelling]) -> u32 {
+        let found = self.by_spellings.find(hash(pattern), |&id| self.spellings(id) == pattern);
+        match found {
+            Some(&id) => id,
+            None => self.add(pattern),
         }
-        let id = self.counts.len() as u32;
-        self.counts.push(*counts);
-        self.by_counts.insert(*counts, id);
+    }
+
+    fn add(&mut self, pattern: &[Spelling]) -> u32 {
+        let id = self.ends.len() as u32;
+        let mut sum = [0u16; FIELDS];
+        for spelling in pattern {
+            for (sum, count) in sum.iter_mut().zip(spelling.counts) {
+                *sum = sum.saturating_add(count);
+            }
+        }
+        self.spellings.extend_from_slice(pattern);
+        self.ends.push(self.spellings.len() as u32);
+        self.sums.push(sum);
+        let Self { spellings, ends, by_spellings, .. } = self;
+        by_spellings.insert_unique(hash(pattern), id, |&id| self::hash(slice(spellings, ends, id)));
         id
     }
 
-    /// Returns the counts of a pattern; none for a number that is not in the table.
-    #[inline]
-    pub fn get(&self, id: u32) -> &Counts {
-        const NONE: Counts = [0; FIELDS];
-        self.counts.get(id as usize).unwrap_or(&NONE)
+    /// Returns the spellings of a pattern, by ascending number.
+    pub fn spellings(&self, id: u32) -> &[Spelling] {
+        slice(&self.spellings, &self.ends, id)
     }
 
-    /// Returns every pattern, by number.
-    pub fn all(&self) -> &[Counts] {
-        &self.counts
+    /// Returns the counts of a pattern over all its spellings.
+    #[inline]
+    pub fn sum(&self, id: u32) -> &Counts {
+        &self.sums[id as usize]
     }
+
+    /// Returns the number of patterns.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Returns whether there is no pattern.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+}
+
+fn slice<'a>(spellings: &'a [Spelling], ends: &[u32], id: u32) -> &'a [Spelling] {
+    let id = id as usize;
+    let start = if id == 0 { 0 } else { ends[id - 1] as usize };
+    &spellings[start..ends[id] as usize]
 }

@@ -1,7 +1,7 @@
 //! Posting lists: packed blocks that are never changed, and a loose tail that grows.
 //!
-//! A packed list is, in this order: one entry of twelve bytes a full block (last document, where
-//! its bytes begin, the largest `tf~` in it), the blocks, and the rest of less than a block.
+//! A packed list is, in this order: one entry a full block (last document, where its bytes begin,
+//! its [`Bound`]), the blocks, and the rest of less than a block.
 //! A block holds 128 documents as bit-packed gaps (crate `bitpacking`) and one byte each for the
 //! pattern; 255 says that the number stands behind the block in full.
 
@@ -14,8 +14,28 @@ pub const BLOCK: usize = BitPacker4x::BLOCK_LEN;
 /// What [`Cursor::document`] says behind the last posting.
 pub const END: u32 = u32::MAX;
 
-const ENTRY: usize = 12;
+const ENTRY: usize = 13;
 const ESCAPE: u8 = 255;
+
+/// What is the most that the postings of a stretch can say.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Bound {
+    /// The largest `tf~`.
+    pub frequency: f32,
+    /// Which of the fields that count once more occur at all, as bits.
+    pub fields: u8,
+}
+
+impl Bound {
+    /// Returns the bound of two stretches together.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            frequency: self.frequency.max(other.frequency),
+            fields: self.fields | other.fields,
+        }
+    }
+}
 
 /// One document that holds a term, and the pattern in which it does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
@@ -27,8 +47,8 @@ pub struct Posting {
     pub pattern: u32,
 }
 
-/// Appends a list, sorted by document, to `out`; `frequency` gives the `tf~` of a posting.
-pub fn encode(list: &[Posting], frequency: impl Fn(&Posting) -> f32, out: &mut Vec<u8>) {
+/// Appends a list, sorted by document, to `out`; `bound` gives what one posting says.
+pub fn encode(list: &[Posting], bound: impl Fn(&Posting) -> Bound, out: &mut Vec<u8>) {
     let packer = BitPacker4x::new();
     let (full, rest) = list.as_chunks::<BLOCK>();
     let header = out.len();
@@ -41,10 +61,11 @@ pub fn encode(list: &[Posting], frequency: impl Fn(&Posting) -> f32, out: &mut V
         let mut packed = [0u8; BLOCK * 4];
         let length = packer.compress_strictly_sorted(previous, &documents, &mut packed, bits);
         let last = documents[BLOCK - 1];
-        let bound = block.iter().map(&frequency).fold(0.0, f32::max);
+        let most = block.iter().map(&bound).fold(Bound::default(), Bound::or);
         let entry = &mut out[header + at * ENTRY..][..ENTRY];
         entry[..4].copy_from_slice(&last.to_le_bytes());
-        entry[8..].copy_from_slice(&bound.to_le_bytes());
+        entry[8..12].copy_from_slice(&most.frequency.to_le_bytes());
+        entry[12] = most.fields;
         let offset = (out.len() - data) as u32;
         out[header + at * ENTRY + 4..][..4].copy_from_slice(&offset.to_le_bytes());
         out.push(bits);
@@ -110,7 +131,7 @@ pub struct Cursor<'a> {
     /// Place in `documents`, or behind the blocks in `rest` and then `tail`.
     at: usize,
     current: u32,
-    loose_bound: f32,
+    loose_bound: Bound,
 }
 
 impl<'a> Cursor<'a> {
@@ -129,7 +150,7 @@ impl<'a> Cursor<'a> {
             codes: &[],
             at: 0,
             current: 0,
-            loose_bound: f32::INFINITY,
+            loose_bound: Bound { frequency: f32::INFINITY, fields: u8::MAX },
         };
         cursor.read_rest(count as usize % BLOCK);
         cursor.seek(0);
@@ -198,16 +219,21 @@ impl<'a> Cursor<'a> {
         &self.rest
     }
 
-    /// Says how large `tf~` can be outside the packed blocks.
-    pub fn set_loose_bound(&mut self, bound: f32) {
+    /// Says what the postings outside the packed blocks can say.
+    pub fn set_loose_bound(&mut self, bound: Bound) {
         self.loose_bound = bound;
     }
 
-    /// Returns the largest `tf~` of the whole list, as it was when the blocks were packed.
-    pub fn bound(&self) -> f32 {
-        let packed = (0..self.blocks()).map(|block| f32::from_bits(self.word(block, 8)));
+    /// Returns the bound of the whole list, as it was when the blocks were packed.
+    pub fn bound(&self) -> Bound {
+        let packed = (0..self.blocks()).map(|block| self.block_bound(block));
         let loose = self.rest.len() + self.tail.len() > 0;
-        packed.fold(if loose { self.loose_bound } else { 0.0 }, f32::max)
+        packed.fold(if loose { self.loose_bound } else { Bound::default() }, Bound::or)
+    }
+
+    fn block_bound(&self, block: usize) -> Bound {
+        let fields = self.entries[block * ENTRY + 12];
+        Bound { frequency: f32::from_bits(self.word(block, 8)), fields }
     }
 
     /// Returns the current document, or [`END`].
@@ -236,17 +262,17 @@ impl<'a> Cursor<'a> {
         u32::from_le_bytes(word)
     }
 
-    /// Returns the end and the largest `tf~` of the block that `document` would be in.
+    /// Returns the end and the bound of the block that `document` would be in.
     ///
     /// Nothing is decoded; `document` must not go back.
     #[inline]
-    pub fn skip(&mut self, document: u32) -> (u32, f32) {
+    pub fn skip(&mut self, document: u32) -> (u32, Bound) {
         let mut reached = self.reached;
         while reached < self.blocks() && self.last(reached) < document {
             reached += 1;
         }
         match reached < self.blocks() {
-            true => (self.last(reached), f32::from_bits(self.word(reached, 8))),
+            true => (self.last(reached), self.block_bound(reached)),
             false => (END - 1, self.loose_bound),
         }
     }
@@ -283,11 +309,17 @@ impl<'a> Cursor<'a> {
                 self.reached += 1;
             }
             if self.reached < self.blocks() {
+                let mut from = self.at;
                 if self.reached != self.decoded {
                     self.decode();
+                    from = 0;
                 }
-                // counting has no branch to mispredict and compiles to vector compares
-                self.at = self.documents.iter().filter(|&&document| document < target).count();
+                // most steps are short: look near by before halving the rest of the block
+                let near = (from + 8).min(BLOCK - 1);
+                let (from, to) =
+                    if self.documents[near] < target { (near, BLOCK) } else { (from, near) };
+                let rest = &self.documents[from..to];
+                self.at = from + rest.partition_point(|&document| document < target);
                 self.current = self.documents[self.at];
                 return;
             }
@@ -366,7 +398,8 @@ mod tests {
         ) {
             let (packed, tail) = list.split_at(cut.min(list.len()));
             let mut bytes = Vec::new();
-            encode(packed, |posting| posting.pattern as f32, &mut bytes);
+            let bound = |posting: &Posting| Bound { frequency: posting.pattern as f32, fields: 1 };
+            encode(packed, bound, &mut bytes);
             let cursor = || Cursor::new(&bytes, packed.len() as u32, tail);
             prop_assert_eq!(cursor().collect(), list.clone());
             let mut seeking = cursor();
@@ -381,7 +414,8 @@ mod tests {
                 }
                 let (end, bound) = seeking.skip(least);
                 for posting in packed.iter().filter(|p| (least..=end).contains(&p.document)) {
-                    prop_assert!(posting.pattern as f32 <= bound);
+                    prop_assert!(posting.pattern as f32 <= bound.frequency);
+                    prop_assert!(bound.fields & 1 == 1);
                 }
             }
         }

@@ -7,7 +7,7 @@
 
 use std::cmp::Ordering;
 
-use super::postings::{Cursor, END};
+use super::postings::{Bound, Cursor, END};
 
 /// One term of a query.
 pub struct Clause<'a> {
@@ -21,8 +21,8 @@ pub struct Clause<'a> {
 pub trait Scoring {
     /// Returns what clause number `clause` adds for a document with this pattern.
     fn part(&self, clause: usize, document: u32, pattern: u32) -> f32;
-    /// Returns an upper bound of that, given the block's largest `tf~`.
-    fn block_bound(&self, clause: usize, frequency: f32) -> f32;
+    /// Returns an upper bound of that for a stretch of its postings.
+    fn most(&self, clause: usize, bound: Bound) -> f32;
     /// Says whether the document exists and passes the cheap filters.
     fn allows(&self, document: u32) -> bool;
     /// Says which of two documents with equal scores comes first.
@@ -109,9 +109,9 @@ pub fn top_k<S: Scoring>(
             let mut end = END - 1;
             let mut bound = below;
             for (number, clause) in walked.iter_mut() {
-                let (last, frequency) = clause.cursor.skip(document);
+                let (last, most) = clause.cursor.skip(document);
                 end = end.min(last);
-                bound += scoring.block_bound(*number, frequency);
+                bound += scoring.most(*number, most);
             }
             if slack(bound) < threshold {
                 for (_, clause) in walked.iter_mut() {
@@ -140,6 +140,14 @@ pub fn top_k<S: Scoring>(
         let mut hopeless = false;
         for (at, (number, clause)) in optional.iter_mut().enumerate().rev() {
             if slack(partial + reach[at]) < threshold {
+                hopeless = true;
+                break;
+            }
+            // the block's own bound is tighter, and known before the block is unpacked
+            let (_, most) = clause.cursor.skip(document);
+            let rest = if at > 0 { reach[at - 1] } else { 0.0 };
+            let here = scoring.most(*number, most);
+            if slack(partial + here + rest) < threshold {
                 hopeless = true;
                 break;
             }

@@ -1,0 +1,267 @@
+//! The packed part of the index: flat arrays, so that a snapshot is a copy of them.
+
+use std::cmp::Reverse;
+
+use rustc_hash::FxHashMap;
+
+use super::lexicon::{Document, Lexicon};
+use super::patterns::Patterns;
+use super::postings::{Cursor, Posting, encode, take_varint, varint};
+use super::{Holders, Index, bound_of};
+use crate::bm25f::{Bm25f, Lengths, Totals, Weights};
+
+/// Lists that do not change.
+#[derive(Debug, Default)]
+pub struct Packed {
+    /// Documents it covers, dead ones included.
+    pub documents: u32,
+    /// Where each concept's list begins in `lists`.
+    pub starts: Vec<u64>,
+    /// Postings in each list.
+    pub counts: Vec<u32>,
+    /// The lists, see [`super::postings`].
+    pub lists: Vec<u8>,
+    /// Where each document's concepts begin in `held`.
+    pub held_starts: Vec<u64>,
+    /// The concepts of each document, ascending, as gaps.
+    pub held: Vec<u8>,
+}
+
+impl Packed {
+    /// Returns the bytes from the list of a concept on, and how many postings are in it.
+    pub fn list(&self, concept: u32) -> (&[u8], u32) {
+        match self.starts.get(concept as usize) {
+            Some(&start) => (&self.lists[start as usize..], self.counts[concept as usize]),
+            None => (&[], 0),
+        }
+    }
+
+    /// Returns the concepts of a document with their patterns.
+    pub fn held(&self, document: u32) -> Vec<(u32, u32)> {
+        let start = self.held_starts[document as usize] as usize;
+        let end = self.held_starts[document as usize + 1] as usize;
+        let mut bytes = &self.held[start..end];
+        let mut held = Vec::new();
+        let mut concept = 0;
+        while !bytes.is_empty() {
+            concept += take_varint(&mut bytes);
+            let (list, count) = self.list(concept);
+            let mut cursor = Cursor::new(list, count, &[]);
+            cursor.seek(document);
+            held.push((concept, cursor.pattern()));
+        }
+        held
+    }
+
+    /// Returns the bytes that it takes.
+    pub fn bytes(&self) -> usize {
+        self.lists.capacity()
+            + self.held.capacity()
+            + self.held_starts.capacity() * 8
+            + self.starts.capacity() * 8
+            + self.counts.capacity() * 4
+    }
+}
+
+/// Documents read by one thread, with dictionaries of its own.
+#[derive(Debug, Default)]
+pub struct Run {
+    /// The dictionaries.
+    pub lexicon: Lexicon,
+    /// The documents, each with the place it is to have in the index.
+    pub documents: Vec<(u32, Document)>,
+}
+
+impl Index {
+    /// Builds an index of all the documents of several runs; their places are `0..n`.
+    pub fn build(weights: Weights, runs: Vec<Run>) -> Self {
+        let total: usize = runs.iter().map(|run| run.documents.len()).sum();
+        let mut documents: Vec<Document> = Vec::new();
+        documents.resize_with(total, Document::default);
+        let mut runs = runs.into_iter();
+        let mut lexicon = Lexicon::default();
+        // the first one's numbers hold; the others' are translated
+        if let Some(first) = runs.next() {
+            lexicon = first.lexicon;
+            for (place, document) in first.documents {
+                documents[place as usize] = document;
+            }
+        }
+        for run in runs {
+            let translation = lexicon.absorb(&run.lexicon);
+            for (place, mut document) in run.documents {
+                for posting in &mut document.concepts {
+                    *posting = lexicon.translate(&translation, &run.lexicon, *posting);
+                }
+                document.concepts.sort_unstable();
+                documents[place as usize] = document;
+            }
+        }
+        Self::pack(weights, lexicon, documents)
+    }
+
+    fn pack(weights: Weights, mut lexicon: Lexicon, documents: Vec<Document>) -> Self {
+        let mut totals = Totals::default();
+        let mut counts = vec![0u32; lexicon.concepts()];
+        let mut uses = vec![0u32; lexicon.patterns.len()];
+        for document in &documents {
+            totals.add(&document.lengths);
+            for &(concept, pattern) in &document.concepts {
+                counts[concept as usize] += 1;
+                uses[pattern as usize] += 1;
+            }
+        }
+        let renumbered = by_use(&mut lexicon.patterns, &uses);
+        let mut ends = Vec::with_capacity(counts.len());
+        let mut sum = 0;
+        for &count in &counts {
+            ends.push(sum);
+            sum += count as usize;
+        }
+        let mut packed =
+            Packed { documents: documents.len() as u32, counts, ..Packed::default() };
+        let mut lengths = Vec::with_capacity(documents.len());
+        let mut postings = vec![Posting { document: 0, pattern: 0 }; sum];
+        for (number, document) in documents.into_iter().enumerate() {
+            lengths.push(document.lengths);
+            packed.held_starts.push(packed.held.len() as u64);
+            let mut last = 0;
+            for (concept, pattern) in document.concepts {
+                varint(concept - last, &mut packed.held);
+                last = concept;
+                let end = &mut ends[concept as usize];
+                let pattern = renumbered[pattern as usize];
+                postings[*end] = Posting { document: number as u32, pattern };
+                *end += 1;
+            }
+        }
+        packed.held_starts.push(packed.held.len() as u64);
+        packed.held.shrink_to_fit();
+        let formula = Bm25f::new(&weights, &totals);
+        (packed.starts, packed.lists) = encode_all(&postings, &ends, &lexicon, &formula, &lengths);
+        Self::from_parts(weights, lexicon, lengths, packed)
+    }
+
+    /// Makes an index from what a snapshot kept: no documents are dead in it.
+    pub fn from_parts(
+        weights: Weights,
+        lexicon: Lexicon,
+        lengths: Vec<Lengths>,
+        packed: Packed,
+    ) -> Self {
+        let mut totals = Totals::default();
+        lengths.iter().for_each(|lengths| totals.add(lengths));
+        let documents = lengths.len();
+        let mut live = vec![u64::MAX; documents.div_ceil(64)];
+        if let Some(last) = live.last_mut().filter(|_| documents % 64 > 0) {
+            *last = (1 << (documents % 64)) - 1;
+        }
+        let mut index = Self {
+            holders: vec![Holders::default(); lexicon.concepts()],
+            word_holders: vec![0; lexicon.words.len()],
+            weights,
+            least_average: totals.average(),
+            lexicon,
+            packed,
+            tail: FxHashMap::default(),
+            loose: Vec::new(),
+            lengths,
+            live,
+            totals,
+        };
+        index.count_holders();
+        index
+    }
+
+    /// Counts the holders of every concept and word from the lists.
+    fn count_holders(&mut self) {
+        for concept in 0..self.packed.starts.len() as u32 {
+            let (list, count) = self.packed.list(concept);
+            let words = &self.lexicon.spellings[concept as usize];
+            let holders = &mut self.holders[concept as usize];
+            let mut cursor = Cursor::new(list, count, &[]);
+            for _ in 0..count {
+                let pattern = cursor.pattern();
+                holders.change(self.lexicon.patterns.sum(pattern), |count| *count += 1);
+                for spelling in self.lexicon.patterns.spellings(pattern) {
+                    self.word_holders[words[spelling.number as usize] as usize] += 1;
+                }
+                cursor.advance();
+            }
+        }
+    }
+
+    /// Packs everything anew, drops the dead, and numbers the documents in the order given.
+    ///
+    /// `order` lists the live documents; the one at place `i` becomes number `i`.
+    pub fn repack(&mut self, order: &[u32]) {
+        let mut place = vec![u32::MAX; self.lengths.len()];
+        for (at, &document) in order.iter().enumerate() {
+            place[document as usize] = at as u32;
+        }
+        let mut documents: Vec<Document> = order
+            .iter()
+            .map(|&d| Document { concepts: Vec::new(), lengths: self.lengths[d as usize] })
+            .collect();
+        let formula = self.formula();
+        for concept in 0..self.lexicon.concepts() as u32 {
+            let mut cursor = self.cursor(concept, &formula);
+            while cursor.document() != super::postings::END {
+                let place = place[cursor.document() as usize] as usize;
+                if let Some(document) = documents.get_mut(place) {
+                    document.concepts.push((concept, cursor.pattern()));
+                }
+                cursor.advance();
+            }
+        }
+        let lexicon = std::mem::take(&mut self.lexicon);
+        *self = Self::pack(self.weights.clone(), lexicon, documents);
+    }
+}
+
+/// Encodes every list, on two threads; `ends` says where each ends in `postings`.
+fn encode_all(
+    postings: &[Posting],
+    ends: &[usize],
+    lexicon: &Lexicon,
+    formula: &Bm25f,
+    lengths: &[Lengths],
+) -> (Vec<u64>, Vec<u8>) {
+    let half = |concepts: std::ops::Range<usize>| {
+        let mut starts = Vec::with_capacity(concepts.len());
+        let mut lists = Vec::new();
+        for concept in concepts {
+            let start = concept.checked_sub(1).map_or(0, |before| ends[before]);
+            starts.push(lists.len() as u64);
+            let bound = |posting: &Posting| {
+                let counts = lexicon.patterns.sum(posting.pattern);
+                bound_of(formula, counts, &lengths[posting.document as usize])
+            };
+            encode(&postings[start..ends[concept]], bound, &mut lists);
+        }
+        (starts, lists)
+    };
+    // the concept at which half of the postings are done
+    let middle = ends.partition_point(|&end| end < postings.len() / 2);
+    std::thread::scope(|scope| {
+        let second = scope.spawn(|| half(middle..ends.len()));
+        let (mut starts, mut lists) = half(0..middle);
+        let (more_starts, more) = second.join().unwrap_or_default();
+        starts.extend(more_starts.iter().map(|start| start + lists.len() as u64));
+        lists.extend_from_slice(&more);
+        (starts, lists)
+    })
+}
+
+/// Renumbers patterns so that the commonest have the smallest numbers; unused ones go.
+fn by_use(patterns: &mut Patterns, uses: &[u32]) -> Vec<u32> {
+    let mut order: Vec<usize> = (0..uses.len()).filter(|&id| uses[id] > 0).collect();
+    order.sort_by_key(|&id| (Reverse(uses[id]), id));
+    let mut renumbered = vec![0; uses.len()];
+    let mut kept = Patterns::default();
+    for old in order {
+        renumbered[old] = kept.intern(patterns.spellings(old as u32));
+    }
+    *patterns = kept;
+    renumbered
+}

@@ -1,0 +1,279 @@
+//! The sum that a query asks for: one clause a concept, each with up to four parts.
+//!
+//! A word counts by its stem and, half as much, as it is spelled; what stands in a heading, or is
+//! the speaker's name, counts once more with the idf it has there. All parts are read from the one
+//! posting of the concept. The shares are measured, see `ARCHITECTURE.md`.
+
+use std::cmp::Ordering;
+use std::fmt::Write;
+
+use rustc_hash::FxHashMap;
+
+use crate::bm25f::{Bm25f, Counts, FIELDS, Field, Lengths};
+use crate::catalog::Catalog;
+use crate::index::extra;
+use crate::index::patterns::Spelling;
+use crate::index::postings::{Bound, Cursor, END, Posting};
+use crate::index::topk::{Clause, Scoring};
+use crate::tokens::{Form, QueryTerm};
+
+/// How much the parts of a word count beside each other.
+mod share {
+    /// Its stem, and the word as it is spelled.
+    pub const STEM: f32 = 1.0 / 1.5;
+    pub const WORD: f32 = 0.5 / 1.5;
+    /// A single character of an unspaced script says less than a pair.
+    pub const CHARACTER: f32 = 0.5;
+    /// What stands in a heading or title, and who speaks.
+    pub const HEADING: f32 = 0.5;
+    pub const SPEAKER: f32 = 2.0;
+}
+
+/// Parts that speakers play, by stem: as a name they say nothing.
+const PARTS: [&str; 11] = [
+    "user", "assist", "system", "tool", "human", "ai", "bot", "agent", "model", "develop",
+    "function",
+];
+
+/// One concept of a query with its postings.
+pub struct Sought<'a> {
+    /// As a person reads it.
+    pub name: String,
+    cursor: Cursor<'a>,
+    /// Documents that hold the concept.
+    holders: u32,
+    /// Each times its idf.
+    concept: f32,
+    words: Vec<(u16, f32)>,
+    heading: f32,
+    speaker: f32,
+}
+
+/// The sum over a catalog, ready to be asked for.
+pub struct Ranking<'a> {
+    catalog: &'a Catalog,
+    /// The formula with the figures of this moment.
+    pub formula: Bm25f,
+    drift: f32,
+    /// The concepts sought.
+    pub sought: Vec<Sought<'a>>,
+    by_concept: FxHashMap<u32, usize>,
+    /// Patterns that exist only in this query, numbered after the index's own.
+    made: Vec<Counts>,
+    allows: Box<dyn Fn(u32) -> bool + 'a>,
+}
+
+impl<'a> Ranking<'a> {
+    /// Starts with nothing sought; `allows` says which documents may be found.
+    pub fn new(catalog: &'a Catalog, allows: Box<dyn Fn(u32) -> bool + 'a>) -> Self {
+        let index = &catalog.index;
+        let (formula, drift) = (index.formula(), index.drift());
+        let (sought, by_concept, made) = (Vec::new(), FxHashMap::default(), Vec::new());
+        Self { catalog, formula, drift, sought, by_concept, made, allows }
+    }
+
+    /// Seeks a word of the query; one that no document holds adds nothing.
+    pub fn seek(&mut self, term: &QueryTerm) {
+        let index = &self.catalog.index;
+        let words = index.words();
+        let word = words.words.get(&term.text);
+        let place = word.map(|word| words.places[word as usize]);
+        let by_stem = || {
+            let stem = words.stems.get(term.stem.as_deref()?)?;
+            Some(words.concept_of_stem[stem as usize])
+        };
+        let Some(concept) = place.map(|place| place.concept).or_else(by_stem) else { return };
+        let holders = index.holders(concept);
+        if holders.any == 0 {
+            return;
+        }
+        let times = f32::from(term.times)
+            * if term.form == Form::Character { share::CHARACTER } else { 1.0 };
+        let at = *self.by_concept.entry(concept).or_insert_with(|| {
+            self.sought.push(Sought {
+                name: term.stem.as_ref().unwrap_or(&term.text).clone(),
+                cursor: index.cursor(concept, &self.formula),
+                holders: holders.any,
+                concept: 0.0,
+                words: Vec::new(),
+                heading: 0.0,
+                speaker: 0.0,
+            });
+            self.sought.len() - 1
+        });
+        let idf = |n: u32| if n > 0 { times * self.formula.idf(n) } else { 0.0 };
+        let sought = &mut self.sought[at];
+        match (&term.stem, word.zip(place)) {
+            (None, _) => sought.concept += idf(holders.any),
+            (Some(_), spelled) => {
+                sought.concept += share::STEM * idf(holders.any);
+                if let Some((word, place)) = spelled {
+                    let weight = share::WORD * idf(index.word_holders(word));
+                    sought.words.push((place.spelling as u16, weight));
+                }
+            }
+        }
+        sought.heading += share::HEADING * idf(holders.heading);
+        if term.form != Form::Whole && !PARTS.contains(&sought.name.as_str()) {
+            sought.speaker += share::SPEAKER * idf(holders.speaker);
+        }
+    }
+
+    /// Seeks several words as one, or one field of them.
+    pub fn seek_any(&mut self, name: String, words: &[u32], field: Option<Field>) {
+        let index = &self.catalog.index;
+        let mut counts: FxHashMap<u32, Counts> = FxHashMap::default();
+        for &word in words {
+            let place = index.words().places[word as usize];
+            let mut cursor = index.cursor(place.concept, &self.formula);
+            while cursor.document() != END {
+                let spellings = index.words().patterns.spellings(cursor.pattern());
+                let spelling = |s: &&Spelling| u32::from(s.number) == place.spelling;
+                if index.is_live(cursor.document())
+                    && let Some(spelling) = spellings.iter().find(spelling)
+                {
+                    let all = counts.entry(cursor.document()).or_default();
+                    for f in (0..FIELDS).filter(|f| field.is_none_or(|field| field as usize == *f)) {
+                        all[f] = all[f].saturating_add(spelling.counts[f]);
+                    }
+                }
+                cursor.advance();
+            }
+        }
+        let mut held: Vec<(u32, Counts)> = counts.into_iter().collect();
+        held.retain(|(_, counts)| *counts != [0; FIELDS]);
+        held.sort_unstable_by_key(|(document, _)| *document);
+        let holders = held.len() as u32;
+        let first = index.words().patterns.len() + self.made.len();
+        let posting = |(at, (document, _)): (usize, &(u32, Counts))| Posting {
+            document: *document,
+            pattern: (first + at) as u32,
+        };
+        let cursor = Cursor::loose(held.iter().enumerate().map(posting).collect());
+        self.made.extend(held.iter().map(|(_, counts)| *counts));
+        let concept = self.formula.idf(holders);
+        let (words, heading, speaker) = (Vec::new(), 0.0, 0.0);
+        self.sought.push(Sought { name, cursor, holders, concept, words, heading, speaker });
+    }
+
+    /// Hands the lists over to the search; the weights stay.
+    pub fn clauses(&mut self) -> Vec<Clause<'a>> {
+        let bounds: Vec<f32> =
+            (0..self.sought.len()).map(|n| self.most(n, self.sought[n].cursor.bound())).collect();
+        let take = |sought: &mut Sought<'a>| {
+            std::mem::replace(&mut sought.cursor, Cursor::loose(Vec::new()))
+        };
+        let clause = |(sought, bound)| Clause { cursor: take(sought), bound };
+        self.sought.iter_mut().zip(bounds).map(clause).collect()
+    }
+
+    fn counts(&self, pattern: u32) -> &Counts {
+        let patterns = &self.catalog.index.words().patterns;
+        match (pattern as usize).checked_sub(patterns.len()) {
+            None => patterns.sum(pattern),
+            Some(made) => &self.made[made],
+        }
+    }
+
+    /// Returns the counts of one spelling in a pattern.
+    fn spelled(&self, number: u16, pattern: u32) -> Option<&Counts> {
+        let spellings = self.catalog.index.words().patterns.spellings(pattern);
+        spellings.iter().find(|spelling| spelling.number == number).map(|s| &s.counts)
+    }
+
+    /// Adds up the parts; `each` is told every one of them.
+    #[inline]
+    fn parts(
+        &self,
+        sought: &Sought<'_>,
+        lengths: &Lengths,
+        pattern: u32,
+        mut each: impl FnMut(&str, f32, &Counts, f32),
+    ) -> f32 {
+        let counts = self.counts(pattern);
+        let frequency = self.formula.frequency(counts, lengths);
+        let mut sum = self.formula.score(sought.concept, frequency);
+        each("", sought.concept, counts, frequency);
+        for &(number, weight) in &sought.words {
+            if let Some(own) = self.spelled(number, pattern) {
+                let frequency =
+                    if own == counts { frequency } else { self.formula.frequency(own, lengths) };
+                sum += self.formula.score(weight, frequency);
+                each(", as it is spelled", weight, own, frequency);
+            }
+        }
+        if sought.heading > 0.0 {
+            let frequency = self.formula.heading_frequency(counts, lengths);
+            if frequency > 0.0 {
+                sum += self.formula.score(sought.heading, frequency);
+                each(", in the heading", sought.heading, counts, frequency);
+            }
+        }
+        if sought.speaker > 0.0 {
+            let frequency = self.formula.speaker_frequency(counts, lengths);
+            if frequency > 0.0 {
+                sum += self.formula.score(sought.speaker, frequency);
+                each(", as the speaker", sought.speaker, counts, frequency);
+            }
+        }
+        sum
+    }
+
+    /// Writes how the score of one document comes about; returns the score too.
+    pub fn explain(&mut self, document: u32) -> (f32, String) {
+        let mut text = String::new();
+        let mut score = 0.0;
+        for at in 0..self.sought.len() {
+            self.sought[at].cursor.seek(document);
+            let sought = &self.sought[at];
+            let (name, holders) = (&sought.name, sought.holders);
+            // writing to a String cannot fail
+            if sought.cursor.document() != document {
+                let _ = writeln!(text, "0 = {name}: not in it; in {holders} documents");
+                continue;
+            }
+            let lengths = self.catalog.index.lengths(document);
+            let mut parts = String::new();
+            let pattern = sought.cursor.pattern();
+            let sum = self.parts(sought, lengths, pattern, |part, weight, counts, frequency| {
+                parts += &format!("{name}{part}: ");
+                parts += &self.formula.explain(weight, frequency, counts, lengths, part.is_empty());
+            });
+            let _ = writeln!(text, "{sum:.4} = {name}; in {holders} documents");
+            text.extend(parts.lines().map(|line| format!("    {line}\n")));
+            score += sum;
+        }
+        (score, text)
+    }
+}
+
+impl Scoring for Ranking<'_> {
+    #[inline]
+    fn part(&self, clause: usize, document: u32, pattern: u32) -> f32 {
+        let lengths = self.catalog.index.lengths(document);
+        self.parts(&self.sought[clause], lengths, pattern, |_, _, _, _| {})
+    }
+
+    fn most(&self, clause: usize, bound: Bound) -> f32 {
+        let sought = &self.sought[clause];
+        let frequency = (bound.frequency * self.drift).min(f32::MAX);
+        let words: f32 = sought.words.iter().map(|(_, weight)| weight).sum();
+        let mut most = self.formula.score(sought.concept + words, frequency);
+        if bound.fields & extra::HEADING > 0 {
+            let frequency = self.formula.most_heading_frequency(frequency);
+            most += self.formula.score(sought.heading, frequency);
+        }
+        if bound.fields & extra::SPEAKER > 0 {
+            most += self.formula.score(sought.speaker, frequency);
+        }
+        most
+    }
+
+    fn allows(&self, document: u32) -> bool {
+        self.catalog.index.is_live(document) && (self.allows)(document)
+    }
+
+    fn tie(&self, a: u32, b: u32) -> Ordering {
+        self.catalog.order(a, b)
+    }
+}
