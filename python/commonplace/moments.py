@@ -24,5 +24,5 @@ def seconds(moment: When | None) -> float | None:
     if isinstance(moment, str):
         moment = datetime.fromisoformat(moment)
     elif not isinstance(moment, datetime):
-        moment = datetime(moment.year, moment.month, moment.day)
+        moment = datetime(moment.year, moment.month, moment.day, tzinfo=UTC)
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

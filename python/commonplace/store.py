@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -38,7 +39,7 @@ def open(  # noqa: A001 - commonplace.open() reads as it should
     watch: bool = True,
     weights: Weights | None = None,
 ) -> Store:
-    """Open the memory that lies in the folder `root`.
+    r"""Open the memory that lies in the folder `root`.
 
     Args:
         root: The folder; default as `find_root()` says.
@@ -55,11 +56,13 @@ def open(  # noqa: A001 - commonplace.open() reads as it should
 
     >>> import commonplace, tempfile
     >>> store = commonplace.open(tempfile.mkdtemp())
-    >>> _ = store.write("facts/user.md", "# User\\n\\n- Name: Zhang San\\n")
+    >>> _ = store.write("facts/user.md", "# User\n\n- Name: Zhang San\n")
     >>> [hit.citation for hit in store.search("what is my name")]
     ['facts/user.md#L1']
     """
-    return Store(root if root is not None else find_root(), create=create, watch=watch, weights=weights)
+    return Store(
+        root if root is not None else find_root(), create=create, watch=watch, weights=weights
+    )
 
 
 class Store:
@@ -102,7 +105,7 @@ class Store:
         """Return the version (a content hash) of a file, or None when there is none."""
         return self._core.version(path)
 
-    def sections(self, path: str) -> list[Section]:
+    def sections(self, path: str) -> builtins.list[Section]:
         """Return the sections of a note in file order; their spans cover the file exactly once."""
         return self._core.sections(path)
 

@@ -42,7 +42,9 @@ class Transcript:
         record.setdefault("timestamp", datetime.now(UTC).isoformat(timespec="milliseconds"))
         return self._core.append_message(self.path, orjson.dumps(record))
 
-    def load(self, source: str | os.PathLike[str], progress: Callable[[int], None] | None = None) -> Imported:
+    def load(
+        self, source: str | os.PathLike[str], progress: Callable[[int], None] | None = None
+    ) -> Imported:
         """Import a transcript of another tool from anywhere on this machine.
 
         Known: Claude Code, Codex, pi, OpenAI chat, and plain `{role, content}` lines.

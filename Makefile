@@ -1,0 +1,49 @@
+# Works in a fresh clone with python3, cargo, make and a C compiler.
+export PATH := $(HOME)/.cargo/bin:$(PATH)
+export VIRTUAL_ENV := $(CURDIR)/.venv
+PYTHON ?= python3
+BIN := .venv/bin
+RUST := $(shell find rust Cargo.toml Cargo.lock -name '*.rs' -o -name 'Cargo.*')
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench
+
+help: ## say what can be made
+	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(MAKEFILE_LIST)
+
+demo: .venv/.built ## build a small memory and show what can be done with it
+	@$(BIN)/commonplace demo
+
+test: .venv/.dev ## run every test: core, Python, doctests, README, stubs
+	cargo test --workspace --quiet
+	$(BIN)/python -m pytest
+	$(BIN)/python -m mypy.stubtest commonplace._core
+
+lint: .venv/.dev ## check style and types
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --quiet -- -D warnings
+
+bench: .venv/.bench ## measure, side by side with ripgrep, grep, FTS5, tantivy and bm25s
+	$(BIN)/python -m benches.compare
+
+.venv/.tools:
+	@echo "Making a virtual environment in .venv"
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "maturin>=1.9.4,<2"
+	@touch $@
+
+.venv/.built: .venv/.tools pyproject.toml $(RUST)
+	@echo "Building the core in release mode; the first time takes a minute or two"
+	@$(BIN)/maturin develop --release
+	@touch $@
+
+.venv/.dev: .venv/.built
+	@$(BIN)/maturin develop --release --quiet --extras dev
+	@touch $@
+
+.venv/.bench: .venv/.dev
+	@$(BIN)/maturin develop --release --quiet --extras dev,bench
+	@touch $@

@@ -1,0 +1,8 @@
+"""`python -m commonplace` is the command `commonplace`."""
+
+import sys
+
+from commonplace.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())
