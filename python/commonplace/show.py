@@ -110,6 +110,14 @@ class Screen:
         )
         self.put(Text.assemble(*clear))
 
+    def title(self, text: str) -> None:
+        """Print a headline: a rule on a terminal, a line of its own elsewhere."""
+        self.out.print()
+        if self.out.is_terminal:
+            self.out.rule(Text(text, style="bold"), align="left")
+        else:
+            self.put(Text(f"== {text}"))
+
     def text(self, text: str) -> None:
         """Print the text of a file as it is, but for control characters."""
         if text:
