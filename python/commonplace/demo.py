@@ -98,7 +98,7 @@ class Tour:
 
         screen.title("Close and open again: only what changed is read")
         with self.timed("opened", lambda: open_store(self.place)) as store:
-            self.ask(store, "how long does a restore take", limit=1)
+            self.ask(store, "how long did the restore drill take", limit=1)
 
     def ask(self, store: Store, question: str, limit: int = 3) -> None:
         """Search and print the best hits."""

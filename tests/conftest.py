@@ -1,0 +1,32 @@
+"""A store in an empty folder, and where the shared data is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import commonplace
+
+SHARED = Path(__file__).parents[2] / "shared"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "memory"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture(params=[True, False], ids=["watch", "sweep"])
+def store(root: Path, request: pytest.FixtureRequest) -> Iterator[commonplace.Store]:
+    with commonplace.open(root, watch=request.param) as opened:
+        yield opened
+
+
+@pytest.fixture
+def shared() -> Path:
+    if not SHARED.is_dir():
+        pytest.skip("no shared data beside the repository")
+    return SHARED
