@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -26,7 +28,9 @@ def test_what_is_written_is_read_back(store: Store, root: Path) -> None:
     assert written.previous is None
 
 
-@pytest.mark.parametrize("text", ["", "\n", "\r\n", "no end", "\ufeff# BOM\r\n", "名前 🙂\x1b[31m\n"])
+@pytest.mark.parametrize(
+    "text", ["", "\n", "\r\n", "no end", "\ufeff# BOM\r\n", "名前 🙂\x1b[31m\n"]
+)
 def test_any_text_round_trips(store: Store, root: Path, text: str) -> None:
     store.write("a.md", text)
     assert store.read("a.md") == text
@@ -86,13 +90,14 @@ def test_conflicts_are_told(store: Store, root: Path) -> None:
     with pytest.raises(commonplace.Conflict):
         store.write("a.md", "two", expected_version="absent")
     (root / "a.md").write_text("by hand")
-    for change in (
+    changes: list[Callable[[], object]] = [
         lambda: store.write("a.md", "two", expected_version=first),
         lambda: store.append("a.md", "two", expected_version=first),
         lambda: store.patch("a.md", [("hand", "two")], expected_version=first),
         lambda: store.delete("a.md", expected_version=first),
         lambda: store.move("a.md", "b.md", expected_version=first),
-    ):
+    ]
+    for change in changes:
         with pytest.raises(commonplace.Conflict):
             change()
     assert store.read("a.md") == "by hand"
@@ -138,10 +143,15 @@ def test_sections_cover_the_file_once(store: Store) -> None:
     text = "preamble\n\n# One\n\n```\n# no heading\n```\n\n## Two 二\n\ntext\n\nThree\n=====\n"
     store.write("a.md", text)
     sections = store.sections("a.md")
-    assert [section.heading for section in sections] == [(), ("One",), ("One", "Two 二"), ("Three",)]
+    assert [section.heading for section in sections] == [
+        (),
+        ("One",),
+        ("One", "Two 二"),
+        ("Three",),
+    ]
     assert sections[0].start == 0
     assert sections[-1].end == len(text.encode())
-    for one, next_one in zip(sections, sections[1:], strict=False):
+    for one, next_one in pairwise(sections):
         assert one.end == next_one.start
 
 
@@ -252,7 +262,12 @@ def test_filters(store: Store) -> None:
     log = store.transcript("sessions/s1")
     log.append({"role": "user", "content": "walrus", "timestamp": "2026-01-01T00:00:00Z"})
     log.append(
-        {"role": "assistant", "content": "walrus", "timestamp": "2026-02-01T00:00:00Z", "session": "x"}
+        {
+            "role": "assistant",
+            "content": "walrus",
+            "timestamp": "2026-02-01T00:00:00Z",
+            "session": "x",
+        }
     )
     assert len(store.search("walrus")) == 4
     assert citations(store, "walrus", prefix="facts") == ["facts/a.md"]

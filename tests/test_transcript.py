@@ -150,7 +150,9 @@ def test_a_message_is_found_by_its_neighbours(store: Store) -> None:
 
 
 def test_grep_sees_the_characters_that_escapes_mean(store: Store, root: Path) -> None:
-    (root / "s.jsonl").write_text('{"role": "user", "content": "\\u4e2d\\u6587 \\"quoted\\" a\\/b"}\n')
+    (root / "s.jsonl").write_text(
+        '{"role": "user", "content": "\\u4e2d\\u6587 \\"quoted\\" a\\/b"}\n'
+    )
     for pattern in ("中文", '"quoted"', "a/b"):
         assert [match.line for match in store.grep(pattern)] == [1]
     assert not list(store.grep("u4e2d"))

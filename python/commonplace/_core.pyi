@@ -4,6 +4,23 @@ import builtins
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, SupportsIndex, final, overload
 
+__all__ = [
+    "Entry",
+    "Grep",
+    "Hit",
+    "Hits",
+    "Imported",
+    "Match",
+    "Message",
+    "Section",
+    "Status",
+    "Store",
+    "Verified",
+    "Weights",
+    "Written",
+    "__version__",
+]
+
 __version__: str
 
 @final

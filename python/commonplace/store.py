@@ -58,7 +58,7 @@ def open(  # noqa: A001 - commonplace.open() reads as it should
     >>> store = commonplace.open(tempfile.mkdtemp())
     >>> _ = store.write("facts/user.md", "# User\n\n- Name: Zhang San\n")
     >>> [hit.citation for hit in store.search("what is my name")]
-    ['facts/user.md#L1']
+    ['facts/user.md#L3']
     """
     return Store(
         root if root is not None else find_root(), create=create, watch=watch, weights=weights

@@ -1,0 +1,327 @@
+"""Every command: what it prints, for people and programs, and how it exits."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commonplace.cli import app, run
+
+USER = "# User\n\n> Summary: name, role\n\n- Name: Zhang San\n- Role: developer\n"
+TALK = [
+    {"role": "user", "content": "Where is the ferry?", "timestamp": "2026-02-01T08:00:00Z"},
+    {"role": "assistant", "content": "The ferry is here.", "timestamp": "2026-02-02T08:00:00Z"},
+    {"role": "user", "content": "Thanks.", "timestamp": "2026-02-03T08:00:00Z"},
+]
+
+
+class Shell:
+    """Runs command lines on one root and keeps what they print."""
+
+    def __init__(self, root: Path, capture: pytest.CaptureFixture[str]) -> None:
+        self.root, self.capture = root, capture
+        self.err = ""
+
+    def __call__(self, *arguments: str, code: int = 0) -> str:
+        self.capture.readouterr()
+        assert run(["--root", str(self.root), *arguments]) == code, self.capture.readouterr()
+        out, self.err = self.capture.readouterr()
+        return out
+
+    def json(self, *arguments: str, code: int = 0) -> Any:
+        return json.loads(self(*arguments, "--json", code=code))
+
+
+@pytest.fixture
+def shell(root: Path, capsys: pytest.CaptureFixture[str]) -> Shell:
+    (root / "facts").mkdir()
+    (root / "facts/user.md").write_text(USER)
+    (root / "sessions/s1").mkdir(parents=True)
+    lines = "".join(json.dumps(line) + "\n" for line in TALK)
+    (root / "sessions/s1/messages.jsonl").write_text(lines)
+    return Shell(root, capsys)
+
+
+def stdin(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+
+def test_search(shell: Shell) -> None:
+    out = shell("search", "what", "is", "my", "name")
+    assert " 1 facts/user.md#L" in out
+    assert "User" in out
+    assert "Zhang San" in out
+    hits = shell.json("search", "name")
+    assert hits["freshness"] == "fresh"
+    assert hits["hits"][0]["path"] == "facts/user.md"
+    assert "\x1b" not in out
+    assert shell("search", "zebra", code=1) == ""
+    assert shell.json("search", "zebra", code=1)["hits"] == []
+
+
+def test_search_filters(shell: Shell) -> None:
+    def lines(*options: str) -> list[int]:
+        return [
+            hit["line"]
+            for hit in shell.json("search", "ferry", "--source", "message", *options)["hits"]
+        ]
+
+    assert sorted(lines())[:2] == [1, 2]
+    assert lines("--role", "assistant") == [2]
+    assert lines("--until", "2026-02-02") == [1]
+    assert len(lines("-m", "1")) == 1
+    assert shell("search", "ferry", "--prefix", "facts", code=1) == ""
+
+
+def test_grep(shell: Shell) -> None:
+    out = shell("grep", "FERRY", "-i")
+    assert out.splitlines() == [
+        "sessions/s1/messages.jsonl#L1 user: Where is the ferry?",
+        "sessions/s1/messages.jsonl#L2 assistant: The ferry is here.",
+    ]
+    assert shell("grep", "FERRY", code=1) == ""
+    assert shell("grep", "ferry", "-c") == "2\n"
+    assert shell.json("grep", "ferry", "-c") == {"count": 2}
+    assert shell("grep", "zebra", "-c", code=1) == "0\n"
+    matches = [json.loads(line) for line in shell("grep", "ferry", "--json").splitlines()]
+    assert [match["line"] for match in matches] == [1, 2]
+    assert [
+        match["line"]
+        for match in map(
+            json.loads, shell("grep", "ferry", "--json", "--newest-first").splitlines()
+        )
+    ] == [2, 1]
+    assert shell("grep", "f.r", "-F", code=1) == ""
+    assert "#L1 " in shell(
+        "grep", "ferry", "--role", "user", "--since", "2026-02-01", "--until", "2026-02-02"
+    )
+    assert len(shell("grep", "ferry", "-m", "1").splitlines()) == 1
+    assert shell("grep", "ferry", "facts", code=1) == ""
+    assert len(shell("grep", "Name|ferry", "facts", "sessions", "-m", "2").splitlines()) == 2
+
+
+def test_grep_shows_neighbours(shell: Shell) -> None:
+    out = shell("grep", "is here", "-C", "1").splitlines()
+    assert out == [
+        "sessions/s1/messages.jsonl#L1 user- Where is the ferry?",
+        "sessions/s1/messages.jsonl#L2 assistant: The ferry is here.",
+        "sessions/s1/messages.jsonl#L3 user- Thanks.",
+        "--",
+    ]
+    assert len(shell("grep", "is here", "-B", "1").splitlines()) == 3
+    assert len(shell("grep", "is here", "-A", "1").splitlines()) == 3
+
+
+def test_list(shell: Shell) -> None:
+    out = shell("list")
+    assert "facts/user.md" in out
+    assert "name, role" in out
+    assert [entry["path"] for entry in shell.json("list", "facts")] == ["facts/user.md"]
+    assert shell("list", "none", code=1) == ""
+
+
+def test_read(shell: Shell) -> None:
+    assert shell("read", "facts/user.md") == USER
+    assert shell("read", "facts/user.md#L5") == "- Name: Zhang San\n"
+    assert shell("read", "facts/user.md#L5-L6") == "- Name: Zhang San\n- Role: developer\n"
+    assert (
+        shell("read", "facts/user.md", "--lines", "5-6") == "- Name: Zhang San\n- Role: developer\n"
+    )
+    assert shell("read", "facts/user.md#L99", code=1) == ""
+    document = shell.json("read", "facts/user.md")
+    assert document["text"] == USER
+    assert document["version"]
+    out = shell("read", "sessions/s1/messages.jsonl#L2")
+    assert out.splitlines()[0].startswith("sessions/s1/messages.jsonl#L2  assistant")
+    assert "The ferry is here." in out
+    messages = shell.json("read", "sessions/s1/messages.jsonl#L1-L2")["messages"]
+    assert [message["said"] for message in messages] == [line["content"] for line in TALK[:2]]
+    shell("read", "none.md", code=2)
+    assert shell.err.startswith("commonplace: ")
+    assert len(shell.err.splitlines()) == 1
+
+
+def test_write_append_patch_move_delete(shell: Shell) -> None:
+    first = shell.json("write", "a.md", "one\n", "--expected-version", "absent")
+    second = shell.json("append", "a.md", "two", "--expected-version", first["version"])
+    assert shell("read", "a.md") == "one\ntwo\n"
+    third = shell.json("patch", "a.md", "--old", "one", "--new", "1", "--old", "two", "--new", "2")
+    assert (third["previous"], third["applied"]) == (second["version"], 2)
+    shell(
+        "patch", "a.md", "--old", "1", "--new", "x", "--expected-version", first["version"], code=2
+    )
+    assert shell.json("move", "a.md", "b/c.md")["path"] == "b/c.md"
+    gone = shell.json("delete", "b/c.md", "--expected-version", third["version"])
+    assert (shell.root / gone["history"]).read_text() == "1\n2\n"
+    shell("delete", "b/c.md", code=2)
+    out = shell("write", "facts/user.md", "new")
+    assert out.startswith("wrote facts/user.md  version ")
+    assert "the old text is in " in out
+
+
+def test_text_comes_from_stdin_or_a_file(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    stdin(monkeypatch, "名前\r\n".encode())
+    shell("write", "a.md", "-")
+    assert (shell.root / "a.md").read_bytes() == "名前\r\n".encode()
+    stdin(monkeypatch, b"more")
+    shell("append", "a.md")
+    (tmp_path / "x").write_text("from a file")
+    shell("write", "b.md", "--file", str(tmp_path / "x"))
+    assert shell("read", "b.md") == "from a file\n"
+    stdin(monkeypatch, b'[{"oldText": "from", "newText": "out of"}]')
+    shell("patch", "b.md")
+    assert (shell.root / "b.md").read_text() == "out of a file"
+    stdin(monkeypatch, b"\xff")
+    shell("write", "c.md", "-", code=2)
+    assert "not UTF-8 at byte 0" in shell.err
+    for bad in (b"x", b"[]", b'[{"old": "a"}]', b'{"oldText": "a", "newText": "b"}', b"[1]"):
+        stdin(monkeypatch, bad)
+        shell("patch", "b.md", code=2)
+        assert "oldText" in shell.err
+
+
+def test_import(shell: Shell, tmp_path: Path) -> None:
+    source = tmp_path / "talk.jsonl"
+    source.write_text("".join(json.dumps(line) + "\n" for line in TALK))
+    assert "3 messages (plain)" in shell("import", str(source))
+    assert (shell.root / "sessions/talk/messages.jsonl").exists()
+    report = shell.json("import", str(source), "--to", "sessions/other")
+    assert [(item["path"], item["messages"]) for item in report] == [
+        ("sessions/other/messages.jsonl", 3)
+    ]
+    shell("import", str(source), str(source), "--to", "x", code=2)
+    shell("import", str(tmp_path / "none.jsonl"), code=2)
+    assert "none.jsonl" in shell.err
+
+
+def test_status_verify_explain(shell: Shell) -> None:
+    assert "notes" in shell("status")
+    assert shell.json("status")["messages"] == 3
+    assert "all agree" in shell("verify")
+    assert shell.json("verify")["differences"] == []
+    citation = shell.json("search", "name")["hits"][0]["citation"]
+    assert "name" in shell("explain", "name", citation)
+    assert shell.json("explain", "name", citation)["citation"] == citation
+    shell("explain", "name", "nonsense", code=2)
+
+
+def test_eval(shell: Shell, tmp_path: Path) -> None:
+    group = {"documents": [{"id": 1, "text": "cat"}], "queries": [{"text": "cat", "relevant": [1]}]}
+    file, out = tmp_path / "tiny.jsonl", tmp_path / "run.jsonl"
+    file.write_text(json.dumps(group) + "\n")
+    assert "tiny" in shell("eval", str(file), "--run", str(out))
+    assert json.loads(out.read_text())["ranked"] == [1]
+    assert shell.json("eval", str(file))[0]["ndcg_at_10"] == 1.0
+    shell("eval", str(tmp_path / "none.jsonl"), code=2)
+    assert "No such file" in shell.err
+
+
+def test_demo(shell: Shell, tmp_path: Path) -> None:
+    out = shell("demo", code=2)
+    assert "not empty" in shell.err
+    shell.root = tmp_path / "new"
+    out = shell("demo")
+    assert "episodes/2026-02.md#L" in out
+    assert "Try this next" in out
+    assert "Rollback drill" in out
+    assert (shell.root / "MEMORY.md").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["serch", "x"], "'search'"),
+        (["search", "x", "--limt", "3"], "--limit"),
+        (["search", "x", "--root", "y"], "--root goes before the command"),
+        (["search", "-rf"], 'after "--"'),
+        (["search"], "query"),
+        (["search", "  "], "at least one word"),
+        (["search", "x", "--source", "tool"], "note"),
+        (["search", "x", "--since", "yesterday"], "2026-02-01"),
+        (["search", "x", "-m", "0"], "1"),
+        (["grep", "("], "("),
+        (["grep", "x", "-i", "-s"], "exclude"),
+        (["read", "a.md", "--lines", "9-3"], "10-20"),
+        (["write", "../a.md", "x"], "../a.md"),
+        (["write", "a.txt", "x"], ".md"),
+        (["write", "a.md", "x", "--file", "y"], "--file"),
+        (["write", "a.md", "--file", "none"], "none"),
+        (["patch", "facts/user.md", "--old", "x"], "--new"),
+        (["patch", "facts/user.md", "--old", "e", "--new", "x"], "facts/user.md"),
+        (["write", "facts/user.md", "x", "--expected-version", "absent"], "facts/user.md"),
+    ],
+)
+def test_errors_say_what_to_do(shell: Shell, arguments: list[str], hint: str) -> None:
+    assert shell(*arguments, code=2) == ""
+    assert shell.err.startswith("commonplace: ")
+    assert len(shell.err.splitlines()) == 1
+    assert hint in shell.err
+
+
+def test_a_root_that_is_not_there(shell: Shell, tmp_path: Path) -> None:
+    shell.root = tmp_path / "none"
+    shell("search", "x", code=2)
+    assert "none" in shell.err
+    assert not shell.root.exists()
+    shell("write", "a.md", "x")
+    assert (shell.root / "a.md").exists()
+
+
+def test_text_cannot_command_the_terminal(shell: Shell) -> None:
+    evil = "zebra \x1b]0;owned\x07\x1b[2J\x9b31m \u202egnp.exe\n"
+    (shell.root / "evil\x1b[31m.md").write_text(evil)
+    (shell.root / "evil.md").write_text(f"# {evil}\n> Summary: {evil}\n")
+    for arguments in (["search", "zebra"], ["grep", "zebra"], ["read", "evil.md"], ["list"]):
+        out = shell(*arguments)
+        assert not set(out) & {"\x1b", "\x07", "\x9b", "\u202e"}
+    assert (shell.root / "evil.md").read_text().startswith(f"# {evil}")
+
+
+@pytest.mark.parametrize("command", app.registered_commands, ids=lambda c: c.callback.__name__)
+def test_every_command_has_help_and_json(shell: Shell, command: Any) -> None:
+    name = command.name or command.callback.__name__
+    out = shell(name, "--help")
+    assert command.callback.__doc__.split(";")[0][:30] in out
+    assert "--json" in out or name == "demo"
+
+
+def spawn(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "commonplace", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
+
+
+def test_colours_only_on_a_terminal(shell: Shell) -> None:
+    plain = spawn("--root", str(shell.root), "search", "name")
+    assert plain.returncode == 0
+    assert "\x1b" not in plain.stdout
+    forced = dict(os.environ, FORCE_COLOR="1", TERM="xterm")
+    assert "\x1b[" in spawn("--root", str(shell.root), "search", "name", env=forced).stdout
+
+
+def test_a_closed_pipe_is_quiet(shell: Shell) -> None:
+    (shell.root / "long.md").write_text("walrus\n" * 20_000)
+    command = f"{sys.executable} -m commonplace --root {shell.root} grep walrus | head -1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)  # noqa: S602
+    assert done.stdout == "long.md#L1: walrus\n"
+    assert done.stderr == ""
+
+
+def test_programs_do_not_pay_for_the_printer(shell: Shell) -> None:
+    program = (
+        "import sys; from commonplace.cli import run; "
+        f"run(['--root', {str(shell.root)!r}, 'search', 'name', '--json']); "
+        "sys.exit('rich.console' in sys.modules)"
+    )
+    assert (
+        subprocess.run([sys.executable, "-c", program], capture_output=True, check=False).returncode
+        == 0
+    )

@@ -1,0 +1,42 @@
+"""What `commonplace` shows, and that the stub's fields are the ones sent as JSON."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import commonplace
+from commonplace import errors
+from commonplace.records import FIELDS
+
+PACKAGE = Path(commonplace.__file__).parent
+SUBMODULES = {path.stem for path in PACKAGE.glob("*.py")} | {"_core"}
+
+
+def test_all_is_sorted_and_complete() -> None:
+    assert commonplace.__all__ == sorted(commonplace.__all__)
+    public = {name for name in vars(commonplace) if not name.startswith("_")} - SUBMODULES
+    assert public | {"__version__"} == set(commonplace.__all__)
+
+
+def test_every_error_is_exported_and_drawn() -> None:
+    kinds = {kind.__name__ for kind in errors.CommonplaceError.__subclasses__()}
+    assert kinds | {"CommonplaceError"} <= set(commonplace.__all__)
+    assert errors.__doc__
+    assert all(kind in errors.__doc__ for kind in kinds)
+
+
+def test_records_hold_every_field_of_the_stub() -> None:
+    stub = ast.parse((PACKAGE / "_core.pyi").read_text())
+    fields = {
+        node.name: tuple(
+            line.target.id
+            for line in node.body
+            if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name)
+        )
+        for node in stub.body
+        if isinstance(node, ast.ClassDef)
+    }
+    assert {kind.__name__: names for kind, names in FIELDS.items()} == {
+        kind.__name__: fields[kind.__name__] for kind in FIELDS
+    }

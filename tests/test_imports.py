@@ -1,0 +1,91 @@
+"""Imports go one way, and starting costs little."""
+
+from __future__ import annotations
+
+import ast
+import json
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import commonplace
+
+PACKAGE = Path(commonplace.__file__).parent
+
+# A module may import what stands in the rows above it, and nothing beside or below.
+ROWS = [
+    {"_core", "errors", "moments"},
+    {"transcript", "records"},
+    {"store"},
+    {"evaluation", "demo", "show", "arguments"},
+    {"__init__"},
+    {"cli"},
+    {"__main__"},
+]
+FOREIGN = {"anthropic", "langgraph", "mcp", "openai"}
+ONLY_THE_COMMAND_LINE = {"rich", "typer"}
+
+
+def imported(path: Path) -> set[str]:
+    """Return the full names of what a module imports when it runs, not only for types."""
+    tree = ast.parse(path.read_text())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            node.body = []
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module == "commonplace":
+            names |= {f"commonplace.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names.add(node.module or "")
+    return names
+
+
+MODULES = sorted(PACKAGE.glob("*.py"))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
+def test_imports_go_one_way(path: Path) -> None:
+    rank = next(number for number, row in enumerate(ROWS) if path.stem in row)
+    below = set().union(*ROWS[:rank])
+    for name in imported(path):
+        if name == "commonplace":
+            assert "__init__" in below
+        elif name.startswith("commonplace."):
+            assert name.split(".")[1] in below, f"{path.name} imports {name}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
+def test_no_sdk_outside_adapters(path: Path) -> None:
+    roots = {name.split(".")[0] for name in imported(path)}
+    assert not roots & FOREIGN
+    if path.stem not in {"cli", "show", "arguments"}:
+        assert not roots & ONLY_THE_COMMAND_LINE
+
+
+def test_import_is_quick_and_brings_no_command_line() -> None:
+    program = """
+import sys, time
+began = time.perf_counter()
+import commonplace
+spent = time.perf_counter() - began
+import json
+print(json.dumps([spent, sorted({name.split(".")[0] for name in sys.modules})]))
+"""
+    runs = [
+        json.loads(
+            subprocess.run([sys.executable, "-c", program], capture_output=True, check=True).stdout
+        )
+        for _ in range(7)
+    ]
+    assert not set(runs[0][1]) & (
+        FOREIGN | ONLY_THE_COMMAND_LINE | {"asyncio", "numpy", "pydantic"}
+    )
+    # the best run is what the import costs, the median may wait for other programs
+    assert min(spent for spent, _ in runs) < 0.060
+    assert statistics.median(spent for spent, _ in runs) < 0.120
