@@ -171,22 +171,16 @@ class Screen:
             some = ", ".join(scan.bad_lines[:3])
             self.warn(f"{scan.bad_line_count} lines hold no readable record: {some}")
 
-    def entries(self, entries: Sequence[Entry]) -> None:
-        """Print files with size, time of the last change and summary."""
-        table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-        table.add_column(style="cyan", overflow="fold")
-        table.add_column(justify="right")
-        table.add_column(style="dim", no_wrap=True)
-        table.add_column()
+    def entries(self, entries: Iterable[Entry]) -> None:
+        """Print files one a line: size, last change, path and summary."""
         for entry in entries:
             changed = datetime.fromtimestamp(entry.modified).astimezone()
-            table.add_row(
-                clean(entry.path),
-                size(entry.size),
-                f"{changed:%Y-%m-%d %H:%M}",
-                clean(entry.summary or ""),
+            self.line(
+                f"{size(entry.size):>8}",
+                (f"  {changed:%Y-%m-%d %H:%M}  ", "dim"),
+                (entry.path, "cyan"),
+                f"  {entry.summary}" if entry.summary else "",
             )
-        self.out.print(table)
 
     def messages(self, messages: Iterable[Message]) -> None:
         """Print messages with their citation, who said them and when."""
