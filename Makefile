@@ -15,7 +15,7 @@ demo: .venv/.built ## build a small memory and show what can be done with it
 	@$(BIN)/commonplace demo
 
 test: .venv/.dev ## run every test: core, Python, doctests, README, stubs
-	cargo test --workspace --quiet
+	cargo test --workspace --quiet --no-fail-fast
 	$(BIN)/python -m pytest
 	$(BIN)/python -m mypy.stubtest commonplace._core
 

@@ -119,6 +119,13 @@ def test_grep_shows_neighbours(shell: Shell) -> None:
     assert len(shell("grep", "is here", "-A", "1").splitlines()) == 3
 
 
+def test_a_match_is_one_line(shell: Shell) -> None:
+    (shell.root / "s.jsonl").write_text(
+        '{"role": "user", "content": "zebra\\n\\nand\\r\\nzebra"}\n'
+    )
+    assert shell("grep", "zebra").splitlines() == ["s.jsonl#L1 user: zebra  and zebra"]
+
+
 def test_list(shell: Shell) -> None:
     out = shell("list")
     assert "facts/user.md" in out

@@ -56,18 +56,17 @@ def clean(text: str) -> str:
     return CONTROLS.sub("", text)
 
 
-def marked(text: str, highlights: Iterable[tuple[int, int]], *, indent: str = "") -> Text:
-    """Return cleaned text with the ranges in `highlights` in bold, ready to print."""
+def marked(text: str, highlights: Iterable[tuple[int, int]]) -> Text:
+    """Return text as one cleaned line with the ranges in `highlights` in bold, ready to print."""
     shown, at = Text(), 0
+    line = text.replace("\n", " ")
     for start, end in sorted(highlights):
         if start < at:
             continue
-        shown.append(clean(text[at:start]))
-        shown.append(clean(text[start:end]), style="bold red")
+        shown.append(clean(line[at:start]))
+        shown.append(clean(line[start:end]), style="bold red")
         at = end
-    shown.append(clean(text[at:]))
-    lines = [line for line in shown.split("\n", allow_blank=True) if line.plain.strip()]
-    return Text("\n").join(Text(indent).append_text(line) for line in lines)
+    return shown.append(clean(line[at:]))
 
 
 def size(count: int) -> str:
@@ -141,7 +140,7 @@ class Screen:
             f"  {where}" if where else "",
             (f"  {hit.score:.2f}", "dim"),
         )
-        self.put(marked(hit.snippet, hit.highlights, indent="   "))
+        self.put(Text.assemble("   ", marked(hit.snippet, hit.highlights)))
 
     def match(self, match: Match) -> None:
         """Print one grep match, with its neighbours in file order around it."""
