@@ -52,7 +52,7 @@ def tour(root: Path | None, screen: Screen) -> None:
 def next_lines(root: Path | None) -> list[str]:
     """Return commands worth typing after the tour."""
     kept = root or Path("ferry-memory")
-    first = [] if root else [f"commonplace --root {kept} demo"]
+    first = [] if root else [f"commonplace --root {kept} demo  # the same, and keeps the files"]
     return [
         *first,
         f"commonplace --root {kept} search 'what did we do about flaky tests'",
@@ -98,7 +98,7 @@ class Tour:
 
         screen.title("Close and open again: only what changed is read")
         with self.timed("opened", lambda: open_store(self.place)) as store:
-            self.ask(store, "how long did the restore drill take", limit=1)
+            self.ask(store, "when do we talk about WAL archiving", limit=1)
 
     def ask(self, store: Store, question: str, limit: int = 3) -> None:
         """Search and print the best hits."""
