@@ -5,8 +5,10 @@ from __future__ import annotations
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -320,6 +322,39 @@ def test_a_closed_pipe_is_quiet(shell: Shell) -> None:
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)  # noqa: S602
     assert done.stdout == "long.md#L1: walrus\n"
     assert done.stderr == ""
+
+
+def test_an_interrupt_exits_with_130(shell: Shell) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "commonplace",
+        "--root",
+        str(shell.root),
+        "append",
+        "a.md",
+        "-",
+    ]
+    program = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    time.sleep(1)  # until it waits for the text
+    program.send_signal(signal.SIGINT)
+    assert program.communicate(timeout=20) == (b"", b"")
+    assert program.returncode == 130
+
+
+def test_a_poor_encoding_shows_what_it_can(shell: Shell) -> None:
+    (shell.root / "a.md").write_text("name 名前\n")
+    poor = dict(os.environ, PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    out = spawn("--root", str(shell.root), "read", "a.md", env=poor)
+    assert (out.returncode, out.stdout) == (0, "name ??\n")
+
+
+def test_an_argument_that_is_no_text(shell: Shell) -> None:
+    out = spawn("--root", str(shell.root), "search", "\udcff")
+    assert out.returncode == 2
+    assert "not UTF-8" in out.stderr
 
 
 def test_programs_do_not_pay_for_the_printer(shell: Shell) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -377,4 +378,7 @@ def main() -> int:
     if hasattr(signal, "SIGPIPE"):
         # as grep does: when the reader has seen enough, stop without a word
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    if isinstance(sys.stdout, TextIOWrapper):
+        # a terminal that cannot show a character is no reason to show nothing
+        sys.stdout.reconfigure(errors="replace")
     return run(sys.argv[1:])
