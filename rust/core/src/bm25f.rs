@@ -82,6 +82,12 @@ pub type Counts = [u16; FIELDS];
 /// How many terms each field of one document holds; longer ones count as 65,535.
 pub type Lengths = [u16; FIELDS];
 
+/// Returns one bit a field that has a count.
+#[inline]
+fn occupied(counts: &Counts) -> u32 {
+    counts.iter().enumerate().fold(0, |bits, (field, &count)| bits | u32::from(count > 0) << field)
+}
+
 /// What a caller may set: one weight and one length norm a field, and `k1`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Weights {
@@ -236,11 +242,13 @@ impl Bm25f {
     /// Returns `tf~(t,d)`.
     #[inline]
     pub fn frequency(&self, counts: &Counts, lengths: &Lengths) -> f32 {
+        // most postings say something of one or two fields
+        let mut fields = occupied(counts);
         let mut sum = 0.0;
-        for field in 0..FIELDS {
-            if counts[field] > 0 {
-                sum += self.part(field, counts[field], lengths[field]);
-            }
+        while fields > 0 {
+            let field = fields.trailing_zeros() as usize;
+            fields &= fields - 1;
+            sum += self.part(field, counts[field], lengths[field]);
         }
         sum
     }
@@ -277,6 +285,14 @@ impl Bm25f {
         idf * (frequency / (self.k1 + frequency))
     }
 
+    /// Returns `score(idf, tf~)` of a term that stands in one field only, with one division.
+    #[inline]
+    pub fn score_in(&self, idf: f32, field: usize, count: u16, length: u16) -> f32 {
+        let count = self.weight[field] * f32::from(count);
+        let norm = self.base[field] + self.slope[field] * f32::from(length);
+        idf * count / (self.k1 * norm + count)
+    }
+
     /// Writes the formula for one part with its numbers; with `fields`, one line a field too.
     pub fn explain(
         &self,
@@ -288,8 +304,7 @@ impl Bm25f {
     ) -> String {
         let score = self.score(weight, frequency);
         let k1 = self.k1;
-        let mut text =
-            format!("{score:.4} = {weight:.4} · tf~ {frequency:.4} / (k1 {k1} + tf~)\n");
+        let mut text = format!("{score:.4} = {weight:.4} · tf~ {frequency:.4} / (k1 {k1} + tf~)\n");
         for field in Field::ALL {
             let f = field as usize;
             if fields && counts[f] > 0 {

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use crate::bm25f::{Bm25f, Counts, FIELDS, Field, Lengths};
 use crate::catalog::Catalog;
 use crate::index::extra;
-use crate::index::patterns::Spelling;
+use crate::index::patterns::{Brief, Spelling};
 use crate::index::postings::{Bound, Cursor, END, Posting};
 use crate::index::topk::{Clause, Scoring};
 use crate::tokens::{Form, QueryTerm};
@@ -36,10 +36,10 @@ const PARTS: [&str; 11] = [
 ];
 
 /// One concept of a query with its postings.
-pub struct Sought<'a> {
+struct Sought {
     /// As a person reads it.
-    pub name: String,
-    cursor: Cursor<'a>,
+    name: String,
+    list: List,
     /// Documents that hold the concept.
     holders: u32,
     /// Each times its idf.
@@ -49,23 +49,31 @@ pub struct Sought<'a> {
     speaker: f32,
 }
 
+/// Where the postings of a concept are.
+enum List {
+    /// In the index.
+    Held(u32),
+    /// Made for this query.
+    Made(Vec<Posting>),
+}
+
 /// The sum over a catalog, ready to be asked for.
 pub struct Ranking<'a> {
     catalog: &'a Catalog,
     /// The formula with the figures of this moment.
     pub formula: Bm25f,
     drift: f32,
-    /// The concepts sought.
-    pub sought: Vec<Sought<'a>>,
+    sought: Vec<Sought>,
     by_concept: FxHashMap<u32, usize>,
     /// Patterns that exist only in this query, numbered after the index's own.
     made: Vec<Counts>,
-    allows: Box<dyn Fn(u32) -> bool + 'a>,
+    /// Which documents may be found; all of them if none.
+    allows: Option<Box<dyn Fn(u32) -> bool + 'a>>,
 }
 
 impl<'a> Ranking<'a> {
-    /// Starts with nothing sought; `allows` says which documents may be found.
-    pub fn new(catalog: &'a Catalog, allows: Box<dyn Fn(u32) -> bool + 'a>) -> Self {
+    /// Starts with nothing sought; `allows` says which documents may be found, if not all.
+    pub fn new(catalog: &'a Catalog, allows: Option<Box<dyn Fn(u32) -> bool + 'a>>) -> Self {
         let index = &catalog.index;
         let (formula, drift) = (index.formula(), index.drift());
         let (sought, by_concept, made) = (Vec::new(), FxHashMap::default(), Vec::new());
@@ -92,7 +100,7 @@ impl<'a> Ranking<'a> {
         let at = *self.by_concept.entry(concept).or_insert_with(|| {
             self.sought.push(Sought {
                 name: term.stem.as_ref().unwrap_or(&term.text).clone(),
-                cursor: index.cursor(concept, &self.formula),
+                list: List::Held(concept),
                 holders: holders.any,
                 concept: 0.0,
                 words: Vec::new(),
@@ -133,7 +141,8 @@ impl<'a> Ranking<'a> {
                     && let Some(spelling) = spellings.iter().find(spelling)
                 {
                     let all = counts.entry(cursor.document()).or_default();
-                    for f in (0..FIELDS).filter(|f| field.is_none_or(|field| field as usize == *f)) {
+                    for f in (0..FIELDS).filter(|f| field.is_none_or(|field| field as usize == *f))
+                    {
                         all[f] = all[f].saturating_add(spelling.counts[f]);
                     }
                 }
@@ -149,22 +158,28 @@ impl<'a> Ranking<'a> {
             document: *document,
             pattern: (first + at) as u32,
         };
-        let cursor = Cursor::loose(held.iter().enumerate().map(posting).collect());
+        let list = List::Made(held.iter().enumerate().map(posting).collect());
         self.made.extend(held.iter().map(|(_, counts)| *counts));
         let concept = self.formula.idf(holders);
         let (words, heading, speaker) = (Vec::new(), 0.0, 0.0);
-        self.sought.push(Sought { name, cursor, holders, concept, words, heading, speaker });
+        self.sought.push(Sought { name, list, holders, concept, words, heading, speaker });
     }
 
-    /// Hands the lists over to the search; the weights stay.
-    pub fn clauses(&mut self) -> Vec<Clause<'a>> {
-        let bounds: Vec<f32> =
-            (0..self.sought.len()).map(|n| self.most(n, self.sought[n].cursor.bound())).collect();
-        let take = |sought: &mut Sought<'a>| {
-            std::mem::replace(&mut sought.cursor, Cursor::loose(Vec::new()))
+    /// Opens the lists.
+    pub fn clauses(&self) -> Vec<Clause<'_>> {
+        let clause = |number| {
+            let cursor = self.cursor(number);
+            let bound = self.most(number, cursor.bound());
+            Clause { cursor, bound }
         };
-        let clause = |(sought, bound)| Clause { cursor: take(sought), bound };
-        self.sought.iter_mut().zip(bounds).map(clause).collect()
+        (0..self.sought.len()).map(clause).collect()
+    }
+
+    fn cursor(&self, number: usize) -> Cursor<'_> {
+        match &self.sought[number].list {
+            List::Held(concept) => self.catalog.index.cursor(*concept, &self.formula),
+            List::Made(postings) => Cursor::new(&[], 0, postings),
+        }
     }
 
     fn counts(&self, pattern: u32) -> &Counts {
@@ -185,7 +200,7 @@ impl<'a> Ranking<'a> {
     #[inline]
     fn parts(
         &self,
-        sought: &Sought<'_>,
+        sought: &Sought,
         lengths: &Lengths,
         pattern: u32,
         mut each: impl FnMut(&str, f32, &Counts, f32),
@@ -220,21 +235,22 @@ impl<'a> Ranking<'a> {
     }
 
     /// Writes how the score of one document comes about; returns the score too.
-    pub fn explain(&mut self, document: u32) -> (f32, String) {
+    pub fn explain(&self, document: u32) -> (f32, String) {
         let mut text = String::new();
         let mut score = 0.0;
         for at in 0..self.sought.len() {
-            self.sought[at].cursor.seek(document);
+            let mut cursor = self.cursor(at);
+            cursor.seek(document);
             let sought = &self.sought[at];
             let (name, holders) = (&sought.name, sought.holders);
             // writing to a String cannot fail
-            if sought.cursor.document() != document {
+            if cursor.document() != document {
                 let _ = writeln!(text, "0 = {name}: not in it; in {holders} documents");
                 continue;
             }
             let lengths = self.catalog.index.lengths(document);
             let mut parts = String::new();
-            let pattern = sought.cursor.pattern();
+            let pattern = cursor.pattern();
             let sum = self.parts(sought, lengths, pattern, |part, weight, counts, frequency| {
                 parts += &format!("{name}{part}: ");
                 parts += &self.formula.explain(weight, frequency, counts, lengths, part.is_empty());
@@ -247,11 +263,30 @@ impl<'a> Ranking<'a> {
     }
 }
 
+/// Says whether a field counts only once.
+#[inline]
+fn is_plain(field: u16) -> bool {
+    const TWICE: [u16; 3] = [Field::Heading as u16, Field::Title as u16, Field::Speaker as u16];
+    field != Brief::MANY && !TWICE.contains(&field)
+}
+
 impl Scoring for Ranking<'_> {
     #[inline]
     fn part(&self, clause: usize, document: u32, pattern: u32) -> f32 {
-        let lengths = self.catalog.index.lengths(document);
-        self.parts(&self.sought[clause], lengths, pattern, |_, _, _, _| {})
+        let index = &self.catalog.index;
+        let lengths = index.lengths(document);
+        let sought = &self.sought[clause];
+        // nine postings in ten say one spelling in one field, most often the body: the parts then
+        // have the same tf~, and one division does for all of them
+        match index.words().patterns.brief(pattern) {
+            Some(brief) if brief.spelling != Brief::MANY && is_plain(brief.field) => {
+                let own = sought.words.iter().filter(|(number, _)| *number == brief.spelling);
+                let weight = sought.concept + own.map(|(_, weight)| weight).sum::<f32>();
+                let field = brief.field as usize;
+                self.formula.score_in(weight, field, brief.count, lengths[field])
+            }
+            _ => self.parts(sought, lengths, pattern, |_, _, _, _| {}),
+        }
     }
 
     fn most(&self, clause: usize, bound: Bound) -> f32 {
@@ -270,7 +305,8 @@ impl Scoring for Ranking<'_> {
     }
 
     fn allows(&self, document: u32) -> bool {
-        self.catalog.index.is_live(document) && (self.allows)(document)
+        self.catalog.index.is_live(document)
+            && self.allows.as_ref().is_none_or(|allows| allows(document))
     }
 
     fn tie(&self, a: u32, b: u32) -> Ordering {

@@ -7,7 +7,7 @@ use crate::catalog::{Catalog, FileRow, NO_TIME, Row};
 use crate::draft::Kind;
 use crate::index::expand::Expander;
 use crate::index::postings::Cursor;
-use crate::index::topk::{Scored, top_k};
+use crate::index::topk::{Floor, Scored, floor, top_k};
 use crate::query::{Atom, MOST_TERMS, Query, holds};
 use crate::ranking::Ranking;
 use crate::tokens::{self, QueryTerm};
@@ -97,8 +97,11 @@ pub fn search<'a>(
     text: &mut dyn FnMut(u32) -> Option<String>,
 ) -> Found {
     let mut found = Found { notes: query.notes.clone(), ..Found::default() };
-    let sieve = Sieve::new(filter, catalog);
-    let allows = Box::new(move |document| sieve.passes(&catalog.rows[document as usize]));
+    let allows = (*filter != Filter::default()).then(|| {
+        let sieve = Sieve::new(filter, catalog);
+        let passes = move |document: u32| sieve.passes(&catalog.rows[document as usize]);
+        Box::new(passes) as Box<dyn Fn(u32) -> bool>
+    });
     let mut ranking = Ranking::new(catalog, allows);
     prepare(&mut ranking, catalog, expander, query, &mut found);
     let phrase = |words: &'a String| Phrase::new(words, catalog, &ranking.formula);
@@ -108,8 +111,10 @@ pub fn search<'a>(
         required.iter_mut().all(|phrase| phrase.stands_in(document, text))
             && !excluded.iter_mut().any(|phrase| phrase.stands_in(document, text))
     };
-    let clauses = ranking.clauses();
-    found.ranked = top_k(clauses, &ranking, limit, &mut accept);
+    // a document that is refused later must not raise the floor
+    let refusing = !query.phrases.is_empty() || !query.excluded.is_empty();
+    let floor = if refusing { Floor::NONE } else { floor(ranking.clauses(), &ranking, limit) };
+    found.ranked = top_k(ranking.clauses(), &ranking, limit, floor, &mut accept);
     found
 }
 
@@ -147,9 +152,7 @@ fn prepare(
                 });
                 (format!("{}:{text}", field.name()), ids.collect(), Some(*field))
             }
-            Atom::Prefix(stem) => {
-                (format!("{stem}*"), expander.prefix(&lexicon.words, stem), None)
-            }
+            Atom::Prefix(stem) => (format!("{stem}*"), expander.prefix(&lexicon.words, stem), None),
             Atom::Fuzzy(word, typos) => {
                 (format!("{word}~{typos}"), expander.fuzzy(&lexicon.words, word, *typos), None)
             }
@@ -210,7 +213,7 @@ pub fn explain(
     query: &Query,
     document: u32,
 ) -> (f32, String) {
-    let mut ranking = Ranking::new(catalog, Box::new(|_| true));
+    let mut ranking = Ranking::new(catalog, None);
     prepare(&mut ranking, catalog, expander, query, &mut Found::default());
     ranking.explain(document)
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
-use crate::tokens;
+use crate::tokens::{self, Starts};
 
 /// A passage with the places that matched.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -99,10 +99,11 @@ fn highlight(all: &mut Vec<(usize, usize)>, start: usize, end: usize) {
 fn places(text: &str, weights: &FxHashMap<String, f32>) -> Vec<Place> {
     let numbers: FxHashMap<&str, usize> =
         weights.keys().enumerate().map(|(number, term)| (term.as_str(), number)).collect();
+    let starts = Starts::of(weights.keys().map(String::as_str));
     let mut places = Vec::new();
     tokens::chunks(text, &mut |chunk| {
         let start = chunk.as_ptr() as usize - text.as_ptr() as usize;
-        tokens::terms(chunk, &mut |term| {
+        tokens::terms_like(chunk, Some(&starts), &mut |term| {
             let known = |text: &str| numbers.get(text).map(|&number| (number, weights[text]));
             if let Some((number, weight)) = known(term.text).or(term.stem.and_then(known)) {
                 let bytes = start + term.range.start..start + term.range.end;

@@ -50,6 +50,7 @@ pub struct Term<'a> {
 struct Words {
     stop: FxHashSet<&'static str>,
     stop_zh: FxHashSet<&'static str>,
+    /// Form and base of irregular words.
     irregular: FxHashMap<&'static str, &'static str>,
     stemmer: Stemmer,
 }
@@ -63,6 +64,15 @@ static WORDS: LazyLock<Words> = LazyLock::new(|| Words {
         .flat_map(|(base, forms)| forms.split_whitespace().map(move |form| (form, base)))
         .collect(),
     stemmer: Stemmer::create(Algorithm::English),
+});
+
+/// Irregular forms that do not begin as their stem does.
+static OTHER_STARTS: LazyLock<Vec<(&str, String)>> = LazyLock::new(|| {
+    let stems = WORDS.irregular.iter().map(|(form, base)| (*form, WORDS.stemmer.stem(base).into()));
+    let mut other: Vec<(&str, String)> =
+        stems.filter(|(form, stem): &(&str, String)| form.get(..2) != stem.get(..2)).collect();
+    other.sort_unstable();
+    other
 });
 
 /// Says whether a folded word is one that every text holds.
@@ -197,11 +207,66 @@ pub fn fold(word: &str) -> String {
 
 /// Hands out the terms of one chunk.
 pub fn terms(chunk: &str, emit: &mut impl FnMut(Term<'_>)) {
+    terms_like(chunk, None, emit);
+}
+
+/// Hands out the terms of one chunk, leaving out words that begin otherwise than those sought.
+pub fn terms_like(chunk: &str, sought: Option<&Starts>, emit: &mut impl FnMut(Term<'_>)) {
     match chunk.chars().next() {
         Some(c) if is_unspaced(c) => run_terms(chunk, emit),
-        Some(_) => word_terms(chunk, emit),
+        Some(_) => word_terms(chunk, sought, emit),
         None => {}
     }
+}
+
+/// How the words that are sought begin, and their other forms: most words of a text can be told
+/// from them by two letters, without folding and stemming.
+#[derive(Debug, Clone)]
+pub struct Starts {
+    /// One bit for each pair of letters.
+    pairs: [u32; 26],
+}
+
+impl Starts {
+    /// Notes how these words and stems begin.
+    pub fn of<'a>(texts: impl Iterator<Item = &'a str>) -> Self {
+        let mut starts = Self { pairs: [0; 26] };
+        for text in texts {
+            starts.note(text);
+            // bought begins as buy does, but went not as go
+            for (form, _) in OTHER_STARTS.iter().filter(|(_, stem)| stem == text) {
+                starts.note(form);
+            }
+        }
+        starts
+    }
+
+    fn note(&mut self, text: &str) {
+        // what begins otherwise passes anyway
+        if let Some((first, second)) = pair(text.as_bytes()) {
+            self.pairs[first] |= 1 << second;
+            if second == usize::from(b'i' - b'a') {
+                // the stemmer turns a y into an i, as in dying
+                self.pairs[first] |= 1 << (b'y' - b'a');
+            }
+        }
+    }
+
+    /// Says whether a word may be one of those sought.
+    #[inline]
+    fn may_hold(&self, word: &str) -> bool {
+        pair(word.as_bytes()).is_none_or(|(first, second)| self.pairs[first] >> second & 1 == 1)
+    }
+}
+
+/// Returns the first two letters, as numbers from 0, if they are English letters.
+#[inline]
+fn pair(word: &[u8]) -> Option<(usize, usize)> {
+    let letter = |at: usize| {
+        let letter = word.get(at)?.to_ascii_lowercase().wrapping_sub(b'a');
+        (letter < 26).then_some(usize::from(letter))
+    };
+    Some((letter(0)?, letter(1)?))
 }
 
 fn run_terms(run: &str, emit: &mut impl FnMut(Term<'_>)) {
@@ -231,7 +296,15 @@ fn run_terms(run: &str, emit: &mut impl FnMut(Term<'_>)) {
     }
 }
 
-fn word_terms(chunk: &str, emit: &mut impl FnMut(Term<'_>)) {
+fn word_terms(chunk: &str, sought: Option<&Starts>, emit: &mut impl FnMut(Term<'_>)) {
+    let passes = |text: &str| sought.is_none_or(|starts| starts.may_hold(text));
+    if chunk.bytes().all(|byte| byte.is_ascii_lowercase()) {
+        // by far the most frequent kind of chunk, and all of it is one word
+        if passes(chunk) {
+            word_term(chunk, 0..chunk.len(), emit);
+        }
+        return;
+    }
     let mut parts = 0;
     for part in parts_of(chunk) {
         let text = &chunk[part.clone()];
@@ -240,14 +313,16 @@ fn word_terms(chunk: &str, emit: &mut impl FnMut(Term<'_>)) {
         for piece in pieces_of(text) {
             pieces += 1;
             let range = part.start + piece.start..part.start + piece.end;
-            word_term(&text[piece], range, emit);
+            if passes(&text[piece.clone()]) {
+                word_term(&text[piece], range, emit);
+            }
         }
-        if pieces > 1 {
+        if pieces > 1 && passes(text) {
             let whole: String = text.chars().filter(|c| !is_apostrophe(*c)).collect();
             whole_term(&whole, part, emit);
         }
     }
-    if parts > 1 || chunk.ends_with(['+', '#']) {
+    if (parts > 1 || chunk.ends_with(['+', '#'])) && passes(chunk) {
         whole_term(chunk, 0..chunk.len(), emit);
     }
 }

@@ -118,8 +118,7 @@ impl Index {
             ends.push(sum);
             sum += count as usize;
         }
-        let mut packed =
-            Packed { documents: documents.len() as u32, counts, ..Packed::default() };
+        let mut packed = Packed { documents: documents.len() as u32, counts, ..Packed::default() };
         let mut lengths = Vec::with_capacity(documents.len());
         let mut postings = vec![Posting { document: 0, pattern: 0 }; sum];
         for (number, document) in documents.into_iter().enumerate() {

@@ -30,7 +30,34 @@ pub struct Patterns {
     ends: Vec<u32>,
     /// The counts of each pattern, over its spellings.
     sums: Vec<Counts>,
+    briefs: Vec<Brief>,
     by_spellings: HashTable<u32>,
+}
+
+/// What scoring needs of the commonest patterns: one spelling in one field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Brief {
+    /// The spelling; of several, [`Brief::MANY`].
+    pub spelling: u16,
+    /// The field; of several, [`Brief::MANY`].
+    pub field: u16,
+    /// How often it stands there.
+    pub count: u16,
+}
+
+impl Brief {
+    /// Stands for several.
+    pub const MANY: u16 = u16::MAX;
+
+    fn of(pattern: &[Spelling], sum: &Counts) -> Self {
+        let mut fields = (0..FIELDS).filter(|&field| sum[field] > 0);
+        let (field, more) = (fields.next().unwrap_or(0), fields.next());
+        Self {
+            spelling: if let [one] = pattern { one.number } else { Self::MANY },
+            field: if more.is_none() { field as u16 } else { Self::MANY },
+            count: sum[field],
+        }
+    }
 }
 
 fn hash(spellings: &[Spelling]) -> u64 {
@@ -77,6 +104,7 @@ impl Patterns {
                 *sum = sum.saturating_add(count);
             }
         }
+        self.briefs.push(Brief::of(pattern, &sum));
         self.spellings.extend_from_slice(pattern);
         self.ends.push(self.spellings.len() as u32);
         self.sums.push(sum);
@@ -94,6 +122,12 @@ impl Patterns {
     #[inline]
     pub fn sum(&self, id: u32) -> &Counts {
         &self.sums[id as usize]
+    }
+
+    /// Returns a pattern in brief.
+    #[inline]
+    pub fn brief(&self, id: u32) -> Option<Brief> {
+        self.briefs.get(id as usize).copied()
     }
 
     /// Returns the number of patterns.

@@ -5,8 +5,6 @@
 //! A block holds 128 documents as bit-packed gaps (crate `bitpacking`) and one byte each for the
 //! pattern; 255 says that the number stands behind the block in full.
 
-use std::borrow::Cow;
-
 use bitpacking::{BitPacker, BitPacker4x};
 
 /// Documents in a full block.
@@ -30,10 +28,7 @@ impl Bound {
     /// Returns the bound of two stretches together.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
-        Self {
-            frequency: self.frequency.max(other.frequency),
-            fields: self.fields | other.fields,
-        }
+        Self { frequency: self.frequency.max(other.frequency), fields: self.fields | other.fields }
     }
 }
 
@@ -121,7 +116,7 @@ pub struct Cursor<'a> {
     entries: &'a [u8],
     data: &'a [u8],
     rest: Vec<Posting>,
-    tail: Cow<'a, [Posting]>,
+    tail: &'a [Posting],
     /// The block that [`Self::skip`] has reached.
     reached: usize,
     /// The block whose documents are in `documents`.
@@ -143,7 +138,7 @@ impl<'a> Cursor<'a> {
             entries,
             data,
             rest: Vec::new(),
-            tail: Cow::Borrowed(tail),
+            tail,
             reached: 0,
             decoded: usize::MAX,
             documents: [0; BLOCK],
@@ -153,15 +148,6 @@ impl<'a> Cursor<'a> {
             loose_bound: Bound { frequency: f32::INFINITY, fields: u8::MAX },
         };
         cursor.read_rest(count as usize % BLOCK);
-        cursor.seek(0);
-        cursor
-    }
-
-    /// Makes a list out of loose postings, sorted by document.
-    pub fn loose(postings: Vec<Posting>) -> Cursor<'static> {
-        let mut cursor = Cursor::new(&[], 0, &[]);
-        cursor.tail = Cow::Owned(postings);
-        cursor.current = 0;
         cursor.seek(0);
         cursor
     }
@@ -214,6 +200,11 @@ impl<'a> Cursor<'a> {
         codes + BLOCK + escapes * 4
     }
 
+    /// Returns how many postings there are.
+    pub fn count(&self) -> usize {
+        self.blocks() * BLOCK + self.rest.len() + self.tail.len()
+    }
+
     /// Returns the postings between the packed blocks and the tail.
     pub fn rest(&self) -> &[Posting] {
         &self.rest
@@ -251,6 +242,11 @@ impl<'a> Cursor<'a> {
                 None => self.tail[self.at - self.rest.len()].pattern,
             };
         }
+        self.packed_pattern()
+    }
+
+    #[inline]
+    fn packed_pattern(&self) -> u32 {
         let code = self.codes[self.at];
         if code != ESCAPE {
             return u32::from(code);
@@ -357,6 +353,24 @@ impl<'a> Cursor<'a> {
         );
         self.codes = &self.data[self.codes_of(self.reached)..];
         self.decoded = self.reached;
+    }
+
+    /// Moves behind `end` and hands out every posting that is passed.
+    #[inline]
+    pub fn walk(&mut self, end: u32, each: &mut impl FnMut(u32, u32)) {
+        while self.current <= end {
+            if self.reached < self.blocks() {
+                while self.at < BLOCK && self.documents[self.at] <= end {
+                    each(self.documents[self.at], self.packed_pattern());
+                    self.at += 1;
+                }
+                // step back, so that the border of the block is passed in one place only
+                self.at -= 1;
+            } else {
+                each(self.current, self.pattern());
+            }
+            self.advance();
+        }
     }
 
     /// Returns every posting from here on.
