@@ -7,7 +7,7 @@ use crate::catalog::{Catalog, FileRow, NO_TIME, Row};
 use crate::draft::Kind;
 use crate::index::expand::Expander;
 use crate::index::postings::Cursor;
-use crate::index::topk::{Floor, Scored, floor, top_k};
+use crate::index::topk::{Scored, top_k};
 use crate::query::{Atom, MOST_TERMS, Query, holds};
 use crate::ranking::Ranking;
 use crate::tokens::{self, QueryTerm};
@@ -111,10 +111,7 @@ pub fn search<'a>(
         required.iter_mut().all(|phrase| phrase.stands_in(document, text))
             && !excluded.iter_mut().any(|phrase| phrase.stands_in(document, text))
     };
-    // a document that is refused later must not raise the floor
-    let refusing = !query.phrases.is_empty() || !query.excluded.is_empty();
-    let floor = if refusing { Floor::NONE } else { floor(ranking.clauses(), &ranking, limit) };
-    found.ranked = top_k(ranking.clauses(), &ranking, limit, floor, &mut accept);
+    found.ranked = top_k(ranking.clauses(), &ranking, limit, &mut accept);
     found
 }
 

@@ -200,11 +200,6 @@ impl<'a> Cursor<'a> {
         codes + BLOCK + escapes * 4
     }
 
-    /// Returns how many postings there are.
-    pub fn count(&self) -> usize {
-        self.blocks() * BLOCK + self.rest.len() + self.tail.len()
-    }
-
     /// Returns the postings between the packed blocks and the tail.
     pub fn rest(&self) -> &[Posting] {
         &self.rest

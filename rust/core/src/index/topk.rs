@@ -56,65 +56,17 @@ fn points_above(bound: f32) -> Points {
     points(bound * 1.000_01).saturating_add(1)
 }
 
-/// A score that at least `k` documents are known to reach.
-#[derive(Debug, Clone, Copy)]
-pub struct Floor(Points);
-
-impl Floor {
-    /// Nothing is known.
-    pub const NONE: Self = Self(1);
-}
-
-/// Longest list, and most documents of it, that are scored to find a floor.
-const FLOOR_LIST: usize = 1 << 10;
-const FLOOR_SAMPLE: usize = 32;
-
-/// Scores some documents of the weightiest clause, so that the search need not begin from nothing.
-///
-/// Without it most of the work is done before the first `k` good documents have come by.
-pub fn floor<S: Scoring>(mut clauses: Vec<Clause<'_>>, scoring: &S, k: usize) -> Floor {
-    let weightiest =
-        (0..clauses.len()).max_by(|&a, &b| clauses[a].bound.total_cmp(&clauses[b].bound));
-    let Some(first) = weightiest.filter(|_| k > 0 && k * 2 <= FLOOR_SAMPLE) else {
-        return Floor::NONE;
-    };
-    if clauses[first].cursor.count() > FLOOR_LIST {
-        return Floor::NONE;
-    }
-    let mut sample: Vec<(Points, u32)> = Vec::new();
-    clauses[first].cursor.walk(END - 1, &mut |document, pattern| {
-        sample.push((points(scoring.part(first, document, pattern)), document));
-    });
-    if sample.len() > FLOOR_SAMPLE {
-        sample.select_nth_unstable_by(FLOOR_SAMPLE, |a, b| b.cmp(a));
-        sample.truncate(FLOOR_SAMPLE);
-    }
-    sample.retain(|&(_, document)| scoring.allows(document));
-    sample.sort_unstable_by_key(|&(_, document)| document);
-    for (number, clause) in clauses.iter_mut().enumerate().filter(|(number, _)| *number != first) {
-        for (sum, document) in &mut sample {
-            clause.cursor.seek(*document);
-            if clause.cursor.document() == *document {
-                *sum += points(scoring.part(number, *document, clause.cursor.pattern()));
-            }
-        }
-    }
-    sample.sort_unstable_by(|a, b| b.cmp(a));
-    sample.get(k - 1).map_or(Floor::NONE, |&(sum, _)| Floor(sum.max(1)))
-}
-
 /// Keeps the best `k`.
 struct Best<'s, S> {
     scoring: &'s S,
     k: usize,
-    floor: Points,
     kept: Vec<(Points, u32)>,
 }
 
 impl<S: Scoring> Best<'_, S> {
     /// Returns the score that a document must reach to be kept.
     fn threshold(&self) -> Points {
-        if self.kept.len() < self.k { self.floor } else { self.kept[self.k - 1].0 }
+        if self.kept.len() < self.k { 1 } else { self.kept[self.k - 1].0 }
     }
 
     fn order(&self, a: (Points, u32), b: (Points, u32)) -> Ordering {
@@ -145,7 +97,7 @@ struct Window {
     held: [u64; WINDOW as usize / 64],
 }
 
-/// Returns the `k` best documents, best first; at least `k` must reach `floor`.
+/// Returns the `k` best documents, best first.
 ///
 /// `accept` is asked, in order of documents, only about those good enough to be kept; it is the
 /// place for filters that cost more than scoring does.
@@ -153,13 +105,12 @@ pub fn top_k<S: Scoring>(
     clauses: Vec<Clause<'_>>,
     scoring: &S,
     k: usize,
-    floor: Floor,
     accept: &mut dyn FnMut(u32) -> bool,
 ) -> Vec<Scored> {
     if k == 0 {
         return Vec::new();
     }
-    let mut best = Best { scoring, k, floor: floor.0, kept: Vec::with_capacity(k.min(1024) + 1) };
+    let mut best = Best { scoring, k, kept: Vec::with_capacity(k.min(1024) + 1) };
     let mut clauses: Vec<(usize, Clause<'_>)> = clauses.into_iter().enumerate().collect();
     clauses.sort_by(|a, b| a.1.bound.total_cmp(&b.1.bound));
     // reach[i]: what the clauses before i can add together
