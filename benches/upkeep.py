@@ -125,7 +125,7 @@ def reopen(
                 built,
                 built / opened,
                 rounds=count,
-                floor=10,
+                floor=10 if most else None,
             )
         )
 
