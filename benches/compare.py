@@ -1,0 +1,218 @@
+"""One command, one table: commonplace beside its rivals, in ratios from one run.
+
+    python -m benches.compare            # full: win32-docs, ×2.5, lctt-zh, 2.3 GB, a million messages
+    python -m benches.compare --quick    # minutes: rust-book, lctt-zh, 0.2 GB
+    python -m benches.compare --only grep --only ranked
+
+Prints rows as they are measured and writes benches/RESULTS.md (with --quick only when --output is
+given). Fails on no ratio; a wrong answer marks its row. Why it exists: anyone must be able to see
+where we stand, wins and losses, without trusting us.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple
+
+from benches import corpora, transcripts, upkeep
+from benches.ours import Ours, missing
+from benches.ranked import Floors, Makers, Notes, build, prepare, query
+from benches.ratios import OURS, Table, report, versions
+from benches.rivals import Bm25s, FullText, Ranked, Tantivy
+from benches.sections import Section
+
+WORKS = ("ranked", "large", "chinese", "grep", "messages")
+PACKAGES = ("tantivy", "bm25s", "numba", "orjson", "commonplace")
+
+
+class Scale(NamedTuple):
+    """How much is measured."""
+
+    notes: str
+    times: float
+    queries: int
+    builds: int
+    rounds: int
+    repeats: int
+    messages: int
+    judged: bool
+
+
+QUICK = Scale("rust-book", 2.5, 300, 5, 5, 2, 20_000, judged=False)
+FULL = Scale("win32-docs", 2.5, 1_000, 3, 5, 24, 1_000_000, judged=True)
+
+
+class Run:
+    """One run: its scale, its folder, its table, and who takes part."""
+
+    def __init__(self, scale: Scale, folder: Path) -> None:
+        self.scale, self.folder, self.table = scale, folder, Table()
+        self.with_ours = True
+        if reason := missing():
+            self.with_ours = False
+            self.table.note(reason)
+        self._absent = {name for name, modules in REQUIRED.items() if not all(map(importable, modules))}
+        for name in sorted(self._absent):
+            self.table.note(f"{name} is not installed and left out.")
+
+    def makers(self, root: Path, sections: Sequence[Section], *names: str) -> Makers:
+        """Return the contenders of `names` that can take part, ours first."""
+        known: dict[str, Callable[[Path], Ranked]] = {
+            OURS: lambda _: Ours(root),
+            "tantivy-py": lambda place: Tantivy(place, sections),
+            "tantivy-py default": lambda place: Tantivy(place, sections, "default"),
+            "FTS5": lambda place: FullText(place, sections),
+            "FTS5 trigram": lambda place: FullText(place, sections, "trigram"),
+            "bm25s": lambda place: Bm25s(place, sections),
+        }
+        wanted = [*([OURS] if self.with_ours else []), *names]
+        return {name: known[name] for name in wanted if name.split(" default")[0] not in self._absent}
+
+    def notes(self, name: str, times: float = 1) -> Notes:
+        """Copy a corpus into this run's folder and cut it for the rivals."""
+        target = self.folder / f"{name}-{times:g}"
+        copied = corpora.copies(corpora.markdown(name), target, times)
+        return prepare(copied, self.scale.queries)
+
+    def ranked(self) -> None:
+        """Build and query the plain corpus; every rival takes part."""
+        scale, notes = self.scale, self.notes(self.scale.notes)
+        makers = self.makers(notes.corpus.root, notes.sections, "tantivy-py", "FTS5", "bm25s")
+        floor = 4.0 if scale.judged else None
+        built = build(self.table, notes, makers, self.folder / "index", scale.builds, floor)
+        self.table.note(f"Cutting {notes.corpus.label} into sections takes Python {notes.cutting:.1f} s.")
+        query(self.table, notes, built, ["text", "snippet"], scale.rounds, None)
+        close(built)
+        if self.with_ours:
+            upkeep.freshness(self.table, notes, scale.rounds, 0.0003 if scale.judged else None)
+
+    def large(self) -> None:
+        """Query, change, open and weigh the corpus at its larger size."""
+        scale, notes = self.scale, self.notes(self.scale.notes, self.scale.times)
+        names = ("tantivy-py", "FTS5")
+        makers = self.makers(notes.corpus.root, notes.sections, *names)
+        built = build(self.table, notes, makers, self.folder / "large", 1, None)
+        ours = [row.ours for row in self.table.rows if row.corpus == notes.corpus.label and row.ours]
+        floors = Floors({"tantivy-py": 15, "FTS5": 30}, {"tantivy-py": 8, "FTS5": 8})
+        judged = scale.judged
+        query(self.table, notes, built, ["snippet"], scale.rounds, floors if judged else None)
+        small = self.tenth(notes)
+        tenth = build(
+            Table(),
+            small,
+            self.makers(small.corpus.root, small.sections, *names),
+            self.folder / "tenth",
+            1,
+            None,
+        )
+        upkeep.growth(self.table, (small, tenth), (notes, built), scale.rounds, 5 if judged else None)
+        close(tenth)
+        upkeep.update(self.table, notes, built, scale.rounds, 0.001 if judged else None)
+        upkeep.reopen(
+            self.table, notes, built, ours[0] if ours else None, scale.rounds, 0.15 if judged else None
+        )
+        close(built)
+        places = {name: self.folder / "large" / f"{name}-1" for name in names if name in built}
+        if OURS in built:
+            places |= {"ours-open": notes.corpus.root, "ours-build": notes.corpus.root}
+        upkeep.memory(self.table, notes, places, 1.0 if judged else None)
+
+    def tenth(self, notes: Notes) -> Notes:
+        """Return a tenth of the files of `notes` in a folder of their own."""
+        target = self.folder / "tenth-notes"
+        return prepare(corpora.copies(notes.corpus, target, 0.1), self.scale.queries)
+
+    def chinese(self) -> None:
+        """Query Chinese notes by parts of headings; tantivy-py has no Chinese words, FTS5 has trigrams."""
+        copied = corpora.copies(corpora.markdown("lctt-zh"), self.folder / "lctt-zh", 1)
+        notes = prepare(copied, self.scale.queries, corpora.piece_queries)
+        makers = self.makers(notes.corpus.root, notes.sections, "tantivy-py default", "FTS5 trigram")
+        built = build(self.table, notes, makers, self.folder / "chinese", self.scale.builds, None)
+        query(self.table, notes, built, ["snippet"], self.scale.rounds, None)
+        close(built)
+
+    def grep(self) -> None:
+        """Scan the repeated transcript."""
+        sample, name = corpora.sample_transcript()
+        root = self.folder / "transcript"
+        file = corpora.repeated(sample, root / "sessions" / "repeated" / "messages.jsonl", self.scale.repeats)
+        self.table.note(f"The transcript is {name}, {self.scale.repeats} times over.")
+        scale = self.scale
+        transcripts.peaks(self.table, sample, file, root, with_ours=self.with_ours)
+        store = Ours(root) if self.with_ours else None
+        transcripts.grep(self.table, sample, file, scale.repeats, store, scale.rounds, judged=scale.judged)
+        transcripts.listing(self.table, sample, file, store, scale.rounds)
+        if store is not None:
+            store.close()
+        shutil.rmtree(root)
+
+    def messages(self) -> None:
+        """Build and query very many short messages."""
+        sample, _ = corpora.sample_transcript()
+
+        def makers(root: Path, sections: Sequence[Section]) -> Makers:
+            return self.makers(root, sections, "tantivy-py")
+
+        transcripts.messages(self.table, sample, self.folder, self.scale.messages, makers)
+
+
+REQUIRED = {"tantivy-py": ("tantivy",), "bm25s": ("bm25s", "numba", "Stemmer")}
+
+
+def importable(name: str) -> bool:
+    """Return whether a module is there."""
+    try:
+        import_module(name)
+    except ImportError:
+        return False
+    return True
+
+
+def close(contenders: dict[str, Ranked]) -> None:
+    """Close them all."""
+    for contender in contenders.values():
+        contender.close()
+
+
+def scanner_version() -> str:
+    """Return the first line of `rg --version`."""
+    if not shutil.which("rg"):
+        return "ripgrep absent"
+    done = subprocess.run(["rg", "--version"], capture_output=True, text=True, check=False)  # noqa: S607
+    return done.stdout.splitlines()[0]
+
+
+def main() -> None:
+    """Measure and report."""
+    parser = argparse.ArgumentParser(description="Compare commonplace with its rivals.")
+    parser.add_argument("--quick", action="store_true", help="small corpora, minutes instead of half an hour")
+    parser.add_argument("--only", action="append", choices=WORKS, help="one part; may be repeated")
+    parser.add_argument("--output", type=Path, help="where to write the table")
+    options = parser.parse_args()
+    whole = not options.quick and not options.only
+    output = options.output or (Path(__file__).parent / "RESULTS.md" if whole else None)
+    with tempfile.TemporaryDirectory(prefix="commonplace-bench-run-") as folder:
+        run = Run(QUICK if options.quick else FULL, Path(folder))
+        for work in options.only or WORKS:
+            print(f"\n== {work}", flush=True)
+            try:
+                getattr(run, work)()
+            except Exception as error:  # noqa: BLE001 - the other parts still have something to say
+                run.table.note(f"The part “{work}” stopped: {type(error).__name__}: {error}")
+    command = shlex.join(["python", "-m", "benches.compare", *sys.argv[1:]])
+    text = report(run.table, command, f"{versions(PACKAGES)}, {scanner_version()}")
+    print(f"\n{text}")
+    if output:
+        output.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""commonplace behind the protocol of the rivals, by nothing but its public Python contract.
+
+Why it exists: so that ours and theirs run through the same loops. Our `build` reads and cuts the
+Markdown files itself and answers a first query before it counts as done.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benches.rivals import Change, Take
+
+if TYPE_CHECKING:
+    import commonplace
+
+
+def missing() -> str | None:
+    """Return why commonplace cannot be measured here, or None when it can."""
+    try:
+        import_module("commonplace")
+    except ImportError as error:
+        return f"commonplace cannot be imported ({error}); only the rivals are measured"
+    return None
+
+
+class Ours:
+    """A store over a folder of notes that nobody else is using."""
+
+    name = "commonplace"
+
+    def __init__(self, root: Path, *, watch: bool = True) -> None:
+        self._root, self._watch, self._durable = root, watch, False
+        self._store: commonplace.Store | None = None
+
+    @property
+    def store(self) -> commonplace.Store:
+        """The open store."""
+        if self._store is None:
+            import commonplace  # noqa: PLC0415 - the rivals can be measured without it
+
+            self._store = commonplace.open(self._root, watch=self._watch)
+        return self._store
+
+    def build(self) -> None:
+        self.close()
+        shutil.rmtree(self._root / ".commonplace", ignore_errors=True)
+        self.query(["ready"], 1, "text")
+
+    def settle(self) -> None:
+        """Nothing: a built index is ready."""
+
+    def query(self, words: Sequence[str], limit: int, take: Take) -> list[str]:
+        hits = self.store.search(" ".join(words), limit)
+        citations = []
+        for hit in hits:
+            _ = hit.snippet if take == "snippet" else hit.text
+            citations.append(hit.citation)
+        return citations
+
+    def update(self, change: Change) -> None:
+        path = change.section.path
+        if self._durable:
+            self.store.write(path, change.file_text)
+        else:
+            # another program saves the file; nobody tells the store
+            with (self._root / path).open("w", encoding="utf-8", newline="") as file:
+                file.write(change.file_text)
+
+    def sync(self, durable: bool) -> None:
+        self._durable = durable
+
+    def reopen(self) -> None:
+        _ = self.store
+
+    def close(self) -> None:
+        if self._store is not None:
+            self._store.close()
+            self._store = None

@@ -1,0 +1,225 @@
+"""grep over gigabytes of transcript, and ranked search in a million messages.
+
+Corpus: 96 MB of real Claude Code lines, repeated to 2.3 GB (with --quick to 0.2 GB), and two
+lines of our own in each repeat that hold one Chinese word, plain and in ASCII escapes. Why it exists:
+raw-byte scanners are the standard to beat, and decoded text is what they cannot see. Words are
+chosen from the text by how often they occur, not by hand.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from pathlib import Path
+from statistics import median
+
+from benches import scanners
+from benches.corpora import SEED, Corpus, Query
+from benches.ours import Ours
+from benches.ranked import Makers, Notes, build, query
+from benches.ratios import OURS, Figures, Row, Table, rounds, seconds
+from benches.resident import measure
+from benches.scanners import Pattern
+from benches.sections import Section
+
+RARE = "rare word"
+FREQUENT = "frequent word"
+LONG = 2.0  # seconds; longer runs are repeated three times only
+
+
+@cache
+def patterns(sample: Path) -> list[Pattern]:
+    """Choose what to look for from the words of the sample."""
+    places: Counter[str] = Counter()
+    quoted: Counter[str] = Counter()
+    messages = 0
+    for text in scanners.texts(sample):
+        messages += 1
+        places.update(set(re.findall(r"\b[A-Za-z]{5,14}\b", text)))
+        quoted.update(set(re.findall(r'"[A-Za-z]{3,12}"', text)))
+    ordered = sorted(places, key=lambda word: (places[word], word))
+    rare = next(word for word in ordered if places[word] >= 2 and len(word) >= 8)
+    frequent = min(ordered, key=lambda word: (abs(places[word] - messages / 8), word))
+    middle = [word for word in ordered if 3 <= places[word] <= 30]
+    twenty = random.Random(SEED).sample(middle, 20)
+    escaped = min(quoted, key=lambda word: (abs(quoted[word] - 5), word))
+    either = "|".join(twenty)
+    return [
+        Pattern(f"{RARE} ({rare})", rare, rare),
+        Pattern(f"{FREQUENT} ({frequent})", frequent, frequent),
+        Pattern("absent word", "zzqxqzzword", "zzqxqzzword"),
+        Pattern(f"case-insensitive ({rare.lower()})", rare.lower(), rare.lower(), ignore_case=True),
+        Pattern(
+            f"case-insensitive ({frequent.lower()})", frequent.lower(), frequent.lower(), ignore_case=True
+        ),
+        Pattern("[A-Za-z]{30}", "[A-Za-z]{30}", "[A-Za-z]{30}", regex=True),
+        Pattern(f"\\b{rare[:5]}\\w+", rf"\b{rare[:5]}\w+", rf"\b{rare[:5]}\w+", regex=True),
+        Pattern("20 words, either", either, either, regex=True),
+        Pattern("CJK word (记忆)", "记忆", "记忆"),
+        Pattern(f"escaped in JSON ({escaped})", escaped, json.dumps(escaped)[1:-1]),
+    ]
+
+
+def floor(pattern: Pattern) -> float:
+    """Return what is asked of us against ripgrep's better run."""
+    plain = not pattern.regex and pattern.text.isascii() and '"' not in pattern.text
+    return 1.5 if plain else 1.0
+
+
+def grep(
+    table: Table, sample: Path, file: Path, times: int, store: Ours | None, count: int, *, judged: bool
+) -> None:
+    """Count every pattern with everyone, five interleaved rounds or so each."""
+    label = f"{file.stat().st_size / 1e9:.2f} GB transcript"
+    for pattern in patterns(sample):
+        one(table, pattern, sample, file, times, store, count, label, judged=judged)
+
+
+def one(
+    table: Table,
+    pattern: Pattern,
+    sample: Path,
+    file: Path,
+    times: int,
+    store: Ours | None,
+    count: int,
+    label: str,
+    *,
+    judged: bool,
+) -> None:
+    """Time one pattern; the counts of the untimed first runs are checked."""
+    runs: dict[str, Callable[[], int]] = {
+        name: partial(scan, pattern) for name, scan in scanners.available(file).items()
+    }
+    expected = dict.fromkeys(runs, scanners.raw_count(sample, pattern) * times)
+    if store is not None:
+        runs[OURS] = partial(scanners.store_count, store.store, pattern)
+        expected[OURS] = scanners.decoded_count(sample, pattern) * times
+    wrong, fewer = {}, {}
+    for name, run in list(runs.items()):
+        start = time.perf_counter()
+        try:
+            seen = run()
+        except Exception as error:  # noqa: BLE001 - a contender that fails is a row, not a crash
+            table.note(f"{pattern.label}: {name} failed: {error}")
+            del runs[name]
+            continue
+        if time.perf_counter() - start > LONG:
+            fewer[name] = 3
+        if seen != expected[name]:
+            wrong[name] = f"{name} counts {seen}, expected {expected[name]}"
+    measured = rounds({name: partial(seconds, run) for name, run in runs.items()}, count, fewer)
+    better = min(
+        (name for name in measured if name.startswith("rg")),
+        key=lambda name: median(figures["wall"] for figures in measured[name]),
+        default="",
+    )
+    floors = {better: floor(pattern)} if judged and better else {}
+    table.compare(f"grep count: {pattern.label}", label, measured, "wall", floors=floors, wrong=wrong)
+
+
+def listing(table: Table, sample: Path, file: Path, store: Ours | None, count: int) -> None:
+    """Time the matches themselves, and the distance to a bare read of the file."""
+    label = f"{file.stat().st_size / 1e9:.2f} GB transcript"
+    chosen = patterns(sample)
+    rare, frequent = chosen[0], chosen[1]
+    runs: dict[str, Callable[[], object]] = {}
+    if "rg --mmap" in scanners.available(file):
+        output = file.parent.parent.parent / "rg-output"
+        for memory in ("--mmap", "--no-mmap"):
+            runs[f"rg {memory}"] = partial(scanners.ripgrep_list, frequent, file, memory, output)
+    if store is not None:
+        runs[OURS] = partial(scanners.store_list, store.store, frequent)
+    measured = rounds({name: partial(seconds, run) for name, run in runs.items()}, count)
+    table.compare(f"grep with snippets: {frequent.label}", label, measured, "wall")
+    reads: dict[str, Callable[[], Figures]] = {
+        "bare 2-thread read": partial(seconds, partial(scanners.bare_read, file))
+    }
+    if store is not None:
+        reads[OURS] = partial(seconds, partial(scanners.store_count, store.store, rare))
+    table.compare(f"grep count against a bare read: {rare.label}", label, rounds(reads, count), "wall")
+    # Python's own way is an order slower; one run on the sample tells enough
+    loop: dict[str, Callable[[], Figures]] = {
+        "Python line loop, orjson": partial(seconds, partial(scanners.decoded_count, sample, rare))
+    }
+    if store is not None:
+        whole, part = file.stat().st_size, sample.stat().st_size
+        loop[OURS] = lambda: {
+            "wall": seconds(partial(scanners.store_count, store.store, rare))["wall"] * part / whole
+        }
+    once = f"{sample.stat().st_size / 1e9:.2f} GB sample, ours by share of the whole"
+    table.compare(f"grep count: {rare.label}", once, rounds(loop, count), "wall")
+
+
+def peaks(table: Table, sample: Path, file: Path, root: Path, *, with_ours: bool) -> None:
+    """Compare the peak resident memory of a whole process that counts a rare and a frequent word."""
+    label = f"{file.stat().st_size / 1e9:.2f} GB transcript"
+    for pattern in patterns(sample)[:2]:
+        ours = None
+        if with_ours:
+            ours = scanners.peak_megabytes(
+                [sys.executable, "-c", scanners.OURS_ONCE, str(root), pattern.text]
+            )
+        commands = {
+            "rg --mmap": scanners.ripgrep(pattern, file, "--mmap"),
+            "rg --no-mmap": scanners.ripgrep(pattern, file, "--no-mmap"),
+            "GNU grep": scanners.gnu_grep(pattern, file),
+        }
+        for name, command in commands.items():
+            if name in scanners.available(file):
+                theirs = scanners.peak_megabytes(command)
+                ratio = theirs / ours if theirs and ours else None
+                table.add(
+                    Row(f"peak memory: {pattern.label}", label, name, ours, theirs, ratio, "MB", most=64)
+                )
+    least = scanners.peak_megabytes(["true"])
+    table.note(f"Peak memory cannot be seen below {least or 0:.0f} MB, the process that starts the others.")
+    if with_ours:
+        bare = scanners.peak_megabytes([sys.executable, "-c", "import commonplace"])
+        table.note(f"Ours includes the Python process, which alone peaks at {bare or 0:.0f} MB.")
+
+
+def million(sample: Path, file: Path, count: int) -> tuple[list[Section], list[Query], int]:
+    """Write `count` plain messages said in the sample, over and over, and return them as sections."""
+    said = list(scanners.texts(sample))
+    path = f"sessions/{file.parent.name}/{file.name}"
+    sections = []
+    file.parent.mkdir(parents=True)
+    with file.open("wb") as lines:
+        for number in range(count):
+            text = said[number % len(said)]
+            role = "assistant" if number % 2 else "user"
+            record = {"role": role, "content": text, "session": f"s{number // 500}"}
+            lines.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
+            sections.append(Section(path, number + 1, "", "", "", text, 0, 0))
+    draw = random.Random(SEED)
+    queries = []
+    for text in draw.sample(said, min(300, len(said))):
+        words = re.findall(r"[A-Za-z]{3,}", text)
+        if len(words) >= 4:
+            at = draw.randrange(len(words) - 3)
+            queries.append(Query(tuple(words[at : at + 4]), ()))
+    return sections, queries, sum(len(section.body.encode()) for section in sections)
+
+
+def messages(
+    table: Table, sample: Path, folder: Path, count: int, makers: Callable[[Path, Sequence[Section]], Makers]
+) -> None:
+    """Build, query and weigh many messages; tantivy-py gets them ready made."""
+    root = folder / "messages"
+    sections, queries, size = million(sample, root / "sessions" / "many" / "messages.jsonl", count)
+    corpus = Corpus(root, f"{count:,} messages")
+    notes = Notes(corpus, sections, queries, 0.0, size)
+    built = build(table, notes, makers(root, sections), folder / "messages-index", 1, None)
+    query(table, notes, built, ["snippet"], 5, None)
+    for contender in built.values():
+        contender.close()
+    if OURS in built and (growth := measure("ours-open", root, [list(entry.words) for entry in queries])):
+        table.add(Row("memory a message", corpus.label, "–", growth["resident"] / count, None, None, "B"))
+        table.note(f"{corpus.label} hold {size / count:.0f} bytes of text each on average.")
