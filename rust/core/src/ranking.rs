@@ -11,10 +11,9 @@ use rustc_hash::FxHashMap;
 
 use crate::bm25f::{Bm25f, Counts, FIELDS, Field, Lengths};
 use crate::catalog::Catalog;
-use crate::index::extra;
 use crate::index::patterns::{Brief, Spelling};
 use crate::index::postings::{Cursor, Impact, Posting};
-use crate::index::topk::{Clause, Most, Scoring, reach};
+use crate::index::topk::{Clause, Scoring, reach};
 use crate::tokens::{Form, QueryTerm};
 
 /// How much the parts of a word count beside each other.
@@ -171,32 +170,29 @@ impl<'a> Ranking<'a> {
     fn clause(&self, number: usize) -> Clause<'_> {
         let sought = &self.sought[number];
         let all: f32 = sought.words.iter().map(|(_, weight)| weight).sum();
-        let share = |words: f32| reach((sought.concept + words) * self.drift / 255.0);
-        let extra = |extras: u8| {
-            let heading = if extras & extra::HEADING > 0 { sought.heading } else { 0.0 };
-            let speaker = if extras & extra::SPEAKER > 0 { sought.speaker } else { 0.0 };
-            reach(heading + speaker)
-        };
-        let most = Most { share: share(all), extra: extra(u8::MAX) };
-        let mut patterns = Box::new([most; 256]);
-        let known = &self.catalog.index.words().patterns;
-        for pattern in 0..known.len().min(255) as u32 {
-            let brief = known.brief(pattern);
-            let own = sought.words.iter().filter(|(number, _)| *number == brief.spelling);
-            let words = match brief.spelling {
-                Brief::MANY => all,
-                _ => own.map(|(_, weight)| weight).sum(),
-            };
-            // a heading in which a word stands twice is at least two words long
-            let counts = known.sum(pattern);
-            let heading = self.formula.heading_frequency(counts, counts);
-            let speaker = self.formula.speaker_frequency(counts, counts);
-            let extra = self.formula.score(sought.heading, heading)
-                + self.formula.score(sought.speaker, speaker);
-            patterns[pattern as usize] = Most { share: share(words), extra: reach(extra) };
+        let share = |weight: f32| if weight > 0.0 { reach(weight * self.drift / 255.0) } else { 0 };
+        let mut shares = Box::new([share(sought.concept + all); 256]);
+        let mut speakers = Box::new([0; 256]);
+        let patterns = &self.catalog.index.words().patterns;
+        for pattern in 0..patterns.len().min(255) {
+            let brief = patterns.brief(pattern as u32);
+            if brief.spelling != Brief::MANY && !sought.words.is_empty() {
+                let own = sought.words.iter().filter(|(number, _)| *number == brief.spelling);
+                let words: f32 = own.map(|(_, weight)| weight).sum();
+                shares[pattern] = share(sought.concept + words);
+            }
+            if sought.speaker > 0.0 {
+                let counts = patterns.sum(pattern as u32);
+                // a name in which a word stands twice is at least two words long
+                let frequency = self.formula.speaker_frequency(counts, counts);
+                speakers[pattern] = reach(self.formula.score(sought.speaker, frequency));
+            }
         }
-        let extras = [0, 1, 2, 3].map(extra);
-        Clause { cursor: self.cursor(number), share: most.share, extras, patterns }
+        if sought.speaker > 0.0 {
+            speakers[255] = reach(sought.speaker);
+        }
+        let heading = share(sought.heading);
+        Clause { cursor: self.cursor(number), shares, speakers, heading }
     }
 
     fn cursor(&self, number: usize) -> Cursor<'_> {

@@ -53,30 +53,13 @@ pub struct Holders {
     pub speaker: u32,
 }
 
-/// Bits of [`Impact::extras`].
-pub mod extra {
-    /// In a heading or title.
-    pub const HEADING: u8 = 1;
-    /// In the speaker's name.
-    pub const SPEAKER: u8 = 2;
-}
-
-/// Says in which of the fields that count once more a term stands.
-#[inline]
-fn extras_of(counts: &Counts) -> u8 {
-    let heading = counts[Field::Heading as usize] | counts[Field::Title as usize] > 0;
-    let speaker = counts[Field::Speaker as usize] > 0;
-    u8::from(heading) * extra::HEADING | u8::from(speaker) * extra::SPEAKER
-}
-
 impl Holders {
     fn change(&mut self, counts: &Counts, change: impl Fn(&mut u32)) {
         change(&mut self.any);
-        let extras = extras_of(counts);
-        if extras & extra::HEADING > 0 {
+        if counts[Field::Heading as usize] | counts[Field::Title as usize] > 0 {
             change(&mut self.heading);
         }
-        if extras & extra::SPEAKER > 0 {
+        if counts[Field::Speaker as usize] > 0 {
             change(&mut self.speaker);
         }
     }
@@ -246,5 +229,9 @@ impl Index {
 
 /// Returns how much one posting can say.
 fn impact_of(formula: &Bm25f, counts: &Counts, lengths: &Lengths) -> Impact {
-    Impact::new(formula.score(1.0, formula.frequency(counts, lengths)), extras_of(counts))
+    Impact::new(
+        formula.score(1.0, formula.frequency(counts, lengths)),
+        formula.score(1.0, formula.heading_frequency(counts, lengths)),
+        counts[Field::Speaker as usize] > 0,
+    )
 }

@@ -12,7 +12,7 @@ pub const BLOCK: usize = BitPacker4x::BLOCK_LEN;
 /// What [`Cursor::document`] says behind the last posting.
 pub const END: u32 = u32::MAX;
 
-const ENTRY: usize = 10;
+const ENTRY: usize = 11;
 const ESCAPE: u8 = 255;
 
 /// One document that holds a concept, and the pattern in which it does.
@@ -25,31 +25,46 @@ pub struct Posting {
     pub pattern: u32,
 }
 
-/// How much the best of a stretch of postings can say: never too little.
+/// How much a posting, or the best of a stretch of them, can say: never too little.
+///
+/// Two bytes a posting tell whether a document is worth scoring, at a tenth of what scoring costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Impact {
-    /// `tf~ / (k1 + tf~)` in 255ths, rounded up. One byte a posting tells whether a document is
-    /// worth scoring, at a tenth of what scoring it costs.
+    /// `tf~ / (k1 + tf~)` in 255ths, rounded up.
     pub saturation: u8,
-    /// The fields that count once more in which it stands, as bits.
-    pub extras: u8,
+    /// The same of headings and titles alone.
+    pub heading: u8,
+    /// Whether it stands in a speaker's name.
+    pub speaker: bool,
 }
 
 impl Impact {
     /// More than any posting says.
-    pub const MOST: Self = Self { saturation: u8::MAX, extras: u8::MAX };
+    pub const MOST: Self = Self { saturation: u8::MAX, heading: u8::MAX, speaker: true };
 
-    /// Rounds a saturation, from 0 to 1, up.
-    pub fn new(saturation: f32, extras: u8) -> Self {
+    /// Rounds two saturations, from 0 to 1, up.
+    pub fn new(saturation: f32, heading: f32, speaker: bool) -> Self {
         // with room for how f32 rounds
-        Self { saturation: (saturation * 255.0 * 1.000_01).ceil().min(255.0) as u8, extras }
+        let level = |part: f32| (part * 255.0 * 1.000_01).ceil().min(255.0) as u8;
+        Self { saturation: level(saturation), heading: level(heading), speaker }
     }
 
     /// Returns the impact of two stretches together.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
-        let saturation = self.saturation.max(other.saturation);
-        Self { saturation, extras: self.extras | other.extras }
+        Self {
+            saturation: self.saturation.max(other.saturation),
+            heading: self.heading.max(other.heading),
+            speaker: self.speaker | other.speaker,
+        }
+    }
+
+    fn to_bytes(self) -> [u8; 3] {
+        [self.saturation, self.heading, u8::from(self.speaker)]
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Self {
+        Self { saturation: bytes[0], heading: bytes[1], speaker: bytes[2] > 0 }
     }
 }
 
@@ -73,10 +88,11 @@ pub fn encode(list: &[Posting], impact: impl Fn(&Posting) -> Impact, out: &mut V
         let entry = &mut out[header + at * ENTRY..][..ENTRY];
         entry[..4].copy_from_slice(&last.to_le_bytes());
         entry[4..8].copy_from_slice(&offset.to_le_bytes());
-        entry[8..].copy_from_slice(&[most.saturation, most.extras]);
+        entry[8..].copy_from_slice(&most.to_bytes());
         out.push(bits);
         out.extend_from_slice(&packed[..length]);
         out.extend(impacts.iter().map(|impact| impact.saturation));
+        out.extend(impacts.iter().map(|impact| impact.heading));
         out.extend(block.iter().map(|posting| code(posting.pattern)));
         for posting in block.iter().filter(|posting| code(posting.pattern) == ESCAPE) {
             out.extend_from_slice(&posting.pattern.to_le_bytes());
@@ -86,8 +102,8 @@ pub fn encode(list: &[Posting], impact: impl Fn(&Posting) -> Impact, out: &mut V
     let mut next = previous.map_or(0, |last| last + 1);
     for posting in rest {
         varint(posting.document - next, out);
-        let impact = impact(posting);
-        out.extend_from_slice(&[impact.saturation, impact.extras, code(posting.pattern)]);
+        out.extend_from_slice(&impact(posting).to_bytes());
+        out.push(code(posting.pattern));
         if code(posting.pattern) == ESCAPE {
             varint(posting.pattern, out);
         }
@@ -179,8 +195,8 @@ impl<'a> Cursor<'a> {
         self.rest.reserve_exact(count);
         for _ in 0..count {
             let document = next + take_varint(&mut bytes);
-            let (impact, code) = (Impact { saturation: bytes[0], extras: bytes[1] }, bytes[2]);
-            bytes = &bytes[3..];
+            let (impact, code) = (Impact::from_bytes(bytes), bytes[3]);
+            bytes = &bytes[4..];
             let pattern = if code == ESCAPE { take_varint(&mut bytes) } else { u32::from(code) };
             self.rest.push((Posting { document, pattern }, impact));
             next = document + 1;
@@ -205,8 +221,7 @@ impl<'a> Cursor<'a> {
     }
 
     fn impact(&self, block: usize) -> Impact {
-        let entry = &self.entries[block * ENTRY..][..ENTRY];
-        Impact { saturation: entry[8], extras: entry[9] }
+        Impact::from_bytes(&self.entries[block * ENTRY + 8..])
     }
 
     /// Returns the impacts of a block, with the codes behind them.
@@ -217,7 +232,7 @@ impl<'a> Cursor<'a> {
 
     /// Returns the codes of a block, with the numbers in full behind them.
     fn codes(&self, block: usize) -> &'a [u8] {
-        &self.impacts(block)[BLOCK..]
+        &self.impacts(block)[2 * BLOCK..]
     }
 
     fn unpack(&self, block: usize, into: &mut [u32; BLOCK]) {
@@ -308,16 +323,18 @@ impl<'a> Cursor<'a> {
     }
 
     /// Moves the walk behind `end` and hands out the documents that are passed, each with its
-    /// saturation and the code of its pattern: the number if it is below 255, else 255.
+    /// saturation, that of headings, and the code of its pattern: the number if below 255, else 255.
     #[inline]
-    pub fn walk(&mut self, end: u32, mut each: impl FnMut(u32, u8, u8)) {
+    pub fn walk(&mut self, end: u32, mut each: impl FnMut(u32, u8, u8, u8)) {
         while self.current <= end {
             if self.walked.block < self.blocks() {
-                let (saturations, codes) = self.impacts(self.walked.block).split_at(BLOCK);
+                let (saturations, rest) = self.impacts(self.walked.block).split_at(BLOCK);
+                let (headings, codes) = rest.split_at(BLOCK);
                 let codes = &codes[..BLOCK];
                 let documents = &self.walked.documents;
                 while self.at < BLOCK && documents[self.at] <= end {
-                    each(documents[self.at], saturations[self.at], codes[self.at]);
+                    let at = self.at;
+                    each(documents[at], saturations[at], headings[at], codes[at]);
                     self.at += 1;
                 }
                 if self.at < BLOCK {
@@ -332,7 +349,7 @@ impl<'a> Cursor<'a> {
                     Some((posting, impact)) => (posting.pattern, *impact),
                     None => (self.tail[self.at - self.rest.len()].pattern, self.tail_impact),
                 };
-                each(self.current, impact.saturation, code(pattern));
+                each(self.current, impact.saturation, impact.heading, code(pattern));
                 self.at += 1;
                 self.current = self.loose_document(self.at);
             }
@@ -416,7 +433,7 @@ mod tests {
     }
 
     fn impact(posting: &Posting) -> Impact {
-        Impact { saturation: posting.pattern as u8, extras: posting.pattern as u8 & 3 }
+        Impact { saturation: posting.pattern as u8, heading: posting.pattern as u8, speaker: true }
     }
 
     proptest! {
@@ -459,7 +476,10 @@ mod tests {
             let mut ends = ends;
             ends.sort_unstable();
             for end in ends.into_iter().chain([END - 1]) {
-                walking.walk(end, |document, most, code| seen.push((document, most, code)));
+                walking.walk(end, |document, most, heading, code| {
+                    assert_eq!(most, heading);
+                    seen.push((document, most, code));
+                });
                 prop_assert!(seen.iter().all(|&(document, ..)| document <= end));
             }
             let most = |at: usize| if at < packed.len() { list[at].pattern as u8 } else { 255 };

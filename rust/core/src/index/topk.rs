@@ -19,27 +19,20 @@ use super::postings::{Cursor, END, Impact};
 pub struct Clause<'a> {
     /// Its postings.
     pub cursor: Cursor<'a>,
-    /// What one 255th of saturation adds, at most.
-    pub share: Reach,
-    /// What each set of fields that count once more adds, at most.
-    pub extras: [Reach; 4],
-    /// Both for each pattern below 255, and for all the rest.
-    pub patterns: Box<[Most; 256]>,
-}
-
-/// What a posting adds, at most: a share for each 255th of saturation, and what comes on top.
-#[derive(Debug, Clone, Copy)]
-pub struct Most {
-    /// For each 255th.
-    pub share: Reach,
-    /// On top.
-    pub extra: Reach,
+    /// What one 255th of saturation adds, at most: for each pattern below 255, and for the rest.
+    pub shares: Box<[Reach; 256]>,
+    /// What a speaker's name adds, likewise.
+    pub speakers: Box<[Reach; 256]>,
+    /// What one 255th of saturation in headings adds.
+    pub heading: Reach,
 }
 
 impl Clause<'_> {
+    /// Returns what a stretch of postings adds, at most.
     fn most(&self, impact: Impact) -> Reach {
-        let share = Reach::from(impact.saturation) * self.share;
-        share + self.extras[usize::from(impact.extras & 3)]
+        Reach::from(impact.saturation) * self.shares[255]
+            + Reach::from(impact.heading) * self.heading
+            + if impact.speaker { self.speakers[255] } else { 0 }
     }
 }
 
@@ -230,10 +223,13 @@ impl Window {
     /// Adds the bounds of a clause's documents.
     fn add(&mut self, clause: &mut Clause<'_>) {
         let end = self.start.saturating_add(WINDOW as u32 - 1).min(END - 1);
-        clause.cursor.walk(end, |document, saturation, code| {
+        let Clause { cursor, shares, speakers, heading: heading_share } = clause;
+        cursor.walk(end, |document, saturation, heading, code| {
+            let code = usize::from(code);
+            let most = Reach::from(saturation) * shares[code]
+                + Reach::from(heading) * *heading_share
+                + speakers[code];
             let at = (document - self.start) as usize % WINDOW;
-            let most = clause.patterns[usize::from(code)];
-            let most = Reach::from(saturation) * most.share + most.extra;
             self.sums[at] = self.sums[at].saturating_add(most);
             self.held[at / 64] |= 1 << (at % 64);
         });
