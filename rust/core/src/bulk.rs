@@ -13,7 +13,7 @@ use crate::index::packing::Run;
 use crate::index::terms::Terms;
 use crate::reading::{Content, Reader, Reading};
 use crate::root::{Root, Stat};
-use crate::stamps::{now_ns, trusted};
+use crate::stamps::{Clock, now_ns};
 
 /// Files that a thread takes at a time: neighbours, which share words, stay on one thread.
 const STEP: usize = 32;
@@ -81,6 +81,7 @@ impl Catalog {
         files: &[(String, Stat)],
         weights: Weights,
         part: Part,
+        clock: Clock,
         interrupt: Interrupt<'_>,
     ) -> Result<(Self, Vec<(String, Error)>)> {
         let (next, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
@@ -96,18 +97,18 @@ impl Catalog {
         if work.stopped.into_inner() {
             return Err(Error::Interrupted);
         }
-        Ok(Self::assemble(files, weights, part, now, halves))
+        let empty = Self::new(weights, part).with_clock(clock);
+        Ok(empty.assembled(files, now, halves))
     }
 
     /// Puts together what the two threads have read, in the order of the files.
-    fn assemble(
+    fn assembled(
+        mut self,
         files: &[(String, Stat)],
-        weights: Weights,
-        part: Part,
         now: i64,
         halves: [Half; 2],
     ) -> (Self, Vec<(String, Error)>) {
-        let mut catalog = Self::new(weights.clone(), part);
+        let catalog = &mut self;
         let mut failures = Vec::new();
         let mut order: Vec<(usize, usize, Reading)> = Vec::new();
         let mut runs = Vec::new();
@@ -131,7 +132,7 @@ impl Catalog {
             let file = catalog.place(path);
             let label = |id: u32| label_of[half][id as usize];
             let row = &mut catalog.files[file as usize];
-            row.stat = trusted(stat, now);
+            row.stat = catalog.clock.trusted(stat, now);
             row.seen = reading.seen;
             row.left_out = reading.left_out;
             row.summary = catalog.labels.intern(&reading.summary);
@@ -150,7 +151,7 @@ impl Catalog {
                 });
             }
         }
-        catalog.index = Index::build(weights, runs);
-        (catalog, failures)
+        catalog.index = Index::build(catalog.index.weights().clone(), runs);
+        (self, failures)
     }
 }

@@ -14,7 +14,7 @@ use crate::index::Index;
 use crate::index::terms::Terms;
 use crate::reading::{Content, Reader, Reading, Resume};
 use crate::root::{Root, Stat};
-use crate::stamps::{Clock, now_ns, trusted, untrusted};
+use crate::stamps::{Clock, now_ns, untrusted};
 
 /// Where a document lies and what filters may ask about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
@@ -108,7 +108,7 @@ pub struct Catalog {
     free: Vec<u32>,
     part: Part,
     /// How finely stamps are kept.
-    clock: Clock,
+    pub(crate) clock: Clock,
     /// Bytes read since the last snapshot: what the next opening would have to read again.
     pub redone: u64,
     /// How often it was packed: each time documents and terms are numbered anew.
@@ -119,6 +119,12 @@ impl Catalog {
     /// Makes an empty catalog.
     pub fn new(weights: Weights, part: Part) -> Self {
         Self::from_parts(Index::new(weights), Vec::new(), Vec::new(), Terms::default(), part)
+    }
+
+    /// Takes stamps to be no finer than those of `clock`.
+    #[must_use]
+    pub fn with_clock(self, clock: Clock) -> Self {
+        Self { clock, ..self }
     }
 
     /// Puts together what a snapshot kept.
@@ -135,11 +141,6 @@ impl Catalog {
         let by_path = files.iter().enumerate().map(|(at, f)| (f.path.clone(), at as u32)).collect();
         let (free, clock) = (Vec::new(), Clock::default());
         Self { index, rows, files, labels, by_path, free, part, clock, redone: 0, packings: 0 }
-    }
-
-    /// Takes stamps to be no finer than those of `clock`.
-    pub fn with_clock(self, clock: Clock) -> Self {
-        Self { clock, ..self }
     }
 
     /// Returns the place of a path, taking one for it if it is new.
@@ -199,7 +200,7 @@ impl Catalog {
             Ok((stat, change)) => {
                 // a write during the read shows in the stamps: the next call reads again
                 let stat = if look().is_ok_and(|after| after == stat) {
-                    trusted(&stat, now)
+                    clock.trusted(&stat, now)
                 } else {
                     untrusted(&stat)
                 };

@@ -128,8 +128,7 @@ impl Store {
         interrupt: Interrupt<'_>,
     ) -> Result<()> {
         let build = |files: &[(String, Stat)], part| {
-            let built = Catalog::build(self.root(), files, self.weights.clone(), part, interrupt);
-            built.map(|(catalog, failed)| (catalog.with_clock(self.clock), failed))
+            Catalog::build(self.root(), files, self.weights.clone(), part, self.clock, interrupt)
         };
         let (said, failed) = build(files, Part::Said)?;
         if state.tools.is_some() {
@@ -210,16 +209,17 @@ impl Store {
     pub(crate) fn make_tools(&self, interrupt: Interrupt<'_>) -> Result<()> {
         let mut state = self.state.write();
         if state.tools.is_none() {
-            let files = state.said.files.iter().filter(|file| file.present);
-            let files: Vec<(String, Stat)> =
-                files.map(|file: &FileRow| (file.path.clone(), file.stat)).collect();
-            let now: Vec<(String, Stat)> = transcripts(&files)
-                .into_iter()
-                .filter_map(|(path, _)| self.root().stat(&path).ok().map(|stat| (path, stat)))
-                .collect();
+            let is_transcript = |file: &&FileRow| file.present && file.kind == Kind::Transcript;
+            let look = |file: &FileRow| {
+                let stat = self.root().stat(&file.path).ok()?;
+                Some((file.path.clone(), self.clock.see(stat)))
+            };
+            let files = state.said.files.iter().filter(is_transcript).filter_map(look);
+            let files: Vec<(String, Stat)> = files.collect();
             let weights = self.weights.clone();
-            let (tools, _) = Catalog::build(self.root(), &now, weights, Part::Tools, interrupt)?;
-            state.tools = Some(tools.with_clock(self.clock));
+            let tools =
+                Catalog::build(self.root(), &files, weights, Part::Tools, self.clock, interrupt)?;
+            state.tools = Some(tools.0);
             self.expanders[1].reset();
         }
         Ok(())

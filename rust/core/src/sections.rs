@@ -42,6 +42,9 @@ pub struct Note {
     pub breaks: Vec<usize>,
 }
 
+/// Longest heading, in bytes: every section below repeats it. What is longer is text as well.
+pub const LONGEST_HEADING: usize = 1000;
+
 impl Note {
     /// Returns the headings from the outermost down to the section's own.
     pub fn trail(&self, section: usize) -> Vec<&str> {
@@ -107,6 +110,11 @@ impl Note {
         }
         parts
     }
+}
+
+/// What stands between the headings of a trail must be in none of them.
+fn is_trail(c: char) -> bool {
+    c == crate::draft::TRAIL
 }
 
 fn line_end_after(text: &str, from: usize, end: usize) -> usize {
@@ -188,7 +196,12 @@ pub fn parse(text: &str) -> Note {
                     && matches!(tag, TagEnd::Heading(_))
                     && let (Some(words), Some(section)) = (heading.take(), open.last_mut())
                 {
-                    section.heading = words.trim().to_owned();
+                    let words = words.trim();
+                    if words.len() > LONGEST_HEADING {
+                        section.body = section.span.start;
+                    }
+                    let cut = words.floor_char_boundary(LONGEST_HEADING);
+                    section.heading = words[..cut].replace(is_trail, " ");
                 }
             }
             Event::Text(words) | Event::Code(words) => {

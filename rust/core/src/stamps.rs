@@ -7,8 +7,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::root::Stat;
 
-/// The coarsest clock that a file system has: FAT's.
-const TICK_NS: i64 = 2_000_000_000;
+/// The coarsest clock that a file system has, FAT's, and what the kernel's own clock lags behind.
+const DOUBT_NS: i64 = 2_100_000_000;
 /// A change time that no file has.
 const UNKNOWN: i64 = i64::MIN;
 
@@ -22,11 +22,13 @@ pub struct Clock {
     pub tick_ns: i64,
     /// Whether the change time tells nothing, as on some network and FUSE file systems.
     pub no_ctime: bool,
+    /// For how long stamps prove nothing.
+    pub doubt_ns: i64,
 }
 
 impl Default for Clock {
     fn default() -> Self {
-        Self { tick_ns: 1, no_ctime: false }
+        Self { tick_ns: 1, no_ctime: false, doubt_ns: DOUBT_NS }
     }
 }
 
@@ -37,14 +39,14 @@ impl Clock {
         let ctime_ns = if self.no_ctime { 0 } else { coarse(stat.ctime_ns) };
         Stat { mtime_ns: coarse(stat.mtime_ns), ctime_ns, ..stat }
     }
-}
 
-/// Returns stamps that equal those of the file only if it has not changed since `now_ns`, the
-/// moment before it was read.
-pub fn trusted(stat: &Stat, now_ns: i64) -> Stat {
-    match stat.mtime_ns.max(stat.ctime_ns).saturating_add(TICK_NS) < now_ns {
-        true => *stat,
-        false => untrusted(stat),
+    /// Returns stamps that equal those of the file only if it has not changed since `now_ns`, the
+    /// moment before it was read.
+    pub fn trusted(self, stat: &Stat, now_ns: i64) -> Stat {
+        match stat.mtime_ns.max(stat.ctime_ns).saturating_add(self.doubt_ns) < now_ns {
+            true => *stat,
+            false => untrusted(stat),
+        }
     }
 }
 
@@ -67,11 +69,12 @@ mod tests {
     fn young_stamps_prove_nothing() {
         let stat =
             Stat { size: 3, mtime_ns: 10_000_000_000, ctime_ns: 9_999_999_999, ..Stat::default() };
-        assert_ne!(trusted(&stat, 12_000_000_000), stat);
-        assert_eq!(trusted(&stat, 12_000_000_001), stat);
+        let clock = Clock::default();
+        assert_ne!(clock.trusted(&stat, 12_000_000_000), stat);
+        assert_eq!(clock.trusted(&stat, 12_200_000_000), stat);
         let future = Stat { mtime_ns: i64::MAX, ..stat };
-        assert_ne!(trusted(&future, i64::MAX - 1), future);
-        let coarse = Clock { tick_ns: 4_000_000_000, no_ctime: true }.see(stat);
+        assert_ne!(clock.trusted(&future, i64::MAX - 1), future);
+        let coarse = Clock { tick_ns: 4_000_000_000, no_ctime: true, ..clock }.see(stat);
         assert_eq!((coarse.mtime_ns, coarse.ctime_ns), (8_000_000_000, 0));
         assert_eq!(Clock::default().see(stat), stat);
     }

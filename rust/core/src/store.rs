@@ -156,7 +156,7 @@ impl Store {
     pub fn save(&self) -> Result<()> {
         let wanted = |state: &State| {
             let text: u64 = state.said.files.iter().map(|file| file.stat.size).sum();
-            !state.said.files.is_empty() && !(state.saved && state.said.redone <= text / 16)
+            !state.said.files.is_empty() && (!state.saved || state.said.redone > text / 16)
         };
         if !wanted(&self.state.read()) {
             return Ok(());
