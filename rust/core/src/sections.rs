@@ -254,14 +254,10 @@ fn line_start(text: &str, at: usize) -> usize {
 /// Returns where the line that ends a heading is over; the parser's range may stop before it.
 fn heading_end(text: &str, at: usize) -> usize {
     let bytes = text.as_bytes();
-    if at > 0 && bytes[at - 1] == b'\n' {
-        return at;
-    }
-    match memchr::memchr2(b'\n', b'\r', &bytes[at..]) {
-        Some(end) if bytes[at + end] == b'\r' && bytes.get(at + end + 1) == Some(&b'\n') => {
-            at + end + 2
-        }
-        Some(end) => at + end + 1,
+    let from = if at > 0 && matches!(bytes[at - 1], b'\n' | b'\r') { at - 1 } else { at };
+    match memchr::memchr2(b'\n', b'\r', &bytes[from..]) {
+        Some(end) if bytes[from + end..].starts_with(b"\r\n") => from + end + 2,
+        Some(end) => from + end + 1,
         None => bytes.len(),
     }
 }
