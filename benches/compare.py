@@ -59,7 +59,9 @@ class Run:
         if reason := missing():
             self.with_ours = False
             self.table.note(reason)
-        self._absent = {name for name, modules in REQUIRED.items() if not all(map(importable, modules))}
+        self._absent = {
+            name for name, modules in REQUIRED.items() if not all(map(importable, modules))
+        }
         for name in sorted(self._absent):
             self.table.note(f"{name} is not installed and left out.")
 
@@ -74,7 +76,9 @@ class Run:
             "bm25s": lambda place: Bm25s(place, sections),
         }
         wanted = [*([OURS] if self.with_ours else []), *names]
-        return {name: known[name] for name in wanted if name.split(" default")[0] not in self._absent}
+        return {
+            name: known[name] for name in wanted if name.split(" default")[0] not in self._absent
+        }
 
     def notes(self, name: str, times: float = 1) -> Notes:
         """Copy a corpus into this run's folder and cut it for the rivals."""
@@ -88,7 +92,9 @@ class Run:
         makers = self.makers(notes.corpus.root, notes.sections, "tantivy-py", "FTS5", "bm25s")
         floor = 4.0 if scale.judged else None
         built = build(self.table, notes, makers, self.folder / "index", scale.builds, floor)
-        self.table.note(f"Cutting {notes.corpus.label} into sections takes Python {notes.cutting:.1f} s.")
+        self.table.note(
+            f"Cutting {notes.corpus.label} into sections takes Python {notes.cutting:.1f} s."
+        )
         query(self.table, notes, built, ["text", "snippet"], scale.rounds, None)
         close(built)
         if self.with_ours:
@@ -100,7 +106,9 @@ class Run:
         names = ("tantivy-py", "FTS5")
         makers = self.makers(notes.corpus.root, notes.sections, *names)
         built = build(self.table, notes, makers, self.folder / "large", 1, None)
-        ours = [row.ours for row in self.table.rows if row.corpus == notes.corpus.label and row.ours]
+        ours = [
+            row.ours for row in self.table.rows if row.corpus == notes.corpus.label and row.ours
+        ]
         floors = Floors({"tantivy-py": 15, "FTS5": 30}, {"tantivy-py": 8, "FTS5": 8})
         judged = scale.judged
         query(self.table, notes, built, ["snippet"], scale.rounds, floors if judged else None)
@@ -113,11 +121,18 @@ class Run:
             1,
             None,
         )
-        upkeep.growth(self.table, (small, tenth), (notes, built), scale.rounds, 5 if judged else None)
+        upkeep.growth(
+            self.table, (small, tenth), (notes, built), scale.rounds, 5 if judged else None
+        )
         close(tenth)
         upkeep.update(self.table, notes, built, scale.rounds, 0.001 if judged else None)
         upkeep.reopen(
-            self.table, notes, built, ours[0] if ours else None, scale.rounds, 0.15 if judged else None
+            self.table,
+            notes,
+            built,
+            ours[0] if ours else None,
+            scale.rounds,
+            0.15 if judged else None,
         )
         close(built)
         places = {name: self.folder / "large" / f"{name}-1" for name in names if name in built}
@@ -134,7 +149,9 @@ class Run:
         """Query Chinese notes by parts of headings; tantivy-py has no Chinese words, FTS5 has trigrams."""
         copied = corpora.copies(corpora.markdown("lctt-zh"), self.folder / "lctt-zh", 1)
         notes = prepare(copied, self.scale.queries, corpora.piece_queries)
-        makers = self.makers(notes.corpus.root, notes.sections, "tantivy-py default", "FTS5 trigram")
+        makers = self.makers(
+            notes.corpus.root, notes.sections, "tantivy-py default", "FTS5 trigram"
+        )
         built = build(self.table, notes, makers, self.folder / "chinese", self.scale.builds, None)
         query(self.table, notes, built, ["snippet"], self.scale.rounds, None)
         close(built)
@@ -143,12 +160,16 @@ class Run:
         """Scan the repeated transcript."""
         sample, name = corpora.sample_transcript()
         root = self.folder / "transcript"
-        file = corpora.repeated(sample, root / "sessions" / "repeated" / "messages.jsonl", self.scale.repeats)
+        file = corpora.repeated(
+            sample, root / "sessions" / "repeated" / "messages.jsonl", self.scale.repeats
+        )
         self.table.note(f"The transcript is {name}, {self.scale.repeats} times over.")
         scale = self.scale
         transcripts.peaks(self.table, sample, file, root, with_ours=self.with_ours)
         store = Ours(root) if self.with_ours else None
-        transcripts.grep(self.table, sample, file, scale.repeats, store, scale.rounds, judged=scale.judged)
+        transcripts.grep(
+            self.table, sample, file, scale.repeats, store, scale.rounds, judged=scale.judged
+        )
         transcripts.listing(self.table, sample, file, store, scale.rounds)
         if store is not None:
             store.close()
@@ -193,7 +214,9 @@ def scanner_version() -> str:
 def main() -> None:
     """Measure and report."""
     parser = argparse.ArgumentParser(description="Compare commonplace with its rivals.")
-    parser.add_argument("--quick", action="store_true", help="small corpora, minutes instead of half an hour")
+    parser.add_argument(
+        "--quick", action="store_true", help="small corpora, minutes instead of half an hour"
+    )
     parser.add_argument("--only", action="append", choices=WORKS, help="one part; may be repeated")
     parser.add_argument("--output", type=Path, help="where to write the table")
     options = parser.parse_args()

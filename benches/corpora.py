@@ -26,7 +26,9 @@ SEED = 20261121
 NAMES = ("win32-docs", "lctt-zh", "rust-book")
 WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]+|[^\W_\u3040-\u30ff\u3400-\u9fff]+")
 MOST_WORDS, MOST_PLACES, PIECE = 12, 3, 4
-CHINESE = "记忆搜索文件系统消息索引更新查询时间内存速度标题段落数据程序语言网络用户命令安装配置运行测试"
+CHINESE = (
+    "记忆搜索文件系统消息索引更新查询时间内存速度标题段落数据程序语言网络用户命令安装配置运行测试"
+)
 
 
 class Corpus(NamedTuple):
@@ -135,7 +137,9 @@ def heading_queries(sections: Sequence[Section], count: int) -> list[Query]:
             places.setdefault(section.heading, []).append(section.citation)
     # one entry a heading, else “Requirements” and “See also” would be a tenth of all queries
     chosen = random.Random(SEED).sample(sorted(places), min(count, len(places)))
-    return [Query(tuple(WORD.findall(heading)[:MOST_WORDS]), few(places[heading])) for heading in chosen]
+    return [
+        Query(tuple(WORD.findall(heading)[:MOST_WORDS]), few(places[heading])) for heading in chosen
+    ]
 
 
 def piece_queries(sections: Sequence[Section], count: int) -> list[Query]:
@@ -177,7 +181,9 @@ def sample_transcript() -> tuple[Path, str]:
 def cjk_messages() -> list[bytes]:
     """Return two messages with a Chinese word, once plain and once escaped: both must be found."""
     said = {"type": "user", "message": {"role": "user", "content": "请把这条记忆写进笔记"}}
-    return [json.dumps(said, ensure_ascii=ascii_only).encode() + b"\n" for ascii_only in (False, True)]
+    return [
+        json.dumps(said, ensure_ascii=ascii_only).encode() + b"\n" for ascii_only in (False, True)
+    ]
 
 
 def synthetic_messages(count: int) -> Iterable[bytes]:
@@ -190,7 +196,9 @@ def synthetic_messages(count: int) -> Iterable[bytes]:
             text += f'\nHe said "{some(draw, words, 1)}" and left.'
         role = "assistant" if number % 2 else "user"
         talks = number % 4 < 2
-        block = {"type": "text", "text": text} if talks else {"type": "tool_result", "content": text}
+        block = (
+            {"type": "text", "text": text} if talks else {"type": "tool_result", "content": text}
+        )
         record = {
             "type": role,
             "sessionId": f"s{number // 200}",

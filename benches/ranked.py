@@ -35,7 +35,9 @@ class Notes(NamedTuple):
 
 
 def prepare(
-    corpus: Corpus, queries: int, draw: Callable[[Sequence[Section], int], list[Query]] = heading_queries
+    corpus: Corpus,
+    queries: int,
+    draw: Callable[[Sequence[Section], int], list[Query]] = heading_queries,
 ) -> Notes:
     """Cut a corpus for the rivals and draw the queries."""
     start = time.perf_counter()
@@ -77,7 +79,11 @@ def build(
     bars = {name: bar for name, bar in floors.items() if bar and name in ("tantivy-py", "FTS5")}
     label = notes.corpus.label
     table.compare(
-        "build, ready to search; rival gets sections ready cut", label, measured, "ready", floors=bars
+        "build, ready to search; rival gets sections ready cut",
+        label,
+        measured,
+        "ready",
+        floors=bars,
     )
     if OURS in latest:
         table.compare("the same, our snapshot written too", label, measured, "saved")
@@ -108,7 +114,9 @@ def check(
     }
     known = [place for place, query in enumerate(queries) if query.citations]
     rates = {
-        name: mean(bool({*queries[place].citations} & {*answers[place]}) for place in known) if known else 0.0
+        name: mean(bool({*queries[place].citations} & {*answers[place]}) for place in known)
+        if known
+        else 0.0
         for name, answers in found.items()
     }
     empty = {name: sum(not hits for hits in answers) for name, answers in found.items()}
@@ -158,7 +166,9 @@ def query(
     floors: Floors | None,
 ) -> None:
     """Time all queries against the quick rivals and every fifth against slow FTS5."""
-    quick = {name: contender for name, contender in contenders.items() if not name.startswith("FTS5")}
+    quick = {
+        name: contender for name, contender in contenders.items() if not name.startswith("FTS5")
+    }
     slow = {name: contender for name, contender in contenders.items() if name not in quick}
     # each rival in a group of its own queries, ours in both, so that a pair answers the same
     groups = [(quick, notes.queries), ({**own(quick), **slow}, notes.queries[::5])]
@@ -173,12 +183,15 @@ def query(
                 if not (name == "bm25s" and take == "snippet")
             }
             measured = rounds(group_now, count)
-            what = (
-                f"{len(queries)} queries, top {LIMIT} with {'stored text' if take == 'text' else 'snippets'}"
-            )
+            what = f"{len(queries)} queries, top {LIMIT} with {'stored text' if take == 'text' else 'snippets'}"
             for figure, bars in (("p50", floors and floors.p50), ("p99", floors and floors.p99)):
                 table.compare(
-                    f"{what}, {figure}", notes.corpus.label, measured, figure, floors=bars, wrong=wrong
+                    f"{what}, {figure}",
+                    notes.corpus.label,
+                    measured,
+                    figure,
+                    floors=bars,
+                    wrong=wrong,
                 )
 
 

@@ -114,7 +114,9 @@ def paired(ours: Sequence[float], theirs: Sequence[float]) -> float | None:
 
 
 def rounds(
-    contenders: Mapping[str, Callable[[], Figures]], count: int, fewer: Mapping[str, int] | None = None
+    contenders: Mapping[str, Callable[[], Figures]],
+    count: int,
+    fewer: Mapping[str, int] | None = None,
 ) -> dict[str, list[Figures]]:
     """Run every contender once a round, `count` rounds, the order turned around each time.
 

@@ -60,7 +60,9 @@ class Tantivy:
     fields: ClassVar[list[str]] = ["title", "trail", "body"]
     boosts: ClassVar[dict[str, float]] = {"title": TITLE, "trail": HEADING, "body": BODY}
 
-    def __init__(self, folder: Path, sections: Sequence[Section], tokenizer: str = "en_stem") -> None:
+    def __init__(
+        self, folder: Path, sections: Sequence[Section], tokenizer: str = "en_stem"
+    ) -> None:
         self._tantivy: Any = import_module("tantivy")
         self._folder, self._sections = folder, sections
         builder = self._tantivy.SchemaBuilder()
@@ -100,7 +102,9 @@ class Tantivy:
         found = self._searcher.search(query, limit, count=False).hits
         documents = [self._searcher.doc(address) for _, address in found]
         if take == "snippet":
-            maker = self._tantivy.SnippetGenerator.create(self._searcher, query, self._schema, "body")
+            maker = self._tantivy.SnippetGenerator.create(
+                self._searcher, query, self._schema, "body"
+            )
             for document in documents:
                 maker.snippet_from_doc(document).fragment()
         else:
@@ -161,7 +165,10 @@ class FullText:
         self.base.execute("BEGIN")
         self.base.executemany(
             "INSERT INTO sections(citation, title, trail, body) VALUES (?, ?, ?, ?)",
-            ((section.citation, section.title, section.trail, section.body) for section in self._sections),
+            (
+                (section.citation, section.title, section.trail, section.body)
+                for section in self._sections
+            ),
         )
         self.base.execute("COMMIT")
 
@@ -190,7 +197,9 @@ class FullText:
                 (match,),
             )
         else:
-            fetched = self.base.execute(f"SELECT rowid, citation, body FROM sections WHERE rowid IN ({rows})")
+            fetched = self.base.execute(
+                f"SELECT rowid, citation, body FROM sections WHERE rowid IN ({rows})"
+            )
         citations = {row: citation for row, citation, _ in fetched}
         return [citations[row] for (row,) in best]
 
@@ -238,7 +247,9 @@ class Bm25s:
 
     def build(self) -> None:
         texts = [f"{section.title} {section.trail} {section.body}" for section in self._sections]
-        tokens = self._bm25s.tokenize(texts, stopwords="en", stemmer=self._stemmer, show_progress=False)
+        tokens = self._bm25s.tokenize(
+            texts, stopwords="en", stemmer=self._stemmer, show_progress=False
+        )
         self._index = self._bm25s.BM25(backend="numba")
         self._index.index(tokens, show_progress=False)
         self._folder.mkdir(parents=True)
@@ -258,7 +269,9 @@ class Bm25s:
         if not tokens[0]:
             return []
         rows, scores = self._index.retrieve(tokens, k=limit, show_progress=False, n_threads=1)
-        best = [self._sections[row] for row, score in zip(rows[0], scores[0], strict=True) if score > 0]
+        best = [
+            self._sections[row] for row, score in zip(rows[0], scores[0], strict=True) if score > 0
+        ]
         for section in best:
             _ = section.body
         return [section.citation for section in best]

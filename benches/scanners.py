@@ -50,7 +50,9 @@ def said(record: object) -> str:
     return "\n".join(
         block["text"]
         for block in blocks
-        if isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str)
+        if isinstance(block, dict)
+        and block.get("type") == "text"
+        and isinstance(block.get("text"), str)
     )
 
 
@@ -95,7 +97,18 @@ def gnu_grep(pattern: Pattern, file: Path) -> list[str]:
     case = ["-i"] if pattern.ignore_case else []
     # plain ASCII is fastest, and right, in the C locale
     locale = "C" if pattern.raw.isascii() and not pattern.regex else "C.UTF-8"
-    return ["env", f"LC_ALL={locale}", "grep", "-a", "-c", *case, kind, "-e", pattern.raw, str(file)]
+    return [
+        "env",
+        f"LC_ALL={locale}",
+        "grep",
+        "-a",
+        "-c",
+        *case,
+        kind,
+        "-e",
+        pattern.raw,
+        str(file),
+    ]
 
 
 def counted(command: list[str]) -> int:
@@ -138,7 +151,12 @@ def store_list(store: commonplace.Store, pattern: Pattern) -> int:
 def ripgrep_list(pattern: Pattern, file: Path, memory: str, output: Path) -> int:
     """Write the matching lines, cut at 300 columns, to a file; never to /dev/null, which cheats."""
     command = ripgrep(pattern, file, memory)
-    command[command.index("-c") : command.index("-c") + 1] = ["-n", "-M", "300", "--max-columns-preview"]
+    command[command.index("-c") : command.index("-c") + 1] = [
+        "-n",
+        "-M",
+        "300",
+        "--max-columns-preview",
+    ]
     with output.open("wb") as sink:
         subprocess.run(command, stdout=sink, check=True)
     return output.read_bytes().count(b"\n")
@@ -182,7 +200,10 @@ def peak_megabytes(command: list[str]) -> float | None:
         "print(usage.ru_maxrss, os.waitstatus_to_exitcode(status))"
     )
     done = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", watcher, *command], capture_output=True, text=True, check=False
+        [sys.executable, "-I", "-S", "-c", watcher, *command],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode:
         return None

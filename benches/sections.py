@@ -13,7 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n.*?^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.S | re.M)
+FRONT_MATTER = re.compile(
+    r"\A\ufeff?---[ \t]*\r?\n.*?^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.S | re.M
+)
 TITLE = re.compile(r"^title:[ \t]*[\"']?(.+?)[\"']?[ \t]*\r?$", re.M)
 CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]+")
 MARK = re.compile(
@@ -57,7 +59,12 @@ def headings(text: str, begin: int) -> Iterator[tuple[int, int, int, str]]:
         elif level := mark["level"]:
             yield mark.start(), mark.end(), len(level), (mark["text"] or "").strip()
         else:
-            yield mark.start(), mark.end(), 1 if mark["line"][0] == "=" else 2, mark["under"].strip()
+            yield (
+                mark.start(),
+                mark.end(),
+                1 if mark["line"][0] == "=" else 2,
+                mark["under"].strip(),
+            )
 
 
 def split(path: str, text: str) -> list[Section]:

@@ -28,7 +28,9 @@ def test_sections(benchmark: BenchmarkFixture, store: commonplace.Store) -> None
 
 def test_append_message(benchmark: BenchmarkFixture, store: commonplace.Store) -> None:
     log = store.transcript("sessions/appended")
-    assert benchmark(log.append, {"role": "user", "content": "Please remember the rate limit."}) >= 1
+    assert (
+        benchmark(log.append, {"role": "user", "content": "Please remember the rate limit."}) >= 1
+    )
 
 
 def test_append_note_line(benchmark: BenchmarkFixture, store: commonplace.Store) -> None:

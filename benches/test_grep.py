@@ -26,7 +26,9 @@ PATTERNS = {
 
 
 @pytest.mark.parametrize("pattern", PATTERNS.values(), ids=PATTERNS)
-def test_count_in_transcript(benchmark: BenchmarkFixture, store: commonplace.Store, pattern: str) -> None:
+def test_count_in_transcript(
+    benchmark: BenchmarkFixture, store: commonplace.Store, pattern: str
+) -> None:
     counted = benchmark(lambda: store.grep(pattern, prefix="sessions/s1/").count())
     if pattern == "记忆":
         assert counted == 2
@@ -39,13 +41,18 @@ def test_ignore_case(benchmark: BenchmarkFixture, store: commonplace.Store) -> N
 
 
 def test_snippets(benchmark: BenchmarkFixture, store: commonplace.Store) -> None:
-    shown = benchmark(lambda: [match.snippet for match in store.grep("He said", prefix="sessions/s1/")])
+    shown = benchmark(
+        lambda: [match.snippet for match in store.grep("He said", prefix="sessions/s1/")]
+    )
     assert all("He said" in snippet for snippet in shown)
 
 
 def test_last_ten(benchmark: BenchmarkFixture, store: commonplace.Store) -> None:
     last = benchmark(
-        lambda: [m.line for m in store.grep("He said", prefix="sessions/s1/", limit=10, newest_first=True)]
+        lambda: [
+            m.line
+            for m in store.grep("He said", prefix="sessions/s1/", limit=10, newest_first=True)
+        ]
     )
     assert last == sorted(last, reverse=True)
 

@@ -34,7 +34,9 @@ def test_words_of_a_heading(
     assert benchmark(lambda: [hit.snippet for hit in store.search(next(turn))])
 
 
-def test_notes_only(benchmark: BenchmarkFixture, store: commonplace.Store, queries: list[str]) -> None:
+def test_notes_only(
+    benchmark: BenchmarkFixture, store: commonplace.Store, queries: list[str]
+) -> None:
     turn = cycle(queries)
     hits = benchmark(lambda: store.search(next(turn), source="note"))
     assert all(hit.source == "note" for hit in hits)
@@ -45,7 +47,9 @@ def test_phrase(benchmark: BenchmarkFixture, store: commonplace.Store, queries: 
     benchmark(lambda: store.search(next(phrases)))
 
 
-def test_prefix_and_typo(benchmark: BenchmarkFixture, store: commonplace.Store, queries: list[str]) -> None:
+def test_prefix_and_typo(
+    benchmark: BenchmarkFixture, store: commonplace.Store, queries: list[str]
+) -> None:
     odd = cycle(f"{query[:4]}* {query.split()[0]}~1" for query in queries)
     benchmark(lambda: store.search(next(odd)))
 

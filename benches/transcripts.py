@@ -56,7 +56,10 @@ def patterns(sample: Path) -> list[Pattern]:
         Pattern("absent word", "zzqxqzzword", "zzqxqzzword"),
         Pattern(f"case-insensitive ({rare.lower()})", rare.lower(), rare.lower(), ignore_case=True),
         Pattern(
-            f"case-insensitive ({frequent.lower()})", frequent.lower(), frequent.lower(), ignore_case=True
+            f"case-insensitive ({frequent.lower()})",
+            frequent.lower(),
+            frequent.lower(),
+            ignore_case=True,
         ),
         Pattern("[A-Za-z]{30}", "[A-Za-z]{30}", "[A-Za-z]{30}", regex=True),
         Pattern(f"\\b{rare[:5]}\\w+", rf"\b{rare[:5]}\w+", rf"\b{rare[:5]}\w+", regex=True),
@@ -73,7 +76,14 @@ def floor(pattern: Pattern) -> float:
 
 
 def grep(
-    table: Table, sample: Path, file: Path, times: int, store: Ours | None, count: int, *, judged: bool
+    table: Table,
+    sample: Path,
+    file: Path,
+    times: int,
+    store: Ours | None,
+    count: int,
+    *,
+    judged: bool,
 ) -> None:
     """Count every pattern with everyone, five interleaved rounds or so each."""
     label = f"{file.stat().st_size / 1e9:.2f} GB transcript"
@@ -121,7 +131,9 @@ def one(
         default="",
     )
     floors = {better: floor(pattern)} if judged and better else {}
-    table.compare(f"grep count: {pattern.label}", label, measured, "wall", floors=floors, wrong=wrong)
+    table.compare(
+        f"grep count: {pattern.label}", label, measured, "wall", floors=floors, wrong=wrong
+    )
 
 
 def listing(table: Table, sample: Path, file: Path, store: Ours | None, count: int) -> None:
@@ -143,7 +155,9 @@ def listing(table: Table, sample: Path, file: Path, store: Ours | None, count: i
     }
     if store is not None:
         reads[OURS] = partial(seconds, partial(scanners.store_count, store.store, rare))
-    table.compare(f"grep count against a bare read: {rare.label}", label, rounds(reads, count), "wall")
+    table.compare(
+        f"grep count against a bare read: {rare.label}", label, rounds(reads, count), "wall"
+    )
     # Python's own way is an order slower; one run on the sample tells enough
     loop: dict[str, Callable[[], Figures]] = {
         "Python line loop, orjson": partial(seconds, partial(scanners.decoded_count, sample, rare))
@@ -176,10 +190,21 @@ def peaks(table: Table, sample: Path, file: Path, root: Path, *, with_ours: bool
                 theirs = scanners.peak_megabytes(command)
                 ratio = theirs / ours if theirs and ours else None
                 table.add(
-                    Row(f"peak memory: {pattern.label}", label, name, ours, theirs, ratio, "MB", most=64)
+                    Row(
+                        f"peak memory: {pattern.label}",
+                        label,
+                        name,
+                        ours,
+                        theirs,
+                        ratio,
+                        "MB",
+                        most=64,
+                    )
                 )
     least = scanners.peak_megabytes(["true"])
-    table.note(f"Peak memory cannot be seen below {least or 0:.0f} MB, the process that starts the others.")
+    table.note(
+        f"Peak memory cannot be seen below {least or 0:.0f} MB, the process that starts the others."
+    )
     if with_ours:
         bare = scanners.peak_megabytes([sys.executable, "-c", "import commonplace"])
         table.note(f"Ours includes the Python process, which alone peaks at {bare or 0:.0f} MB.")
@@ -209,7 +234,11 @@ def million(sample: Path, file: Path, count: int) -> tuple[list[Section], list[Q
 
 
 def messages(
-    table: Table, sample: Path, folder: Path, count: int, makers: Callable[[Path, Sequence[Section]], Makers]
+    table: Table,
+    sample: Path,
+    folder: Path,
+    count: int,
+    makers: Callable[[Path, Sequence[Section]], Makers],
 ) -> None:
     """Build, query and weigh many messages; tantivy-py gets them ready made."""
     root = folder / "messages"
@@ -220,6 +249,10 @@ def messages(
     query(table, notes, built, ["snippet"], 5, None)
     for contender in built.values():
         contender.close()
-    if OURS in built and (growth := measure("ours-open", root, [list(entry.words) for entry in queries])):
-        table.add(Row("memory a message", corpus.label, "–", growth["resident"] / count, None, None, "B"))
+    if OURS in built and (
+        growth := measure("ours-open", root, [list(entry.words) for entry in queries])
+    ):
+        table.add(
+            Row("memory a message", corpus.label, "–", growth["resident"] / count, None, None, "B")
+        )
         table.note(f"{corpus.label} hold {size / count:.0f} bytes of text each on average.")

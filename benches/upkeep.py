@@ -27,12 +27,17 @@ CHANGES = 20
 def changes(notes: Notes, label: str) -> Iterator[tuple[str, Change]]:
     """Yield (new word, change) for sections of different files, never ending, seeded."""
     draw = random.Random(f"{SEED} {label}")
-    last = {section.path: section for section in notes.sections}  # any section; the last one will do
+    last = {
+        section.path: section for section in notes.sections
+    }  # any section; the last one will do
     for number, path in enumerate(draw.sample(sorted(last), len(last))):
         section, text = last[path], read(notes.corpus.root, path)
         word = f"zq{label}{number}x"
         body = f"{section.body.rstrip()}\n\n{word}\n"
-        yield word, Change(section._replace(body=body), text[: section.start] + body + text[section.end :])
+        yield (
+            word,
+            Change(section._replace(body=body), text[: section.start] + body + text[section.end :]),
+        )
 
 
 def change_once(contender: Ranked, batch: Sequence[tuple[str, Change]], lost: list[str]) -> Figures:
@@ -49,7 +54,9 @@ def change_once(contender: Ranked, batch: Sequence[tuple[str, Change]], lost: li
     return percentiles(times)
 
 
-def next_batch(contender: Ranked, turns: Iterator[list[tuple[str, Change]]], lost: list[str]) -> Figures:
+def next_batch(
+    contender: Ranked, turns: Iterator[list[tuple[str, Change]]], lost: list[str]
+) -> Figures:
     """Take this contender's next batch; in one round all have the same one."""
     return change_once(contender, next(turns), lost)
 
@@ -111,9 +118,13 @@ def reopen(
         contender.query(notes.queries[0].words, LIMIT, "snippet")
         return {"wall": time.perf_counter() - start}
 
-    able = {name: partial(run, contender) for name, contender in contenders.items() if name != "bm25s"}
+    able = {
+        name: partial(run, contender) for name, contender in contenders.items() if name != "bm25s"
+    }
     measured = rounds(able, count)
-    table.compare("open what is on disk, to the first hit", notes.corpus.label, measured, "wall", most=most)
+    table.compare(
+        "open what is on disk, to the first hit", notes.corpus.label, measured, "wall", most=most
+    )
     if built and measured.get(OURS):
         opened = median(figures["wall"] for figures in measured[OURS])
         table.add(

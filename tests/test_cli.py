@@ -107,6 +107,7 @@ def test_grep(shell: Shell) -> None:
     assert len(shell("grep", "ferry", "-m", "1").splitlines()) == 1
     assert shell("grep", "ferry", "facts", code=1) == ""
     assert len(shell("grep", "Name|ferry", "facts", "sessions", "-m", "2").splitlines()) == 2
+    assert shell("grep", "ferry", "sessions", "sessions/s1", "-c") == "2\n"
 
 
 def test_grep_shows_neighbours(shell: Shell) -> None:
@@ -280,6 +281,7 @@ def test_a_root_that_is_not_there(shell: Shell, tmp_path: Path) -> None:
     shell.root = tmp_path / "none"
     shell("search", "x", code=2)
     assert "none" in shell.err
+    assert "--root" in shell.err
     assert not shell.root.exists()
     shell("write", "a.md", "x")
     assert (shell.root / "a.md").exists()

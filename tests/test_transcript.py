@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -226,3 +227,74 @@ def test_import_counts_bad_lines(store: Store, tmp_path: Path) -> None:
     source.write_bytes(b"".join(orjson.dumps(line) + b"\n" for line in PLAIN) + b"{torn\n")
     imported = store.transcript("s").load(source)
     assert (imported.messages, imported.bad_line_count, imported.bad_lines) == (2, 1, [3])
+
+
+def lines_of(messages: list[dict[str, Any]]) -> bytes:
+    return b"".join(orjson.dumps(message) + b"\n" for message in messages)
+
+
+def test_import_again_brings_only_what_is_new(store: Store, tmp_path: Path) -> None:
+    source, log = tmp_path / "x.jsonl", store.transcript("s")
+    source.write_bytes(lines_of(CLAUDE_CODE))
+    assert log.load(source).messages == 2
+    again = log.load(source)
+    assert (again.messages, again.skipped["already there"]) == (0, 2)
+    with source.open("ab") as file:
+        file.write(lines_of(PLAIN[:1]))
+    assert log.load(source).messages == 1
+    assert [message.role for message in log] == ["user", "assistant", "user"]
+
+
+def test_import_goes_on_after_a_crash(store: Store, root: Path, tmp_path: Path) -> None:
+    source, log = tmp_path / "x.jsonl", store.transcript("s")
+    source.write_bytes(lines_of(PLAIN))
+    log.load(source)
+    whole = (root / log.path).read_bytes()
+    (root / log.path).write_bytes(whole[:-20])
+    assert log.load(source).messages == 1
+    assert [message.said for message in log] == [line["content"] for line in PLAIN]
+    assert log.load(source).messages == 0
+
+
+def test_import_does_not_mix_two_sources(store: Store, root: Path, tmp_path: Path) -> None:
+    source, log = tmp_path / "x.jsonl", store.transcript("s")
+    source.write_bytes(lines_of(PLAIN))
+    log.append({"role": "user", "content": "mine"})
+    before = (root / log.path).read_bytes()
+    with pytest.raises(commonplace.Conflict, match="import into a new file"):
+        log.load(source)
+    assert (root / log.path).read_bytes() == before
+
+
+def test_import_takes_regular_files_only(store: Store, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo.jsonl")
+    for odd in (tmp_path, tmp_path / "fifo.jsonl", Path("/dev/zero")):
+        with pytest.raises(commonplace.Refused) as refused:
+            store.transcript("s").load(odd)
+        assert refused.value.code == "type"
+    (tmp_path / "x.jsonl").write_bytes(lines_of(PLAIN))
+    with pytest.raises(commonplace.CommonplaceError):
+        store.transcript("../out").load(tmp_path / "x.jsonl")
+
+
+def test_import_ends_with_what_progress_raises(store: Store, tmp_path: Path) -> None:
+    source = tmp_path / "x.jsonl"
+    source.write_bytes(lines_of(PLAIN) * 20_000)
+
+    def stop(read: int) -> None:
+        raise RuntimeError(f"enough at {read}")
+
+    log = store.transcript("s")
+    with pytest.raises(RuntimeError, match="enough at"):
+        log.load(source, stop)
+    assert log.load(source).messages + len(log.messages()) >= 40_000
+    assert len(log.messages()) == 40_000
+
+
+def test_a_range_of_messages(store: Store) -> None:
+    log = store.transcript("s")
+    for number in range(5):
+        log.append({"role": "user", "content": str(number)})
+    assert [message.said for message in log.messages(2, 3)] == ["1", "2", "3"]
+    assert [message.said for message in log.messages(4)] == ["3", "4"]
+    assert log.messages(9) == []

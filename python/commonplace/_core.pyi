@@ -66,7 +66,10 @@ class Message:
 class Hit:
     """One ranked result: where it is, how it scored, and the passage that matched.
 
-    `highlights` are character ranges in `snippet`; `text` reads the whole section or message.
+    `highlights` are character ranges in `snippet`; `text` is the whole section or message.
+    `line` is where the passage that matched begins, not its heading; `end_line`, `start` and
+    `end` (bytes) go to the end of that passage. `citation` names path and line; `explain()` and
+    the command `read` take it as it is.
     """
 
     source: Literal["note", "message", "tool"]
@@ -212,7 +215,7 @@ class Store:
     def read(self, path: str) -> str: ...
     def read_bytes(self, path: str) -> bytes: ...
     def version(self, path: str) -> str | None: ...
-    def list(self, prefix: str = "") -> list[Entry]: ...
+    def list(self, prefix: str) -> list[Entry]: ...
     def write(self, path: str, content: str, expected_version: str | None = None) -> Written: ...
     def append(self, path: str, content: str, expected_version: str | None = None) -> Written: ...
     def patch(
@@ -222,45 +225,43 @@ class Store:
     def delete(self, path: str, expected_version: str | None = None) -> Written: ...
     def sections(self, path: str) -> builtins.list[Section]: ...
     def message(self, path: str, line: int) -> Message: ...
-    def messages(
-        self, path: str, start: int = 1, limit: int | None = None
-    ) -> builtins.list[Message]: ...
+    def messages(self, path: str, start: int, limit: int | None) -> builtins.list[Message]: ...
     def append_message(self, path: str, line: bytes) -> int:
         """Append one JSON object as one durable line and return its line number."""
     def import_transcript(
-        self, source: str, path: str, progress: Callable[[int], None] | None = None
+        self, source: str, path: str, progress: Callable[[int], None] | None
     ) -> Imported: ...
     def search(
         self,
         query: str,
-        limit: int = 10,
+        limit: int,
         *,
-        prefix: str = "",
-        source: str | None = None,
-        since: float | None = None,
-        until: float | None = None,
-        role: str | None = None,
-        session: str | None = None,
-        category: str | None = None,
-        tools: bool = False,
+        prefix: str,
+        source: str | None,
+        since: float | None,
+        until: float | None,
+        role: str | None,
+        session: str | None,
+        category: str | None,
+        tools: bool,
     ) -> Hits: ...
     def explain(self, query: str, citation: str) -> str: ...
     def grep(
         self,
         pattern: str,
         *,
-        prefix: str = "",
-        fixed: bool = False,
-        ignore_case: bool | None = None,
-        role: str | None = None,
-        since: float | None = None,
-        until: float | None = None,
-        before: int = 0,
-        after: int = 0,
-        limit: int | None = None,
-        newest_first: bool = False,
-        tools: bool = False,
-        width: int = 300,
+        prefixes: Sequence[str],
+        fixed: bool,
+        ignore_case: bool | None,
+        role: str | None,
+        since: float | None,
+        until: float | None,
+        before: int,
+        after: int,
+        limit: int | None,
+        newest_first: bool,
+        tools: bool,
+        width: int,
     ) -> Grep: ...
     def status(self) -> Status: ...
     def verify(self) -> Verified: ...

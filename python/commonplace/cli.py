@@ -94,35 +94,32 @@ def grep(
     as_json: given.Json = False,
 ) -> int:
     """Scan notes and transcripts for a pattern and print the matches as they come."""
-    matched = 0
     with opened(context) as store:
-        for prefix in prefixes or [""]:
-            if limit is not None and matched >= limit:
-                break
-            scan = store.grep(
-                pattern,
-                prefix=prefix,
-                fixed=fixed,
-                ignore_case=given.case(any_case, same_case),
-                role=role,
-                since=since,
-                until=until,
-                before=max(before, around),
-                after=max(after, around),
-                limit=None if limit is None else limit - matched,
-                newest_first=newest_first,
-                tools=tools,
-                width=width,
-            )
-            if count:
-                matched += scan.count()
-            else:
-                show = (lambda match: emit(record(match))) if as_json else screen().match
-                for match in scan:
-                    matched += 1
-                    show(match)
-            if scan.notes or scan.bad_line_count:
-                screen().scanned(scan)
+        scan = store.grep(
+            pattern,
+            prefix=prefixes or "",
+            fixed=fixed,
+            ignore_case=given.case(any_case, same_case),
+            role=role,
+            since=since,
+            until=until,
+            before=max(before, around),
+            after=max(after, around),
+            limit=limit,
+            newest_first=newest_first,
+            tools=tools,
+            width=width,
+        )
+        if count:
+            matched = scan.count()
+        else:
+            matched = 0
+            show = (lambda match: emit(record(match))) if as_json else screen().match
+            for match in scan:
+                matched += 1
+                show(match)
+        if scan.notes or scan.bad_line_count:
+            screen().scanned(scan)
     if count:
         emit({"count": matched}) if as_json else print(matched)
     return FOUND if matched else NOTHING
@@ -151,13 +148,14 @@ def read(
     path, first, last = given.located(where, lines)
     with opened(context) as store:
         if path.endswith(".jsonl") and first and last:
-            log = store.transcript(path)
-            messages = [log[line] for line in range(first, last + 1)]
+            found = store.transcript(path).messages(first, last + 1 - first)
+            # where a line is no message, later ones come up for it
+            messages = [message for message in found if message.line <= last]
             if as_json:
                 emit({"path": path, "messages": [record(message) for message in messages]})
             else:
                 screen().messages(messages)
-            return FOUND
+            return FOUND if messages else NOTHING
         text, version = store.read(path), store.version(path)
     if first:
         text = "\n".join(text.split("\n")[first - 1 : last])

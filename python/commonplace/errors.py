@@ -6,6 +6,7 @@ CommonplaceError
 ├── Conflict       the file is not the version you saw
 ├── PatchFailed    an edit that does not apply exactly once (also ValueError)
 ├── Busy           another process holds the lock (also TimeoutError)
+├── EncodingError  an argument that is not UTF-8 (also ValueError)
 ├── InDoubt        written, but the disk did not confirm it (also OSError)
 ├── StorageError   the operating system refused (also OSError)
 ├── QueryError     a query or pattern that cannot be run (also ValueError)
@@ -47,6 +48,12 @@ class Busy(CommonplaceError, TimeoutError):
     """Another process holds the lock."""
 
     code = "busy"
+
+
+class EncodingError(CommonplaceError, ValueError):
+    """An argument that cannot be written as UTF-8; nothing was changed."""
+
+    code = "encoding"
 
 
 class InDoubt(CommonplaceError, OSError):

@@ -15,6 +15,7 @@ def seconds(moment: When | None) -> float | None:
 
     Raises:
         ValueError: The text is not ISO 8601.
+        TypeError: It is none of these.
 
     >>> seconds("2026-02-01")
     1769904000.0
@@ -23,6 +24,8 @@ def seconds(moment: When | None) -> float | None:
         return moment
     if isinstance(moment, str):
         moment = datetime.fromisoformat(moment)
+    elif not isinstance(moment, date):
+        raise TypeError(f"a time is a datetime, a date, text or a number, not {moment!r:.40}")
     elif not isinstance(moment, datetime):
         moment = datetime(moment.year, moment.month, moment.day, tzinfo=UTC)
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

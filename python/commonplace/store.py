@@ -211,7 +211,7 @@ class Store:
         self,
         pattern: str,
         *,
-        prefix: str = "",
+        prefix: str | Iterable[str] = "",
         fixed: bool = False,
         ignore_case: bool | None = None,
         role: str | None = None,
@@ -230,7 +230,7 @@ class Store:
 
         Args:
             pattern: A regular expression (linear time, no back references).
-            prefix: Only files below this folder, or this file.
+            prefix: Only files below this folder, or this file; of several, each file once.
             fixed: Take the pattern literally.
             ignore_case: Default: yes, unless the pattern holds a capital letter.
             role: Only messages of this role.
@@ -245,10 +245,11 @@ class Store:
 
         Raises:
             QueryError: The pattern is empty, too long or not a regular expression.
+            NotFound: No file is at or below a prefix.
         """
         return self._core.grep(
             pattern,
-            prefix=prefix,
+            prefixes=[prefix] if isinstance(prefix, str) else list(prefix),
             fixed=fixed,
             ignore_case=ignore_case,
             role=role,

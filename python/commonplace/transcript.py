@@ -11,12 +11,15 @@ import orjson
 
 from commonplace import _core
 from commonplace._core import Imported, Message
+from commonplace.errors import EncodingError
 
 
 class Transcript:
     """An append-only log of messages, one JSON object a line; made by `Store.transcript()`."""
 
     def __init__(self, core: _core.Store, path: str) -> None:
+        if not isinstance(path, str):
+            raise TypeError(f"the path of a transcript is text (str), not {type(path).__name__}")
         self._core = core
         self.path = path if path.endswith(".jsonl") else f"{path.rstrip('/')}/messages.jsonl"
 
@@ -28,6 +31,7 @@ class Transcript:
 
         Raises:
             ValueError: `role` is missing, or something in it cannot be written as JSON.
+            EncodingError: A text in it is not UTF-8.
 
         >>> import commonplace, tempfile
         >>> log = commonplace.open(tempfile.mkdtemp()).transcript("sessions/s1")
@@ -40,7 +44,12 @@ class Transcript:
             raise ValueError('a message needs a "role" such as "user" or "assistant"')
         record = dict(message)
         record.setdefault("timestamp", datetime.now(UTC).isoformat(timespec="milliseconds"))
-        return self._core.append_message(self.path, orjson.dumps(record))
+        try:
+            line = orjson.dumps(record)
+        except orjson.JSONEncodeError as error:
+            kind = EncodingError if "surrogates" in str(error) else ValueError
+            raise kind(f"this message cannot be written as JSON: {error}") from None
+        return self._core.append_message(self.path, line)
 
     def load(
         self, source: str | os.PathLike[str], progress: Callable[[int], None] | None = None
@@ -49,18 +58,28 @@ class Transcript:
 
         Known: Claude Code, Codex, pi, OpenAI chat, and plain `{role, content}` lines.
 
+        Nothing comes in twice: what an earlier import of this source brought is passed over, so
+        an import that was interrupted goes on, and a source that has grown is caught up with.
+
         Args:
             source: The file to read; it is not changed.
-            progress: Called now and then with the bytes read so far.
+            progress: Called now and then with the bytes read so far; what it raises ends the
+                import.
 
         Returns:
             What was taken, and what was left out and why.
 
         Raises:
             NotFound: There is no such file.
+            Refused: It is a folder, a FIFO or a device.
             FormatError: No known kind of message is in it.
+            Conflict: This transcript holds other messages already; nothing was added.
         """
         return self._core.import_transcript(os.fspath(source), self.path, progress)
+
+    def messages(self, start: int = 1, limit: int | None = None) -> list[Message]:
+        """Return up to `limit` messages from line `start` on; other lines are passed over."""
+        return self._core.messages(self.path, start, limit)
 
     def __getitem__(self, line: int) -> Message:
         """Return the message at a line, counted from 1 as in its citation."""
@@ -68,6 +87,6 @@ class Transcript:
 
     def __iter__(self) -> Iterator[Message]:
         start = 1
-        while batch := self._core.messages(self.path, start, 1000):
+        while batch := self.messages(start, 1000):
             yield from batch
             start = batch[-1].line + 1

@@ -28,6 +28,14 @@ pub enum Error {
         /// The path as given.
         path: String,
     },
+    /// What a caller named outside the memory, or the memory itself, is not there.
+    #[error("{path:?} does not exist; {hint}")]
+    Missing {
+        /// The path as given.
+        path: String,
+        /// What to do.
+        hint: &'static str,
+    },
     /// The file is not the version that the caller saw; nothing was changed.
     #[error(
         "{path:?} has changed: expected version {expected}, found {found}; read it again and retry"
@@ -39,6 +47,18 @@ pub enum Error {
         expected: String,
         /// The version on disk (`absent` when there is none).
         found: String,
+    },
+    /// An import into a file that holds other messages; nothing was added.
+    #[error(
+        "{path:?} holds other messages than {source_path:?} from line {line} on; nothing was added; import into a new file"
+    )]
+    Diverged {
+        /// The file of the memory.
+        path: String,
+        /// The first line that differs, counted from 1.
+        line: u64,
+        /// The transcript that was to be imported.
+        source_path: String,
     },
     /// A patch that does not apply exactly once; nothing was changed.
     #[error("{path:?} was not patched: {why}")]
@@ -109,6 +129,11 @@ impl Error {
             return Self::NotFound { path };
         }
         Self::Io { action, path, source }
+    }
+
+    /// Says that something outside the memory is not there, and what to do.
+    pub fn missing(path: &str, hint: &'static str) -> Self {
+        Self::Missing { path: path.to_owned(), hint }
     }
 
     /// Refuses a path; a long one is cut, since it may be hostile and goes into a log.

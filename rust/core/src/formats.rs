@@ -45,6 +45,23 @@ pub enum Format {
     Unknown,
 }
 
+impl Format {
+    /// The word that callers see.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ClaudeCode => "claude-code",
+            Self::ClaudeStream => "claude-stream",
+            Self::Codex => "codex",
+            Self::Pi => "pi",
+            Self::OpenAi => "openai",
+            Self::ClaudeAi => "claude-ai",
+            Self::Plain => "plain",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
 /// What an import did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Imported {
@@ -106,7 +123,7 @@ pub fn import(
 }
 
 /// Reads one line and gives its length, of which no more than [`MAX_LINE`] bytes are kept.
-fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<u64> {
+pub(crate) fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<u64> {
     line.clear();
     let mut size = 0;
     loop {

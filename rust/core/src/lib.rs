@@ -16,6 +16,7 @@ pub mod formats;
 pub mod grep;
 mod history;
 pub mod hits;
+mod import;
 pub mod index;
 pub mod json;
 pub mod lock;

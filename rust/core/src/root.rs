@@ -68,7 +68,7 @@ impl Root {
     ///
     /// # Errors
     /// [`Error::Refused`] with the code `config` for `/` and the home folder,
-    /// [`Error::NotFound`], [`Error::Io`].
+    /// [`Error::Missing`], [`Error::Io`].
     pub fn open(path: impl AsRef<Path>, create: bool) -> Result<Self> {
         let path = path.as_ref();
         let shown = path.to_string_lossy();
@@ -76,7 +76,12 @@ impl Root {
             let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
             made.map_err(|e| Error::io("create", shown.as_ref(), e))?;
         }
-        let real = path.canonicalize().map_err(|e| Error::io("open", shown.as_ref(), e))?;
+        let real = path.canonicalize().map_err(|e| match Error::io("open", shown.as_ref(), e) {
+            Error::NotFound { path } => {
+                Error::missing(&path, "create it, or choose another folder with --root")
+            }
+            error => error,
+        })?;
         let home = std::env::var_os("HOME").and_then(|home| Path::new(&home).canonicalize().ok());
         if real == Path::new("/") || home.is_some_and(|home| home == real) {
             let why = "a memory needs a folder of its own, not the home folder or \"/\"";
@@ -214,6 +219,6 @@ mod tests {
             let refused = Root::open(path, false).unwrap_err();
             assert!(matches!(refused, Error::Refused { code: "config", .. }), "{refused}");
         }
-        assert!(matches!(Root::open("/no/such", false), Err(Error::NotFound { .. })));
+        assert!(matches!(Root::open("/no/such", false), Err(Error::Missing { .. })));
     }
 }

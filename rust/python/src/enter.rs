@@ -8,12 +8,13 @@ use commonplace_core::error::{Error, Interrupt};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
-mod raised {
+pub(crate) mod raised {
     use pyo3::import_exception;
 
     import_exception!(commonplace.errors, Busy);
     import_exception!(commonplace.errors, CommonplaceError);
     import_exception!(commonplace.errors, Conflict);
+    import_exception!(commonplace.errors, EncodingError);
     import_exception!(commonplace.errors, FormatError);
     import_exception!(commonplace.errors, InDoubt);
     import_exception!(commonplace.errors, NotFound);
@@ -65,8 +66,12 @@ pub fn error_of(py: Python<'_>, error: Error) -> PyErr {
         Error::Refused { code, path, .. } => {
             (raised::Refused::new_err(text), Some(code), Some(path))
         }
-        Error::NotFound { path } => (raised::NotFound::new_err(text), None, Some(path)),
-        Error::Conflict { path, .. } => (raised::Conflict::new_err(text), None, Some(path)),
+        Error::NotFound { path } | Error::Missing { path, .. } => {
+            (raised::NotFound::new_err(text), None, Some(path))
+        }
+        Error::Conflict { path, .. } | Error::Diverged { path, .. } => {
+            (raised::Conflict::new_err(text), None, Some(path))
+        }
         Error::Patch { path, .. } => (raised::PatchFailed::new_err(text), None, Some(path)),
         Error::Busy { path, .. } => (raised::Busy::new_err(text), None, Some(path)),
         Error::InDoubt { path, .. } => (raised::InDoubt::new_err(text), None, Some(path)),

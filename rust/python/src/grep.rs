@@ -9,6 +9,7 @@ use commonplace_core::store::Store;
 use pyo3::prelude::*;
 
 use crate::enter::enter;
+use crate::given::Text;
 
 /// One grep match: a message or a line of a note, with its neighbours when asked.
 #[pyclass(frozen, get_all, module = "commonplace")]
@@ -75,10 +76,11 @@ impl Grep {
     pub fn new(
         py: Python<'_>,
         store: Arc<Store>,
-        prefix: &str,
+        prefixes: &[Text],
         options: Options,
     ) -> PyResult<Self> {
-        let across = enter(py, |interrupt| Across::new(&store, prefix, options, interrupt))?;
+        let prefixes: Vec<&str> = prefixes.iter().map(|prefix| &**prefix).collect();
+        let across = enter(py, |interrupt| Across::new(&store, &prefixes, options, interrupt))?;
         Ok(Self { store, running: Mutex::new(Running { across, ready: VecDeque::new() }) })
     }
 

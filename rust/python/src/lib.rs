@@ -1,6 +1,7 @@
 //! The Python border of `commonplace`: converts, frees the GIL, maps errors. It holds no logic.
 
 mod enter;
+mod given;
 mod grep;
 mod results;
 mod store;

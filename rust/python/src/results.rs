@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PySlice, PyTuple};
 
 use crate::enter::error_of;
+use crate::given::Text;
 
 /// Milliseconds as the seconds that Python counts in.
 pub fn seconds(milliseconds: i64) -> f64 {
@@ -346,7 +347,7 @@ pub struct Weights {
 impl Weights {
     #[new]
     #[pyo3(signature = (values = None))]
-    fn new(py: Python<'_>, values: Option<BTreeMap<String, f32>>) -> PyResult<Self> {
+    fn new(py: Python<'_>, values: Option<BTreeMap<Text, f32>>) -> PyResult<Self> {
         let mut weights = bm25f::Weights::default();
         for (name, value) in values.unwrap_or_default() {
             weights.set(&name, value).map_err(|error| error_of(py, error))?;

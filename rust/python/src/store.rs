@@ -1,5 +1,6 @@
 //! The engine of a store, as Python calls it.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use commonplace_core::draft::Kind;
@@ -16,8 +17,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::enter::{enter, error_of};
+use crate::given::{Count, Moment, Text};
 use crate::grep::Grep;
-use crate::results::{Entry, Hits, Message, Section, Status, Verified, Weights, Written};
+use crate::results::{Entry, Hits, Imported, Message, Section, Status, Verified, Weights, Written};
 
 /// The engine behind `commonplace.Store`.
 #[pyclass(frozen, module = "commonplace._core")]
@@ -42,8 +44,8 @@ impl Store {
     }
 }
 
-fn expected(py: Python<'_>, version: Option<&str>) -> PyResult<Expected> {
-    match version {
+fn expected(py: Python<'_>, version: Option<Text>) -> PyResult<Expected> {
+    match version.as_deref() {
         None => Ok(Expected::Any),
         Some("absent") => Ok(Expected::Absent),
         Some(version) => {
@@ -63,10 +65,6 @@ fn written(done: Done, applied: usize) -> Written {
     }
 }
 
-fn milliseconds(seconds: Option<f64>) -> Option<i64> {
-    seconds.map(|seconds| (seconds * 1000.0).round() as i64)
-}
-
 fn message(path: &str, placed: Placed) -> Message {
     let Placed { line, offset, message } = placed;
     Message { path: path.to_owned(), line, offset, message }
@@ -78,14 +76,14 @@ impl Store {
     #[pyo3(signature = (root, *, create = true, watch = true, weights = None))]
     fn new(
         py: Python<'_>,
-        root: &str,
+        root: Text,
         create: bool,
         watch: bool,
         weights: Option<&Weights>,
     ) -> PyResult<Self> {
         let weights = weights.map(|weights| weights.weights.clone()).unwrap_or_default();
         let options = store::Options { create, watch, weights, ..store::Options::default() };
-        let store = enter(py, |interrupt| store::Store::open(root, options, interrupt))?;
+        let store = enter(py, |interrupt| store::Store::open(&root, options, interrupt))?;
         Ok(Self { store: Mutex::new(Some(Arc::new(store))) })
     }
 
@@ -94,26 +92,25 @@ impl Store {
         Ok(self.open()?.root().path().to_string_lossy().into_owned())
     }
 
-    fn read(&self, py: Python<'_>, path: &str) -> PyResult<String> {
+    fn read(&self, py: Python<'_>, path: Text) -> PyResult<String> {
         let bytes = self.read_bytes(py, path)?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    fn read_bytes(&self, py: Python<'_>, path: &str) -> PyResult<Vec<u8>> {
-        self.enter(py, |store, _| store.root().read(path))
+    fn read_bytes(&self, py: Python<'_>, path: Text) -> PyResult<Vec<u8>> {
+        self.enter(py, |store, _| store.root().read(&path))
     }
 
-    fn version(&self, py: Python<'_>, path: &str) -> PyResult<Option<String>> {
-        self.enter(py, |store, _| match store.files().read(path) {
+    fn version(&self, py: Python<'_>, path: Text) -> PyResult<Option<String>> {
+        self.enter(py, |store, _| match store.files().read(&path) {
             Ok((_, version)) => Ok(Some(version.to_string())),
             Err(Error::NotFound { .. }) => Ok(None),
             Err(error) => Err(error),
         })
     }
 
-    #[pyo3(signature = (prefix = ""))]
-    fn list(&self, py: Python<'_>, prefix: &str) -> PyResult<Vec<Entry>> {
-        let entries = self.enter(py, |store, interrupt| store.list(prefix, interrupt))?;
+    fn list(&self, py: Python<'_>, prefix: Text) -> PyResult<Vec<Entry>> {
+        let entries = self.enter(py, |store, interrupt| store.list(&prefix, interrupt))?;
         let entry = |entry: commonplace_core::upkeep::Entry| Entry {
             path: entry.path,
             size: entry.size,
@@ -132,13 +129,13 @@ impl Store {
     fn write(
         &self,
         py: Python<'_>,
-        path: &str,
-        content: &str,
-        expected_version: Option<&str>,
+        path: Text,
+        content: Text,
+        expected_version: Option<Text>,
     ) -> PyResult<Written> {
         let expected = expected(py, expected_version)?;
         let done =
-            self.enter(py, |store, _| store.files().write(path, content.as_bytes(), expected))?;
+            self.enter(py, |store, _| store.files().write(&path, content.as_bytes(), expected))?;
         Ok(written(done, 0))
     }
 
@@ -146,17 +143,17 @@ impl Store {
     fn append(
         &self,
         py: Python<'_>,
-        path: &str,
-        content: &str,
-        expected_version: Option<&str>,
+        path: Text,
+        content: Text,
+        expected_version: Option<Text>,
     ) -> PyResult<Written> {
         let expected = expected(py, expected_version)?;
         self.enter(py, |store, _| {
-            let mut text = content.to_owned();
+            let mut text = String::from(content);
             if !text.ends_with('\n') {
                 text.push('\n');
             }
-            let done = store.files().append(path, text.as_bytes(), expected)?;
+            let done = store.files().append(&path, text.as_bytes(), expected)?;
             let (_, version) = store.files().read(&done.path)?;
             let version = version.to_string();
             Ok(Written { path: done.path, version, previous: None, history: None, applied: 0 })
@@ -167,12 +164,14 @@ impl Store {
     fn patch(
         &self,
         py: Python<'_>,
-        path: &str,
-        edits: Vec<(String, String)>,
-        expected_version: Option<&str>,
+        path: Text,
+        edits: Vec<(Text, Text)>,
+        expected_version: Option<Text>,
     ) -> PyResult<Written> {
         let expected = expected(py, expected_version)?;
-        let done = self.enter(py, |store, _| store.files().patch(path, &edits, expected))?;
+        let edits: Vec<(String, String)> =
+            edits.into_iter().map(|(old, new)| (old.into(), new.into())).collect();
+        let done = self.enter(py, |store, _| store.files().patch(&path, &edits, expected))?;
         Ok(written(done.written, done.applied))
     }
 
@@ -180,12 +179,12 @@ impl Store {
     fn rename(
         &self,
         py: Python<'_>,
-        source: &str,
-        target: &str,
-        expected_version: Option<&str>,
+        source: Text,
+        target: Text,
+        expected_version: Option<Text>,
     ) -> PyResult<Written> {
         let expected = expected(py, expected_version)?;
-        let done = self.enter(py, |store, _| store.files().rename(source, target, expected))?;
+        let done = self.enter(py, |store, _| store.files().rename(&source, &target, expected))?;
         Ok(written(done, 0))
     }
 
@@ -193,16 +192,16 @@ impl Store {
     fn delete(
         &self,
         py: Python<'_>,
-        path: &str,
-        expected_version: Option<&str>,
+        path: Text,
+        expected_version: Option<Text>,
     ) -> PyResult<Written> {
         let expected = expected(py, expected_version)?;
-        let done = self.enter(py, |store, _| store.files().delete(path, expected))?;
+        let done = self.enter(py, |store, _| store.files().delete(&path, expected))?;
         Ok(written(done, 0))
     }
 
-    fn sections(&self, py: Python<'_>, path: &str) -> PyResult<Vec<Section>> {
-        let (text, note) = self.enter(py, |store, _| store.sections(path))?;
+    fn sections(&self, py: Python<'_>, path: Text) -> PyResult<Vec<Section>> {
+        let (text, note) = self.enter(py, |store, _| store.sections(&path))?;
         let mut line = 1;
         let sections = note.sections.iter().enumerate().map(|(at, section)| {
             let span = section.span.clone();
@@ -210,7 +209,7 @@ impl Store {
             let first = line;
             line += line_of(inner, inner.len()) - 1;
             Section {
-                path: path.to_owned(),
+                path: path.to_string(),
                 heading: note.trail(at).into_iter().map(str::to_owned).collect(),
                 level: section.level,
                 line: first,
@@ -225,49 +224,80 @@ impl Store {
         Ok(sections.collect())
     }
 
-    fn message(&self, py: Python<'_>, path: &str, line: u64) -> PyResult<Message> {
-        let placed = self.enter(py, |store, interrupt| store.message(path, line, interrupt))?;
-        Ok(message(path, placed))
+    fn message(&self, py: Python<'_>, path: Text, line: Count) -> PyResult<Message> {
+        let placed = self.enter(py, |store, interrupt| store.message(&path, line.0, interrupt))?;
+        Ok(message(&path, placed))
     }
 
-    #[pyo3(signature = (path, start = 1, limit = None))]
     fn messages(
         &self,
         py: Python<'_>,
-        path: &str,
-        start: u64,
-        limit: Option<usize>,
+        path: Text,
+        start: Count,
+        limit: Option<Count>,
     ) -> PyResult<Vec<Message>> {
-        let limit = limit.unwrap_or(usize::MAX);
+        let limit = limit.map_or(usize::MAX, usize::from);
         let found =
-            self.enter(py, |store, interrupt| store.messages(path, start, limit, interrupt))?;
-        Ok(found.into_iter().map(|placed| message(path, placed)).collect())
+            self.enter(py, |store, interrupt| store.messages(&path, start.0, limit, interrupt))?;
+        Ok(found.into_iter().map(|placed| message(&path, placed)).collect())
     }
 
-    fn append_message(&self, py: Python<'_>, path: &str, line: &[u8]) -> PyResult<u64> {
-        self.enter(py, |store, interrupt| store.append_message(path, line, interrupt))
+    fn append_message(&self, py: Python<'_>, path: Text, line: &[u8]) -> PyResult<u64> {
+        self.enter(py, |store, interrupt| store.append_message(&path, line, interrupt))
+    }
+
+    fn import_transcript(
+        &self,
+        py: Python<'_>,
+        source: PathBuf,
+        path: Text,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Imported> {
+        let failed: Mutex<Option<PyErr>> = Mutex::new(None);
+        let failure = || failed.lock().unwrap_or_else(PoisonError::into_inner);
+        let done = self.enter(py, |store, interrupt| {
+            let mut tell = |read: u64| {
+                if let Some(progress) = &progress {
+                    let told = Python::attach(|py| progress.call1(py, (read,)));
+                    *failure() = told.err();
+                }
+            };
+            let stop = || failure().is_some() || interrupt();
+            store.import_transcript(&source, &path, &mut tell, &stop)
+        });
+        if let Some(error) = failure().take() {
+            return Err(error);
+        }
+        let (path, imported) = done?;
+        Ok(Imported {
+            path,
+            format: imported.format.name().to_owned(),
+            messages: imported.messages,
+            skipped: imported.skipped,
+            bad_lines: imported.first_bad_lines,
+            bad_line_count: imported.bad_lines,
+        })
     }
 
     #[pyo3(signature = (
-        query, limit = 10, *, prefix = "", source = None, since = None, until = None,
-        role = None, session = None, category = None, tools = false
+        query, limit, *, prefix, source, since, until, role, session, category, tools
     ))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python call")]
     fn search(
         &self,
         py: Python<'_>,
-        query: String,
-        limit: usize,
-        prefix: &str,
-        source: Option<&str>,
-        since: Option<f64>,
-        until: Option<f64>,
-        role: Option<String>,
-        session: Option<String>,
-        category: Option<String>,
+        query: Text,
+        limit: Count,
+        prefix: Text,
+        source: Option<Text>,
+        since: Option<Moment>,
+        until: Option<Moment>,
+        role: Option<Text>,
+        session: Option<Text>,
+        category: Option<Text>,
         tools: bool,
     ) -> PyResult<Hits> {
-        let kind = match source {
+        let kind = match source.as_deref() {
             None => None,
             Some("note") => Some(Kind::Note),
             Some("message") => Some(Kind::Transcript),
@@ -277,66 +307,65 @@ impl Store {
             }
         };
         let filter = Filter {
-            prefix: prefix.to_owned(),
+            prefix: prefix.into(),
             kind,
-            since: milliseconds(since),
-            until: milliseconds(until),
-            role,
-            session,
-            category,
+            since: since.map(Moment::milliseconds),
+            until: until.map(Moment::milliseconds),
+            role: role.map(String::from),
+            session: session.map(String::from),
+            category: category.map(String::from),
         };
-        let request = Request { query, limit, filter, tools };
+        let request = Request { query: query.into(), limit: limit.into(), filter, tools };
         let answer = self.enter(py, |store, interrupt| store.search(&request, interrupt))?;
         Hits::new(py, answer)
     }
 
-    fn explain(&self, py: Python<'_>, query: &str, citation: &str) -> PyResult<String> {
-        self.enter(py, |store, interrupt| store.explain(query, citation, interrupt))
+    fn explain(&self, py: Python<'_>, query: Text, citation: Text) -> PyResult<String> {
+        self.enter(py, |store, interrupt| store.explain(&query, &citation, interrupt))
     }
 
     #[pyo3(signature = (
-        pattern, *, prefix = "", fixed = false, ignore_case = None, role = None, since = None,
-        until = None, before = 0, after = 0, limit = None, newest_first = false, tools = false,
-        width = 300
+        pattern, *, prefixes, fixed, ignore_case, role, since, until, before, after, limit,
+        newest_first, tools, width
     ))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python call")]
     fn grep(
         &self,
         py: Python<'_>,
-        pattern: String,
-        prefix: &str,
+        pattern: Text,
+        prefixes: Vec<Text>,
         fixed: bool,
         ignore_case: Option<bool>,
-        role: Option<String>,
-        since: Option<f64>,
-        until: Option<f64>,
-        before: usize,
-        after: usize,
-        limit: Option<usize>,
+        role: Option<Text>,
+        since: Option<Moment>,
+        until: Option<Moment>,
+        before: Count,
+        after: Count,
+        limit: Option<Count>,
         newest_first: bool,
         tools: bool,
-        width: usize,
+        width: Count,
     ) -> PyResult<Grep> {
         let options = Options {
-            pattern,
+            pattern: pattern.into(),
             fixed,
             case: match ignore_case {
                 None => Case::Smart,
                 Some(true) => Case::Ignore,
                 Some(false) => Case::Sensitive,
             },
-            roles: role.into_iter().collect(),
-            since: milliseconds(since),
-            until: milliseconds(until),
-            before,
-            after,
-            limit,
+            roles: role.map(String::from).into_iter().collect(),
+            since: since.map(Moment::milliseconds),
+            until: until.map(Moment::milliseconds),
+            before: before.into(),
+            after: after.into(),
+            limit: limit.map(usize::from),
             newest_first,
             tools,
-            max_snippet: width,
+            max_snippet: width.into(),
             ..Options::default()
         };
-        Grep::new(py, self.open()?, prefix, options)
+        Grep::new(py, self.open()?, &prefixes, options)
     }
 
     fn status(&self, py: Python<'_>) -> PyResult<Status> {

@@ -36,16 +36,16 @@ pub struct Tally {
 }
 
 impl Across {
-    /// Begins a search over the files that are `prefix` or lie below it.
+    /// Begins a search over the files that are one of `prefixes` or lie below it, each once.
     ///
     /// With a role or a time only transcripts are searched, for notes have neither.
     ///
     /// # Errors
     /// [`Error::Query`] for a pattern that cannot be run; [`Error::NotFound`] when nothing is
-    /// at `prefix`; [`Error::Interrupted`].
+    /// at a prefix; [`Error::Interrupted`].
     pub fn new(
         store: &Store,
-        prefix: &str,
+        prefixes: &[&str],
         options: Options,
         interrupt: Interrupt<'_>,
     ) -> Result<Self> {
@@ -57,11 +57,13 @@ impl Across {
             .said
             .files
             .iter()
-            .filter(|file| file.present && is_below(&file.path, prefix))
+            .filter(|file| file.present && prefixes.iter().any(|at| is_below(&file.path, at)))
             .map(|file| (file.path.clone(), file.kind))
             .collect();
-        if files.is_empty() && !prefix.is_empty() {
-            return Err(Error::NotFound { path: prefix.to_owned() });
+        for prefix in prefixes.iter().filter(|prefix| !prefix.is_empty()) {
+            if !files.iter().any(|(path, _)| is_below(path, prefix)) {
+                return Err(Error::NotFound { path: (*prefix).to_owned() });
+            }
         }
         files
             .retain(|(_, kind)| *kind == Kind::Transcript || *kind == Kind::Note && !messages_only);

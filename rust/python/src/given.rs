@@ -1,0 +1,104 @@
+//! What Python hands in: text, counts and moments. What is none of these is refused here, once.
+
+use std::ops::Deref;
+
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
+use pyo3::types::{PyBool, PyString};
+
+use crate::enter::raised::EncodingError;
+
+/// A `str` that can be written as UTF-8; it is borrowed from Python, not copied.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+pub struct Text(PyBackedStr);
+
+impl Deref for Text {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<Text> for String {
+    fn from(text: Text) -> Self {
+        text.0.to_string()
+    }
+}
+
+impl FromPyObject<'_, '_> for Text {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        if !given.is_instance_of::<PyString>() {
+            return Err(unlike("text (str)", given));
+        }
+        given.extract().map(Self).map_err(|error: PyErr| {
+            let why = error.value(given.py());
+            EncodingError::new_err(format!(
+                "an argument is not UTF-8 ({why}); replace what cannot be written, as in \
+                 text.encode(errors=\"replace\").decode()"
+            ))
+        })
+    }
+}
+
+/// A whole number from 0 on: a limit, a width, a line.
+#[derive(Clone, Copy)]
+pub struct Count(pub u64);
+
+impl From<Count> for usize {
+    fn from(count: Count) -> Self {
+        Self::try_from(count.0).unwrap_or(Self::MAX)
+    }
+}
+
+impl FromPyObject<'_, '_> for Count {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        // True is an int to Python, and no caller means it
+        if given.is_instance_of::<PyBool>() {
+            return Err(unlike("a whole number (int)", given));
+        }
+        given.extract().map(Self).map_err(|error: PyErr| {
+            match error.is_instance_of::<PyOverflowError>(given.py()) {
+                true => PyValueError::new_err("a count or a line is a number from 0 to 2**64 - 1"),
+                false => unlike("a whole number (int)", given),
+            }
+        })
+    }
+}
+
+/// Seconds since 1970.
+#[derive(Clone, Copy)]
+pub struct Moment(f64);
+
+impl Moment {
+    /// The same as the engine counts.
+    pub fn milliseconds(self) -> i64 {
+        (self.0 * 1000.0).round() as i64
+    }
+}
+
+impl FromPyObject<'_, '_> for Moment {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        let seconds: PyResult<f64> = given.extract();
+        match seconds {
+            _ if given.is_instance_of::<PyBool>() => Err(unlike("a time", given)),
+            Ok(seconds) if seconds.is_finite() => Ok(Self(seconds)),
+            Err(error) if error.is_instance_of::<PyTypeError>(given.py()) => {
+                Err(unlike("a time", given))
+            }
+            _ => Err(PyValueError::new_err("a time is a finite number of seconds since 1970")),
+        }
+    }
+}
+
+fn unlike(wanted: &str, given: Borrowed<'_, '_, PyAny>) -> PyErr {
+    let found = given.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
+    PyTypeError::new_err(format!("expected {wanted}, got {found}"))
+}
