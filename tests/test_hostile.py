@@ -102,7 +102,6 @@ def verdict(call: Callable[[], object], seen: list[str]) -> str:
         return "reject:type"
     except commonplace.CommonplaceError as error:
         seen.append(str(error))
-        assert len(str(error)) < 1000, "an error repeats what it was given, without end"
         return f"reject:{error.code}"
     return "ok"
 
@@ -120,6 +119,8 @@ def test_hostile(case: Case, world: Path, capsys: pytest.CaptureFixture[str]) ->
         JUDGES[case.kind](case, store, seen)
         assert time.perf_counter() - started < SOON
         assert store.search("tea") or case.kind == "markdown"
+    # nothing repeats what it was given without end
+    assert all(len(text) < 20_000 for text in seen)
     seen += capsys.readouterr()
     assert not any("CANARY" in text for text in seen)
     assert files(world / "out") == outside
