@@ -5,9 +5,11 @@
 
 #![allow(missing_docs, clippy::print_stdout)]
 
+mod hostile;
+
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -15,9 +17,9 @@ use commonplace_core::error::{Error, Result};
 use commonplace_core::files::{Expected, Files};
 use commonplace_core::root::Root;
 use commonplace_core::rules::Rules;
-use serde_json::Value;
+use hostile::{Case, cases};
 
-const SHARED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/hostile.json");
+const KINDS: [&str; 4] = ["path", "path_windows", "path_unicode", "fs"];
 
 const OWN_CASES: &str = r#"[
  {"kind":"path","value":"../secret.txt","setup":"","expect":"reject:escape"},
@@ -103,66 +105,6 @@ impl Drop for World {
         if cleanup.exists() {
             let _ = Command::new("sh").arg(cleanup).status();
         }
-    }
-}
-
-struct Case {
-    kind: String,
-    /// `None`: not a string, or not UTF-8; such a value cannot reach us.
-    value: Option<String>,
-    setup: String,
-    expect: String,
-}
-
-fn cases() -> Vec<Case> {
-    let text = fs::read_to_string(SHARED).unwrap_or_else(|_| OWN_CASES.to_owned());
-    let entries: Vec<Value> = serde_json::from_str(&text).unwrap();
-    let field = |entry: &Value, name: &str| entry[name].as_str().unwrap_or_default().to_owned();
-    let kinds = ["path", "path_windows", "path_unicode", "fs"];
-    let entries = entries.into_iter().filter(|e| kinds.contains(&field(e, "kind").as_str()));
-    let mut cases: Vec<Case> = entries
-        .map(|e| Case {
-            kind: field(&e, "kind"),
-            value: Some(field(&e, "value")),
-            setup: field(&e, "setup").replace(".memory", ".commonplace"),
-            expect: field(&e, "expect").split(" | ").next().unwrap().to_owned(),
-        })
-        .collect();
-    evaluate(&mut cases);
-    cases
-}
-
-/// Evaluates all `py:` values in one Python process; without Python they are dropped, aloud.
-fn evaluate(cases: &mut Vec<Case>) {
-    let is_python = |case: &Case| case.value.as_ref().is_some_and(|v| v.starts_with("py:"));
-    let sources: Vec<&str> = cases
-        .iter()
-        .filter(|case| is_python(case))
-        .map(|case| &case.value.as_deref().unwrap()[3..])
-        .collect();
-    let script = "import json, sys\n\
-        for source in json.load(sys.stdin):\n\
-        \x20   value = eval(source)\n\
-        \x20   print(value.encode('utf-8', 'surrogatepass').hex() if isinstance(value, str) else '-')";
-    let child = Command::new("python3")
-        .args(["-c", script])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn();
-    let Ok(mut child) = child else {
-        println!("no python3: {} cases left out", sources.len());
-        return cases.retain(|case| !is_python(case));
-    };
-    serde_json::to_writer(child.stdin.take().unwrap(), &sources).unwrap();
-    let output = child.wait_with_output().unwrap();
-    let mut values = std::str::from_utf8(&output.stdout).unwrap().lines();
-    for case in cases.iter_mut().filter(|case| is_python(case)) {
-        let hex = values.next().unwrap();
-        let bytes: Option<Vec<u8>> = (hex != "-").then(|| {
-            let digit = |b: u8| u8::try_from(char::from(b).to_digit(16).unwrap()).unwrap();
-            hex.as_bytes().chunks(2).map(|pair| digit(pair[0]) << 4 | digit(pair[1])).collect()
-        });
-        case.value = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
     }
 }
 
@@ -308,7 +250,7 @@ fn is_root() -> bool {
 #[test]
 fn hostile_paths_and_folders() {
     let (mut judged, mut left, mut wrong) = (0, Vec::new(), Vec::new());
-    for case in cases() {
+    for case in cases(&KINDS, OWN_CASES) {
         let shown: String =
             format!("{} {:?} {:?}", case.kind, case.value, case.setup).chars().take(160).collect();
         if case.setup.starts_with("#root") && !is_root() {

@@ -253,23 +253,11 @@ impl Bm25f {
         sum
     }
 
-    /// Returns `tf~` in headings and titles alone, unweighted.
+    /// Returns `tf~` in headings and titles alone.
     #[inline]
     pub fn heading_frequency(&self, counts: &Counts, lengths: &Lengths) -> f32 {
-        let mut sum = 0.0;
-        for field in [Field::Heading as usize, Field::Title as usize] {
-            if counts[field] > 0 {
-                sum += f32::from(counts[field])
-                    / (self.base[field] + self.slope[field] * f32::from(lengths[field]));
-            }
-        }
-        sum
-    }
-
-    /// Returns the largest [`Self::heading_frequency`] that goes with a `tf~`.
-    pub fn most_heading_frequency(&self, frequency: f32) -> f32 {
-        let weight = self.weight[Field::Heading as usize].min(self.weight[Field::Title as usize]);
-        if weight > 0.0 { frequency / weight } else { f32::MAX }
+        let fields = [Field::Heading as usize, Field::Title as usize];
+        fields.into_iter().map(|field| self.part(field, counts[field], lengths[field])).sum()
     }
 
     /// Returns `tf~` in the speaker's name alone.

@@ -4,28 +4,17 @@
 //! index holds of it, and changes only the difference.
 
 use std::cmp::Ordering;
-use std::fs::File;
-use std::os::unix::fs::FileExt;
-use std::sync::atomic::{AtomicUsize, Ordering as AtomicOrdering};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustc_hash::FxHashMap;
-use xxhash_rust::xxh3::xxh3_64;
 
 use crate::bm25f::Weights;
-use crate::draft::{Draft, Kind, Messages, Part, note};
+use crate::draft::{Kind, Part};
 use crate::error::{Error, Interrupt, Result};
 use crate::index::Index;
-use crate::index::lexicon::{Document, Lexicon};
-use crate::index::packing::Run;
 use crate::index::terms::Terms;
-use crate::message::{self, Line, Message};
+use crate::reading::{Content, Reader, Reading, Resume};
 use crate::root::{Root, Stat};
-use crate::sections::as_text;
-use crate::transcript::lines;
-
-/// Notes larger than this are listed and can be searched with grep, but are not indexed.
-pub const LARGEST_NOTE: u64 = 256 << 20;
+use crate::stamps::{Clock, now_ns, untrusted};
 
 /// Where a document lies and what filters may ask about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
@@ -67,7 +56,7 @@ pub struct FileRow {
     pub path: String,
     /// What it is.
     pub kind: Kind,
-    /// The stamps it had when it was read; zero when they must not be trusted.
+    /// The stamps it had when it was read, or [`untrusted`] ones.
     pub stat: Stat,
     /// What a note says of itself in one line, as a label.
     pub summary: u32,
@@ -75,6 +64,8 @@ pub struct FileRow {
     pub seen: Seen,
     /// Its documents, in order of position.
     pub documents: Vec<u32>,
+    /// Why nothing of it is in the index, when that is so: `encoding`, `large`.
+    pub left_out: Option<&'static str>,
     /// False for a file that is gone; its place is taken again by the next new file.
     pub present: bool,
 }
@@ -88,36 +79,17 @@ pub struct Seen {
     pub lines: u32,
     /// Lines among them that could not be read.
     pub bad_lines: u32,
-    /// Hash of the bytes just before `offset`, at most [`TAIL`] of them.
+    /// Hash of the bytes just before `offset`.
     pub tail: u64,
 }
 
-/// Bytes by which a transcript that grew is told from one that was rewritten.
-const TAIL: u64 = 4096;
-
-/// What was read of one file, before it has a place in the index.
-#[derive(Debug, Default)]
-struct Reading {
-    rows: Vec<(Row, Content)>,
-    seen: Seen,
-    summary: String,
-}
-
-/// What one of the two threads of a build has read.
-#[derive(Debug, Default)]
-struct Half {
-    run: Run,
-    labels: Terms,
-    readings: Vec<(usize, Result<Reading>)>,
-}
-
-/// The content of a document that was read.
-#[derive(Debug)]
-enum Content {
-    /// The index holds it under this number.
-    Known(u32),
-    /// The index is to take it in.
-    New(Document),
+/// What is to change in the documents of one file.
+struct Change {
+    reading: Reading,
+    /// So many of its documents, from the first, stay as they are.
+    kept: usize,
+    /// Documents that it does not hold any more.
+    gone: Vec<u32>,
 }
 
 /// See the module.
@@ -132,120 +104,27 @@ pub struct Catalog {
     /// Trails, roles, sessions and categories.
     pub labels: Terms,
     by_path: FxHashMap<String, u32>,
+    /// Places of files that are gone.
+    free: Vec<u32>,
     part: Part,
+    /// How finely stamps are kept.
+    pub(crate) clock: Clock,
     /// Bytes read since the last snapshot: what the next opening would have to read again.
     pub redone: u64,
-}
-
-/// Turns the drafts of a file into rows and documents, with the dictionaries of one thread.
-struct Reader<'a> {
-    lexicon: &'a mut Lexicon,
-    labels: &'a mut Terms,
-    part: Part,
-    /// Documents of this file that the index holds, by key.
-    known: FxHashMap<u64, Vec<u32>>,
-}
-
-impl Reader<'_> {
-    fn draft(&mut self, draft: &Draft<'_>, reading: &mut Reading) {
-        let content = match self.known.get_mut(&draft.key).and_then(Vec::pop) {
-            Some(number) => Content::Known(number),
-            None => {
-                for (field, text) in &draft.fields {
-                    self.lexicon.add(*field, text);
-                }
-                Content::New(self.lexicon.finish())
-            }
-        };
-        let row = Row {
-            start: draft.start,
-            hash: draft.hash,
-            key: draft.key,
-            time: draft.time.unwrap_or(NO_TIME),
-            file: 0,
-            length: draft.length,
-            line: draft.line,
-            trail: self.labels.intern(&draft.trail),
-            role: self.labels.intern(&draft.role),
-            session: self.labels.intern(&draft.session),
-            category: self.labels.intern(&draft.category),
-            unused: 0,
-        };
-        reading.rows.push((row, content));
-    }
-
-    fn read(&mut self, root: &Root, path: &str, stat: &Stat) -> Result<Reading> {
-        let mut reading = Reading::default();
-        match Kind::of(path) {
-            Kind::Note if stat.size <= LARGEST_NOTE && self.part == Part::Said => {
-                let bytes = root.read(path)?;
-                if !is_utf16(&bytes) {
-                    let text = as_text(&bytes);
-                    let told = note(path, &text, &mut |draft| self.draft(&draft, &mut reading));
-                    reading.summary = told.unwrap_or_default();
-                }
-            }
-            Kind::Transcript => {
-                let file = root.open_read(path)?;
-                let messages = Messages::new(self.part, None);
-                self.transcript(&file, path, stat.size, 0, 0, messages, &mut reading)?;
-            }
-            _ => {}
-        }
-        Ok(reading)
-    }
-
-    /// Reads messages from a line on; `reading.seen` says how far an earlier reading came.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "a place in a file and where to put what is there"
-    )]
-    fn transcript(
-        &mut self,
-        file: &File,
-        path: &str,
-        size: u64,
-        offset: u64,
-        line: u32,
-        mut messages: Messages,
-        reading: &mut Reading,
-    ) -> Result<()> {
-        let seen = reading.seen;
-        let mut now = Seen { lines: line, ..seen };
-        lines(file, path, offset..size, &mut |start, bytes, whole| {
-            let sound = whole
-                && messages.line(start, now.lines + 1, bytes, &mut |d| self.draft(&d, reading));
-            if bytes.ends_with(b"\n") {
-                now.lines += 1;
-                now.offset = start + bytes.len() as u64;
-                now.bad_lines += u32::from(!sound && now.offset > seen.offset);
-            }
-        })?;
-        messages.finish(&mut |draft| self.draft(&draft, reading));
-        now.tail = tail(file, path, now.offset)?;
-        reading.seen = now;
-        Ok(())
-    }
-}
-
-/// Hashes the bytes just before an offset.
-fn tail(file: &File, path: &str, offset: u64) -> Result<u64> {
-    let mut bytes = vec![0; TAIL.min(offset) as usize];
-    let start = offset - bytes.len() as u64;
-    let read = file.read_at(&mut bytes, start);
-    let read = read.map_err(|error| Error::io("read", path, error))?;
-    Ok(xxh3_64(&bytes[..read]))
-}
-
-/// UTF-16 is not indexed: as bytes it would be noise, and it is never rewritten.
-pub fn is_utf16(bytes: &[u8]) -> bool {
-    bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff])
+    /// How often it was packed: each time documents and terms are numbered anew.
+    pub packings: u64,
 }
 
 impl Catalog {
     /// Makes an empty catalog.
     pub fn new(weights: Weights, part: Part) -> Self {
         Self::from_parts(Index::new(weights), Vec::new(), Vec::new(), Terms::default(), part)
+    }
+
+    /// Takes stamps to be no finer than those of `clock`.
+    #[must_use]
+    pub fn with_clock(self, clock: Clock) -> Self {
+        Self { clock, ..self }
     }
 
     /// Puts together what a snapshot kept.
@@ -260,117 +139,35 @@ impl Catalog {
         // the empty label has number 0 everywhere
         labels.intern("");
         let by_path = files.iter().enumerate().map(|(at, f)| (f.path.clone(), at as u32)).collect();
-        Self { index, rows, files, labels, by_path, part, redone: 0 }
-    }
-
-    /// Reads all files on two threads and builds the index at one go.
-    ///
-    /// Returns the catalog and what could not be read.
-    ///
-    /// # Errors
-    /// [`Error::Interrupted`] when the caller asks to stop.
-    pub fn build(
-        root: &Root,
-        files: &[(String, Stat)],
-        weights: Weights,
-        part: Part,
-        interrupt: Interrupt<'_>,
-    ) -> Result<(Self, Vec<(String, Error)>)> {
-        /// Large steps keep neighbours, which share words, on one thread.
-        const STEP: usize = 32;
-        let next = AtomicUsize::new(0);
-        let work = |stop: &dyn Fn() -> bool| {
-            let mut half = Half::default();
-            loop {
-                let from = next.fetch_add(STEP, AtomicOrdering::Relaxed);
-                if from >= files.len() || stop() {
-                    half.run.lexicon.rest();
-                    return half;
-                }
-                for at in from..files.len().min(from + STEP) {
-                    let (path, stat) = &files[at];
-                    let (lexicon, labels) = (&mut half.run.lexicon, &mut half.labels);
-                    let mut reader = Reader { lexicon, labels, part, known: FxHashMap::default() };
-                    let reading = reader.read(root, path, stat);
-                    half.readings.push((at, reading));
-                }
-            }
-        };
-        let now = now_ns();
-        let mut interrupted = false;
-        let halves: Vec<Half> = std::thread::scope(|scope| {
-            let other = scope.spawn(|| work(&|| false));
-            // only the caller's own thread may ask whether to stop
-            let own = work(&|| interrupt());
-            if interrupt() {
-                interrupted = true;
-                next.store(files.len(), AtomicOrdering::Relaxed);
-            }
-            [Some(own), other.join().ok()].into_iter().flatten().collect()
-        });
-        if interrupted {
-            return Err(Error::Interrupted);
-        }
-        let mut catalog = Self::new(weights.clone(), part);
-        let mut failures = Vec::new();
-        let mut order: Vec<(usize, usize, Reading)> = Vec::new();
-        let mut runs = Vec::new();
-        let mut label_of = Vec::new();
-        for (half, Half { run, labels, readings }) in halves.into_iter().enumerate() {
-            runs.push(run);
-            let labels = (0..labels.len() as u32).map(|id| catalog.labels.intern(labels.text(id)));
-            label_of.push(labels.collect::<Vec<u32>>());
-            for (at, reading) in readings {
-                match reading {
-                    Ok(reading) => order.push((at, half, reading)),
-                    Err(error) => failures.push((files[at].0.clone(), error)),
-                }
-            }
-        }
-        order.sort_unstable_by_key(|&(at, ..)| at);
-        for (at, half, reading) in order {
-            let (path, stat) = &files[at];
-            let file = catalog.place(path);
-            let label = |id: u32| label_of[half][id as usize];
-            let row = &mut catalog.files[file as usize];
-            row.stat = trusted(stat, now);
-            row.seen = reading.seen;
-            row.summary = catalog.labels.intern(&reading.summary);
-            for (draft, content) in reading.rows {
-                let Content::New(document) = content else { continue };
-                let number = catalog.rows.len() as u32;
-                row.documents.push(number);
-                runs[half].documents.push((number, document));
-                catalog.rows.push(Row {
-                    file,
-                    trail: label(draft.trail),
-                    role: label(draft.role),
-                    session: label(draft.session),
-                    category: label(draft.category),
-                    ..draft
-                });
-            }
-        }
-        catalog.index = Index::build(weights, runs);
-        Ok((catalog, failures))
+        let (free, clock) = (Vec::new(), Clock::default());
+        Self { index, rows, files, labels, by_path, free, part, clock, redone: 0, packings: 0 }
     }
 
     /// Returns the place of a path, taking one for it if it is new.
-    fn place(&mut self, path: &str) -> u32 {
+    pub(crate) fn place(&mut self, path: &str) -> u32 {
         if let Some(&at) = self.by_path.get(path) {
-            self.files[at as usize].present = true;
             return at;
         }
-        let at = self.files.len() as u32;
-        self.files.push(FileRow {
+        let file = FileRow {
             path: path.to_owned(),
             kind: Kind::of(path),
             stat: Stat::default(),
             summary: 0,
             seen: Seen::default(),
             documents: Vec::new(),
+            left_out: None,
             present: true,
-        });
+        };
+        let at = match self.free.pop() {
+            Some(at) => {
+                self.files[at as usize] = file;
+                at
+            }
+            None => {
+                self.files.push(file);
+                self.files.len() as u32 - 1
+            }
+        };
         self.by_path.insert(path.to_owned(), at);
         at
     }
@@ -382,7 +179,7 @@ impl Catalog {
 
     /// Returns the row of a file that is there.
     pub fn file(&self, path: &str) -> Option<&FileRow> {
-        self.by_path.get(path).map(|&at| &self.files[at as usize]).filter(|file| file.present)
+        self.by_path.get(path).map(|&at| &self.files[at as usize])
     }
 
     /// Says whether a file with these stamps was read as it is now.
@@ -393,27 +190,52 @@ impl Catalog {
     /// Reads a file anew and brings the index in step; returns whether anything changed.
     ///
     /// # Errors
-    /// Those of reading the file; the index then still holds what it did.
-    pub fn update(&mut self, root: &Root, path: &str) -> Result<bool> {
+    /// Those of reading the file, which then is in the index no more; [`Error::Interrupted`].
+    pub fn update(&mut self, root: &Root, path: &str, interrupt: Interrupt<'_>) -> Result<bool> {
         let now = now_ns();
-        let stat = match root.stat(path) {
-            Ok(stat) => stat,
-            Err(Error::NotFound { .. }) => return Ok(self.remove(path)),
+        let clock = self.clock;
+        let look = || root.stat(path).map(|stat| clock.see(stat));
+        let read = look().and_then(|stat| Ok((stat, self.reread(root, path, &stat, interrupt)?)));
+        match read {
+            Ok((stat, change)) => {
+                // a write during the read shows in the stamps: the next call reads again
+                let stat = if look().is_ok_and(|after| after == stat) {
+                    clock.trusted(&stat, now)
+                } else {
+                    untrusted(&stat)
+                };
+                Ok(self.take(path, stat, change))
+            }
+            Err(Error::NotFound { .. }) => Ok(self.remove(path)),
+            Err(Error::Interrupted) => Err(Error::Interrupted),
             Err(error) => {
                 self.remove(path);
-                return Err(error);
+                Err(error)
             }
-        };
-        let reading = self.reread(root, path, &stat)?;
-        // a write during the read shows in the stamps: the next call reads again
-        let after = root.stat(path).unwrap_or_default();
+        }
+    }
+
+    /// As [`Self::update`], and takes nothing of a transcript for read.
+    ///
+    /// # Errors
+    /// Those of [`Self::update`].
+    pub fn verify(&mut self, root: &Root, path: &str, interrupt: Interrupt<'_>) -> Result<bool> {
+        if let Some(&at) = self.by_path.get(path) {
+            self.files[at as usize].seen = Seen::default();
+        }
+        self.update(root, path, interrupt)
+    }
+
+    /// Puts what was read in the place of what was there; returns whether anything changed.
+    fn take(&mut self, path: &str, stat: Stat, change: Change) -> bool {
+        let Change { reading, kept, gone } = change;
         let file = self.place(path);
-        let (reading, kept, dropped) = reading;
-        let mut changed = !dropped.is_empty();
-        for number in dropped {
+        let mut changed = !gone.is_empty();
+        for number in gone {
             self.index.delete(number);
         }
-        let mut documents = kept;
+        let mut documents = std::mem::take(&mut self.files[file as usize].documents);
+        documents.truncate(kept);
         for (row, content) in reading.rows {
             let row = Row { file, ..row };
             documents.push(match content {
@@ -429,106 +251,106 @@ impl Catalog {
             });
         }
         let row = &mut self.files[file as usize];
-        row.stat = if after == stat { trusted(&stat, now) } else { Stat::default() };
+        row.stat = stat;
         row.seen = reading.seen;
         row.summary = self.labels.intern(&reading.summary);
+        row.left_out = reading.left_out;
         row.documents = documents;
         if self.index.wants_packing() {
             self.repack();
         }
-        Ok(changed)
+        changed
     }
 
-    /// Reads a file; returns what is new or moved, what stands as it did, and what is gone.
+    /// Reads a file and compares it with what the index holds of it.
     fn reread(
         &mut self,
         root: &Root,
         path: &str,
         stat: &Stat,
-    ) -> Result<(Reading, Vec<u32>, Vec<u32>)> {
-        let held = self.file(path).map(|file| (file.documents.clone(), file.seen));
-        let (held, seen) = held.unwrap_or_default();
-        let grown = self.grown(root, path, stat, &held, seen)?;
-        let kept = grown.as_ref().map_or(0, |_| held.len() - 1);
+        interrupt: Interrupt<'_>,
+    ) -> Result<Change> {
+        let held = self.file(path).map_or(&[][..], |file| &file.documents);
+        let resume = self.resume(root, path, stat)?;
+        let kept = resume.as_ref().map_or(0, |_| held.len().saturating_sub(1));
         let mut known: FxHashMap<u64, Vec<u32>> = FxHashMap::default();
         for &number in held[kept..].iter().rev() {
             known.entry(self.rows[number as usize].key).or_default().push(number);
         }
-        let last = held.last().map(|&number| self.rows[number as usize]);
-        let (lexicon, labels) = (self.index.lexicon(), &mut self.labels);
-        let mut reader = Reader { lexicon, labels, part: self.part, known };
-        let reading = match (grown, last) {
-            (Some((file, before)), Some(last)) => {
-                let mut reading = Reading { seen, ..Reading::default() };
-                let messages = Messages::new(self.part, before);
-                self.redone += stat.size - last.start;
-                let (start, line) = (last.start, last.line - 1);
-                reader.transcript(&file, path, stat.size, start, line, messages, &mut reading)?;
-                reading
+        let seen = self.file(path).map_or(0, |file| file.seen.offset);
+        let (lexicon, labels, part) = (self.index.lexicon(), &mut self.labels, self.part);
+        let mut reader = Reader { root, lexicon, labels, part, interrupt, known };
+        let reading = match resume {
+            Some(resume) => {
+                self.redone += stat.size - seen;
+                reader.rest(path, stat, resume)?
             }
-            _ => {
+            None => {
                 self.redone += stat.size;
-                reader.read(root, path, stat)?
+                reader.whole(path, stat)?
             }
         };
         let mut gone: Vec<u32> = reader.known.into_values().flatten().collect();
         gone.sort_unstable();
-        Ok((reading, held[..kept].to_vec(), gone))
+        Ok(Change { reading, kept, gone })
     }
 
-    /// Opens a transcript that has only grown since it was read, and its last message but one.
-    fn grown(
-        &self,
-        root: &Root,
-        path: &str,
-        stat: &Stat,
-        held: &[u32],
-        seen: Seen,
-    ) -> Result<Option<(File, Option<Message>)>> {
-        if Kind::of(path) != Kind::Transcript || stat.size < seen.offset || held.is_empty() {
-            return Ok(None);
-        }
-        let file = root.open_read(path)?;
-        if tail(&file, path, seen.offset)? != seen.tail {
-            return Ok(None);
-        }
-        let before = held.len().checked_sub(2).map(|at| self.rows[held[at] as usize]);
-        let Some(row) = before else { return Ok(Some((file, None))) };
-        let mut bytes = vec![0; row.length as usize];
-        let read = file.read_at(&mut bytes, row.start);
-        read.map_err(|error| Error::io("read", path, error))?;
-        match message::parse(&bytes) {
-            Line::Message(before) if xxh3_64(&bytes) == row.hash => Ok(Some((file, Some(before)))),
-            _ => Ok(None),
-        }
+    /// Says where to go on with a transcript that has only grown since it was read.
+    ///
+    /// One that has not grown was changed inside, if at all, and is read as a whole.
+    fn resume(&self, root: &Root, path: &str, stat: &Stat) -> Result<Option<Resume>> {
+        let grown = |file: &&FileRow| {
+            file.kind == Kind::Transcript
+                && (file.stat.dev, file.stat.ino) == (stat.dev, stat.ino)
+                && file.stat.size < stat.size
+        };
+        let Some(file) = self.file(path).filter(grown) else { return Ok(None) };
+        let mut last = file.documents.iter().rev().map(|&number| self.rows[number as usize]);
+        let (last, before) = (last.next(), last.next());
+        Resume::new(root, path, file.seen, [before, last])
     }
 
     /// Takes a file out; returns whether it was there.
     pub fn remove(&mut self, path: &str) -> bool {
-        let Some(&at) = self.by_path.get(path) else { return false };
+        let Some(at) = self.by_path.remove(path) else { return false };
         let file = &mut self.files[at as usize];
         for document in std::mem::take(&mut file.documents) {
             self.index.delete(document);
         }
-        file.stat = Stat::default();
-        file.seen = Seen::default();
-        std::mem::replace(&mut file.present, false)
+        file.present = false;
+        self.free.push(at);
+        true
     }
 
     /// Packs the index, numbering documents by path and then by position.
     pub fn repack(&mut self) {
+        self.packings += 1;
+        self.free.clear();
         self.files.retain(|file| file.present);
         self.files.sort_by(|a, b| a.path.cmp(&b.path));
         let mut order = Vec::with_capacity(self.rows.len());
         let mut rows = Vec::with_capacity(self.rows.len());
+        // headings that were edited leave their old labels behind
+        let old = std::mem::take(&mut self.labels);
+        let labels = &mut self.labels;
+        labels.intern("");
+        let mut label = |id: u32| labels.intern(old.text(id));
         self.by_path.clear();
         for (at, file) in self.files.iter_mut().enumerate() {
             self.by_path.insert(file.path.clone(), at as u32);
+            file.summary = label(file.summary);
             for document in &mut file.documents {
                 order.push(*document);
-                let row = Row { file: at as u32, ..self.rows[*document as usize] };
+                let row = self.rows[*document as usize];
                 *document = rows.len() as u32;
-                rows.push(row);
+                rows.push(Row {
+                    file: at as u32,
+                    trail: label(row.trail),
+                    role: label(row.role),
+                    session: label(row.session),
+                    category: label(row.category),
+                    ..row
+                });
             }
         }
         self.rows = rows;
@@ -553,21 +375,4 @@ impl Catalog {
             false => path(a).cmp(path(b)),
         }
     }
-}
-
-/// Returns the stamps of a file if they prove that it has not changed since, else zero.
-///
-/// Git's racy rule: a file may change twice within one tick of its clock, so stamps younger than
-/// two seconds (the coarsest clock, FAT's) say nothing yet.
-pub fn trusted(stat: &Stat, now_ns: i64) -> Stat {
-    const TICK: i64 = 2_000_000_000;
-    match stat.mtime_ns.max(stat.ctime_ns).saturating_add(TICK) < now_ns {
-        true => *stat,
-        false => Stat::default(),
-    }
-}
-
-fn now_ns() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }

@@ -156,7 +156,7 @@ impl Store {
         answer.hits.truncate(request.limit);
         if !state.unreadable.is_empty() {
             answer.freshness = Freshness::Partial;
-            answer.notes.extend(state.unreadable.iter().map(|(_, why)| why.clone()));
+            answer.notes.extend(state.unreadable.values().cloned());
         }
         if let Some(why) = &state.unchecked {
             answer.freshness = Freshness::Stale;

@@ -22,9 +22,15 @@ pub struct Marks {
     pub time: Option<i64>,
 }
 
+/// Longest value, and most bytes of keywords, that are taken: every section below repeats them.
+const LONGEST: usize = 1000;
+/// Longest run of leading lines that is looked at for marks.
+const LEADING_LINES: usize = 40;
+
 impl Marks {
     fn set(&mut self, key: &str, value: &str) {
         let value = unquote(value.trim());
+        let value = &value[..value.floor_char_boundary(LONGEST)];
         if value.is_empty() {
             return;
         }
@@ -32,40 +38,73 @@ impl Marks {
             "title" => self.title = Some(value.to_owned()),
             "summary" | "description" => self.summary = Some(value.to_owned()),
             "category" => self.category = Some(value.to_owned()),
-            "keywords" | "tags" => self.keywords.extend(list(value)),
+            "keywords" | "tags" => list(value).for_each(|keyword| self.add_keyword(keyword)),
             "date" | "created" | "time" => self.time = parse_time(value).or(self.time),
             _ => {}
         }
     }
+
+    fn add_keyword(&mut self, keyword: &str) {
+        let held: usize = self.keywords.iter().map(|keyword| keyword.len() + 1).sum();
+        if held + keyword.len() <= LONGEST {
+            self.keywords.push(keyword.to_owned());
+        }
+    }
 }
 
-/// Longest run of leading lines that is looked at for marks.
-const LEADING_LINES: usize = 40;
+/// Hands out the lines of a text with their ends, whichever they are.
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let end = match memchr::memchr2(b'\n', b'\r', rest.as_bytes()) {
+            Some(at) if rest[at..].starts_with("\r\n") => at + 2,
+            Some(at) => at + 1,
+            None => rest.len(),
+        };
+        let (line, after) = rest.split_at(end);
+        rest = after;
+        (!line.is_empty()).then_some(line)
+    })
+}
 
 /// Reads YAML front matter and returns how many bytes it takes, 0 when there is none.
+///
+/// A `---` may as well be a thematic break; what follows it must look like YAML up to the end.
 pub fn front_matter(text: &str, marks: &mut Marks) -> usize {
-    let mut lines = text.split_inclusive('\n');
+    let mut lines = lines(text);
     let Some(first) = lines.next().filter(|line| line.trim_end() == "---") else { return 0 };
     let mut length = first.len();
     let mut read = Marks::default();
-    let mut key = String::new();
-    for line in lines {
+    let (mut key, mut folded) = (String::new(), String::new());
+    for (number, line) in lines.enumerate() {
         length += line.len();
         let bare = line.trim_end();
+        let begins = |marks: &[char]| bare.starts_with(marks);
         if bare == "---" || bare == "..." {
+            read.set(&key, &folded);
             *marks = read;
             return length;
         }
         if let Some(item) = bare.trim_start().strip_prefix("- ") {
             read.set(&key, item);
-        } else if let Some((name, value)) = bare.split_once(':') {
-            key = name.to_owned();
-            if !name.starts_with([' ', '#']) {
-                read.set(name, value);
+        } else if begins(&[' ', '\t', '#', '-', ']', '}']) || bare.is_empty() && number > 0 {
+            if !folded.is_empty() && folded.len() < LONGEST {
+                folded.push(' ');
+                folded.push_str(bare.trim_start());
             }
+        } else if let Some((name, value)) = bare.split_once(':') {
+            read.set(&key, &folded);
+            folded.clear();
+            name.clone_into(&mut key);
+            match value.trim() {
+                // the text comes in the lines below
+                ">" | ">-" | ">+" | "|" | "|-" | "|+" => folded.push(' '),
+                value => read.set(name, value),
+            }
+        } else {
+            return 0;
         }
     }
-    // never closed: a thematic break and then text, as CommonMark reads it
     0
 }
 
@@ -73,7 +112,7 @@ pub fn front_matter(text: &str, marks: &mut Marks) -> usize {
 pub fn leading(text: &str) -> Marks {
     let mut marks = Marks::default();
     let mut in_comment = false;
-    for line in text.lines().take(LEADING_LINES) {
+    for line in lines(text).take(LEADING_LINES) {
         let bare = line.trim();
         if in_comment || bare.starts_with("<!--") {
             in_comment = !bare.contains("-->");
@@ -102,7 +141,7 @@ fn unquote(value: &str) -> &str {
     value
 }
 
-fn list(value: &str) -> impl Iterator<Item = String> + '_ {
-    let inner = value.strip_prefix('[').and_then(|v| v.strip_suffix(']')).unwrap_or(value);
-    inner.split(',').map(|item| unquote(item.trim()).to_owned()).filter(|item| !item.is_empty())
+fn list(value: &str) -> impl Iterator<Item = &str> {
+    let inner = value.strip_prefix('[').unwrap_or(value).trim_end_matches(']');
+    inner.split(',').map(|item| unquote(item.trim())).filter(|item| !item.is_empty())
 }

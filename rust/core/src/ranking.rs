@@ -11,10 +11,9 @@ use rustc_hash::FxHashMap;
 
 use crate::bm25f::{Bm25f, Counts, FIELDS, Field, Lengths};
 use crate::catalog::Catalog;
-use crate::index::extra;
 use crate::index::patterns::{Brief, Spelling};
-use crate::index::postings::{Bound, Cursor, END, Posting};
-use crate::index::topk::{Clause, Scoring};
+use crate::index::postings::{Cursor, Impact, Posting};
+use crate::index::topk::{Clause, Scoring, reach};
 use crate::tokens::{Form, QueryTerm};
 
 /// How much the parts of a word count beside each other.
@@ -133,21 +132,19 @@ impl<'a> Ranking<'a> {
         let mut counts: FxHashMap<u32, Counts> = FxHashMap::default();
         for &word in words {
             let place = index.words().places[word as usize];
-            let mut cursor = index.cursor(place.concept, &self.formula);
-            while cursor.document() != END {
-                let spellings = index.words().patterns.spellings(cursor.pattern());
+            index.cursor(place.concept).each(|posting| {
+                let spellings = index.words().patterns.spellings(posting.pattern);
                 let spelling = |s: &&Spelling| u32::from(s.number) == place.spelling;
-                if index.is_live(cursor.document())
+                if index.is_live(posting.document)
                     && let Some(spelling) = spellings.iter().find(spelling)
                 {
-                    let all = counts.entry(cursor.document()).or_default();
+                    let all = counts.entry(posting.document).or_default();
                     for f in (0..FIELDS).filter(|f| field.is_none_or(|field| field as usize == *f))
                     {
                         all[f] = all[f].saturating_add(spelling.counts[f]);
                     }
                 }
-                cursor.advance();
-            }
+            });
         }
         let mut held: Vec<(u32, Counts)> = counts.into_iter().collect();
         held.retain(|(_, counts)| *counts != [0; FIELDS]);
@@ -167,18 +164,41 @@ impl<'a> Ranking<'a> {
 
     /// Opens the lists.
     pub fn clauses(&self) -> Vec<Clause<'_>> {
-        let clause = |number| {
-            let cursor = self.cursor(number);
-            let bound = self.most(number, cursor.bound());
-            Clause { cursor, bound }
-        };
-        (0..self.sought.len()).map(clause).collect()
+        (0..self.sought.len()).map(|number| self.clause(number)).collect()
+    }
+
+    fn clause(&self, number: usize) -> Clause<'_> {
+        let sought = &self.sought[number];
+        let all: f32 = sought.words.iter().map(|(_, weight)| weight).sum();
+        let share = |weight: f32| if weight > 0.0 { reach(weight * self.drift / 255.0) } else { 0 };
+        let mut shares = Box::new([share(sought.concept + all); 256]);
+        let mut speakers = Box::new([0; 256]);
+        let patterns = &self.catalog.index.words().patterns;
+        for pattern in 0..patterns.len().min(255) {
+            let brief = patterns.brief(pattern as u32);
+            if brief.spelling != Brief::MANY && !sought.words.is_empty() {
+                let own = sought.words.iter().filter(|(number, _)| *number == brief.spelling);
+                let words: f32 = own.map(|(_, weight)| weight).sum();
+                shares[pattern] = share(sought.concept + words);
+            }
+            if sought.speaker > 0.0 {
+                let counts = patterns.sum(pattern as u32);
+                // a name in which a word stands twice is at least two words long
+                let frequency = self.formula.speaker_frequency(counts, counts);
+                speakers[pattern] = reach(self.formula.score(sought.speaker, frequency));
+            }
+        }
+        if sought.speaker > 0.0 {
+            speakers[255] = reach(sought.speaker);
+        }
+        let heading = share(sought.heading);
+        Clause { cursor: self.cursor(number), shares, speakers, heading }
     }
 
     fn cursor(&self, number: usize) -> Cursor<'_> {
         match &self.sought[number].list {
-            List::Held(concept) => self.catalog.index.cursor(*concept, &self.formula),
-            List::Made(postings) => Cursor::new(&[], 0, postings),
+            List::Held(concept) => self.catalog.index.cursor(*concept),
+            List::Made(postings) => Cursor::new(&[], 0, postings, Impact::MOST),
         }
     }
 
@@ -239,18 +259,16 @@ impl<'a> Ranking<'a> {
         let mut text = String::new();
         let mut score = 0.0;
         for at in 0..self.sought.len() {
-            let mut cursor = self.cursor(at);
-            cursor.seek(document);
+            let found = self.cursor(at).find(document);
             let sought = &self.sought[at];
             let (name, holders) = (&sought.name, sought.holders);
             // writing to a String cannot fail
-            if cursor.document() != document {
+            let Some(pattern) = found else {
                 let _ = writeln!(text, "0 = {name}: not in it; in {holders} documents");
                 continue;
-            }
+            };
             let lengths = self.catalog.index.lengths(document);
             let mut parts = String::new();
-            let pattern = cursor.pattern();
             let sum = self.parts(sought, lengths, pattern, |part, weight, counts, frequency| {
                 parts += &format!("{name}{part}: ");
                 parts += &self.formula.explain(weight, frequency, counts, lengths, part.is_empty());
@@ -278,7 +296,8 @@ impl Scoring for Ranking<'_> {
         let sought = &self.sought[clause];
         // nine postings in ten say one spelling in one field, most often the body: the parts then
         // have the same tf~, and one division does for all of them
-        match index.words().patterns.brief(pattern) {
+        let patterns = &index.words().patterns;
+        match (pattern < patterns.len() as u32).then(|| patterns.brief(pattern)) {
             Some(brief) if brief.spelling != Brief::MANY && is_plain(brief.field) => {
                 let own = sought.words.iter().filter(|(number, _)| *number == brief.spelling);
                 let weight = sought.concept + own.map(|(_, weight)| weight).sum::<f32>();
@@ -287,21 +306,6 @@ impl Scoring for Ranking<'_> {
             }
             _ => self.parts(sought, lengths, pattern, |_, _, _, _| {}),
         }
-    }
-
-    fn most(&self, clause: usize, bound: Bound) -> f32 {
-        let sought = &self.sought[clause];
-        let frequency = (bound.frequency * self.drift).min(f32::MAX);
-        let words: f32 = sought.words.iter().map(|(_, weight)| weight).sum();
-        let mut most = self.formula.score(sought.concept + words, frequency);
-        if bound.fields & extra::HEADING > 0 {
-            let frequency = self.formula.most_heading_frequency(frequency);
-            most += self.formula.score(sought.heading, frequency);
-        }
-        if bound.fields & extra::SPEAKER > 0 {
-            most += self.formula.score(sought.speaker, frequency);
-        }
-        most
     }
 
     fn allows(&self, document: u32) -> bool {

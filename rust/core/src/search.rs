@@ -2,7 +2,6 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::bm25f::Bm25f;
 use crate::catalog::{Catalog, FileRow, NO_TIME, Row};
 use crate::draft::Kind;
 use crate::index::expand::Expander;
@@ -104,7 +103,7 @@ pub fn search<'a>(
     });
     let mut ranking = Ranking::new(catalog, allows);
     prepare(&mut ranking, catalog, expander, query, &mut found);
-    let phrase = |words: &'a String| Phrase::new(words, catalog, &ranking.formula);
+    let phrase = |words: &'a String| Phrase::new(words, catalog);
     let mut required: Vec<Phrase<'_>> = query.phrases.iter().map(phrase).collect();
     let mut excluded: Vec<Phrase<'_>> = query.excluded.iter().map(phrase).collect();
     let mut accept = |document: u32| {
@@ -183,22 +182,18 @@ struct Phrase<'a> {
 }
 
 impl<'a> Phrase<'a> {
-    fn new(words: &'a str, catalog: &'a Catalog, formula: &Bm25f) -> Self {
+    fn new(words: &'a str, catalog: &'a Catalog) -> Self {
         let index = &catalog.index;
         let cursor = |term: QueryTerm| {
             let word = index.words().words.get(&term.text)?;
-            Some(index.cursor(index.words().places[word as usize].concept, formula))
+            Some(index.cursor(index.words().places[word as usize].concept))
         };
         Self { words, lists: tokens::query(&[words]).into_iter().map(cursor).collect() }
     }
 
-    /// Documents must come in ascending order.
     fn stands_in(&mut self, document: u32, text: &mut dyn FnMut(u32) -> Option<String>) -> bool {
         let Some(lists) = &mut self.lists else { return false };
-        let all = lists.iter_mut().all(|cursor| {
-            cursor.seek(document);
-            cursor.document() == document
-        });
+        let all = lists.iter_mut().all(|cursor| cursor.find(document).is_some());
         all && text(document).is_some_and(|text| holds(&text, self.words))
     }
 }

@@ -42,6 +42,9 @@ pub struct Note {
     pub breaks: Vec<usize>,
 }
 
+/// Longest heading, in bytes: every section below repeats it. What is longer is text as well.
+pub const LONGEST_HEADING: usize = 1000;
+
 impl Note {
     /// Returns the headings from the outermost down to the section's own.
     pub fn trail(&self, section: usize) -> Vec<&str> {
@@ -107,6 +110,11 @@ impl Note {
         }
         parts
     }
+}
+
+/// What stands between the headings of a trail must be in none of them.
+fn is_trail(c: char) -> bool {
+    c == crate::draft::TRAIL
 }
 
 fn line_end_after(text: &str, from: usize, end: usize) -> usize {
@@ -188,7 +196,12 @@ pub fn parse(text: &str) -> Note {
                     && matches!(tag, TagEnd::Heading(_))
                     && let (Some(words), Some(section)) = (heading.take(), open.last_mut())
                 {
-                    section.heading = words.trim().to_owned();
+                    let words = words.trim();
+                    if words.len() > LONGEST_HEADING {
+                        section.body = section.span.start;
+                    }
+                    let cut = words.floor_char_boundary(LONGEST_HEADING);
+                    section.heading = words[..cut].replace(is_trail, " ");
                 }
             }
             Event::Text(words) | Event::Code(words) => {
@@ -241,14 +254,10 @@ fn line_start(text: &str, at: usize) -> usize {
 /// Returns where the line that ends a heading is over; the parser's range may stop before it.
 fn heading_end(text: &str, at: usize) -> usize {
     let bytes = text.as_bytes();
-    if at > 0 && bytes[at - 1] == b'\n' {
-        return at;
-    }
-    match memchr::memchr2(b'\n', b'\r', &bytes[at..]) {
-        Some(end) if bytes[at + end] == b'\r' && bytes.get(at + end + 1) == Some(&b'\n') => {
-            at + end + 2
-        }
-        Some(end) => at + end + 1,
+    let from = if at > 0 && matches!(bytes[at - 1], b'\n' | b'\r') { at - 1 } else { at };
+    match memchr::memchr2(b'\n', b'\r', &bytes[from..]) {
+        Some(end) if bytes[from + end..].starts_with(b"\r\n") => from + end + 2,
+        Some(end) => from + end + 1,
         None => bytes.len(),
     }
 }

@@ -62,7 +62,7 @@ pub fn write(catalog: &Catalog, root: u64) -> Vec<u8> {
     let mut summaries: Vec<u32> = Vec::new();
     let mut counts: Vec<u32> = Vec::new();
     let mut documents: Vec<u32> = Vec::new();
-    for file in catalog.files.iter().filter(|file| file.present) {
+    for file in catalog.files.iter().filter(|file| file.present && file.left_out.is_none()) {
         paths.intern(&file.path);
         stats.push(file.stat);
         let Seen { offset, lines, bad_lines, tail } = file.seen;
@@ -206,6 +206,7 @@ impl<'a> Arrays<'a> {
                     bad_lines: word(3) as u32,
                 },
                 documents: documents.by_ref().take(counts[at] as usize).collect(),
+                left_out: None,
                 present: true,
             });
         }

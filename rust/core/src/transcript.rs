@@ -28,11 +28,12 @@ pub struct Placed {
 /// Hands out each line with its end; `whole` is false for one that was too long to keep.
 ///
 /// # Errors
-/// Those of reading.
+/// Those of reading; [`Error::Interrupted`].
 pub fn lines(
     file: &File,
     path: &str,
     span: Range<u64>,
+    interrupt: Interrupt<'_>,
     each: &mut dyn FnMut(u64, &[u8], bool),
 ) -> Result<()> {
     const CHUNK: u64 = 1 << 18;
@@ -40,6 +41,9 @@ pub fn lines(
     let Range { start: mut offset, end: size } = span;
     let (mut start, mut whole) = (offset, true);
     while offset < size {
+        if interrupt() {
+            return Err(Error::Interrupted);
+        }
         let held = buffer.len();
         buffer.resize(held + CHUNK.min(size - offset) as usize, 0);
         let read = file
@@ -93,14 +97,11 @@ impl Store {
         const STEP: u64 = 1 << 20;
         let mut from = offset;
         while from < size && found.len() < limit {
-            if interrupt() {
-                return Err(Error::Interrupted);
-            }
             let mut step = STEP;
             let mut next = from;
             while next == from {
                 let end = size.min(from + step);
-                lines(&file, path, from..end, &mut |offset, bytes, whole| {
+                lines(&file, path, from..end, interrupt, &mut |offset, bytes, whole| {
                     if !bytes.ends_with(b"\n") && end < size {
                         return;
                     }
@@ -164,9 +165,14 @@ impl Store {
             let why = "a message is one line of JSON in a file that ends in .jsonl".to_owned();
             return Err(Error::Format { path: path.to_owned(), line: None, why });
         }
+        if interrupt() {
+            return Err(Error::Interrupted);
+        }
         let mut line = record.to_vec();
         line.push(b'\n');
         let appended = self.files().append(path, &line, Expected::Any)?;
+        // it is written: from here on nothing may look as if it were not
+        let interrupt: Interrupt<'_> = &|| false;
         let state = self.fresh(interrupt)?;
         let seen = state.said.file(&appended.path).map(|file| file.seen).unwrap_or_default();
         drop(state);
@@ -177,7 +183,8 @@ impl Store {
             false => (0..appended.offset, 0),
         };
         let mut count = 0;
-        lines(&file, path, span, &mut |_, bytes, _| count += u64::from(bytes.ends_with(b"\n")))?;
+        let mut ends = |_, bytes: &[u8], _| count += u64::from(bytes.ends_with(b"\n"));
+        lines(&file, path, span, interrupt, &mut ends)?;
         Ok(if counted > 0 { counted - count + 1 } else { count + 1 })
     }
 }

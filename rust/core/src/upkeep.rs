@@ -51,16 +51,10 @@ impl Store {
         let state = self.fresh(interrupt)?;
         let mut entries = Vec::new();
         for file in state.said.files.iter().filter(|f| f.present && is_below(&f.path, prefix)) {
-            // a file changed within the last tick keeps no stamps: look again
-            let stat = match file.stat.size {
-                0 => self.root().stat(&file.path),
-                _ => Ok(file.stat),
-            };
-            let Ok(stat) = stat else { continue };
             entries.push(Entry {
                 path: file.path.clone(),
-                size: stat.size,
-                modified_ns: stat.mtime_ns,
+                size: file.stat.size,
+                modified_ns: file.stat.mtime_ns,
                 kind: file.kind,
                 summary: Some(state.said.labels.text(file.summary))
                     .filter(|summary| !summary.is_empty())
@@ -105,13 +99,14 @@ impl Store {
             };
             *files += 1;
             *documents += file.documents.len();
-            status.text_bytes += match file.stat.size {
-                0 => self.root().stat(&file.path).map_or(0, |stat| stat.size),
-                size => size,
-            };
+            status.text_bytes += file.stat.size;
+            let left_out = file.left_out.map(|why| (file.path.clone(), why.to_owned()));
+            status.skipped.extend(left_out);
         }
         let left_out = state.skipped.iter().map(|(path, why)| (path.clone(), (*why).to_owned()));
-        status.skipped = left_out.chain(state.unreadable.iter().cloned()).collect();
+        let unreadable = state.unreadable.iter().map(|(path, why)| (path.clone(), why.clone()));
+        status.skipped.extend(left_out.chain(unreadable));
+        status.skipped.sort();
         Ok(status)
     }
 }

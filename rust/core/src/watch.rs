@@ -52,6 +52,23 @@ mod linux {
         lost: bool,
     }
 
+    /// File systems that others write to as well, of which the system tells nothing.
+    const SHARED: [u32; 9] = [
+        0x6969,      // NFS
+        0x517b,      // SMB
+        0xff53_4d42, // CIFS
+        0xfe53_4d42, // SMB 2
+        0x6573_5546, // FUSE, virtiofs
+        0x0102_1997, // 9P
+        0x00c3_6400, // Ceph
+        0x5346_414f, // AFS
+        0x786f_4256, // VirtualBox
+    ];
+
+    fn is_shared(place: &str) -> bool {
+        rustix::fs::statfs(place).is_ok_and(|found| SHARED.contains(&(found.f_type as u32)))
+    }
+
     const SEEN: WatchFlags = WatchFlags::ATTRIB
         .union(WatchFlags::CLOSE_WRITE)
         .union(WatchFlags::CREATE)
@@ -72,10 +89,13 @@ mod linux {
 
         /// Watches one folder, given the root's handle; call it before listing the folder.
         ///
-        /// Returns false when the system has no watch left for it.
+        /// Returns false when the system has no watch left for it, or would not tell everything.
         pub fn add(&mut self, root: BorrowedFd<'_>, folder: &str) -> bool {
             // through the handle, so that a root that was renamed is still found
             let place = format!("/proc/self/fd/{}/{folder}", root.as_raw_fd());
+            if is_shared(&place) {
+                return false;
+            }
             match inotify::add_watch(&self.queue, place, SEEN) {
                 Ok(number) => {
                     if let Some(old) = self.folders.insert(number, folder.to_owned()) {
@@ -84,7 +104,8 @@ mod linux {
                     self.numbers.insert(folder.to_owned(), number);
                     true
                 }
-                Err(Errno::NOENT | Errno::NOTDIR) => true,
+                // gone, or not to be listed either; if that changes, its own folder tells
+                Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS) => true,
                 Err(_) => false,
             }
         }

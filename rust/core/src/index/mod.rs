@@ -19,7 +19,7 @@ use rustc_hash::FxHashMap;
 use crate::bm25f::{Bm25f, Counts, FIELDS, Field, Lengths, Totals, Weights};
 use lexicon::{Document, Lexicon};
 use packing::Packed;
-use postings::{Bound, Cursor, Posting};
+use postings::{Cursor, Impact, Posting};
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -34,7 +34,7 @@ pub struct Index {
     tail: FxHashMap<u32, Tail>,
     /// Concepts and patterns of the documents that are not packed.
     loose: Vec<Box<[(u32, u32)]>>,
-    /// Least average lengths since the last packing: with them no bound is too low.
+    /// Least average lengths since the last packing: with them no impact is too low.
     least_average: [f32; FIELDS],
     lengths: Vec<Lengths>,
     live: Vec<u64>,
@@ -53,30 +53,13 @@ pub struct Holders {
     pub speaker: u32,
 }
 
-/// Bits of [`Bound::fields`].
-pub mod extra {
-    /// In a heading or title.
-    pub const HEADING: u8 = 1;
-    /// In the speaker's name.
-    pub const SPEAKER: u8 = 2;
-}
-
-/// Says in which of the fields that count once more a term stands.
-#[inline]
-fn extras(counts: &Counts) -> u8 {
-    let heading = counts[Field::Heading as usize] | counts[Field::Title as usize] > 0;
-    let speaker = counts[Field::Speaker as usize] > 0;
-    u8::from(heading) * extra::HEADING | u8::from(speaker) * extra::SPEAKER
-}
-
 impl Holders {
     fn change(&mut self, counts: &Counts, change: impl Fn(&mut u32)) {
         change(&mut self.any);
-        let extras = extras(counts);
-        if extras & extra::HEADING > 0 {
+        if counts[Field::Heading as usize] | counts[Field::Title as usize] > 0 {
             change(&mut self.heading);
         }
-        if extras & extra::SPEAKER > 0 {
+        if counts[Field::Speaker as usize] > 0 {
             change(&mut self.speaker);
         }
     }
@@ -85,7 +68,7 @@ impl Holders {
 #[derive(Debug, Default)]
 struct Tail {
     postings: Vec<Posting>,
-    bound: Bound,
+    impact: Impact,
 }
 
 impl Index {
@@ -114,9 +97,9 @@ impl Index {
         self.word_holders.resize(self.lexicon.words.len(), 0);
         for &(concept, pattern) in &document.concepts {
             let counts = self.lexicon.patterns.sum(pattern);
-            let bound = bound_of(&formula, counts, &document.lengths);
+            let impact = impact_of(&formula, counts, &document.lengths);
             let tail = self.tail.entry(concept).or_default();
-            tail.bound = tail.bound.or(bound);
+            tail.impact = tail.impact.or(impact);
             tail.postings.push(Posting { document: number, pattern });
             self.count(concept, pattern, |count| *count += 1);
         }
@@ -179,19 +162,13 @@ impl Index {
         loose.max(dead) > 4096 + self.numbers() / 4
     }
 
-    /// Opens the list of a concept; its bounds hold when multiplied by [`Self::drift`].
-    pub fn cursor(&self, concept: u32, formula: &Bm25f) -> Cursor<'_> {
-        let tail = self.tail.get(&concept);
+    /// Opens the list of a concept; its impacts hold when multiplied by [`Self::drift`].
+    pub fn cursor(&self, concept: u32) -> Cursor<'_> {
         let (bytes, count) = self.packed.list(concept);
-        let mut cursor = Cursor::new(bytes, count, tail.map_or(&[], |tail| &tail.postings));
-        // the few postings behind the blocks carry no bound of their own
-        let rest = cursor.rest().iter().map(|posting| {
-            let counts = self.lexicon.patterns.sum(posting.pattern);
-            bound_of(formula, counts, self.lengths(posting.document))
-        });
-        let bound = rest.fold(tail.map(|tail| tail.bound).unwrap_or_default(), Bound::or);
-        cursor.set_loose_bound(bound);
-        cursor
+        match self.tail.get(&concept) {
+            Some(tail) => Cursor::new(bytes, count, &tail.postings, tail.impact),
+            None => Cursor::new(bytes, count, &[], Impact::default()),
+        }
     }
 
     /// Returns the formula with the figures of this moment.
@@ -199,7 +176,7 @@ impl Index {
         Bm25f::new(&self.weights, &self.totals)
     }
 
-    /// Returns by how much any stored bound may have grown since it was stored.
+    /// Returns by how much any stored impact may have grown since it was stored.
     pub fn drift(&self) -> f32 {
         let now = self.totals.average();
         (0..FIELDS).map(|f| now[f] / self.least_average[f]).fold(1.0, f32::max)
@@ -250,7 +227,11 @@ impl Index {
     }
 }
 
-/// Returns what one posting says at most.
-fn bound_of(formula: &Bm25f, counts: &Counts, lengths: &Lengths) -> Bound {
-    Bound { frequency: formula.frequency(counts, lengths), fields: extras(counts) }
+/// Returns how much one posting can say.
+fn impact_of(formula: &Bm25f, counts: &Counts, lengths: &Lengths) -> Impact {
+    Impact::new(
+        formula.score(1.0, formula.frequency(counts, lengths)),
+        formula.score(1.0, formula.heading_frequency(counts, lengths)),
+        counts[Field::Speaker as usize] > 0,
+    )
 }

@@ -6,8 +6,8 @@ use rustc_hash::FxHashMap;
 
 use super::lexicon::{Document, Lexicon};
 use super::patterns::Patterns;
-use super::postings::{Cursor, Posting, encode, take_varint, varint};
-use super::{Holders, Index, bound_of};
+use super::postings::{Cursor, Impact, Posting, encode, take_varint, varint};
+use super::{Holders, Index, impact_of};
 use crate::bm25f::{Bm25f, Lengths, Totals, Weights};
 
 /// Lists that do not change.
@@ -46,9 +46,8 @@ impl Packed {
         while !bytes.is_empty() {
             concept += take_varint(&mut bytes);
             let (list, count) = self.list(concept);
-            let mut cursor = Cursor::new(list, count, &[]);
-            cursor.seek(document);
-            held.push((concept, cursor.pattern()));
+            let mut cursor = Cursor::new(list, count, &[], Impact::default());
+            held.extend(cursor.find(document).map(|pattern| (concept, pattern)));
         }
         held
     }
@@ -178,15 +177,12 @@ impl Index {
             let (list, count) = self.packed.list(concept);
             let words = &self.lexicon.spellings[concept as usize];
             let holders = &mut self.holders[concept as usize];
-            let mut cursor = Cursor::new(list, count, &[]);
-            for _ in 0..count {
-                let pattern = cursor.pattern();
+            Cursor::new(list, count, &[], Impact::default()).each(|Posting { pattern, .. }| {
                 holders.change(self.lexicon.patterns.sum(pattern), |count| *count += 1);
                 for spelling in self.lexicon.patterns.spellings(pattern) {
                     self.word_holders[words[spelling.number as usize] as usize] += 1;
                 }
-                cursor.advance();
-            }
+            });
         }
     }
 
@@ -202,16 +198,13 @@ impl Index {
             .iter()
             .map(|&d| Document { concepts: Vec::new(), lengths: self.lengths[d as usize] })
             .collect();
-        let formula = self.formula();
         for concept in 0..self.lexicon.concepts() as u32 {
-            let mut cursor = self.cursor(concept, &formula);
-            while cursor.document() != super::postings::END {
-                let place = place[cursor.document() as usize] as usize;
+            self.cursor(concept).each(|posting| {
+                let place = place[posting.document as usize] as usize;
                 if let Some(document) = documents.get_mut(place) {
-                    document.concepts.push((concept, cursor.pattern()));
+                    document.concepts.push((concept, posting.pattern));
                 }
-                cursor.advance();
-            }
+            });
         }
         let lexicon = std::mem::take(&mut self.lexicon);
         *self = Self::pack(self.weights.clone(), lexicon, documents);
@@ -232,11 +225,11 @@ fn encode_all(
         for concept in concepts {
             let start = concept.checked_sub(1).map_or(0, |before| ends[before]);
             starts.push(lists.len() as u64);
-            let bound = |posting: &Posting| {
+            let impact = |posting: &Posting| {
                 let counts = lexicon.patterns.sum(posting.pattern);
-                bound_of(formula, counts, &lengths[posting.document as usize])
+                impact_of(formula, counts, &lengths[posting.document as usize])
             };
-            encode(&postings[start..ends[concept]], bound, &mut lists);
+            encode(&postings[start..ends[concept]], impact, &mut lists);
         }
         (starts, lists)
     };

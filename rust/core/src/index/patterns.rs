@@ -126,8 +126,8 @@ impl Patterns {
 
     /// Returns a pattern in brief.
     #[inline]
-    pub fn brief(&self, id: u32) -> Option<Brief> {
-        self.briefs.get(id as usize).copied()
+    pub fn brief(&self, id: u32) -> Brief {
+        self.briefs[id as usize]
     }
 
     /// Returns the number of patterns.

@@ -1,8 +1,8 @@
 //! Posting lists: packed blocks that are never changed, and a loose tail that grows.
 //!
 //! A packed list is, in this order: one entry a full block (last document, where its bytes begin,
-//! its [`Bound`]), the blocks, and the rest of less than a block.
-//! A block holds 128 documents as bit-packed gaps (crate `bitpacking`) and one byte each for the
+//! its [`Impact`]), the blocks, and the rest of less than a block. A block holds 128 documents as
+//! bit-packed gaps (crate `bitpacking`), one byte each for the impact, and one byte each for the
 //! pattern; 255 says that the number stands behind the block in full.
 
 use bitpacking::{BitPacker, BitPacker4x};
@@ -12,27 +12,10 @@ pub const BLOCK: usize = BitPacker4x::BLOCK_LEN;
 /// What [`Cursor::document`] says behind the last posting.
 pub const END: u32 = u32::MAX;
 
-const ENTRY: usize = 13;
+const ENTRY: usize = 11;
 const ESCAPE: u8 = 255;
 
-/// What is the most that the postings of a stretch can say.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Bound {
-    /// The largest `tf~`.
-    pub frequency: f32,
-    /// Which of the fields that count once more occur at all, as bits.
-    pub fields: u8,
-}
-
-impl Bound {
-    /// Returns the bound of two stretches together.
-    #[must_use]
-    pub fn or(self, other: Self) -> Self {
-        Self { frequency: self.frequency.max(other.frequency), fields: self.fields | other.fields }
-    }
-}
-
-/// One document that holds a term, and the pattern in which it does.
+/// One document that holds a concept, and the pattern in which it does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Posting {
@@ -42,8 +25,51 @@ pub struct Posting {
     pub pattern: u32,
 }
 
-/// Appends a list, sorted by document, to `out`; `bound` gives what one posting says.
-pub fn encode(list: &[Posting], bound: impl Fn(&Posting) -> Bound, out: &mut Vec<u8>) {
+/// How much a posting, or the best of a stretch of them, can say: never too little.
+///
+/// Two bytes a posting tell whether a document is worth scoring, at a tenth of what scoring costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Impact {
+    /// `tf~ / (k1 + tf~)` in 255ths, rounded up.
+    pub saturation: u8,
+    /// The same of headings and titles alone.
+    pub heading: u8,
+    /// Whether it stands in a speaker's name.
+    pub speaker: bool,
+}
+
+impl Impact {
+    /// More than any posting says.
+    pub const MOST: Self = Self { saturation: u8::MAX, heading: u8::MAX, speaker: true };
+
+    /// Rounds two saturations, from 0 to 1, up.
+    pub fn new(saturation: f32, heading: f32, speaker: bool) -> Self {
+        // with room for how f32 rounds
+        let level = |part: f32| (part * 255.0 * 1.000_01).ceil().min(255.0) as u8;
+        Self { saturation: level(saturation), heading: level(heading), speaker }
+    }
+
+    /// Returns the impact of two stretches together.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            saturation: self.saturation.max(other.saturation),
+            heading: self.heading.max(other.heading),
+            speaker: self.speaker | other.speaker,
+        }
+    }
+
+    fn to_bytes(self) -> [u8; 3] {
+        [self.saturation, self.heading, u8::from(self.speaker)]
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Self {
+        Self { saturation: bytes[0], heading: bytes[1], speaker: bytes[2] > 0 }
+    }
+}
+
+/// Appends a list, sorted by document, to `out`; `impact` says how much each posting can say.
+pub fn encode(list: &[Posting], impact: impl Fn(&Posting) -> Impact, out: &mut Vec<u8>) {
     let packer = BitPacker4x::new();
     let (full, rest) = list.as_chunks::<BLOCK>();
     let header = out.len();
@@ -56,26 +82,27 @@ pub fn encode(list: &[Posting], bound: impl Fn(&Posting) -> Bound, out: &mut Vec
         let mut packed = [0u8; BLOCK * 4];
         let length = packer.compress_strictly_sorted(previous, &documents, &mut packed, bits);
         let last = documents[BLOCK - 1];
-        let most = block.iter().map(&bound).fold(Bound::default(), Bound::or);
+        let impacts = block.each_ref().map(&impact);
+        let most = impacts.iter().copied().fold(Impact::default(), Impact::or);
+        let offset = (out.len() - data) as u32;
         let entry = &mut out[header + at * ENTRY..][..ENTRY];
         entry[..4].copy_from_slice(&last.to_le_bytes());
-        entry[8..12].copy_from_slice(&most.frequency.to_le_bytes());
-        entry[12] = most.fields;
-        let offset = (out.len() - data) as u32;
-        out[header + at * ENTRY + 4..][..4].copy_from_slice(&offset.to_le_bytes());
+        entry[4..8].copy_from_slice(&offset.to_le_bytes());
+        entry[8..].copy_from_slice(&most.to_bytes());
         out.push(bits);
         out.extend_from_slice(&packed[..length]);
+        out.extend(impacts.iter().map(|impact| impact.saturation));
+        out.extend(impacts.iter().map(|impact| impact.heading));
         out.extend(block.iter().map(|posting| code(posting.pattern)));
-        for posting in block {
-            if code(posting.pattern) == ESCAPE {
-                out.extend_from_slice(&posting.pattern.to_le_bytes());
-            }
+        for posting in block.iter().filter(|posting| code(posting.pattern) == ESCAPE) {
+            out.extend_from_slice(&posting.pattern.to_le_bytes());
         }
         previous = Some(last);
     }
     let mut next = previous.map_or(0, |last| last + 1);
     for posting in rest {
         varint(posting.document - next, out);
+        out.extend_from_slice(&impact(posting).to_bytes());
         out.push(code(posting.pattern));
         if code(posting.pattern) == ESCAPE {
             varint(posting.pattern, out);
@@ -111,27 +138,33 @@ pub fn take_varint(bytes: &mut &[u8]) -> u32 {
     value
 }
 
-/// Walks one list in order of documents: packed blocks, their rest, then the loose tail.
+/// Reads one list: walks it in order of documents, or finds single documents in it.
 pub struct Cursor<'a> {
     entries: &'a [u8],
     data: &'a [u8],
-    rest: Vec<Posting>,
+    rest: Vec<(Posting, Impact)>,
     tail: &'a [Posting],
-    /// The block that [`Self::skip`] has reached.
-    reached: usize,
-    /// The block whose documents are in `documents`.
-    decoded: usize,
-    documents: [u32; BLOCK],
-    codes: &'a [u8],
-    /// Place in `documents`, or behind the blocks in `rest` and then `tail`.
+    tail_impact: Impact,
+    walked: Unpacked,
+    /// Place in the block, or behind the blocks in `rest` and then `tail`.
     at: usize,
     current: u32,
-    loose_bound: Bound,
+    found: Unpacked,
+}
+
+/// The documents of one block.
+struct Unpacked {
+    block: usize,
+    documents: [u32; BLOCK],
+}
+
+impl Unpacked {
+    const NONE: Self = Self { block: usize::MAX, documents: [0; BLOCK] };
 }
 
 impl<'a> Cursor<'a> {
-    /// Opens a packed list of `count` postings that starts at the front of `bytes`.
-    pub fn new(bytes: &'a [u8], count: u32, tail: &'a [Posting]) -> Self {
+    /// Opens a packed list of `count` postings at the front of `bytes`, and what came since.
+    pub fn new(bytes: &'a [u8], count: u32, tail: &'a [Posting], tail_impact: Impact) -> Self {
         let blocks = count as usize / BLOCK;
         let (entries, data) = bytes.split_at(blocks * ENTRY);
         let mut cursor = Self {
@@ -139,36 +172,33 @@ impl<'a> Cursor<'a> {
             data,
             rest: Vec::new(),
             tail,
-            reached: 0,
-            decoded: usize::MAX,
-            documents: [0; BLOCK],
-            codes: &[],
+            tail_impact,
+            walked: Unpacked { block: 0, ..Unpacked::NONE },
             at: 0,
             current: 0,
-            loose_bound: Bound { frequency: f32::INFINITY, fields: u8::MAX },
+            found: Unpacked::NONE,
         };
         cursor.read_rest(count as usize % BLOCK);
-        cursor.seek(0);
+        cursor.enter();
         cursor
     }
 
     fn read_rest(&mut self, count: usize) {
-        if count == 0 {
-            return;
-        }
         let mut next = 0;
         let mut bytes = self.data;
-        if let Some(last) = self.blocks().checked_sub(1) {
+        if let Some(last) = self.blocks().checked_sub(1).filter(|_| count > 0) {
             next = self.last(last) + 1;
-            bytes = &self.data[self.end_of(last)..];
+            let codes = self.codes(last);
+            let escapes = memchr::memchr_iter(ESCAPE, &codes[..BLOCK]).count();
+            bytes = &codes[BLOCK + escapes * 4..];
         }
         self.rest.reserve_exact(count);
         for _ in 0..count {
             let document = next + take_varint(&mut bytes);
-            let code = bytes[0];
-            bytes = &bytes[1..];
+            let (impact, code) = (Impact::from_bytes(bytes), bytes[3]);
+            bytes = &bytes[4..];
             let pattern = if code == ESCAPE { take_varint(&mut bytes) } else { u32::from(code) };
-            self.rest.push(Posting { document, pattern });
+            self.rest.push((Posting { document, pattern }, impact));
             next = document + 1;
         }
     }
@@ -177,6 +207,7 @@ impl<'a> Cursor<'a> {
         self.entries.len() / ENTRY
     }
 
+    #[inline]
     fn word(&self, block: usize, at: usize) -> u32 {
         let start = block * ENTRY + at;
         let mut word = [0; 4];
@@ -184,199 +215,202 @@ impl<'a> Cursor<'a> {
         u32::from_le_bytes(word)
     }
 
+    #[inline]
     fn last(&self, block: usize) -> u32 {
         self.word(block, 0)
     }
 
-    /// Returns where in `data` the codes of a block begin.
-    fn codes_of(&self, block: usize) -> usize {
+    fn impact(&self, block: usize) -> Impact {
+        Impact::from_bytes(&self.entries[block * ENTRY + 8..])
+    }
+
+    /// Returns the impacts of a block, with the codes behind them.
+    fn impacts(&self, block: usize) -> &'a [u8] {
         let start = self.word(block, 4) as usize;
-        start + 1 + self.data[start] as usize * BLOCK / 8
+        &self.data[start + 1 + self.data[start] as usize * BLOCK / 8..]
     }
 
-    fn end_of(&self, block: usize) -> usize {
-        let codes = self.codes_of(block);
-        let escapes = memchr::memchr_iter(ESCAPE, &self.data[codes..codes + BLOCK]).count();
-        codes + BLOCK + escapes * 4
+    /// Returns the codes of a block, with the numbers in full behind them.
+    fn codes(&self, block: usize) -> &'a [u8] {
+        &self.impacts(block)[2 * BLOCK..]
     }
 
-    /// Returns the postings between the packed blocks and the tail.
-    pub fn rest(&self) -> &[Posting] {
-        &self.rest
+    fn unpack(&self, block: usize, into: &mut [u32; BLOCK]) {
+        let start = self.word(block, 4) as usize;
+        let previous = block.checked_sub(1).map(|block| self.last(block));
+        let (bits, packed) = (self.data[start], &self.data[start + 1..]);
+        BitPacker4x::new().decompress_strictly_sorted(previous, packed, into, bits);
     }
 
-    /// Says what the postings outside the packed blocks can say.
-    pub fn set_loose_bound(&mut self, bound: Bound) {
-        self.loose_bound = bound;
+    /// Returns how much the whole list can say.
+    pub fn most(&self) -> Impact {
+        let packed = (0..self.blocks()).map(|block| self.impact(block));
+        packed.fold(self.loose(), Impact::or)
     }
 
-    /// Returns the bound of the whole list, as it was when the blocks were packed.
-    pub fn bound(&self) -> Bound {
-        let packed = (0..self.blocks()).map(|block| self.block_bound(block));
-        let loose = self.rest.len() + self.tail.len() > 0;
-        packed.fold(if loose { self.loose_bound } else { Bound::default() }, Bound::or)
+    fn loose(&self) -> Impact {
+        let tail = if self.tail.is_empty() { Impact::default() } else { self.tail_impact };
+        self.rest.iter().map(|(_, impact)| *impact).fold(tail, Impact::or)
     }
 
-    fn block_bound(&self, block: usize) -> Bound {
-        let fields = self.entries[block * ENTRY + 12];
-        Bound { frequency: f32::from_bits(self.word(block, 8)), fields }
-    }
-
-    /// Returns the current document, or [`END`].
+    /// Returns the document that the walk has come to, or [`END`].
     #[inline]
     pub fn document(&self) -> u32 {
         self.current
     }
 
-    /// Returns the pattern of the current document.
-    #[inline]
-    pub fn pattern(&self) -> u32 {
-        if self.reached >= self.blocks() {
-            return match self.rest.get(self.at) {
-                Some(posting) => posting.pattern,
-                None => self.tail[self.at - self.rest.len()].pattern,
-            };
-        }
-        self.packed_pattern()
-    }
-
-    #[inline]
-    fn packed_pattern(&self) -> u32 {
-        let code = self.codes[self.at];
-        if code != ESCAPE {
-            return u32::from(code);
-        }
-        let before = memchr::memchr_iter(ESCAPE, &self.codes[..self.at]).count();
-        let start = BLOCK + before * 4;
-        let mut word = [0; 4];
-        word.copy_from_slice(&self.codes[start..start + 4]);
-        u32::from_le_bytes(word)
-    }
-
-    /// Returns the end and the bound of the block that `document` would be in.
-    ///
-    /// Nothing is decoded; `document` must not go back.
-    #[inline]
-    pub fn skip(&mut self, document: u32) -> (u32, Bound) {
-        let mut reached = self.reached;
-        while reached < self.blocks() && self.last(reached) < document {
-            reached += 1;
-        }
-        match reached < self.blocks() {
-            true => (self.last(reached), self.block_bound(reached)),
-            false => (END - 1, self.loose_bound),
+    /// Takes up the block or loose posting that the walk stands before.
+    fn enter(&mut self) {
+        if self.walked.block < self.blocks() {
+            let mut documents = self.walked.documents;
+            self.unpack(self.walked.block, &mut documents);
+            self.walked.documents = documents;
+            self.current = documents[self.at];
+        } else {
+            self.current = self.loose_document(self.at);
         }
     }
 
-    /// Moves to the next document.
-    #[inline]
-    pub fn advance(&mut self) {
-        self.at += 1;
-        if self.reached < self.blocks() {
-            if self.at < BLOCK {
-                self.current = self.documents[self.at];
-                return;
-            }
-            self.reached += 1;
-            self.at = 0;
-            if self.reached < self.blocks() {
-                self.decode();
-                self.current = self.documents[0];
-                return;
-            }
+    fn loose_document(&self, at: usize) -> u32 {
+        match self.rest.get(at) {
+            Some((posting, _)) => posting.document,
+            None => self.tail.get(at - self.rest.len()).map_or(END, |posting| posting.document),
         }
-        self.current = self.loose_document();
     }
 
-    /// Moves to the first document that is `target` or later; does nothing when already there.
-    #[inline]
+    /// Moves the walk to the first document that is `target` or later.
     pub fn seek(&mut self, target: u32) {
-        if self.current >= target && self.decoded != usize::MAX {
+        if self.current >= target {
             return;
         }
-        if self.reached < self.blocks() {
-            let before = self.reached;
-            while self.reached < self.blocks() && self.last(self.reached) < target {
-                self.reached += 1;
-            }
-            if self.reached < self.blocks() {
-                let mut from = self.at;
-                if self.reached != self.decoded {
-                    self.decode();
-                    from = 0;
-                }
-                // most steps are short: look near by before halving the rest of the block
-                let near = (from + 8).min(BLOCK - 1);
-                let (from, to) =
-                    if self.documents[near] < target { (near, BLOCK) } else { (from, near) };
-                let rest = &self.documents[from..to];
-                self.at = from + rest.partition_point(|&document| document < target);
-                self.current = self.documents[self.at];
-                return;
-            }
-            if before < self.blocks() {
-                self.at = 0;
-            }
+        let from = self.walked.block;
+        while self.walked.block < self.blocks() && self.last(self.walked.block) < target {
+            self.walked.block += 1;
         }
-        self.decoded = self.blocks();
+        if self.walked.block > from {
+            self.at = 0;
+            self.enter();
+        }
+        if self.walked.block < self.blocks() {
+            let behind = &self.walked.documents[self.at..];
+            self.at += behind.partition_point(|&document| document < target);
+            self.current = self.walked.documents[self.at];
+            return;
+        }
         if self.at < self.rest.len() {
-            self.at += self.rest[self.at..].partition_point(|posting| posting.document < target);
+            self.at += self.rest[self.at..].partition_point(|(p, _)| p.document < target);
         }
         if self.at >= self.rest.len() {
-            let at = self.at - self.rest.len();
-            self.at += self.tail[at..].partition_point(|posting| posting.document < target);
+            let behind = &self.tail[self.at - self.rest.len()..];
+            self.at += behind.partition_point(|posting| posting.document < target);
         }
-        self.current = self.loose_document();
+        self.current = self.loose_document(self.at);
     }
 
-    fn loose_document(&self) -> u32 {
-        match self.rest.get(self.at) {
-            Some(posting) => posting.document,
-            None => self.tail.get(self.at - self.rest.len()).map_or(END, |p| p.document),
-        }
-    }
-
-    fn decode(&mut self) {
-        let start = self.word(self.reached, 4) as usize;
-        let bits = self.data[start];
-        let previous = self.reached.checked_sub(1).map(|block| self.last(block));
-        BitPacker4x::new().decompress_strictly_sorted(
-            previous,
-            &self.data[start + 1..],
-            &mut self.documents,
-            bits,
-        );
-        self.codes = &self.data[self.codes_of(self.reached)..];
-        self.decoded = self.reached;
-    }
-
-    /// Moves behind `end` and hands out every posting that is passed.
+    /// Returns the end and the impact of the block that `document` is or would be in.
+    ///
+    /// Nothing is unpacked; `document` must not lie before the walk.
     #[inline]
-    pub fn walk(&mut self, end: u32, each: &mut impl FnMut(u32, u32)) {
+    pub fn block_at(&self, document: u32) -> (u32, Impact) {
+        let mut block = self.walked.block;
+        while block < self.blocks() && self.last(block) < document {
+            block += 1;
+        }
+        match block < self.blocks() {
+            true => (self.last(block), self.impact(block)),
+            false => (END - 1, self.loose()),
+        }
+    }
+
+    /// Moves the walk behind `end` and hands out the documents that are passed, each with its
+    /// saturation, that of headings, and the code of its pattern: the number if below 255, else 255.
+    #[inline]
+    pub fn walk(&mut self, end: u32, mut each: impl FnMut(u32, u8, u8, u8)) {
         while self.current <= end {
-            if self.reached < self.blocks() {
-                while self.at < BLOCK && self.documents[self.at] <= end {
-                    each(self.documents[self.at], self.packed_pattern());
+            if self.walked.block < self.blocks() {
+                let (saturations, rest) = self.impacts(self.walked.block).split_at(BLOCK);
+                let (headings, codes) = rest.split_at(BLOCK);
+                let codes = &codes[..BLOCK];
+                let documents = &self.walked.documents;
+                while self.at < BLOCK && documents[self.at] <= end {
+                    let at = self.at;
+                    each(documents[at], saturations[at], headings[at], codes[at]);
                     self.at += 1;
                 }
-                // step back, so that the border of the block is passed in one place only
-                self.at -= 1;
+                if self.at < BLOCK {
+                    self.current = documents[self.at];
+                    return;
+                }
+                self.walked.block += 1;
+                self.at = 0;
+                self.enter();
             } else {
-                each(self.current, self.pattern());
+                let (pattern, impact) = match self.rest.get(self.at) {
+                    Some((posting, impact)) => (posting.pattern, *impact),
+                    None => (self.tail[self.at - self.rest.len()].pattern, self.tail_impact),
+                };
+                each(self.current, impact.saturation, impact.heading, code(pattern));
+                self.at += 1;
+                self.current = self.loose_document(self.at);
             }
-            self.advance();
         }
     }
 
-    /// Returns every posting from here on.
-    pub fn collect(mut self) -> Vec<Posting> {
-        let mut all = Vec::new();
-        while self.document() != END {
-            all.push(Posting { document: self.document(), pattern: self.pattern() });
-            self.advance();
+    /// Returns the pattern of a document, if it is in the list; documents may come in any order.
+    pub fn find(&mut self, document: u32) -> Option<u32> {
+        if self.blocks() > 0 && document <= self.last(self.blocks() - 1) {
+            let block = self.block_of(document);
+            if block != self.found.block {
+                let mut documents = self.found.documents;
+                self.unpack(block, &mut documents);
+                self.found = Unpacked { block, documents };
+            }
+            let at = self.found.documents.binary_search(&document).ok()?;
+            return Some(pattern(self.codes(block), at));
         }
-        all
+        if let Ok(at) = self.rest.binary_search_by_key(&document, |(p, _)| p.document) {
+            return Some(self.rest[at].0.pattern);
+        }
+        let at = self.tail.binary_search_by_key(&document, |posting| posting.document).ok()?;
+        Some(self.tail[at].pattern)
     }
+
+    /// Returns the block that a document is or would be in; it is known to be in one.
+    fn block_of(&self, document: u32) -> usize {
+        let (mut low, mut high) = (0, self.blocks() - 1);
+        while low < high {
+            let middle = (low + high) / 2;
+            if self.last(middle) < document { low = middle + 1 } else { high = middle }
+        }
+        low
+    }
+
+    /// Hands out every posting.
+    pub fn each(&self, mut each: impl FnMut(Posting)) {
+        let mut documents = [0; BLOCK];
+        for block in 0..self.blocks() {
+            self.unpack(block, &mut documents);
+            let codes = self.codes(block);
+            for (at, &document) in documents.iter().enumerate() {
+                each(Posting { document, pattern: pattern(codes, at) });
+            }
+        }
+        self.rest.iter().for_each(|(posting, _)| each(*posting));
+        self.tail.iter().for_each(|posting| each(*posting));
+    }
+}
+
+/// Returns the pattern at a place of a block.
+#[inline]
+fn pattern(codes: &[u8], at: usize) -> u32 {
+    if codes[at] != ESCAPE {
+        return u32::from(codes[at]);
+    }
+    let before = memchr::memchr_iter(ESCAPE, &codes[..at]).count();
+    let start = BLOCK + before * 4;
+    let mut word = [0; 4];
+    word.copy_from_slice(&codes[start..start + 4]);
+    u32::from_le_bytes(word)
 }
 
 #[cfg(test)]
@@ -398,35 +432,60 @@ mod tests {
             })
     }
 
+    fn impact(posting: &Posting) -> Impact {
+        Impact { saturation: posting.pattern as u8, heading: posting.pattern as u8, speaker: true }
+    }
+
     proptest! {
         #[test]
-        fn a_cursor_walks_and_seeks_like_the_plain_list(
+        fn a_cursor_walks_seeks_and_finds_like_the_plain_list(
             list in lists(),
             cut in 0usize..700,
             targets in prop::collection::vec(0u32..1_500_000, 0..40),
+            ends in prop::collection::vec(0u32..1_500_000, 0..40),
         ) {
             let (packed, tail) = list.split_at(cut.min(list.len()));
             let mut bytes = Vec::new();
-            let bound = |posting: &Posting| Bound { frequency: posting.pattern as f32, fields: 1 };
-            encode(packed, bound, &mut bytes);
-            let cursor = || Cursor::new(&bytes, packed.len() as u32, tail);
-            prop_assert_eq!(cursor().collect(), list.clone());
+            encode(packed, impact, &mut bytes);
+            let cursor = || Cursor::new(&bytes, packed.len() as u32, tail, Impact::MOST);
+            let mut all = Vec::new();
+            cursor().each(|posting| all.push(posting));
+            prop_assert_eq!(&all, &list);
+
+            let mut finding = cursor();
+            for &target in targets.iter().chain(list.iter().map(|p| &p.document)) {
+                let expected = list.iter().find(|posting| posting.document == target);
+                prop_assert_eq!(finding.find(target), expected.map(|posting| posting.pattern));
+            }
+
             let mut seeking = cursor();
             let mut least = 0;
             for target in targets {
                 least = least.max(target);
-                seeking.seek(target);
+                seeking.seek(least);
                 let expected = list.iter().find(|posting| posting.document >= least);
                 prop_assert_eq!(seeking.document(), expected.map_or(END, |p| p.document));
-                if let Some(expected) = expected {
-                    prop_assert_eq!(seeking.pattern(), expected.pattern);
-                }
-                let (end, bound) = seeking.skip(least);
+                let (end, most) = seeking.block_at(least);
                 for posting in packed.iter().filter(|p| (least..=end).contains(&p.document)) {
-                    prop_assert!(posting.pattern as f32 <= bound.frequency);
-                    prop_assert!(bound.fields & 1 == 1);
+                    prop_assert_eq!(most.or(impact(posting)), most);
                 }
             }
+
+            let mut walking = cursor();
+            let mut seen = Vec::new();
+            let mut ends = ends;
+            ends.sort_unstable();
+            for end in ends.into_iter().chain([END - 1]) {
+                walking.walk(end, |document, most, heading, code| {
+                    assert_eq!(most, heading);
+                    seen.push((document, most, code));
+                });
+                prop_assert!(seen.iter().all(|&(document, ..)| document <= end));
+            }
+            let most = |at: usize| if at < packed.len() { list[at].pattern as u8 } else { 255 };
+            let seen_of = |(at, p): (usize, &Posting)| (p.document, most(at), code(p.pattern));
+            let expected: Vec<(u32, u8, u8)> = list.iter().enumerate().map(seen_of).collect();
+            prop_assert_eq!(seen, expected);
         }
     }
 }

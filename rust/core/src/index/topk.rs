@@ -1,32 +1,63 @@
 //! The best documents for a sum of clauses, without scoring the rest.
 //!
-//! MaxScore with block bounds (Turtle & Flood 1995; Ding & Suel 2011): clauses that together
-//! cannot lift a document above the worst one kept are only looked up, never walked, and blocks
-//! whose bounds do not add up are jumped. The walked clauses are added up one after the other over
-//! a window of documents, which costs a few nanoseconds a posting, where merging them document by
-//! document costs tens.
+//! Two steps a window of documents. First the one-byte impacts of the postings are added up: that
+//! is an upper bound of each document's score at two or three nanoseconds a posting, where the
+//! score itself costs ten times as much. Then the most promising documents are scored exactly,
+//! best bound first, until no bound is left that reaches the worst one kept. Clauses that
+//! together cannot lift a document above that one are not walked at all (MaxScore, Turtle & Flood
+//! 1995), and blocks whose bounds do not add up are jumped (Ding & Suel 2011).
 //!
 //! Scores are sums of whole numbers (2⁻³² of a point each), so that they do not depend on the
 //! order of adding: the result is, to the last bit, that of scoring everything.
 
 use std::cmp::Ordering;
+use std::collections::BinaryHeap;
 
-use super::postings::{Bound, Cursor, END};
+use super::postings::{Cursor, END, Impact};
 
 /// One term of a query.
 pub struct Clause<'a> {
     /// Its postings.
     pub cursor: Cursor<'a>,
-    /// Largest part it can add, or more.
-    pub bound: f32,
+    /// What one 255th of saturation adds, at most: for each pattern below 255, and for the rest.
+    pub shares: Box<[Reach; 256]>,
+    /// What a speaker's name adds, likewise.
+    pub speakers: Box<[Reach; 256]>,
+    /// What one 255th of saturation in headings adds.
+    pub heading: Reach,
+}
+
+impl Clause<'_> {
+    /// Returns what a stretch of postings adds, at most.
+    fn most(&self, impact: Impact) -> Reach {
+        Reach::from(impact.saturation) * self.shares[255]
+            + Reach::from(impact.heading) * self.heading
+            + if impact.speaker { self.speakers[255] } else { 0 }
+    }
+}
+
+/// An upper bound of a score, in 2⁻²⁰ of a point, rounded up.
+pub type Reach = u32;
+
+/// Rounds a bound up, with room for how `f32` rounds.
+pub fn reach(bound: f32) -> Reach {
+    // capped where 255 shares of a few hundred clauses still fit
+    ((bound * 1_048_576.0 * 1.000_01) as Reach).min(Reach::MAX / 1024) + 1
+}
+
+/// A score as a whole number of 2⁻³² points.
+type Points = i64;
+const POINT: f64 = 4_294_967_296.0;
+
+#[inline]
+fn points(score: f32) -> Points {
+    (f64::from(score) * POINT) as Points
 }
 
 /// What the search needs to know about the collection.
 pub trait Scoring {
     /// Returns what clause number `clause` adds for a document with this pattern.
     fn part(&self, clause: usize, document: u32, pattern: u32) -> f32;
-    /// Returns an upper bound of that for a stretch of its postings.
-    fn most(&self, clause: usize, bound: Bound) -> f32;
     /// Says whether the document exists and passes the cheap filters.
     fn allows(&self, document: u32) -> bool;
     /// Says which of two documents with equal scores comes first.
@@ -42,20 +73,6 @@ pub struct Scored {
     pub score: f32,
 }
 
-/// A score as a whole number of 2⁻³² points.
-type Points = u64;
-const POINT: f64 = 4_294_967_296.0;
-
-#[inline]
-fn points(score: f32) -> Points {
-    (f64::from(score) * POINT) as Points
-}
-
-/// Rounds a bound up, with room for how `f32` rounds.
-fn points_above(bound: f32) -> Points {
-    points(bound * 1.000_01).saturating_add(1)
-}
-
 /// Keeps the best `k`.
 struct Best<'s, S> {
     scoring: &'s S,
@@ -64,9 +81,10 @@ struct Best<'s, S> {
 }
 
 impl<S: Scoring> Best<'_, S> {
-    /// Returns the score that a document must reach to be kept.
-    fn threshold(&self) -> Points {
-        if self.kept.len() < self.k { 1 } else { self.kept[self.k - 1].0 }
+    /// Returns the bound that a document must reach to be kept.
+    fn threshold(&self) -> Reach {
+        // rounded down, as bounds are rounded up
+        if self.kept.len() < self.k { 1 } else { (self.kept[self.k - 1].0 >> 12) as Reach }
     }
 
     fn order(&self, a: (Points, u32), b: (Points, u32)) -> Ordering {
@@ -74,7 +92,7 @@ impl<S: Scoring> Best<'_, S> {
     }
 
     fn wants(&self, new: (Points, u32)) -> bool {
-        new.0 >= self.threshold()
+        new.0 > 0
             && (self.kept.len() < self.k
                 || self.order(new, self.kept[self.k - 1]) == Ordering::Less)
     }
@@ -87,22 +105,24 @@ impl<S: Scoring> Best<'_, S> {
 }
 
 /// Documents added up at a time: their sums stay in the nearest cache.
-const WINDOW: u32 = 2048;
+const WINDOW: usize = 4096;
 
-/// The sums of the documents from `start` on.
+/// The bounds of the documents from `start` on.
 struct Window {
     start: u32,
-    sums: Vec<Points>,
+    sums: Box<[Reach; WINDOW]>,
     /// One bit a document that some clause holds.
-    held: [u64; WINDOW as usize / 64],
+    held: [u64; WINDOW / 64],
+    /// Documents worth scoring, best bound first.
+    promising: BinaryHeap<(Reach, std::cmp::Reverse<u32>)>,
 }
 
 /// Returns the `k` best documents, best first.
 ///
-/// `accept` is asked, in order of documents, only about those good enough to be kept; it is the
-/// place for filters that cost more than scoring does.
+/// `accept` is asked only about documents good enough to be kept; it is the place for filters
+/// that cost more than scoring does.
 pub fn top_k<S: Scoring>(
-    clauses: Vec<Clause<'_>>,
+    mut clauses: Vec<Clause<'_>>,
     scoring: &S,
     k: usize,
     accept: &mut dyn FnMut(u32) -> bool,
@@ -111,102 +131,125 @@ pub fn top_k<S: Scoring>(
         return Vec::new();
     }
     let mut best = Best { scoring, k, kept: Vec::with_capacity(k.min(1024) + 1) };
-    let mut clauses: Vec<(usize, Clause<'_>)> = clauses.into_iter().enumerate().collect();
-    clauses.sort_by(|a, b| a.1.bound.total_cmp(&b.1.bound));
-    // reach[i]: what the clauses before i can add together
-    let mut reach: Vec<Points> = vec![0];
-    for (_, clause) in &clauses {
-        reach.push(reach[reach.len() - 1] + points_above(clause.bound));
+    let most = |clause: &Clause<'_>| clause.most(clause.cursor.most());
+    let mut order: Vec<(Reach, usize)> =
+        clauses.iter().enumerate().map(|(number, clause)| (most(clause), number)).collect();
+    order.sort_unstable();
+    // below[i]: what the first i clauses of the order can add together
+    let mut below: Vec<Reach> = vec![0];
+    for (bound, _) in &order {
+        below.push(below[below.len() - 1].saturating_add(*bound));
     }
-    let mut window =
-        Window { start: 0, sums: vec![0; WINDOW as usize], held: [0; WINDOW as usize / 64] };
+    let mut window = Window {
+        start: 0,
+        sums: Box::new([0; WINDOW]),
+        held: [0; WINDOW / 64],
+        promising: BinaryHeap::new(),
+    };
     // clauses before this one cannot make a document worth keeping by themselves
     let mut essential = 0;
     loop {
-        while essential < clauses.len() && reach[essential + 1] < best.threshold() {
+        while essential < order.len() && below[essential + 1] < best.threshold() {
             essential += 1;
         }
-        let (looked_up, walked) = clauses.split_at_mut(essential);
-        let start = walked.iter().map(|(_, c)| c.cursor.document()).min().unwrap_or(END);
+        let (looked_up, walked) = order.split_at(essential);
+        let start = walked.iter().map(|&(_, n)| clauses[n].cursor.document()).min().unwrap_or(END);
         if start == END {
             break;
         }
-        let mut end = start + (WINDOW - 1).min(END - 1 - start);
-        let mut bound = reach[essential];
+        let mut bound = below[essential];
         let mut block_end = END - 1;
-        for (number, clause) in walked.iter_mut() {
-            let (last, most) = clause.cursor.skip(start);
+        for &(_, number) in walked {
+            let (last, most) = clauses[number].cursor.block_at(start);
             block_end = block_end.min(last);
-            bound += points_above(scoring.most(*number, most));
+            bound = bound.saturating_add(clauses[number].most(most));
         }
         if bound < best.threshold() {
-            for (_, clause) in walked.iter_mut() {
-                clause.cursor.seek(block_end + 1);
-            }
+            walked.iter().for_each(|&(_, n)| clauses[n].cursor.seek(block_end + 1));
             continue;
         }
-        end = end.min(block_end);
         window.start = start;
-        for (number, clause) in walked.iter_mut() {
-            clause.cursor.walk(end, &mut |document, pattern| {
-                let at = (document - start) as usize;
-                window.sums[at] += points(scoring.part(*number, document, pattern));
-                window.held[at / 64] |= 1 << (at % 64);
-            });
+        for &(_, number) in walked {
+            window.add(&mut clauses[number]);
         }
-        window.drain(end, |document, sum| {
-            let threshold = best.threshold();
-            if sum + reach[looked_up.len()] < threshold || !scoring.allows(document) {
-                return;
+        window.gather(best.threshold().saturating_sub(below[essential]), scoring);
+        while let Some((bound, std::cmp::Reverse(document))) = window.promising.pop() {
+            if bound + below[essential] < best.threshold() {
+                window.promising.clear();
+                break;
             }
-            let Some(sum) = look_up(looked_up, scoring, &reach, document, sum, threshold) else {
-                return;
-            };
-            if best.wants((sum, document)) && accept(document) {
-                best.offer((sum, document));
+            let lifted = lift(&mut clauses, looked_up, scoring, document, bound, &below, &best);
+            let Some(sum) = lifted else { continue };
+            let rest = walked.iter().filter_map(|&(_, number)| {
+                let pattern = clauses[number].cursor.find(document)?;
+                Some(points(scoring.part(number, document, pattern)))
+            });
+            let scored = (sum + rest.sum::<Points>(), document);
+            if best.wants(scored) && accept(document) {
+                best.offer(scored);
             }
-        });
+        }
     }
     let score = |sum: Points| (sum as f64 / POINT) as f32;
     best.kept.into_iter().map(|(sum, document)| Scored { document, score: score(sum) }).collect()
 }
 
+/// Scores what the clauses that are not walked hold of a document, weightiest first; none as soon
+/// as it is clear that it cannot be kept.
+fn lift<S: Scoring>(
+    clauses: &mut [Clause<'_>],
+    looked_up: &[(Reach, usize)],
+    scoring: &S,
+    document: u32,
+    mut bound: Reach,
+    below: &[Reach],
+    best: &Best<'_, S>,
+) -> Option<Points> {
+    let mut sum = 0;
+    for (at, &(_, number)) in looked_up.iter().enumerate().rev() {
+        if bound + below[at + 1] < best.threshold() {
+            return None;
+        }
+        if let Some(pattern) = clauses[number].cursor.find(document) {
+            let part = scoring.part(number, document, pattern);
+            sum += points(part);
+            bound += reach(part);
+        }
+    }
+    (bound >= best.threshold()).then_some(sum)
+}
+
 impl Window {
-    /// Hands out the sums up to `end`, in order of documents, and clears them.
-    fn drain(&mut self, end: u32, mut each: impl FnMut(u32, Points)) {
-        for word in 0..=(end - self.start) as usize / 64 {
+    /// Adds the bounds of a clause's documents.
+    fn add(&mut self, clause: &mut Clause<'_>) {
+        let end = self.start.saturating_add(WINDOW as u32 - 1).min(END - 1);
+        let Clause { cursor, shares, speakers, heading: heading_share } = clause;
+        cursor.walk(end, |document, saturation, heading, code| {
+            let code = usize::from(code);
+            let most = Reach::from(saturation) * shares[code]
+                + Reach::from(heading) * *heading_share
+                + speakers[code];
+            let at = (document - self.start) as usize % WINDOW;
+            self.sums[at] = self.sums[at].saturating_add(most);
+            self.held[at / 64] |= 1 << (at % 64);
+        });
+    }
+
+    /// Takes out the documents whose bounds reach `least`, and clears the window.
+    fn gather<S: Scoring>(&mut self, least: Reach, scoring: &S) {
+        let mut promising = std::mem::take(&mut self.promising).into_vec();
+        for word in 0..self.held.len() {
             let mut bits = std::mem::take(&mut self.held[word]);
             while bits > 0 {
                 let at = word * 64 + bits.trailing_zeros() as usize;
                 bits &= bits - 1;
-                each(self.start + at as u32, std::mem::take(&mut self.sums[at]));
+                let (bound, document) =
+                    (std::mem::take(&mut self.sums[at]), self.start + at as u32);
+                if bound >= least && scoring.allows(document) {
+                    promising.push((bound, std::cmp::Reverse(document)));
+                }
             }
         }
+        self.promising = BinaryHeap::from(promising);
     }
-}
-
-/// Adds what the clauses that are not walked hold of a document; none if it cannot be kept.
-fn look_up<S: Scoring>(
-    clauses: &mut [(usize, Clause<'_>)],
-    scoring: &S,
-    reach: &[Points],
-    document: u32,
-    mut sum: Points,
-    threshold: Points,
-) -> Option<Points> {
-    for (at, (number, clause)) in clauses.iter_mut().enumerate().rev() {
-        if sum + reach[at + 1] < threshold {
-            return None;
-        }
-        // the block's own bound is tighter, and known before the block is unpacked
-        let (_, most) = clause.cursor.skip(document);
-        if sum + reach[at] + points_above(scoring.most(*number, most)) < threshold {
-            return None;
-        }
-        clause.cursor.seek(document);
-        if clause.cursor.document() == document {
-            sum += points(scoring.part(*number, document, clause.cursor.pattern()));
-        }
-    }
-    Some(sum)
 }

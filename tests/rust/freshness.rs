@@ -1,0 +1,512 @@
+//! A change by anybody is seen by the next call: with the system's reports, and by stamps alone.
+//!
+//! A full scan of the disk is the slow twin.
+
+#![allow(missing_docs)]
+
+mod memory;
+
+use std::collections::BTreeSet;
+use std::fs::{self, File, FileTimes, OpenOptions};
+use std::io::{Seek, SeekFrom, Write};
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, SystemTime};
+
+use commonplace_core::error::Error;
+use commonplace_core::files::Expected;
+use commonplace_core::hits::Request;
+use commonplace_core::stamps::Clock;
+use commonplace_core::store::{Freshness, Options, Store};
+use memory::{Memory, ask, files_with};
+use proptest::prelude::*;
+
+/// Runs a story with the system's reports and without.
+fn both_ways(story: impl Fn(&Memory, &Store)) {
+    for watch in [true, false] {
+        let memory = Memory::new();
+        memory.put("facts/user.md", "# User\nolder words\n");
+        memory.put("deep/a/b/c.md", "# Deep\nsubmarine\n");
+        memory.put("log.jsonl", "{\"role\":\"user\",\"content\":\"hello\"}\n");
+        let store = memory.open(watch);
+        assert_eq!(store.is_watching(), watch);
+        assert_eq!(files_with(&store, "older").len(), 1);
+        story(&memory, &store);
+    }
+}
+
+fn paths(store: &Store, word: &str) -> Vec<String> {
+    files_with(store, word).into_iter().collect()
+}
+
+fn set_modified(path: &Path, to: SystemTime) {
+    let file = File::open(path).unwrap();
+    file.set_times(FileTimes::new().set_modified(to)).unwrap();
+}
+
+fn overwrite(path: &Path, offset: u64, bytes: &[u8]) {
+    let mut file = OpenOptions::new().write(true).open(path).unwrap();
+    file.seek(SeekFrom::Start(offset)).unwrap();
+    file.write_all(bytes).unwrap();
+}
+
+#[test]
+fn edits_in_place_and_by_rename() {
+    both_ways(|memory, store| {
+        memory.put("facts/user.md", "# User\nnewer words\n");
+        assert_eq!(paths(store, "newer"), ["facts/user.md"]);
+        assert!(paths(store, "older").is_empty());
+        fs::write(memory.at(".user.md.tmp"), "# User\nrenamed words\n").unwrap();
+        fs::rename(memory.at(".user.md.tmp"), memory.at("facts/user.md")).unwrap();
+        assert_eq!(paths(store, "renamed"), ["facts/user.md"]);
+        fs::remove_file(memory.at("facts/user.md")).unwrap();
+        assert!(paths(store, "renamed").is_empty());
+        memory.put("facts/user.md", "# User\nreborn\n");
+        assert_eq!(paths(store, "reborn"), ["facts/user.md"]);
+        File::create(memory.at("facts/user.md")).unwrap();
+        assert!(paths(store, "reborn").is_empty());
+        assert_eq!(ask(store, "reborn").freshness, Freshness::Fresh);
+    });
+}
+
+#[test]
+fn stamps_that_lie() {
+    both_ways(|memory, store| {
+        let note = memory.at("facts/user.md");
+        let year = |years: u64| SystemTime::UNIX_EPOCH + Duration::from_secs(years * 31_557_600);
+        // an older file is moved in
+        let old = memory.outside().join("old");
+        fs::write(&old, "# User\nancient words\n").unwrap();
+        set_modified(&old, year(31));
+        fs::rename(&old, &note).unwrap();
+        assert_eq!(paths(store, "ancient"), ["facts/user.md"]);
+        // the same size, and the same time of the text
+        let modified = fs::metadata(&note).unwrap().modified().unwrap();
+        overwrite(&note, 7, b"renewed");
+        set_modified(&note, modified);
+        assert_eq!(paths(store, "renewed"), ["facts/user.md"]);
+        for time in [year(129), year(0)] {
+            set_modified(&note, time);
+            overwrite(&note, 7, b"rewoven");
+            set_modified(&note, time);
+            assert_eq!(paths(store, "rewoven"), ["facts/user.md"]);
+            overwrite(&note, 7, b"renewed");
+            set_modified(&note, time);
+            assert!(paths(store, "rewoven").is_empty());
+        }
+    });
+}
+
+#[test]
+fn folders_come_and_go() {
+    both_ways(|memory, store| {
+        let (deep, away) = (memory.at("deep"), memory.outside().join("away"));
+        fs::rename(&deep, &away).unwrap();
+        assert!(paths(store, "submarine").is_empty());
+        fs::write(away.join("a/b/c.md"), "# Deep\nbathyscaphe\n").unwrap();
+        assert!(paths(store, "bathyscaphe").is_empty());
+        fs::rename(&away, &deep).unwrap();
+        assert_eq!(paths(store, "bathyscaphe"), ["deep/a/b/c.md"]);
+        // there and back between two calls, and then an edit in it
+        fs::rename(&deep, memory.at("other")).unwrap();
+        fs::rename(memory.at("other"), &deep).unwrap();
+        assert_eq!(paths(store, "bathyscaphe"), ["deep/a/b/c.md"]);
+        memory.put("deep/a/b/c.md", "# Deep\nanglerfish\n");
+        assert_eq!(paths(store, "anglerfish"), ["deep/a/b/c.md"]);
+        // a name that another folder had
+        fs::rename(memory.at("deep/a"), memory.at("deep/z")).unwrap();
+        fs::create_dir(memory.at("deep/a")).unwrap();
+        memory.put("deep/a/new.md", "anglerfish too\n");
+        memory.put("deep/z/b/c.md", "anglerfish three\n");
+        assert_eq!(paths(store, "anglerfish"), ["deep/a/new.md", "deep/z/b/c.md"]);
+        memory.put("n/e/s/t/e/d.md", "matryoshka\n");
+        assert_eq!(paths(store, "matryoshka"), ["n/e/s/t/e/d.md"]);
+        memory.put("n/e/s/t/two.md", "matryoshka\n");
+        assert_eq!(paths(store, "matryoshka").len(), 2);
+        fs::remove_dir_all(memory.at("n")).unwrap();
+        assert!(paths(store, "matryoshka").is_empty());
+        // a file where a folder was, and hidden folders
+        memory.put("n", "no markdown");
+        memory.put(".hidden/x.md", "matryoshka\n");
+        assert!(paths(store, "matryoshka").is_empty());
+        fs::rename(memory.at(".hidden"), memory.at("shown")).unwrap();
+        assert_eq!(paths(store, "matryoshka"), ["shown/x.md"]);
+        fs::rename(memory.at("shown"), memory.at(".hidden")).unwrap();
+        assert!(paths(store, "matryoshka").is_empty());
+        fs::rename(memory.root(), memory.outside().join("moved")).unwrap();
+        fs::write(memory.outside().join("moved/deep/z/b/c.md"), "viperfish\n").unwrap();
+        assert_eq!(paths(store, "viperfish"), ["deep/z/b/c.md"]);
+    });
+}
+
+#[test]
+fn a_checkout_of_many_files() {
+    both_ways(|memory, store| {
+        let branch = |word: &str, count: usize| {
+            for n in 0..count {
+                memory.put(&format!("src/d{}/f{n}.md", n % 80), format!("# F{n}\n{word} f{n}x\n"));
+            }
+        };
+        branch("trunkword", 400);
+        assert_eq!(paths(store, "trunkword").len(), 400);
+        branch("branchword", 390);
+        assert_eq!(paths(store, "branchword").len(), 390);
+        assert_eq!(paths(store, "trunkword").len(), 10);
+        fs::remove_dir_all(memory.at("src")).unwrap();
+        assert!(paths(store, "trunkword").is_empty());
+        assert_eq!(paths(store, "older").len(), 1);
+    });
+}
+
+#[test]
+fn other_stores_and_other_processes() {
+    both_ways(|memory, store| {
+        for watch in [true, false] {
+            let other = memory.open(watch);
+            other.files().write("facts/new.md", b"platypus\n", Expected::Any).unwrap();
+            assert_eq!(paths(store, "platypus"), ["facts/new.md"]);
+            assert_eq!(paths(&other, "platypus"), ["facts/new.md"]);
+            store.files().delete("facts/new.md", Expected::Any).unwrap();
+            assert!(paths(&other, "platypus").is_empty());
+        }
+        let script = "printf 'echidna\\n' > facts/sh.md && printf '{\"content\":\"echidna\"}\\n' >> log.jsonl";
+        let done = Command::new("sh").args(["-c", script]).current_dir(memory.root()).status();
+        assert!(done.unwrap().success());
+        assert_eq!(paths(store, "echidna"), ["facts/sh.md", "log.jsonl"]);
+    });
+}
+
+#[test]
+fn transcripts_grow_tear_and_are_rewritten() {
+    let line = |text: &str| format!("{{\"role\":\"user\",\"content\":\"{text}\"}}\n");
+    both_ways(|memory, store| {
+        let log = memory.at("log.jsonl");
+        let append = |text: &str| {
+            OpenOptions::new().append(true).open(&log).unwrap().write_all(text.as_bytes()).unwrap();
+        };
+        append(&line("second"));
+        let hits = ask(store, "second").hits;
+        assert_eq!((hits[0].line, hits[0].text.as_str()), (2, "second"));
+        // a line that is torn, then whole, then with its end
+        let torn = line("third");
+        append(&torn[..20]);
+        assert!(paths(store, "third").is_empty());
+        assert_eq!(
+            store.append_message("log.jsonl", b"{\"content\":\"fourth\"}", &|| false).unwrap(),
+            4
+        );
+        assert_eq!(ask(store, "fourth").hits[0].citation, "log.jsonl#L4");
+        append(line("fifth").trim_end());
+        assert_eq!(ask(store, "fifth").hits[0].line, 5);
+        append("\n");
+        append("not json\n");
+        append(&line("sixth"));
+        assert_eq!(ask(store, "sixth").hits[0].line, 7);
+        let state = store.fresh(&|| false).unwrap();
+        let seen = state.said.file("log.jsonl").unwrap().seen;
+        assert_eq!((seen.lines, seen.bad_lines), (7, 2));
+        drop(state);
+        // an edit far before the end, of the same length, alone and with a line more
+        for (offset, word, more) in [(26, "hullo", ""), (26, "howdy", "seventh")] {
+            overwrite(&log, offset, word.as_bytes());
+            if !more.is_empty() {
+                append(&line(more));
+            }
+            assert_eq!(ask(store, word).hits[0].citation, "log.jsonl#L1", "{word}");
+        }
+        // rewritten longer, and shorter
+        fs::write(&log, line("other").repeat(50) + &line("last")).unwrap();
+        assert_eq!(ask(store, "last").hits[0].line, 51);
+        assert!(paths(store, "seventh").is_empty());
+        fs::write(&log, line("tiny")).unwrap();
+        assert_eq!(ask(store, "tiny").hits[0].line, 1);
+        assert!(paths(store, "other").is_empty());
+        File::create(&log).unwrap();
+        assert!(paths(store, "tiny").is_empty());
+        append(&line("again"));
+        assert_eq!(ask(store, "again").hits[0].line, 1);
+    });
+}
+
+#[test]
+fn a_grown_transcript_reads_only_what_is_new() {
+    let memory = Memory::new();
+    memory.put(
+        "log.jsonl",
+        "{\"content\":\"tool\",\"role\":\"tool\",\"tool_call_id\":\"1\"}\n".repeat(200_000),
+    );
+    let store = memory.open(true);
+    let redone = || store.fresh(&|| false).unwrap().said.redone;
+    let before = redone();
+    for n in 0..20 {
+        let record = format!("{{\"content\":\"m{n}\",\"role\":\"tool\",\"tool_call_id\":\"1\"}}");
+        store.append_message("log.jsonl", record.as_bytes(), &|| false).unwrap();
+    }
+    assert!(redone() - before < 4000, "{}", redone() - before);
+}
+
+#[test]
+fn the_index_over_tools_follows_too() {
+    both_ways(|memory, store| {
+        let tools = |word: &str| {
+            let request =
+                Request { query: word.into(), limit: 9, tools: true, ..Request::default() };
+            store.search(&request, &|| false).unwrap().hits.len()
+        };
+        let line = "{\"role\":\"tool\",\"tool_call_id\":\"1\",\"content\":\"stdout\"}\n";
+        memory.put("log.jsonl", line);
+        assert_eq!(tools("stdout"), 1);
+        memory.put("log.jsonl", line.replace("stdout", "stderr"));
+        assert_eq!((tools("stdout"), tools("stderr"), tools("std*")), (0, 1, 1));
+        for n in 0..400 {
+            memory.put(&format!("many/f{n}.md"), "filler filler filler filler\n");
+        }
+        assert_eq!(tools("stderr"), 1, "a rebuild lost the tools");
+        assert!(files_with(store, "stderr").is_empty());
+    });
+}
+
+#[test]
+fn an_interrupted_look_is_made_up_for() {
+    both_ways(|memory, store| {
+        memory.put("facts/user.md", "# User\nnewer words\n");
+        memory.put("facts/two.md", "platypus\n");
+        let request = Request { query: "platypus".into(), limit: 9, ..Request::default() };
+        assert!(matches!(store.search(&request, &|| true), Err(Error::Interrupted)));
+        assert_eq!(paths(store, "platypus"), ["facts/two.md"]);
+        assert_eq!(paths(store, "newer"), ["facts/user.md"]);
+        assert_eq!(ask(store, "newer").freshness, Freshness::Fresh);
+    });
+}
+
+#[test]
+fn whoever_asks_to_stop_says_so_only_once() {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    let memory = Memory::new();
+    for n in 0..300 {
+        memory.put(&format!("f{n}.md"), "text\n");
+    }
+    let root = memory.root();
+    let mut stopped = 0;
+    for at in 0..12 {
+        let asked = AtomicU32::new(0);
+        let once = || asked.fetch_add(1, Ordering::Relaxed) == at;
+        match Store::open(root.to_str().unwrap(), Options::default(), &once) {
+            Ok(store) => assert_eq!(files_with(&store, "text").len(), 300, "asked at {at}"),
+            Err(error) => {
+                assert!(matches!(error, Error::Interrupted), "{error}");
+                stopped += 1;
+            }
+        }
+        let _ = fs::remove_dir_all(memory.at(".commonplace"));
+    }
+    assert!(stopped > 0);
+}
+
+#[test]
+fn what_cannot_be_indexed_is_listed_and_named() {
+    both_ways(|memory, store| {
+        let utf16: Vec<u8> = "\u{feff}# hello".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        for _ in 0..3 {
+            memory.put("wide.md", &utf16);
+            File::create(memory.at("huge.md")).unwrap().set_len(300 << 20).unwrap();
+            memory.put("linked.md", "platypus\n");
+            let _ = fs::hard_link(memory.at("linked.md"), memory.at("again.md"));
+            let status = store.status(&|| false).unwrap();
+            let named = |path: &str| {
+                let named = status.skipped.iter().filter(|(skipped, _)| skipped == path);
+                named.map(|(_, why)| why.clone()).collect::<Vec<_>>()
+            };
+            assert_eq!(named("wide.md"), ["encoding"]);
+            assert_eq!(named("huge.md"), ["large"]);
+            assert_eq!(named("again.md"), ["hardlink"]);
+        }
+        let listed = store.list("", &|| false).unwrap();
+        let size = |path: &str| listed.iter().find(|e| e.path == path).map(|e| e.size);
+        assert_eq!(size("wide.md"), Some(utf16.len() as u64));
+        assert_eq!(size("huge.md"), Some(300 << 20));
+        memory.put("wide.md", "narrow again\n");
+        assert_eq!(paths(store, "narrow"), ["wide.md"]);
+        assert!(paths(store, "hello").len() == 1);
+    });
+}
+
+/// What of the disk a search must find: every plain file below, and its text.
+fn scan(folder: &Path, prefix: &str, found: &mut Vec<(String, String)>) {
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let name = entry.file_name().into_string().unwrap();
+        if name.starts_with('.') {
+            continue;
+        }
+        let path = if prefix.is_empty() { name } else { format!("{prefix}/{name}") };
+        let kind = entry.file_type().unwrap();
+        if kind.is_dir() {
+            scan(&entry.path(), &path, found);
+        } else if kind.is_file() {
+            found.push((path, fs::read_to_string(entry.path()).unwrap()));
+        }
+    }
+}
+
+const WORDS: [&str; 12] = [
+    "zq01", "zq02", "zq03", "zq04", "zq05", "zq06", "zq07", "zq08", "zq09", "zq10", "zq11", "zq12",
+];
+const FOLDERS: [&str; 5] = ["", "a/", "a/b/", "c/", "c/d/e/"];
+const NAMES: [&str; 5] = ["x.md", "y.md", "z.markdown", "m.jsonl", "n.jsonl"];
+
+/// Does something to the disk behind the store's back; some deeds come to nothing.
+fn act(memory: &Memory, store: &Store, (deed, which, word): (u8, u8, u8), lie: bool) {
+    let (which, word) = (usize::from(which), usize::from(word));
+    let name = format!("{}{}", FOLDERS[which % 5], NAMES[which / 5 % 5]);
+    let other = format!("{}{}", FOLDERS[word % 5], NAMES[which / 5 % 5]);
+    let path = memory.at(&name);
+    let word = WORDS[word % 12];
+    let line = match name.ends_with("jsonl") {
+        true => format!("{{\"role\":\"user\",\"content\":\"says {word}\"}}\n"),
+        false => format!("# Heading\n\nsays {word}\n"),
+    };
+    let stamps = fs::metadata(&path).and_then(|m| m.modified());
+    match deed % 16 {
+        0..3 => memory.put(&name, line),
+        3..5 => {
+            if let Ok(mut file) = OpenOptions::new().append(true).open(&path) {
+                file.write_all(line.as_bytes()).unwrap();
+            }
+        }
+        5..7 => {
+            // the same size, and sometimes the same time
+            if let Ok(text) = fs::read_to_string(&path)
+                && let Some(at) = text.find("zq")
+            {
+                overwrite(&path, at as u64, word.as_bytes());
+                if lie && deed % 2 == 1 {
+                    set_modified(&path, stamps.unwrap());
+                }
+            }
+        }
+        7 => {
+            let temp = memory.outside().join("temp");
+            fs::write(&temp, line).unwrap();
+            if which % 2 == 1 && lie {
+                set_modified(&temp, SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000));
+            }
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::rename(&temp, &path).unwrap();
+        }
+        8 => drop(fs::remove_file(&path)),
+        9 => drop(fs::rename(&path, memory.at(&other))),
+        10 => drop(fs::rename(memory.at("a"), memory.at("c/moved"))),
+        11 => drop(fs::rename(memory.at("c/moved"), memory.at("a"))),
+        12 => drop(fs::remove_dir_all(memory.at(["a/b", "c"][which % 2]))),
+        13 => {
+            if let Ok(file) = OpenOptions::new().write(true).open(&path) {
+                let size = file.metadata().unwrap().len();
+                file.set_len(size * 2 / 3).unwrap();
+            }
+        }
+        14 => drop(fs::rename(&path, memory.at(".kept")).and_then(|()| {
+            fs::create_dir_all(memory.at("c"))?;
+            fs::rename(memory.at(".kept"), memory.at("c").join(NAMES[which / 5 % 5]))
+        })),
+        _ => {
+            // a write through the store itself
+            let _ = store.files().write(&name, line.as_bytes(), Expected::Any);
+        }
+    }
+}
+
+fn is_json(line: &str) -> bool {
+    serde_json::from_str::<serde_json::Value>(line).is_ok()
+}
+
+/// Compares the answers for every word with what is on disk.
+fn agrees(memory: &Memory, store: &Store, words: &[&str]) -> Result<(), TestCaseError> {
+    let mut files = Vec::new();
+    scan(&memory.root(), "", &mut files);
+    for word in words {
+        // a torn line is no message, nor is what was written behind it
+        let holds = |(path, text): &&(String, String)| match path.ends_with("jsonl") {
+            true => text.lines().any(|l| l.contains(word) && is_json(l)),
+            false => text.contains(word),
+        };
+        let on_disk: BTreeSet<String> = files.iter().filter(holds).map(|f| f.0.clone()).collect();
+        let answer = ask(store, word);
+        prop_assert_eq!(answer.freshness, Freshness::Fresh, "{:?}", answer.notes);
+        let found: BTreeSet<String> = answer.hits.iter().map(|hit| hit.path.clone()).collect();
+        prop_assert_eq!(found, on_disk, "{}", word);
+        for hit in answer.hits {
+            let bytes = fs::read(memory.at(&hit.path)).unwrap();
+            let span = &bytes[hit.start as usize..hit.end as usize];
+            prop_assert!(
+                String::from_utf8_lossy(span).contains(hit.text.trim()),
+                "{}",
+                hit.citation
+            );
+            let line =
+                bytes[..hit.start as usize].iter().filter(|&&b| b == b'\n').count() as u64 + 1;
+            prop_assert!((line..=hit.end_line).contains(&hit.line));
+        }
+    }
+    Ok(())
+}
+
+/// Coarse clocks as file systems have them; and this one's own, believed at once if it is fine.
+fn clocks() -> Vec<Clock> {
+    let mut clocks = Vec::new();
+    for tick_ns in [1, 4_000_000, 1_000_000_000, 2_000_000_000] {
+        for no_ctime in [true, false] {
+            clocks.push(Clock { tick_ns, no_ctime, ..Clock::default() });
+        }
+    }
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let stamp = || {
+        file.as_file().write_all(b"x").unwrap();
+        file.as_file().metadata().unwrap().modified().unwrap()
+    };
+    let stamps: BTreeSet<SystemTime> = (0..200).map(|_| stamp()).collect();
+    if stamps.len() == 200 {
+        clocks.push(Clock { doubt_ns: 0, ..Clock::default() });
+        clocks.push(Clock { doubt_ns: 0, ..Clock::default() });
+    }
+    clocks
+}
+
+fn deeds() -> impl Strategy<Value = Vec<(u8, u8, u8)>> {
+    prop::collection::vec(any::<(u8, u8, u8)>(), 1..60)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(80)
+    })]
+
+    #[test]
+    fn after_any_deeds_a_search_finds_what_is_on_disk(
+        deeds in deeds(),
+        watch in any::<bool>(),
+        clock in prop::sample::select(clocks()),
+        reopen in 1usize..60,
+    ) {
+        let memory = Memory::new();
+        let options = Options { watch, clock, ..Options::default() };
+        let mut store = memory.open_with(options.clone());
+        // stamps that lie about the text's time are told by the change time alone
+        let lie = watch || !clock.no_ctime;
+        for (at, deed) in deeds.into_iter().enumerate() {
+            act(&memory, &store, deed, lie);
+            let asked = usize::from(deed.1);
+            let some = [WORDS[usize::from(deed.2) % 12], WORDS[asked % 12], WORDS[asked / 12 % 12]];
+            agrees(&memory, &store, &some[..asked % 4])?;
+            if at == reopen {
+                drop(store);
+                // what happens while nobody looks must be told by stamps
+                act(&memory, &memory.open_with(options.clone()), deed, lie && !clock.no_ctime);
+                store = memory.open_with(options.clone());
+            }
+        }
+        agrees(&memory, &store, &WORDS)?;
+        let differences = store.verify(&|| false).unwrap().1;
+        prop_assert!(differences.is_empty(), "{:?}", differences);
+    }
+}
