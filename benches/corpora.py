@@ -39,7 +39,7 @@ class Corpus(NamedTuple):
 
 
 class Query(NamedTuple):
-    """The words of one heading, and the sections it heads when they are few enough to expect one."""
+    """The words of one heading, and the sections it heads when these are few enough to expect."""
 
     words: tuple[str, ...]
     citations: tuple[str, ...]
@@ -143,7 +143,7 @@ def heading_queries(sections: Sequence[Section], count: int) -> list[Query]:
 
 
 def piece_queries(sections: Sequence[Section], count: int) -> list[Query]:
-    """Return four characters out of Chinese headings, as somebody asks who forgot the exact words."""
+    """Return four characters out of Chinese headings, as asked by who forgot the exact words."""
     draw = random.Random(SEED)
     places: dict[str, list[str]] = {}
     for section in sections:

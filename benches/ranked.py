@@ -183,7 +183,8 @@ def query(
                 if not (name == "bm25s" and take == "snippet")
             }
             measured = rounds(group_now, count)
-            what = f"{len(queries)} queries, top {LIMIT} with {'stored text' if take == 'text' else 'snippets'}"
+            taken = "stored text" if take == "text" else "snippets"
+            what = f"{len(queries)} queries, top {LIMIT} with {taken}"
             for figure, bars in (("p50", floors and floors.p50), ("p99", floors and floors.p99)):
                 table.compare(
                     f"{what}, {figure}",

@@ -258,7 +258,7 @@ class Bm25s:
     def settle(self) -> None:
         self.query(["warm"], 10, "text")  # numba compiles at the first call
 
-    def query(self, words: Sequence[str], limit: int, take: Take) -> list[str]:
+    def query(self, words: Sequence[str], limit: int, take: Take) -> list[str]:  # noqa: ARG002 - it has only texts
         tokens = self._bm25s.tokenize(
             [" ".join(words)],
             stopwords="en",

@@ -195,7 +195,8 @@ def peak_megabytes(command: list[str]) -> float | None:
     """
     watcher = (
         "import os, subprocess, sys; "
-        "child = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL); "
+        "null = subprocess.DEVNULL; "
+        "child = subprocess.Popen(sys.argv[1:], stdout=null, stderr=null); "
         "_, status, usage = os.wait4(child.pid, 0); "
         "print(usage.ru_maxrss, os.waitstatus_to_exitcode(status))"
     )

@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 FRONT_MATTER = re.compile(
-    r"\A\ufeff?---[ \t]*\r?\n.*?^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.S | re.M
+    r"\A\ufeff?---[ \t]*\r?\n.*?^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE
 )
-TITLE = re.compile(r"^title:[ \t]*[\"']?(.+?)[\"']?[ \t]*\r?$", re.M)
+TITLE = re.compile(r"^title:[ \t]*[\"']?(.+?)[\"']?[ \t]*\r?$", re.MULTILINE)
 CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]+")
 MARK = re.compile(
     r"^[ ]{0,3}(?:(?P<fence>`{3,}|~{3,})(?P<info>.*)"
     r"|(?P<level>\#{1,6})(?:[ \t]+(?P<text>.*?))?(?:[ \t]+\#+)?[ \t]*\r?"
     r"|(?P<under>[^\s\#>|*+\-`~=].*?)[ \t]*\r?\n[ ]{0,3}(?P<line>=+|-+)[ \t]*\r?)$",
-    re.M,
+    re.MULTILINE,
 )
 
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import commonplace
     from pytest_benchmark.fixture import BenchmarkFixture
+
+    import commonplace
 
 
 def test_read(benchmark: BenchmarkFixture, store: commonplace.Store) -> None:

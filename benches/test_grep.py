@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    import commonplace
     from pytest_benchmark.fixture import BenchmarkFixture
+
+    import commonplace
 
 PATTERNS = {
     "absent": "zzqxqzz",

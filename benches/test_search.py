@@ -17,8 +17,9 @@ from benches.sections import split_root
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import commonplace
     from pytest_benchmark.fixture import BenchmarkFixture
+
+    import commonplace
 
 
 @pytest.fixture(scope="session")

@@ -1,9 +1,9 @@
 """grep over gigabytes of transcript, and ranked search in a million messages.
 
 Corpus: 96 MB of real Claude Code lines, repeated to 2.3 GB (with --quick to 0.2 GB), and two
-lines of our own in each repeat that hold one Chinese word, plain and in ASCII escapes. Why it exists:
-raw-byte scanners are the standard to beat, and decoded text is what they cannot see. Words are
-chosen from the text by how often they occur, not by hand.
+lines of our own in each repeat that hold one Chinese word, plain and in ASCII escapes. Why it
+exists: raw-byte scanners are the standard to beat, and decoded text is what they cannot see. Words
+are chosen from the text by how often they occur, not by hand.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ def listing(table: Table, sample: Path, file: Path, store: Ours | None, count: i
 
 
 def peaks(table: Table, sample: Path, file: Path, root: Path, *, with_ours: bool) -> None:
-    """Compare the peak resident memory of a whole process that counts a rare and a frequent word."""
+    """Compare the peak memory of a whole process that counts a rare and a frequent word."""
     label = f"{file.stat().st_size / 1e9:.2f} GB transcript"
     for pattern in patterns(sample)[:2]:
         ours = None
@@ -211,7 +211,7 @@ def peaks(table: Table, sample: Path, file: Path, root: Path, *, with_ours: bool
 
 
 def million(sample: Path, file: Path, count: int) -> tuple[list[Section], list[Query], int]:
-    """Write `count` plain messages said in the sample, over and over, and return them as sections."""
+    """Write `count` plain messages of the sample, over and over; return them as sections."""
     said = list(scanners.texts(sample))
     path = f"sessions/{file.parent.name}/{file.name}"
     sections = []

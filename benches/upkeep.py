@@ -167,7 +167,8 @@ def memory(table: Table, notes: Notes, places: Mapping[str, Path], most: float |
             )
     if after := grown.get("ours-build"):
         table.note(
-            f"{notes.corpus.label}: just after a build ours holds {after['resident'] / notes.size:.2f} B/B."
+            f"{notes.corpus.label}: just after a build ours holds "
+            f"{after['resident'] / notes.size:.2f} B/B."
         )
 
 

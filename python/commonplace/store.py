@@ -80,11 +80,12 @@ class Store:
         weights: Weights | None = None,
     ) -> None:
         self._core = _core.Store(os.fspath(root), create=create, watch=watch, weights=weights)
+        self._root = Path(self._core.root)
 
     @property
     def root(self) -> Path:
         """The folder that holds this memory."""
-        return Path(self._core.root)
+        return self._root
 
     # Files
 

@@ -244,7 +244,7 @@ fn smart_case() {
 #[test]
 fn filters_and_limits() {
     let line = |i: usize| {
-        let role = if i % 2 == 0 { "user" } else { "assistant" };
+        let role = if i.is_multiple_of(2) { "user" } else { "assistant" };
         format!(
             r#"{{"role":"{role}","content":"word {i}","timestamp":"2026-01-{i:02}T00:00:00Z","session":"s"}}"#
         ) + "\n"

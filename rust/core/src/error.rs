@@ -13,7 +13,7 @@ pub type Interrupt<'a> = &'a (dyn Fn() -> bool + Sync);
 #[non_exhaustive]
 pub enum Error {
     /// A path that the sandbox will not touch; `code` is a stable short reason such as `escape`.
-    #[error("{path:?} is refused ({code}): {why}")]
+    #[error("{} is refused ({code}): {why}", shown(path))]
     Refused {
         /// The path as given, cut for display.
         path: String,
@@ -23,13 +23,13 @@ pub enum Error {
         why: String,
     },
     /// There is no such file.
-    #[error("{path:?} does not exist; `list` shows what does")]
+    #[error("{} does not exist; `list` shows what does", shown(path))]
     NotFound {
         /// The path as given.
         path: String,
     },
     /// What a caller named outside the memory, or the memory itself, is not there.
-    #[error("{path:?} does not exist; {hint}")]
+    #[error("{} does not exist; {hint}", shown(path))]
     Missing {
         /// The path as given.
         path: String,
@@ -38,7 +38,8 @@ pub enum Error {
     },
     /// The file is not the version that the caller saw; nothing was changed.
     #[error(
-        "{path:?} has changed: expected version {expected}, found {found}; read it again and retry"
+        "{} has changed: expected version {expected}, found {found}; read it again and retry",
+        shown(path)
     )]
     Conflict {
         /// The path as given.
@@ -50,7 +51,9 @@ pub enum Error {
     },
     /// An import into a file that holds other messages; nothing was added.
     #[error(
-        "{path:?} holds other messages than {source_path:?} from line {line} on; nothing was added; import into a new file"
+        "{} holds other messages than {} from line {line} on; nothing was added; import into a new file",
+        shown(path),
+        shown(source_path)
     )]
     Diverged {
         /// The file of the memory.
@@ -61,7 +64,7 @@ pub enum Error {
         source_path: String,
     },
     /// A patch that does not apply exactly once; nothing was changed.
-    #[error("{path:?} was not patched: {why}")]
+    #[error("{} was not patched: {why}", shown(path))]
     Patch {
         /// The path as given.
         path: String,
@@ -69,7 +72,7 @@ pub enum Error {
         why: String,
     },
     /// Another process holds the lock.
-    #[error("{path:?} is locked by another process for more than {seconds} s; try again")]
+    #[error("{} is locked by another process for more than {seconds} s; try again", shown(path))]
     Busy {
         /// The root that is locked.
         path: String,
@@ -78,7 +81,8 @@ pub enum Error {
     },
     /// The change is visible but may not survive a power cut.
     #[error(
-        "{path:?} was written but the disk did not confirm it: {source}; check the disk, then write again"
+        "{} was written but the disk did not confirm it: {source}; check the disk, then write again",
+        shown(path)
     )]
     InDoubt {
         /// The path as given.
@@ -87,7 +91,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The operating system refused; the old content is whole.
-    #[error("cannot {action} {path:?}: {source}")]
+    #[error("cannot {action} {}: {source}", shown(path))]
     Io {
         /// A verb: `read`, `write`, `open`, `list`, …
         action: &'static str,
@@ -107,7 +111,7 @@ pub enum Error {
         why: String,
     },
     /// A file that is not in a form we read.
-    #[error("{path:?}{}: {why}", line.map(|n| format!(", line {n}")).unwrap_or_default())]
+    #[error("{}{}: {why}", shown(path), line.map(|n| format!(", line {n}")).unwrap_or_default())]
     Format {
         /// The path as given.
         path: String,
@@ -136,12 +140,19 @@ impl Error {
         Self::Missing { path: path.to_owned(), hint }
     }
 
-    /// Refuses a path; a long one is cut, since it may be hostile and goes into a log.
+    /// Refuses a path, of which no more is kept than is shown.
     pub fn refused(path: &str, code: &'static str, why: impl Into<String>) -> Self {
-        let mut shown: String = path.chars().take(120).collect();
-        if shown.len() < path.len() {
-            shown.push('…');
-        }
-        Self::Refused { path: shown, code, why: why.into() }
+        Self::Refused { path: path.chars().take(SHOWN + 1).collect(), code, why: why.into() }
+    }
+}
+
+/// How many characters of a path go into a message.
+const SHOWN: usize = 120;
+
+/// A path as it goes into a message: quoted, and cut, since it may be hostile.
+fn shown(path: &str) -> String {
+    match path.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{:?}…", &path[..end]),
+        None => format!("{path:?}"),
     }
 }

@@ -380,10 +380,10 @@ impl<'a> Outline<'a> {
     /// Visits the body of each string, and the text of each number or word, that is aside.
     pub fn each_tool(&self, mut visit: impl FnMut(&'a [u8])) {
         let core = self.core();
-        if self.aside {
-            if let Some(body) = core.content.and_then(string_body) {
-                visit(body);
-            }
+        if self.aside
+            && let Some(body) = core.content.and_then(string_body)
+        {
+            visit(body);
         }
         for block in &core.blocks {
             if block.is_said() {
@@ -392,22 +392,13 @@ impl<'a> Outline<'a> {
                 }
                 continue;
             }
-            for raw in [block.name, block.thinking, block.text, block.input, block.content] {
-                if let Some(raw) = raw {
-                    leaves(raw, &mut visit);
-                }
-            }
+            let aside = [block.name, block.thinking, block.text, block.input, block.content];
+            aside.into_iter().flatten().for_each(|raw| leaves(raw, &mut visit));
         }
-        if core.arguments.is_some() {
-            if let Some(raw) = core.name[0] {
-                leaves(raw, &mut visit);
-            }
-        }
-        for raw in [core.arguments, core.output, core.summary, core.tool_calls] {
-            if let Some(raw) = raw {
-                leaves(raw, &mut visit);
-            }
-        }
+        // the name of a call is its tool's
+        let tool = core.name[0].filter(|_| core.arguments.is_some());
+        let aside = [tool, core.arguments, core.output, core.summary, core.tool_calls];
+        aside.into_iter().flatten().for_each(|raw| leaves(raw, &mut visit));
     }
 
     /// Visits what was said and, if asked, what is aside.

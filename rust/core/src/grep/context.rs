@@ -40,25 +40,29 @@ pub(super) fn surround(
     file_end: u64,
 ) -> Result<()> {
     let view = |line: &[u8]| read(line, options, json);
-    let mut size = 64 << 10;
-    while options.before > 0 {
-        let start = found.offset.saturating_sub(size);
-        let text = piece(file, path, start, found.offset)?;
-        found.before = before(&text, start, found, options.before, &view);
-        if found.before.len() == options.before || start == 0 || size >= REACH {
-            break;
+    if options.before > 0 {
+        let mut size = 64 << 10;
+        loop {
+            let start = found.offset.saturating_sub(size);
+            let text = piece(file, path, start, found.offset)?;
+            found.before = before(&text, start, found, options.before, &view);
+            if found.before.len() == options.before || start == 0 || size >= REACH {
+                break;
+            }
+            size *= 4;
         }
-        size *= 4;
     }
-    let mut size = 64 << 10;
-    while options.after > 0 {
-        let end = (found.end + size).min(file_end);
-        let text = piece(file, path, found.end, end)?;
-        found.after = after(&text, end == file_end, found, options.after, &view);
-        if found.after.len() == options.after || end == file_end || size >= REACH {
-            break;
+    if options.after > 0 {
+        let mut size = 64 << 10;
+        loop {
+            let end = (found.end + size).min(file_end);
+            let text = piece(file, path, found.end, end)?;
+            found.after = after(&text, end == file_end, found, options.after, &view);
+            if found.after.len() == options.after || end == file_end || size >= REACH {
+                break;
+            }
+            size *= 4;
         }
-        size *= 4;
     }
     Ok(())
 }

@@ -68,6 +68,7 @@ pub(super) struct Finder {
 }
 
 /// What became of one line.
+#[expect(clippy::large_enum_variant, reason = "one at a time, at once moved on")]
 enum Verdict {
     No,
     Bad,

@@ -215,11 +215,11 @@ impl Caseless {
         while at < end {
             let places = |probe: Probe| text.get(at + probe.at..at + probe.at + STEP);
             let [a, b, c] = self.probes;
-            if let (Some(x), Some(y), Some(z)) = (places(a), places(b), places(c)) {
-                if !any_place([x, y, z], self.probes) {
-                    at += STEP;
-                    continue;
-                }
+            if let (Some(x), Some(y), Some(z)) = (places(a), places(b), places(c))
+                && !any_place([x, y, z], self.probes)
+            {
+                at += STEP;
+                continue;
             }
             let stop = (at + STEP).min(end);
             let fits = |&at: &usize| {
