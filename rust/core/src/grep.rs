@@ -13,6 +13,7 @@
 
 use std::collections::VecDeque;
 use std::fs::File;
+use std::sync::Arc;
 
 use crate::error::{Error, Interrupt, Result};
 
@@ -139,13 +140,77 @@ pub struct Report {
     pub resume: Resume,
 }
 
+/// A pattern made ready, to be run over one file after the other.
+#[derive(Debug)]
+pub struct Searcher {
+    options: Options,
+    /// For transcripts and for notes.
+    finders: [Arc<Finder>; 2],
+    workers: Vec<Worker>,
+}
+
+impl Searcher {
+    /// Compiles the pattern.
+    ///
+    /// # Errors
+    /// [`Error::Query`] for a pattern that cannot be run.
+    pub fn new(mut options: Options) -> Result<Self> {
+        let pattern = Pattern::new(&options.pattern, options.fixed, options.case)?;
+        options.chunk = options.chunk.clamp(1, 4 << 20);
+        let finder = |json| Arc::new(Finder::new(pattern.clone(), &options, json));
+        let finders = [finder(true), finder(false)];
+        Ok(Self { finders, workers: Vec::new(), options })
+    }
+
+    /// Begins a search of the messages of a transcript (`json`) or the lines of a note.
+    ///
+    /// # Errors
+    /// Those of looking at the file; `path` is named in them.
+    pub fn scan(&mut self, file: File, path: impl Into<String>, json: bool) -> Result<Scan> {
+        let path = path.into();
+        let end = file.metadata().map_err(|e| Error::io("read", &*path, e))?.len();
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = match self.options.threads {
+            0 => processors.min(2),
+            threads => threads.min(16),
+        };
+        let mut workers = std::mem::take(&mut self.workers);
+        workers.resize_with(threads, Worker::default);
+        Ok(Scan {
+            workers,
+            finder: self.finders[usize::from(!json)].clone(),
+            from: 0,
+            to: end,
+            line: 0,
+            end,
+            chunks_per_round: 4,
+            pending: VecDeque::new(),
+            given: 0,
+            report: Report::default(),
+            file,
+            path,
+            options: self.options.clone(),
+        })
+    }
+
+    /// Says how many more matches are wanted of the files to come.
+    pub fn set_limit(&mut self, limit: Option<usize>) {
+        self.options.limit = limit;
+    }
+
+    /// Takes back what a scan that is over kept ready, for the next.
+    pub fn reuse(&mut self, scan: Scan) {
+        self.workers = scan.workers;
+    }
+}
+
 /// A search under way.
 #[derive(Debug)]
 pub struct Scan {
     file: File,
     path: String,
     options: Options,
-    finder: Finder,
+    finder: Arc<Finder>,
     workers: Vec<Worker>,
     /// The part of the file that is still to be looked at.
     from: u64,
@@ -163,36 +228,12 @@ pub struct Scan {
 impl Scan {
     /// Searches the messages of a transcript; `path` is named in errors.
     pub fn transcript(file: File, path: impl Into<String>, options: Options) -> Result<Self> {
-        Self::new(file, path.into(), options, true)
+        Searcher::new(options)?.scan(file, path, true)
     }
 
     /// Searches the lines of a note; `path` is named in errors.
     pub fn note(file: File, path: impl Into<String>, options: Options) -> Result<Self> {
-        Self::new(file, path.into(), options, false)
-    }
-
-    fn new(file: File, path: String, mut options: Options, json: bool) -> Result<Self> {
-        let pattern = Pattern::new(&options.pattern, options.fixed, options.case)?;
-        let end = file.metadata().map_err(|e| Error::io("read", &*path, e))?.len();
-        let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        let threads =
-            if options.threads == 0 { processors.min(2) } else { options.threads.min(16) };
-        options.chunk = options.chunk.clamp(1, 4 << 20);
-        Ok(Self {
-            workers: (0..threads).map(|_| Worker::default()).collect(),
-            finder: Finder::new(pattern, &options, json),
-            from: 0,
-            to: end,
-            line: 0,
-            end,
-            chunks_per_round: 4,
-            pending: VecDeque::new(),
-            given: 0,
-            report: Report::default(),
-            file,
-            path,
-            options,
-        })
+        Searcher::new(options)?.scan(file, path, false)
     }
 
     /// Goes on where an earlier scan of the same file ended.

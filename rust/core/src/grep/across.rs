@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Match, Options, Scan};
+use super::{Match, Options, Scan, Searcher};
 use crate::draft::Kind;
 use crate::error::{Error, Interrupt, Result};
 use crate::store::Store;
@@ -10,7 +10,9 @@ use crate::store::Store;
 /// A search under way over the files of a store, in order of their paths.
 #[derive(Debug)]
 pub struct Across {
-    options: Options,
+    searcher: Searcher,
+    /// Matches still wanted.
+    left: Option<usize>,
     files: VecDeque<(String, Kind)>,
     current: Option<(String, Scan)>,
     /// What was seen so far.
@@ -48,9 +50,10 @@ impl Across {
         options: Options,
         interrupt: Interrupt<'_>,
     ) -> Result<Self> {
-        super::Pattern::new(&options.pattern, options.fixed, options.case)?;
         let messages_only =
             !options.roles.is_empty() || options.since.is_some() || options.until.is_some();
+        let left = options.limit;
+        let searcher = Searcher::new(options)?;
         // the files as they lie, not the index: a search is to start at once on any transcript
         let mut files: Vec<(String, Kind)> = Vec::new();
         for prefix in prefixes {
@@ -71,7 +74,8 @@ impl Across {
             .retain(|(_, kind)| *kind == Kind::Transcript || *kind == Kind::Note && !messages_only);
         files.sort();
         files.dedup();
-        Ok(Self { options, files: files.into(), current: None, seen: Tally::default() })
+        let files = files.into();
+        Ok(Self { searcher, left, files, current: None, seen: Tally::default() })
     }
 
     /// Gives the next matches with the path they are in; none at the end.
@@ -85,17 +89,14 @@ impl Across {
     ) -> Result<Option<(String, Vec<Match>)>> {
         while let Some((path, mut scan)) = self.open(store)? {
             match scan.next_batch(interrupt) {
-                Ok(batch) if batch.is_empty() => self.close(&path, &scan, None),
+                Ok(batch) if batch.is_empty() => self.close(&path, scan, None),
                 Ok(batch) => {
-                    self.seen.matched += batch.len() as u64;
-                    if let Some(limit) = &mut self.options.limit {
-                        *limit = limit.saturating_sub(batch.len());
-                    }
+                    self.took(batch.len() as u64);
                     self.current = Some((path.clone(), scan));
                     return Ok(Some((path, batch)));
                 }
                 Err(Error::Interrupted) => return Err(Error::Interrupted),
-                Err(error) => self.close(&path, &scan, Some(error)),
+                Err(error) => self.close(&path, scan, Some(error)),
             }
         }
         Ok(None)
@@ -114,19 +115,24 @@ impl Across {
             }
             let found = *done.as_ref().unwrap_or(&0);
             count += found;
-            if let Some(limit) = &mut self.options.limit {
-                *limit = limit.saturating_sub(found as usize);
-            }
-            self.close(&path, &scan, done.err());
+            self.took(found);
+            self.close(&path, scan, done.err());
         }
-        self.seen.matched += count;
         Ok(count)
     }
 
+    fn took(&mut self, matches: u64) {
+        self.seen.matched += matches;
+        if let Some(left) = &mut self.left {
+            *left = left.saturating_sub(matches as usize);
+            self.searcher.set_limit(Some(*left));
+        }
+    }
+
     fn open(&mut self, store: &Store) -> Result<Option<(String, Scan)>> {
-        if self.options.limit == Some(0) {
+        if self.left == Some(0) {
             if let Some((path, scan)) = self.current.take() {
-                self.close(&path, &scan, None);
+                self.close(&path, scan, None);
             }
             return Ok(None);
         }
@@ -143,17 +149,13 @@ impl Across {
                     continue;
                 }
             };
-            let options = self.options.clone();
-            let scan = match kind {
-                Kind::Transcript => Scan::transcript(file, &*path, options)?,
-                _ => Scan::note(file, &*path, options)?,
-            };
+            let scan = self.searcher.scan(file, &*path, kind == Kind::Transcript)?;
             return Ok(Some((path, scan)));
         }
         Ok(None)
     }
 
-    fn close(&mut self, path: &str, scan: &Scan, error: Option<Error>) {
+    fn close(&mut self, path: &str, scan: Scan, error: Option<Error>) {
         let report = scan.report();
         self.seen.lines += report.lines;
         self.seen.bytes += report.bytes;
@@ -165,5 +167,6 @@ impl Across {
             self.seen.notes.push(format!("{path}: the last line is torn"));
         }
         self.seen.notes.extend(error.map(|error| error.to_string()));
+        self.searcher.reuse(scan);
     }
 }

@@ -5,6 +5,8 @@ use regex_automata::util::syntax;
 use regex_syntax::ast::{self, Ast};
 use regex_syntax::hir::{Class, Hir, HirKind};
 
+use std::sync::Arc;
+
 use crate::error::{Error, Result};
 use crate::grep::needle::{MAX_RUN, Needles, Run};
 
@@ -28,10 +30,10 @@ pub enum Case {
 }
 
 /// What to look for. Matching takes linear time.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Pattern {
     regex: meta::Regex,
-    needles: Option<Needles>,
+    needles: Option<Arc<Needles>>,
 }
 
 impl Pattern {
@@ -81,7 +83,7 @@ impl Pattern {
             .map_err(|e| {
                 wrong(&std::error::Error::source(&e).map_or(e.to_string(), |s| s.to_string()))
             })?;
-        let needles = required(&hir).and_then(|found| Needles::new(found.runs));
+        let needles = required(&hir).and_then(|found| Needles::new(found.runs)).map(Arc::new);
         Ok(Self { regex, needles })
     }
 
@@ -92,7 +94,7 @@ impl Pattern {
 
     /// Raw text that every match holds in some spelling, where there is any.
     pub(crate) fn needles(&self) -> Option<&Needles> {
-        self.needles.as_ref()
+        self.needles.as_deref()
     }
 }
 
