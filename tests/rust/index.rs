@@ -438,3 +438,27 @@ fn averages_that_drift_far() {
         check(&world.catalog, &Twin::of(&world.files), &queries).unwrap();
     }
 }
+
+/// Found by the property above: the best document was pruned away.
+#[test]
+fn the_best_is_never_pruned() {
+    let line = |who: &str, said: &str, session: &str| {
+        format!(
+            "{{\"role\":\"user\",{who}\"content\":\"{said}\",\"session\":\"{session}\",\"timestamp\":\"1970-01-01T00:00:00Z\"}}\n"
+        )
+    };
+    let (mel, tea) = ("\"name\":\"Melanie\",", "\"name\":\"Tea User\",");
+    let mut world = World::new();
+    world.put("y.jsonl", &(line(mel, "run", "s0") + &line("", "the", "s0")));
+    world.put("b.md", "\ntea_pot run\n\n# \n\nv1.2.3 标准输出 run run getUserName run run run run run run run run getUserName run getUserName run run run run run run data data\n\n\ntea_pot run run run run getUserName getUserName run run getUserName run run run run run run getUserName run run run run run run run run run run run run run\n\n");
+    let lines = [
+        line(mel, "run run run", "s1"),
+        line(mel, "run", "s0"),
+        line(tea, "run", "s0"),
+        line(mel, "run", "s0").repeat(2),
+    ];
+    world.put("x.jsonl", &lines.concat());
+    world.put("a.md", "\ntea_pot\n\n```\ntea_pot\n```\n\n# \n\nrun getUserName getUserName run run getUserName run run run run run run run run\n\n# \n\nrun run run getUserName run run run run getUserName run run run run run run run run getUserName run run run run\n\n```\nrun run run getUserName run run run run getUserName run run run run run run run run getUserName run run run run\n```\n\n");
+    let queries = ["tea_pot tea_pot".to_owned(), "tea_pot".to_owned()];
+    check(&world.catalog, &Twin::of(&world.files), &queries).unwrap();
+}
