@@ -143,7 +143,10 @@ impl Document {
             let field = *field as usize;
             tokens::chunks(text, &mut |chunk| {
                 tokens::terms(chunk, &mut |term| {
-                    let words = document.concepts.entry(concept(term.text, term.stem)).or_default();
+                    let words = document
+                        .concepts
+                        .entry(concept(term.text, tokens::stem(term.text).as_deref()))
+                        .or_default();
                     let counts = words.entry(term.text.to_owned()).or_default();
                     counts[field] = counts[field].saturating_add(1);
                     let length = &mut document.lengths[field];
@@ -439,26 +442,15 @@ fn averages_that_drift_far() {
     }
 }
 
-/// Found by the property above: the best document was pruned away.
+/// Found by the property above: the part of a speaker's name may be worth many points, and its
+/// bound must be worth as many.
 #[test]
 fn the_best_is_never_pruned() {
-    let line = |who: &str, said: &str, session: &str| {
-        format!(
-            "{{\"role\":\"user\",{who}\"content\":\"{said}\",\"session\":\"{session}\",\"timestamp\":\"1970-01-01T00:00:00Z\"}}\n"
-        )
-    };
-    let (mel, tea) = ("\"name\":\"Melanie\",", "\"name\":\"Tea User\",");
     let mut world = World::new();
-    world.put("y.jsonl", &(line(mel, "run", "s0") + &line("", "the", "s0")));
-    world.put("b.md", "\ntea_pot run\n\n# \n\nv1.2.3 标准输出 run run getUserName run run run run run run run run getUserName run getUserName run run run run run run data data\n\n\ntea_pot run run run run getUserName getUserName run run getUserName run run run run run run getUserName run run run run run run run run run run run run run\n\n");
-    let lines = [
-        line(mel, "run run run", "s1"),
-        line(mel, "run", "s0"),
-        line(tea, "run", "s0"),
-        line(mel, "run", "s0").repeat(2),
-    ];
-    world.put("x.jsonl", &lines.concat());
-    world.put("a.md", "\ntea_pot\n\n```\ntea_pot\n```\n\n# \n\nrun getUserName getUserName run run getUserName run run run run run run run run\n\n# \n\nrun run run getUserName run run run run getUserName run run run run run run run run getUserName run run run run\n\n```\nrun run run getUserName run run run run getUserName run run run run run run run run getUserName run run run run\n```\n\n");
-    let queries = ["tea_pot tea_pot".to_owned(), "tea_pot".to_owned()];
+    world.put("many.md", &"# filler\nfiller\n".repeat(200));
+    world.put("heading.md", "# zebra yak\nzebra yak\n");
+    world.put("x.jsonl", "{\"role\":\"user\",\"name\":\"Tea\",\"content\":\"run\"}\n");
+    let often = format!("zebra yak {}", "tea ".repeat(700));
+    let queries = ["zebra yak tea tea tea tea".to_owned(), "zebra yak tea".to_owned(), often];
     check(&world.catalog, &Twin::of(&world.files), &queries).unwrap();
 }
