@@ -143,7 +143,10 @@ impl Document {
             let field = *field as usize;
             tokens::chunks(text, &mut |chunk| {
                 tokens::terms(chunk, &mut |term| {
-                    let words = document.concepts.entry(concept(term.text, term.stem)).or_default();
+                    let words = document
+                        .concepts
+                        .entry(concept(term.text, tokens::stem(term.text).as_deref()))
+                        .or_default();
                     let counts = words.entry(term.text.to_owned()).or_default();
                     counts[field] = counts[field].saturating_add(1);
                     let length = &mut document.lengths[field];
@@ -437,4 +440,17 @@ fn averages_that_drift_far() {
         world.catalog.repack();
         check(&world.catalog, &Twin::of(&world.files), &queries).unwrap();
     }
+}
+
+/// Found by the property above: the part of a speaker's name may be worth many points, and its
+/// bound must be worth as many.
+#[test]
+fn the_best_is_never_pruned() {
+    let mut world = World::new();
+    world.put("many.md", &"# filler\nfiller\n".repeat(200));
+    world.put("heading.md", "# zebra yak\nzebra yak\n");
+    world.put("x.jsonl", "{\"role\":\"user\",\"name\":\"Tea\",\"content\":\"run\"}\n");
+    let often = format!("zebra yak {}", "tea ".repeat(700));
+    let queries = ["zebra yak tea tea tea tea".to_owned(), "zebra yak tea".to_owned(), often];
+    check(&world.catalog, &Twin::of(&world.files), &queries).unwrap();
 }

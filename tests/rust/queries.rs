@@ -1,1 +1,351 @@
-//! Soon.
+//! The query language, from the words of a caller to what is found and shown.
+
+#![allow(missing_docs)]
+
+mod hostile;
+mod memory;
+
+use commonplace_core::draft::Kind;
+use commonplace_core::error::Error;
+use commonplace_core::hits::{Hit, Hits, Request};
+use commonplace_core::query::{LONGEST, MOST_PATTERNS, Query, holds};
+use commonplace_core::search::Filter;
+use commonplace_core::store::Store;
+use memory::{Memory, ask, files_with};
+use proptest::prelude::*;
+
+const NOTES: [(&str, &str); 12] = [
+    ("quick.md", "# Animals\n\nThe quick brown fox jumps over the lazy dog.\n"),
+    ("brown.md", "# Colours\n\nA fox that is quick, and brown as well.\n"),
+    ("code.md", "# Build\n\nUse C++ with `-rf` and a/b paths; do NOT panic: getUserName().\n"),
+    (
+        "unicode.md",
+        "# Städte\n\nİSTANBUL Straße ﬁnden, café au lait, vitamin é and naïve e\u{301}tudes.\n",
+    ),
+    ("zh.md", "# 日志\n\n管道导致标准输出泄漏，改用自定义传输。\n"),
+    ("pitch.md", "# Emoji\n\nsmile 🙂 and ship 🚀 it\n"),
+    ("reference.md", "# Searching\n\nsearch, searches and searched by seekers\n"),
+    ("meta.md", "---\ntags: [gardening]\n---\n# Home\n\nroses\n"),
+    ("tools.md", "# Searching tools\n\nthe fox again\n"),
+    ("control.md", "# a\u{0}b\n\n%n%n{0.__class__} $(touch PWNED) --pre=touch\n"),
+    ("emphatic.md", "# Text\n\n*very* **bold**, [linked](u) words\n"),
+    ("deep/quick.md", "# Quick again\n\nquick\n"),
+];
+
+fn world() -> (Memory, Store) {
+    let memory = Memory::new();
+    for (path, text) in NOTES {
+        memory.put(path, text);
+    }
+    memory.put(
+        "s/messages.jsonl",
+        concat!(
+            "{\"role\":\"user\",\"name\":\"Melanie\",\"content\":\"quick question on foxes\",\"session\":\"a\",\"timestamp\":\"2026-01-01T00:00:00Z\"}\n",
+            "{\"role\":\"assistant\",\"content\":\"which fox?\",\"session\":\"a\",\"timestamp\":\"2026-02-01T00:00:00Z\"}\n",
+            "{\"role\":\"tool\",\"tool_call_id\":\"1\",\"content\":\"fox.txt\"}\n",
+        ),
+    );
+    let store = memory.open(false);
+    (memory, store)
+}
+
+fn found(store: &Store, query: &str) -> Vec<String> {
+    files_with(store, query).into_iter().collect()
+}
+
+#[test]
+fn words_and_their_forms() {
+    let (_memory, store) = world();
+    for (query, files) in [
+        ("jumping", vec!["quick.md"]),
+        ("ISTANBUL", vec!["unicode.md"]),
+        ("istanbul", vec!["unicode.md"]),
+        ("İSTANBUL straße ﬁ", vec!["unicode.md"]),
+        ("strasse", vec!["unicode.md"]),
+        ("finden", vec!["unicode.md"]),
+        ("cafe", vec!["unicode.md"]),
+        ("études", vec!["unicode.md"]),
+        ("e\u{301}tudes", vec!["unicode.md"]),
+        ("标准输出", vec!["zh.md"]),
+        ("泄漏", vec!["zh.md"]),
+        ("user name", vec!["code.md"]),
+        ("getusername", vec!["code.md"]),
+        ("C++", vec!["code.md"]),
+        ("gardening", vec!["meta.md"]),
+        ("🙂", vec![]),
+        ("🙂 smile", vec!["pitch.md"]),
+        ("zzzzz", vec![]),
+    ] {
+        assert_eq!(found(&store, query), files, "{query}");
+    }
+}
+
+#[test]
+fn operators() {
+    let (_memory, store) = world();
+    for (query, files) in [
+        ("\"quick brown\"", vec!["quick.md"]),
+        ("\"brown as well\"", vec!["brown.md"]),
+        ("\"标准输出\"", vec!["zh.md"]),
+        ("\"VERY bold\"", vec!["emphatic.md"]),
+        ("\"fox jumps\" -lazy", vec![]),
+        ("brown -lazy", vec!["brown.md"]),
+        ("brown -\"quick brown\"", vec!["brown.md"]),
+        ("brown -zzzzz", vec!["brown.md", "quick.md"]),
+        ("heading:searching", vec!["reference.md", "tools.md"]),
+        ("body:searching", vec!["reference.md"]),
+        ("keywords:gardening", vec!["meta.md"]),
+        ("path:deep", vec!["deep/quick.md"]),
+        ("speaker:melanie", vec!["s/messages.jsonl"]),
+        ("jum*", vec!["quick.md"]),
+        ("JUM*", vec!["quick.md"]),
+        ("lazi~1", vec!["quick.md"]),
+        ("laz~", vec!["quick.md"]),
+        ("jmups~2", vec!["quick.md"]),
+        ("jmups~1", vec![]),
+        ("泄*", vec!["zh.md"]),
+    ] {
+        let answer = ask(&store, query);
+        let strict = answer.notes.is_empty();
+        let paths: Vec<String> = files_of(&answer);
+        if query.contains("fox jumps") {
+            // nothing has the phrase without the word: the words are sought, and it is said
+            assert!(!strict && !paths.contains(&"quick.md".to_owned()), "{query}: {paths:?}");
+        } else {
+            assert_eq!(paths, files, "{query}");
+            assert!(strict, "{query}: {:?}", answer.notes);
+        }
+    }
+    let answer = ask(&store, "\"brown quick lazy\"");
+    assert_eq!(files_of(&answer), ["brown.md", "deep/quick.md", "quick.md", "s/messages.jsonl"]);
+    assert!(answer.notes[0].contains("phrase"), "{:?}", answer.notes);
+}
+
+fn files_of(answer: &Hits) -> Vec<String> {
+    let files: std::collections::BTreeSet<String> =
+        answer.hits.iter().map(|hit| hit.path.clone()).collect();
+    files.into_iter().collect()
+}
+
+#[test]
+fn filters() {
+    let (_memory, store) = world();
+    let files = |filter: Filter, tools: bool| {
+        let request = Request { query: "quick fox".into(), limit: 99, filter, tools };
+        files_of(&store.search(&request, &|| false).unwrap())
+    };
+    let all = Filter::default();
+    assert_eq!(files(Filter { prefix: "deep".into(), ..all.clone() }, false), ["deep/quick.md"]);
+    assert_eq!(files(Filter { prefix: "dee".into(), ..all.clone() }, false), [""; 0]);
+    assert_eq!(files(Filter { prefix: "deep/".into(), ..all.clone() }, false), ["deep/quick.md"]);
+    let said = ["s/messages.jsonl"];
+    assert_eq!(files(Filter { kind: Some(Kind::Transcript), ..all.clone() }, false), said);
+    assert_eq!(files(Filter { role: Some("user".into()), ..all.clone() }, false), said);
+    assert_eq!(files(Filter { role: Some("nobody".into()), ..all.clone() }, true), [""; 0]);
+    assert_eq!(files(Filter { session: Some("a".into()), ..all.clone() }, false), said);
+    assert_eq!(files(Filter { since: Some(1_769_000_000_000), ..all.clone() }, false), said);
+    assert_eq!(files(Filter { until: Some(0), ..all.clone() }, false), [""; 0]);
+    assert_eq!(files(Filter { role: Some("tool".into()), ..all.clone() }, false), [""; 0]);
+    assert_eq!(files(Filter { role: Some("tool".into()), ..all }, true), said);
+}
+
+#[test]
+fn answers_are_the_same_each_time_and_limits_only_cut() {
+    let (_memory, store) = world();
+    for query in ["quick fox", "fox", "search*", "the", "\"quick brown\" fox", "a b c d e"] {
+        let whole = ask(&store, query);
+        assert_eq!(ask(&store, query), whole, "{query}");
+        for limit in 0..4 {
+            let request = Request { query: query.into(), limit, ..Request::default() };
+            let answer = store.search(&request, &|| false).unwrap();
+            assert_eq!(answer.hits, whole.hits[..limit.min(whole.hits.len())], "{query} {limit}");
+        }
+        for hit in &whole.hits {
+            let told = store.explain(query, &hit.citation, &|| false).unwrap();
+            let score = format!("scores {:.4}", hit.score);
+            assert!(told.contains(&score), "{query}: {score} is not in\n{told}");
+        }
+    }
+}
+
+/// What must hold of any hit, whatever was asked.
+fn sound(hit: &Hit) {
+    let characters: Vec<char> = hit.snippet.chars().collect();
+    assert!(characters.len() <= 302, "{}", characters.len());
+    let mut last = 0;
+    for &(start, end) in &hit.highlights {
+        assert!(last <= start && start < end && end <= characters.len(), "{hit:?}");
+        assert!(!characters[start].is_whitespace() && !characters[end - 1].is_whitespace());
+        last = end;
+    }
+    assert!(hit.line <= hit.end_line && hit.score.is_finite() && hit.score > 0.0);
+    assert_eq!(hit.citation, format!("{}#L{}", hit.path, hit.line));
+}
+
+#[test]
+fn what_matched_is_shown() {
+    let (_memory, store) = world();
+    for (query, path, shown) in [
+        ("jumping", "quick.md", vec!["jumps"]),
+        ("strasse", "unicode.md", vec!["Straße"]),
+        ("istanbul finden", "unicode.md", vec!["İSTANBUL", "ﬁnden"]),
+        ("etudes", "unicode.md", vec!["e\u{301}tudes"]),
+        ("标准输出", "zh.md", vec!["标准输出"]),
+        ("\"lazy dog\"", "quick.md", vec!["lazy", "dog"]),
+        ("jum*", "quick.md", vec!["jumps"]),
+    ] {
+        let answer = ask(&store, query);
+        let hit = answer.hits.iter().find(|hit| hit.path == path).unwrap();
+        let characters: Vec<char> = hit.snippet.chars().collect();
+        let marked: Vec<String> =
+            hit.highlights.iter().map(|&(a, b)| characters[a..b].iter().collect()).collect();
+        // single characters of an unspaced script are shown too
+        let words: Vec<&String> = marked.iter().filter(|m| m.chars().count() > 1).collect();
+        assert_eq!(words, shown.iter().collect::<Vec<_>>(), "{query}: {}", hit.snippet);
+    }
+}
+
+#[test]
+fn too_much_is_cut_and_said() {
+    let (_memory, store) = world();
+    let many = (0..20_000).map(|n| format!("t{n}x ")).collect::<String>();
+    for (query, note) in [
+        ("fox ".to_owned() + &"a ".repeat(500_000), "cut at"),
+        ("fox ".to_owned() + &many, "terms"),
+        ("fox ".to_owned() + &"é".repeat(LONGEST), "cut at"),
+    ] {
+        let answer = ask(&store, &query);
+        assert!(files_of(&answer).contains(&"quick.md".to_owned()));
+        assert!(answer.notes.iter().any(|n| n.contains(note)), "{:?}", answer.notes);
+    }
+    // patterns count as terms: each may stand for a thousand words
+    let patterns: String = (0..4000).map(|n| format!("f{}* ", n % 10)).collect();
+    assert!(Query::parse(&patterns).unwrap().sought.len() <= MOST_PATTERNS);
+    let fuzzy: String = (0..4000).map(|n| format!("fox{n}~2 ")).collect();
+    let query = Query::parse(&fuzzy).unwrap();
+    assert!(query.sought.len() <= MOST_PATTERNS && !query.notes.is_empty());
+    let phrases = "\"fox fox\" ".repeat(4000);
+    assert!(Query::parse(&phrases).unwrap().phrases.len() <= MOST_PATTERNS);
+}
+
+#[test]
+fn phrases_are_compared_word_by_word() {
+    for (text, phrase, stands) in [
+        ("the quick brown fox", "quick brown", true),
+        ("the quick brown fox", "quick  BROWN.", true),
+        ("the quick brown fox", "brown quick", false),
+        ("unquick brown", "quick brown", false),
+        ("quick brownish", "quick brown", false),
+        ("quick\n> brown", "quick brown", true),
+        ("标准输出", "准输", true),
+        ("标准 输出", "标准输出", true),
+        ("a", "!!!", false),
+        ("", "a", false),
+    ] {
+        assert_eq!(holds(text, phrase), stands, "{phrase:?} in {text:?}");
+    }
+    let text = "a ".repeat(100_000) + "b";
+    assert!(!holds(&text, &("a ".repeat(30_000) + "c")));
+}
+
+const OWN_CASES: &str = r#"[
+ {"kind":"query","value":"!!! ??? ---","setup":"","expect":"ok:none"},
+ {"kind":"query","value":"-rf","setup":"","expect":"ok:literal"},
+ {"kind":"query","value":"  \t\n","setup":"","expect":"reject:empty"},
+ {"kind":"query","value":"py:\"a\\x00b\"","setup":"","expect":"ok:literal"},
+ {"kind":"query","value":"py:\"a \"*500_000","setup":"","expect":"bounded"}
+]"#;
+
+#[test]
+fn hostile_queries() {
+    let (memory, store) = world();
+    for case in hostile::cases(&["query"], OWN_CASES) {
+        // no string, or no text: the border refuses it
+        let Some(query) = case.value else { continue };
+        if case.kind == "query" && query.starts_with("py:") {
+            continue;
+        }
+        for tools in [false, true] {
+            let request = Request { query: query.clone(), limit: 10, tools, ..Request::default() };
+            let answer = store.search(&request, &|| false);
+            let shown: String = query.chars().take(40).collect();
+            match (case.expect.as_str(), answer) {
+                ("reject:empty", Err(Error::Query { code: "empty", .. })) => {}
+                ("ok:none", Ok(answer)) => assert!(answer.hits.is_empty(), "{shown}"),
+                ("ok:match", Ok(answer)) => assert!(!answer.hits.is_empty(), "{shown}"),
+                (expect, Ok(answer)) if !expect.starts_with("reject:e") => {
+                    answer.hits.iter().for_each(sound);
+                }
+                (expect, answer) => panic!("{shown}: {expect}, but {answer:?}"),
+            }
+        }
+        assert!(!memory.at("PWNED").exists() && !std::path::Path::new("PWNED").exists());
+    }
+}
+
+fn odd() -> impl Strategy<Value = String> {
+    let piece = prop::sample::select(vec![
+        "fox",
+        "quick",
+        "\"",
+        "-",
+        "*",
+        "~",
+        "~1",
+        "~2",
+        "~9",
+        ":",
+        "heading:",
+        "time:",
+        "a*",
+        "(",
+        ")",
+        " ",
+        "  ",
+        "\t",
+        "NOT",
+        "AND",
+        "C++",
+        "标准",
+        "🙂",
+        "\u{301}",
+        "İ",
+        "ﬁ",
+        "\0",
+        "\u{1}",
+        "\u{1f}",
+        "\\",
+        "/",
+        "a/b",
+        "--",
+        "'",
+        "’s",
+        "the",
+        "brown",
+        "é",
+        "\u{200d}",
+        "\u{feff}",
+        "x".repeat(70).leak(),
+    ]);
+    prop::collection::vec(piece, 1..12).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(16)
+    })]
+
+    #[test]
+    fn an_odd_query_is_never_an_error(queries in prop::collection::vec(odd(), 24)) {
+        let (_memory, store) = world();
+        for query in queries {
+            let request = Request { query: query.clone(), limit: 5, ..Request::default() };
+            match store.search(&request, &|| false) {
+                Ok(answer) => answer.hits.iter().for_each(sound),
+                Err(Error::Query { code: "empty", .. }) => prop_assert!(query.trim().is_empty()),
+                Err(other) => panic!("{query:?}: {other}"),
+            }
+        }
+    }
+}

@@ -10,6 +10,9 @@ use crate::tokens::{self, Form};
 
 /// Most different terms of one query; more are dropped, and the caller is told.
 pub const MOST_TERMS: usize = 512;
+/// Most patterns, phrases and exclusions, each: a pattern may stand for a thousand words, and a
+/// phrase is looked for in texts.
+pub const MOST_PATTERNS: usize = 64;
 /// Longest query that is read, in bytes.
 pub const LONGEST: usize = 1 << 16;
 
@@ -59,7 +62,7 @@ impl Query {
             query.notes.push(format!("the query was cut at {LONGEST} bytes"));
         }
         let mut rest = text;
-        let mut excluded = Vec::new();
+        let (mut excluded, mut phrases, mut patterns) = (Vec::new(), Vec::new(), 0);
         while let Some(start) = rest.find(|c: char| !c.is_whitespace()) {
             rest = &rest[start..];
             let (minus, body) = match rest.strip_prefix('-') {
@@ -70,7 +73,7 @@ impl Query {
                 if minus {
                     excluded.push((format!("-\"{phrase}\""), phrase.to_owned()));
                 } else {
-                    query.phrases.push(phrase.to_owned());
+                    phrases.push(phrase.to_owned());
                     query.sought.push(Atom::Words(phrase.to_owned()));
                 }
                 rest = after;
@@ -82,14 +85,30 @@ impl Query {
             if minus && is_plain_word(&word[1..]) {
                 excluded.push((word.to_owned(), word[1..].to_owned()));
             } else {
-                query.sought.push(atom(word));
+                let atom = atom(word);
+                patterns += usize::from(!matches!(atom, Atom::Words(_)));
+                if matches!(atom, Atom::Words(_)) || patterns <= MOST_PATTERNS {
+                    query.sought.push(atom);
+                }
             }
         }
+        for (count, what) in
+            [(patterns, "patterns"), (phrases.len(), "phrases"), (excluded.len(), "exclusions")]
+        {
+            if count > MOST_PATTERNS {
+                query
+                    .notes
+                    .push(format!("only the first {MOST_PATTERNS} of {count} {what} were used"));
+            }
+        }
+        phrases.truncate(MOST_PATTERNS);
+        query.phrases = phrases;
         if query.sought.is_empty() {
             // nothing but exclusions: then they were not meant as such
             query.sought = excluded.into_iter().map(|(word, _)| Atom::Words(word)).collect();
         } else {
-            query.excluded = excluded.into_iter().map(|(_, word)| word).collect();
+            let excluded = excluded.into_iter().take(MOST_PATTERNS);
+            query.excluded = excluded.map(|(_, word)| word).collect();
         }
         Ok(query)
     }
@@ -132,24 +151,27 @@ fn folded(word: &str) -> Option<String> {
     Some(tokens::fold(word))
 }
 
-/// Returns the words and characters of a text in order: what phrases are compared by.
-fn spelled(text: &str) -> Vec<String> {
-    let mut words = Vec::new();
+/// Returns the words and characters of a text in order, each behind a mark that no word holds:
+/// what phrases are compared by.
+fn spelled(text: &str) -> String {
+    let mut words = String::new();
     tokens::chunks(text, &mut |chunk| {
         tokens::terms(chunk, &mut |term| {
             if matches!(term.form, Form::Word | Form::Character) {
-                words.push(term.text.to_owned());
+                words.push(' ');
+                words.push_str(term.text);
             }
         });
     });
+    words.push(' ');
     words
 }
 
 /// Says whether the words of `phrase` stand in `text` one after the other.
 pub fn holds(text: &str, phrase: &str) -> bool {
     let sought = spelled(phrase);
-    let words = spelled(text);
-    !sought.is_empty() && words.windows(sought.len()).any(|window| *window == sought[..])
+    // linear, whatever repeats in the two
+    sought.len() > 1 && memchr::memmem::find(spelled(text).as_bytes(), sought.as_bytes()).is_some()
 }
 
 #[cfg(test)]

@@ -30,9 +30,11 @@ pub struct Clause<'a> {
 impl Clause<'_> {
     /// Returns what a stretch of postings adds, at most.
     fn most(&self, impact: Impact) -> Reach {
-        Reach::from(impact.saturation) * self.shares[255]
-            + Reach::from(impact.heading) * self.heading
-            + if impact.speaker { self.speakers[255] } else { 0 }
+        let speaker = if impact.speaker { self.speakers[255] } else { 0 };
+        Reach::from(impact.saturation)
+            .saturating_mul(self.shares[255])
+            .saturating_add(Reach::from(impact.heading).saturating_mul(self.heading))
+            .saturating_add(speaker)
     }
 }
 
@@ -41,8 +43,8 @@ pub type Reach = u32;
 
 /// Rounds a bound up, with room for how `f32` rounds.
 pub fn reach(bound: f32) -> Reach {
-    // capped where 255 shares of a few hundred clauses still fit
-    ((bound * 1_048_576.0 * 1.000_01) as Reach).min(Reach::MAX / 1024) + 1
+    // what does not fit is as good as infinite, and stays so in every sum
+    ((bound * 1_048_576.0 * 1.000_01) as Reach).saturating_add(1)
 }
 
 /// A score as a whole number of 2⁻³² points.
@@ -174,7 +176,7 @@ pub fn top_k<S: Scoring>(
         }
         window.gather(best.threshold().saturating_sub(below[essential]), scoring);
         while let Some((bound, std::cmp::Reverse(document))) = window.promising.pop() {
-            if bound + below[essential] < best.threshold() {
+            if bound.saturating_add(below[essential]) < best.threshold() {
                 window.promising.clear();
                 break;
             }
@@ -207,13 +209,13 @@ fn lift<S: Scoring>(
 ) -> Option<Points> {
     let mut sum = 0;
     for (at, &(_, number)) in looked_up.iter().enumerate().rev() {
-        if bound + below[at + 1] < best.threshold() {
+        if bound.saturating_add(below[at + 1]) < best.threshold() {
             return None;
         }
         if let Some(pattern) = clauses[number].cursor.find(document) {
             let part = scoring.part(number, document, pattern);
             sum += points(part);
-            bound += reach(part);
+            bound = bound.saturating_add(reach(part));
         }
     }
     (bound >= best.threshold()).then_some(sum)
@@ -226,9 +228,10 @@ impl Window {
         let Clause { cursor, shares, speakers, heading: heading_share } = clause;
         cursor.walk(end, |document, saturation, heading, code| {
             let code = usize::from(code);
-            let most = Reach::from(saturation) * shares[code]
-                + Reach::from(heading) * *heading_share
-                + speakers[code];
+            let most = Reach::from(saturation)
+                .saturating_mul(shares[code])
+                .saturating_add(Reach::from(heading).saturating_mul(*heading_share))
+                .saturating_add(speakers[code]);
             let at = (document - self.start) as usize % WINDOW;
             self.sums[at] = self.sums[at].saturating_add(most);
             self.held[at / 64] |= 1 << (at % 64);
