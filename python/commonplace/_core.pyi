@@ -188,6 +188,7 @@ class Status:
     watching: bool
     snapshot: str
     skipped: list[tuple[str, str]]
+    recovered: list[str]
 
 @final
 class Verified:

@@ -91,6 +91,7 @@ FIELDS: dict[type[Any], tuple[str, ...]] = {
         "watching",
         "snapshot",
         "skipped",
+        "recovered",
     ),
     Verified: ("files", "differences"),
     Written: ("path", "version", "previous", "history", "applied"),

@@ -217,6 +217,8 @@ class Screen:
         self.line(f"snapshot      {status.snapshot}")
         for path, why in status.skipped:
             self.warn(f"skipped {path}: {why}")
+        for path in status.recovered:
+            self.warn(f"recovered {path}: compare it with its original, then delete it")
 
     def verified(self, verified: Verified) -> None:
         """Say whether index and files agree."""

@@ -291,13 +291,13 @@ fn whoever_asks_to_stop_says_so_only_once() {
     for at in 0..12 {
         let asked = AtomicU32::new(0);
         let once = || asked.fetch_add(1, Ordering::Relaxed) == at;
-        match Store::open(root.to_str().unwrap(), Options::default(), &once) {
-            Ok(store) => assert_eq!(files_with(&store, "text").len(), 300, "asked at {at}"),
-            Err(error) => {
-                assert!(matches!(error, Error::Interrupted), "{error}");
-                stopped += 1;
-            }
+        let store = Store::open(root.to_str().unwrap(), Options::default()).unwrap();
+        if let Err(error) = store.fresh(&once) {
+            assert!(matches!(error, Error::Interrupted), "{error}");
+            stopped += 1;
         }
+        assert_eq!(files_with(&store, "text").len(), 300, "asked at {at}");
+        drop(store);
         let _ = fs::remove_dir_all(memory.at(".commonplace"));
     }
     assert!(stopped > 0);

@@ -1,1 +1,440 @@
-//! Soon.
+//! The index against a twin that counts words in hash maps and scores every document.
+
+#![allow(missing_docs)]
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+
+use commonplace_core::bm25f::{Counts, FIELDS, Field, Lengths, Weights};
+use commonplace_core::catalog::Catalog;
+use commonplace_core::draft::{Draft, Kind, Messages, Part, note};
+use commonplace_core::index::expand::Expander;
+use commonplace_core::query::Query;
+use commonplace_core::root::Root;
+use commonplace_core::search::{Filter, search};
+use commonplace_core::tokens::{self, Form};
+use proptest::prelude::*;
+
+/// A document as the twin knows it.
+#[derive(Default)]
+struct Document {
+    /// For each concept, the counts of each of its words.
+    concepts: HashMap<String, HashMap<String, Counts>>,
+    lengths: Lengths,
+    time: Option<i64>,
+    role: String,
+}
+
+/// Where a document stands: path and first byte.
+type Place = (String, u64);
+
+/// Every document of a memory, from its files alone.
+#[derive(Default)]
+struct Twin {
+    weights: Weights,
+    documents: BTreeMap<Place, Document>,
+}
+
+/// English words belong together by their stem; anything else stands for itself.
+fn concept(text: &str, stem: Option<&str>) -> String {
+    stem.map_or_else(|| format!("={text}"), |stem| format!("~{stem}"))
+}
+
+impl Twin {
+    fn of(files: &BTreeMap<String, String>) -> Self {
+        let mut twin = Self::default();
+        for (path, text) in files {
+            let mut add = |draft: Draft<'_>| {
+                let document = Document::of(&draft);
+                twin.documents.insert((path.clone(), draft.start), document);
+            };
+            if Kind::of(path) == Kind::Note {
+                note(path, text, &mut add);
+                continue;
+            }
+            let mut messages = Messages::new(Part::Said, None);
+            let mut start = 0;
+            for (number, line) in text.split_inclusive('\n').enumerate() {
+                messages.line(start, number as u32 + 1, line.as_bytes(), &mut add);
+                start += line.len() as u64;
+            }
+            messages.finish(&mut add);
+        }
+        twin
+    }
+
+    fn averages(&self) -> [f64; FIELDS] {
+        std::array::from_fn(|f| {
+            let lengths = self.documents.values().map(|d| f64::from(d.lengths[f]));
+            let having: Vec<f64> = lengths.filter(|&length| length > 0.0).collect();
+            if having.is_empty() { 1.0 } else { having.iter().sum::<f64>() / having.len() as f64 }
+        })
+    }
+
+    fn idf(&self, holds: impl Fn(&Document) -> bool) -> f64 {
+        let holders = self.documents.values().filter(|d| holds(d)).count() as f64;
+        if holders == 0.0 {
+            return 0.0;
+        }
+        (1.0 + (self.documents.len() as f64 - holders + 0.5) / (holders + 0.5)).ln()
+    }
+
+    /// Scores every document that holds something of the query.
+    fn scores(&self, query: &str) -> BTreeMap<Place, f64> {
+        let averages = self.averages();
+        let mut scores = BTreeMap::new();
+        let words: Vec<&str> = query.split_whitespace().collect();
+        for term in tokens::query(&words) {
+            let concept = concept(&term.text, term.stem.as_deref());
+            let times =
+                f64::from(term.times) * if term.form == Form::Character { 0.5 } else { 1.0 };
+            let shown = term.stem.as_deref().unwrap_or(&term.text);
+            let any = self.idf(|d| d.concepts.contains_key(&concept));
+            let in_field = |fields: &'static [Field]| {
+                let holds = |counts: &Counts| fields.iter().any(|&f| counts[f as usize] > 0);
+                self.idf(|d| d.concepts.get(&concept).is_some_and(|w| w.values().any(holds)))
+            };
+            let heading = 0.5 * in_field(&[Field::Heading, Field::Title]);
+            let speaks = term.form != Form::Whole && !ROLES.contains(&shown);
+            let speaker = if speaks { 2.0 * in_field(&[Field::Speaker]) } else { 0.0 };
+            let spelled = self.idf(|d| {
+                d.concepts.get(&concept).is_some_and(|words| words.contains_key(&term.text))
+            });
+            for (place, document) in &self.documents {
+                let Some(words) = document.concepts.get(&concept) else { continue };
+                let saturated = |weight: f64, counts: &[Counts], fields: &[Field]| {
+                    let of = |&f: &Field| self.part(f, counts, &document.lengths, &averages);
+                    let frequency: f64 = fields.iter().map(of).sum();
+                    times * weight * frequency / (f64::from(self.weights.k1) + frequency)
+                };
+                let all: Vec<Counts> = words.values().copied().collect();
+                let share = if term.stem.is_some() { 2.0 / 3.0 } else { 1.0 };
+                let mut score = saturated(share * any, &all, &Field::ALL);
+                if let Some(own) = words.get(&term.text).filter(|_| term.stem.is_some()) {
+                    score += saturated(spelled / 3.0, &[*own], &Field::ALL);
+                }
+                score += saturated(heading, &all, &[Field::Heading, Field::Title]);
+                score += saturated(speaker, &all, &[Field::Speaker]);
+                *scores.entry(place.clone()).or_default() += score;
+            }
+        }
+        scores
+    }
+
+    /// `w · tf / ((1 − b) + b · (len + m) / (avglen + m))`, as `bm25f.rs` has it.
+    fn part(&self, f: Field, counts: &[Counts], lengths: &Lengths, averages: &[f64]) -> f64 {
+        let f = f as usize;
+        let count: u32 = counts.iter().map(|counts| u32::from(counts[f])).sum();
+        let (b, m) = (f64::from(self.weights.b[f]), f64::from(self.weights.m[f]));
+        let norm = 1.0 - b + b * (f64::from(lengths[f]) + m) / (averages[f] + m);
+        f64::from(self.weights.weight[f]) * f64::from(count) / norm
+    }
+}
+
+const ROLES: [&str; 11] = [
+    "user", "assist", "system", "tool", "human", "ai", "bot", "agent", "model", "develop",
+    "function",
+];
+
+impl Document {
+    fn of(draft: &Draft<'_>) -> Self {
+        let mut document = Self { time: draft.time, role: draft.role.clone(), ..Self::default() };
+        for (field, text) in &draft.fields {
+            let field = *field as usize;
+            tokens::chunks(text, &mut |chunk| {
+                tokens::terms(chunk, &mut |term| {
+                    let words = document.concepts.entry(concept(term.text, term.stem)).or_default();
+                    let counts = words.entry(term.text.to_owned()).or_default();
+                    counts[field] = counts[field].saturating_add(1);
+                    let length = &mut document.lengths[field];
+                    *length = length.saturating_add(u16::from(term.counts));
+                });
+            });
+        }
+        document
+    }
+}
+
+/// A memory on disk with its catalog.
+struct World {
+    scratch: tempfile::TempDir,
+    root: Root,
+    files: BTreeMap<String, String>,
+    catalog: Catalog,
+}
+
+impl World {
+    fn new() -> Self {
+        let scratch = tempfile::tempdir().unwrap();
+        let root = Root::open(scratch.path(), false).unwrap();
+        let catalog = Catalog::new(Weights::default(), Part::Said);
+        Self { scratch, root, files: BTreeMap::new(), catalog }
+    }
+
+    fn put(&mut self, path: &str, text: &str) {
+        fs::write(self.scratch.path().join(path), text).unwrap();
+        self.files.insert(path.to_owned(), text.to_owned());
+        self.catalog.update(&self.root, path, &|| false).unwrap();
+    }
+
+    fn remove(&mut self, path: &str) {
+        let _ = fs::remove_file(self.scratch.path().join(path));
+        self.files.remove(path);
+        self.catalog.update(&self.root, path, &|| false).unwrap();
+    }
+
+    /// A catalog of the same files, built at one go.
+    fn fresh(&self) -> Catalog {
+        let clock = commonplace_core::stamps::Clock::default();
+        let stat = |path: &String| (path.clone(), self.root.stat(path).unwrap());
+        let files: Vec<_> = self.files.keys().map(stat).collect();
+        let weights = Weights::default();
+        let built = Catalog::build(&self.root, &files, weights, Part::Said, clock, &|| false);
+        let (catalog, failed) = built.unwrap();
+        assert!(failed.is_empty());
+        catalog
+    }
+}
+
+fn ranked(catalog: &Catalog, query: &str, filter: &Filter, limit: usize) -> Vec<(Place, f32)> {
+    let query = Query::parse(query).unwrap();
+    let expander = Expander::default();
+    let found = search(catalog, &expander, &query, filter, limit, &mut |_| None);
+    let place = |document: u32| {
+        let row = &catalog.rows[document as usize];
+        (catalog.files[row.file as usize].path.clone(), row.start)
+    };
+    found.ranked.into_iter().map(|scored| (place(scored.document), scored.score)).collect()
+}
+
+/// Compares everything that can be asked with the twin.
+fn check(catalog: &Catalog, twin: &Twin, queries: &[String]) -> Result<(), TestCaseError> {
+    prop_assert_eq!(catalog.index.documents() as usize, twin.documents.len());
+    let filters: [(Filter, fn(&Place, &Document) -> bool); 4] = [
+        (Filter::default(), |_, _| true),
+        (Filter { kind: Some(Kind::Note), ..Filter::default() }, |(path, _), _| {
+            path.ends_with("md")
+        }),
+        (Filter { role: Some("user".into()), ..Filter::default() }, |_, d| d.role == "user"),
+        (Filter { since: Some(2000), ..Filter::default() }, |_, d| {
+            d.time.is_some_and(|t| t >= 2000)
+        }),
+    ];
+    for query in queries {
+        let scores = twin.scores(query);
+        for (filter, passes) in &filters {
+            let all = ranked(catalog, query, filter, usize::MAX);
+            let expected = scores.iter().filter(|(place, _)| passes(place, &twin.documents[place]));
+            let expected: BTreeMap<_, _> = expected.collect();
+            prop_assert_eq!(all.len(), expected.len(), "{}", query);
+            for (place, score) in &all {
+                let exact = expected.get(place).copied().copied();
+                prop_assert!(exact.is_some(), "{query}: {place:?} does not belong");
+                let off = (f64::from(*score) - exact.unwrap()).abs();
+                prop_assert!(
+                    off <= 1e-5 * exact.unwrap().max(1e-3),
+                    "{query}: {place:?} {score} {exact:?}"
+                );
+            }
+            for pair in all.windows(2) {
+                let ((a, x), (b, y)) = (&pair[0], &pair[1]);
+                prop_assert!(x > y || x == y && a < b, "{query}: {a:?} {x} before {b:?} {y}");
+            }
+            for k in [1, 2, 3, 10, 100] {
+                let best = ranked(catalog, query, filter, k);
+                prop_assert_eq!(&best[..], &all[..k.min(all.len())], "{} top {}", query, k);
+            }
+        }
+    }
+    Ok(())
+}
+
+const WORDS: [&str; 24] = [
+    "run",
+    "running",
+    "runs",
+    "ran",
+    "the",
+    "data",
+    "config",
+    "configuration",
+    "getUserName",
+    "src/a-b.rs",
+    "数据",
+    "数",
+    "标准输出",
+    "straße",
+    "v1.2.3",
+    "C++",
+    "tea",
+    "tea_pot",
+    "Tea",
+    "don't",
+    "user",
+    "Melanie",
+    "naïve",
+    "--flag",
+];
+
+/// Words of which the first come often and the last rarely.
+fn words(most: usize) -> impl Strategy<Value = String> {
+    prop::collection::vec((0usize..24, 0usize..24), 0..most).prop_map(|picks| {
+        let picked: Vec<&str> = picks.iter().map(|&(a, b)| WORDS[a.min(b)]).collect();
+        picked.join(" ")
+    })
+}
+
+fn note_text() -> impl Strategy<Value = String> {
+    let section = (any::<bool>(), words(4), words(40), any::<bool>()).prop_map(
+        |(headed, heading, body, code)| {
+            let heading = if headed { format!("# {heading}\n") } else { String::new() };
+            let code = if code { format!("\n```\n{body}\n```\n") } else { String::new() };
+            format!("{heading}\n{body}\n{code}\n")
+        },
+    );
+    prop::collection::vec(section, 1..6).prop_map(|sections| sections.concat())
+}
+
+fn transcript_text() -> impl Strategy<Value = String> {
+    let message = (0usize..4, words(12), 0u8..3, 0i64..4).prop_map(|(who, said, session, time)| {
+        let (role, name) =
+            [("user", "Melanie"), ("assistant", "Tea User"), ("user", ""), ("tool", "")][who];
+        let stamp = format!("1970-01-01T00:00:0{time}Z");
+        let named = if name.is_empty() { String::new() } else { format!("\"name\":\"{name}\",") };
+        format!(
+            "{{\"role\":\"{role}\",{named}\"content\":\"{said}\",\"session\":\"s{session}\",\"timestamp\":\"{stamp}\"}}\n"
+        )
+    });
+    prop::collection::vec(message, 0..12).prop_map(|lines| lines.concat())
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Note(usize, String),
+    Transcript(usize, String),
+    Append(usize, String),
+    Remove(usize),
+    Pack,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        4 => (0usize..4, note_text()).prop_map(|(at, text)| Step::Note(at, text)),
+        2 => (0usize..2, transcript_text()).prop_map(|(at, text)| Step::Transcript(at, text)),
+        3 => (0usize..2, transcript_text()).prop_map(|(at, text)| Step::Append(at, text)),
+        2 => (0usize..6).prop_map(Step::Remove),
+        1 => Just(Step::Pack),
+    ];
+    prop::collection::vec(step, 1..14)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(48)
+    })]
+
+    #[test]
+    fn after_any_history_scores_are_those_of_the_twin(
+        steps in steps(),
+        queries in prop::collection::vec(words(6), 1..4),
+    ) {
+        let paths = ["a.md", "b.md", "run-data.md", "c.md", "x.jsonl", "y.jsonl"];
+        let mut world = World::new();
+        for step in steps {
+            match step {
+                Step::Note(at, text) => world.put(paths[at], &text),
+                Step::Transcript(at, text) => world.put(paths[4 + at], &text),
+                Step::Append(at, text) => {
+                    let old = world.files.get(paths[4 + at]).cloned().unwrap_or_default();
+                    world.put(paths[4 + at], &(old + &text));
+                }
+                Step::Remove(at) => world.remove(paths[at]),
+                Step::Pack => world.catalog.repack(),
+            }
+        }
+        let asked: Vec<String> = queries.into_iter().filter(|q| !q.trim().is_empty()).collect();
+        let asked: Vec<String> = asked.into_iter().map(|q| q.replace("--flag", "flag")).collect();
+        let twin = Twin::of(&world.files);
+        check(&world.catalog, &twin, &asked)?;
+        check(&world.fresh(), &twin, &asked)?;
+    }
+}
+
+/// A note of many sections: lists of many blocks, whose counts are skewed.
+fn long_note(sections: usize, seed: usize) -> String {
+    let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut next = |below: usize| {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        random % below
+    };
+    let mut text = String::new();
+    for number in 0..sections {
+        text += &format!("## Part{number}\n\ncommon ");
+        for (word, odds) in [("often", 2), ("sometimes", 9), ("seldom", 130), ("never", 700)] {
+            if next(odds) == 0 {
+                let times = [1, 1, 1, 2, 5, 40][next(6)];
+                text += &format!("{word} ").repeat(times);
+            }
+        }
+        text += &"filler ".repeat([0, 1, 10, 60][next(4)]);
+        text += "\n\n";
+    }
+    text
+}
+
+#[test]
+fn lists_of_many_blocks() {
+    let queries = [
+        "common",
+        "common often",
+        "often sometimes",
+        "seldom common",
+        "never seldom sometimes",
+        "never common often sometimes seldom",
+        "part7 common",
+        "common often part1200 never",
+    ];
+    let queries: Vec<String> = queries.iter().map(|query| (*query).to_owned()).collect();
+    let mut world = World::new();
+    world.put("a.md", &long_note(1300, 1));
+    world.put("b.md", &long_note(129, 2));
+    check(&world.catalog, &Twin::of(&world.files), &queries).unwrap();
+    world.catalog.repack();
+    check(&world.catalog, &Twin::of(&world.files), &queries).unwrap();
+    // packed blocks with dead documents in them, and a tail behind them
+    world.put("a.md", &long_note(1100, 1).replace("Part5", "Part5 often"));
+    world.put("c.md", &long_note(300, 3));
+    world.remove("b.md");
+    check(&world.catalog, &Twin::of(&world.files), &queries).unwrap();
+    check(&world.fresh(), &Twin::of(&world.files), &queries).unwrap();
+}
+
+/// Bounds that were stored when texts were short, or long, must hold when that has changed.
+#[test]
+fn averages_that_drift_far() {
+    let queries: Vec<String> =
+        ["a1 b2 c3 d4 e5 f6 g7 h8 i9", "common often", "a1", "common i9 seldom"]
+            .map(str::to_owned)
+            .to_vec();
+    let rare = "a1 b2 c3 d4 e5 f6 g7 h8 i9";
+    for longer_first in [false, true] {
+        let mut world = World::new();
+        let short: String = rare.split(' ').map(|word| format!("# {word}\n{word}\n")).collect();
+        let long = format!("{}\n", "common often seldom filler words on one line ".repeat(7000));
+        let (first, second) = if longer_first { (&long, &short) } else { (&short, &long) };
+        world.put("a.md", first);
+        world.catalog.repack();
+        world.put("b.md", second);
+        for number in 0..30 {
+            world.put(&format!("n{number}.md"), &format!("{}{rare}\n", long_note(3, number)));
+        }
+        check(&world.catalog, &Twin::of(&world.files), &queries).unwrap();
+        world.remove(if longer_first { "a.md" } else { "b.md" });
+        check(&world.catalog, &Twin::of(&world.files), &queries).unwrap();
+        world.catalog.repack();
+        check(&world.catalog, &Twin::of(&world.files), &queries).unwrap();
+    }
+}

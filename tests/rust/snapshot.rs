@@ -1,1 +1,352 @@
-//! Soon.
+//! The index on disk is a cache: whatever is done to it, the answers stay those of a fresh build.
+
+#![allow(missing_docs)]
+
+mod memory;
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use commonplace_core::bm25f::Weights;
+use commonplace_core::hits::Request;
+use commonplace_core::snapshot::read;
+use commonplace_core::stamps::Clock;
+use commonplace_core::store::{Freshness, Options, Store};
+use memory::{Memory, QUERIES, answers, ask, files_with, sample};
+use xxhash_rust::xxh3::xxh3_64;
+
+const HEAD: usize = 48;
+
+/// Stamps are believed at once, so that an opening reads only what has changed.
+fn options() -> Options {
+    Options { clock: Clock { doubt_ns: 0, ..Clock::default() }, ..Options::default() }
+}
+
+/// A memory with a snapshot, the snapshot, and the answers.
+fn saved() -> (Memory, Vec<u8>, Vec<Vec<(String, String, u64, u64)>>) {
+    let memory = Memory::new();
+    sample(&memory);
+    let store = memory.open_with(options());
+    assert_eq!(store.snapshot, "built");
+    let expected = answers(&store, &QUERIES);
+    assert!(expected.iter().all(|hits| !hits.is_empty()), "{expected:?}");
+    drop(store);
+    let bytes = fs::read(memory.at(".commonplace/index")).unwrap();
+    (memory, bytes, expected)
+}
+
+fn root_of(bytes: &[u8]) -> u64 {
+    u64::from_le_bytes(bytes[16..24].try_into().unwrap())
+}
+
+fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
+    let (length, hash) = ((bytes.len() - HEAD) as u64, xxh3_64(&bytes[HEAD..]));
+    bytes[24..32].copy_from_slice(&length.to_le_bytes());
+    bytes[32..40].copy_from_slice(&hash.to_le_bytes());
+    bytes
+}
+
+#[test]
+fn opening_reads_the_snapshot_and_nothing_else() {
+    let (memory, bytes, expected) = saved();
+    let store = memory.open_with(options());
+    assert_eq!(store.snapshot, "read");
+    assert_eq!(store.fresh(&|| false).unwrap().said.redone, 0);
+    assert_eq!(answers(&store, &QUERIES), expected);
+    drop(store);
+    assert!(fs::read(memory.at(".commonplace/index")).unwrap() == bytes, "written for nothing");
+    // what changed while nobody looked
+    memory.put("facts/user.md", "# User\n\nLikes maté\n");
+    fs::remove_file(memory.at("detail/auth.md")).unwrap();
+    let store = memory.open_with(options());
+    assert_eq!(store.snapshot, "read");
+    assert_eq!(files_with(&store, "mate").len(), 1);
+    assert!(files_with(&store, "rotation").is_empty() && files_with(&store, "oolong").is_empty());
+    let fresh = Memory::new();
+    sample(&fresh);
+    fresh.put("facts/user.md", "# User\n\nLikes maté\n");
+    fs::remove_file(fresh.at("detail/auth.md")).unwrap();
+    assert_eq!(answers(&store, &QUERIES), answers(&fresh.open(false), &QUERIES));
+}
+
+#[test]
+fn young_stamps_in_a_snapshot_are_not_believed() {
+    let memory = Memory::new();
+    sample(&memory);
+    let expected = answers(&memory.open(true), &QUERIES);
+    let store = memory.open(true);
+    assert_eq!(store.snapshot, "read");
+    assert!(store.fresh(&|| false).unwrap().said.redone > 0);
+    assert_eq!(answers(&store, &QUERIES), expected);
+}
+
+#[test]
+fn damage_is_seen() {
+    let (memory, bytes, expected) = saved();
+    let (root, weights) = (root_of(&bytes), Weights::default());
+    assert!(read(&bytes, root, &weights).is_ok());
+    for length in (0..bytes.len()).step_by(bytes.len() / 500 + 1).chain(0..HEAD + 9) {
+        assert!(read(&bytes[..length], root, &weights).is_err(), "cut at {length}");
+    }
+    let mut flipped = bytes.clone();
+    let used = (0..HEAD - 8).chain(HEAD..bytes.len()).collect::<Vec<usize>>();
+    for flip in 0..3000 {
+        let (at, bit) = (used[flip * 7919 % used.len()], flip % 8);
+        flipped[at] ^= 1 << bit;
+        assert!(read(&flipped, root, &weights).is_err(), "byte {at} bit {bit}");
+        flipped[at] ^= 1 << bit;
+    }
+    let newer = |mut bytes: Vec<u8>| {
+        bytes[8] += 1;
+        bytes
+    };
+    let longer = |bytes: &[u8]| [bytes, b"more"].concat();
+    let index = memory.at(".commonplace/index");
+    for (damaged, why) in [
+        (bytes[..bytes.len() / 2].to_vec(), "cut short"),
+        (Vec::new(), "cut short"),
+        (longer(&bytes), "cut short"),
+        (newer(bytes.clone()), "another version"),
+        (vec![0; 4096], "no index of ours"),
+        ([&bytes[..500], &[!bytes[500]], &bytes[501..]].concat(), "damaged"),
+    ] {
+        fs::write(&index, damaged).unwrap();
+        let store = memory.open_with(options());
+        assert!(store.snapshot.contains(why), "{}", store.snapshot);
+        assert_eq!(answers(&store, &QUERIES), expected);
+        drop(store);
+        assert!(read(&fs::read(&index).unwrap(), root, &weights).is_ok(), "not mended: {why}");
+    }
+    // a file of zeros takes no room on disk, and must take none in memory
+    fs::File::create(&index).unwrap().set_len(1 << 40).unwrap();
+    assert!(memory.open_with(options()).snapshot.contains("larger"));
+    let other = Options { weights: Weights { k1: 0.9, ..Weights::default() }, ..options() };
+    assert!(memory.open_with(other).snapshot.contains("weights"));
+}
+
+/// The checksum holds, but what it holds for does not fit together.
+#[test]
+fn crafted_snapshots_are_refused() {
+    let (_memory, bytes, _) = saved();
+    let (root, weights) = (root_of(&bytes), Weights::default());
+    let mut places = Vec::new();
+    let mut at = HEAD;
+    while at < bytes.len() {
+        let length = u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
+        places.push((at, length));
+        at += 8 + length.next_multiple_of(8);
+    }
+    for (number, &(at, length)) in places.iter().enumerate() {
+        let length = length as u64;
+        for lie in
+            [0, 1, 7, 8, length + 8, length.saturating_sub(8), 1 << 40, u64::MAX - 3, u64::MAX]
+        {
+            if lie == length {
+                continue;
+            }
+            let mut crafted = bytes.clone();
+            crafted[at..at + 8].copy_from_slice(&lie.to_le_bytes());
+            let verdict = read(&sealed(crafted), root, &weights);
+            assert!(verdict.is_err(), "array {number} of {length} said to be {lie}");
+        }
+    }
+    // rows, paths, stamps, counts: all that comes behind the lists
+    let first_row_array = places.len() - 8;
+    for &(at, length) in &places[first_row_array..] {
+        for word in (at + 8..at + 8 + length).step_by(4) {
+            for lie in [u32::MAX, 1 << 30] {
+                let mut crafted = bytes.clone();
+                crafted[word..(word + 4).min(at + 8 + length)]
+                    .copy_from_slice(&lie.to_le_bytes()[..4.min(at + 8 + length - word)]);
+                // some lies do no harm: a line number, a time
+                let _ = read(&sealed(crafted), root, &weights);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_copied_root_is_another_root() {
+    let (memory, _, expected) = saved();
+    let copy = memory.outside().join("copy");
+    let done = std::process::Command::new("cp").arg("-a").arg(memory.root()).arg(&copy).status();
+    assert!(done.unwrap().success());
+    let store = Store::open(copy.to_str().unwrap(), options(), &|| false).unwrap();
+    assert!(store.snapshot.contains("another root"), "{}", store.snapshot);
+    assert_eq!(answers(&store, &QUERIES), expected);
+    drop(store);
+    // a root that only changed its name is the same root
+    fs::rename(memory.root(), memory.outside().join("moved")).unwrap();
+    let moved = memory.outside().join("moved");
+    let store = Store::open(moved.to_str().unwrap(), options(), &|| false).unwrap();
+    assert_eq!(store.snapshot, "read");
+}
+
+#[test]
+fn without_a_place_for_it_the_index_is_in_memory() {
+    let memory = Memory::new();
+    sample(&memory);
+    let outside = memory.outside().join("out");
+    fs::create_dir(&outside).unwrap();
+    fs::write(outside.join("index"), "CANARY").unwrap();
+    symlink(&outside, memory.at(".commonplace")).unwrap();
+    let expected = {
+        let store = memory.open(true);
+        assert!(store.snapshot.contains("symlink"), "{}", store.snapshot);
+        assert!(store.save().is_err());
+        answers(&store, &QUERIES)
+    };
+    assert!(expected.iter().all(|hits| !hits.is_empty()));
+    assert_eq!(fs::read_dir(&outside).unwrap().count(), 1);
+    assert_eq!(fs::read(outside.join("index")).unwrap(), b"CANARY");
+    fs::remove_file(memory.at(".commonplace")).unwrap();
+    fs::write(memory.at(".commonplace"), "a file").unwrap();
+    assert_eq!(answers(&memory.open(false), &QUERIES), expected);
+    // a link in the place of the file that is being written
+    fs::remove_file(memory.at(".commonplace")).unwrap();
+    fs::create_dir(memory.at(".commonplace")).unwrap();
+    symlink(outside.join("index"), memory.at(".commonplace/index.new")).unwrap();
+    symlink(outside.join("index"), memory.at(".commonplace/index")).unwrap();
+    let store = memory.open(false);
+    assert!(store.snapshot.contains("symlink"), "{}", store.snapshot);
+    store.save().unwrap();
+    assert_eq!(fs::read(outside.join("index")).unwrap(), b"CANARY");
+    drop(store);
+    assert_eq!(memory.open(false).snapshot, "read");
+}
+
+fn chmod(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+/// Runs without root's power to read and write everything.
+fn as_nobody(run: impl FnOnce() + Send) {
+    std::thread::scope(|scope| {
+        let run = || {
+            if rustix::process::geteuid().is_root() {
+                let nobody = rustix::process::Uid::from_raw(65534);
+                rustix::thread::set_thread_uid(nobody).unwrap();
+            }
+            run();
+        };
+        scope.spawn(run).join().unwrap();
+    });
+}
+
+#[test]
+fn a_root_that_can_only_be_read_answers() {
+    for watch in [true, false] {
+        let memory = Memory::new();
+        sample(&memory);
+        memory.put("closed/in.md", "behind the door\n");
+        memory.put("facts/.user.md.0123.swap", "left behind\n");
+        chmod(memory.outside(), 0o755);
+        chmod(&memory.at("facts/user.md"), 0o000);
+        chmod(&memory.at("closed"), 0o000);
+        chmod(&memory.root(), 0o555);
+        as_nobody(|| {
+            let store = memory.open(watch);
+            let answer = ask(&store, "rotation");
+            assert_eq!((answer.hits.is_empty(), answer.freshness), (false, Freshness::Partial));
+            assert!(answer.notes.iter().any(|note| note.contains("user.md")), "{:?}", answer.notes);
+            assert!(store.save().is_err() && !memory.at(".commonplace").exists());
+            let skipped = store.status(&|| false).unwrap().skipped;
+            assert!(skipped.contains(&("closed".into(), "perm".into())), "{skipped:?}");
+        });
+        // whoever may read sees it all again, in the same store
+        let store = memory.open(watch);
+        chmod(&memory.at("closed"), 0o755);
+        chmod(&memory.at("facts/user.md"), 0o644);
+        assert_eq!(files_with(&store, "oolong").len(), 1);
+        assert_eq!(files_with(&store, "door").len(), 1);
+    }
+}
+
+#[test]
+fn permissions_that_come_and_go_are_followed() {
+    for watch in [true, false] {
+        let memory = Memory::new();
+        sample(&memory);
+        memory.put("closed/in.md", "behind the door\n");
+        chmod(memory.outside(), 0o755);
+        chmod(&memory.root(), 0o777);
+        let (ready, done) = (AtomicBool::new(false), AtomicBool::new(false));
+        let wait = |flag: &AtomicBool| {
+            while !flag.swap(false, Ordering::SeqCst) {
+                std::thread::yield_now();
+            }
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                as_nobody(|| {
+                    let store = memory.open(watch);
+                    let found = |word: &str| files_with(&store, word).len();
+                    assert_eq!((found("door"), found("oolong")), (1, 1));
+                    for _ in 0..2 {
+                        ready.store(true, Ordering::SeqCst);
+                        wait(&done);
+                        assert_eq!((found("door"), found("oolong")), (0, 0));
+                        assert_eq!(ask(&store, "tea").freshness, Freshness::Partial);
+                        ready.store(true, Ordering::SeqCst);
+                        wait(&done);
+                        assert_eq!((found("door"), found("oolong")), (1, 1));
+                        assert_eq!(ask(&store, "tea").freshness, Freshness::Fresh);
+                    }
+                })
+            });
+            for mode in [0o000, 0o755, 0o000, 0o755] {
+                wait(&ready);
+                chmod(&memory.at("closed"), mode);
+                chmod(&memory.at("facts/user.md"), mode);
+                done.store(true, Ordering::SeqCst);
+            }
+        });
+    }
+}
+
+#[test]
+fn what_a_dead_writer_left_is_found_at_opening() {
+    let memory = Memory::new();
+    memory.put("facts/user.md", "# User\n");
+    memory.put("facts/.user.md.0123.swap", "# User\nhuman words\n");
+    let store = memory.open(false);
+    assert_eq!(store.recovered.len(), 1);
+    let found: Vec<String> = files_with(&store, "human").into_iter().collect();
+    assert_eq!(found, store.recovered);
+}
+
+#[test]
+fn saving_and_searching_at_the_same_time() {
+    let memory = Memory::new();
+    sample(&memory);
+    let stores = [memory.open(true), memory.open(true)];
+    std::thread::scope(|scope| {
+        for store in &stores {
+            scope.spawn(|| {
+                for round in 0..15 {
+                    memory.put(
+                        "facts/user.md",
+                        format!("# User\nround{round} {}\n", "tea ".repeat(4000)),
+                    );
+                    store.save().unwrap();
+                }
+            });
+            scope.spawn(|| {
+                for round in 0..15 {
+                    for n in 0..20 {
+                        memory.put(&format!("many/{n}.md"), format!("filler {round}\n"));
+                    }
+                    let request = Request { query: "tea".into(), limit: 5, ..Request::default() };
+                    store.search(&request, &|| false).unwrap();
+                }
+            });
+        }
+    });
+    drop(stores);
+    assert_eq!(memory.open(true).snapshot, "read");
+    let names = fs::read_dir(memory.at(".commonplace")).unwrap();
+    let names: Vec<_> = names.map(|entry| entry.unwrap().file_name()).collect();
+    assert!(names.iter().all(|name| name == "index" || name == "lock"), "{names:?}");
+}

@@ -229,7 +229,8 @@ impl Bm25f {
     /// Returns `idf(t)` of a term that `n` documents hold; never negative.
     pub fn idf(&self, n: u32) -> f32 {
         let n = n as f32;
-        (1.0 + ((self.documents - n).max(0.0) + 0.5) / (n + 0.5)).ln()
+        // of a word that nearly all documents hold, 1 + x would keep but a few digits of x
+        (((self.documents - n).max(0.0) + 0.5) / (n + 0.5)).ln_1p()
     }
 
     /// Returns the share of one field in `tf~`.

@@ -31,6 +31,9 @@ impl Store {
     pub fn fresh(&self, interrupt: Interrupt<'_>) -> Result<RwLockReadGuard<'_, State>> {
         // held until the changes are in, so that another thread cannot slip in between
         let mut watch = self.watch.lock();
+        if !self.is_indexed() {
+            self.open_index(&mut self.state.write(), &mut watch, interrupt)?;
+        }
         let mut changes = watch.as_mut().map_or(Changes::Unknown, Watch::drain);
         let state = self.state.read();
         if state.unchecked.is_some() {

@@ -18,6 +18,7 @@ use crate::index::packing::Packed;
 use crate::index::patterns::Patterns;
 use crate::index::terms::Terms;
 use crate::root::Stat;
+use crate::stamps::is_trusted;
 
 const MAGIC: &[u8; 8] = b"CMNPLACE";
 /// Raised whenever the layout changes, or how text becomes terms and documents.
@@ -119,7 +120,7 @@ pub fn read(file: &[u8], root: u64, weights: &Weights) -> Result<Catalog, Refusa
     if word(3) != xxh3_64(body) {
         return Err("it is damaged");
     }
-    let catalog = Arrays { rest: body }.catalog(weights);
+    let catalog = Arrays { rest: body }.catalog();
     catalog.ok_or("it does not fit together").and_then(|catalog| {
         if catalog.index.weights() == weights { Ok(catalog) } else { Err("the weights differ") }
     })
@@ -154,14 +155,13 @@ impl<'a> Arrays<'a> {
         Terms::from_parts(text, self.array()?)
     }
 
-    fn catalog(mut self, current: &Weights) -> Option<Catalog> {
+    fn catalog(mut self) -> Option<Catalog> {
         let all: Vec<f32> = self.array()?;
         let fields = |at: usize| -> Option<[f32; FIELDS]> {
             all.get(1 + at * FIELDS..1 + (at + 1) * FIELDS)?.try_into().ok()
         };
         let weights =
             Weights { k1: *all.first()?, weight: fields(0)?, b: fields(1)?, m: fields(2)? };
-        debug_assert_eq!(settings(current).len(), all.len());
         let (words, stems, labels) = (self.terms()?, self.terms()?, self.terms()?);
         let (places, concept_of_stem) = (self.array()?, self.array()?);
         let patterns = Patterns::from_parts(self.array()?, self.array()?)?;
@@ -181,19 +181,39 @@ impl<'a> Arrays<'a> {
         let seen: Vec<u64> = self.array()?;
         let summaries: Vec<u32> = self.array()?;
         let counts: Vec<u32> = self.array()?;
-        let mut documents = self.array::<u32>()?.into_iter();
+        let documents: Vec<u32> = self.array()?;
         let fits = packed.starts.len() == lexicon.concepts()
             && packed.counts.len() == lexicon.concepts()
+            && is_ascending(&packed.starts, packed.lists.len())
             && rows.len() == lengths.len()
             && packed.held_starts.len() == lengths.len() + 1
-            && [stats.len(), summaries.len(), counts.len(), seen.len() / 4] == [paths.len(); 4];
+            && is_ascending(&packed.held_starts, packed.held.len())
+            && [stats.len(), summaries.len(), counts.len()] == [paths.len(); 3]
+            && seen.len() == paths.len() * 4
+            // a packed catalog numbers its documents by file and then by position
+            && documents.iter().copied().eq(0..rows.len() as u32)
+            && counts.iter().map(|&count| count as usize).sum::<usize>() == documents.len();
         if !fits {
             return None;
         }
         let mut files = Vec::with_capacity(paths.len());
+        let mut first = 0;
         for (at, stat) in stats.into_iter().enumerate() {
             let path = paths.text(at as u32).to_owned();
             let word = |n: usize| seen[at * 4 + n];
+            let own = first..first + counts[at] as usize;
+            let in_file = |row: &Row| {
+                let label = [row.trail, row.role, row.session, row.category];
+                let end = row.start.checked_add(row.length.into());
+                row.file as usize == at
+                    // a file that changed while it was read may have been longer
+                    && end.is_some_and(|end| end <= stat.size || !is_trusted(&stat))
+                    && label.iter().all(|&label| (label as usize) < labels.len())
+            };
+            if summaries[at] as usize >= labels.len() || !rows[own.clone()].iter().all(in_file) {
+                return None;
+            }
+            first = own.end;
             files.push(FileRow {
                 kind: Kind::of(&path),
                 path,
@@ -205,7 +225,7 @@ impl<'a> Arrays<'a> {
                     lines: word(2) as u32,
                     bad_lines: word(3) as u32,
                 },
-                documents: documents.by_ref().take(counts[at] as usize).collect(),
+                documents: own.map(|document| document as u32).collect(),
                 left_out: None,
                 present: true,
             });
@@ -213,6 +233,11 @@ impl<'a> Arrays<'a> {
         let index = Index::from_parts(weights, lexicon, lengths, packed);
         Some(Catalog::from_parts(index, rows, files, labels, Part::Said))
     }
+}
+
+/// Says whether places in an array of this length never go back.
+fn is_ascending(starts: &[u64], length: usize) -> bool {
+    starts.is_sorted() && starts.last().is_none_or(|&last| last <= length as u64)
 }
 
 /// Writes the bytes of a snapshot; the caller publishes the file by renaming it.

@@ -105,7 +105,9 @@ fn places(text: &str, weights: &FxHashMap<String, f32>) -> Vec<Place> {
         let start = chunk.as_ptr() as usize - text.as_ptr() as usize;
         tokens::terms_like(chunk, Some(&starts), &mut |term| {
             let known = |text: &str| numbers.get(text).map(|&number| (number, weights[text]));
-            if let Some((number, weight)) = known(term.text).or(term.stem.and_then(known)) {
+            if let Some((number, weight)) =
+                known(term.text).or_else(|| known(&tokens::stem(term.text)?))
+            {
                 let bytes = start + term.range.start..start + term.range.end;
                 places.push(Place { bytes, term: number, weight });
             }

@@ -55,6 +55,11 @@ pub fn untrusted(stat: &Stat) -> Stat {
     Stat { ctime_ns: UNKNOWN, ..*stat }
 }
 
+/// Says whether these stamps may be those of a file.
+pub fn is_trusted(stat: &Stat) -> bool {
+    stat.ctime_ns != UNKNOWN
+}
+
 /// Returns the time in nanoseconds since 1970.
 pub fn now_ns() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

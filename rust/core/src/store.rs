@@ -54,6 +54,10 @@ pub struct State {
     pub unchecked: Option<String>,
     /// Whether the snapshot on disk is of this catalog, but for [`Catalog::redone`].
     pub(crate) saved: bool,
+    /// What became of the snapshot when the index was opened; none as long as it is not.
+    pub snapshot: Option<String>,
+    /// Conflict copies that recovery made visible.
+    pub recovered: Vec<String>,
 }
 
 /// See the module.
@@ -66,10 +70,6 @@ pub struct Store {
     pub(crate) expanders: [Expander; 2],
     pub(crate) weights: Weights,
     pub(crate) clock: Clock,
-    /// What became of the snapshot at opening.
-    pub snapshot: String,
-    /// Conflict copies that recovery made visible.
-    pub recovered: Vec<String>,
 }
 
 /// How a store is opened.
@@ -95,43 +95,67 @@ impl Default for Options {
 }
 
 impl Store {
-    /// Opens a root: takes the snapshot if it can be trusted, and reads what has changed since.
+    /// Opens a root.
+    ///
+    /// The index is opened by the first call that needs it: reading, writing and grep do not, and
+    /// they are to work at once on a transcript of any size.
     ///
     /// # Errors
-    /// Those of [`Root::open`] and of listing the root; [`Error::Interrupted`].
-    pub fn open(path: &str, options: Options, interrupt: Interrupt<'_>) -> Result<Self> {
+    /// Those of [`Root::open`].
+    pub fn open(path: &str, options: Options) -> Result<Self> {
         let Options { create, watch, weights, rules, clock } = options;
         let files = Files::new(Root::open(path, create)?, rules);
-        let mut watch = if watch { Watch::new() } else { None };
-        let seen = walk(files.root(), "", clock, &mut watch, interrupt)?;
-        let recovered = match seen.leftovers.is_empty() {
-            true => Vec::new(),
-            // a root that cannot be written still answers; what is made visible is found later
-            false => files.recover().unwrap_or_default(),
+        let said = Catalog::new(weights.clone(), Part::Said).with_clock(clock);
+        let state = State {
+            said,
+            tools: None,
+            skipped: BTreeMap::new(),
+            unreadable: BTreeMap::new(),
+            unchecked: None,
+            saved: false,
+            snapshot: None,
+            recovered: Vec::new(),
         };
-        let text = seen.files.iter().map(|(_, stat)| stat.size).sum();
-        let (kept, snapshot) = match cache::load(files.root(), text, &weights) {
-            Ok(Some(catalog)) => (Some(catalog), "read".to_owned()),
-            Ok(None) => (None, "built".to_owned()),
-            Err(why) => (None, format!("rebuilt, for {why}")),
-        };
-        let saved = kept.is_some();
-        let said = kept.unwrap_or_else(|| Catalog::new(weights.clone(), Part::Said));
-        let said = said.with_clock(clock);
-        let (skipped, unreadable) = Default::default();
-        let state = State { said, tools: None, skipped, unreadable, unchecked: None, saved };
-        let store = Self {
+        Ok(Self {
             state: RwLock::new(state),
             files,
-            watch: Mutex::new(watch),
+            watch: Mutex::new(if watch { Watch::new() } else { None }),
             expanders: Default::default(),
             weights,
             clock,
-            snapshot,
-            recovered,
+        })
+    }
+
+    /// Opens the index: takes the snapshot if it can be trusted, and reads what has changed since.
+    pub(crate) fn open_index(
+        &self,
+        state: &mut State,
+        watch: &mut Option<Watch>,
+        interrupt: Interrupt<'_>,
+    ) -> Result<()> {
+        let seen = walk(self.root(), "", self.clock, watch, interrupt)?;
+        if !seen.leftovers.is_empty() {
+            // a root that cannot be written still answers; what is made visible is found later
+            state.recovered = self.files.recover().unwrap_or_default();
+        }
+        let text = seen.files.iter().map(|(_, stat)| stat.size).sum();
+        let snapshot = match cache::load(self.root(), text, &self.weights) {
+            Ok(Some(kept)) => {
+                state.said = kept.with_clock(self.clock);
+                state.saved = true;
+                "read".to_owned()
+            }
+            Ok(None) => "built".to_owned(),
+            Err(why) => format!("rebuilt, for {why}"),
         };
-        store.adopt(&mut store.state.write(), seen, "", interrupt)?;
-        Ok(store)
+        self.adopt(state, seen, "", interrupt)?;
+        state.snapshot = Some(snapshot);
+        Ok(())
+    }
+
+    /// Says whether the index is open.
+    pub(crate) fn is_indexed(&self) -> bool {
+        self.state.read().snapshot.is_some()
     }
 
     /// Returns the files, for reading and writing.

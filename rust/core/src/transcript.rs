@@ -4,7 +4,7 @@ use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
-use crate::catalog::FileRow;
+use crate::catalog::{FileRow, Seen};
 use crate::draft::Kind;
 use crate::error::{Error, Interrupt, Result};
 use crate::files::Expected;
@@ -140,6 +140,9 @@ impl Store {
 
     /// Returns an offset and the number of its line, not behind `line`, as near as is known.
     fn near(&self, path: &str, line: u64, interrupt: Interrupt<'_>) -> Result<(u64, u64)> {
+        if !self.is_indexed() {
+            return Ok((0, 1));
+        }
         let state = self.fresh(interrupt)?;
         let known = |file: &FileRow| {
             let row = |number: &u32| &state.said.rows[*number as usize];
@@ -173,9 +176,11 @@ impl Store {
         let appended = self.files().append(path, &line, Expected::Any)?;
         // it is written: from here on nothing may look as if it were not
         let interrupt: Interrupt<'_> = &|| false;
-        let state = self.fresh(interrupt)?;
-        let seen = state.said.file(&appended.path).map(|file| file.seen).unwrap_or_default();
-        drop(state);
+        let mut seen = Seen::default();
+        if self.is_indexed() {
+            let state = self.fresh(interrupt)?;
+            seen = state.said.file(&appended.path).map(|file| file.seen).unwrap_or_default();
+        }
         let file = self.root().open_read(&appended.path)?;
         // lines that others appended since are behind ours
         let (span, counted) = match seen.offset > appended.offset {

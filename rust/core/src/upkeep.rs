@@ -38,8 +38,12 @@ pub struct Status {
     pub text_bytes: u64,
     /// Bytes of memory that the index takes.
     pub index_bytes: usize,
+    /// What became of the snapshot when the index was opened: `read`, `built` or why `rebuilt`.
+    pub snapshot: String,
     /// Files that were left out or could not be read, and why.
     pub skipped: Vec<(String, String)>,
+    /// Copies that were made of texts which a crash had left half-way; they are files like others.
+    pub recovered: Vec<String>,
 }
 
 impl Store {
@@ -89,6 +93,8 @@ impl Store {
         let mut status = Status {
             terms: state.said.index.words().words.len(),
             index_bytes: state.said.bytes(),
+            snapshot: state.snapshot.clone().unwrap_or_default(),
+            recovered: state.recovered.clone(),
             ..Status::default()
         };
         for file in state.said.files.iter().filter(|file| file.present) {

@@ -328,6 +328,7 @@ pub struct Status {
     pub watching: bool,
     pub snapshot: String,
     pub skipped: Vec<(String, String)>,
+    pub recovered: Vec<String>,
 }
 
 /// What a full check of index against files found.

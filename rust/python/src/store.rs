@@ -83,7 +83,7 @@ impl Store {
     ) -> PyResult<Self> {
         let weights = weights.map(|weights| weights.weights.clone()).unwrap_or_default();
         let options = store::Options { create, watch, weights, ..store::Options::default() };
-        let store = enter(py, |interrupt| store::Store::open(&root, options, interrupt))?;
+        let store = enter(py, |_| store::Store::open(&root, options))?;
         Ok(Self { store: Mutex::new(Some(Arc::new(store))) })
     }
 
@@ -381,8 +381,9 @@ impl Store {
             text_bytes: status.text_bytes,
             index_bytes: status.index_bytes,
             watching: store.is_watching(),
-            snapshot: store.snapshot.clone(),
+            snapshot: status.snapshot,
             skipped: status.skipped,
+            recovered: status.recovered,
         })
     }
 

@@ -44,7 +44,9 @@ impl Memory {
     }
 
     pub fn open_with(&self, options: Options) -> Store {
-        Store::open(self.root().to_str().unwrap(), options, &|| false).unwrap()
+        let store = Store::open(self.root().to_str().unwrap(), options).unwrap();
+        drop(store.fresh(&|| false).unwrap());
+        store
     }
 }
 

@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use super::{Match, Options, Scan};
 use crate::draft::Kind;
 use crate::error::{Error, Interrupt, Result};
-use crate::search::is_below;
 use crate::store::Store;
 
 /// A search under way over the files of a store, in order of their paths.
@@ -52,22 +51,26 @@ impl Across {
         super::Pattern::new(&options.pattern, options.fixed, options.case)?;
         let messages_only =
             !options.roles.is_empty() || options.since.is_some() || options.until.is_some();
-        let state = store.fresh(interrupt)?;
-        let mut files: Vec<(String, Kind)> = state
-            .said
-            .files
-            .iter()
-            .filter(|file| file.present && prefixes.iter().any(|at| is_below(&file.path, at)))
-            .map(|file| (file.path.clone(), file.kind))
-            .collect();
-        for prefix in prefixes.iter().filter(|prefix| !prefix.is_empty()) {
-            if !files.iter().any(|(path, _)| is_below(path, prefix)) {
-                return Err(Error::NotFound { path: (*prefix).to_owned() });
+        // the files as they lie, not the index: a search is to start at once on any transcript
+        let mut files: Vec<(String, Kind)> = Vec::new();
+        for prefix in prefixes {
+            let prefix = prefix.trim_end_matches('/');
+            let paths = match store.root().stat(prefix) {
+                Ok(_) => vec![prefix.to_owned()],
+                Err(_) => {
+                    let walk = store.root().walk(prefix, interrupt)?;
+                    walk.files.into_iter().map(|(path, _)| path).collect()
+                }
+            };
+            for path in paths {
+                let kind = Kind::of(&path);
+                files.push((path, kind));
             }
         }
         files
             .retain(|(_, kind)| *kind == Kind::Transcript || *kind == Kind::Note && !messages_only);
         files.sort();
+        files.dedup();
         Ok(Self { options, files: files.into(), current: None, seen: Tally::default() })
     }
 

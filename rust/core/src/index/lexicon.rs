@@ -100,14 +100,14 @@ impl Lexicon {
     }
 
     /// Returns the number of a word, making it a spelling of its stem's concept if it is new.
-    pub fn intern(&mut self, word: &str, stem: Option<&str>) -> u32 {
+    pub fn intern(&mut self, word: &str) -> u32 {
         let id = self.words.intern(word);
         if id as usize == self.places.len() {
             let fresh = self.spellings.len() as u32;
-            let concept = match stem {
+            let concept = match tokens::stem(word) {
                 None => fresh,
                 Some(stem) => {
-                    let stem = self.stems.intern(stem) as usize;
+                    let stem = self.stems.intern(&stem) as usize;
                     if stem == self.concept_of_stem.len() {
                         self.concept_of_stem.push(fresh);
                     }
@@ -150,7 +150,7 @@ impl Lexicon {
     fn read(&mut self, chunk: &str, words: &mut Vec<u32>) -> u32 {
         let mut length = 0;
         tokens::terms(chunk, &mut |term| {
-            words.push(self.intern(term.text, term.stem));
+            words.push(self.intern(term.text));
             length += u32::from(term.counts);
         });
         length
@@ -205,20 +205,14 @@ impl Lexicon {
 
     /// Takes over the words and patterns of another lexicon; returns how its numbers translate.
     pub fn absorb(&mut self, other: &Self) -> Translation {
-        let stem_of = |concept: usize, stems: &[Option<u32>]| stems[concept];
-        let mut stems = vec![None; other.concepts()];
-        for (stem, &concept) in other.concept_of_stem.iter().enumerate() {
-            stems[concept as usize] = Some(stem as u32);
-        }
         let mut translation = Translation {
             concepts: vec![0; other.concepts()],
             spellings: vec![None; other.concepts()],
             patterns: Vec::with_capacity(other.patterns.len()),
         };
         for concept in 0..other.concepts() {
-            let stem = stem_of(concept, &stems).map(|stem| other.stems.text(stem));
             let words = other.spellings[concept].iter().map(|&word| {
-                let id = self.intern(other.words.text(word), stem);
+                let id = self.intern(other.words.text(word));
                 self.places[id as usize]
             });
             let places: Vec<Place> = words.collect();
