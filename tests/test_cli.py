@@ -340,7 +340,12 @@ def test_an_interrupt_exits_with_130(shell: Shell) -> None:
         "-",
     ]
     program = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # a shell starts what runs in its background deaf to Ctrl-C, and that is inherited
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )
     assert program.stdin
     program.stdin.write(b"some text")
