@@ -25,7 +25,7 @@ from typing import NamedTuple
 from benches import corpora, transcripts, upkeep
 from benches.ours import Ours, missing
 from benches.ranked import Floors, Makers, Notes, build, prepare, query
-from benches.ratios import OURS, Table, report, versions
+from benches.ratios import OURS, Row, Table, report, versions
 from benches.rivals import Bm25s, FullText, Ranked, Tantivy
 from benches.sections import Section
 
@@ -167,6 +167,9 @@ class Run:
             sample, root / "sessions" / "repeated" / "messages.jsonl", self.scale.repeats
         )
         self.table.note(f"The transcript is {name}, {self.scale.repeats} times over.")
+        if not shutil.which("rg"):
+            label = f"{file.stat().st_size / 1e9:.2f} GB transcript"
+            self.table.add(Row("grep count", label, "rg (not installed)", None, None, None))
         scale = self.scale
         transcripts.peaks(self.table, sample, file, root, with_ours=self.with_ours)
         store = Ours(root) if self.with_ours else None

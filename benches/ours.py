@@ -58,7 +58,9 @@ class Ours:
         citations = []
         for hit in hits:
             _ = hit.snippet if take == "snippet" else hit.text
-            citations.append(hit.citation)
+            # a hit cites the line of its passage; the rivals know a section by its first line
+            first = hit.end_line - hit.text.rstrip().count("\n")
+            citations.append(f"{hit.path}#L{first}")
         return citations
 
     def update(self, change: Change) -> None:

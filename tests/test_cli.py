@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import io
 import json
 import os
 import signal
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 from typing import Any
@@ -338,9 +340,21 @@ def test_an_interrupt_exits_with_130(shell: Shell) -> None:
         "-",
     ]
     program = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # a shell starts what runs in its background deaf to Ctrl-C, and that is inherited
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )
-    time.sleep(1)  # until it waits for the text
+    assert program.stdin
+    program.stdin.write(b"some text")
+    program.stdin.flush()
+    # once the pipe is empty, it has the text and waits for more
+    deadline = time.monotonic() + 60
+    while any(fcntl.ioctl(program.stdin, termios.FIONREAD, bytes(4))):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
     program.send_signal(signal.SIGINT)
     assert program.communicate(timeout=20) == (b"", b"")
     assert program.returncode == 130

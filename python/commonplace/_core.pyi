@@ -67,9 +67,9 @@ class Hit:
     """One ranked result: where it is, how it scored, and the passage that matched.
 
     `highlights` are character ranges in `snippet`; `text` is the whole section or message.
-    `line` is where the passage that matched begins, not its heading; `end_line`, `start` and
-    `end` (bytes) go to the end of that passage. `citation` names path and line; `explain()` and
-    the command `read` take it as it is.
+    `line` is where the passage in `snippet` begins, which may be below the heading; `end_line`,
+    `start` and `end` (bytes) are those of the whole. `citation` names path and `line`;
+    `explain()` and the command `read` take it as it is.
     """
 
     source: Literal["note", "message", "tool"]
