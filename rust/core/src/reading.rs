@@ -95,7 +95,7 @@ impl Resume {
 }
 
 /// Reads the line of a message back, if it is still what was indexed.
-fn line_at(file: &File, row: &Row) -> Option<Vec<u8>> {
+pub(crate) fn line_at(file: &File, row: &Row) -> Option<Vec<u8>> {
     let mut bytes = vec![0; row.length as usize];
     file.read_exact_at(&mut bytes, row.start).ok()?;
     (xxh3_64(&bytes) == row.hash).then_some(bytes)

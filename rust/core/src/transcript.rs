@@ -9,6 +9,7 @@ use crate::draft::Kind;
 use crate::error::{Error, Interrupt, Result};
 use crate::files::Expected;
 use crate::message::{self, Line, Message};
+use crate::reading::line_at;
 use crate::store::Store;
 
 /// Lines longer than this are not read as messages.
@@ -88,9 +89,12 @@ impl Store {
         limit: usize,
         interrupt: Interrupt<'_>,
     ) -> Result<Vec<Placed>> {
-        let (offset, line) = self.near(path, start, interrupt)?;
+        let near = self.near(path, start, interrupt)?;
         let file = self.root().open_read(path)?;
         let size = file.metadata().map_err(|error| Error::io("read", path, error))?.len();
+        // since then the file may have been rewritten
+        let near = near.filter(|row| line_at(&file, row).is_some());
+        let (offset, line) = near.map_or((0, 1), |row| (row.start, u64::from(row.line)));
         let mut found = Vec::new();
         let mut number = line;
         // lines are read in steps, so that a few messages of a large file cost little
@@ -138,19 +142,18 @@ impl Store {
         })
     }
 
-    /// Returns an offset and the number of its line, not behind `line`, as near as is known.
-    fn near(&self, path: &str, line: u64, interrupt: Interrupt<'_>) -> Result<(u64, u64)> {
+    /// Returns the indexed message that is at `line`, or before it as near as is known.
+    fn near(&self, path: &str, line: u64, interrupt: Interrupt<'_>) -> Result<Option<Row>> {
         if !self.is_indexed() {
-            return Ok((0, 1));
+            return Ok(None);
         }
         let state = self.fresh(interrupt)?;
         let known = |file: &FileRow| {
-            let row = |number: &u32| &state.said.rows[*number as usize];
+            let row = |number: &u32| state.said.rows[*number as usize];
             let after = file.documents.partition_point(|d| u64::from(row(d).line) <= line);
-            let before = after.checked_sub(1).map(|at| row(&file.documents[at]));
-            before.map(|row| (row.start, u64::from(row.line)))
+            after.checked_sub(1).map(|at| row(&file.documents[at]))
         };
-        Ok(state.said.file(path).and_then(known).unwrap_or((0, 1)))
+        Ok(state.said.file(path).and_then(known))
     }
 
     /// Appends one record as one durable line and returns its number, from 1.

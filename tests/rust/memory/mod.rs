@@ -3,8 +3,10 @@
 #![allow(dead_code, missing_docs)]
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File, FileTimes, OpenOptions};
+use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use commonplace_core::hits::{Hits, Request};
 use commonplace_core::store::{Options, Store};
@@ -94,3 +96,14 @@ pub const QUERIES: [&str; 9] = [
     "rotat*",
     "statelss~1",
 ];
+
+pub fn set_modified(path: &Path, to: SystemTime) {
+    let file = File::open(path).unwrap();
+    file.set_times(FileTimes::new().set_modified(to)).unwrap();
+}
+
+pub fn overwrite(path: &Path, offset: u64, bytes: &[u8]) {
+    let mut file = OpenOptions::new().write(true).open(path).unwrap();
+    file.seek(SeekFrom::Start(offset)).unwrap();
+    file.write_all(bytes).unwrap();
+}
