@@ -4,7 +4,7 @@ use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
-use crate::catalog::{FileRow, Seen};
+use crate::catalog::{FileRow, Row, Seen};
 use crate::draft::Kind;
 use crate::error::{Error, Interrupt, Result};
 use crate::files::Expected;
