@@ -69,10 +69,12 @@ fn ranked(catalog: &Catalog, query: &str, filter: &Filter, limit: usize) -> Vec<
     found.ranked.into_iter().map(|scored| (place(scored.document), scored.score)).collect()
 }
 
+type Passes = fn(&Place, &Document) -> bool;
+
 /// Compares everything that can be asked with the twin.
 fn check(catalog: &Catalog, twin: &Twin, queries: &[String]) -> Result<(), TestCaseError> {
     prop_assert_eq!(catalog.index.documents() as usize, twin.documents.len());
-    let filters: [(Filter, fn(&Place, &Document) -> bool); 4] = [
+    let filters: [(Filter, Passes); 4] = [
         (Filter::default(), |_, _| true),
         (Filter { kind: Some(Kind::Note), ..Filter::default() }, |(path, _), _| {
             path.ends_with("md")

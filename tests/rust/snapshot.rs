@@ -14,7 +14,7 @@ use commonplace_core::hits::Request;
 use commonplace_core::snapshot::read;
 use commonplace_core::stamps::Clock;
 use commonplace_core::store::{Freshness, Options, Store};
-use memory::{Memory, QUERIES, answers, ask, files_with, sample};
+use memory::{Answers, Memory, QUERIES, answers, ask, files_with, sample};
 use xxhash_rust::xxh3::xxh3_64;
 
 const HEAD: usize = 48;
@@ -25,7 +25,7 @@ fn options() -> Options {
 }
 
 /// A memory with a snapshot, the snapshot, and the answers.
-fn saved() -> (Memory, Vec<u8>, Vec<Vec<(String, String, u64, u64)>>) {
+fn saved() -> (Memory, Vec<u8>, Answers) {
     let memory = Memory::new();
     sample(&memory);
     let store = memory.open_with(options());

@@ -62,8 +62,11 @@ pub fn files_with(store: &Store, word: &str) -> BTreeSet<String> {
     ask(store, word).hits.into_iter().map(|hit| hit.path).collect()
 }
 
+/// For each query the hits: citation, score and span.
+pub type Answers = Vec<Vec<(String, String, u64, u64)>>;
+
 /// Everything that two stores of one text must agree on.
-pub fn answers(store: &Store, queries: &[&str]) -> Vec<Vec<(String, String, u64, u64)>> {
+pub fn answers(store: &Store, queries: &[&str]) -> Answers {
     let hit = |hit: commonplace_core::hits::Hit| {
         (hit.citation, format!("{:.4}", hit.score), hit.start, hit.end)
     };
