@@ -125,11 +125,11 @@ fn agrees(memory: &Memory, store: &Store, words: &[&str]) -> Result<(), TestCase
             prop_assert!(
                 String::from_utf8_lossy(span).contains(hit.text.trim()),
                 "{}",
-                hit.citation
+                hit.passage().citation
             );
             let line =
                 bytes[..hit.start as usize].iter().filter(|&&b| b == b'\n').count() as u64 + 1;
-            prop_assert!((line..=hit.end_line).contains(&hit.line));
+            prop_assert!((line..=hit.end_line).contains(&hit.passage().line));
         }
     }
     Ok(())

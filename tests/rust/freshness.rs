@@ -170,7 +170,7 @@ fn transcripts_grow_tear_and_are_rewritten() {
         };
         append(&line("second"));
         let hits = ask(store, "second").hits;
-        assert_eq!((hits[0].line, hits[0].text.as_str()), (2, "second"));
+        assert_eq!((hits[0].passage().line, hits[0].text.as_str()), (2, "second"));
         // a line that is torn, then whole, then with its end
         let torn = line("third");
         append(&torn[..20]);
@@ -179,13 +179,13 @@ fn transcripts_grow_tear_and_are_rewritten() {
             store.append_message("log.jsonl", b"{\"content\":\"fourth\"}", &|| false).unwrap(),
             4
         );
-        assert_eq!(ask(store, "fourth").hits[0].citation, "log.jsonl#L4");
+        assert_eq!(ask(store, "fourth").hits[0].passage().citation, "log.jsonl#L4");
         append(line("fifth").trim_end());
-        assert_eq!(ask(store, "fifth").hits[0].line, 5);
+        assert_eq!(ask(store, "fifth").hits[0].passage().line, 5);
         append("\n");
         append("not json\n");
         append(&line("sixth"));
-        assert_eq!(ask(store, "sixth").hits[0].line, 7);
+        assert_eq!(ask(store, "sixth").hits[0].passage().line, 7);
         let state = store.fresh(&|| false).unwrap();
         let seen = state.said.file("log.jsonl").unwrap().seen;
         assert_eq!((seen.lines, seen.bad_lines), (7, 2));
@@ -196,19 +196,19 @@ fn transcripts_grow_tear_and_are_rewritten() {
             if !more.is_empty() {
                 append(&line(more));
             }
-            assert_eq!(ask(store, word).hits[0].citation, "log.jsonl#L1", "{word}");
+            assert_eq!(ask(store, word).hits[0].passage().citation, "log.jsonl#L1", "{word}");
         }
         // rewritten longer, and shorter
         fs::write(&log, line("other").repeat(50) + &line("last")).unwrap();
-        assert_eq!(ask(store, "last").hits[0].line, 51);
+        assert_eq!(ask(store, "last").hits[0].passage().line, 51);
         assert!(paths(store, "seventh").is_empty());
         fs::write(&log, line("tiny")).unwrap();
-        assert_eq!(ask(store, "tiny").hits[0].line, 1);
+        assert_eq!(ask(store, "tiny").hits[0].passage().line, 1);
         assert!(paths(store, "other").is_empty());
         File::create(&log).unwrap();
         assert!(paths(store, "tiny").is_empty());
         append(&line("again"));
-        assert_eq!(ask(store, "again").hits[0].line, 1);
+        assert_eq!(ask(store, "again").hits[0].passage().line, 1);
     });
 }
 

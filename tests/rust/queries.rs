@@ -161,7 +161,7 @@ fn answers_are_the_same_each_time_and_limits_only_cut() {
             assert_eq!(answer.hits, whole.hits[..limit.min(whole.hits.len())], "{query} {limit}");
         }
         for hit in &whole.hits {
-            let told = store.explain(query, &hit.citation, &|| false).unwrap();
+            let told = store.explain(query, &hit.passage().citation, &|| false).unwrap();
             let score = format!("scores {:.4}", hit.score);
             assert!(told.contains(&score), "{query}: {score} is not in\n{told}");
         }
@@ -170,16 +170,16 @@ fn answers_are_the_same_each_time_and_limits_only_cut() {
 
 /// What must hold of any hit, whatever was asked.
 fn sound(hit: &Hit) {
-    let characters: Vec<char> = hit.snippet.chars().collect();
+    let characters: Vec<char> = hit.passage().snippet.chars().collect();
     assert!(characters.len() <= 302, "{}", characters.len());
     let mut last = 0;
-    for &(start, end) in &hit.highlights {
+    for &(start, end) in &hit.passage().highlights {
         assert!(last <= start && start < end && end <= characters.len(), "{hit:?}");
         assert!(!characters[start].is_whitespace() && !characters[end - 1].is_whitespace());
         last = end;
     }
-    assert!(hit.line <= hit.end_line && hit.score.is_finite() && hit.score > 0.0);
-    assert_eq!(hit.citation, format!("{}#L{}", hit.path, hit.line));
+    assert!(hit.passage().line <= hit.end_line && hit.score.is_finite() && hit.score > 0.0);
+    assert_eq!(hit.passage().citation.clone(), format!("{}#L{}", hit.path, hit.passage().line));
 }
 
 #[test]
@@ -196,12 +196,16 @@ fn what_matched_is_shown() {
     ] {
         let answer = ask(&store, query);
         let hit = answer.hits.iter().find(|hit| hit.path == path).unwrap();
-        let characters: Vec<char> = hit.snippet.chars().collect();
-        let marked: Vec<String> =
-            hit.highlights.iter().map(|&(a, b)| characters[a..b].iter().collect()).collect();
+        let characters: Vec<char> = hit.passage().snippet.chars().collect();
+        let marked: Vec<String> = hit
+            .passage()
+            .highlights
+            .iter()
+            .map(|&(a, b)| characters[a..b].iter().collect())
+            .collect();
         // single characters of an unspaced script are shown too
         let words: Vec<&String> = marked.iter().filter(|m| m.chars().count() > 1).collect();
-        assert_eq!(words, shown.iter().collect::<Vec<_>>(), "{query}: {}", hit.snippet);
+        assert_eq!(words, shown.iter().collect::<Vec<_>>(), "{query}: {}", hit.passage().snippet);
     }
 }
 

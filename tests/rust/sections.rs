@@ -323,7 +323,7 @@ fn hostile_markdown() {
             "ok:sections" => {
                 let hits = memory::ask(&store, "same").hits;
                 let cited: std::collections::BTreeSet<_> =
-                    hits.iter().map(|h| &h.citation).collect();
+                    hits.iter().map(|h| &h.passage().citation).collect();
                 assert_eq!((hits.len(), cited.len()), (1000, 1000));
             }
             "skip" => {

@@ -3,15 +3,19 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
+use std::sync::{Arc, OnceLock};
+
+use rustc_hash::FxHashMap;
 
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::catalog::{Catalog, Row};
 use crate::draft::{Kind, TRAIL};
 use crate::error::{Error, Interrupt, Result};
+use crate::index::topk::Scored;
 use crate::message::{self, Line, Message};
 use crate::query::Query;
-use crate::search::{Filter, Found, explain, search};
+use crate::search::{Filter, explain, search};
 use crate::sections::{as_text, line_of};
 use crate::snippet::snippet;
 use crate::store::{Freshness, State, Store};
@@ -33,14 +37,14 @@ pub enum Source {
 }
 
 /// One ranked result.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Hit {
     /// Where it comes from.
     pub source: Source,
     /// The file, relative to the root.
     pub path: String,
-    /// The line of the passage that is shown, from 1.
-    pub line: u64,
+    /// The first line of the section or message, from 1.
+    pub first_line: u64,
     /// The last line of the section or message.
     pub end_line: u64,
     /// First byte of the section or message.
@@ -51,18 +55,52 @@ pub struct Hit {
     pub heading: Vec<String>,
     /// Its score; comparable only within one answer.
     pub score: f32,
-    /// The passage.
-    pub snippet: String,
-    /// Character ranges in the passage that matched.
-    pub highlights: Vec<(usize, usize)>,
-    /// `path#Lline`.
-    pub citation: String,
     /// All of its text.
     pub text: String,
     /// The message, when it is one.
     pub message: Option<Message>,
     /// The category of a section.
     pub category: Option<String>,
+    terms: Arc<FxHashMap<String, f32>>,
+    passage: OnceLock<Passage>,
+}
+
+/// The part of a hit that best shows why it was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Passage {
+    /// Its first line, from 1.
+    pub line: u64,
+    /// `path#Lline`.
+    pub citation: String,
+    /// Its text, white space folded.
+    pub snippet: String,
+    /// Character ranges in it that matched.
+    pub highlights: Vec<(usize, usize)>,
+}
+
+impl Hit {
+    /// Returns the passage to show; it is looked for when first asked for, which costs as much as
+    /// all the rest of a hit.
+    pub fn passage(&self) -> &Passage {
+        self.passage.get_or_init(|| {
+            let found = snippet(&self.text, &self.terms, SNIPPET);
+            let line = match self.message {
+                Some(_) => self.first_line,
+                None => self.first_line + line_of(self.text.as_bytes(), found.start) - 1,
+            };
+            let citation = format!("{}#L{line}", self.path);
+            Passage { line, citation, snippet: found.text, highlights: found.highlights }
+        })
+    }
+}
+
+/// Two hits are equal when a reader could not tell them apart.
+impl PartialEq for Hit {
+    fn eq(&self, other: &Self) -> bool {
+        (self.source, self.score, self.start, self.end, &self.heading, &self.text)
+            == (other.source, other.score, other.start, other.end, &other.heading, &other.text)
+            && self.passage() == other.passage()
+    }
 }
 
 /// What a search returns.
@@ -143,12 +181,11 @@ impl Store {
                     answer.notes.push(note);
                 }
             }
+            let terms = Arc::new(found.terms);
             for scored in &found.ranked {
-                let kind = source(
-                    catalog.files[catalog.rows[scored.document as usize].file as usize].kind,
-                );
-                let hit = reader.hit(scored.document, scored.score, kind, &found);
-                answer.hits.extend(hit);
+                let row = &catalog.rows[scored.document as usize];
+                let source = source(catalog.files[row.file as usize].kind);
+                answer.hits.extend(reader.hit(scored, source, &terms));
             }
         }
         // stable: of equal scores what was said comes before what a tool said
@@ -243,36 +280,37 @@ impl Reader<'_> {
         Some((text, Some(message)))
     }
 
-    fn hit(&mut self, document: u32, score: f32, source: Source, found: &Found) -> Option<Hit> {
+    fn hit(
+        &mut self,
+        scored: &Scored,
+        source: Source,
+        terms: &Arc<FxHashMap<String, f32>>,
+    ) -> Option<Hit> {
+        let Scored { document, score } = *scored;
         let row = self.catalog.rows[document as usize];
         let (text, message) = self.text(document)?;
-        let passage = snippet(&text, &found.terms, SNIPPET);
         let path = self.catalog.files[row.file as usize].path.clone();
-        let first = u64::from(row.line);
-        let (line, end_line) = match message {
-            Some(_) => (first, first),
-            None => {
-                let lines = memchr::memchr_iter(b'\n', text.trim_end().as_bytes()).count() as u64;
-                (first + line_of(text.as_bytes(), passage.start) - 1, first + lines)
-            }
+        let first_line = u64::from(row.line);
+        let end_line = match message {
+            Some(_) => first_line,
+            None => first_line + line_of(text.trim_end().as_bytes(), usize::MAX) - 1,
         };
         let label = |id: u32| self.catalog.labels.text(id);
         let trail = label(row.trail);
         Some(Hit {
             source,
-            citation: format!("{path}#L{line}"),
             path,
-            line,
+            first_line,
             end_line,
             start: row.start,
             end: row.start + u64::from(row.length),
             heading: trail.split(TRAIL).filter(|h| !h.is_empty()).map(str::to_owned).collect(),
             score,
-            snippet: passage.text,
-            highlights: passage.highlights,
-            text: text.replace('\u{1a}', "\u{fffd}"),
+            text,
             message,
             category: Some(label(row.category)).filter(|c| !c.is_empty()).map(str::to_owned),
+            terms: terms.clone(),
+            passage: OnceLock::new(),
         })
     }
 }

@@ -169,10 +169,9 @@ fn word_end(text: &str, mut at: usize) -> usize {
 /// Returns where a run of an unspaced script ends; in Han and kana it goes on over a line end.
 fn run_end(text: &str, start: usize) -> usize {
     let mut end = start;
-    let mut chars = text[start..].char_indices();
     let mut bridging = false;
     let mut last = ' ';
-    while let Some((offset, c)) = chars.next() {
+    for (offset, c) in text[start..].char_indices() {
         if is_unspaced(c) && (!bridging || is_ideographic(c)) || !bridging && is_combining_mark(c) {
             end = start + offset + c.len_utf8();
             bridging = false;
@@ -364,7 +363,8 @@ fn parts_of(chunk: &str) -> impl Iterator<Item = Range<usize>> + '_ {
         let mut chars = chunk[start..].char_indices().peekable();
         while let Some((offset, c)) = chars.next() {
             let next = chars.peek().map(|&(_, c)| c);
-            if !inside(c) && !(is_apostrophe(c) && next.is_some_and(char::is_alphabetic)) {
+            let joins = is_apostrophe(c) && next.is_some_and(char::is_alphabetic);
+            if !(inside(c) || joins) {
                 break;
             }
             end = start + offset + c.len_utf8();

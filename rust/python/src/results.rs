@@ -141,7 +141,7 @@ impl Hit {
 
     #[getter]
     fn line(&self) -> u64 {
-        self.hit.line
+        self.hit.passage().line
     }
 
     #[getter]
@@ -171,22 +171,22 @@ impl Hit {
 
     #[getter]
     fn snippet(&self) -> &str {
-        &self.hit.snippet
+        &self.hit.passage().snippet
     }
 
     #[getter]
     fn highlights(&self) -> Vec<(usize, usize)> {
-        self.hit.highlights.clone()
+        self.hit.passage().highlights.clone()
     }
 
     #[getter]
     fn citation(&self) -> &str {
-        &self.hit.citation
+        &self.hit.passage().citation
     }
 
     #[getter]
-    fn text(&self) -> &str {
-        &self.hit.text
+    fn text(&self) -> String {
+        self.hit.text.replace('\u{1a}', "\u{fffd}")
     }
 
     #[getter]
@@ -215,7 +215,8 @@ impl Hit {
     }
 
     fn __repr__(&self) -> String {
-        format!("Hit({:?}, {:.3}, {:?})", self.hit.citation, self.hit.score, self.hit.snippet)
+        let passage = self.hit.passage();
+        format!("Hit({:?}, {:.3}, {:?})", passage.citation, self.hit.score, passage.snippet)
     }
 }
 

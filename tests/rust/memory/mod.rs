@@ -68,7 +68,7 @@ pub type Answers = Vec<Vec<(String, String, u64, u64)>>;
 /// Everything that two stores of one text must agree on.
 pub fn answers(store: &Store, queries: &[&str]) -> Answers {
     let hit = |hit: commonplace_core::hits::Hit| {
-        (hit.citation, format!("{:.4}", hit.score), hit.start, hit.end)
+        (hit.passage().citation.clone(), format!("{:.4}", hit.score), hit.start, hit.end)
     };
     queries.iter().map(|query| ask(store, query).hits.into_iter().map(hit).collect()).collect()
 }

@@ -151,7 +151,7 @@ impl Index {
         lengths.iter().for_each(|lengths| totals.add(lengths));
         let documents = lengths.len();
         let mut live = vec![u64::MAX; documents.div_ceil(64)];
-        if let Some(last) = live.last_mut().filter(|_| documents % 64 > 0) {
+        if let Some(last) = live.last_mut().filter(|_| !documents.is_multiple_of(64)) {
             *last = (1 << (documents % 64)) - 1;
         }
         let mut index = Self {
