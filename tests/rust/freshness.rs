@@ -229,6 +229,43 @@ fn a_grown_transcript_reads_only_what_is_new() {
     assert!(redone() - before < 4000, "{}", redone() - before);
 }
 
+/// Of a long transcript only the end is compared when it has grown; else all of it is read.
+#[test]
+fn an_edit_far_from_the_end_of_a_long_transcript() {
+    let line = format!(
+        "{{\"content\":\"tool\",\"role\":\"tool\",\"tool_call_id\":\"1\",\"x\":\"{}\"}}\n",
+        "x".repeat(900)
+    );
+    both_ways(|memory, store| {
+        let text = "{\"content\":\"alpha\"}\n".to_owned()
+            + &line.repeat(1500)
+            + &"{\"content\":\"omega\"}\n".repeat(3);
+        memory.put("log.jsonl", text);
+        assert_eq!(paths(store, "alpha"), ["log.jsonl"]);
+        overwrite(&memory.at("log.jsonl"), 12, b"gamma");
+        assert_eq!(paths(store, "gamma"), ["log.jsonl"]);
+    });
+}
+
+/// Packing numbers the words anew; what was kept between queries must not outlive that.
+#[test]
+fn patterns_after_a_packing() {
+    let memory = Memory::new();
+    memory.put("a.md", (0..9000).map(|n| format!("early{n}x ")).collect::<String>());
+    memory.put("b.md", "prefixold\n");
+    let store = memory.open(true);
+    assert_eq!(paths(&store, "prefix*"), ["b.md"]);
+    fs::remove_file(memory.at("a.md")).unwrap();
+    let packings = || store.fresh(&|| false).unwrap().said.packings;
+    let before = packings();
+    let line = |n| format!("{{\"content\":\"new{n}x newer{n}x\"}}\n");
+    let lines =
+        "{\"content\":\"prefixnew\"}\n".to_owned() + &(0..6000).map(line).collect::<String>();
+    memory.put("log.jsonl", lines);
+    assert_eq!(paths(&store, "prefix*"), ["b.md", "log.jsonl"]);
+    assert!(packings() > before);
+}
+
 #[test]
 fn the_index_over_tools_follows_too() {
     both_ways(|memory, store| {
