@@ -191,6 +191,12 @@ impl Totals {
         }
     }
 
+    /// Returns `avglen_f` of every field that a document has, and infinity for the others.
+    pub fn average_if_any(&self) -> [f32; FIELDS] {
+        let average = self.average();
+        std::array::from_fn(|f| if self.having[f] > 0 { average[f] } else { f32::INFINITY })
+    }
+
     /// Returns `avglen_f` of every field; 1 where no document has the field.
     pub fn average(&self) -> [f32; FIELDS] {
         std::array::from_fn(|f| match self.having[f] {

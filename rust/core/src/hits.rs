@@ -158,35 +158,11 @@ impl Store {
     fn answer(&self, state: &State, query: &Query, request: &Request) -> (Hits, BTreeSet<String>) {
         let mut answer = Hits { hits: Vec::new(), freshness: Freshness::Fresh, notes: Vec::new() };
         let mut changed = BTreeSet::new();
-        let tools = state.tools.as_ref().filter(|_| request.tools);
-        for (number, catalog) in [Some(&state.said), tools].into_iter().enumerate() {
-            let Some(catalog) = catalog else { continue };
-            let source = |kind| match (kind, number) {
-                (Kind::Note, _) => Source::Note,
-                (_, 0) => Source::Message,
-                _ => Source::Tool,
-            };
-            let mut reader = Reader { store: self, catalog, changed: &mut changed, open: None };
-            let expander = &self.expanders[number];
-            let mut text = |d| reader.text(d).map(|(text, _)| text);
-            let (filter, limit) = (&request.filter, request.limit);
-            let mut found = search(catalog, expander, query, filter, limit, &mut text);
-            if found.ranked.is_empty() && !query.phrases.is_empty() {
-                let loose = Query { phrases: Vec::new(), ..query.clone() };
-                found = search(catalog, expander, &loose, filter, limit, &mut text);
-                found.notes.push("no text holds the phrase; its words were sought".to_owned());
-            }
-            for note in found.notes.drain(..) {
-                if !answer.notes.contains(&note) {
-                    answer.notes.push(note);
-                }
-            }
-            let terms = Arc::new(found.terms);
-            for scored in &found.ranked {
-                let row = &catalog.rows[scored.document as usize];
-                let source = source(catalog.files[row.file as usize].kind);
-                answer.hits.extend(reader.hit(scored, source, &terms));
-            }
+        self.gather(state, query, request, &mut answer, &mut changed);
+        if answer.hits.is_empty() && !query.phrases.is_empty() {
+            let loose = Query { phrases: Vec::new(), ..query.clone() };
+            self.gather(state, &loose, request, &mut answer, &mut changed);
+            answer.notes.push("no text holds the phrase; its words were sought".to_owned());
         }
         // stable: of equal scores what was said comes before what a tool said
         answer.hits.sort_by(|a, b| b.score.total_cmp(&a.score));
@@ -200,6 +176,40 @@ impl Store {
             answer.notes.push(why.clone());
         }
         (answer, changed)
+    }
+
+    /// Adds what a query finds, and the files that differ from what the index says of them.
+    fn gather(
+        &self,
+        state: &State,
+        query: &Query,
+        request: &Request,
+        answer: &mut Hits,
+        changed: &mut BTreeSet<String>,
+    ) {
+        let tools = state.tools.as_ref().filter(|_| request.tools);
+        for (number, catalog) in [Some(&state.said), tools].into_iter().enumerate() {
+            let Some(catalog) = catalog else { continue };
+            let source = |kind| match (kind, number) {
+                (Kind::Note, _) => Source::Note,
+                (_, 0) => Source::Message,
+                _ => Source::Tool,
+            };
+            let mut reader = Reader { store: self, catalog, changed: &mut *changed, open: None };
+            let (expander, filter, limit) =
+                (&self.expanders[number], &request.filter, request.limit);
+            let mut text = |document| reader.text(document).map(|(text, _)| text);
+            let found = search(catalog, expander, query, filter, limit, &mut text);
+            let terms = Arc::new(found.terms);
+            for scored in &found.ranked {
+                let row = &catalog.rows[scored.document as usize];
+                let source = source(catalog.files[row.file as usize].kind);
+                answer.hits.extend(reader.hit(scored, source, &terms));
+            }
+            let new = found.notes.into_iter().filter(|note| !answer.notes.contains(note));
+            let new: Vec<String> = new.collect();
+            answer.notes.extend(new);
+        }
     }
 
     /// Writes how the score of a section or message comes about.

@@ -20,7 +20,7 @@ const LONGEST_WORD: usize = 64;
 const LONGEST_WHOLE: usize = 48;
 
 /// What a term is of its chunk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Form {
     /// A folded word.
     Word,
@@ -421,31 +421,41 @@ pub struct QueryTerm {
 ///
 /// Stop words are left out, unless there is nothing else.
 pub fn query(texts: &[&str]) -> Vec<QueryTerm> {
-    let mut sought = Vec::new();
-    let mut stops = Vec::new();
+    let mut sought = Sought::default();
+    let mut stops = Sought::default();
     for text in texts {
         chunks(text, &mut |chunk| {
             let stopped = stop_characters(chunk);
             terms(chunk, &mut |term| match term.form {
-                Form::Word if is_stop_word(term.text) => seek(&mut stops, &term),
+                Form::Word if is_stop_word(term.text) => stops.add(&term),
                 Form::Character | Form::Pair if term_is_stopped(&stopped, &term.range) => {}
-                _ => seek(&mut sought, &term),
+                _ => sought.add(&term),
             });
         });
     }
-    if sought.is_empty() { stops } else { sought }
+    if sought.terms.is_empty() { stops.terms } else { sought.terms }
 }
 
-fn seek(sought: &mut Vec<QueryTerm>, term: &Term<'_>) {
-    // a query that is long enough to make this slow is cut before
-    match sought.iter_mut().find(|known| known.text == term.text && known.form == term.form) {
-        Some(known) => known.times = known.times.saturating_add(1),
-        None => sought.push(QueryTerm {
-            text: term.text.to_owned(),
-            stem: stem(term.text).map(Cow::into_owned),
-            form: term.form,
-            times: 1,
-        }),
+#[derive(Default)]
+struct Sought {
+    terms: Vec<QueryTerm>,
+    places: FxHashMap<(Form, String), usize>,
+}
+
+impl Sought {
+    fn add(&mut self, term: &Term<'_>) {
+        let next = self.terms.len();
+        let place = *self.places.entry((term.form, term.text.to_owned())).or_insert(next);
+        if place == next {
+            self.terms.push(QueryTerm {
+                text: term.text.to_owned(),
+                stem: stem(term.text).map(Cow::into_owned),
+                form: term.form,
+                times: 0,
+            });
+        }
+        let times = &mut self.terms[place].times;
+        *times = times.saturating_add(1);
     }
 }
 

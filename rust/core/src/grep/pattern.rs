@@ -1,11 +1,11 @@
 //! A pattern, compiled: the regex that decides and the needles that every match must hold.
 
+use std::sync::Arc;
+
 use regex_automata::meta;
 use regex_automata::util::syntax;
 use regex_syntax::ast::{self, Ast};
 use regex_syntax::hir::{Class, Hir, HirKind};
-
-use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::grep::needle::{MAX_RUN, Needles, Run};

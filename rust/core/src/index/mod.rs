@@ -134,7 +134,7 @@ impl Index {
     }
 
     fn note_averages(&mut self) {
-        for (least, average) in self.least_average.iter_mut().zip(self.totals.average()) {
+        for (least, average) in self.least_average.iter_mut().zip(self.totals.average_if_any()) {
             *least = least.min(average);
         }
     }
@@ -159,7 +159,8 @@ impl Index {
     pub fn wants_packing(&self) -> bool {
         let loose = self.loose.len() as u32;
         let dead = self.numbers() - self.documents();
-        loose.max(dead) > 4096 + self.numbers() / 4
+        // bounds that have grown so much prune nothing any more
+        loose.max(dead) > 4096 + self.numbers() / 4 || self.drift() > 8.0
     }
 
     /// Opens the list of a concept; its impacts hold when multiplied by [`Self::drift`].

@@ -158,7 +158,7 @@ impl Index {
             holders: vec![Holders::default(); lexicon.concepts()],
             word_holders: vec![0; lexicon.words.len()],
             weights,
-            least_average: totals.average(),
+            least_average: totals.average_if_any(),
             lexicon,
             packed,
             tail: FxHashMap::default(),

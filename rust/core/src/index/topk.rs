@@ -86,7 +86,8 @@ impl<S: Scoring> Best<'_, S> {
     /// Returns the bound that a document must reach to be kept.
     fn threshold(&self) -> Reach {
         // rounded down, as bounds are rounded up
-        if self.kept.len() < self.k { 1 } else { (self.kept[self.k - 1].0 >> 12) as Reach }
+        let reach = |points: Points| Reach::try_from(points >> 12).unwrap_or(Reach::MAX);
+        if self.kept.len() < self.k { 1 } else { reach(self.kept[self.k - 1].0) }
     }
 
     fn order(&self, a: (Points, u32), b: (Points, u32)) -> Ordering {
