@@ -11,10 +11,10 @@ use std::fs;
 use std::hint::black_box;
 use std::path::Path;
 
-use commonplace_core::hits::Request;
 use commonplace_core::search::Filter;
-use commonplace_core::sections::parse;
+use commonplace_core::store::hits::Request;
 use commonplace_core::store::{Options, Store};
+use commonplace_core::text::sections::parse;
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 
 const NOTES: usize = 400;

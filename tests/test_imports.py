@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import statistics
 import subprocess
 import sys
@@ -46,6 +47,9 @@ def imported(path: Path) -> set[str]:
     return names
 
 
+RUST = Path(__file__).parents[1] / "rust" / "core" / "src"
+# A folder of the core may use what stands before it, and nothing behind.
+LAYERS = ["error", "text", "files", "messages", "grep", "index", "catalog", "search", "store"]
 MODULES = sorted(PACKAGE.glob("*.py"))
 
 
@@ -66,6 +70,20 @@ def test_no_sdk_outside_adapters(path: Path) -> None:
     assert not roots & FOREIGN
     if path.stem not in {"cli", "show", "arguments"}:
         assert not roots & ONLY_THE_COMMAND_LINE
+
+
+def test_core_uses_what_stands_above_it() -> None:
+    found = {path.stem for path in RUST.iterdir() if path.name not in {"lib.rs"}}
+    assert found == set(LAYERS)
+    backwards = []
+    for source in RUST.rglob("*.rs"):
+        own = source.relative_to(RUST).parts[0].removesuffix(".rs")
+        if own == "lib":
+            continue
+        for used in re.findall(r"\bcrate::([a-z_]+)", source.read_text()):
+            if LAYERS.index(used) > LAYERS.index(own):
+                backwards.append(f"{source.relative_to(RUST)} uses {used}")
+    assert not backwards
 
 
 def test_import_is_quick_and_brings_no_command_line() -> None:

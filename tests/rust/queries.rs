@@ -5,12 +5,12 @@
 mod hostile;
 mod memory;
 
-use commonplace_core::draft::Kind;
+use commonplace_core::catalog::draft::Kind;
 use commonplace_core::error::Error;
-use commonplace_core::hits::{Hit, Hits, Request};
-use commonplace_core::query::{LONGEST, MOST_PATTERNS, Query, holds};
 use commonplace_core::search::Filter;
+use commonplace_core::search::query::{LONGEST, MOST_PATTERNS, Query, holds};
 use commonplace_core::store::Store;
+use commonplace_core::store::hits::{Hit, Hits, Request};
 use memory::{Memory, ask, files_with};
 use proptest::prelude::*;
 

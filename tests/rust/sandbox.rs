@@ -14,9 +14,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use commonplace_core::error::{Error, Result};
+use commonplace_core::files::root::Root;
+use commonplace_core::files::rules::Rules;
 use commonplace_core::files::{Expected, Files};
-use commonplace_core::root::Root;
-use commonplace_core::rules::Rules;
 use hostile::{Case, cases};
 
 const KINDS: [&str; 4] = ["path", "path_windows", "path_unicode", "fs"];

@@ -9,10 +9,10 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use commonplace_core::bm25f::Weights;
-use commonplace_core::hits::Request;
-use commonplace_core::snapshot::read;
-use commonplace_core::stamps::Clock;
+use commonplace_core::catalog::snapshot::read;
+use commonplace_core::catalog::stamps::Clock;
+use commonplace_core::index::bm25f::Weights;
+use commonplace_core::store::hits::Request;
 use commonplace_core::store::{Freshness, Options, Store};
 use memory::{Answers, Memory, QUERIES, answers, ask, files_with, sample};
 use xxhash_rust::xxh3::xxh3_64;

@@ -1,7 +1,7 @@
 //! Messages in every shape we read, and their import.
 
-use commonplace_core::formats::{Format, import};
-use commonplace_core::message::{Line, Message, parse};
+use commonplace_core::messages::formats::{Format, import};
+use commonplace_core::messages::message::{Line, Message, parse};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -106,7 +106,7 @@ fn what_is_no_message() {
     assert_eq!(parse(b" \0\0\r\n"), Line::Blank);
 }
 
-fn imported(text: &str) -> (commonplace_core::formats::Imported, Vec<Value>) {
+fn imported(text: &str) -> (commonplace_core::messages::formats::Imported, Vec<Value>) {
     let mut lines = Vec::new();
     let outcome = import(
         text.as_bytes(),

@@ -11,10 +11,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use commonplace_core::error::Error;
+use commonplace_core::files::root::Root;
+use commonplace_core::files::rules::Rules;
+use commonplace_core::files::version::Version;
 use commonplace_core::files::{Expected, Files};
-use commonplace_core::root::Root;
-use commonplace_core::rules::Rules;
-use commonplace_core::version::Version;
 
 fn open(dir: &Path) -> Files {
     Files::new(Root::open(dir, false).unwrap(), Rules::default())

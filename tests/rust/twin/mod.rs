@@ -4,9 +4,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use commonplace_core::bm25f::{Counts, FIELDS, Field, Lengths, Weights};
-use commonplace_core::draft::{Draft, Kind, Messages, Part, note};
-use commonplace_core::tokens::{self, Form};
+use commonplace_core::catalog::draft::{Draft, Kind, Messages, Part, note};
+use commonplace_core::index::bm25f::{Counts, FIELDS, Field, Lengths, Weights};
+use commonplace_core::text::tokens::{self, Form};
 
 /// A document as the twin knows it.
 #[derive(Default)]

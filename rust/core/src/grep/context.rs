@@ -8,7 +8,7 @@ use super::resume::read_full;
 use super::snippet::beginning;
 use super::{Match, Options};
 use crate::error::Result;
-use crate::message::{self, Line};
+use crate::messages::message::{self, Line};
 
 /// How far from a match its neighbours are looked for, in bytes.
 const REACH: u64 = 8 << 20;

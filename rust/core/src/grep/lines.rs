@@ -12,7 +12,7 @@ use super::round::{Round, next_data};
 use super::snippet::snippet;
 use super::{MAX_BAD_LINES, Match, Options};
 use crate::error::Result;
-use crate::message::{self, Line, Outline};
+use crate::messages::message::{self, Line, Outline};
 
 /// What a chunk of a file holds. A line belongs to the chunk in which it begins.
 #[derive(Debug, Default)]

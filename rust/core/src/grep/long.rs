@@ -14,8 +14,8 @@ use super::lines::{Chunk, Tail, Worker, describe};
 use super::resume::read_full;
 use super::round::{Round, next_data};
 use crate::error::Result;
-use crate::json;
-use crate::message::{self, Line};
+use crate::messages::json;
+use crate::messages::message::{self, Line};
 
 /// A line with more bytes than this is long.
 pub(super) const LONG_LINE: usize = 4 << 20;

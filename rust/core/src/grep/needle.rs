@@ -7,7 +7,7 @@
 use aho_corasick::{AhoCorasick, packed};
 use memchr::memmem;
 
-use crate::json::unit;
+use crate::messages::json::unit;
 
 /// Longer runs find nothing more, but cost time on repetitive text.
 pub(crate) const MAX_RUN: usize = 16;

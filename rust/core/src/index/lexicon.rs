@@ -6,8 +6,8 @@
 
 use super::patterns::{Patterns, Spelling};
 use super::terms::Terms;
-use crate::bm25f::{Counts, FIELDS, Field, Lengths};
-use crate::tokens;
+use crate::index::bm25f::{Counts, FIELDS, Field, Lengths};
+use crate::text::tokens;
 
 /// One document as the index takes it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

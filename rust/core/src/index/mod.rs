@@ -6,6 +6,7 @@
 //! concept. Scores are at any moment those of a fresh build, for `N`, `n_t` and the average
 //! lengths are exact.
 
+pub mod bm25f;
 pub mod expand;
 pub mod lexicon;
 pub mod packing;
@@ -16,7 +17,7 @@ pub mod topk;
 
 use rustc_hash::FxHashMap;
 
-use crate::bm25f::{Bm25f, Counts, FIELDS, Field, Lengths, Totals, Weights};
+use crate::index::bm25f::{Bm25f, Counts, FIELDS, Field, Lengths, Totals, Weights};
 use lexicon::{Document, Lexicon};
 use packing::Packed;
 use postings::{Cursor, Impact, Posting};

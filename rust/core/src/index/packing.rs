@@ -8,7 +8,7 @@ use super::lexicon::{Document, Lexicon};
 use super::patterns::Patterns;
 use super::postings::{Cursor, Impact, Posting, encode, take_varint, varint};
 use super::{Holders, Index, impact_of};
-use crate::bm25f::{Bm25f, Lengths, Totals, Weights};
+use crate::index::bm25f::{Bm25f, Lengths, Totals, Weights};
 
 /// Lists that do not change.
 #[derive(Debug, Default)]

@@ -9,7 +9,7 @@ use hashbrown::HashTable;
 use rustc_hash::FxHasher;
 use std::hash::Hasher;
 
-use crate::bm25f::{Counts, FIELDS};
+use crate::index::bm25f::{Counts, FIELDS};
 
 /// How often one spelling stands in each field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, bytemuck::Pod, bytemuck::Zeroable)]

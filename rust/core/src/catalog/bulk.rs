@@ -1,0 +1,157 @@
+//! Many files at once: two threads read, and the index is packed at one go.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use rustc_hash::FxHashMap;
+
+use crate::catalog::draft::Part;
+use crate::catalog::reading::{Content, Reader, Reading};
+use crate::catalog::stamps::{Clock, now_ns};
+use crate::catalog::{Catalog, Row};
+use crate::error::{Error, Interrupt, Result};
+use crate::files::root::{Root, Stat};
+use crate::index::Index;
+use crate::index::bm25f::Weights;
+use crate::index::packing::Run;
+use crate::index::terms::Terms;
+
+/// Files that a thread takes at a time: neighbours, which share words, stay on one thread.
+const STEP: usize = 32;
+
+/// What one of the two threads has read.
+#[derive(Debug, Default)]
+struct Half {
+    run: Run,
+    labels: Terms,
+    readings: Vec<(usize, Result<Reading>)>,
+}
+
+/// What both threads see.
+struct Work<'a> {
+    root: &'a Root,
+    files: &'a [(String, Stat)],
+    part: Part,
+    next: AtomicUsize,
+    stopped: AtomicBool,
+}
+
+impl Work<'_> {
+    /// Reads files until there are no more, or the caller asks to stop.
+    fn run(&self, interrupt: Interrupt<'_>) -> Half {
+        let mut half = Half::default();
+        // what asks may say so only once, and both threads must hear it
+        let stop = || {
+            if interrupt() {
+                self.stopped.store(true, Ordering::Relaxed);
+            }
+            self.stopped.load(Ordering::Relaxed)
+        };
+        loop {
+            let from = self.next.fetch_add(STEP, Ordering::Relaxed);
+            if from >= self.files.len() || stop() {
+                half.run.lexicon.rest();
+                return half;
+            }
+            for at in from..self.files.len().min(from + STEP) {
+                let (path, stat) = &self.files[at];
+                let mut reader = Reader {
+                    root: self.root,
+                    lexicon: &mut half.run.lexicon,
+                    labels: &mut half.labels,
+                    part: self.part,
+                    interrupt: &stop,
+                    known: FxHashMap::default(),
+                };
+                let reading = reader.whole(path, stat);
+                half.readings.push((at, reading));
+            }
+        }
+    }
+}
+
+impl Catalog {
+    /// Reads all files on two threads and builds the index at one go.
+    ///
+    /// Returns the catalog and what could not be read.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`] when the caller asks to stop.
+    pub fn build(
+        root: &Root,
+        files: &[(String, Stat)],
+        weights: Weights,
+        part: Part,
+        clock: Clock,
+        interrupt: Interrupt<'_>,
+    ) -> Result<(Self, Vec<(String, Error)>)> {
+        let (next, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let work = Work { root, files, part, next, stopped };
+        let now = now_ns();
+        let halves = std::thread::scope(|scope| {
+            // only the caller's own thread may ask whether to stop
+            let other = scope.spawn(|| work.run(&|| false));
+            let own = work.run(interrupt);
+            let other = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            [own, other]
+        });
+        if work.stopped.into_inner() {
+            return Err(Error::Interrupted);
+        }
+        let empty = Self::new(weights, part).with_clock(clock);
+        Ok(empty.assembled(files, now, halves))
+    }
+
+    /// Puts together what the two threads have read, in the order of the files.
+    fn assembled(
+        mut self,
+        files: &[(String, Stat)],
+        now: i64,
+        halves: [Half; 2],
+    ) -> (Self, Vec<(String, Error)>) {
+        let catalog = &mut self;
+        let mut failures = Vec::new();
+        let mut order: Vec<(usize, usize, Reading)> = Vec::new();
+        let mut runs = Vec::new();
+        let mut label_of = Vec::new();
+        for (half, Half { run, labels, readings }) in halves.into_iter().enumerate() {
+            runs.push(run);
+            let labels = (0..labels.len() as u32).map(|id| catalog.labels.intern(labels.text(id)));
+            label_of.push(labels.collect::<Vec<u32>>());
+            for (at, reading) in readings {
+                match reading {
+                    Ok(reading) => order.push((at, half, reading)),
+                    // deleted since it was listed
+                    Err(Error::NotFound { .. }) => {}
+                    Err(error) => failures.push((files[at].0.clone(), error)),
+                }
+            }
+        }
+        order.sort_unstable_by_key(|&(at, ..)| at);
+        for (at, half, reading) in order {
+            let (path, stat) = &files[at];
+            let file = catalog.place(path);
+            let label = |id: u32| label_of[half][id as usize];
+            let row = &mut catalog.files[file as usize];
+            row.stat = catalog.clock.trusted(stat, now);
+            row.seen = reading.seen;
+            row.left_out = reading.left_out;
+            row.summary = catalog.labels.intern(&reading.summary);
+            for (draft, content) in reading.rows {
+                let Content::New(document) = content else { continue };
+                let number = catalog.rows.len() as u32;
+                row.documents.push(number);
+                runs[half].documents.push((number, document));
+                catalog.rows.push(Row {
+                    file,
+                    trail: label(draft.trail),
+                    role: label(draft.role),
+                    session: label(draft.session),
+                    category: label(draft.category),
+                    ..draft
+                });
+            }
+        }
+        catalog.index = Index::build(catalog.index.weights().clone(), runs);
+        (self, failures)
+    }
+}

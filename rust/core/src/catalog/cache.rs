@@ -1,0 +1,94 @@
+//! The snapshot as a file of the root: found, read, replaced.
+
+use std::fs::File;
+use std::io::Read;
+
+use rustix::fs::{AtFlags, Mode, OFlags};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::catalog::Catalog;
+use crate::catalog::snapshot;
+use crate::error::{Error, Result};
+use crate::files::names::OWN;
+use crate::files::root::Root;
+use crate::index::bm25f::Weights;
+
+/// Its name, below [`OWN`].
+const NAME: &str = "index";
+/// Its name while it is written; the lock of the root lets only one be written at a time.
+const NEW: &str = "index.new";
+
+/// Reads the snapshot of a root whose files hold `text` bytes; none when there is none.
+///
+/// # Errors
+/// Why it cannot be used, in words.
+pub fn load(
+    root: &Root,
+    text: u64,
+    weights: &Weights,
+) -> std::result::Result<Option<Catalog>, String> {
+    let mut file = match root.open_own(&format!("{OWN}/{NAME}")) {
+        Ok(file) => file,
+        Err(Error::NotFound { .. }) => return Ok(None),
+        Err(error) => return Err(error.to_string()),
+    };
+    let bytes = read(&mut file, text).map_err(|error| error.to_string())?;
+    let root = identity(root).map_err(|error| error.to_string())?;
+    snapshot::read(&bytes, root, weights).map(Some).map_err(|why| format!("the snapshot: {why}"))
+}
+
+/// Reads no more than an index over so much text can be; a file of zeros costs no disk, but memory.
+fn read(file: &mut File, text: u64) -> std::io::Result<Vec<u8>> {
+    const LEAST: u64 = 64 << 20;
+    let most = LEAST + 8 * text;
+    let size = file.metadata()?.len();
+    let mut bytes = Vec::new();
+    if size > most {
+        return Err(std::io::Error::other("the snapshot: it is larger than an index can be"));
+    }
+    bytes.reserve_exact(size as usize + 1);
+    file.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Returns the snapshot of a catalog, which must be packed.
+///
+/// # Errors
+/// [`Error::Io`] when the root cannot be looked at.
+pub fn bytes(catalog: &Catalog, root: &Root) -> Result<Vec<u8>> {
+    Ok(snapshot::write(catalog, identity(root)?))
+}
+
+/// Puts a snapshot in its place with one rename; it needs no fsync, for its checksum decides.
+///
+/// # Errors
+/// [`Error::Io`], [`Error::Refused`]; the old snapshot then stays.
+pub fn publish(root: &Root, bytes: &[u8]) -> Result<()> {
+    let folder = root.own_dir("")?;
+    let fail = |error: rustix::io::Errno| Error::io("write", format!("{OWN}/{NAME}"), error);
+    let create =
+        OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let open = || rustix::fs::openat(&folder, NEW, create, Mode::RUSR | Mode::WUSR);
+    let remove = || rustix::fs::unlinkat(&folder, NEW, AtFlags::empty());
+    let file = match open() {
+        // a writer died; what it left may also be a link to some other file
+        Err(rustix::io::Errno::EXIST) => remove().and_then(|()| open()),
+        opened => opened,
+    };
+    let written = snapshot::save(&mut File::from(file.map_err(fail)?), bytes);
+    let done = written
+        .map_err(|error| Error::io("write", format!("{OWN}/{NAME}"), error))
+        .and_then(|()| rustix::fs::renameat(&folder, NEW, &folder, NAME).map_err(fail));
+    if done.is_err() {
+        // a half-written file of ours that nobody else knows of
+        let _ = remove();
+    }
+    done
+}
+
+/// Tells one root from another, and from a copy of it.
+fn identity(root: &Root) -> Result<u64> {
+    let stat = rustix::fs::fstat(root.fd())
+        .map_err(|error| Error::io("look at", root.path().to_string_lossy(), error))?;
+    Ok(xxh3_64(bytemuck::bytes_of(&[stat.st_dev, stat.st_ino])))
+}

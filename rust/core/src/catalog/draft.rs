@@ -1,0 +1,257 @@
+//! What of a file goes to the index: notes give sections, transcripts give messages.
+//!
+//! A draft is one future document with its place in the file, its fields as text, and two hashes:
+//! one of its own bytes, by which a hit is checked before it leaves, and one of all that was
+//! indexed of it, by which a changed file is compared with what the index holds.
+
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+
+use crate::index::bm25f::Field;
+use crate::messages::message::{self, Line, Message};
+use crate::text::marks::Marks;
+use crate::text::sections::{self, Note, TRAIL};
+
+/// Sections longer than about this many bytes are split for retrieval.
+pub const PART: usize = 1000;
+
+/// What kind of file a path names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Kind {
+    /// Markdown.
+    Note,
+    /// One JSON message a line.
+    Transcript,
+    /// Anything else: listed, never indexed.
+    Other,
+}
+
+impl Kind {
+    /// Tells the kind by the ending of the name.
+    pub fn of(path: &str) -> Self {
+        let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending);
+        match ending.to_ascii_lowercase().as_str() {
+            "md" | "markdown" => Self::Note,
+            "jsonl" => Self::Transcript,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// What of a transcript is indexed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Part {
+    /// What people and models said, and notes.
+    #[default]
+    Said,
+    /// What went into and came out of tools.
+    Tools,
+}
+
+/// A future document.
+#[derive(Debug, Default)]
+pub struct Draft<'a> {
+    /// First byte in the file.
+    pub start: u64,
+    /// Bytes.
+    pub length: u32,
+    /// Line of the first byte, from 1.
+    pub line: u32,
+    /// Hash of the bytes.
+    pub hash: u64,
+    /// Hash of everything that is indexed.
+    pub key: u64,
+    /// Headings from the outermost down, joined by [`TRAIL`].
+    pub trail: String,
+    /// Milliseconds since 1970.
+    pub time: Option<i64>,
+    /// `user`, `assistant`, …; empty for notes.
+    pub role: String,
+    /// The session of a message.
+    pub session: String,
+    /// The category of a section.
+    pub category: String,
+    /// What is indexed.
+    pub fields: Vec<(Field, &'a str)>,
+}
+
+impl<'a> Draft<'a> {
+    fn add(&mut self, field: Field, text: &'a str) {
+        if !text.is_empty() {
+            self.fields.push((field, text));
+        }
+    }
+
+    fn seal(&mut self) {
+        let mut hasher = Xxh3::new();
+        for (field, text) in &self.fields {
+            hasher.update(&[*field as u8]);
+            hasher.update(&(text.len() as u64).to_le_bytes());
+            hasher.update(text.as_bytes());
+        }
+        hasher.update(self.session.as_bytes());
+        hasher.update(self.role.as_bytes());
+        hasher.update(self.category.as_bytes());
+        hasher.update(&self.time.unwrap_or(i64::MIN).to_le_bytes());
+        self.key = hasher.digest();
+    }
+}
+
+/// Drafts the sections of a note, in file order; long ones in several parts.
+///
+/// Returns the summary of the whole note, if it gives one.
+pub fn note(path: &str, text: &str, each: &mut dyn FnMut(Draft<'_>)) -> Option<String> {
+    let note = sections::parse(text);
+    let place = path.strip_suffix(".md").unwrap_or(path);
+    let title = note.title().unwrap_or_default();
+    let mut line = 1;
+    let mut counted = 0;
+    let mut code = note.code.iter().peekable();
+    for at in 0..note.sections.len() {
+        let section = &note.sections[at];
+        let headings = note.trail(at);
+        // the title is most often a heading too, and would count twice
+        let title = if headings.contains(&title) { "" } else { title };
+        let trail = headings.join(&TRAIL.to_string());
+        let (keywords, category) = told(&note, at);
+        for span in note.split(at, text, PART) {
+            line += memchr::memchr_iter(b'\n', &text.as_bytes()[counted..span.start]).count();
+            counted = span.start;
+            let mut draft = Draft {
+                start: span.start as u64,
+                length: span.len() as u32,
+                line: line as u32,
+                hash: xxh3_64(&text.as_bytes()[span.clone()]),
+                trail: trail.clone(),
+                time: section.marks.time.or(note.front.time),
+                category: category.to_owned(),
+                ..Draft::default()
+            };
+            draft.add(Field::Path, place);
+            draft.add(Field::Title, title);
+            draft.add(Field::Heading, &trail);
+            draft.add(Field::Keywords, &keywords);
+            let mut from = span.start.max(section.body);
+            while let Some(block) = code.next_if(|block| block.start < span.end) {
+                let end = block.end.min(span.end);
+                draft.add(Field::Body, text.get(from..block.start).unwrap_or_default());
+                draft.add(Field::Code, text.get(block.start.max(from)..end).unwrap_or_default());
+                from = end;
+            }
+            draft.add(Field::Body, text.get(from..span.end).unwrap_or_default());
+            draft.seal();
+            each(draft);
+        }
+    }
+    let first = note.sections.iter().take_while(|section| section.level <= 1);
+    note.front.summary.clone().or_else(|| first.filter_map(|s| s.marks.summary.clone()).next())
+}
+
+/// Returns the keywords and the category that hold for a section.
+///
+/// Keywords of an enclosing section describe the sections in it; its summary does not.
+fn told(note: &Note, at: usize) -> (String, &str) {
+    let mut words: Vec<&str> = Vec::new();
+    let own = &note.sections[at].marks;
+    words.extend(own.summary.as_deref());
+    let mut category = None;
+    let mut up = Some(at);
+    while let Some(section) = up.map(|up| &note.sections[up]) {
+        gather(&section.marks, &mut words, &mut category);
+        up = section.parent;
+    }
+    gather(&note.front, &mut words, &mut category);
+    (words.join(" "), category.unwrap_or_default())
+}
+
+fn gather<'a>(marks: &'a Marks, words: &mut Vec<&'a str>, category: &mut Option<&'a str>) {
+    words.extend(marks.keywords.iter().map(String::as_str));
+    words.extend(marks.category.as_deref());
+    if category.is_none() {
+        *category = marks.category.as_deref();
+    }
+}
+
+/// Drafts messages as lines are fed to it; each is complete when the next one is known.
+#[derive(Debug)]
+pub struct Messages {
+    part: Part,
+    before: Option<Message>,
+    last: Option<(Spot, Message)>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Spot {
+    start: u64,
+    length: u32,
+    line: u32,
+    hash: u64,
+}
+
+impl Messages {
+    /// Starts at the beginning of a transcript, or behind the message `before`.
+    pub fn new(part: Part, before: Option<Message>) -> Self {
+        Self { part, before, last: None }
+    }
+
+    /// Takes the next line; returns false when it is damaged.
+    pub fn line(
+        &mut self,
+        start: u64,
+        line: u32,
+        bytes: &[u8],
+        each: &mut dyn FnMut(Draft<'_>),
+    ) -> bool {
+        let message = match message::parse(bytes) {
+            Line::Message(message) => message,
+            Line::Other | Line::Blank => return true,
+            Line::Bad => return false,
+        };
+        if self.text(&message).is_empty() {
+            return true;
+        }
+        let spot = Spot { start, length: bytes.len() as u32, line, hash: xxh3_64(bytes) };
+        self.flush(Some(&message), each);
+        self.last = Some((spot, message));
+        true
+    }
+
+    /// Hands out the last message, which has no successor.
+    pub fn finish(&mut self, each: &mut dyn FnMut(Draft<'_>)) {
+        self.flush(None, each);
+    }
+
+    fn text<'m>(&self, message: &'m Message) -> &'m str {
+        match self.part {
+            Part::Said => &message.said,
+            Part::Tools => &message.tools,
+        }
+    }
+
+    fn flush(&mut self, after: Option<&Message>, each: &mut dyn FnMut(Draft<'_>)) {
+        let Some((spot, message)) = self.last.take() else { return };
+        let mut draft = Draft {
+            start: spot.start,
+            length: spot.length,
+            line: spot.line,
+            hash: spot.hash,
+            time: message.timestamp_ms,
+            role: message.role.clone(),
+            session: message.session.clone().unwrap_or_default(),
+            ..Draft::default()
+        };
+        let speaker = message.name.as_deref().unwrap_or(&message.role);
+        let time = message.time.as_deref().unwrap_or_default();
+        draft.add(Field::Body, self.text(&message));
+        draft.add(Field::Speaker, speaker);
+        draft.add(Field::Time, time);
+        for neighbour in [self.before.as_ref(), after].into_iter().flatten() {
+            if neighbour.session == message.session {
+                draft.add(Field::Context, self.text(neighbour));
+            }
+        }
+        draft.seal();
+        each(draft);
+        self.before = Some(message);
+    }
+}

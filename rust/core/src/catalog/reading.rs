@@ -1,0 +1,213 @@
+//! One file read into rows and documents, before they have a place in the index.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+use rustc_hash::FxHashMap;
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::catalog::draft::{Draft, Kind, Messages, Part, note};
+use crate::catalog::{NO_TIME, Row, Seen};
+use crate::error::{Error, Interrupt, Result};
+use crate::files::root::{Root, Stat};
+use crate::index::lexicon::{Document, Lexicon};
+use crate::index::terms::Terms;
+use crate::messages::lines::lines;
+use crate::messages::message::{self, Line, Message};
+use crate::text::sections::as_text;
+
+/// Notes larger than this are listed and can be searched with grep, but are not indexed.
+pub const LARGEST_NOTE: u64 = 256 << 20;
+/// Bytes by which a transcript that grew is told from one that was rewritten.
+const TAIL: u64 = 1 << 20;
+
+/// What was read of one file.
+#[derive(Debug, Default)]
+pub(crate) struct Reading {
+    pub rows: Vec<(Row, Content)>,
+    pub seen: Seen,
+    pub summary: String,
+    /// Why nothing of it was read, when that is so.
+    pub left_out: Option<&'static str>,
+}
+
+/// The content of a document that was read.
+#[derive(Debug)]
+pub(crate) enum Content {
+    /// The index holds it under this number.
+    Known(u32),
+    /// The index is to take it in.
+    New(Document),
+}
+
+/// Turns the drafts of a file into rows and documents, with the dictionaries of one thread.
+pub(crate) struct Reader<'a> {
+    pub root: &'a Root,
+    pub lexicon: &'a mut Lexicon,
+    pub labels: &'a mut Terms,
+    pub part: Part,
+    pub interrupt: Interrupt<'a>,
+    /// Documents of this file that the index holds, by key.
+    pub known: FxHashMap<u64, Vec<u32>>,
+}
+
+/// Where the reading of a transcript that has grown goes on.
+pub(crate) struct Resume {
+    file: File,
+    seen: Seen,
+    /// The last message but one: the last one's context.
+    before: Option<Message>,
+    /// The last message, whose context the new lines may complete.
+    last: Option<(Row, Vec<u8>)>,
+}
+
+impl Resume {
+    /// Checks that a transcript is as it was up to `seen`; `last` are its last two messages.
+    pub fn new(
+        root: &Root,
+        path: &str,
+        seen: Seen,
+        last: [Option<Row>; 2],
+    ) -> Result<Option<Self>> {
+        if seen.offset == 0 {
+            return Ok(None);
+        }
+        let file = root.open_read(path)?;
+        if tail(&file, path, seen.offset)? != seen.tail {
+            return Ok(None);
+        }
+        let [before, last] = last.map(|row| row.map(|row| (row, line_at(&file, &row))));
+        let before = match before {
+            None => None,
+            Some((_, Some(bytes))) => match message::parse(&bytes) {
+                Line::Message(message) => Some(message),
+                _ => return Ok(None),
+            },
+            Some((_, None)) => return Ok(None),
+        };
+        let last = match last {
+            None => None,
+            Some((row, Some(bytes))) => Some((row, bytes)),
+            Some((_, None)) => return Ok(None),
+        };
+        Ok(Some(Self { file, seen, before, last }))
+    }
+}
+
+/// Reads the line of a message back, if it is still what was indexed.
+pub(crate) fn line_at(file: &File, row: &Row) -> Option<Vec<u8>> {
+    let mut bytes = vec![0; row.length as usize];
+    file.read_exact_at(&mut bytes, row.start).ok()?;
+    (xxh3_64(&bytes) == row.hash).then_some(bytes)
+}
+
+impl Reader<'_> {
+    /// Reads a file from its beginning.
+    pub fn whole(&mut self, path: &str, stat: &Stat) -> Result<Reading> {
+        let mut reading = Reading::default();
+        match Kind::of(path) {
+            Kind::Note if self.part == Part::Said => self.note(path, stat, &mut reading)?,
+            Kind::Transcript => {
+                let file = self.root.open_read(path)?;
+                let messages = Messages::new(self.part, None);
+                self.transcript(&file, path, stat.size, messages, &mut reading)?;
+            }
+            _ => {}
+        }
+        Ok(reading)
+    }
+
+    /// Reads what a transcript has grown by.
+    pub fn rest(&mut self, path: &str, stat: &Stat, resume: Resume) -> Result<Reading> {
+        let Resume { file, seen, before, last } = resume;
+        let mut reading = Reading { seen, ..Reading::default() };
+        let mut messages = Messages::new(self.part, before);
+        // a last line without its end is behind `seen` and comes again by itself
+        if let Some((row, bytes)) = last.filter(|(row, _)| row.start < seen.offset) {
+            messages.line(row.start, row.line, &bytes, &mut |d| self.draft(&d, &mut reading));
+        }
+        self.transcript(&file, path, stat.size, messages, &mut reading)?;
+        Ok(reading)
+    }
+
+    fn note(&mut self, path: &str, stat: &Stat, reading: &mut Reading) -> Result<()> {
+        if stat.size > LARGEST_NOTE {
+            reading.left_out = Some("large");
+            return Ok(());
+        }
+        let bytes = self.root.read(path)?;
+        // as bytes it would be noise, and it is never rewritten
+        if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
+            reading.left_out = Some("encoding");
+            return Ok(());
+        }
+        let text = as_text(&bytes);
+        let told = note(path, &text, &mut |draft| self.draft(&draft, reading));
+        reading.summary = told.unwrap_or_default();
+        Ok(())
+    }
+
+    /// Reads messages from where `reading.seen` says on.
+    fn transcript(
+        &mut self,
+        file: &File,
+        path: &str,
+        size: u64,
+        mut messages: Messages,
+        reading: &mut Reading,
+    ) -> Result<()> {
+        let mut seen = reading.seen;
+        lines(file, path, seen.offset..size, self.interrupt, &mut |start, bytes, whole| {
+            let sound = whole
+                && messages.line(start, seen.lines + 1, bytes, &mut |d| self.draft(&d, reading));
+            if bytes.ends_with(b"\n") {
+                seen.lines += 1;
+                seen.offset = start + bytes.len() as u64;
+                seen.bad_lines += u32::from(!sound);
+            }
+        })?;
+        messages.finish(&mut |draft| self.draft(&draft, reading));
+        seen.tail = tail(file, path, seen.offset)?;
+        reading.seen = seen;
+        Ok(())
+    }
+
+    fn draft(&mut self, draft: &Draft<'_>, reading: &mut Reading) {
+        let content = match self.known.get_mut(&draft.key).and_then(Vec::pop) {
+            Some(number) => Content::Known(number),
+            None => {
+                for (field, text) in &draft.fields {
+                    self.lexicon.add(*field, text);
+                }
+                Content::New(self.lexicon.finish())
+            }
+        };
+        let row = Row {
+            start: draft.start,
+            hash: draft.hash,
+            key: draft.key,
+            time: draft.time.unwrap_or(NO_TIME),
+            file: 0,
+            length: draft.length,
+            line: draft.line,
+            trail: self.labels.intern(&draft.trail),
+            role: self.labels.intern(&draft.role),
+            session: self.labels.intern(&draft.session),
+            category: self.labels.intern(&draft.category),
+            unused: 0,
+        };
+        reading.rows.push((row, content));
+    }
+}
+
+/// Hashes the bytes just before an offset.
+fn tail(file: &File, path: &str, offset: u64) -> Result<u64> {
+    let mut bytes = vec![0; TAIL.min(offset) as usize];
+    let start = offset - bytes.len() as u64;
+    match file.read_exact_at(&mut bytes, start) {
+        Ok(()) => Ok(xxh3_64(&bytes)),
+        // it has become shorter: then it is another text
+        Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => Ok(0),
+        Err(error) => Err(Error::io("read", path, error)),
+    }
+}

@@ -1,0 +1,218 @@
+//! What was displaced: kept under `.commonplace`, named by time and content.
+//!
+//! `history/<path>/<time>-<version>.<ext>` holds every text that a write, a
+//! rename or a delete took away; `quarantine/<path>/` holds torn tails of
+//! transcripts. Nothing here is ever deleted by us.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use rustix::fs::{AtFlags, OFlags};
+use rustix::io::Errno;
+
+use crate::error::{Error, Result};
+use crate::files::names::OWN;
+use crate::files::open::{PRIVATE, READ};
+use crate::files::replace::{cut, rename_new};
+use crate::files::root::{Place, Root, Stat};
+use crate::files::version::Version;
+
+/// How long an editor may still write into a file that we displaced.
+const LINGER: Duration = Duration::from_secs(2);
+/// How many displaced files are looked at again.
+const WATCHED: usize = 64;
+
+/// The folder that keeps what was displaced from one path.
+#[derive(Debug)]
+pub(crate) struct Shelf {
+    dir: std::os::fd::OwnedFd,
+    path: String,
+    extension: String,
+}
+
+impl Shelf {
+    /// Opens, and makes, the history of `path`: before any change, so that a full
+    /// disk is known while the old file is whole.
+    pub(crate) fn history(root: &Root, path: &str) -> Result<Self> {
+        Self::open(root, "history", path)
+    }
+
+    /// Opens, and makes, the quarantine of `path`.
+    pub(crate) fn quarantine(root: &Root, path: &str) -> Result<Self> {
+        Self::open(root, "quarantine", path)
+    }
+
+    fn open(root: &Root, kind: &str, path: &str) -> Result<Self> {
+        let dir = root.own_dir(&format!("{kind}/{path}"))?;
+        let extension = path.rsplit_once('.').map_or("md", |(_, extension)| extension).to_owned();
+        Ok(Self { dir, path: format!("{OWN}/{kind}/{path}"), extension })
+    }
+
+    /// Moves a file here; returns its new path.
+    pub(crate) fn take(&self, from: &Place, version: Version) -> rustix::io::Result<String> {
+        self.under_new_name(version, |to| rename_new(from, to))
+    }
+
+    /// Gives a file a second name here.
+    pub(crate) fn link(&self, from: &Place, version: Version) -> rustix::io::Result<String> {
+        self.under_new_name(version, |to| {
+            rustix::fs::linkat(&from.dir, &*from.name, &to.dir, &*to.name, AtFlags::empty())
+        })
+    }
+
+    /// Writes a text here that is nowhere else.
+    pub(crate) fn keep(&self, bytes: &[u8]) -> rustix::io::Result<String> {
+        self.under_new_name(Version::of(bytes), |to| {
+            let flags = READ | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+            let mut file = File::from(rustix::fs::openat(&to.dir, &*to.name, flags, PRIVATE)?);
+            let written = file.write_all(bytes).and_then(|()| file.sync_all());
+            written.map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::IO))
+        })
+    }
+
+    /// Copies here what `source` gives, of whatever length.
+    pub(crate) fn keep_from(&self, source: &mut impl Read) -> rustix::io::Result<String> {
+        let kept = format!("{}/{}-tail.{}", self.path, timestamp(), self.extension);
+        let flags = READ | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+        let file = rustix::fs::openat(&self.dir, file_name(&kept), flags, PRIVATE)?;
+        let mut file = File::from(file);
+        let copied = std::io::copy(source, &mut file).and_then(|_| file.sync_all());
+        copied.map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::IO))?;
+        Ok(kept)
+    }
+
+    /// Makes the names here durable; `path` is the file that the change was about.
+    pub(crate) fn sync(&self, path: &str) -> Result<()> {
+        let in_doubt = |e: Errno| Error::InDoubt { path: path.into(), source: e.into() };
+        rustix::fs::fsync(&self.dir).map_err(in_doubt)
+    }
+
+    pub(crate) fn version(&self, kept: &str) -> Result<Version> {
+        let place = self.place(kept).map_err(|e| Error::io("read", kept, e))?;
+        let mut hasher = blake3::Hasher::new();
+        let file = rustix::fs::openat(&place.dir, &*place.name, READ, PRIVATE)
+            .map_err(|e| Error::io("read", kept, e))?;
+        hasher.update_reader(File::from(file)).map_err(|e| Error::io("read", kept, e))?;
+        Ok(Version::from_hash(&hasher.finalize()))
+    }
+
+    /// The device and inode of what is kept.
+    pub(crate) fn identity(&self, kept: &str) -> rustix::io::Result<(u64, u64)> {
+        let raw = rustix::fs::statat(&self.dir, file_name(kept), AtFlags::SYMLINK_NOFOLLOW)?;
+        let stat = Stat::from_raw(&raw);
+        Ok((stat.dev, stat.ino))
+    }
+
+    /// Removes a second name that [`Shelf::link`] gave.
+    pub(crate) fn forget(&self, kept: &str) {
+        let _ = rustix::fs::unlinkat(&self.dir, file_name(kept), AtFlags::empty());
+    }
+
+    fn place(&self, kept: &str) -> rustix::io::Result<Place> {
+        let dir = self.dir.try_clone().map_err(|_| Errno::MFILE)?;
+        Ok(Place { dir, name: file_name(kept).into(), path: kept.into() })
+    }
+
+    fn under_new_name(
+        &self,
+        version: Version,
+        put: impl Fn(&Place) -> rustix::io::Result<()>,
+    ) -> rustix::io::Result<String> {
+        let mut tries = 0;
+        loop {
+            let kept = format!("{}/{}-{version}.{}", self.path, timestamp(), self.extension);
+            match put(&self.place(&kept)?) {
+                Ok(()) => return Ok(kept),
+                // The same text twice at one tick of a coarse clock.
+                Err(Errno::EXIST) if tries < 1000 => tries += 1,
+                Err(e) => return Err(e),
+            }
+        }
+    }
+}
+
+/// A displaced file that an editor may still hold open.
+#[derive(Debug)]
+pub(crate) struct Displaced {
+    path: String,
+    kept: String,
+    version: Version,
+    stat: Option<Stat>,
+    since: Instant,
+}
+
+impl Displaced {
+    pub(crate) fn new(path: &str, kept: &str, version: Version) -> Self {
+        // No stat yet: a save may have gone into it since it was verified.
+        let (path, kept) = (path.into(), kept.into());
+        Self { path, kept, version, stat: None, since: Instant::now() }
+    }
+}
+
+/// Looks again at what was displaced a moment ago. A save that went into it is
+/// brought up beside the file, since its writer believes it to be there.
+pub(crate) fn look_again(root: &Root, displaced: &mut Vec<Displaced>) {
+    displaced.retain_mut(|one| {
+        let now = root.stat_own(&one.kept).ok();
+        if now.is_some()
+            && now != one.stat
+            && let Ok(version) = root.place(&one.kept).and_then(|place| place.version())
+        {
+            if version != one.version {
+                return surface(root, &one.kept, &one.path, version).is_err();
+            }
+            one.stat = now;
+        }
+        one.since.elapsed() < LINGER
+    });
+    let surplus = displaced.len().saturating_sub(WATCHED);
+    displaced.drain(..surplus);
+}
+
+/// Moves a file to a visible name beside `path`, such as `facts/user.conflict-1a2b3c4d.md`.
+pub(crate) fn surface(root: &Root, from: &str, path: &str, version: Version) -> Result<String> {
+    let from = root.place(from)?;
+    let (folder, name) = path.rsplit_once('/').map_or(("", path), |(f, n)| (f, n));
+    let (stem, extension) = name.rsplit_once('.').unwrap_or((name, "md"));
+    let hash = version.to_string();
+    for length in [8, 16, 32] {
+        let tail = format!(".conflict-{}.{extension}", &hash[..length]);
+        let name = format!("{}{tail}", cut(stem, 255_usize.saturating_sub(tail.len())));
+        let path = if folder.is_empty() { name } else { format!("{folder}/{name}") };
+        let to = root.make_place(&path)?;
+        match rename_new(&from, &to) {
+            Ok(()) => {
+                to.sync_folder()?;
+                from.sync_folder()?;
+                return Ok(path);
+            }
+            Err(Errno::EXIST) => {}
+            Err(e) => return Err(Error::io("rename", path, e)),
+        }
+    }
+    Err(Error::io("rename", from.path, Errno::EXIST))
+}
+
+/// The time as `20260105T120000.123456789Z`: sorts by age, and is a name on every system.
+pub(crate) fn timestamp() -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let (days, second) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
+    // Days to a date, after Howard Hinnant's "chrono-compatible low-level date algorithms".
+    let shifted = days + 719_468;
+    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    let ns = since.subsec_nanos();
+    format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}.{ns:09}Z")
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit_once('/').map_or(path, |(_, name)| name)
+}

@@ -1,0 +1,123 @@
+//! One writer at a time, across threads and processes. Readers never wait.
+
+use std::fs::File;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use parking_lot::{Mutex, MutexGuard};
+use rustix::fs::{FlockOperation, OFlags};
+use rustix::io::Errno;
+
+use crate::error::{Error, Result};
+use crate::files::names::OWN;
+use crate::files::open::{PRIVATE, READ, check_regular, refusal};
+use crate::files::root::Root;
+
+/// How long a writer waits for another before it gives up.
+pub const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The lock of one root: a mutex for our threads, `flock` for other processes.
+///
+/// `flock` is on a file of its own: locking a data file would lock an inode that
+/// the next save replaces, and closing any handle on it would drop a POSIX lock.
+/// The kernel frees it when its holder dies, so what an old lock file says is
+/// of no account.
+#[derive(Debug, Default)]
+pub struct Lock {
+    threads: Mutex<()>,
+}
+
+/// The right to write, until it is dropped.
+#[derive(Debug)]
+pub struct Guard<'a> {
+    file: File,
+    _thread: MutexGuard<'a, ()>,
+}
+
+impl Lock {
+    /// Waits up to [`PATIENCE`] for the lock of `root`.
+    ///
+    /// # Errors
+    /// [`Error::Busy`]; [`Error::Refused`] when `.commonplace` is not a real
+    /// folder; [`Error::Io`], for instance on a read-only file system.
+    pub fn acquire(&self, root: &Root) -> Result<Guard<'_>> {
+        let deadline = Instant::now() + PATIENCE;
+        let busy = || Error::Busy {
+            path: root.path().to_string_lossy().into_owned(),
+            seconds: PATIENCE.as_secs(),
+        };
+        let thread = self.threads.try_lock_until(deadline).ok_or_else(busy)?;
+        let mut pause = Duration::from_micros(100);
+        loop {
+            if let Some(file) = try_flock(root)? {
+                return Ok(Guard { file, _thread: thread });
+            }
+            if Instant::now() >= deadline {
+                return Err(busy());
+            }
+            sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        // Closing is not enough: a child forked meanwhile shares the handle.
+        let _ = rustix::fs::flock(&self.file, FlockOperation::Unlock);
+    }
+}
+
+/// Takes the lock if it is free. A handle of its own each time, so that a
+/// forked child does not believe that it holds what its parent holds.
+fn try_flock(root: &Root) -> Result<Option<File>> {
+    let path = format!("{OWN}/lock");
+    let fail = |e| refusal("lock", &path, e);
+    let dir = root.own_dir("")?;
+    let flags = READ | OFlags::RDWR | OFlags::CREATE;
+    let file = rustix::fs::openat(&dir, "lock", flags, PRIVATE).map_err(fail)?;
+    let ours = rustix::fs::fstat(&file).map_err(fail)?;
+    check_regular(&path, &ours)?;
+    match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => {}
+        Err(Errno::WOULDBLOCK | Errno::INTR) => return Ok(None),
+        Err(e) => return Err(fail(e)),
+    }
+    // Someone may have deleted `.commonplace` in between, and another writer
+    // have locked the new file; then ours guards nothing.
+    match rustix::fs::statat(root.fd(), path.as_str(), rustix::fs::AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(now) if (now.st_dev, now.st_ino) == (ours.st_dev, ours.st_ino) => {
+            Ok(Some(File::from(file)))
+        }
+        _ => Ok(None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn junk_in_the_lock_file_is_no_lock_but_a_holder_is() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join(OWN)).unwrap();
+        std::fs::write(dir.path().join(OWN).join("lock"), "999999").unwrap();
+        let root = Root::open(dir.path(), false).unwrap();
+        let lock = Lock::default();
+        let guard = lock.acquire(&root).unwrap();
+        assert!(try_flock(&root).unwrap().is_none());
+        drop(guard);
+        assert!(try_flock(&root).unwrap().is_some());
+    }
+
+    #[test]
+    fn the_folder_of_the_lock_is_never_a_link() {
+        let dir = tempfile::tempdir().unwrap();
+        let outside = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink(outside.path(), dir.path().join(OWN)).unwrap();
+        let root = Root::open(dir.path(), false).unwrap();
+        let refused = Lock::default().acquire(&root).unwrap_err();
+        assert!(matches!(refused, Error::Refused { code: "symlink", .. }), "{refused}");
+        assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0);
+    }
+}

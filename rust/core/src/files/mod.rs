@@ -1,0 +1,308 @@
+//! The files of a memory, with the right to change them.
+//!
+//! Every change takes the lock, reads what is there, compares it with what the
+//! caller saw, and answers only when the disk has confirmed it. The changes are
+//! here, in `append`, and in `patch`; how a text gets in the place of another is
+//! in `replace`.
+
+pub mod append;
+mod history;
+pub mod lock;
+pub mod names;
+mod open;
+pub mod patch;
+pub mod recover;
+mod replace;
+pub mod root;
+pub mod rules;
+pub mod version;
+pub mod walk;
+pub mod watch;
+
+use parking_lot::Mutex;
+use rustix::fs::{AtFlags, RawDir};
+use rustix::io::Errno;
+
+use crate::error::{Error, Result};
+use crate::files::history::{Displaced, Shelf};
+use crate::files::lock::{Guard, Lock};
+use crate::files::open::{open_beneath, refusal};
+use crate::files::replace::{Base, rename_new};
+use crate::files::root::{Place, Root};
+use crate::files::rules::Rules;
+use crate::files::version::Version;
+
+/// The files of one root; shared freely between threads.
+#[derive(Debug)]
+pub struct Files {
+    pub(crate) root: Root,
+    pub(crate) rules: Rules,
+    lock: Lock,
+    displaced: Mutex<Vec<Displaced>>,
+}
+
+/// What a caller expects to find at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expected {
+    /// Whatever is there.
+    Any,
+    /// Nothing: the file is to be made.
+    Absent,
+    /// Exactly this text.
+    Version(Version),
+}
+
+/// A change that is on disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// The path as stored, in NFC when we made it.
+    pub path: String,
+    /// What the file says now; after a delete, what it said last.
+    pub version: Version,
+    /// What it said before, if it was there.
+    pub previous: Option<Version>,
+    /// Where the previous text is kept, relative to the root.
+    pub history: Option<String>,
+}
+
+impl Files {
+    /// Takes over the files of `root`. Call [`Files::recover`] once after it.
+    #[must_use]
+    pub fn new(root: Root, rules: Rules) -> Self {
+        Self { root, rules, lock: Lock::default(), displaced: Mutex::default() }
+    }
+
+    /// Returns the root, for reading and listing.
+    #[must_use]
+    pub fn root(&self) -> &Root {
+        &self.root
+    }
+
+    /// Reads a file and the version to name when changing it. Takes no lock.
+    ///
+    /// # Errors
+    /// As for [`Root::read`].
+    pub fn read(&self, path: &str) -> Result<(Vec<u8>, Version)> {
+        let bytes = self.root.read(path)?;
+        let version = Version::of(&bytes);
+        Ok((bytes, version))
+    }
+
+    /// Makes a file, or replaces all of its text; the old text goes to the history.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] for a name that may not be made (see [`Rules::check_write`]),
+    /// with `case` or `collision` when it exists in another spelling, and with
+    /// `appendonly` for a log; [`Error::Conflict`] when the file is not as
+    /// `expected`, or is saved by someone else at this moment; [`Error::Busy`];
+    /// [`Error::Io`] with the old text whole; [`Error::InDoubt`].
+    pub fn write(&self, path: &str, bytes: &[u8], expected: Expected) -> Result<Written> {
+        let _guard = self.begin()?;
+        let place = self.target(path, expected)?;
+        let base = place.read()?;
+        expected.check(&place.path, base.as_ref().map(|base| base.version))?;
+        if base.is_some() {
+            self.rules.check_rewrite(&place.path)?;
+        }
+        self.put(&place, base.as_ref(), bytes)
+    }
+
+    /// Gives a file a new name, which must be free.
+    ///
+    /// # Errors
+    /// As for [`Files::write`], for either name.
+    pub fn rename(&self, from: &str, to: &str, expected: Expected) -> Result<Written> {
+        let _guard = self.begin()?;
+        let source = self.leaving(from, expected)?;
+        let path = self.rules.check_write(to)?;
+        self.check_twins(&path, Some(from))?;
+        let target = self.root.make_place(&path)?;
+        rename_new(&source, &target).map_err(|e| match e {
+            Errno::EXIST => Error::Conflict {
+                path: path.clone(),
+                expected: "absent".into(),
+                found: target.version_shown(),
+            },
+            e => refusal("rename", from, e),
+        })?;
+        // The name moves with whatever it stood for; see what that was.
+        let version = match target.version() {
+            Ok(version) => version,
+            Err(e) => return Err(take_back(&target, &source, e)),
+        };
+        if let Err(conflict) = expected.check(from, Some(version)) {
+            return Err(take_back(&target, &source, conflict));
+        }
+        target.sync_folder()?;
+        source.sync_folder()?;
+        Ok(Written { path, version, previous: Some(version), history: None })
+    }
+
+    /// Moves a file to the history.
+    ///
+    /// # Errors
+    /// As for [`Files::write`], and [`Error::NotFound`].
+    pub fn delete(&self, path: &str, expected: Expected) -> Result<Written> {
+        let _guard = self.begin()?;
+        let place = self.leaving(path, expected)?;
+        let version = place.version()?;
+        expected.check(path, Some(version))?;
+        let shelf = Shelf::history(&self.root, path)?;
+        let kept = shelf.take(&place, version).map_err(|e| refusal("delete", path, e))?;
+        // As for a rename: a person may have saved since we read it.
+        let moved = Expected::Version(version);
+        let checked = shelf.version(&kept).and_then(|found| moved.check(path, Some(found)));
+        if let Err(e) = checked {
+            return Err(take_back(&self.root.place(&kept)?, &place, e));
+        }
+        self.watch(path, &kept, version);
+        place.sync_folder()?;
+        shelf.sync(path)?;
+        let path = path.into();
+        Ok(Written { path, version, previous: Some(version), history: Some(kept) })
+    }
+
+    /// Takes the lock for a change, and looks again at what the last ones displaced.
+    pub(crate) fn begin(&self) -> Result<Guard<'_>> {
+        let guard = self.lock.acquire(&self.root)?;
+        history::look_again(&self.root, &mut self.displaced.lock());
+        Ok(guard)
+    }
+
+    /// Publishes `bytes` at `place`, where `base` was found.
+    pub(crate) fn put(&self, place: &Place, base: Option<&Base>, bytes: &[u8]) -> Result<Written> {
+        let (path, version) = (place.path.clone(), Version::of(bytes));
+        let Some(base) = base else {
+            replace::create(place, bytes)?;
+            return Ok(Written { path, version, previous: None, history: None });
+        };
+        let previous = Some(base.version);
+        if base.version == version {
+            base.sync(&path)?;
+            place.sync_folder()?;
+            return Ok(Written { path, version, previous, history: None });
+        }
+        let shelf = Shelf::history(&self.root, &path)?;
+        let kept = replace::replace(place, base, bytes, &shelf)?;
+        self.watch(&path, &kept, base.version);
+        Ok(Written { path, version, previous, history: Some(kept) })
+    }
+
+    fn watch(&self, path: &str, kept: &str, version: Version) {
+        self.displaced.lock().push(Displaced::new(path, kept, version));
+    }
+
+    /// Finds where a change to `path` goes: the file as it is spelled on disk, or
+    /// a place for a new one.
+    pub(crate) fn target(&self, path: &str, expected: Expected) -> Result<Place> {
+        let created = match self.existing(path) {
+            Err(Error::NotFound { .. }) => self.rules.check_write(path)?,
+            done => return done,
+        };
+        let path = match self.existing(&created) {
+            Err(Error::NotFound { .. }) => created,
+            done => return done,
+        };
+        self.check_twins(&path, None)?;
+        expected.check(&path, None)?;
+        self.root.make_place(&path)
+    }
+
+    /// Finds a file that is to be changed and must be there.
+    pub(crate) fn existing(&self, path: &str) -> Result<Place> {
+        if let Err(e) = self.root.stat(path) {
+            // A hostile name is refused as such, not reported as missing; the rule
+            // for new names is the stricter one, so it gives the better reason.
+            let named = matches!(e, Error::NotFound { .. }) || names::check_read(path).is_err();
+            let better = self.rules.check_write(path).err().filter(|_| named);
+            return Err(better.unwrap_or(e));
+        }
+        self.rules.check_change(path)?;
+        self.root.place(path)
+    }
+
+    /// Finds a file that is to lose its name.
+    fn leaving(&self, path: &str, expected: Expected) -> Result<Place> {
+        let place = self.existing(path)?;
+        self.rules.check_rewrite(path)?;
+        match expected {
+            Expected::Any => {}
+            expected => expected.check(path, Some(place.version()?))?,
+        }
+        Ok(place)
+    }
+
+    /// Refuses a new name that another system would take for one on disk.
+    ///
+    /// Only the first missing component can have a twin; `moving` is the file
+    /// that is about to lose its name, and may be its own twin.
+    fn check_twins(&self, path: &str, moving: Option<&str>) -> Result<()> {
+        let mut folder = String::new();
+        for component in path.split('/') {
+            let dir = self.root.open_dir(&folder).map_err(|e| refusal("open", path, e))?;
+            match rustix::fs::statat(&dir, component, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(_) => {}
+                Err(Errno::NOENT) => {
+                    let Some(twin) =
+                        find_twin(&dir, component).map_err(|e| refusal("list", path, e))?
+                    else {
+                        return Ok(());
+                    };
+                    let spelled =
+                        format!("{folder}{}{twin}", if folder.is_empty() { "" } else { "/" });
+                    if moving == Some(&spelled) {
+                        return Ok(());
+                    }
+                    let case = twin.eq_ignore_ascii_case(component);
+                    let why = format!("it is on disk as {spelled:?}; use that spelling");
+                    return Err(Error::refused(path, if case { "case" } else { "collision" }, why));
+                }
+                Err(e) => return Err(refusal("stat", path, e)),
+            }
+            if !folder.is_empty() {
+                folder.push('/');
+            }
+            folder.push_str(component);
+            if folder.len() < path.len() {
+                // A file or a link in the place of a folder.
+                open_beneath(self.root.fd(), &folder, crate::files::open::FOLDER)
+                    .map_err(|e| refusal("open", path, e))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Gives a file its name back, and passes on why.
+fn take_back(moved: &Place, home: &Place, why: Error) -> Error {
+    match rename_new(moved, home) {
+        Ok(()) => why,
+        Err(e) => Error::InDoubt { path: home.path.clone(), source: e.into() },
+    }
+}
+
+fn find_twin(dir: &std::os::fd::OwnedFd, name: &str) -> rustix::io::Result<Option<String>> {
+    let folded = names::fold(name);
+    let mut buffer = [std::mem::MaybeUninit::uninit(); 32 << 10];
+    let mut entries = RawDir::new(dir, &mut buffer);
+    while let Some(entry) = entries.next() {
+        let entry = entry?;
+        if let Some(other) = entry.file_name().to_str().ok().filter(|o| names::fold(o) == folded) {
+            return Ok(Some(other.to_owned()));
+        }
+    }
+    Ok(None)
+}
+
+impl Expected {
+    pub(crate) fn check(self, path: &str, found: Option<Version>) -> Result<()> {
+        let expected = match (self, found) {
+            (Self::Any, _) | (Self::Absent, None) => return Ok(()),
+            (Self::Version(version), Some(found)) if version == found => return Ok(()),
+            (Self::Absent, Some(_)) => "absent".into(),
+            (Self::Version(version), _) => version.to_string(),
+        };
+        let found = found.map_or_else(|| "absent".into(), |version| version.to_string());
+        Err(Error::Conflict { path: path.into(), expected, found })
+    }
+}

@@ -1,0 +1,226 @@
+//! The folder that holds a memory: one directory handle, and nothing outside it.
+//!
+//! Every access starts from that handle and lets the kernel refuse links and
+//! `..` (`openat2` with `RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS`), so there is no
+//! moment between a check and a use. What the kernel lets through, hard links
+//! and special files, is refused by looking at the open file.
+
+use std::fs::{DirBuilder, File};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::error::{Error, Result};
+use crate::files::names::{self, OWN};
+pub use crate::files::open::MAX_WHOLE;
+use crate::files::open::{
+    FOLDER, READ, check_regular, open_beneath, open_regular, read_whole, refusal,
+};
+
+/// What tells one state of a file from another without reading it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Stat {
+    /// The device that the file is on.
+    pub dev: u64,
+    /// The inode; file systems use it again soon after a file is deleted.
+    pub ino: u64,
+    /// The length in bytes.
+    pub size: u64,
+    /// When the content changed, in ns since 1970; anyone can set it.
+    pub mtime_ns: i64,
+    /// When content or attributes changed, in ns since 1970; set by the kernel alone.
+    pub ctime_ns: i64,
+}
+
+impl Stat {
+    #[allow(clippy::unnecessary_cast)] // The widths differ between systems.
+    pub(crate) fn from_raw(raw: &rustix::fs::Stat) -> Self {
+        let ns = |seconds: i64, ns: i64| seconds.saturating_mul(1_000_000_000).saturating_add(ns);
+        Self {
+            dev: raw.st_dev as u64,
+            ino: raw.st_ino as u64,
+            size: raw.st_size as u64,
+            mtime_ns: ns(raw.st_mtime as i64, raw.st_mtime_nsec as i64),
+            ctime_ns: ns(raw.st_ctime as i64, raw.st_ctime_nsec as i64),
+        }
+    }
+}
+
+/// An open memory folder. Renaming the folder does not disturb it.
+#[derive(Debug)]
+pub struct Root {
+    dir: OwnedFd,
+    path: PathBuf,
+}
+
+/// A file's name in its open folder: what all changes are made through.
+#[derive(Debug)]
+pub(crate) struct Place {
+    pub(crate) dir: OwnedFd,
+    pub(crate) name: String,
+    pub(crate) path: String,
+}
+
+impl Root {
+    /// Opens the folder at `path`; with `create`, makes it (mode 0700) if it is missing.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] with the code `config` for `/` and the home folder,
+    /// [`Error::Missing`], [`Error::Io`].
+    pub fn open(path: impl AsRef<Path>, create: bool) -> Result<Self> {
+        let path = path.as_ref();
+        let shown = path.to_string_lossy();
+        if create {
+            let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
+            made.map_err(|e| Error::io("create", shown.as_ref(), e))?;
+        }
+        let real = path.canonicalize().map_err(|e| match Error::io("open", shown.as_ref(), e) {
+            Error::NotFound { path } => {
+                Error::missing(&path, "create it, or choose another folder with --root")
+            }
+            error => error,
+        })?;
+        let home = std::env::var_os("HOME").and_then(|home| Path::new(&home).canonicalize().ok());
+        if real == Path::new("/") || home.is_some_and(|home| home == real) {
+            let why = "a memory needs a folder of its own, not the home folder or \"/\"";
+            return Err(Error::refused(&shown, "config", why));
+        }
+        let dir = rustix::fs::open(&real, FOLDER, Mode::empty())
+            .map_err(|e| Error::io("open", shown.as_ref(), e))?;
+        Ok(Self { dir, path: real })
+    }
+
+    /// Returns the handle that all access is relative to.
+    #[must_use]
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.dir.as_fd()
+    }
+
+    /// Returns where the folder was when it was opened; for display, not for access.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Opens a regular file for reading.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] as for [`names::check_read`], or with `symlink`,
+    /// `hardlink` or `type` (a folder, FIFO, device, socket, or a file taken
+    /// for a folder); [`Error::NotFound`]; [`Error::Io`].
+    pub fn open_read(&self, path: &str) -> Result<File> {
+        names::check_read(path)?;
+        self.open_own(path)
+    }
+
+    /// Opens a regular file for reading, our own hidden ones included: same rules otherwise.
+    ///
+    /// # Errors
+    /// As for [`Root::open_read`], without the check of the name.
+    pub fn open_own(&self, path: &str) -> Result<File> {
+        open_regular(|| self.open_beneath(path, READ), path)
+    }
+
+    /// Reads a whole file.
+    ///
+    /// # Errors
+    /// As for [`Root::open_read`], and [`Error::Refused`] with `large` above [`MAX_WHOLE`].
+    pub fn read(&self, path: &str) -> Result<Vec<u8>> {
+        read_whole(&mut self.open_read(path)?, path)
+    }
+
+    /// Looks at a regular file without opening it.
+    ///
+    /// # Errors
+    /// As for [`Root::open_read`].
+    pub fn stat(&self, path: &str) -> Result<Stat> {
+        names::check_read(path)?;
+        self.stat_own(path)
+    }
+
+    /// As [`Root::stat`], our own hidden files included.
+    pub(crate) fn stat_own(&self, path: &str) -> Result<Stat> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = self.open_beneath(path, flags).map_err(|e| refusal("stat", path, e))?;
+        let raw = rustix::fs::fstat(&file).map_err(|e| refusal("stat", path, e))?;
+        check_regular(path, &raw)?;
+        Ok(Stat::from_raw(&raw))
+    }
+
+    /// Opens (and makes, mode 0700) a folder of ours, `sub` under `.commonplace`.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] with `symlink` or `type` when something else is in its
+    /// place, [`Error::Io`].
+    pub fn own_dir(&self, sub: &str) -> Result<OwnedFd> {
+        self.make_dirs(&if sub.is_empty() { OWN.into() } else { format!("{OWN}/{sub}") })
+    }
+
+    /// Opens a folder; `""` is the root.
+    pub(crate) fn open_dir(&self, path: &str) -> rustix::io::Result<OwnedFd> {
+        self.open_beneath(if path.is_empty() { "." } else { path }, FOLDER)
+    }
+
+    /// Opens the folder of `path`, which must exist, for a change to `path`.
+    pub(crate) fn place(&self, path: &str) -> Result<Place> {
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let dir = self.open_dir(folder).map_err(|e| refusal("open", path, e))?;
+        Ok(Place { dir, name: name.into(), path: path.into() })
+    }
+
+    /// As [`Root::place`], and makes the folders that are missing.
+    pub(crate) fn make_place(&self, path: &str) -> Result<Place> {
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let dir = self.make_dirs(folder)?;
+        Ok(Place { dir, name: name.into(), path: path.into() })
+    }
+
+    /// Opens a folder and makes what is missing, one component at a time, so
+    /// that no link is ever walked through.
+    fn make_dirs(&self, path: &str) -> Result<OwnedFd> {
+        match self.open_dir(path) {
+            Err(Errno::NOENT) => {}
+            done => return done.map_err(|e| refusal("open", path, e)),
+        }
+        let mut dir = self.open_dir("").map_err(|e| refusal("open", path, e))?;
+        for component in path.split('/') {
+            let next = match open_beneath(dir.as_fd(), component, FOLDER) {
+                Err(Errno::NOENT) => {
+                    match rustix::fs::mkdirat(&dir, component, Mode::RWXU) {
+                        // Its entry must be as durable as the file that will be in it.
+                        Ok(()) => rustix::fs::fsync(&dir),
+                        Err(Errno::EXIST) => Ok(()),
+                        Err(e) => Err(e),
+                    }
+                    .map_err(|e| refusal("create", path, e))?;
+                    open_beneath(dir.as_fd(), component, FOLDER)
+                }
+                found => found,
+            };
+            dir = next.map_err(|e| refusal("open", path, e))?;
+        }
+        Ok(dir)
+    }
+
+    fn open_beneath(&self, path: &str, flags: OFlags) -> rustix::io::Result<OwnedFd> {
+        open_beneath(self.fd(), path, flags)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_root_is_a_folder_of_its_own() {
+        for path in ["/", "/usr/.."] {
+            let refused = Root::open(path, false).unwrap_err();
+            assert!(matches!(refused, Error::Refused { code: "config", .. }), "{refused}");
+        }
+        assert!(matches!(Root::open("/no/such", false), Err(Error::Missing { .. })));
+    }
+}

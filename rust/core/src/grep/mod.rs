@@ -1,0 +1,367 @@
+//! Search in a transcript or a note without loading it.
+//!
+//! A [`Scan`] reads its file in chunks on a few threads. Raw bytes are searched
+//! for the text that every match must hold; only lines that hold it are taken
+//! apart, and only decoded text is matched. Memory stays constant whatever the
+//! length of the file or of a line, and a file that grows or shrinks meanwhile
+//! is no error: the scan ends where the file ended when it began, or earlier.
+//!
+//! **What matches.** In a transcript the pattern runs over the decoded text of
+//! each message ([`crate::messages::message::Message::said`], then `tools` on request) with
+//! `^` and `$` at line ends; in a note it runs over each line. A message or line
+//! is one match, however often the pattern occurs in it.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::sync::Arc;
+
+use crate::error::{Error, Interrupt, Result};
+
+mod context;
+mod lines;
+mod long;
+mod needle;
+mod pattern;
+mod resume;
+mod round;
+mod snippet;
+
+pub use context::Context;
+pub use pattern::{Case, MAX_COMPILED, MAX_PATTERN, Pattern};
+pub use resume::Resume;
+
+use lines::{Finder, Worker};
+use round::Round;
+
+/// The most matches that one [`Scan::next_batch`] gives.
+pub const MAX_BATCH: usize = 256;
+/// How many numbers of bad lines a [`Report`] names.
+pub const MAX_BAD_LINES: usize = 20;
+
+/// What to search for and how.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// A regular expression, or literal text if `fixed`.
+    pub pattern: String,
+    /// Take `pattern` literally.
+    pub fixed: bool,
+    /// Whether upper and lower case differ.
+    pub case: Case,
+    /// Only messages of these roles; empty for all.
+    pub roles: Vec<String>,
+    /// Only messages at or after this time, in milliseconds since 1970.
+    pub since: Option<i64>,
+    /// Only messages before this time, in milliseconds since 1970.
+    pub until: Option<i64>,
+    /// How many messages (lines of a note) to give before each match.
+    pub before: usize,
+    /// How many messages (lines of a note) to give after each match.
+    pub after: usize,
+    /// Stop after this many matches.
+    pub limit: Option<usize>,
+    /// Give the last match of the file first.
+    pub newest_first: bool,
+    /// Search tool input and output and thinking too.
+    pub tools: bool,
+    /// The most characters of a snippet.
+    pub max_snippet: usize,
+    /// Bytes read at a time by each thread.
+    pub chunk: usize,
+    /// How many threads scan; zero for two, or one where there is one processor.
+    pub threads: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            pattern: String::new(),
+            fixed: false,
+            case: Case::Smart,
+            roles: Vec::new(),
+            since: None,
+            until: None,
+            before: 0,
+            after: 0,
+            limit: None,
+            newest_first: false,
+            tools: false,
+            max_snippet: 300,
+            chunk: 256 * 1024,
+            threads: 0,
+        }
+    }
+}
+
+/// A message, or a line of a note, that matches.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Match {
+    /// The line in the file, counted from 1.
+    pub line: u64,
+    /// The byte in the file at which the line begins.
+    pub offset: u64,
+    /// The message's role; empty in a note.
+    pub role: String,
+    /// The speaker's name.
+    pub name: Option<String>,
+    /// The message's time as written.
+    pub time: Option<String>,
+    /// The message's session.
+    pub session: Option<String>,
+    /// The text around the first match, with `…` where it was cut.
+    pub snippet: String,
+    /// The matches in `snippet`, as ranges of characters.
+    pub highlights: Vec<(usize, usize)>,
+    /// The messages before it, oldest first.
+    pub before: Vec<Context>,
+    /// The messages after it, oldest first.
+    pub after: Vec<Context>,
+    /// The byte after the line, for resuming behind it.
+    pub(crate) end: u64,
+}
+
+/// What a scan has seen so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Matches found; of a scan that stopped at its limit, those given.
+    pub messages_matched: u64,
+    /// Lines looked at.
+    pub lines: u64,
+    /// Bytes looked at.
+    pub bytes: u64,
+    /// Lines that are not JSON, or too long to take apart. A line that holds nothing
+    /// the pattern needs is judged by its first and last byte only.
+    pub bad_lines: u64,
+    /// The numbers of the first [`MAX_BAD_LINES`] bad lines.
+    pub first_bad_lines: Vec<u64>,
+    /// The last line has no end and is not whole JSON: a write under way or cut off.
+    pub torn_tail: bool,
+    /// Where to go on when the file has grown.
+    pub resume: Resume,
+}
+
+/// A pattern made ready, to be run over one file after the other.
+#[derive(Debug)]
+pub struct Searcher {
+    options: Options,
+    /// For transcripts and for notes.
+    finders: [Arc<Finder>; 2],
+    workers: Vec<Worker>,
+}
+
+impl Searcher {
+    /// Compiles the pattern.
+    ///
+    /// # Errors
+    /// [`Error::Query`] for a pattern that cannot be run.
+    pub fn new(mut options: Options) -> Result<Self> {
+        let pattern = Pattern::new(&options.pattern, options.fixed, options.case)?;
+        options.chunk = options.chunk.clamp(1, 4 << 20);
+        let finder = |json| Arc::new(Finder::new(pattern.clone(), &options, json));
+        let finders = [finder(true), finder(false)];
+        Ok(Self { finders, workers: Vec::new(), options })
+    }
+
+    /// Begins a search of the messages of a transcript (`json`) or the lines of a note.
+    ///
+    /// # Errors
+    /// Those of looking at the file; `path` is named in them.
+    pub fn scan(&mut self, file: File, path: impl Into<String>, json: bool) -> Result<Scan> {
+        let path = path.into();
+        let end = file.metadata().map_err(|e| Error::io("read", &*path, e))?.len();
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = match self.options.threads {
+            0 => processors.min(2),
+            threads => threads.min(16),
+        };
+        let mut workers = std::mem::take(&mut self.workers);
+        workers.resize_with(threads, Worker::default);
+        Ok(Scan {
+            workers,
+            finder: self.finders[usize::from(!json)].clone(),
+            from: 0,
+            to: end,
+            line: 0,
+            end,
+            chunks_per_round: 4,
+            pending: VecDeque::new(),
+            given: 0,
+            report: Report::default(),
+            file,
+            path,
+            options: self.options.clone(),
+        })
+    }
+
+    /// Says how many more matches are wanted of the files to come.
+    pub fn set_limit(&mut self, limit: Option<usize>) {
+        self.options.limit = limit;
+    }
+
+    /// Takes back what a scan that is over kept ready, for the next.
+    pub fn reuse(&mut self, scan: Scan) {
+        self.workers = scan.workers;
+    }
+}
+
+/// A search under way.
+#[derive(Debug)]
+pub struct Scan {
+    file: File,
+    path: String,
+    options: Options,
+    finder: Arc<Finder>,
+    workers: Vec<Worker>,
+    /// The part of the file that is still to be looked at.
+    from: u64,
+    to: u64,
+    /// Lines before `from`; with `newest_first`, before `to`.
+    line: u64,
+    /// The end of the file when the scan began.
+    end: u64,
+    chunks_per_round: usize,
+    pending: VecDeque<Match>,
+    given: usize,
+    report: Report,
+}
+
+impl Scan {
+    /// Searches the messages of a transcript; `path` is named in errors.
+    pub fn transcript(file: File, path: impl Into<String>, options: Options) -> Result<Self> {
+        Searcher::new(options)?.scan(file, path, true)
+    }
+
+    /// Searches the lines of a note; `path` is named in errors.
+    pub fn note(file: File, path: impl Into<String>, options: Options) -> Result<Self> {
+        Searcher::new(options)?.scan(file, path, false)
+    }
+
+    /// Goes on where an earlier scan of the same file ended.
+    ///
+    /// When the bytes before that place have changed, the scan begins at the start
+    /// of the file and this returns `false`.
+    pub fn resume(&mut self, resume: &Resume) -> Result<bool> {
+        if !resume.fits(&self.file, &self.path, self.end)? {
+            return Ok(false);
+        }
+        self.from = resume.offset;
+        if !self.options.newest_first {
+            self.line = resume.line;
+        }
+        Ok(true)
+    }
+
+    /// Gives the next matches, at most [`MAX_BATCH`]; none at the end.
+    pub fn next_batch(&mut self, interrupt: Interrupt<'_>) -> Result<Vec<Match>> {
+        let left = self.options.limit.map_or(usize::MAX, |limit| limit.saturating_sub(self.given));
+        while self.pending.is_empty() && left > 0 && self.advance(true, interrupt)? {}
+        let count = self.pending.len().min(MAX_BATCH).min(left);
+        let mut batch: Vec<Match> = self.pending.drain(..count).collect();
+        self.given += count;
+        if let (Some(last), true) = (batch.last(), count == left) {
+            self.report.messages_matched = self.given as u64;
+            if !self.options.newest_first {
+                self.report.resume = Resume::at(&self.file, &self.path, last.end, last.line)?;
+            }
+        }
+        if self.options.before + self.options.after > 0 {
+            for found in &mut batch {
+                if interrupt() {
+                    return Err(Error::Interrupted);
+                }
+                context::surround(
+                    found,
+                    &self.file,
+                    &self.path,
+                    &self.options,
+                    self.finder.json,
+                    self.end,
+                )?;
+            }
+        }
+        Ok(batch)
+    }
+
+    /// Counts all matches that are left, building nothing.
+    pub fn count(&mut self, interrupt: Interrupt<'_>) -> Result<u64> {
+        while self.advance(false, interrupt)? {}
+        let count = self.report.messages_matched - self.given as u64;
+        Ok(self.options.limit.map_or(count, |limit| count.min(limit as u64)))
+    }
+
+    /// What was seen so far; complete when `next_batch` has given none or `count` has returned.
+    pub fn report(&self) -> &Report {
+        &self.report
+    }
+
+    /// Scans another part of the file; `false` at its end.
+    fn advance(&mut self, build: bool, interrupt: Interrupt<'_>) -> Result<bool> {
+        if interrupt() {
+            return Err(Error::Interrupted);
+        }
+        if self.from >= self.to {
+            return Ok(false);
+        }
+        if self.options.newest_first && self.to == self.end {
+            self.line =
+                round::count_lines(&self.file, &self.path, self.end, &mut self.workers, interrupt)?;
+        }
+        let round = Round {
+            file: &self.file,
+            path: &self.path,
+            finder: &self.finder,
+            from: self.from,
+            to: self.to,
+            end: self.end,
+            chunk: self.options.chunk as u64,
+            backwards: self.options.newest_first,
+            build,
+        };
+        let chunks = round.run(&mut self.workers, self.chunks_per_round, interrupt)?;
+        let most = (64 << 20) / self.options.chunk;
+        self.chunks_per_round = (self.chunks_per_round * 2).min(most.max(4));
+        for chunk in chunks {
+            self.take(chunk)?;
+        }
+        Ok(true)
+    }
+
+    /// Adds the findings of one chunk, which come in the order of the scan.
+    fn take(&mut self, mut chunk: lines::Chunk) -> Result<()> {
+        let first = match self.options.newest_first {
+            true => {
+                self.to = chunk.from;
+                // Another process may have shrunk the file since its lines were counted.
+                self.line = self.line.saturating_sub(chunk.line_ends);
+                self.line
+            }
+            false => {
+                self.from = chunk.to;
+                let first = self.line;
+                self.line += chunk.line_ends;
+                first
+            }
+        };
+        self.report.lines += chunk.lines;
+        self.report.bytes += chunk.to - chunk.from;
+        self.report.messages_matched += chunk.matched;
+        self.report.bad_lines += chunk.bad_lines;
+        // A line's number is one more than the line ends before it.
+        let number = |ends: u64| first + ends + 1;
+        self.report.first_bad_lines.extend(chunk.first_bad_lines.iter().map(|&ends| number(ends)));
+        self.report.first_bad_lines.sort_unstable();
+        self.report.first_bad_lines.truncate(MAX_BAD_LINES);
+        for found in &mut chunk.matches {
+            found.line = number(found.line);
+        }
+        if self.options.newest_first {
+            chunk.matches.reverse();
+        }
+        self.pending.extend(chunk.matches);
+        if let Some(tail) = chunk.tail {
+            self.report.torn_tail = tail.torn;
+            let line = first + tail.line_ends;
+            self.report.resume = Resume::at(&self.file, &self.path, tail.offset, line)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,60 @@
+//! The lines of a transcript, one after the other, in constant memory.
+
+use std::fs::File;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+
+use crate::error::{Error, Interrupt, Result};
+
+/// Lines longer than this are not read as messages.
+pub const LONGEST_LINE: usize = 64 << 20;
+
+/// Hands out each line with its end; `whole` is false for one that was too long to keep.
+///
+/// # Errors
+/// Those of reading; [`Error::Interrupted`].
+pub fn lines(
+    file: &File,
+    path: &str,
+    span: Range<u64>,
+    interrupt: Interrupt<'_>,
+    each: &mut dyn FnMut(u64, &[u8], bool),
+) -> Result<()> {
+    const CHUNK: u64 = 1 << 18;
+    let mut buffer = Vec::new();
+    let Range { start: mut offset, end: size } = span;
+    let (mut start, mut whole) = (offset, true);
+    while offset < size {
+        if interrupt() {
+            return Err(Error::Interrupted);
+        }
+        let held = buffer.len();
+        buffer.resize(held + CHUNK.min(size - offset) as usize, 0);
+        let read = file
+            .read_at(&mut buffer[held..], offset)
+            .map_err(|error| Error::io("read", path, error))?;
+        buffer.truncate(held + read);
+        if read == 0 {
+            break;
+        }
+        offset += read as u64;
+        let mut from = 0;
+        for end in memchr::memchr_iter(b'\n', &buffer[held..]) {
+            let end = held + end + 1;
+            each(start, &buffer[from..end], whole);
+            start += (end - from) as u64;
+            from = end;
+            whole = true;
+        }
+        buffer.drain(..from);
+        if buffer.len() > LONGEST_LINE {
+            start += buffer.len() as u64;
+            buffer.clear();
+            whole = false;
+        }
+    }
+    if !buffer.is_empty() {
+        each(start, &buffer, whole);
+    }
+    Ok(())
+}

@@ -1,0 +1,6 @@
+//! One line of a transcript, whatever tool wrote it, and whole transcripts of other tools.
+
+pub mod formats;
+pub mod json;
+pub mod lines;
+pub mod message;

@@ -1,0 +1,214 @@
+//! From a query to ranked documents.
+
+pub mod query;
+pub mod ranking;
+
+use rustc_hash::FxHashMap;
+
+use crate::catalog::draft::Kind;
+use crate::catalog::{Catalog, FileRow, NO_TIME, Row};
+use crate::index::expand::Expander;
+use crate::index::postings::Cursor;
+use crate::index::topk::{Scored, top_k};
+use crate::search::query::{Atom, MOST_TERMS, Query, holds};
+use crate::search::ranking::Ranking;
+use crate::text::tokens::{self, QueryTerm};
+
+/// Which documents may be found at all.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// A folder or a file; empty for all.
+    pub prefix: String,
+    /// Only notes, or only transcripts.
+    pub kind: Option<Kind>,
+    /// Not before, in milliseconds since 1970.
+    pub since: Option<i64>,
+    /// Before, in milliseconds since 1970.
+    pub until: Option<i64>,
+    /// Only this role.
+    pub role: Option<String>,
+    /// Only this session.
+    pub session: Option<String>,
+    /// Only this category.
+    pub category: Option<String>,
+}
+
+/// Says whether a path is `prefix` or lies below it.
+pub fn is_below(path: &str, prefix: &str) -> bool {
+    let prefix = prefix.trim_end_matches('/');
+    let rest = path.strip_prefix(prefix);
+    prefix.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// A filter with its names looked up, once a query.
+struct Sieve {
+    files: Option<Vec<bool>>,
+    since: Option<i64>,
+    until: Option<i64>,
+    labels: [Option<Option<u32>>; 3],
+}
+
+impl Sieve {
+    fn new(filter: &Filter, catalog: &Catalog) -> Self {
+        let passes = |file: &FileRow| {
+            filter.kind.is_none_or(|kind| file.kind == kind) && is_below(&file.path, &filter.prefix)
+        };
+        let all = filter.prefix.is_empty() && filter.kind.is_none();
+        let label = |name: &Option<String>| name.as_ref().map(|name| catalog.labels.get(name));
+        Self {
+            files: (!all).then(|| catalog.files.iter().map(passes).collect()),
+            since: filter.since,
+            until: filter.until,
+            labels: [&filter.role, &filter.session, &filter.category].map(label),
+        }
+    }
+
+    #[inline]
+    fn passes(&self, row: &Row) -> bool {
+        let timed = self.since.is_none() && self.until.is_none()
+            || row.time != NO_TIME
+                && self.since.is_none_or(|since| row.time >= since)
+                && self.until.is_none_or(|until| row.time < until);
+        let own = [row.role, row.session, row.category];
+        timed
+            && self.files.as_ref().is_none_or(|files| files[row.file as usize])
+            && self.labels.iter().zip(own).all(|(label, own)| label.is_none_or(|l| l == Some(own)))
+    }
+}
+
+/// What a search found.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// Best first.
+    pub ranked: Vec<Scored>,
+    /// The terms to show in snippets, with their weights.
+    pub terms: FxHashMap<String, f32>,
+    /// What of the query was not used, and why.
+    pub notes: Vec<String>,
+}
+
+/// Returns the `limit` best documents for a query.
+///
+/// `text` gives the text of a document, to look for phrases in; none when it cannot be read.
+pub fn search<'a>(
+    catalog: &'a Catalog,
+    expander: &Expander,
+    query: &'a Query,
+    filter: &Filter,
+    limit: usize,
+    text: &mut dyn FnMut(u32) -> Option<String>,
+) -> Found {
+    let mut found = Found { notes: query.notes.clone(), ..Found::default() };
+    let allows = (*filter != Filter::default()).then(|| {
+        let sieve = Sieve::new(filter, catalog);
+        let passes = move |document: u32| sieve.passes(&catalog.rows[document as usize]);
+        Box::new(passes) as Box<dyn Fn(u32) -> bool>
+    });
+    let mut ranking = Ranking::new(catalog, allows);
+    prepare(&mut ranking, catalog, expander, query, &mut found);
+    let phrase = |words: &'a String| Phrase::new(words, catalog);
+    let mut required: Vec<Phrase<'_>> = query.phrases.iter().map(phrase).collect();
+    let mut excluded: Vec<Phrase<'_>> = query.excluded.iter().map(phrase).collect();
+    let mut accept = |document: u32| {
+        required.iter_mut().all(|phrase| phrase.stands_in(document, text))
+            && !excluded.iter_mut().any(|phrase| phrase.stands_in(document, text))
+    };
+    found.ranked = top_k(ranking.clauses(), &ranking, limit, &mut accept);
+    found
+}
+
+/// Looks up what a query seeks.
+fn prepare(
+    ranking: &mut Ranking<'_>,
+    catalog: &Catalog,
+    expander: &Expander,
+    query: &Query,
+    found: &mut Found,
+) {
+    let lexicon = catalog.index.words();
+    let formula = catalog.index.formula();
+    let mut show = |text: &str, holders: u32| {
+        let weight = found.terms.entry(text.to_owned()).or_default();
+        *weight = weight.max(formula.idf(holders));
+    };
+    let mut words: Vec<&str> = Vec::new();
+    for atom in &query.sought {
+        let (name, ids, field) = match atom {
+            Atom::Words(text) => {
+                words.push(text);
+                continue;
+            }
+            Atom::Within(field, text) => {
+                let terms = tokens::query(&[text]);
+                let of_stem = |term: &QueryTerm| {
+                    let stem = lexicon.stems.get(term.stem.as_deref()?)?;
+                    let concept = lexicon.concept_of_stem[stem as usize];
+                    Some(lexicon.spellings[concept as usize].clone())
+                };
+                let ids = terms.iter().flat_map(|term| {
+                    let word = lexicon.words.get(&term.text);
+                    of_stem(term).unwrap_or_else(|| word.into_iter().collect())
+                });
+                (format!("{}:{text}", field.name()), ids.collect(), Some(*field))
+            }
+            Atom::Prefix(stem) => (format!("{stem}*"), expander.prefix(&lexicon.words, stem), None),
+            Atom::Fuzzy(word, typos) => {
+                (format!("{word}~{typos}"), expander.fuzzy(&lexicon.words, word, *typos), None)
+            }
+        };
+        for &id in &ids {
+            show(lexicon.words.text(id), catalog.index.word_holders(id));
+        }
+        ranking.seek_any(name, &ids, field);
+    }
+    let mut terms = tokens::query(&words);
+    if terms.len() > MOST_TERMS {
+        let note = format!("only the first {MOST_TERMS} of {} terms were sought", terms.len());
+        found.notes.push(note);
+        terms.truncate(MOST_TERMS);
+    }
+    for term in &terms {
+        ranking.seek(term);
+        let holders = lexicon.words.get(&term.text).map_or(0, |w| catalog.index.word_holders(w));
+        show(&term.text, holders);
+        if let Some(stem) = &term.stem {
+            show(stem, holders);
+        }
+    }
+}
+
+/// Words that stand in a document one after the other, or do not.
+struct Phrase<'a> {
+    words: &'a str,
+    /// The lists of its terms, none if one is unknown: only a document in all of them is read.
+    lists: Option<Vec<Cursor<'a>>>,
+}
+
+impl<'a> Phrase<'a> {
+    fn new(words: &'a str, catalog: &'a Catalog) -> Self {
+        let index = &catalog.index;
+        let cursor = |term: QueryTerm| {
+            let word = index.words().words.get(&term.text)?;
+            Some(index.cursor(index.words().places[word as usize].concept))
+        };
+        Self { words, lists: tokens::query(&[words]).into_iter().map(cursor).collect() }
+    }
+
+    fn stands_in(&mut self, document: u32, text: &mut dyn FnMut(u32) -> Option<String>) -> bool {
+        let Some(lists) = &mut self.lists else { return false };
+        let all = lists.iter_mut().all(|cursor| cursor.find(document).is_some());
+        all && text(document).is_some_and(|text| holds(&text, self.words))
+    }
+}
+
+/// Returns the score of one document and how it comes about.
+pub fn explain(
+    catalog: &Catalog,
+    expander: &Expander,
+    query: &Query,
+    document: u32,
+) -> (f32, String) {
+    let mut ranking = Ranking::new(catalog, None);
+    prepare(&mut ranking, catalog, expander, query, &mut Found::default());
+    ranking.explain(document)
+}

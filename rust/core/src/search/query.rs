@@ -1,0 +1,217 @@
+//! The query language: words, `"phrase"`, `-not`, `field:word`, `prefix*`, `word~1`.
+//!
+//! Anything else is literal text and never an error: `C++`, `-rf`, `a/b`, `NOT`, an unclosed
+//! quote, an emoji. A leading `-` excludes only where it can be meant so: a word of three or more
+//! letters, or a phrase, beside something that is sought.
+
+use crate::error::{Error, Result};
+use crate::index::bm25f::Field;
+use crate::text::tokens::{self, Form};
+
+/// Most different terms of one query; more are dropped, and the caller is told.
+pub const MOST_TERMS: usize = 512;
+/// Most patterns, phrases and exclusions, each: a pattern may stand for a thousand words, and a
+/// phrase is looked for in texts.
+pub const MOST_PATTERNS: usize = 64;
+/// Longest query that is read, in bytes.
+pub const LONGEST: usize = 1 << 16;
+
+/// One thing that a query seeks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Atom {
+    /// Plain text: its words are sought one by one.
+    Words(String),
+    /// A word in one field only.
+    Within(Field, String),
+    /// Any word that begins so; already folded.
+    Prefix(String),
+    /// Any word at most so many typos away; already folded.
+    Fuzzy(String, u8),
+}
+
+/// A query that has been read.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Query {
+    /// What is sought, in order.
+    pub sought: Vec<Atom>,
+    /// Texts that must stand there word by word.
+    pub phrases: Vec<String>,
+    /// Texts that must not.
+    pub excluded: Vec<String>,
+    /// What of the query was not used.
+    pub notes: Vec<String>,
+}
+
+impl Query {
+    /// Reads a query.
+    ///
+    /// # Errors
+    /// [`Error::Query`] with code `empty` when there is nothing but white space.
+    pub fn parse(text: &str) -> Result<Self> {
+        if text.trim().is_empty() {
+            return Err(Error::Query {
+                query: text.chars().take(40).collect(),
+                code: "empty",
+                why: "give at least one word".to_owned(),
+            });
+        }
+        let mut query = Self::default();
+        let mut text = text;
+        if text.len() > LONGEST {
+            text = &text[..text.floor_char_boundary(LONGEST)];
+            query.notes.push(format!("the query was cut at {LONGEST} bytes"));
+        }
+        let mut rest = text;
+        let (mut excluded, mut phrases, mut patterns) = (Vec::new(), Vec::new(), 0);
+        while let Some(start) = rest.find(|c: char| !c.is_whitespace()) {
+            rest = &rest[start..];
+            let (minus, body) = match rest.strip_prefix('-') {
+                Some(body) => (true, body),
+                None => (false, rest),
+            };
+            if let Some((phrase, after)) = quoted(body) {
+                if minus {
+                    excluded.push((format!("-\"{phrase}\""), phrase.to_owned()));
+                } else {
+                    phrases.push(phrase.to_owned());
+                    query.sought.push(Atom::Words(phrase.to_owned()));
+                }
+                rest = after;
+                continue;
+            }
+            let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
+            let (word, after) = rest.split_at(end);
+            rest = after;
+            if minus && is_plain_word(&word[1..]) {
+                excluded.push((word.to_owned(), word[1..].to_owned()));
+            } else {
+                let atom = atom(word);
+                patterns += usize::from(!matches!(atom, Atom::Words(_)));
+                if matches!(atom, Atom::Words(_)) || patterns <= MOST_PATTERNS {
+                    query.sought.push(atom);
+                }
+            }
+        }
+        for (count, what) in
+            [(patterns, "patterns"), (phrases.len(), "phrases"), (excluded.len(), "exclusions")]
+        {
+            if count > MOST_PATTERNS {
+                query
+                    .notes
+                    .push(format!("only the first {MOST_PATTERNS} of {count} {what} were used"));
+            }
+        }
+        phrases.truncate(MOST_PATTERNS);
+        query.phrases = phrases;
+        if query.sought.is_empty() {
+            // nothing but exclusions: then they were not meant as such
+            query.sought = excluded.into_iter().map(|(word, _)| Atom::Words(word)).collect();
+        } else {
+            let excluded = excluded.into_iter().take(MOST_PATTERNS);
+            query.excluded = excluded.map(|(_, word)| word).collect();
+        }
+        Ok(query)
+    }
+}
+
+/// Takes a closed, non-empty phrase off the front.
+fn quoted(text: &str) -> Option<(&str, &str)> {
+    let inner = text.strip_prefix('"')?;
+    let (phrase, after) = inner.split_once('"')?;
+    (!phrase.trim().is_empty()).then_some((phrase, after))
+}
+
+fn is_plain_word(word: &str) -> bool {
+    word.chars().count() >= 3 && word.chars().all(char::is_alphabetic)
+}
+
+fn atom(word: &str) -> Atom {
+    if let Some((field, value)) = word.split_once(':')
+        && let Some(field) = Field::named(field)
+        && value.chars().any(char::is_alphanumeric)
+    {
+        return Atom::Within(field, value.to_owned());
+    }
+    if let Some(stem) = word.strip_suffix('*').and_then(folded) {
+        return Atom::Prefix(stem);
+    }
+    for (mark, typos) in [("~1", 1), ("~2", 2), ("~", 1)] {
+        if let Some(stem) = word.strip_suffix(mark).and_then(folded) {
+            return Atom::Fuzzy(stem, typos);
+        }
+    }
+    Atom::Words(word.to_owned())
+}
+
+/// Returns the folded form of a text that is one word, else none.
+fn folded(word: &str) -> Option<String> {
+    if word.is_empty() || !word.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-') {
+        return None;
+    }
+    Some(tokens::fold(word))
+}
+
+/// Returns the words and characters of a text in order, each behind a mark that no word holds:
+/// what phrases are compared by.
+fn spelled(text: &str) -> String {
+    let mut words = String::new();
+    tokens::chunks(text, &mut |chunk| {
+        tokens::terms(chunk, &mut |term| {
+            if matches!(term.form, Form::Word | Form::Character) {
+                words.push(' ');
+                words.push_str(term.text);
+            }
+        });
+    });
+    words.push(' ');
+    words
+}
+
+/// Says whether the words of `phrase` stand in `text` one after the other.
+pub fn holds(text: &str, phrase: &str) -> bool {
+    let sought = spelled(phrase);
+    // linear, whatever repeats in the two
+    sought.len() > 1 && memchr::memmem::find(spelled(text).as_bytes(), sought.as_bytes()).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Atom {
+        Atom::Words(text.to_owned())
+    }
+
+    #[test]
+    fn odd_queries_are_literal_text() {
+        for odd in
+            ["C++", "-rf", "a/b", "NOT", "\"open", "🙂", "--pre=x", "~", "*", ":", "a:b", "-"]
+        {
+            let query = Query::parse(odd).unwrap();
+            assert_eq!(query.sought, [words(odd)], "{odd}");
+            assert!(query.phrases.is_empty() && query.excluded.is_empty(), "{odd}");
+        }
+    }
+
+    #[test]
+    fn operators_are_read_where_they_can_be_meant() {
+        let query =
+            Query::parse("cat -dog \"a b\" -\"c d\" heading:Foo Pre* tpyo~1 rm -rf").unwrap();
+        assert_eq!(query.excluded, ["dog", "c d"]);
+        assert_eq!(query.phrases, ["a b"]);
+        assert_eq!(
+            query.sought,
+            [
+                words("cat"),
+                words("a b"),
+                Atom::Within(Field::Heading, "Foo".to_owned()),
+                Atom::Prefix("pre".to_owned()),
+                Atom::Fuzzy("tpyo".to_owned(), 1),
+                words("rm"),
+                words("-rf"),
+            ]
+        );
+        assert_eq!(Query::parse("-dog").unwrap().sought, [words("-dog")]);
+        assert!(Query::parse(" \t\n").is_err());
+    }
+}

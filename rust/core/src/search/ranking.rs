@@ -1,0 +1,319 @@
+//! The sum that a query asks for: one clause a concept, each with up to four parts.
+//!
+//! A word counts by its stem and, half as much, as it is spelled; what stands in a heading, or is
+//! the speaker's name, counts once more with the idf it has there. All parts are read from the one
+//! posting of the concept. The shares are measured, see `ARCHITECTURE.md`.
+
+use std::cmp::Ordering;
+use std::fmt::Write;
+
+use rustc_hash::FxHashMap;
+
+use crate::catalog::Catalog;
+use crate::index::bm25f::{Bm25f, Counts, FIELDS, Field, Lengths};
+use crate::index::patterns::{Brief, Spelling};
+use crate::index::postings::{Cursor, Impact, Posting};
+use crate::index::topk::{Clause, Scoring, reach};
+use crate::text::tokens::{Form, QueryTerm};
+
+/// How much the parts of a word count beside each other.
+mod share {
+    /// Its stem, and the word as it is spelled.
+    pub const STEM: f32 = 1.0 / 1.5;
+    pub const WORD: f32 = 0.5 / 1.5;
+    /// A single character of an unspaced script says less than a pair.
+    pub const CHARACTER: f32 = 0.5;
+    /// What stands in a heading or title, and who speaks.
+    pub const HEADING: f32 = 0.5;
+    pub const SPEAKER: f32 = 2.0;
+}
+
+/// Parts that speakers play, by stem: as a name they say nothing.
+const PARTS: [&str; 11] = [
+    "user", "assist", "system", "tool", "human", "ai", "bot", "agent", "model", "develop",
+    "function",
+];
+
+/// One concept of a query with its postings.
+struct Sought {
+    /// As a person reads it.
+    name: String,
+    list: List,
+    /// Documents that hold the concept.
+    holders: u32,
+    /// Each times its idf.
+    concept: f32,
+    words: Vec<(u16, f32)>,
+    heading: f32,
+    speaker: f32,
+}
+
+/// Where the postings of a concept are.
+enum List {
+    /// In the index.
+    Held(u32),
+    /// Made for this query.
+    Made(Vec<Posting>),
+}
+
+/// The sum over a catalog, ready to be asked for.
+pub struct Ranking<'a> {
+    catalog: &'a Catalog,
+    /// The formula with the figures of this moment.
+    pub formula: Bm25f,
+    drift: f32,
+    sought: Vec<Sought>,
+    by_concept: FxHashMap<u32, usize>,
+    /// Patterns that exist only in this query, numbered after the index's own.
+    made: Vec<Counts>,
+    /// Which documents may be found; all of them if none.
+    allows: Option<Box<dyn Fn(u32) -> bool + 'a>>,
+}
+
+impl<'a> Ranking<'a> {
+    /// Starts with nothing sought; `allows` says which documents may be found, if not all.
+    pub fn new(catalog: &'a Catalog, allows: Option<Box<dyn Fn(u32) -> bool + 'a>>) -> Self {
+        let index = &catalog.index;
+        let (formula, drift) = (index.formula(), index.drift());
+        let (sought, by_concept, made) = (Vec::new(), FxHashMap::default(), Vec::new());
+        Self { catalog, formula, drift, sought, by_concept, made, allows }
+    }
+
+    /// Seeks a word of the query; one that no document holds adds nothing.
+    pub fn seek(&mut self, term: &QueryTerm) {
+        let index = &self.catalog.index;
+        let words = index.words();
+        let word = words.words.get(&term.text);
+        let place = word.map(|word| words.places[word as usize]);
+        let by_stem = || {
+            let stem = words.stems.get(term.stem.as_deref()?)?;
+            Some(words.concept_of_stem[stem as usize])
+        };
+        let Some(concept) = place.map(|place| place.concept).or_else(by_stem) else { return };
+        let holders = index.holders(concept);
+        if holders.any == 0 {
+            return;
+        }
+        let times = f32::from(term.times)
+            * if term.form == Form::Character { share::CHARACTER } else { 1.0 };
+        let at = *self.by_concept.entry(concept).or_insert_with(|| {
+            self.sought.push(Sought {
+                name: term.stem.as_ref().unwrap_or(&term.text).clone(),
+                list: List::Held(concept),
+                holders: holders.any,
+                concept: 0.0,
+                words: Vec::new(),
+                heading: 0.0,
+                speaker: 0.0,
+            });
+            self.sought.len() - 1
+        });
+        let idf = |n: u32| if n > 0 { times * self.formula.idf(n) } else { 0.0 };
+        let sought = &mut self.sought[at];
+        match (&term.stem, word.zip(place)) {
+            (None, _) => sought.concept += idf(holders.any),
+            (Some(_), spelled) => {
+                sought.concept += share::STEM * idf(holders.any);
+                if let Some((word, place)) = spelled {
+                    let weight = share::WORD * idf(index.word_holders(word));
+                    sought.words.push((place.spelling as u16, weight));
+                }
+            }
+        }
+        sought.heading += share::HEADING * idf(holders.heading);
+        if term.form != Form::Whole && !PARTS.contains(&sought.name.as_str()) {
+            sought.speaker += share::SPEAKER * idf(holders.speaker);
+        }
+    }
+
+    /// Seeks several words as one, or one field of them.
+    pub fn seek_any(&mut self, name: String, words: &[u32], field: Option<Field>) {
+        let index = &self.catalog.index;
+        let mut counts: FxHashMap<u32, Counts> = FxHashMap::default();
+        for &word in words {
+            let place = index.words().places[word as usize];
+            index.cursor(place.concept).each(|posting| {
+                let spellings = index.words().patterns.spellings(posting.pattern);
+                let spelling = |s: &&Spelling| u32::from(s.number) == place.spelling;
+                if index.is_live(posting.document)
+                    && let Some(spelling) = spellings.iter().find(spelling)
+                {
+                    let all = counts.entry(posting.document).or_default();
+                    for f in (0..FIELDS).filter(|f| field.is_none_or(|field| field as usize == *f))
+                    {
+                        all[f] = all[f].saturating_add(spelling.counts[f]);
+                    }
+                }
+            });
+        }
+        let mut held: Vec<(u32, Counts)> = counts.into_iter().collect();
+        held.retain(|(_, counts)| *counts != [0; FIELDS]);
+        held.sort_unstable_by_key(|(document, _)| *document);
+        let holders = held.len() as u32;
+        let first = index.words().patterns.len() + self.made.len();
+        let posting = |(at, (document, _)): (usize, &(u32, Counts))| Posting {
+            document: *document,
+            pattern: (first + at) as u32,
+        };
+        let list = List::Made(held.iter().enumerate().map(posting).collect());
+        self.made.extend(held.iter().map(|(_, counts)| *counts));
+        let concept = self.formula.idf(holders);
+        let (words, heading, speaker) = (Vec::new(), 0.0, 0.0);
+        self.sought.push(Sought { name, list, holders, concept, words, heading, speaker });
+    }
+
+    /// Opens the lists.
+    pub fn clauses(&self) -> Vec<Clause<'_>> {
+        (0..self.sought.len()).map(|number| self.clause(number)).collect()
+    }
+
+    fn clause(&self, number: usize) -> Clause<'_> {
+        let sought = &self.sought[number];
+        let all: f32 = sought.words.iter().map(|(_, weight)| weight).sum();
+        let share = |weight: f32| if weight > 0.0 { reach(weight * self.drift / 255.0) } else { 0 };
+        let mut shares = Box::new([share(sought.concept + all); 256]);
+        let mut speakers = Box::new([0; 256]);
+        let patterns = &self.catalog.index.words().patterns;
+        for pattern in 0..patterns.len().min(255) {
+            let brief = patterns.brief(pattern as u32);
+            if brief.spelling != Brief::MANY && !sought.words.is_empty() {
+                let own = sought.words.iter().filter(|(number, _)| *number == brief.spelling);
+                let words: f32 = own.map(|(_, weight)| weight).sum();
+                shares[pattern] = share(sought.concept + words);
+            }
+            if sought.speaker > 0.0 {
+                let counts = patterns.sum(pattern as u32);
+                // a name in which a word stands twice is at least two words long
+                let frequency = self.formula.speaker_frequency(counts, counts);
+                speakers[pattern] = reach(self.formula.score(sought.speaker, frequency));
+            }
+        }
+        if sought.speaker > 0.0 {
+            speakers[255] = reach(sought.speaker);
+        }
+        let heading = share(sought.heading);
+        Clause { cursor: self.cursor(number), shares, speakers, heading }
+    }
+
+    fn cursor(&self, number: usize) -> Cursor<'_> {
+        match &self.sought[number].list {
+            List::Held(concept) => self.catalog.index.cursor(*concept),
+            List::Made(postings) => Cursor::new(&[], 0, postings, Impact::MOST),
+        }
+    }
+
+    fn counts(&self, pattern: u32) -> &Counts {
+        let patterns = &self.catalog.index.words().patterns;
+        match (pattern as usize).checked_sub(patterns.len()) {
+            None => patterns.sum(pattern),
+            Some(made) => &self.made[made],
+        }
+    }
+
+    /// Returns the counts of one spelling in a pattern.
+    fn spelled(&self, number: u16, pattern: u32) -> Option<&Counts> {
+        let spellings = self.catalog.index.words().patterns.spellings(pattern);
+        spellings.iter().find(|spelling| spelling.number == number).map(|s| &s.counts)
+    }
+
+    /// Adds up the parts; `each` is told every one of them.
+    #[inline]
+    fn parts(
+        &self,
+        sought: &Sought,
+        lengths: &Lengths,
+        pattern: u32,
+        mut each: impl FnMut(&str, f32, &Counts, f32),
+    ) -> f32 {
+        let counts = self.counts(pattern);
+        let frequency = self.formula.frequency(counts, lengths);
+        let mut sum = self.formula.score(sought.concept, frequency);
+        each("", sought.concept, counts, frequency);
+        for &(number, weight) in &sought.words {
+            if let Some(own) = self.spelled(number, pattern) {
+                let frequency =
+                    if own == counts { frequency } else { self.formula.frequency(own, lengths) };
+                sum += self.formula.score(weight, frequency);
+                each(", as it is spelled", weight, own, frequency);
+            }
+        }
+        if sought.heading > 0.0 {
+            let frequency = self.formula.heading_frequency(counts, lengths);
+            if frequency > 0.0 {
+                sum += self.formula.score(sought.heading, frequency);
+                each(", in the heading", sought.heading, counts, frequency);
+            }
+        }
+        if sought.speaker > 0.0 {
+            let frequency = self.formula.speaker_frequency(counts, lengths);
+            if frequency > 0.0 {
+                sum += self.formula.score(sought.speaker, frequency);
+                each(", as the speaker", sought.speaker, counts, frequency);
+            }
+        }
+        sum
+    }
+
+    /// Writes how the score of one document comes about; returns the score too.
+    pub fn explain(&self, document: u32) -> (f32, String) {
+        let mut text = String::new();
+        let mut score = 0.0;
+        for at in 0..self.sought.len() {
+            let found = self.cursor(at).find(document);
+            let sought = &self.sought[at];
+            let (name, holders) = (&sought.name, sought.holders);
+            // writing to a String cannot fail
+            let Some(pattern) = found else {
+                let _ = writeln!(text, "0 = {name}: not in it; in {holders} documents");
+                continue;
+            };
+            let lengths = self.catalog.index.lengths(document);
+            let mut parts = String::new();
+            let sum = self.parts(sought, lengths, pattern, |part, weight, counts, frequency| {
+                parts += &format!("{name}{part}: ");
+                parts += &self.formula.explain(weight, frequency, counts, lengths, part.is_empty());
+            });
+            let _ = writeln!(text, "{sum:.4} = {name}; in {holders} documents");
+            text.extend(parts.lines().map(|line| format!("    {line}\n")));
+            score += sum;
+        }
+        (score, text)
+    }
+}
+
+/// Says whether a field counts only once.
+#[inline]
+fn is_plain(field: u16) -> bool {
+    const TWICE: [u16; 3] = [Field::Heading as u16, Field::Title as u16, Field::Speaker as u16];
+    field != Brief::MANY && !TWICE.contains(&field)
+}
+
+impl Scoring for Ranking<'_> {
+    #[inline]
+    fn part(&self, clause: usize, document: u32, pattern: u32) -> f32 {
+        let index = &self.catalog.index;
+        let lengths = index.lengths(document);
+        let sought = &self.sought[clause];
+        // nine postings in ten say one spelling in one field, most often the body: the parts then
+        // have the same tf~, and one division does for all of them
+        let patterns = &index.words().patterns;
+        match (pattern < patterns.len() as u32).then(|| patterns.brief(pattern)) {
+            Some(brief) if brief.spelling != Brief::MANY && is_plain(brief.field) => {
+                let own = sought.words.iter().filter(|(number, _)| *number == brief.spelling);
+                let weight = sought.concept + own.map(|(_, weight)| weight).sum::<f32>();
+                let field = brief.field as usize;
+                self.formula.score_in(weight, field, brief.count, lengths[field])
+            }
+            _ => self.parts(sought, lengths, pattern, |_, _, _, _| {}),
+        }
+    }
+
+    fn allows(&self, document: u32) -> bool {
+        self.catalog.index.is_live(document)
+            && self.allows.as_ref().is_none_or(|allows| allows(document))
+    }
+
+    fn tie(&self, a: u32, b: u32) -> Ordering {
+        self.catalog.order(a, b)
+    }
+}

@@ -1,0 +1,307 @@
+//! The index follows the files: every call first takes in what has changed since the last.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use parking_lot::RwLockReadGuard;
+
+use crate::catalog::draft::{Kind, Part};
+use crate::catalog::stamps::Clock;
+use crate::catalog::{Catalog, FileRow};
+use crate::error::{Error, Interrupt, Result};
+use crate::files::root::{Root, Stat};
+use crate::files::walk::Walk;
+use crate::files::watch::{Changes, Watch};
+use crate::index::expand::Expander;
+use crate::search::is_below;
+use crate::store::{State, Store};
+
+/// Changed folders above which the whole root is looked at: each costs a pass over all files.
+const MOST_FOLDERS: usize = 64;
+/// New files from which on building anew is worth a thought.
+const MANY: usize = 256;
+
+/// [`Catalog::update`] or [`Catalog::verify`].
+type Read = fn(&mut Catalog, &Root, &str, Interrupt<'_>) -> Result<bool>;
+
+impl Store {
+    /// Brings the index in step with the files and lets it be read.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`].
+    pub fn fresh(&self, interrupt: Interrupt<'_>) -> Result<RwLockReadGuard<'_, State>> {
+        // held until the changes are in, so that another thread cannot slip in between
+        let mut watch = self.watch.lock();
+        if !self.is_indexed() {
+            self.open_index(&mut self.state.write(), &mut watch, interrupt)?;
+        }
+        let mut changes = watch.as_mut().map_or(Changes::Unknown, Watch::drain);
+        let state = self.state.read();
+        if state.unchecked.is_some() {
+            changes = Changes::Unknown;
+        }
+        if let Changes::Some { files, .. } = &mut changes {
+            // what could not be read may be readable now, and nothing would tell
+            files.extend(state.unreadable.keys().cloned());
+        }
+        if changes.is_empty() {
+            return Ok(state);
+        }
+        drop(state);
+        let mut state = self.state.write();
+        // until they are in, for the system tells of them only once
+        state.unchecked = Some("the last look at the files was interrupted".to_owned());
+        match self.apply(&mut state, changes, &mut watch, interrupt) {
+            Ok(()) => state.unchecked = None,
+            Err(Error::Interrupted) => return Err(Error::Interrupted),
+            Err(error) => state.unchecked = Some(error.to_string()),
+        }
+        drop(state);
+        let state = self.state.read();
+        drop(watch);
+        Ok(state)
+    }
+
+    fn apply(
+        &self,
+        state: &mut State,
+        changes: Changes,
+        watch: &mut Option<Watch>,
+        interrupt: Interrupt<'_>,
+    ) -> Result<()> {
+        let (files, folders) = match changes {
+            Changes::Some { files, folders } if folders.len() <= MOST_FOLDERS => (files, folders),
+            _ => (BTreeSet::new(), BTreeSet::from([String::new()])),
+        };
+        for folder in &folders {
+            let seen = match walk(self.root(), folder, self.clock, watch, interrupt) {
+                Err(Error::NotFound { .. } | Error::Refused { .. }) if !folder.is_empty() => {
+                    Walk::default()
+                }
+                Err(Error::Io { source, .. })
+                    if !folder.is_empty()
+                        && source.kind() == std::io::ErrorKind::PermissionDenied =>
+                {
+                    Walk { skipped: vec![(folder.clone(), "perm")], ..Walk::default() }
+                }
+                seen => seen?,
+            };
+            self.adopt(state, seen, folder, interrupt)?;
+        }
+        for file in files {
+            self.update(state, &file, interrupt)?;
+        }
+        Ok(())
+    }
+
+    /// Takes over what a walk of a folder saw: reads what is new or changed, drops what is gone.
+    pub(crate) fn adopt(
+        &self,
+        state: &mut State,
+        seen: Walk,
+        folder: &str,
+        interrupt: Interrupt<'_>,
+    ) -> Result<()> {
+        let present: BTreeSet<&str> = seen.files.iter().map(|(path, _)| path.as_str()).collect();
+        let is_gone = |path: &str| is_below(path, folder) && !present.contains(path);
+        let known = state.said.files.iter().filter(|file| file.present);
+        let gone: Vec<String> =
+            known.map(|file| &file.path).filter(|path| is_gone(path)).cloned().collect();
+        state.unreadable.retain(|path, _| !is_gone(path));
+        state.skipped.retain(|path, _| !is_below(path, folder));
+        state.skipped.extend(seen.skipped);
+        if folder.is_empty() && is_mostly_new(&state.said, &seen.files) {
+            return self.rebuild(state, &seen.files, interrupt);
+        }
+        for path in gone {
+            self.update(state, &path, interrupt)?;
+        }
+        for (path, stat) in &seen.files {
+            if !state.said.knows(path, stat) {
+                self.update(state, path, interrupt)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads everything: two threads and one packing beat file by file.
+    fn rebuild(
+        &self,
+        state: &mut State,
+        files: &[(String, Stat)],
+        interrupt: Interrupt<'_>,
+    ) -> Result<()> {
+        let build = |files: &[(String, Stat)], part| {
+            Catalog::build(self.root(), files, self.weights.clone(), part, self.clock, interrupt)
+        };
+        let (said, failed) = build(files, Part::Said)?;
+        if state.tools.is_some() {
+            state.tools = Some(build(&transcripts(files), Part::Tools)?.0);
+        }
+        state.said = said;
+        state.saved = false;
+        state.unreadable = BTreeMap::new();
+        self.expanders.iter().for_each(Expander::reset);
+        for (path, error) in failed {
+            note_failure(state, &path, error);
+        }
+        Ok(())
+    }
+
+    /// Brings one file in step; a failure is kept to be told with every answer.
+    fn update(&self, state: &mut State, path: &str, interrupt: Interrupt<'_>) -> Result<()> {
+        self.read(state, path, Catalog::update, interrupt).map(|_| ())
+    }
+
+    /// Lets both catalogs read a file; returns whether the one of what was said has changed.
+    fn read(
+        &self,
+        state: &mut State,
+        path: &str,
+        read: Read,
+        interrupt: Interrupt<'_>,
+    ) -> Result<bool> {
+        if interrupt() {
+            return Err(Error::Interrupted);
+        }
+        state.unreadable.remove(path);
+        state.skipped.remove(path);
+        let changed = match self.read_into(0, &mut state.said, path, read, interrupt) {
+            Err(Error::Interrupted) => return Err(Error::Interrupted),
+            Err(error) => {
+                note_failure(state, path, error);
+                true
+            }
+            Ok(changed) => changed,
+        };
+        if let Some(tools) = &mut state.tools
+            && Kind::of(path) == Kind::Transcript
+            && let Err(Error::Interrupted) = self.read_into(1, tools, path, read, interrupt)
+        {
+            // what else fails here has failed above
+            return Err(Error::Interrupted);
+        }
+        Ok(changed)
+    }
+
+    fn read_into(
+        &self,
+        number: usize,
+        catalog: &mut Catalog,
+        path: &str,
+        read: Read,
+        interrupt: Interrupt<'_>,
+    ) -> Result<bool> {
+        let packings = catalog.packings;
+        let done = read(catalog, self.root(), path, interrupt);
+        if catalog.packings != packings {
+            self.expanders[number].reset();
+        }
+        done
+    }
+
+    /// Reads files anew that turned out to differ from what the index says.
+    pub(crate) fn mend(&self, paths: &BTreeSet<String>) {
+        let mut state = self.state.write();
+        for path in paths {
+            // it is never interrupted
+            let _ = self.update(&mut state, path, &|| false);
+        }
+    }
+
+    /// Makes the index over tool input and output, if there is none yet.
+    pub(crate) fn make_tools(&self, interrupt: Interrupt<'_>) -> Result<()> {
+        let mut state = self.state.write();
+        if state.tools.is_none() {
+            let is_transcript = |file: &&FileRow| file.present && file.kind == Kind::Transcript;
+            let look = |file: &FileRow| {
+                let stat = self.root().stat(&file.path).ok()?;
+                Some((file.path.clone(), self.clock.see(stat)))
+            };
+            let files = state.said.files.iter().filter(is_transcript).filter_map(look);
+            let files: Vec<(String, Stat)> = files.collect();
+            let weights = self.weights.clone();
+            let tools =
+                Catalog::build(self.root(), &files, weights, Part::Tools, self.clock, interrupt)?;
+            state.tools = Some(tools.0);
+            self.expanders[1].reset();
+        }
+        Ok(())
+    }
+
+    /// Reads every file, mends the index where it differs, and returns what differed.
+    ///
+    /// # Errors
+    /// Those of listing the root; [`Error::Interrupted`].
+    pub fn verify(&self, interrupt: Interrupt<'_>) -> Result<(usize, Vec<String>)> {
+        drop(self.fresh(interrupt)?);
+        let mut watch = self.watch.lock();
+        let mut state = self.state.write();
+        let seen = walk(self.root(), "", self.clock, &mut watch, interrupt)?;
+        let mut differences = Vec::new();
+        for (path, _) in &seen.files {
+            if self.read(&mut state, path, Catalog::verify, interrupt)? {
+                let why = state.unreadable.get(path).map(String::as_str);
+                let why = why.or(state.skipped.get(path).copied());
+                let why = why.unwrap_or("the index did not hold its text");
+                differences.push(format!("{path}: {why}"));
+            }
+        }
+        let count = seen.files.len();
+        self.adopt(&mut state, seen, "", interrupt)?;
+        Ok((count, differences))
+    }
+}
+
+/// Says whether most of the text is in files that the catalog has not read as they are.
+///
+/// A file that was read within the last tick is only looked at again, and does not count.
+fn is_mostly_new(catalog: &Catalog, files: &[(String, Stat)]) -> bool {
+    let is_new = |(path, stat): &&(String, Stat)| {
+        let same = |row: &FileRow| (row.stat.size, row.stat.mtime_ns) == (stat.size, stat.mtime_ns);
+        !catalog.file(path).is_some_and(same)
+    };
+    let bytes = |(_, stat): &(String, Stat)| stat.size;
+    let new: Vec<&(String, Stat)> = files.iter().filter(is_new).collect();
+    let all: u64 = files.iter().map(bytes).sum();
+    let enough = catalog.files.is_empty() || new.len() > MANY;
+    !new.is_empty() && enough && new.into_iter().map(bytes).sum::<u64>() >= all / 2
+}
+
+fn transcripts(files: &[(String, Stat)]) -> Vec<(String, Stat)> {
+    files.iter().filter(|(path, _)| Kind::of(path) == Kind::Transcript).cloned().collect()
+}
+
+fn note_failure(state: &mut State, path: &str, error: Error) {
+    match error {
+        Error::Refused { code, .. } => {
+            state.skipped.insert(path.to_owned(), code);
+        }
+        error => {
+            state.unreadable.insert(path.to_owned(), error.to_string());
+        }
+    }
+}
+
+/// Walks a folder; each is watched before it is listed, so that nothing falls in between.
+pub(crate) fn walk(
+    root: &Root,
+    folder: &str,
+    clock: Clock,
+    watch: &mut Option<Watch>,
+    interrupt: Interrupt<'_>,
+) -> Result<Walk> {
+    let mut enough = true;
+    let walk = root.walk_entering(folder, interrupt, &mut |folder| {
+        if let Some(watch) = watch {
+            enough &= watch.add(root.fd(), folder);
+        }
+    });
+    if !enough {
+        // the system has no more watches to give: from now on stamps are compared
+        *watch = None;
+    }
+    walk.map(|mut walk| {
+        walk.files.iter_mut().for_each(|(_, stat)| *stat = clock.see(*stat));
+        walk
+    })
+}

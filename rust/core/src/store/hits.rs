@@ -1,0 +1,327 @@
+//! Ranked documents as hits: read from their files, checked, with a snippet and a citation.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::sync::{Arc, OnceLock};
+
+use rustc_hash::FxHashMap;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::catalog::draft::Kind;
+use crate::catalog::{Catalog, Row};
+use crate::error::{Error, Interrupt, Result};
+use crate::index::topk::Scored;
+use crate::messages::message::{self, Line, Message};
+use crate::search::query::Query;
+use crate::search::{Filter, explain, search};
+use crate::store::{Freshness, State, Store};
+use crate::text::sections::TRAIL;
+use crate::text::sections::{as_text, line_of};
+use crate::text::snippet::snippet;
+
+/// Characters of a snippet.
+pub const SNIPPET: usize = 300;
+/// How often a search is run again when files change under it.
+const ATTEMPTS: usize = 4;
+
+/// Where a hit comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// A section of a note.
+    Note,
+    /// What somebody said.
+    Message,
+    /// What went into or came out of a tool.
+    Tool,
+}
+
+/// One ranked result.
+#[derive(Debug, Clone)]
+pub struct Hit {
+    /// Where it comes from.
+    pub source: Source,
+    /// The file, relative to the root.
+    pub path: String,
+    /// The first line of the section or message, from 1.
+    pub first_line: u64,
+    /// The last line of the section or message.
+    pub end_line: u64,
+    /// First byte of the section or message.
+    pub start: u64,
+    /// The byte behind it.
+    pub end: u64,
+    /// Headings from the outermost down.
+    pub heading: Vec<String>,
+    /// Its score; comparable only within one answer.
+    pub score: f32,
+    /// All of its text.
+    pub text: String,
+    /// The message, when it is one.
+    pub message: Option<Message>,
+    /// The category of a section.
+    pub category: Option<String>,
+    terms: Arc<FxHashMap<String, f32>>,
+    passage: OnceLock<Passage>,
+}
+
+/// The part of a hit that best shows why it was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Passage {
+    /// Its first line, from 1.
+    pub line: u64,
+    /// `path#Lline`.
+    pub citation: String,
+    /// Its text, white space folded.
+    pub snippet: String,
+    /// Character ranges in it that matched.
+    pub highlights: Vec<(usize, usize)>,
+}
+
+impl Hit {
+    /// Returns the passage to show; it is looked for when first asked for, which costs as much as
+    /// all the rest of a hit.
+    pub fn passage(&self) -> &Passage {
+        self.passage.get_or_init(|| {
+            let found = snippet(&self.text, &self.terms, SNIPPET);
+            let line = match self.message {
+                Some(_) => self.first_line,
+                None => self.first_line + line_of(self.text.as_bytes(), found.start) - 1,
+            };
+            let citation = format!("{}#L{line}", self.path);
+            Passage { line, citation, snippet: found.text, highlights: found.highlights }
+        })
+    }
+}
+
+/// Two hits are equal when a reader could not tell them apart.
+impl PartialEq for Hit {
+    fn eq(&self, other: &Self) -> bool {
+        (self.source, self.score, self.start, self.end, &self.heading, &self.text)
+            == (other.source, other.score, other.start, other.end, &other.heading, &other.text)
+            && self.passage() == other.passage()
+    }
+}
+
+/// What a search returns.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hits {
+    /// Best first.
+    pub hits: Vec<Hit>,
+    /// How far they can be trusted.
+    pub freshness: Freshness,
+    /// What was not used or could not be read, and why.
+    pub notes: Vec<String>,
+}
+
+/// What a search is to return.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    /// The words.
+    pub query: String,
+    /// Most hits.
+    pub limit: usize,
+    /// Which documents may be found.
+    pub filter: Filter,
+    /// Whether tools are searched too.
+    pub tools: bool,
+}
+
+impl Store {
+    /// Returns the best hits for a query, best first; ties by path, then by position.
+    ///
+    /// # Errors
+    /// [`Error::Query`] for an empty query; [`Error::Interrupted`].
+    pub fn search(&self, request: &Request, interrupt: Interrupt<'_>) -> Result<Hits> {
+        let query = Query::parse(&request.query)?;
+        if request.tools {
+            drop(self.fresh(interrupt)?);
+            self.make_tools(interrupt)?;
+        }
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let state = self.fresh(interrupt)?;
+            let (mut answer, changed) = self.answer(&state, &query, request);
+            drop(state);
+            if changed.is_empty() || tries == ATTEMPTS {
+                if !changed.is_empty() {
+                    answer.freshness = Freshness::Stale;
+                    answer.notes.push(format!("{changed:?} kept changing while it was read"));
+                }
+                return Ok(answer);
+            }
+            self.mend(&changed);
+        }
+    }
+
+    fn answer(&self, state: &State, query: &Query, request: &Request) -> (Hits, BTreeSet<String>) {
+        let mut answer = Hits { hits: Vec::new(), freshness: Freshness::Fresh, notes: Vec::new() };
+        let mut changed = BTreeSet::new();
+        self.gather(state, query, request, &mut answer, &mut changed);
+        if answer.hits.is_empty() && !query.phrases.is_empty() {
+            let loose = Query { phrases: Vec::new(), ..query.clone() };
+            self.gather(state, &loose, request, &mut answer, &mut changed);
+            answer.notes.push("no text holds the phrase; its words were sought".to_owned());
+        }
+        // stable: of equal scores what was said comes before what a tool said
+        answer.hits.sort_by(|a, b| b.score.total_cmp(&a.score));
+        answer.hits.truncate(request.limit);
+        if !state.unreadable.is_empty() {
+            answer.freshness = Freshness::Partial;
+            answer.notes.extend(state.unreadable.values().cloned());
+        }
+        if let Some(why) = &state.unchecked {
+            answer.freshness = Freshness::Stale;
+            answer.notes.push(why.clone());
+        }
+        (answer, changed)
+    }
+
+    /// Adds what a query finds, and the files that differ from what the index says of them.
+    fn gather(
+        &self,
+        state: &State,
+        query: &Query,
+        request: &Request,
+        answer: &mut Hits,
+        changed: &mut BTreeSet<String>,
+    ) {
+        let tools = state.tools.as_ref().filter(|_| request.tools);
+        for (number, catalog) in [Some(&state.said), tools].into_iter().enumerate() {
+            let Some(catalog) = catalog else { continue };
+            let source = |kind| match (kind, number) {
+                (Kind::Note, _) => Source::Note,
+                (_, 0) => Source::Message,
+                _ => Source::Tool,
+            };
+            let mut reader = Reader { store: self, catalog, changed: &mut *changed, open: None };
+            let (expander, filter, limit) =
+                (&self.expanders[number], &request.filter, request.limit);
+            let mut text = |document| reader.text(document).map(|(text, _)| text);
+            let found = search(catalog, expander, query, filter, limit, &mut text);
+            let terms = Arc::new(found.terms);
+            for scored in &found.ranked {
+                let row = &catalog.rows[scored.document as usize];
+                let source = source(catalog.files[row.file as usize].kind);
+                answer.hits.extend(reader.hit(scored, source, &terms));
+            }
+            let new = found.notes.into_iter().filter(|note| !answer.notes.contains(note));
+            let new: Vec<String> = new.collect();
+            answer.notes.extend(new);
+        }
+    }
+
+    /// Writes how the score of a section or message comes about.
+    ///
+    /// # Errors
+    /// [`Error::Query`] for an empty query, or a citation that names nothing;
+    /// [`Error::NotFound`] for a file that is not there.
+    pub fn explain(&self, query: &str, citation: &str, interrupt: Interrupt<'_>) -> Result<String> {
+        let query = Query::parse(query)?;
+        let (path, line) = cited(citation)?;
+        let state = self.fresh(interrupt)?;
+        let catalog = &state.said;
+        let file = catalog.file(path).ok_or_else(|| Error::NotFound { path: path.to_owned() })?;
+        let row = |document: &&u32| u64::from(catalog.rows[**document as usize].line) <= line;
+        let document = file.documents.iter().rev().find(row).ok_or_else(|| Error::Query {
+            query: citation.to_owned(),
+            code: "citation",
+            why: "no section or message is at that line".to_owned(),
+        })?;
+        let (score, lines) = explain(catalog, &self.expanders[0], &query, *document);
+        let row = &catalog.rows[*document as usize];
+        Ok(format!("{path}#L{} scores {score:.4}\n{lines}", row.line))
+    }
+}
+
+/// Splits `path#L12` (also `#L12-L20`); without a line it is line 1.
+///
+/// # Errors
+/// [`Error::Query`] when what follows `#` is no line.
+pub fn cited(citation: &str) -> Result<(&str, u64)> {
+    let Some((path, place)) = citation.rsplit_once('#') else { return Ok((citation, 1)) };
+    let first = place.split('-').next().unwrap_or(place);
+    let line = first.strip_prefix('L').and_then(|digits| digits.parse().ok());
+    line.map(|line| (path, line)).ok_or_else(|| Error::Query {
+        query: citation.to_owned(),
+        code: "citation",
+        why: "a citation reads like notes/a.md#L10".to_owned(),
+    })
+}
+
+/// Reads documents back from their files.
+struct Reader<'a> {
+    store: &'a Store,
+    catalog: &'a Catalog,
+    changed: &'a mut BTreeSet<String>,
+    /// The file read last: hits come in groups.
+    open: Option<(u32, File)>,
+}
+
+impl Reader<'_> {
+    /// Returns the bytes of a document if they are still those that were indexed.
+    fn bytes(&mut self, row: &Row) -> Option<Vec<u8>> {
+        let path = &self.catalog.files[row.file as usize].path;
+        if self.open.as_ref().is_none_or(|(file, _)| *file != row.file) {
+            self.open = self.store.root().open_read(path).ok().map(|file| (row.file, file));
+        }
+        let mut bytes = vec![0; row.length as usize];
+        let read = self.open.as_ref().map(|(_, file)| file.read_exact_at(&mut bytes, row.start));
+        if matches!(read, Some(Ok(()))) && xxh3_64(&bytes) == row.hash {
+            return Some(bytes);
+        }
+        self.changed.insert(path.clone());
+        None
+    }
+
+    /// Returns the text of a document and its message, when it is one.
+    fn text(&mut self, document: u32) -> Option<(String, Option<Message>)> {
+        let row = self.catalog.rows[document as usize];
+        let bytes = self.bytes(&row)?;
+        if self.catalog.files[row.file as usize].kind == Kind::Note {
+            return Some((as_text(&bytes).into_owned(), None));
+        }
+        let Line::Message(message) = message::parse(&bytes) else { return None };
+        let text = match self.catalog.part() {
+            crate::catalog::draft::Part::Said => message.said.clone(),
+            crate::catalog::draft::Part::Tools => message.tools.clone(),
+        };
+        Some((text, Some(message)))
+    }
+
+    fn hit(
+        &mut self,
+        scored: &Scored,
+        source: Source,
+        terms: &Arc<FxHashMap<String, f32>>,
+    ) -> Option<Hit> {
+        let Scored { document, score } = *scored;
+        let row = self.catalog.rows[document as usize];
+        let (text, message) = self.text(document)?;
+        let path = self.catalog.files[row.file as usize].path.clone();
+        let first_line = u64::from(row.line);
+        let end_line = match message {
+            Some(_) => first_line,
+            None => first_line + line_of(text.trim_end().as_bytes(), usize::MAX) - 1,
+        };
+        let label = |id: u32| self.catalog.labels.text(id);
+        let trail = label(row.trail);
+        Some(Hit {
+            source,
+            path,
+            first_line,
+            end_line,
+            start: row.start,
+            end: row.start + u64::from(row.length),
+            heading: trail.split(TRAIL).filter(|h| !h.is_empty()).map(str::to_owned).collect(),
+            score,
+            text,
+            message,
+            category: Some(label(row.category)).filter(|c| !c.is_empty()).map(str::to_owned),
+            terms: terms.clone(),
+            passage: OnceLock::new(),
+        })
+    }
+}

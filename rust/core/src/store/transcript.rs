@@ -1,0 +1,142 @@
+//! A transcript as lines: append one durably, read some by number.
+
+use crate::catalog::draft::Kind;
+use crate::catalog::reading::line_at;
+use crate::catalog::{FileRow, Row, Seen};
+use crate::error::{Error, Interrupt, Result};
+use crate::files::Expected;
+use crate::messages::lines::lines;
+use crate::messages::message::{self, Line, Message};
+use crate::store::Store;
+
+/// A message and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placed {
+    /// The line, from 1.
+    pub line: u64,
+    /// Its first byte.
+    pub offset: u64,
+    /// The message.
+    pub message: Message,
+}
+
+impl Store {
+    /// Returns up to `limit` messages from line `start` on, counted from 1; other lines are
+    /// passed over.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::Refused`], [`Error::Io`]; [`Error::Interrupted`].
+    pub fn messages(
+        &self,
+        path: &str,
+        start: u64,
+        limit: usize,
+        interrupt: Interrupt<'_>,
+    ) -> Result<Vec<Placed>> {
+        let near = self.near(path, start, interrupt)?;
+        let file = self.root().open_read(path)?;
+        let size = file.metadata().map_err(|error| Error::io("read", path, error))?.len();
+        // since then the file may have been rewritten
+        let near = near.filter(|row| line_at(&file, row).is_some());
+        let (offset, line) = near.map_or((0, 1), |row| (row.start, u64::from(row.line)));
+        let mut found = Vec::new();
+        let mut number = line;
+        // lines are read in steps, so that a few messages of a large file cost little
+        const STEP: u64 = 1 << 20;
+        let mut from = offset;
+        while from < size && found.len() < limit {
+            let mut step = STEP;
+            let mut next = from;
+            while next == from {
+                let end = size.min(from + step);
+                lines(&file, path, from..end, interrupt, &mut |offset, bytes, whole| {
+                    if !bytes.ends_with(b"\n") && end < size {
+                        return;
+                    }
+                    next = offset + bytes.len() as u64;
+                    if number >= start
+                        && found.len() < limit
+                        && whole
+                        && let Line::Message(message) = message::parse(bytes)
+                    {
+                        found.push(Placed { line: number, offset, message });
+                    }
+                    number += 1;
+                })?;
+                if end == size {
+                    next = size;
+                }
+                step *= 8;
+            }
+            from = next;
+        }
+        Ok(found)
+    }
+
+    /// Returns the message at a line.
+    ///
+    /// # Errors
+    /// [`Error::Format`] when the line is no message or not there; else as [`Self::messages`].
+    pub fn message(&self, path: &str, line: u64, interrupt: Interrupt<'_>) -> Result<Placed> {
+        let found = self.messages(path, line, 1, interrupt)?;
+        found.into_iter().find(|placed| placed.line == line).ok_or_else(|| Error::Format {
+            path: path.to_owned(),
+            line: Some(line),
+            why: "there is no message at this line".to_owned(),
+        })
+    }
+
+    /// Returns the indexed message that is at `line`, or before it as near as is known.
+    fn near(&self, path: &str, line: u64, interrupt: Interrupt<'_>) -> Result<Option<Row>> {
+        if !self.is_indexed() {
+            return Ok(None);
+        }
+        let state = self.fresh(interrupt)?;
+        let known = |file: &FileRow| {
+            let row = |number: &u32| state.said.rows[*number as usize];
+            let after = file.documents.partition_point(|d| u64::from(row(d).line) <= line);
+            after.checked_sub(1).map(|at| row(&file.documents[at]))
+        };
+        Ok(state.said.file(path).and_then(known))
+    }
+
+    /// Appends one record as one durable line and returns its number, from 1.
+    ///
+    /// # Errors
+    /// [`Error::Format`] when `record` holds a line end; else those of
+    /// [`Files::append`](crate::files::Files::append).
+    pub fn append_message(
+        &self,
+        path: &str,
+        record: &[u8],
+        interrupt: Interrupt<'_>,
+    ) -> Result<u64> {
+        if Kind::of(path) != Kind::Transcript || memchr::memchr2(b'\n', b'\r', record).is_some() {
+            let why = "a message is one line of JSON in a file that ends in .jsonl".to_owned();
+            return Err(Error::Format { path: path.to_owned(), line: None, why });
+        }
+        if interrupt() {
+            return Err(Error::Interrupted);
+        }
+        let mut line = record.to_vec();
+        line.push(b'\n');
+        let appended = self.files().append(path, &line, Expected::Any)?;
+        // it is written: from here on nothing may look as if it were not
+        let interrupt: Interrupt<'_> = &|| false;
+        let mut seen = Seen::default();
+        if self.is_indexed() {
+            let state = self.fresh(interrupt)?;
+            seen = state.said.file(&appended.path).map(|file| file.seen).unwrap_or_default();
+        }
+        let file = self.root().open_read(&appended.path)?;
+        // lines that others appended since are behind ours
+        let (span, counted) = match seen.offset > appended.offset {
+            true => (appended.offset..seen.offset, u64::from(seen.lines)),
+            false => (0..appended.offset, 0),
+        };
+        let mut count = 0;
+        let mut ends = |_, bytes: &[u8], _| count += u64::from(bytes.ends_with(b"\n"));
+        lines(&file, path, span, interrupt, &mut ends)?;
+        Ok(if counted > 0 { counted - count + 1 } else { count + 1 })
+    }
+}

@@ -1,0 +1,147 @@
+//! What a note says about itself: front matter, `META:` comments, `Summary:` and `- Key: value`.
+//!
+//! Formats: YAML front matter between `---` lines; the comment of the overview/detail design
+//! (`<!-- META: - keywords: [...] -->`); `> Summary:` for a file and `- Summary:`, `- Date:`,
+//! `- Category:` for an entry, as the facts-and-episodes design writes them. Only plain scalars
+//! and lists of them are read; anything else stays text. Nothing is ever constructed or run.
+
+use crate::text::time::parse_time;
+
+/// Statements of a section or note about itself.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Marks {
+    /// A title from the front matter.
+    pub title: Option<String>,
+    /// The one-line summary.
+    pub summary: Option<String>,
+    /// The category.
+    pub category: Option<String>,
+    /// Keywords and tags.
+    pub keywords: Vec<String>,
+    /// Milliseconds since 1970 of the date that is given.
+    pub time: Option<i64>,
+}
+
+/// Longest value, and most bytes of keywords, that are taken: every section below repeats them.
+const LONGEST: usize = 1000;
+/// Longest run of leading lines that is looked at for marks.
+const LEADING_LINES: usize = 40;
+
+impl Marks {
+    fn set(&mut self, key: &str, value: &str) {
+        let value = unquote(value.trim());
+        let value = &value[..value.floor_char_boundary(LONGEST)];
+        if value.is_empty() {
+            return;
+        }
+        match key.trim().to_ascii_lowercase().as_str() {
+            "title" => self.title = Some(value.to_owned()),
+            "summary" | "description" => self.summary = Some(value.to_owned()),
+            "category" => self.category = Some(value.to_owned()),
+            "keywords" | "tags" => list(value).for_each(|keyword| self.add_keyword(keyword)),
+            "date" | "created" | "time" => self.time = parse_time(value).or(self.time),
+            _ => {}
+        }
+    }
+
+    fn add_keyword(&mut self, keyword: &str) {
+        let held: usize = self.keywords.iter().map(|keyword| keyword.len() + 1).sum();
+        if held + keyword.len() <= LONGEST {
+            self.keywords.push(keyword.to_owned());
+        }
+    }
+}
+
+/// Hands out the lines of a text with their ends, whichever they are.
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let end = match memchr::memchr2(b'\n', b'\r', rest.as_bytes()) {
+            Some(at) if rest[at..].starts_with("\r\n") => at + 2,
+            Some(at) => at + 1,
+            None => rest.len(),
+        };
+        let (line, after) = rest.split_at(end);
+        rest = after;
+        (!line.is_empty()).then_some(line)
+    })
+}
+
+/// Reads YAML front matter and returns how many bytes it takes, 0 when there is none.
+///
+/// A `---` may as well be a thematic break; what follows it must look like YAML up to the end.
+pub fn front_matter(text: &str, marks: &mut Marks) -> usize {
+    let mut lines = lines(text);
+    let Some(first) = lines.next().filter(|line| line.trim_end() == "---") else { return 0 };
+    let mut length = first.len();
+    let mut read = Marks::default();
+    let (mut key, mut folded) = (String::new(), String::new());
+    for (number, line) in lines.enumerate() {
+        length += line.len();
+        let bare = line.trim_end();
+        let begins = |marks: &[char]| bare.starts_with(marks);
+        if bare == "---" || bare == "..." {
+            read.set(&key, &folded);
+            *marks = read;
+            return length;
+        }
+        if let Some(item) = bare.trim_start().strip_prefix("- ") {
+            read.set(&key, item);
+        } else if begins(&[' ', '\t', '#', '-', ']', '}']) || bare.is_empty() && number > 0 {
+            if !folded.is_empty() && folded.len() < LONGEST {
+                folded.push(' ');
+                folded.push_str(bare.trim_start());
+            }
+        } else if let Some((name, value)) = bare.split_once(':') {
+            read.set(&key, &folded);
+            folded.clear();
+            name.clone_into(&mut key);
+            match value.trim() {
+                // the text comes in the lines below
+                ">" | ">-" | ">+" | "|" | "|-" | "|+" => folded.push(' '),
+                value => read.set(name, value),
+            }
+        } else {
+            return 0;
+        }
+    }
+    0
+}
+
+/// Reads the marks in the leading lines of a section: quotes, list items, comments, blanks.
+pub fn leading(text: &str) -> Marks {
+    let mut marks = Marks::default();
+    let mut in_comment = false;
+    for line in lines(text).take(LEADING_LINES) {
+        let bare = line.trim();
+        if in_comment || bare.starts_with("<!--") {
+            in_comment = !bare.contains("-->");
+            let inner = bare.trim_start_matches("<!--").trim_end_matches("-->").trim();
+            let inner = inner.strip_prefix("META:").unwrap_or(inner).trim_start();
+            if let Some((key, value)) = inner.trim_start_matches("- ").split_once(':') {
+                marks.set(key, value);
+            }
+        } else if let Some(item) = ["> ", "- ", "* "].iter().find_map(|m| bare.strip_prefix(m)) {
+            if let Some((key, value)) = item.split_once(':') {
+                marks.set(key.trim_matches('*'), value.trim_start_matches("**"));
+            }
+        } else if !bare.is_empty() {
+            break;
+        }
+    }
+    marks
+}
+
+fn unquote(value: &str) -> &str {
+    for quote in ['"', '\''] {
+        if let Some(inner) = value.strip_prefix(quote).and_then(|v| v.strip_suffix(quote)) {
+            return inner;
+        }
+    }
+    value
+}
+
+fn list(value: &str) -> impl Iterator<Item = &str> {
+    let inner = value.strip_prefix('[').unwrap_or(value).trim_end_matches(']');
+    inner.split(',').map(|item| unquote(item.trim())).filter(|item| !item.is_empty())
+}

@@ -1,0 +1,7 @@
+//! What a text says: its sections, its marks, its words, its times.
+
+pub mod marks;
+pub mod sections;
+pub mod snippet;
+pub mod time;
+pub mod tokens;

@@ -1,0 +1,271 @@
+//! Markdown → sections: a heading with the text up to the next heading, or a file's preamble.
+//!
+//! Block structure is CommonMark's (crate `pulldown-cmark`): a `#` in a code block, a comment or
+//! a list is no heading. Only headings of the document itself open a section; one inside a quote
+//! or a list item belongs to the text around it. Spans are byte offsets into the file and cover
+//! it exactly once; lines are computed on demand.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
+use crate::text::marks::{self, Marks};
+
+/// Stands between the headings of a trail; no heading contains it.
+pub const TRAIL: char = '\u{1f}';
+
+/// One section of a note.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Section {
+    /// Bytes of the file, the heading's own line included.
+    pub span: Range<usize>,
+    /// Where the text below the heading begins.
+    pub body: usize,
+    /// 1 to 6, or 0 for a preamble.
+    pub level: u8,
+    /// The heading as plain text, empty for a preamble.
+    pub heading: String,
+    /// The enclosing section, as an index into [`Note::sections`]; always an earlier one.
+    pub parent: Option<usize>,
+    /// What the section's leading lines say about it.
+    pub marks: Marks,
+}
+
+/// A parsed note.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Note {
+    /// In file order; their spans cover the file exactly once. Empty for an empty file.
+    pub sections: Vec<Section>,
+    /// What the front matter says about the whole note.
+    pub front: Marks,
+    /// Code blocks, in file order.
+    pub code: Vec<Range<usize>>,
+    /// Where the blocks of the document itself begin: the borders at which text may be split.
+    pub breaks: Vec<usize>,
+}
+
+/// Longest heading, in bytes: every section below repeats it. What is longer is text as well.
+pub const LONGEST_HEADING: usize = 1000;
+
+impl Note {
+    /// Returns the headings from the outermost down to the section's own.
+    pub fn trail(&self, section: usize) -> Vec<&str> {
+        let mut trail = Vec::new();
+        let mut next = Some(section);
+        while let Some(at) = next {
+            let section = &self.sections[at];
+            if section.level > 0 {
+                trail.push(section.heading.as_str());
+            }
+            next = section.parent;
+        }
+        trail.reverse();
+        trail
+    }
+
+    /// Returns the title: the front matter's, else the first top-level heading, else none.
+    pub fn title(&self) -> Option<&str> {
+        self.front
+            .title
+            .as_deref()
+            .or_else(|| self.sections.iter().find(|s| s.level == 1).map(|s| s.heading.as_str()))
+    }
+
+    /// Cuts a section into spans of about `limit` characters, at block borders, else at line ends.
+    ///
+    /// The spans cover the section exactly once. A line is never cut.
+    pub fn split(&self, section: usize, text: &str, limit: usize) -> Vec<Range<usize>> {
+        let span = self.sections[section].span.clone();
+        if span.len() <= limit {
+            return vec![span];
+        }
+        // a Chinese character takes three bytes
+        let limit = limit * span.len() / text[span.clone()].chars().count().max(1);
+        if span.len() <= limit + limit / 2 {
+            return vec![span];
+        }
+        let first = self.breaks.partition_point(|&at| at <= self.sections[section].body);
+        let mut parts = Vec::new();
+        let mut start = span.start;
+        let mut last_break = start;
+        let borders = self.breaks[first..].iter().copied().take_while(|&at| at < span.end);
+        for border in borders.chain([span.end]) {
+            while border - start > limit {
+                // the block that ends at `border` is itself too long when nothing precedes it
+                let cut = if last_break > start {
+                    last_break
+                } else {
+                    line_end_after(text, start + limit, border)
+                };
+                if cut >= border {
+                    break;
+                }
+                parts.push(start..cut);
+                start = cut;
+            }
+            last_break = border;
+        }
+        // a short rest reads better with what precedes it
+        match parts.last_mut() {
+            Some(previous) if span.end - start < limit / 4 => previous.end = span.end,
+            _ => parts.push(start..span.end),
+        }
+        parts
+    }
+}
+
+/// What stands between the headings of a trail must be in none of them.
+fn is_trail(c: char) -> bool {
+    c == TRAIL
+}
+
+fn line_end_after(text: &str, from: usize, end: usize) -> usize {
+    memchr::memchr(b'\n', &text.as_bytes()[from..end]).map_or(end, |at| from + at + 1)
+}
+
+/// Returns the bytes of a file as text of the same length, so that spans stay true.
+///
+/// Each byte that is not UTF-8 becomes one SUB character, which no word contains.
+pub fn as_text(bytes: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => {
+            let mut text = String::with_capacity(bytes.len());
+            for chunk in bytes.utf8_chunks() {
+                text.push_str(chunk.valid());
+                text.extend(std::iter::repeat_n('\u{1a}', chunk.invalid().len()));
+            }
+            Cow::Owned(text)
+        }
+    }
+}
+
+/// Splits a note into its sections.
+///
+/// Never fails: whatever the text, every byte belongs to exactly one section.
+///
+/// ```
+/// let text = "Intro\n\n# One\ntext\n\n```\n# no heading\n```\nTwo\n---\nmore\n";
+/// let note = commonplace_core::text::sections::parse(text);
+/// let headings: Vec<_> = note.sections.iter().map(|s| s.heading.as_str()).collect();
+/// assert_eq!(headings, ["", "One", "Two"]);
+/// ```
+pub fn parse(text: &str) -> Note {
+    let mut note = Note::default();
+    if text.is_empty() {
+        return note;
+    }
+    let bom = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let start = bom + marks::front_matter(&text[bom..], &mut note.front);
+    let mut open = vec![Section {
+        span: 0..text.len(),
+        body: start,
+        level: 0,
+        heading: String::new(),
+        parent: None,
+        marks: Marks::default(),
+    }];
+    let mut depth = 0usize;
+    let mut heading: Option<String> = None;
+    for (event, range) in Parser::new_ext(&text[start..], Options::ENABLE_TABLES).into_offset_iter()
+    {
+        let range = start + range.start..start + range.end;
+        match event {
+            Event::Start(tag) => {
+                if depth == 0 {
+                    let line = line_start(text, range.start).max(start);
+                    note.breaks.push(line);
+                    if let Tag::Heading { level, .. } = tag {
+                        heading = Some(String::new());
+                        open.push(Section {
+                            span: line..text.len(),
+                            body: heading_end(text, range.end),
+                            level: level as u8,
+                            heading: String::new(),
+                            parent: None,
+                            marks: Marks::default(),
+                        });
+                    }
+                }
+                if matches!(tag, Tag::CodeBlock(_)) {
+                    note.code.push(range);
+                }
+                depth += 1;
+            }
+            Event::End(tag) => {
+                depth -= 1;
+                if depth == 0
+                    && matches!(tag, TagEnd::Heading(_))
+                    && let (Some(words), Some(section)) = (heading.take(), open.last_mut())
+                {
+                    let words = words.trim();
+                    if words.len() > LONGEST_HEADING {
+                        section.body = section.span.start;
+                    }
+                    let cut = words.floor_char_boundary(LONGEST_HEADING);
+                    section.heading = words[..cut].replace(is_trail, " ");
+                }
+            }
+            Event::Text(words) | Event::Code(words) => {
+                if let Some(heading) = &mut heading {
+                    heading.push_str(&words);
+                }
+            }
+            Event::SoftBreak | Event::HardBreak => {
+                if let Some(heading) = &mut heading {
+                    heading.push(' ');
+                }
+            }
+            Event::Rule if depth == 0 => note.breaks.push(line_start(text, range.start).max(start)),
+            _ => {}
+        }
+    }
+    note.sections = close(open, text);
+    note
+}
+
+/// Ends each section where the next begins, finds its parent and reads its marks.
+fn close(mut sections: Vec<Section>, text: &str) -> Vec<Section> {
+    for next in 1..sections.len() {
+        sections[next - 1].span.end = sections[next].span.start;
+    }
+    if sections.len() > 1 && sections[0].span.is_empty() {
+        sections.remove(0);
+    }
+    let mut trail: Vec<usize> = Vec::new();
+    for at in 0..sections.len() {
+        let level = sections[at].level;
+        while trail.last().is_some_and(|&up| sections[up].level >= level) {
+            trail.pop();
+        }
+        let section = &mut sections[at];
+        section.parent = trail.last().copied().filter(|_| level > 0);
+        section.body = section.body.min(section.span.end);
+        section.marks = marks::leading(&text[section.body..section.span.end]);
+        if level > 0 {
+            trail.push(at);
+        }
+    }
+    sections
+}
+
+fn line_start(text: &str, at: usize) -> usize {
+    memchr::memrchr2(b'\n', b'\r', &text.as_bytes()[..at]).map_or(0, |end| end + 1)
+}
+
+/// Returns where the line that ends a heading is over; the parser's range may stop before it.
+fn heading_end(text: &str, at: usize) -> usize {
+    let bytes = text.as_bytes();
+    let from = if at > 0 && matches!(bytes[at - 1], b'\n' | b'\r') { at - 1 } else { at };
+    match memchr::memchr2(b'\n', b'\r', &bytes[from..]) {
+        Some(end) if bytes[from + end..].starts_with(b"\r\n") => from + end + 2,
+        Some(end) => from + end + 1,
+        None => bytes.len(),
+    }
+}
+
+/// Returns the line, counted from 1, that holds the byte at `offset`.
+pub fn line_of(bytes: &[u8], offset: usize) -> u64 {
+    memchr::memchr_iter(b'\n', &bytes[..offset.min(bytes.len())]).count() as u64 + 1
+}
