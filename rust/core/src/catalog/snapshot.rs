@@ -22,7 +22,7 @@ use crate::index::terms::Terms;
 
 const MAGIC: &[u8; 8] = b"CMNPLACE";
 /// Raised whenever the layout changes, or how text becomes terms and documents.
-const FORMAT: u64 = 1;
+const FORMAT: u64 = 2;
 const HEAD: usize = 48;
 
 /// Why a snapshot cannot be used.
@@ -51,6 +51,9 @@ pub fn write(catalog: &Catalog, root: u64) -> Vec<u8> {
     put(bytemuck::cast_slice(spellings));
     put(bytemuck::cast_slice(ends));
     put(bytemuck::cast_slice(lengths));
+    let (concepts, words) = catalog.index.all_holders();
+    put(bytemuck::cast_slice(concepts));
+    put(bytemuck::cast_slice(words));
     put(bytemuck::cast_slice(&packed.starts));
     put(bytemuck::cast_slice(&packed.counts));
     put(&packed.lists);
@@ -167,6 +170,7 @@ impl<'a> Arrays<'a> {
         let patterns = Patterns::from_parts(self.array()?, self.array()?)?;
         let lexicon = Lexicon::from_parts(words, places, stems, concept_of_stem, patterns)?;
         let lengths: Vec<Lengths> = self.array()?;
+        let (concepts, words) = (self.array()?, self.array()?);
         let packed = Packed {
             documents: lengths.len() as u32,
             starts: self.array()?,
@@ -231,6 +235,7 @@ impl<'a> Arrays<'a> {
             });
         }
         let index = Index::from_parts(weights, lexicon, lengths, packed);
+        let index = index.with_holders(concepts, words)?;
         Some(Catalog::from_parts(index, rows, files, labels, Part::Said))
     }
 }

@@ -199,6 +199,11 @@ impl Index {
         self.word_holders.get(word as usize).copied().unwrap_or(0)
     }
 
+    /// Returns the holders of every concept and of every word.
+    pub fn all_holders(&self) -> (&[Holders], &[u32]) {
+        (&self.holders, &self.word_holders)
+    }
+
     /// Returns the field lengths of a document.
     #[inline]
     pub fn lengths(&self, document: u32) -> &Lengths {

@@ -137,10 +137,12 @@ impl Index {
         packed.held.shrink_to_fit();
         let formula = Bm25f::new(&weights, &totals);
         (packed.starts, packed.lists) = encode_all(&postings, &ends, &lexicon, &formula, &lengths);
-        Self::from_parts(weights, lexicon, lengths, packed)
+        let mut index = Self::from_parts(weights, lexicon, lengths, packed);
+        index.count_holders();
+        index
     }
 
-    /// Makes an index from what a snapshot kept: no documents are dead in it.
+    /// Makes an index from its arrays; no documents are dead in it, and no holders are counted.
     pub fn from_parts(
         weights: Weights,
         lexicon: Lexicon,
@@ -154,7 +156,7 @@ impl Index {
         if let Some(last) = live.last_mut().filter(|_| !documents.is_multiple_of(64)) {
             *last = (1 << (documents % 64)) - 1;
         }
-        let mut index = Self {
+        Self {
             holders: vec![Holders::default(); lexicon.concepts()],
             word_holders: vec![0; lexicon.words.len()],
             weights,
@@ -166,9 +168,14 @@ impl Index {
             lengths,
             live,
             totals,
-        };
-        index.count_holders();
-        index
+        }
+    }
+
+    /// Takes over the holders of every concept and word; returns nothing if they do not fit.
+    pub fn with_holders(mut self, concepts: Vec<Holders>, words: Vec<u32>) -> Option<Self> {
+        let fit = concepts.len() == self.holders.len() && words.len() == self.word_holders.len();
+        (self.holders, self.word_holders) = (concepts, words);
+        fit.then_some(self)
     }
 
     /// Counts the holders of every concept and word from the lists.
