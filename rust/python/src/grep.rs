@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use commonplace_core::grep::across::{Across, Tally};
 use commonplace_core::grep::{self, Options};
 use commonplace_core::store::Store;
+use commonplace_core::store::across::{Across, Tally};
 use pyo3::prelude::*;
 
 use crate::enter::enter;

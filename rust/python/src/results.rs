@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use commonplace_core::bm25f;
-use commonplace_core::hits::{self, Source};
-use commonplace_core::message;
+use commonplace_core::index::bm25f;
+use commonplace_core::messages::message;
+use commonplace_core::store::hits::{self, Source};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PySlice, PyTuple};

@@ -3,16 +3,16 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use commonplace_core::draft::Kind;
+use commonplace_core::catalog::draft::Kind;
 use commonplace_core::error::{Error, Interrupt, Result};
+use commonplace_core::files::version::Version;
 use commonplace_core::files::{Expected, Written as Done};
 use commonplace_core::grep::{Case, Options};
-use commonplace_core::hits::Request;
 use commonplace_core::search::Filter;
-use commonplace_core::sections::line_of;
 use commonplace_core::store;
-use commonplace_core::transcript::Placed;
-use commonplace_core::version::Version;
+use commonplace_core::store::hits::Request;
+use commonplace_core::store::transcript::Placed;
+use commonplace_core::text::sections::line_of;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -111,7 +111,7 @@ impl Store {
 
     fn list(&self, py: Python<'_>, prefix: Text) -> PyResult<Vec<Entry>> {
         let entries = self.enter(py, |store, interrupt| store.list(&prefix, interrupt))?;
-        let entry = |entry: commonplace_core::upkeep::Entry| Entry {
+        let entry = |entry: commonplace_core::store::upkeep::Entry| Entry {
             path: entry.path,
             size: entry.size,
             modified: entry.modified_ns as f64 / 1e9,
