@@ -32,7 +32,8 @@ bench: .venv/.bench ## measure, side by side with ripgrep, grep, FTS5, tantivy a
 
 .venv/.tools:
 	@echo "Making a virtual environment in .venv"
-	@$(PYTHON) -m venv .venv
+	@# Debian ships python3 without what venv needs
+	@$(PYTHON) -m venv .venv || ($(PYTHON) -m pip install --quiet virtualenv && $(PYTHON) -m virtualenv --quiet .venv)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "maturin>=1.9.4,<2"
 	@touch $@
 
