@@ -362,3 +362,18 @@ def test_opening_what_is_not_there(tmp_path: Path) -> None:
     for folder in (Path("/"), Path.home()):
         with pytest.raises(commonplace.Refused):
             commonplace.open(folder)
+
+
+def test_a_note_does_not_become_a_transcript(store: Store) -> None:
+    store.write("n.md", "one\n")
+    with pytest.raises(commonplace.Refused) as refused:
+        store.move("n.md", "n.jsonl")
+    assert refused.value.code == "type"
+    assert store.read("n.md") == "one\n"
+
+
+def test_moving_onto_a_file_says_that_it_exists(store: Store) -> None:
+    store.write("a.md", "a\n")
+    store.write("b.md", "b\n")
+    with pytest.raises(commonplace.Conflict, match="exists already"):
+        store.move("a.md", "b.md")

@@ -94,7 +94,16 @@ Expected = Annotated[
 ]
 Logs = Annotated[list[Path], Argument(metavar="FILE...", help="Transcripts of other tools.")]
 To = Annotated[str | None, Option("--to", help="Default: sessions/<name of the file>.")]
-Sets = Annotated[list[Path], Argument(metavar="FILE.jsonl.gz...", help="Labelled sets.")]
+Sets = Annotated[
+    list[Path],
+    Argument(
+        metavar="FILE.jsonl.gz...",
+        help=(
+            "Labelled sets, one group a line: {documents: [{id, text, speaker?, session?, time?,"
+            " heading?, path?}], queries: [{text, relevant: [id]}]}."
+        ),
+    ),
+]
 Run = Annotated[Path | None, Option("--run", help="Write the ranking of every query here.")]
 
 

@@ -9,8 +9,8 @@ use commonplace_core::catalog::draft::Kind;
 use commonplace_core::error::Error;
 use commonplace_core::search::Filter;
 use commonplace_core::search::query::{LONGEST, MOST_PATTERNS, Query, holds};
-use commonplace_core::store::Store;
 use commonplace_core::store::hits::{Hit, Hits, Request};
+use commonplace_core::store::{Freshness, Store};
 use memory::{Memory, ask, files_with};
 use proptest::prelude::*;
 
@@ -352,4 +352,33 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn sections_with_bytes_that_are_not_utf8_are_found() {
+    let memory = Memory::new();
+    memory.put("a.md", b"# A\n\nplain\n\n# B\n\ncaf\xe9 word\n");
+    let store = memory.open(true);
+    let hits = ask(&store, "word");
+    assert_eq!((hits.freshness, hits.hits.len()), (Freshness::Fresh, 1));
+    assert_eq!(hits.hits[0].heading, ["B"]);
+}
+
+#[test]
+fn a_byte_order_mark_is_no_section() {
+    let memory = Memory::new();
+    memory.put("bom.md", "\u{feff}# Bom\n\nx\n");
+    let store = memory.open(true);
+    let hits = ask(&store, "bom").hits;
+    assert_eq!(hits.len(), 1);
+    assert_eq!((hits[0].start, hits[0].heading.as_slice()), (0, &["Bom".to_owned()][..]));
+}
+
+#[test]
+fn explain_answers_only_for_a_message_that_is_there() {
+    let memory = Memory::new();
+    memory.put("m.jsonl", "{\"role\":\"user\",\"content\":\"tea\"}\n");
+    let store = memory.open(true);
+    assert!(store.explain("tea", "m.jsonl#L1", &|| false).is_ok());
+    assert!(store.explain("tea", "m.jsonl#L9", &|| false).is_err());
 }

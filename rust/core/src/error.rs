@@ -37,10 +37,7 @@ pub enum Error {
         hint: &'static str,
     },
     /// The file is not the version that the caller saw; nothing was changed.
-    #[error(
-        "{} has changed: expected version {expected}, found {found}; read it again and retry",
-        shown(path)
-    )]
+    #[error("{}", conflict(path, expected, found))]
     Conflict {
         /// The path as given.
         path: String,
@@ -154,5 +151,13 @@ fn shown(path: &str) -> String {
     match path.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{:?}…", &path[..end]),
         None => format!("{path:?}"),
+    }
+}
+
+fn conflict(path: &str, expected: &str, found: &str) -> String {
+    let path = shown(path);
+    match expected {
+        "absent" => format!("{path} exists already, as version {found}; choose another name"),
+        _ => format!("{path} has changed: expected {expected}, found {found}; read it and retry"),
     }
 }

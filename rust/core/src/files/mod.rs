@@ -29,7 +29,7 @@ use crate::files::lock::{Guard, Lock};
 use crate::files::open::{open_beneath, refusal};
 use crate::files::replace::{Base, rename_new};
 use crate::files::root::{Place, Root};
-use crate::files::rules::Rules;
+use crate::files::rules::{Rules, is_transcript};
 use crate::files::version::Version;
 
 /// The files of one root; shared freely between threads.
@@ -115,6 +115,11 @@ impl Files {
         let _guard = self.begin()?;
         let source = self.leaving(from, expected)?;
         let path = self.rules.check_write(to)?;
+        if is_transcript(from) != is_transcript(&path) {
+            let why = "a note cannot become a transcript, nor a transcript a note: \
+                       the two are read in different ways; write a new file instead";
+            return Err(Error::refused(to, "type", why));
+        }
         self.check_twins(&path, Some(from))?;
         let target = self.root.make_place(&path)?;
         rename_new(&source, &target).map_err(|e| match e {

@@ -42,11 +42,8 @@ impl FromStr for Version {
 
     /// Reads the 32 hex digits that `Display` writes.
     fn from_str(text: &str) -> Result<Self, Error> {
-        let wrong = || Error::Query {
-            query: text.chars().take(80).collect(),
-            code: "version",
-            why: "a version is 32 lower-case hex digits, as read and write return them".into(),
-        };
+        let why = "a version is 32 lower-case hex digits, as read and write return them";
+        let wrong = || Error::refused(text, "version", why);
         if text.len() != 32 || !text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')) {
             return Err(wrong());
         }

@@ -148,7 +148,9 @@ impl Store {
             if changed.is_empty() || tries == ATTEMPTS {
                 if !changed.is_empty() {
                     answer.freshness = Freshness::Stale;
-                    answer.notes.push(format!("{changed:?} kept changing while it was read"));
+                    let files: Vec<String> = changed.into_iter().collect();
+                    let note = format!("{} kept changing while it was read", files.join(", "));
+                    answer.notes.push(note);
                 }
                 return Ok(answer);
             }
@@ -163,7 +165,9 @@ impl Store {
         if answer.hits.is_empty() && !query.phrases.is_empty() {
             let loose = Query { phrases: Vec::new(), ..query.clone() };
             self.gather(state, &loose, request, &mut answer, &mut changed);
-            answer.notes.push("no text holds the phrase; its words were sought".to_owned());
+            answer.notes.push(
+                "no text that may be found holds the phrase; its words were sought".to_owned(),
+            );
         }
         // stable: of equal scores what was said comes before what a tool said
         answer.hits.sort_by(|a, b| b.score.total_cmp(&a.score));
@@ -224,7 +228,11 @@ impl Store {
         let state = self.fresh(interrupt)?;
         let catalog = &state.said;
         let file = catalog.file(path).ok_or_else(|| Error::NotFound { path: path.to_owned() })?;
-        let row = |document: &&u32| u64::from(catalog.rows[**document as usize].line) <= line;
+        let is_note = file.kind == Kind::Note;
+        let row = |document: &&u32| {
+            let first = u64::from(catalog.rows[**document as usize].line);
+            first == line || is_note && first < line
+        };
         let document = file.documents.iter().rev().find(row).ok_or_else(|| Error::Query {
             query: citation.to_owned(),
             code: "citation",
@@ -269,7 +277,9 @@ impl Reader<'_> {
         }
         let mut bytes = vec![0; row.length as usize];
         let read = self.open.as_ref().map(|(_, file)| file.read_exact_at(&mut bytes, row.start));
-        if matches!(read, Some(Ok(()))) && xxh3_64(&bytes) == row.hash {
+        // of what is not UTF-8, the text was hashed that stands for it
+        let same = || [xxh3_64(&bytes), xxh3_64(as_text(&bytes).as_bytes())].contains(&row.hash);
+        if matches!(read, Some(Ok(()))) && same() {
             return Some(bytes);
         }
         self.changed.insert(path.clone());

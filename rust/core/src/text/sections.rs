@@ -230,8 +230,12 @@ fn close(mut sections: Vec<Section>, text: &str) -> Vec<Section> {
     for next in 1..sections.len() {
         sections[next - 1].span.end = sections[next].span.start;
     }
-    if sections.len() > 1 && sections[0].span.is_empty() {
+    // a byte order mark is no preamble
+    if sections.len() > 1
+        && text[sections[0].span.clone()].trim_start_matches('\u{feff}').is_empty()
+    {
         sections.remove(0);
+        sections[0].span.start = 0;
     }
     let mut trail: Vec<usize> = Vec::new();
     for at in 0..sections.len() {
