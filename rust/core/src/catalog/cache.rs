@@ -1,7 +1,7 @@
 //! The snapshot as a file of the root: found, read, replaced.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Write};
 
 use rustix::fs::{AtFlags, Mode, OFlags};
 use xxhash_rust::xxh3::xxh3_64;
@@ -75,7 +75,7 @@ pub fn publish(root: &Root, bytes: &[u8]) -> Result<()> {
         Err(rustix::io::Errno::EXIST) => remove().and_then(|()| open()),
         opened => opened,
     };
-    let written = snapshot::save(&mut File::from(file.map_err(fail)?), bytes);
+    let written = File::from(file.map_err(fail)?).write_all(bytes);
     let done = written
         .map_err(|error| Error::io("write", format!("{OWN}/{NAME}"), error))
         .and_then(|()| rustix::fs::renameat(&folder, NEW, &folder, NAME).map_err(fail));

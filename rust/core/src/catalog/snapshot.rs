@@ -5,8 +5,6 @@
 //! arrays, each with its length in bytes, padded to eight. It is a cache: a snapshot that is
 //! damaged, cut short, of another root or of another version is set aside and built anew.
 
-use std::io::Write;
-
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::catalog::draft::{Kind, Part};
@@ -243,12 +241,4 @@ impl<'a> Arrays<'a> {
 /// Says whether places in an array of this length never go back.
 fn is_ascending(starts: &[u64], length: usize) -> bool {
     starts.is_sorted() && starts.last().is_none_or(|&last| last <= length as u64)
-}
-
-/// Writes the bytes of a snapshot; the caller publishes the file by renaming it.
-///
-/// # Errors
-/// Those of the file.
-pub fn save(file: &mut impl Write, bytes: &[u8]) -> std::io::Result<()> {
-    file.write_all(bytes)
 }
