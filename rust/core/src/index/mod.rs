@@ -7,6 +7,7 @@
 //! lengths are exact.
 
 pub mod bm25f;
+pub mod cursor;
 pub mod expand;
 pub mod lexicon;
 pub mod packing;
@@ -18,9 +19,10 @@ pub mod topk;
 use rustc_hash::FxHashMap;
 
 use crate::index::bm25f::{Bm25f, Counts, FIELDS, Field, Lengths, Totals, Weights};
+use cursor::Cursor;
 use lexicon::{Document, Lexicon};
 use packing::Packed;
-use postings::{Cursor, Impact, Posting};
+use postings::{Impact, Posting};
 
 /// See the module.
 #[derive(Debug, Default)]

@@ -7,8 +7,8 @@ use rustc_hash::FxHashMap;
 
 use crate::catalog::draft::Kind;
 use crate::catalog::{Catalog, FileRow, NO_TIME, Row};
+use crate::index::cursor::Cursor;
 use crate::index::expand::Expander;
-use crate::index::postings::Cursor;
 use crate::index::topk::{Scored, top_k};
 use crate::search::query::{Atom, MOST_TERMS, Query, holds};
 use crate::search::ranking::Ranking;

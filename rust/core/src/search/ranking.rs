@@ -11,9 +11,10 @@ use rustc_hash::FxHashMap;
 
 use crate::catalog::Catalog;
 use crate::index::bm25f::{Bm25f, Counts, FIELDS, Field, Lengths};
+use crate::index::cursor::Cursor;
 use crate::index::patterns::{Brief, Spelling};
-use crate::index::postings::{Cursor, Impact, Posting};
-use crate::index::topk::{Clause, Scoring, reach};
+use crate::index::postings::{Impact, Posting};
+use crate::index::topk::{Clause, Reaches, Scoring, reach};
 use crate::text::tokens::{Form, QueryTerm};
 
 /// How much the parts of a word count beside each other.
@@ -171,28 +172,28 @@ impl<'a> Ranking<'a> {
         let sought = &self.sought[number];
         let all: f32 = sought.words.iter().map(|(_, weight)| weight).sum();
         let share = |weight: f32| if weight > 0.0 { reach(weight * self.drift / 255.0) } else { 0 };
-        let mut shares = Box::new([share(sought.concept + all); 256]);
-        let mut speakers = Box::new([0; 256]);
+        let shares = [share(sought.concept + all); 256];
+        let heading = share(sought.heading);
+        let mut reaches = Box::new(Reaches { shares, speakers: [0; 256], heading });
         let patterns = &self.catalog.index.words().patterns;
         for pattern in 0..patterns.len().min(255) {
             let brief = patterns.brief(pattern as u32);
             if brief.spelling != Brief::MANY && !sought.words.is_empty() {
                 let own = sought.words.iter().filter(|(number, _)| *number == brief.spelling);
                 let words: f32 = own.map(|(_, weight)| weight).sum();
-                shares[pattern] = share(sought.concept + words);
+                reaches.shares[pattern] = share(sought.concept + words);
             }
             if sought.speaker > 0.0 {
                 let counts = patterns.sum(pattern as u32);
                 // a name in which a word stands twice is at least two words long
                 let frequency = self.formula.speaker_frequency(counts, counts);
-                speakers[pattern] = reach(self.formula.score(sought.speaker, frequency));
+                reaches.speakers[pattern] = reach(self.formula.score(sought.speaker, frequency));
             }
         }
         if sought.speaker > 0.0 {
-            speakers[255] = reach(sought.speaker);
+            reaches.speakers[255] = reach(sought.speaker);
         }
-        let heading = share(sought.heading);
-        Clause { cursor: self.cursor(number), shares, speakers, heading }
+        Clause { cursor: self.cursor(number), reaches }
     }
 
     fn cursor(&self, number: usize) -> Cursor<'_> {
