@@ -113,7 +113,8 @@ pub fn search<'a>(
         required.iter_mut().all(|phrase| phrase.stands_in(document, text))
             && !excluded.iter_mut().any(|phrase| phrase.stands_in(document, text))
     };
-    found.ranked = top_k(ranking.clauses(), &ranking, limit, &mut accept);
+    let (clauses, scale) = ranking.clauses();
+    found.ranked = top_k(clauses, scale, &ranking, limit, &mut accept);
     found
 }
 
