@@ -7,6 +7,7 @@
 //! lengths are exact.
 
 pub mod bm25f;
+pub mod clause;
 pub mod cursor;
 pub mod expand;
 pub mod lexicon;
@@ -15,6 +16,7 @@ pub mod patterns;
 pub mod postings;
 pub mod terms;
 pub mod topk;
+mod window;
 
 use rustc_hash::FxHashMap;
 

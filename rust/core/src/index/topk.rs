@@ -13,80 +13,11 @@
 //! order of adding: the result is, to the last bit, that of scoring everything.
 
 use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
 
-use super::cursor::{Cursor, END};
-use super::postings::Impact;
-
-/// One term of a query.
-pub struct Clause<'a> {
-    /// Its postings.
-    pub cursor: Cursor<'a>,
-    /// What they can add.
-    pub reaches: Box<Reaches>,
-}
-
-/// What the postings of a clause add, at most, by the code of their pattern; 255 is for the rest.
-pub struct Reaches {
-    /// For one 255th of saturation.
-    pub shares: [Reach; 256],
-    /// For a speaker's name.
-    pub speakers: [Reach; 256],
-    /// For one 255th of saturation in headings.
-    pub heading: Reach,
-}
-
-impl Reaches {
-    /// Returns what one posting adds, at most.
-    #[inline]
-    fn of(&self, saturation: u8, heading: u8, code: u8) -> Reach {
-        let code = usize::from(code);
-        Reach::from(saturation) * self.shares[code]
-            + Reach::from(heading) * self.heading
-            + self.speakers[code]
-    }
-
-    /// Returns what a stretch of postings adds, at most.
-    #[inline]
-    fn most(&self, impact: Impact) -> Reach {
-        let speaker = if impact.speaker { self.speakers[255] } else { 0 };
-        Reach::from(impact.saturation) * self.shares[255]
-            + Reach::from(impact.heading) * self.heading
-            + speaker
-    }
-}
-
-/// An upper bound of a score, rounded up; in what unit, the [`Scale`] says.
-pub type Reach = u32;
-
-/// How many reaches a point is worth in one query: so many that no sum ever overflows.
-#[derive(Debug, Clone, Copy)]
-pub struct Scale(f64);
-
-impl Scale {
-    /// Makes the scale of clauses that together add `total` at most.
-    pub fn new(total: f32) -> Self {
-        Self(f64::from(1u32 << 30) / f64::from(total.max(1.0)))
-    }
-
-    /// Rounds a bound up, with room for how `f32` rounds.
-    pub fn reach(self, bound: f32) -> Reach {
-        (f64::from(bound) * self.0 * 1.000_01) as Reach + 1
-    }
-
-    /// Rounds a score down, as bounds are rounded up.
-    fn threshold(self, points: Points) -> Reach {
-        (points as f64 / POINT * self.0) as Reach
-    }
-}
-
-/// A score as a whole number of 2⁻³² points.
-type Points = i64;
-const POINT: f64 = 4_294_967_296.0;
-
-#[inline]
-fn points(score: f32) -> Points {
-    (f64::from(score) * POINT) as Points
-}
+use super::clause::{Clause, POINT, Points, Reach, Scale, points};
+use super::cursor::END;
+use super::window::Window;
 
 /// What the search needs to know about the collection.
 pub trait Scoring {
@@ -141,27 +72,8 @@ impl<S: Scoring> Best<'_, S> {
     }
 }
 
-/// Documents added up at a time: their sums stay in the nearest cache.
-const WINDOW: usize = 8192;
-/// Sums in a row of the window; there are 64 rows, for a bit each.
-const ROW: usize = WINDOW / 64;
 /// Postings that are looked through for documents to begin with.
-const SAMPLE: usize = 4096;
-/// Postings that can be walked in the time it takes to look up one.
-const WALKED: usize = 16;
-
-/// The bounds of the documents from `start` on.
-struct Window {
-    start: u32,
-    sums: Box<[[Reach; ROW]; WINDOW / ROW]>,
-    /// One bit a row of sums that is not empty: most windows hold next to nothing.
-    touched: u64,
-    /// Places of the documents that may be worth scoring.
-    waiting: Vec<usize>,
-    /// Those that are, with their bounds.
-    promising: Vec<(Reach, Reverse<u32>)>,
-}
-
+const SAMPLE: u32 = 4096;
 /// Returns the `k` best documents, best first.
 ///
 /// `accept` is asked only about documents good enough to be kept; it is the place for filters
@@ -214,37 +126,32 @@ impl<'a, 's, S: Scoring> Search<'a, 's, S> {
         for clause in &clauses {
             below.push(below[below.len() - 1] + clause.most);
         }
-        let window = Window {
-            start: 0,
-            sums: Box::new([[0; ROW]; WINDOW / ROW]),
-            touched: 0,
-            waiting: Vec::new(),
-            promising: Vec::new(),
-        };
-        Self { clauses, below, best, window }
+        Self { clauses, below, best, window: Window::new() }
     }
 
     /// Scores the most promising documents of the clause that can say most.
     fn begin(&mut self, accept: &mut dyn FnMut(u32) -> bool) {
         let Some(weightiest) = self.clauses.last() else { return };
         let mut cursor = weightiest.clause.cursor.clone();
-        let mut sample = Vec::new();
         let reaches = &weightiest.clause.reaches;
-        while sample.len() < SAMPLE && cursor.position() != END {
-            let end = cursor.position().saturating_add(WINDOW as u32).min(END - 1);
+        let (mut looked_at, mut first) = (0, BinaryHeap::new());
+        while looked_at < SAMPLE && cursor.position() != END {
+            let end = cursor.position().saturating_add(SAMPLE).min(END - 1);
             cursor.walk(
                 end,
                 |_| true,
                 |document, saturation, heading, code| {
-                    sample.push((reaches.of(saturation, heading, code), Reverse(document)));
+                    looked_at += 1;
+                    let new = Reverse((reaches.of(saturation, heading, code), Reverse(document)));
+                    if first.len() < self.best.k {
+                        first.push(new);
+                    } else if let Some(mut worst) = first.peek_mut().filter(|worst| new < **worst) {
+                        *worst = new;
+                    }
                 },
             );
         }
-        let wanted = self.best.k.min(sample.len());
-        if wanted < sample.len() {
-            sample.select_nth_unstable_by(wanted, |a, b| b.cmp(a));
-        }
-        for &(_, Reverse(document)) in &sample[..wanted] {
+        for Reverse((_, Reverse(document))) in first {
             if self.best.scoring.allows(document) {
                 let sum = self.score(document, 0);
                 self.best.offer((sum, document), accept);
@@ -262,7 +169,7 @@ impl<'a, 's, S: Scoring> Search<'a, 's, S> {
         if start == END {
             return false;
         }
-        self.window.start = start;
+        self.window.open(start);
         let all = self.below[self.clauses.len()];
         // what a document must reach, and what a block must say, beside all that others can add
         let least = threshold - self.below[essential];
@@ -281,8 +188,9 @@ impl<'a, 's, S: Scoring> Search<'a, 's, S> {
             first -= 1;
             self.window.keep(threshold - self.below[first]);
         }
-        self.window.gather(self.best.scoring);
-        for (bound, Reverse(document)) in std::mem::take(&mut self.window.promising) {
+        self.window.gather(|document| self.best.scoring.allows(document));
+        for at in 0..self.window.promising.len() {
+            let (bound, Reverse(document)) = self.window.promising[at];
             if bound + self.below[first] < self.best.threshold() {
                 break;
             }
@@ -325,56 +233,5 @@ impl<'a, 's, S: Scoring> Search<'a, 's, S> {
             }
         }
         (bound >= threshold).then_some(sum)
-    }
-}
-
-impl Window {
-    /// Adds the bounds of a clause's documents, except where a block says less than `worth`;
-    /// those that come to `least` by that are waiting from now on.
-    fn add(&mut self, clause: &mut Clause<'_>, worth: Reach, least: Reach) {
-        clause.cursor.seek(self.start);
-        let end = self.start.saturating_add(WINDOW as u32 - 1).min(END - 1);
-        let Clause { cursor, reaches } = clause;
-        let mut touched = self.touched;
-        let worth = |block| reaches.most(block) >= worth;
-        cursor.walk(end, worth, |document, saturation, heading, code| {
-            let at = (document - self.start) as usize % WINDOW;
-            let sum = &mut self.sums[at / ROW][at % ROW];
-            let before = *sum;
-            *sum += reaches.of(saturation, heading, code);
-            touched |= 1 << (at / ROW);
-            if before < least && *sum >= least {
-                self.waiting.push(at);
-            }
-        });
-        self.touched = touched;
-    }
-
-    /// Says whether walking a clause costs less than looking up in it all who are waiting.
-    fn pays(&self, clause: &Clause<'_>) -> bool {
-        let end = self.start.saturating_add(WINDOW as u32);
-        !self.waiting.is_empty()
-            && self.waiting.len() * WALKED >= clause.cursor.count(self.start, end)
-    }
-
-    /// Sends away who does not reach `least`.
-    fn keep(&mut self, least: Reach) {
-        let Self { waiting, sums, .. } = self;
-        waiting.retain(|at| sums[at / ROW][at % ROW] >= least);
-    }
-
-    /// Takes out the documents that are waiting, best bound first, and clears the window.
-    fn gather<S: Scoring>(&mut self, scoring: &S) {
-        for at in self.waiting.drain(..) {
-            let document = self.start + at as u32;
-            if scoring.allows(document) {
-                self.promising.push((self.sums[at / ROW][at % ROW], Reverse(document)));
-            }
-        }
-        self.promising.sort_unstable_by(|a, b| b.cmp(a));
-        while self.touched > 0 {
-            self.sums[self.touched.trailing_zeros() as usize] = [0; ROW];
-            self.touched &= self.touched - 1;
-        }
     }
 }

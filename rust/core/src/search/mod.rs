@@ -3,8 +3,6 @@
 pub mod query;
 pub mod ranking;
 
-use rustc_hash::FxHashMap;
-
 use crate::catalog::draft::Kind;
 use crate::catalog::{Catalog, FileRow, NO_TIME, Row};
 use crate::index::cursor::Cursor;
@@ -12,6 +10,7 @@ use crate::index::expand::Expander;
 use crate::index::topk::{Scored, top_k};
 use crate::search::query::{Atom, MOST_TERMS, Query, holds};
 use crate::search::ranking::Ranking;
+use crate::text::snippet;
 use crate::text::tokens::{self, QueryTerm};
 
 /// Which documents may be found at all.
@@ -81,8 +80,8 @@ impl Sieve {
 pub struct Found {
     /// Best first.
     pub ranked: Vec<Scored>,
-    /// The terms to show in snippets, with their weights.
-    pub terms: FxHashMap<String, f32>,
+    /// The terms to show in snippets.
+    pub terms: snippet::Sought,
     /// What of the query was not used, and why.
     pub notes: Vec<String>,
 }
@@ -128,10 +127,7 @@ fn prepare(
 ) {
     let lexicon = catalog.index.words();
     let formula = catalog.index.formula();
-    let mut show = |text: &str, holders: u32| {
-        let weight = found.terms.entry(text.to_owned()).or_default();
-        *weight = weight.max(formula.idf(holders));
-    };
+    let mut show = |text: &str, holders: u32| found.terms.add(text, formula.idf(holders));
     let mut words: Vec<&str> = Vec::new();
     for atom in &query.sought {
         let (name, ids, field) = match atom {

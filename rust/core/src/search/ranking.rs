@@ -11,10 +11,11 @@ use rustc_hash::FxHashMap;
 
 use crate::catalog::Catalog;
 use crate::index::bm25f::{Bm25f, Counts, FIELDS, Field, Lengths};
+use crate::index::clause::{Clause, Reaches, Scale};
 use crate::index::cursor::Cursor;
 use crate::index::patterns::{Brief, Spelling};
 use crate::index::postings::{Impact, Posting};
-use crate::index::topk::{Clause, Reaches, Scale, Scoring};
+use crate::index::topk::Scoring;
 use crate::text::tokens::{Form, QueryTerm};
 
 /// How much the parts of a word count beside each other.

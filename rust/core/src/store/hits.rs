@@ -5,8 +5,6 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::{Arc, OnceLock};
 
-use rustc_hash::FxHashMap;
-
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::catalog::draft::Kind;
@@ -19,7 +17,7 @@ use crate::search::{Filter, explain, search};
 use crate::store::{Freshness, State, Store};
 use crate::text::sections::TRAIL;
 use crate::text::sections::{as_text, line_of};
-use crate::text::snippet::snippet;
+use crate::text::snippet::{Sought, snippet};
 
 /// Characters of a snippet.
 pub const SNIPPET: usize = 300;
@@ -62,7 +60,7 @@ pub struct Hit {
     pub message: Option<Message>,
     /// The category of a section.
     pub category: Option<String>,
-    terms: Arc<FxHashMap<String, f32>>,
+    terms: Arc<Sought>,
     passage: OnceLock<Passage>,
 }
 
@@ -291,7 +289,8 @@ impl Reader<'_> {
         let row = self.catalog.rows[document as usize];
         let bytes = self.bytes(&row)?;
         if self.catalog.files[row.file as usize].kind == Kind::Note {
-            return Some((as_text(&bytes).into_owned(), None));
+            let text = String::from_utf8(bytes);
+            return Some((text.unwrap_or_else(|e| as_text(e.as_bytes()).into_owned()), None));
         }
         let Line::Message(message) = message::parse(&bytes) else { return None };
         let text = match self.catalog.part() {
@@ -301,12 +300,7 @@ impl Reader<'_> {
         Some((text, Some(message)))
     }
 
-    fn hit(
-        &mut self,
-        scored: &Scored,
-        source: Source,
-        terms: &Arc<FxHashMap<String, f32>>,
-    ) -> Option<Hit> {
+    fn hit(&mut self, scored: &Scored, source: Source, terms: &Arc<Sought>) -> Option<Hit> {
         let Scored { document, score } = *scored;
         let row = self.catalog.rows[document as usize];
         let (text, message) = self.text(document)?;

@@ -1,6 +1,7 @@
 //! The passage of a text that best shows why it was found.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use rustc_hash::FxHashMap;
 
@@ -20,6 +21,30 @@ pub struct Snippet {
 /// Longest text that is looked at: a snippet of a 30 MB line need not read all of it.
 const LONGEST: usize = 1 << 18;
 
+/// The terms to look for, with what it takes to find them; made once a query.
+#[derive(Debug, Clone, Default)]
+pub struct Sought {
+    /// Number and weight of each.
+    terms: FxHashMap<String, (usize, f32)>,
+    starts: OnceLock<Starts>,
+}
+
+impl Sought {
+    /// Adds a term; of several weights the greatest counts.
+    pub fn add(&mut self, term: &str, weight: f32) {
+        match self.terms.get_mut(term) {
+            Some((_, known)) => *known = known.max(weight),
+            None => {
+                self.terms.insert(term.to_owned(), (self.terms.len(), weight));
+            }
+        }
+    }
+
+    fn starts(&self) -> &Starts {
+        self.starts.get_or_init(|| Starts::of(self.terms.keys().map(String::as_str)))
+    }
+}
+
 struct Place {
     bytes: Range<usize>,
     term: usize,
@@ -28,10 +53,10 @@ struct Place {
 
 /// Cuts the passage of at most `width` characters that holds the weightiest different terms.
 ///
-/// `weights` gives each sought term's weight (its idf). Without a match it is the beginning.
-pub fn snippet(text: &str, weights: &FxHashMap<String, f32>, width: usize) -> Snippet {
+/// Without a match it is the beginning.
+pub fn snippet(text: &str, sought: &Sought, width: usize) -> Snippet {
     let text = &text[..text.floor_char_boundary(LONGEST)];
-    let places = places(text, weights);
+    let places = places(text, sought);
     let window = best_window(text, &places, width);
     let mut snippet = Snippet { start: window.start, ..Snippet::default() };
     let ellipsis_before = !text[..window.start].trim().is_empty();
@@ -96,15 +121,13 @@ fn highlight(all: &mut Vec<(usize, usize)>, start: usize, end: usize) {
     }
 }
 
-fn places(text: &str, weights: &FxHashMap<String, f32>) -> Vec<Place> {
-    let numbers: FxHashMap<&str, usize> =
-        weights.keys().enumerate().map(|(number, term)| (term.as_str(), number)).collect();
-    let starts = Starts::of(weights.keys().map(String::as_str));
+fn places(text: &str, sought: &Sought) -> Vec<Place> {
+    let starts = sought.starts();
     let mut places = Vec::new();
     tokens::chunks(text, &mut |chunk| {
         let start = chunk.as_ptr() as usize - text.as_ptr() as usize;
-        tokens::terms_like(chunk, Some(&starts), &mut |term| {
-            let known = |text: &str| numbers.get(text).map(|&number| (number, weights[text]));
+        tokens::terms_like(chunk, Some(starts), &mut |term| {
+            let known = |text: &str| sought.terms.get(text).copied();
             if let Some((number, weight)) =
                 known(term.text).or_else(|| known(&tokens::stem(term.text)?))
             {
@@ -182,8 +205,10 @@ fn widen(text: &str, found: Range<usize>, width: usize) -> Range<usize> {
 mod tests {
     use super::*;
 
-    fn sought(terms: &[&str]) -> FxHashMap<String, f32> {
-        terms.iter().map(|term| ((*term).to_owned(), 1.0)).collect()
+    fn sought(terms: &[&str]) -> Sought {
+        let mut sought = Sought::default();
+        terms.iter().for_each(|term| sought.add(term, 1.0));
+        sought
     }
 
     fn marked(snippet: &Snippet) -> Vec<String> {

@@ -104,7 +104,12 @@ fn is_ideographic(c: char) -> bool {
 }
 
 fn is_word(c: char) -> bool {
-    c == '_' || ((c.is_alphanumeric() || is_combining_mark(c)) && !is_unspaced(c))
+    if let Ok(byte) = u8::try_from(c)
+        && byte.is_ascii()
+    {
+        return is_word_byte(byte);
+    }
+    (c.is_alphanumeric() || is_combining_mark(c)) && !is_unspaced(c)
 }
 
 /// Hands out the chunks of a text, in order; they are slices of it.
@@ -113,8 +118,13 @@ pub fn chunks<'a>(text: &'a str, emit: &mut impl FnMut(&'a str)) {
     let mut at = 0;
     while at < bytes.len() {
         let byte = bytes[at];
-        if byte.is_ascii() && !(byte.is_ascii_alphanumeric() || byte == b'_') {
+        if byte.is_ascii() {
+            let start = at;
             at += 1;
+            if is_word_byte(byte) {
+                at = word_end(text, at);
+                emit(&text[start..at]);
+            }
             continue;
         }
         let end = match next_char(text, at) {
@@ -131,6 +141,12 @@ pub fn chunks<'a>(text: &'a str, emit: &mut impl FnMut(&'a str)) {
     }
 }
 
+/// Says of an ASCII character what [`is_word`] does.
+#[inline]
+fn is_word_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
 fn next_char(text: &str, at: usize) -> Option<char> {
     text[at..].chars().next()
 }
@@ -140,11 +156,14 @@ fn word_end(text: &str, mut at: usize) -> usize {
     let bytes = text.as_bytes();
     loop {
         while let Some(&byte) = bytes.get(at) {
-            if byte.is_ascii_alphanumeric() || byte == b'_' {
+            if is_word_byte(byte) {
                 at += 1;
-            } else if !byte.is_ascii()
-                && let Some(c) = next_char(text, at).filter(|&c| is_word(c))
-            {
+            } else if byte.is_ascii() {
+                if !is_connector(byte.into()) && byte != b'#' {
+                    return at;
+                }
+                break;
+            } else if let Some(c) = next_char(text, at).filter(|&c| is_word(c)) {
                 at += c.len_utf8();
             } else {
                 break;
@@ -249,10 +268,26 @@ impl Starts {
         }
     }
 
+    /// Says whether one of the words of an ASCII chunk may be sought: a word begins at its front,
+    /// with a capital, or behind what is no letter.
+    fn may_stand_in(&self, chunk: &str) -> bool {
+        let bytes = chunk.as_bytes();
+        let is = |at: usize, what: fn(&u8) -> bool| bytes.get(at).is_some_and(what);
+        let mut joined = false;
+        (0..bytes.len()).any(|at| {
+            let begins = !joined || is(at, u8::is_ascii_uppercase);
+            joined = is(at, u8::is_ascii_alphanumeric);
+            // the x of xMax and the A of ABit are words of one letter
+            let alone = is(at + 1, u8::is_ascii_uppercase)
+                && (!is(at, u8::is_ascii_uppercase) || is(at + 2, u8::is_ascii_lowercase));
+            begins && joined && (alone || self.may_begin(&bytes[at..]))
+        })
+    }
+
     /// Says whether a word may be one of those sought.
     #[inline]
-    fn may_hold(&self, word: &str) -> bool {
-        pair(word.as_bytes()).is_none_or(|(first, second)| self.pairs[first] >> second & 1 == 1)
+    fn may_begin(&self, word: &[u8]) -> bool {
+        pair(word).is_none_or(|(first, second)| self.pairs[first] >> second & 1 == 1)
     }
 }
 
@@ -288,12 +323,15 @@ fn run_terms(run: &str, emit: &mut impl FnMut(Term<'_>)) {
 }
 
 fn word_terms(chunk: &str, sought: Option<&Starts>, emit: &mut impl FnMut(Term<'_>)) {
-    let passes = |text: &str| sought.is_none_or(|starts| starts.may_hold(text));
+    let passes = |text: &str| sought.is_none_or(|starts| starts.may_begin(text.as_bytes()));
     if chunk.bytes().all(|byte| byte.is_ascii_lowercase()) {
         // by far the most frequent kind of chunk, and all of it is one word
         if passes(chunk) {
             word_term(chunk, 0..chunk.len(), emit);
         }
+        return;
+    }
+    if chunk.is_ascii() && sought.is_some_and(|starts| !starts.may_stand_in(chunk)) {
         return;
     }
     let mut parts = 0;
@@ -467,6 +505,9 @@ fn term_is_stopped(stopped: &[Range<usize>], range: &Range<usize>) -> bool {
 
 /// Returns where Chinese stop words stand in a run; nowhere if they are all of it.
 fn stop_characters(chunk: &str) -> Vec<Range<usize>> {
+    if chunk.is_ascii() {
+        return Vec::new();
+    }
     let chars: Vec<(usize, char)> = chunk.char_indices().collect();
     let mut stopped = Vec::new();
     let mut at = 0;
@@ -489,6 +530,8 @@ fn stop_characters(chunk: &str) -> Vec<Range<usize>> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn all(text: &str, forms: &[Form]) -> Vec<String> {
@@ -526,6 +569,29 @@ mod tests {
             all("--flag C++ C# gpt-4o.", &forms),
             ["flag", "c", "c++", "c", "c#", "gpt", "4o", "gpt-4o"]
         );
+    }
+
+    proptest! {
+        #[test]
+        fn words_that_begin_otherwise_are_all_that_is_left_out(
+            text in "([a-zA-Z]{1,5}|[aäß'’0-9_.:#+/-]|went|Gone|dying|数据|  |\n){0,24}",
+            sought in prop::collection::vec("[a-z]{1,4}|go|die|数|[a-z]{2}_[a-z]", 1..4),
+        ) {
+            let starts = Starts::of(sought.iter().map(String::as_str));
+            let found = |starts: Option<&Starts>| {
+                let mut found = Vec::new();
+                chunks(&text, &mut |chunk| {
+                    terms_like(chunk, starts, &mut |term| {
+                        let is_sought = |text: &str| sought.iter().any(|word| word == text);
+                        if is_sought(term.text) || stem(term.text).is_some_and(|s| is_sought(&s)) {
+                            found.push((chunk.to_owned(), term.range));
+                        }
+                    });
+                });
+                found
+            };
+            prop_assert_eq!(found(Some(&starts)), found(None));
+        }
     }
 
     #[test]
