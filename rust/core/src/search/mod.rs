@@ -1,5 +1,6 @@
 //! From a query to ranked documents.
 
+pub mod company;
 pub mod query;
 pub mod ranking;
 
@@ -7,6 +8,7 @@ use rustc_hash::FxHashMap;
 
 use crate::catalog::draft::Kind;
 use crate::catalog::{Catalog, FileRow, NO_TIME, Row};
+use crate::index::bm25f::Field;
 use crate::index::cursor::Cursor;
 use crate::index::expand::Expander;
 use crate::index::topk::{Scored, top_k};
@@ -113,7 +115,15 @@ pub fn search<'a>(
         required.iter_mut().all(|phrase| phrase.stands_in(document, text))
             && !excluded.iter_mut().any(|phrase| phrase.stands_in(document, text))
     };
-    found.ranked = top_k(ranking.clauses(), &ranking, limit, &mut accept);
+    // where nobody speaks, the best need no second look
+    let spoken = limit > 0 && catalog.index.having(Field::Speaker) > 0;
+    let deep = if spoken { limit.max(company::BEST) } else { limit };
+    found.ranked = top_k(ranking.clauses(), &ranking, deep, &mut accept);
+    if spoken {
+        let best = found.ranked.len().min(company::BEST);
+        company::lift(catalog, &mut found.ranked[..best]);
+        found.ranked.truncate(limit);
+    }
     found
 }
 
@@ -207,8 +217,17 @@ pub fn explain(
     expander: &Expander,
     query: &Query,
     document: u32,
+    text: &mut dyn FnMut(u32) -> Option<String>,
 ) -> (f32, String) {
     let mut ranking = Ranking::new(catalog, None);
     prepare(&mut ranking, catalog, expander, query, &mut Found::default());
-    ranking.explain(document)
+    let (score, mut lines) = ranking.explain(document);
+    let all = Filter::default();
+    let found = search(catalog, expander, query, &all, company::BEST, text);
+    let lifted = found.ranked.iter().find(|scored| scored.document == document);
+    let lifted = lifted.map_or(score, |scored| scored.score.max(score));
+    if lifted > score {
+        lines += &format!("{:.4} = what stands around it in its session\n", lifted - score);
+    }
+    (lifted, lines)
 }
