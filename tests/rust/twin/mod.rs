@@ -77,7 +77,12 @@ impl Twin {
     pub fn scores(&self, query: &str) -> BTreeMap<Place, f64> {
         let averages = self.averages();
         let mut scores = BTreeMap::new();
-        let words: Vec<&str> = query.split_whitespace().collect();
+        let asking = asking_words(query);
+        let words: Vec<(&str, f32)> = query
+            .split_whitespace()
+            .enumerate()
+            .map(|(at, word)| (word, if asking[at] { 1.5 } else { 1.0 }))
+            .collect();
         for term in tokens::query(&words) {
             let concept = concept(&term.text, term.stem.as_deref());
             let times =
@@ -167,6 +172,22 @@ impl Twin {
         let norm = 1.0 - b + b * (f64::from(lengths[f]) + m) / (averages[f] + m);
         f64::from(self.weights.weight[f]) * f64::from(count) / norm
     }
+}
+
+/// Says of each word whether it stands in a question beside which there is something else.
+fn asking_words(query: &str) -> Vec<bool> {
+    let mut asking = Vec::new();
+    let mut sentence = 0;
+    for word in query.split_whitespace() {
+        sentence += 1;
+        if word.ends_with(['?', '.']) {
+            asking.extend(vec![word.ends_with('?'); sentence]);
+            sentence = 0;
+        }
+    }
+    asking.extend(vec![false; sentence]);
+    let all = asking.iter().all(|&asks| asks);
+    asking.into_iter().map(|asks| asks && !all).collect()
 }
 
 const ROLES: [&str; 11] = [

@@ -127,6 +127,9 @@ pub fn search<'a>(
     found
 }
 
+/// How much more the words of a question count than what is told beside it.
+const ASKED: f32 = 0.5;
+
 /// Looks up what a query seeks.
 fn prepare(
     ranking: &mut Ranking<'_>,
@@ -141,15 +144,15 @@ fn prepare(
         let weight = found.terms.entry(text.to_owned()).or_default();
         *weight = weight.max(formula.idf(holders));
     };
-    let mut words: Vec<&str> = Vec::new();
+    let mut words: Vec<(&str, f32)> = Vec::new();
     for atom in &query.sought {
         let (name, ids, field) = match atom {
             Atom::Words(text) => {
-                words.push(text);
+                words.push((text, 1.0));
                 continue;
             }
             Atom::Within(field, text) => {
-                let terms = tokens::query(&[text]);
+                let terms = tokens::query(&[(text, 1.0)]);
                 let of_stem = |term: &QueryTerm| {
                     let stem = lexicon.stems.get(term.stem.as_deref()?)?;
                     let concept = lexicon.concept_of_stem[stem as usize];
@@ -171,6 +174,7 @@ fn prepare(
         }
         ranking.seek_any(name, &ids, field);
     }
+    words.extend(query.asked.iter().map(|text| (text.as_str(), ASKED)));
     let mut terms = tokens::query(&words);
     if terms.len() > MOST_TERMS {
         let note = format!("only the first {MOST_TERMS} of {} terms were sought", terms.len());
@@ -201,7 +205,7 @@ impl<'a> Phrase<'a> {
             let word = index.words().words.get(&term.text)?;
             Some(index.cursor(index.words().places[word as usize].concept))
         };
-        Self { words, lists: tokens::query(&[words]).into_iter().map(cursor).collect() }
+        Self { words, lists: tokens::query(&[(words, 1.0)]).into_iter().map(cursor).collect() }
     }
 
     fn stands_in(&mut self, document: u32, text: &mut dyn FnMut(u32) -> Option<String>) -> bool {
