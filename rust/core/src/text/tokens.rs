@@ -428,7 +428,8 @@ pub fn query(texts: &[(&str, f32)]) -> Vec<QueryTerm> {
         chunks(text, &mut |chunk| {
             let stopped = stop_characters(chunk);
             terms(chunk, &mut |term| match term.form {
-                Form::Word if is_stop_word(term.text) => stops.add(&term, weight),
+                // a month, where it is not written as one writes a verb
+                Form::Word if is_stop_word(term.text) && chunk != "May" => stops.add(&term, weight),
                 Form::Character | Form::Pair if term_is_stopped(&stopped, &term.range) => {}
                 _ => sought.add(&term, weight),
             });
