@@ -13,7 +13,6 @@
 //! order of adding: the result is, to the last bit, that of scoring everything.
 
 use std::cmp::{Ordering, Reverse};
-use std::collections::BinaryHeap;
 
 use super::cursor::{Cursor, END};
 use super::postings::Impact;
@@ -41,30 +40,43 @@ impl Reaches {
     #[inline]
     fn of(&self, saturation: u8, heading: u8, code: u8) -> Reach {
         let code = usize::from(code);
-        Reach::from(saturation)
-            .saturating_mul(self.shares[code])
-            .saturating_add(Reach::from(heading).saturating_mul(self.heading))
-            .saturating_add(self.speakers[code])
+        Reach::from(saturation) * self.shares[code]
+            + Reach::from(heading) * self.heading
+            + self.speakers[code]
     }
 
     /// Returns what a stretch of postings adds, at most.
     #[inline]
     fn most(&self, impact: Impact) -> Reach {
         let speaker = if impact.speaker { self.speakers[255] } else { 0 };
-        Reach::from(impact.saturation)
-            .saturating_mul(self.shares[255])
-            .saturating_add(Reach::from(impact.heading).saturating_mul(self.heading))
-            .saturating_add(speaker)
+        Reach::from(impact.saturation) * self.shares[255]
+            + Reach::from(impact.heading) * self.heading
+            + speaker
     }
 }
 
-/// An upper bound of a score, in 2⁻²⁰ of a point, rounded up.
+/// An upper bound of a score, rounded up; in what unit, the [`Scale`] says.
 pub type Reach = u32;
 
-/// Rounds a bound up, with room for how `f32` rounds.
-pub fn reach(bound: f32) -> Reach {
-    // what does not fit is as good as infinite, and stays so in every sum
-    ((bound * 1_048_576.0 * 1.000_01) as Reach).saturating_add(1)
+/// How many reaches a point is worth in one query: so many that no sum ever overflows.
+#[derive(Debug, Clone, Copy)]
+pub struct Scale(f64);
+
+impl Scale {
+    /// Makes the scale of clauses that together add `total` at most.
+    pub fn new(total: f32) -> Self {
+        Self(f64::from(1u32 << 30) / f64::from(total.max(1.0)))
+    }
+
+    /// Rounds a bound up, with room for how `f32` rounds.
+    pub fn reach(self, bound: f32) -> Reach {
+        (f64::from(bound) * self.0 * 1.000_01) as Reach + 1
+    }
+
+    /// Rounds a score down, as bounds are rounded up.
+    fn threshold(self, points: Points) -> Reach {
+        (points as f64 / POINT * self.0) as Reach
+    }
 }
 
 /// A score as a whole number of 2⁻³² points.
@@ -98,6 +110,7 @@ pub struct Scored {
 /// Keeps the best `k`.
 struct Best<'s, S> {
     scoring: &'s S,
+    scale: Scale,
     k: usize,
     kept: Vec<(Points, u32)>,
 }
@@ -105,9 +118,10 @@ struct Best<'s, S> {
 impl<S: Scoring> Best<'_, S> {
     /// Returns the bound that a document must reach to be kept.
     fn threshold(&self) -> Reach {
-        // rounded down, as bounds are rounded up
-        let reach = |points: Points| Reach::try_from(points >> 12).unwrap_or(Reach::MAX);
-        if self.kept.len() < self.k { 1 } else { reach(self.kept[self.k - 1].0) }
+        match self.kept.get(self.k - 1) {
+            Some(worst) => self.scale.threshold(worst.0).max(1),
+            None => 1,
+        }
     }
 
     fn order(&self, a: (Points, u32), b: (Points, u32)) -> Ordering {
@@ -128,7 +142,9 @@ impl<S: Scoring> Best<'_, S> {
 }
 
 /// Documents added up at a time: their sums stay in the nearest cache.
-const WINDOW: usize = 4096;
+const WINDOW: usize = 8192;
+/// Sums in a row of the window; there are 64 rows, for a bit each.
+const ROW: usize = WINDOW / 64;
 /// Postings that are looked through for documents to begin with.
 const SAMPLE: usize = 4096;
 /// Postings that can be walked in the time it takes to look up one.
@@ -137,11 +153,13 @@ const WALKED: usize = 16;
 /// The bounds of the documents from `start` on.
 struct Window {
     start: u32,
-    sums: Box<[Reach; WINDOW]>,
-    /// One bit a document that some clause holds.
-    held: [u64; WINDOW / 64],
-    /// Documents worth scoring, best bound first.
-    promising: BinaryHeap<(Reach, Reverse<u32>)>,
+    sums: Box<[[Reach; ROW]; WINDOW / ROW]>,
+    /// One bit a row of sums that is not empty: most windows hold next to nothing.
+    touched: u64,
+    /// Places of the documents that may be worth scoring.
+    waiting: Vec<usize>,
+    /// Those that are, with their bounds.
+    promising: Vec<(Reach, Reverse<u32>)>,
 }
 
 /// Returns the `k` best documents, best first.
@@ -150,6 +168,7 @@ struct Window {
 /// that cost more than scoring does.
 pub fn top_k<S: Scoring>(
     clauses: Vec<Clause<'_>>,
+    scale: Scale,
     scoring: &S,
     k: usize,
     accept: &mut dyn FnMut(u32) -> bool,
@@ -157,7 +176,7 @@ pub fn top_k<S: Scoring>(
     if k == 0 {
         return Vec::new();
     }
-    let best = Best { scoring, k, kept: Vec::with_capacity(k.min(1024) + 1) };
+    let best = Best { scoring, scale, k, kept: Vec::with_capacity(k.min(1024) + 1) };
     let mut search = Search::new(clauses, best);
     search.begin(accept);
     while search.next_window(accept) {}
@@ -193,13 +212,14 @@ impl<'a, 's, S: Scoring> Search<'a, 's, S> {
         clauses.sort_by_key(|clause| (clause.most, clause.number));
         let mut below: Vec<Reach> = vec![0];
         for clause in &clauses {
-            below.push(below[below.len() - 1].saturating_add(clause.most));
+            below.push(below[below.len() - 1] + clause.most);
         }
         let window = Window {
             start: 0,
-            sums: Box::new([0; WINDOW]),
-            held: [0; WINDOW / 64],
-            promising: BinaryHeap::new(),
+            sums: Box::new([[0; ROW]; WINDOW / ROW]),
+            touched: 0,
+            waiting: Vec::new(),
+            promising: Vec::new(),
         };
         Self { clauses, below, best, window }
     }
@@ -244,25 +264,29 @@ impl<'a, 's, S: Scoring> Search<'a, 's, S> {
         }
         self.window.start = start;
         let all = self.below[self.clauses.len()];
-        let mut first = self.clauses.len();
-        while first > 0 {
-            let next = &mut self.clauses[first - 1];
-            if first <= essential && !self.window.pays(threshold - self.below[first], &next.clause)
-            {
+        // what a document must reach, and what a block must say, beside all that others can add
+        let least = threshold - self.below[essential];
+        for clause in self.clauses[essential..].iter_mut().rev() {
+            self.window.add(&mut clause.clause, threshold.saturating_sub(all - clause.most), least);
+        }
+        let mut first = essential;
+        while let Some(next) = first.checked_sub(1).map(|at| &mut self.clauses[at])
+            && self.window.pays(&next.clause)
+        {
+            self.window.add(
+                &mut next.clause,
+                threshold.saturating_sub(all - next.most),
+                Reach::MAX,
+            );
+            first -= 1;
+            self.window.keep(threshold - self.below[first]);
+        }
+        self.window.gather(self.best.scoring);
+        for (bound, Reverse(document)) in std::mem::take(&mut self.window.promising) {
+            if bound + self.below[first] < self.best.threshold() {
                 break;
             }
-            first -= 1;
-            // what a block must say at least, beside all that the others can
-            let others = if all == Reach::MAX { all } else { all - next.most };
-            let least = threshold.saturating_sub(others);
-            self.window.add(&mut next.clause, least);
-        }
-        let least = threshold.saturating_sub(self.below[first]);
-        self.window.gather(least, self.best.scoring);
-        while let Some((bound, Reverse(document))) = self.window.promising.pop() {
-            if bound.saturating_add(self.below[first]) < self.best.threshold() {
-                self.window.promising.clear();
-            } else if let Some(sum) = self.lift(document, bound, first) {
+            if let Some(sum) = self.lift(document, bound, first) {
                 let sum = sum + self.score(document, first);
                 self.best.offer((sum, document), accept);
             }
@@ -287,17 +311,17 @@ impl<'a, 's, S: Scoring> Search<'a, 's, S> {
         let threshold = self.best.threshold();
         let mut sum = 0;
         for at in (0..first).rev() {
-            if bound.saturating_add(self.below[at + 1]) < threshold {
+            if bound + self.below[at + 1] < threshold {
                 return None;
             }
             let Numbered { number, clause, .. } = &mut self.clauses[at];
             let Clause { cursor, reaches } = clause;
-            let rest = bound.saturating_add(self.below[at]);
-            let worth = |block| rest.saturating_add(reaches.most(block)) >= threshold;
+            let rest = bound + self.below[at];
+            let worth = |block| rest + reaches.most(block) >= threshold;
             if let Some(pattern) = cursor.find_if(document, worth) {
                 let part = self.best.scoring.part(*number, document, pattern);
                 sum += points(part);
-                bound = bound.saturating_add(reach(part));
+                bound += self.best.scale.reach(part);
             }
         }
         (bound >= threshold).then_some(sum)
@@ -305,54 +329,52 @@ impl<'a, 's, S: Scoring> Search<'a, 's, S> {
 }
 
 impl Window {
-    /// Adds the bounds of a clause's documents, except where a block says less than `least`.
-    fn add(&mut self, clause: &mut Clause<'_>, least: Reach) {
+    /// Adds the bounds of a clause's documents, except where a block says less than `worth`;
+    /// those that come to `least` by that are waiting from now on.
+    fn add(&mut self, clause: &mut Clause<'_>, worth: Reach, least: Reach) {
         clause.cursor.seek(self.start);
         let end = self.start.saturating_add(WINDOW as u32 - 1).min(END - 1);
         let Clause { cursor, reaches } = clause;
-        let worth = |block| reaches.most(block) >= least;
+        let mut touched = self.touched;
+        let worth = |block| reaches.most(block) >= worth;
         cursor.walk(end, worth, |document, saturation, heading, code| {
             let at = (document - self.start) as usize % WINDOW;
-            let sum = &mut self.sums[at];
-            *sum = sum.saturating_add(reaches.of(saturation, heading, code));
-            self.held[at / 64] |= 1 << (at % 64);
+            let sum = &mut self.sums[at / ROW][at % ROW];
+            let before = *sum;
+            *sum += reaches.of(saturation, heading, code);
+            touched |= 1 << (at / ROW);
+            if before < least && *sum >= least {
+                self.waiting.push(at);
+            }
         });
+        self.touched = touched;
     }
 
-    /// Says whether walking a clause costs less than looking up those who still reach `least`.
-    fn pays(&self, least: Reach, clause: &Clause<'_>) -> bool {
-        let postings = clause.cursor.count(self.start, self.start.saturating_add(WINDOW as u32));
-        let enough = postings / WALKED;
-        let mut waiting = 0;
-        for (word, &bits) in self.held.iter().enumerate() {
-            let mut bits = bits;
-            while bits > 0 {
-                let at = word * 64 + bits.trailing_zeros() as usize;
-                bits &= bits - 1;
-                waiting += usize::from(self.sums[at] >= least);
-            }
-            if waiting > enough {
-                return true;
-            }
-        }
-        false
+    /// Says whether walking a clause costs less than looking up in it all who are waiting.
+    fn pays(&self, clause: &Clause<'_>) -> bool {
+        let end = self.start.saturating_add(WINDOW as u32);
+        !self.waiting.is_empty()
+            && self.waiting.len() * WALKED >= clause.cursor.count(self.start, end)
     }
 
-    /// Takes out the documents whose bounds reach `least`, and clears the window.
-    fn gather<S: Scoring>(&mut self, least: Reach, scoring: &S) {
-        let mut promising = std::mem::take(&mut self.promising).into_vec();
-        for (word, held) in self.held.iter_mut().enumerate() {
-            let mut bits = std::mem::take(held);
-            while bits > 0 {
-                let at = word * 64 + bits.trailing_zeros() as usize;
-                bits &= bits - 1;
-                let (bound, document) =
-                    (std::mem::take(&mut self.sums[at]), self.start + at as u32);
-                if bound >= least && scoring.allows(document) {
-                    promising.push((bound, Reverse(document)));
-                }
+    /// Sends away who does not reach `least`.
+    fn keep(&mut self, least: Reach) {
+        let Self { waiting, sums, .. } = self;
+        waiting.retain(|at| sums[at / ROW][at % ROW] >= least);
+    }
+
+    /// Takes out the documents that are waiting, best bound first, and clears the window.
+    fn gather<S: Scoring>(&mut self, scoring: &S) {
+        for at in self.waiting.drain(..) {
+            let document = self.start + at as u32;
+            if scoring.allows(document) {
+                self.promising.push((self.sums[at / ROW][at % ROW], Reverse(document)));
             }
         }
-        self.promising = BinaryHeap::from(promising);
+        self.promising.sort_unstable_by(|a, b| b.cmp(a));
+        while self.touched > 0 {
+            self.sums[self.touched.trailing_zeros() as usize] = [0; ROW];
+            self.touched &= self.touched - 1;
+        }
     }
 }

@@ -118,7 +118,8 @@ pub fn search<'a>(
     // where nobody speaks, the best need no second look
     let spoken = limit > 0 && catalog.index.having(Field::Speaker) > 0;
     let deep = if spoken { limit.max(company::BEST) } else { limit };
-    found.ranked = top_k(ranking.clauses(), &ranking, deep, &mut accept);
+    let (clauses, scale) = ranking.clauses();
+    found.ranked = top_k(clauses, scale, &ranking, deep, &mut accept);
     if spoken {
         let best = found.ranked.len().min(company::BEST);
         company::lift(catalog, &mut found.ranked[..best]);

@@ -14,7 +14,7 @@ use crate::index::bm25f::{Bm25f, Counts, FIELDS, Field, Lengths};
 use crate::index::cursor::Cursor;
 use crate::index::patterns::{Brief, Spelling};
 use crate::index::postings::{Impact, Posting};
-use crate::index::topk::{Clause, Reaches, Scoring, reach};
+use crate::index::topk::{Clause, Reaches, Scale, Scoring};
 use crate::text::tokens::{Form, QueryTerm};
 
 /// How much the parts of a word count beside each other.
@@ -162,15 +162,23 @@ impl<'a> Ranking<'a> {
         self.sought.push(Sought { name, list, holders, concept, words, heading, speaker });
     }
 
-    /// Opens the lists.
-    pub fn clauses(&self) -> Vec<Clause<'_>> {
-        (0..self.sought.len()).map(|number| self.clause(number)).collect()
+    /// Opens the lists; the scale is that of their bounds.
+    pub fn clauses(&self) -> (Vec<Clause<'_>>, Scale) {
+        let most = |sought: &Sought| {
+            let words: f32 = sought.words.iter().map(|(_, weight)| weight).sum();
+            (sought.concept + words + sought.heading) * self.drift + sought.speaker
+        };
+        let scale = Scale::new(self.sought.iter().map(most).sum());
+        ((0..self.sought.len()).map(|number| self.clause(number, scale)).collect(), scale)
     }
 
-    fn clause(&self, number: usize) -> Clause<'_> {
+    fn clause(&self, number: usize, scale: Scale) -> Clause<'_> {
         let sought = &self.sought[number];
         let all: f32 = sought.words.iter().map(|(_, weight)| weight).sum();
-        let share = |weight: f32| if weight > 0.0 { reach(weight * self.drift / 255.0) } else { 0 };
+        let share = |weight: f32| match weight > 0.0 {
+            true => scale.reach(weight * self.drift / 255.0),
+            false => 0,
+        };
         let shares = [share(sought.concept + all); 256];
         let heading = share(sought.heading);
         let mut reaches = Box::new(Reaches { shares, speakers: [0; 256], heading });
@@ -186,11 +194,12 @@ impl<'a> Ranking<'a> {
                 let counts = patterns.sum(pattern as u32);
                 // a name in which a word stands twice is at least two words long
                 let frequency = self.formula.speaker_frequency(counts, counts);
-                reaches.speakers[pattern] = reach(self.formula.score(sought.speaker, frequency));
+                reaches.speakers[pattern] =
+                    scale.reach(self.formula.score(sought.speaker, frequency));
             }
         }
         if sought.speaker > 0.0 {
-            reaches.speakers[255] = reach(sought.speaker);
+            reaches.speakers[255] = scale.reach(sought.speaker);
         }
         Clause { cursor: self.cursor(number), reaches }
     }
