@@ -549,5 +549,6 @@ mod tests {
         assert_eq!(texts(&["what is the name"]), ["name"]);
         assert_eq!(texts(&["to be or not to be"]), ["to", "be", "or", "not"]);
         assert_eq!(texts(&["什么数据"]), ["数", "么数", "据", "数据"]);
+        assert_eq!(texts(&["what may rain", "in May"]), ["rain", "may"]);
     }
 }
