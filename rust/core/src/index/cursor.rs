@@ -7,12 +7,18 @@ use super::postings::{BLOCK, ENTRY, ESCAPE, IMPACT, Impact, Posting, code, take_
 /// What [`Cursor::position`] says behind the last posting.
 pub const END: u32 = u32::MAX;
 
+/// The full blocks of a packed list.
+#[derive(Clone, Copy)]
+struct Blocks<'a> {
+    entries: &'a [u8],
+    data: &'a [u8],
+}
+
 /// A packed list and the loose tail of what came since.
 #[derive(Clone)]
 pub struct Cursor<'a> {
     most: Impact,
-    entries: &'a [u8],
-    data: &'a [u8],
+    blocks: Blocks<'a>,
     /// What is packed but fills no block.
     rest: Vec<(Posting, Impact)>,
     tail: &'a [Posting],
@@ -31,64 +37,25 @@ pub struct Cursor<'a> {
 #[derive(Clone)]
 struct Unpacked {
     block: usize,
-    documents: [u32; BLOCK],
+    /// Apart, for cursors are moved about.
+    documents: Box<[u32; BLOCK]>,
 }
 
 impl Unpacked {
-    const NONE: Self = Self { block: usize::MAX, documents: [0; BLOCK] };
+    fn none() -> Self {
+        Self { block: usize::MAX, documents: Box::new([0; BLOCK]) }
+    }
+
+    fn take(&mut self, block: usize, blocks: Blocks<'_>) {
+        if self.block != block {
+            blocks.unpack(block, &mut self.documents);
+            self.block = block;
+        }
+    }
 }
 
-impl<'a> Cursor<'a> {
-    /// Opens a packed list of `count` postings at the front of `bytes`, and what came since.
-    pub fn new(bytes: &'a [u8], count: u32, tail: &'a [Posting], tail_impact: Impact) -> Self {
-        let blocks = count as usize / BLOCK;
-        let (most, bytes) = match blocks {
-            0 => (Impact::default(), bytes),
-            _ => (Impact::from_bytes(bytes), &bytes[IMPACT..]),
-        };
-        let (entries, data) = bytes.split_at(blocks * ENTRY);
-        let mut cursor = Self {
-            most: if tail.is_empty() { most } else { most.or(tail_impact) },
-            entries,
-            data,
-            rest: Vec::new(),
-            tail,
-            tail_impact,
-            position: 0,
-            block: 0,
-            loose_at: 0,
-            walked: Unpacked::NONE,
-            found: Unpacked::NONE,
-        };
-        cursor.read_rest(count as usize % BLOCK);
-        if blocks == 0 {
-            cursor.most = cursor.rest.iter().fold(cursor.most, |most, rest| most.or(rest.1));
-        }
-        cursor.settle();
-        cursor
-    }
-
-    fn read_rest(&mut self, count: usize) {
-        let mut next = 0;
-        let mut bytes = self.data;
-        if let Some(last) = self.blocks().checked_sub(1).filter(|_| count > 0) {
-            next = self.last(last) + 1;
-            let codes = self.codes(last);
-            let escapes = memchr::memchr_iter(ESCAPE, &codes[..BLOCK]).count();
-            bytes = &codes[BLOCK + escapes * 4..];
-        }
-        self.rest.reserve_exact(count);
-        for _ in 0..count {
-            let document = next + take_varint(&mut bytes);
-            let (impact, code) = (Impact::from_bytes(bytes), bytes[IMPACT]);
-            bytes = &bytes[IMPACT + 1..];
-            let pattern = if code == ESCAPE { take_varint(&mut bytes) } else { u32::from(code) };
-            self.rest.push((Posting { document, pattern }, impact));
-            next = document + 1;
-        }
-    }
-
-    fn blocks(&self) -> usize {
+impl<'a> Blocks<'a> {
+    fn count(&self) -> usize {
         self.entries.len() / ENTRY
     }
 
@@ -128,6 +95,66 @@ impl<'a> Cursor<'a> {
         BitPacker4x::new().decompress_strictly_sorted(previous, packed, into, bits);
     }
 
+    /// Returns the first block from `low` on that ends at `document` or later.
+    fn holding(&self, document: u32, mut low: usize) -> usize {
+        let mut high = self.count();
+        while low < high {
+            let middle = (low + high) / 2;
+            if self.last(middle) < document { low = middle + 1 } else { high = middle }
+        }
+        low
+    }
+}
+
+impl<'a> Cursor<'a> {
+    /// Opens a packed list of `count` postings at the front of `bytes`, and what came since.
+    pub fn new(bytes: &'a [u8], count: u32, tail: &'a [Posting], tail_impact: Impact) -> Self {
+        let blocks = count as usize / BLOCK;
+        let (most, bytes) = match blocks {
+            0 => (Impact::default(), bytes),
+            _ => (Impact::from_bytes(bytes), &bytes[IMPACT..]),
+        };
+        let (entries, data) = bytes.split_at(blocks * ENTRY);
+        let mut cursor = Self {
+            most: if tail.is_empty() { most } else { most.or(tail_impact) },
+            blocks: Blocks { entries, data },
+            rest: Vec::new(),
+            tail,
+            tail_impact,
+            position: 0,
+            block: 0,
+            loose_at: 0,
+            walked: Unpacked::none(),
+            found: Unpacked::none(),
+        };
+        cursor.read_rest(count as usize % BLOCK);
+        if blocks == 0 {
+            cursor.most = cursor.rest.iter().fold(cursor.most, |most, rest| most.or(rest.1));
+        }
+        cursor.settle();
+        cursor
+    }
+
+    fn read_rest(&mut self, count: usize) {
+        let mut next = 0;
+        let mut bytes = self.blocks.data;
+        if let Some(last) = self.blocks.count().checked_sub(1).filter(|_| count > 0) {
+            next = self.blocks.last(last) + 1;
+            let codes = self.blocks.codes(last);
+            let escapes = memchr::memchr_iter(ESCAPE, &codes[..BLOCK]).count();
+            bytes = &codes[BLOCK + escapes * 4..];
+        }
+        self.rest.reserve_exact(count);
+        for _ in 0..count {
+            let document = next + take_varint(&mut bytes);
+            let (impact, code) = (Impact::from_bytes(bytes), bytes[IMPACT]);
+            bytes = &bytes[IMPACT + 1..];
+            let pattern = if code == ESCAPE { take_varint(&mut bytes) } else { u32::from(code) };
+            self.rest.push((Posting { document, pattern }, impact));
+            next = document + 1;
+        }
+    }
+
     /// Returns how much the whole list can say.
     pub fn most(&self) -> Impact {
         self.most
@@ -135,9 +162,9 @@ impl<'a> Cursor<'a> {
 
     /// Returns about how many postings lie from `from` on and before `to`, to within two blocks.
     pub fn count(&self, from: u32, to: u32) -> usize {
-        let first = self.block_of(from, self.block);
-        let last = self.block_of(to, first);
-        let loose = if last == self.blocks() { self.rest.len() + self.tail.len() } else { 0 };
+        let first = self.blocks.holding(from, self.block);
+        let last = self.blocks.holding(to, first);
+        let loose = if last == self.blocks.count() { self.rest.len() + self.tail.len() } else { 0 };
         (last - first) * BLOCK + loose
     }
 
@@ -153,10 +180,10 @@ impl<'a> Cursor<'a> {
             return;
         }
         self.position = target;
-        if self.block < self.blocks() && self.last(self.block) < target {
-            self.block = self.block_of(target, self.block + 1);
+        if self.block < self.blocks.count() && self.blocks.last(self.block) < target {
+            self.block = self.blocks.holding(target, self.block + 1);
         }
-        if self.block == self.blocks() {
+        if self.block == self.blocks.count() {
             if self.loose_at < self.rest.len() {
                 let behind = &self.rest[self.loose_at..];
                 self.loose_at += behind.partition_point(|(p, _)| p.document < target);
@@ -171,7 +198,7 @@ impl<'a> Cursor<'a> {
 
     /// Behind the blocks, moves the position to the next document there is.
     fn settle(&mut self) {
-        if self.block == self.blocks() {
+        if self.block == self.blocks.count() {
             self.position = match self.rest.get(self.loose_at) {
                 Some((posting, _)) => posting.document,
                 None => {
@@ -193,15 +220,11 @@ impl<'a> Cursor<'a> {
         worth: impl Fn(Impact) -> bool,
         mut each: impl FnMut(u32, u8, u8, u8),
     ) {
-        while self.position <= end && self.block < self.blocks() {
-            let (block, last) = (self.block, self.last(self.block));
-            if worth(self.impact(block)) {
-                if self.walked.block != block {
-                    let mut documents = self.walked.documents;
-                    self.unpack(block, &mut documents);
-                    self.walked = Unpacked { block, documents };
-                }
-                let (saturations, rest) = self.impacts(block).split_at(BLOCK);
+        while self.position <= end && self.block < self.blocks.count() {
+            let (block, last) = (self.block, self.blocks.last(self.block));
+            if worth(self.blocks.impact(block)) {
+                self.walked.take(block, self.blocks);
+                let (saturations, rest) = self.blocks.impacts(block).split_at(BLOCK);
                 let (headings, codes) = rest.split_at(BLOCK);
                 let documents = &self.walked.documents;
                 let from = documents.partition_point(|&document| document < self.position);
@@ -223,7 +246,7 @@ impl<'a> Cursor<'a> {
             self.block += 1;
             self.settle();
         }
-        while self.position <= end && self.block == self.blocks() {
+        while self.position <= end && self.block == self.blocks.count() {
             let (pattern, impact) = match self.rest.get(self.loose_at) {
                 Some((posting, impact)) => (posting.pattern, *impact),
                 None => (self.tail[self.loose_at - self.rest.len()].pattern, self.tail_impact),
@@ -241,18 +264,14 @@ impl<'a> Cursor<'a> {
 
     /// Returns the pattern of a document, if it is in the list and its block is `worth` it.
     pub fn find_if(&mut self, document: u32, worth: impl Fn(Impact) -> bool) -> Option<u32> {
-        let block = self.block_of(document, 0);
-        if block < self.blocks() {
-            if !worth(self.impact(block)) {
+        let block = self.blocks.holding(document, 0);
+        if block < self.blocks.count() {
+            if !worth(self.blocks.impact(block)) {
                 return None;
             }
-            if block != self.found.block {
-                let mut documents = self.found.documents;
-                self.unpack(block, &mut documents);
-                self.found = Unpacked { block, documents };
-            }
+            self.found.take(block, self.blocks);
             let at = self.found.documents.binary_search(&document).ok()?;
-            return Some(pattern(self.codes(block), at));
+            return Some(pattern(self.blocks.codes(block), at));
         }
         if let Ok(at) = self.rest.binary_search_by_key(&document, |(p, _)| p.document) {
             return Some(self.rest[at].0.pattern);
@@ -261,22 +280,12 @@ impl<'a> Cursor<'a> {
         Some(self.tail[at].pattern)
     }
 
-    /// Returns the first block from `low` on that ends at `document` or later.
-    fn block_of(&self, document: u32, mut low: usize) -> usize {
-        let mut high = self.blocks();
-        while low < high {
-            let middle = (low + high) / 2;
-            if self.last(middle) < document { low = middle + 1 } else { high = middle }
-        }
-        low
-    }
-
     /// Hands out every posting.
     pub fn each(&self, mut each: impl FnMut(Posting)) {
         let mut documents = [0; BLOCK];
-        for block in 0..self.blocks() {
-            self.unpack(block, &mut documents);
-            let codes = self.codes(block);
+        for block in 0..self.blocks.count() {
+            self.blocks.unpack(block, &mut documents);
+            let codes = self.blocks.codes(block);
             for (at, &document) in documents.iter().enumerate() {
                 each(Posting { document, pattern: pattern(codes, at) });
             }

@@ -171,6 +171,11 @@ impl Index {
         loose.max(dead) > 4096 + self.numbers() / 4 || self.drift() > 8.0
     }
 
+    /// Returns how many documents, the first ones, were there when everything was packed.
+    pub fn packed_documents(&self) -> u32 {
+        self.packed.documents
+    }
+
     /// Opens the list of a concept; its impacts hold when multiplied by [`Self::drift`].
     pub fn cursor(&self, concept: u32) -> Cursor<'_> {
         let (bytes, count) = self.packed.list(concept);

@@ -240,7 +240,7 @@ impl<'a, 's, S: Scoring> Search<'a, 's, S> {
                 },
             );
         }
-        let wanted = self.best.k.saturating_mul(2).min(sample.len());
+        let wanted = self.best.k.min(sample.len());
         if wanted < sample.len() {
             sample.select_nth_unstable_by(wanted, |a, b| b.cmp(a));
         }

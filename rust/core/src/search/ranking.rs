@@ -116,7 +116,11 @@ impl<'a> Ranking<'a> {
                 sought.concept += share::STEM * idf(holders.any);
                 if let Some((word, place)) = spelled {
                     let weight = share::WORD * idf(index.word_holders(word));
-                    sought.words.push((place.spelling as u16, weight));
+                    let number = place.spelling as u16;
+                    match sought.words.iter_mut().find(|(known, _)| *known == number) {
+                        Some((_, sum)) => *sum += weight,
+                        None => sought.words.push((number, weight)),
+                    }
                 }
             }
         }
@@ -183,22 +187,23 @@ impl<'a> Ranking<'a> {
         let heading = share(sought.heading);
         let mut reaches = Box::new(Reaches { shares, speakers: [0; 256], heading });
         let patterns = &self.catalog.index.words().patterns;
-        for pattern in 0..patterns.len().min(255) {
-            let brief = patterns.brief(pattern as u32);
-            if brief.spelling != Brief::MANY && !sought.words.is_empty() {
-                let own = sought.words.iter().filter(|(number, _)| *number == brief.spelling);
-                let words: f32 = own.map(|(_, weight)| weight).sum();
-                reaches.shares[pattern] = share(sought.concept + words);
-            }
-            if sought.speaker > 0.0 {
-                let counts = patterns.sum(pattern as u32);
-                // a name in which a word stands twice is at least two words long
-                let frequency = self.formula.speaker_frequency(counts, counts);
-                reaches.speakers[pattern] =
-                    scale.reach(self.formula.score(sought.speaker, frequency));
+        let briefs = &patterns.briefs()[..patterns.len().min(255)];
+        if !sought.words.is_empty() {
+            let other = share(sought.concept);
+            for (brief, reach) in briefs.iter().zip(&mut reaches.shares) {
+                if brief.spelling != Brief::MANY {
+                    let own = sought.words.iter().find(|(number, _)| *number == brief.spelling);
+                    *reach = own.map_or(other, |(_, weight)| share(sought.concept + weight));
+                }
             }
         }
         if sought.speaker > 0.0 {
+            for (pattern, reach) in (0..briefs.len() as u32).zip(&mut reaches.speakers) {
+                let counts = patterns.sum(pattern);
+                // a name in which a word stands twice is at least two words long
+                let frequency = self.formula.speaker_frequency(counts, counts);
+                *reach = scale.reach(self.formula.score(sought.speaker, frequency));
+            }
             reaches.speakers[255] = scale.reach(sought.speaker);
         }
         Clause { cursor: self.cursor(number), reaches }
