@@ -72,6 +72,8 @@ fn words_and_their_forms() {
         ("getusername", vec!["code.md"]),
         ("C++", vec!["code.md"]),
         ("gardening", vec!["meta.md"]),
+        ("said in February 2026", vec!["s/messages.jsonl"]),
+        ("2026-01-01", vec!["s/messages.jsonl"]),
         ("🙂", vec![]),
         ("🙂 smile", vec!["pitch.md"]),
         ("zzzzz", vec![]),
@@ -119,6 +121,25 @@ fn operators() {
     let answer = ask(&store, "\"brown quick lazy\"");
     assert_eq!(files_of(&answer), ["brown.md", "deep/quick.md", "quick.md", "s/messages.jsonl"]);
     assert!(answer.notes[0].contains("phrase"), "{:?}", answer.notes);
+}
+
+/// Of two equal messages, the one in a talk about the matter comes first, and says so.
+#[test]
+fn a_message_is_known_by_its_company() {
+    let memory = Memory::new();
+    let line = |session: &str, said: &str| {
+        format!("{{\"role\":\"user\",\"content\":\"{said}\",\"session\":\"{session}\"}}\n")
+    };
+    let talk = |session: &str, first: &str| -> String {
+        [first, "go on", "the boat leaves at nine"].map(|said| line(session, said)).concat()
+    };
+    memory.put("messages.jsonl", &(talk("a", "about a kettle") + &talk("b", "a boat for two")));
+    let store = memory.open(false);
+    let answer = ask(&store, "when does the boat leave");
+    let score = |line| answer.hits.iter().find(|hit| hit.first_line == line).unwrap().score;
+    assert!(score(6) > score(3));
+    let told = store.explain("when does the boat leave", "messages.jsonl#L6", &|| false).unwrap();
+    assert!(told.contains("around it"), "{told}");
 }
 
 fn files_of(answer: &Hits) -> Vec<String> {

@@ -16,6 +16,7 @@ pub struct Document {
     lengths: Lengths,
     pub time: Option<i64>,
     pub role: String,
+    session: String,
 }
 
 /// Where a document stands: path and first byte.
@@ -76,7 +77,12 @@ impl Twin {
     pub fn scores(&self, query: &str) -> BTreeMap<Place, f64> {
         let averages = self.averages();
         let mut scores = BTreeMap::new();
-        let words: Vec<&str> = query.split_whitespace().collect();
+        let asking = asking_words(query);
+        let words: Vec<(&str, f32)> = query
+            .split_whitespace()
+            .enumerate()
+            .map(|(at, word)| (word, if asking[at] { 1.5 } else { 1.0 }))
+            .collect();
         for term in tokens::query(&words) {
             let concept = concept(&term.text, term.stem.as_deref());
             let times =
@@ -114,6 +120,50 @@ impl Twin {
         scores
     }
 
+    /// Lifts messages among the best twenty by those around them, as `company.rs` has it.
+    pub fn lift(&self, scores: &mut BTreeMap<Place, f64>) {
+        let mut best: Vec<(Place, f64)> = scores.iter().map(|(p, s)| (p.clone(), *s)).collect();
+        best.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+        best.truncate(20);
+        let score_of: HashMap<Place, f64> = best.iter().cloned().collect();
+        let lines_around = |place: &Place| -> Vec<(Place, bool, u32)> {
+            let file = self.documents.iter().filter(|((path, _), _)| *path == place.0);
+            let same = |p: &Place| self.session(p) == self.session(place);
+            file.map(|(p, d)| (p.clone(), same(p), u32::from(d.lengths[0]))).collect()
+        };
+        let heard: BTreeMap<Place, f64> = best
+            .iter()
+            .filter(|(place, _)| Kind::of(&place.0) == Kind::Transcript)
+            .map(|(place, score)| {
+                let lines = lines_around(place);
+                let at = lines.iter().position(|(p, ..)| p == place).unwrap();
+                let mut heard = *score;
+                for side in [lines[at + 1..].to_vec(), lines[..at].iter().rev().cloned().collect()]
+                {
+                    let mut terms = 0;
+                    for (distance, (other, same, length)) in (1..=4).zip(side) {
+                        terms += length;
+                        if !same || terms > 80 {
+                            break;
+                        }
+                        let share = [0.0, 0.1, 0.07, 0.05][distance - 1];
+                        heard += share * score_of.get(&other).copied().unwrap_or_default();
+                    }
+                }
+                (place.clone(), heard)
+            })
+            .collect();
+        for (place, own) in &heard {
+            let same = |p: &Place| p.0 == place.0 && self.session(p) == self.session(place);
+            let session = heard.iter().filter(|(p, _)| same(p)).map(|(_, heard)| *heard);
+            scores.insert(place.clone(), 0.75 * own + 0.25 * session.fold(0.0, f64::max));
+        }
+    }
+
+    fn session(&self, place: &Place) -> &str {
+        &self.documents[place].session
+    }
+
     /// `w · tf / ((1 − b) + b · (len + m) / (avglen + m))`, as `bm25f.rs` has it.
     fn part(&self, f: Field, counts: &[Counts], lengths: &Lengths, averages: &[f64]) -> f64 {
         let f = f as usize;
@@ -124,6 +174,22 @@ impl Twin {
     }
 }
 
+/// Says of each word whether it stands in a question beside which there is something else.
+fn asking_words(query: &str) -> Vec<bool> {
+    let mut asking = Vec::new();
+    let mut sentence = 0;
+    for word in query.split_whitespace() {
+        sentence += 1;
+        if word.ends_with(['?', '.']) {
+            asking.extend(vec![word.ends_with('?'); sentence]);
+            sentence = 0;
+        }
+    }
+    asking.extend(vec![false; sentence]);
+    let all = asking.iter().all(|&asks| asks);
+    asking.into_iter().map(|asks| asks && !all).collect()
+}
+
 const ROLES: [&str; 11] = [
     "user", "assist", "system", "tool", "human", "ai", "bot", "agent", "model", "develop",
     "function",
@@ -131,7 +197,12 @@ const ROLES: [&str; 11] = [
 
 impl Document {
     fn of(draft: &Draft<'_>) -> Self {
-        let mut document = Self { time: draft.time, role: draft.role.clone(), ..Self::default() };
+        let mut document = Self {
+            time: draft.time,
+            role: draft.role.clone(),
+            session: draft.session.clone(),
+            ..Self::default()
+        };
         for (field, text) in &draft.fields {
             let field = *field as usize;
             tokens::chunks(text, &mut |chunk| {

@@ -10,6 +10,7 @@ use crate::index::bm25f::Field;
 use crate::messages::message::{self, Line, Message};
 use crate::text::marks::Marks;
 use crate::text::sections::{self, Note, TRAIL};
+use crate::text::time;
 
 /// Sections longer than about this many bytes are split for retrieval.
 pub const PART: usize = 1000;
@@ -241,10 +242,11 @@ impl Messages {
             ..Draft::default()
         };
         let speaker = message.name.as_deref().unwrap_or(&message.role);
-        let time = message.time.as_deref().unwrap_or_default();
+        let stamp = message.time.as_deref().unwrap_or_default();
+        let day = message.timestamp_ms.filter(|_| is_stamp(stamp)).map(time::day_in_words);
         draft.add(Field::Body, self.text(&message));
         draft.add(Field::Speaker, speaker);
-        draft.add(Field::Time, time);
+        draft.add(Field::Time, day.as_deref().unwrap_or(stamp));
         for neighbour in [self.before.as_ref(), after].into_iter().flatten() {
             if neighbour.session == message.session {
                 draft.add(Field::Context, self.text(neighbour));
@@ -254,4 +256,10 @@ impl Messages {
         each(draft);
         self.before = Some(message);
     }
+}
+
+/// Says whether a time is written for machines: nobody asks for it in its letters, and with its
+/// seconds each would be a word of its own in the dictionary.
+fn is_stamp(time: &str) -> bool {
+    time.chars().all(|c| c.is_ascii() && (!c.is_ascii_alphabetic() || matches!(c, 'T' | 'Z')))
 }

@@ -20,7 +20,7 @@ use crate::index::terms::Terms;
 
 const MAGIC: &[u8; 8] = b"CMNPLACE";
 /// Raised whenever the layout changes, or how text becomes terms and documents.
-const FORMAT: u64 = 2;
+const FORMAT: u64 = 3;
 const HEAD: usize = 48;
 
 /// Why a snapshot cannot be used.

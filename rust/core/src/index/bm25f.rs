@@ -104,9 +104,12 @@ pub struct Weights {
 impl Default for Weights {
     fn default() -> Self {
         let mut weights =
-            Self { k1: 1.2, weight: [1.0; FIELDS], b: [0.5; FIELDS], m: [0.0; FIELDS] };
+            Self { k1: 1.3, weight: [1.0; FIELDS], b: [0.5; FIELDS], m: [0.0; FIELDS] };
         for (field, weight, b, m) in [
             (Field::Body, 1.0, 1.0, 15.0),
+            // a heading that is all of what is sought says more than one that has it among others
+            (Field::Heading, 1.0, 1.0, 0.5),
+            (Field::Title, 1.0, 1.0, 0.5),
             (Field::Code, 1.0, 1.0, 15.0),
             (Field::Path, 1.0, 0.3, 0.0),
             (Field::Speaker, 2.0, 0.0, 0.0),
@@ -226,7 +229,8 @@ impl Bm25f {
         Self {
             k1: weights.k1,
             weight: weights.weight,
-            base: std::array::from_fn(|f| 1.0 - weights.b[f] + slope[f] * weights.m[f]),
+            // never zero, or a field of stop words alone would divide by it
+            base: std::array::from_fn(|f| (1.0 - weights.b[f] + slope[f] * weights.m[f]).max(1e-3)),
             slope,
             documents: totals.documents as f32,
         }

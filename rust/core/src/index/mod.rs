@@ -155,6 +155,11 @@ impl Index {
         self.totals.documents
     }
 
+    /// Returns how many documents have a field.
+    pub fn having(&self, field: Field) -> u32 {
+        self.totals.having[field as usize]
+    }
+
     /// Returns how many numbers are taken, by dead documents too.
     pub fn numbers(&self) -> u32 {
         self.lengths.len() as u32

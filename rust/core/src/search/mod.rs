@@ -1,10 +1,12 @@
 //! From a query to ranked documents.
 
+pub mod company;
 pub mod query;
 pub mod ranking;
 
 use crate::catalog::draft::Kind;
 use crate::catalog::{Catalog, FileRow, NO_TIME, Row};
+use crate::index::bm25f::Field;
 use crate::index::cursor::Cursor;
 use crate::index::expand::Expander;
 use crate::index::topk::{Scored, top_k};
@@ -112,10 +114,21 @@ pub fn search<'a>(
         required.iter_mut().all(|phrase| phrase.stands_in(document, text))
             && !excluded.iter_mut().any(|phrase| phrase.stands_in(document, text))
     };
+    // where nobody speaks, the best need no second look
+    let spoken = limit > 0 && catalog.index.having(Field::Speaker) > 0;
+    let deep = if spoken { limit.max(company::BEST) } else { limit };
     let (clauses, scale) = ranking.clauses();
-    found.ranked = top_k(clauses, scale, &ranking, limit, &mut accept);
+    found.ranked = top_k(clauses, scale, &ranking, deep, &mut accept);
+    if spoken {
+        let best = found.ranked.len().min(company::BEST);
+        company::lift(catalog, &mut found.ranked[..best]);
+        found.ranked.truncate(limit);
+    }
     found
 }
+
+/// How much more the words of a question count than what is told beside it.
+const ASKED: f32 = 0.5;
 
 /// Looks up what a query seeks.
 fn prepare(
@@ -128,15 +141,15 @@ fn prepare(
     let lexicon = catalog.index.words();
     let formula = catalog.index.formula();
     let mut show = |text: &str, holders: u32| found.terms.add(text, formula.idf(holders));
-    let mut words: Vec<&str> = Vec::new();
+    let mut words: Vec<(&str, f32)> = Vec::new();
     for atom in &query.sought {
         let (name, ids, field) = match atom {
             Atom::Words(text) => {
-                words.push(text);
+                words.push((text, 1.0));
                 continue;
             }
             Atom::Within(field, text) => {
-                let terms = tokens::query(&[text]);
+                let terms = tokens::query(&[(text, 1.0)]);
                 let of_stem = |term: &QueryTerm| {
                     let stem = lexicon.stems.get(term.stem.as_deref()?)?;
                     let concept = lexicon.concept_of_stem[stem as usize];
@@ -158,6 +171,7 @@ fn prepare(
         }
         ranking.seek_any(name, &ids, field);
     }
+    words.extend(query.asked.iter().map(|text| (text.as_str(), ASKED)));
     let mut terms = tokens::query(&words);
     if terms.len() > MOST_TERMS {
         let note = format!("only the first {MOST_TERMS} of {} terms were sought", terms.len());
@@ -188,7 +202,7 @@ impl<'a> Phrase<'a> {
             let word = index.words().words.get(&term.text)?;
             Some(index.cursor(index.words().places[word as usize].concept))
         };
-        Self { words, lists: tokens::query(&[words]).into_iter().map(cursor).collect() }
+        Self { words, lists: tokens::query(&[(words, 1.0)]).into_iter().map(cursor).collect() }
     }
 
     fn stands_in(&mut self, document: u32, text: &mut dyn FnMut(u32) -> Option<String>) -> bool {
@@ -204,8 +218,17 @@ pub fn explain(
     expander: &Expander,
     query: &Query,
     document: u32,
+    text: &mut dyn FnMut(u32) -> Option<String>,
 ) -> (f32, String) {
     let mut ranking = Ranking::new(catalog, None);
     prepare(&mut ranking, catalog, expander, query, &mut Found::default());
-    ranking.explain(document)
+    let (score, mut lines) = ranking.explain(document);
+    let all = Filter::default();
+    let found = search(catalog, expander, query, &all, company::BEST, text);
+    let lifted = found.ranked.iter().find(|scored| scored.document == document);
+    let lifted = lifted.map_or(score, |scored| scored.score.max(score));
+    if lifted > score {
+        lines += &format!("{:.4} = what stands around it in its session\n", lifted - score);
+    }
+    (lifted, lines)
 }

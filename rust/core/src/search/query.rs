@@ -34,6 +34,8 @@ pub enum Atom {
 pub struct Query {
     /// What is sought, in order.
     pub sought: Vec<Atom>,
+    /// The words of its questions once more, when there is something else beside them.
+    pub asked: Vec<String>,
     /// Texts that must stand there word by word.
     pub phrases: Vec<String>,
     /// Texts that must not.
@@ -79,7 +81,7 @@ impl Query {
                 rest = after;
                 continue;
             }
-            let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
+            let end = word_end(rest);
             let (word, after) = rest.split_at(end);
             rest = after;
             if minus && is_plain_word(&word[1..]) {
@@ -110,6 +112,7 @@ impl Query {
             let excluded = excluded.into_iter().take(MOST_PATTERNS);
             query.excluded = excluded.map(|(_, word)| word).collect();
         }
+        query.asked = asked(&query.sought);
         Ok(query)
     }
 }
@@ -119,6 +122,34 @@ fn quoted(text: &str) -> Option<(&str, &str)> {
     let inner = text.strip_prefix('"')?;
     let (phrase, after) = inner.split_once('"')?;
     (!phrase.trim().is_empty()).then_some((phrase, after))
+}
+
+/// Returns where the first word ends: before white space or behind the end of a sentence in CJK.
+fn word_end(text: &str) -> usize {
+    let end = |(at, c): (usize, char)| match c {
+        '。' | '！' | '？' => Some(at + c.len_utf8()),
+        _ => c.is_whitespace().then_some(at),
+    };
+    text.char_indices().find_map(end).unwrap_or(text.len())
+}
+
+/// Returns the words of the sentences that ask, unless all sentences or none do.
+fn asked(sought: &[Atom]) -> Vec<String> {
+    let words: Vec<&String> = sought
+        .iter()
+        .filter_map(|atom| if let Atom::Words(text) = atom { Some(text) } else { None })
+        .collect();
+    let ends = |word: &&String| match word.strip_suffix('.') {
+        // U.S., Dr.
+        Some(word) => word.len() > 3 && !word.contains('.'),
+        None => word.ends_with(['?', '!', '。', '！', '？']),
+    };
+    let asks = |sentence: &&[&String]| sentence.last().is_some_and(|w| w.ends_with(['?', '？']));
+    let sentences = words.split_inclusive(ends);
+    if sentences.clone().all(|sentence| asks(&sentence)) {
+        return Vec::new();
+    }
+    sentences.filter(asks).flatten().map(|&word| word.clone()).collect()
 }
 
 fn is_plain_word(word: &str) -> bool {
@@ -212,6 +243,21 @@ mod tests {
             ]
         );
         assert_eq!(Query::parse("-dog").unwrap().sought, [words("-dog")]);
+    }
+
+    #[test]
+    fn questions_are_told_from_what_stands_beside_them() {
+        for (text, asked) in [
+            ("It rains. Where is Dr. No? Tell me.", &["Where", "is", "Dr.", "No?"][..]),
+            ("今天下雨。我的伞呢？", &["我的伞呢？"]),
+            ("我的伞呢？另外，他呢？", &[]),
+            ("where is it?", &[]),
+            ("where? there", &["where?"]),
+            ("no question. None", &[]),
+            ("what is C++?x 20.5 a.b", &[]),
+        ] {
+            assert_eq!(Query::parse(text).unwrap().asked, asked, "{text}");
+        }
         assert!(Query::parse(" \t\n").is_err());
     }
 }

@@ -96,8 +96,7 @@ impl<'a> Ranking<'a> {
         if holders.any == 0 {
             return;
         }
-        let times = f32::from(term.times)
-            * if term.form == Form::Character { share::CHARACTER } else { 1.0 };
+        let times = term.times * if term.form == Form::Character { share::CHARACTER } else { 1.0 };
         let at = *self.by_concept.entry(concept).or_insert_with(|| {
             self.sought.push(Sought {
                 name: term.stem.as_ref().unwrap_or(&term.text).clone(),

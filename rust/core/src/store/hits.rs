@@ -236,7 +236,10 @@ impl Store {
             code: "citation",
             why: "no section or message is at that line".to_owned(),
         })?;
-        let (score, lines) = explain(catalog, &self.expanders[0], &query, *document);
+        let mut changed = BTreeSet::new();
+        let mut reader = Reader { store: self, catalog, changed: &mut changed, open: None };
+        let mut text = |document| reader.text(document).map(|(text, _)| text);
+        let (score, lines) = explain(catalog, &self.expanders[0], &query, *document, &mut text);
         let row = &catalog.rows[*document as usize];
         Ok(format!("{path}#L{} scores {score:.4}\n{lines}", row.line))
     }

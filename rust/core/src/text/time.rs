@@ -139,9 +139,48 @@ fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
+/// The day of a moment in UTC, in the words by which one asks for it: `2026-01-22 Thursday January`.
+pub fn day_in_words(ms: i64) -> String {
+    const WEEK: [&str; 7] =
+        ["Thursday", "Friday", "Saturday", "Sunday", "Monday", "Tuesday", "Wednesday"];
+    const MONTHS: [&str; 12] = [
+        "January",
+        "February",
+        "March",
+        "April",
+        "May",
+        "June",
+        "July",
+        "August",
+        "September",
+        "October",
+        "November",
+        "December",
+    ];
+    let days = ms.div_euclid(86_400_000);
+    let (year, month, day) = civil_from_days(days);
+    let weekday = WEEK[days.rem_euclid(7) as usize];
+    format!("{year:04}-{month:02}-{day:02} {weekday} {}", MONTHS[month as usize - 1])
+}
+
+/// Year, month and day of the proleptic Gregorian calendar, the reverse of [`days_from_civil`].
+///
+/// Source: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`.
+fn civil_from_days(days: i64) -> (i64, i64, i64) {
+    let days = days + 719_468;
+    let era = days.div_euclid(146_097);
+    let of_era = days.rem_euclid(146_097);
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let from_march = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * from_march + 2) / 5 + 1;
+    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    (year + era * 400 + i64::from(month <= 2), month, day)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::parse_time;
+    use super::{civil_from_days, day_in_words, days_from_civil, parse_time};
     use proptest::prelude::*;
 
     #[test]
@@ -169,7 +208,26 @@ mod tests {
         }
     }
 
+    #[test]
+    fn days_in_words() {
+        for (ms, words) in [
+            (0, "1970-01-01 Thursday January"),
+            (-1, "1969-12-31 Wednesday December"),
+            (1_769_059_034_894, "2026-01-22 Thursday January"),
+            (1_709_164_800_000, "2024-02-29 Thursday February"),
+        ] {
+            assert_eq!(day_in_words(ms), words);
+        }
+        assert!(!day_in_words(i64::MIN).is_empty() && !day_in_words(i64::MAX).is_empty());
+    }
+
     proptest! {
+        #[test]
+        fn days_and_dates_agree(days in -1_000_000i64..4_000_000) {
+            let (year, month, day) = civil_from_days(days);
+            prop_assert_eq!(days_from_civil(year, month, day), days);
+        }
+
         #[test]
         fn any_text_is_harmless(text in "[0-9]{0,4}[-/年:. ]?[0-9]{0,12}[-月:T ]?\\PC{0,20}") {
             let _ = parse_time(&text);

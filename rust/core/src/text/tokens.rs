@@ -451,23 +451,25 @@ pub struct QueryTerm {
     pub stem: Option<String>,
     /// What it is.
     pub form: Form,
-    /// How often it is sought.
-    pub times: u16,
+    /// How often it is sought, by weight.
+    pub times: f32,
 }
 
-/// Returns the words that a query seeks, each once, in the order of the query.
+/// Returns the words that a query seeks, each once, in the order of the query; each text comes
+/// with its weight.
 ///
 /// Stop words are left out, unless there is nothing else.
-pub fn query(texts: &[&str]) -> Vec<QueryTerm> {
+pub fn query(texts: &[(&str, f32)]) -> Vec<QueryTerm> {
     let mut sought = Sought::default();
     let mut stops = Sought::default();
-    for text in texts {
+    for &(text, weight) in texts {
         chunks(text, &mut |chunk| {
             let stopped = stop_characters(chunk);
             terms(chunk, &mut |term| match term.form {
-                Form::Word if is_stop_word(term.text) => stops.add(&term),
+                // a month, where it is not written as one writes a verb
+                Form::Word if is_stop_word(term.text) && chunk != "May" => stops.add(&term, weight),
                 Form::Character | Form::Pair if term_is_stopped(&stopped, &term.range) => {}
-                _ => sought.add(&term),
+                _ => sought.add(&term, weight),
             });
         });
     }
@@ -481,7 +483,7 @@ struct Sought {
 }
 
 impl Sought {
-    fn add(&mut self, term: &Term<'_>) {
+    fn add(&mut self, term: &Term<'_>, weight: f32) {
         let next = self.terms.len();
         let place = *self.places.entry((term.form, term.text.to_owned())).or_insert(next);
         if place == next {
@@ -489,11 +491,10 @@ impl Sought {
                 text: term.text.to_owned(),
                 stem: stem(term.text).map(Cow::into_owned),
                 form: term.form,
-                times: 0,
+                times: 0.0,
             });
         }
-        let times = &mut self.terms[place].times;
-        *times = times.saturating_add(1);
+        self.terms[place].times += weight;
     }
 }
 
@@ -606,10 +607,14 @@ mod tests {
     #[test]
     fn a_query_leaves_out_stop_words_unless_there_is_nothing_else() {
         let texts = |query: &[&str]| -> Vec<String> {
-            super::query(query).into_iter().map(|term| term.text).collect()
+            {
+                let texts: Vec<(&str, f32)> = query.iter().map(|&text| (text, 1.0)).collect();
+                super::query(&texts).into_iter().map(|term| term.text).collect()
+            }
         };
         assert_eq!(texts(&["what is the name"]), ["name"]);
         assert_eq!(texts(&["to be or not to be"]), ["to", "be", "or", "not"]);
         assert_eq!(texts(&["什么数据"]), ["数", "么数", "据", "数据"]);
+        assert_eq!(texts(&["what may rain", "in May"]), ["rain", "may"]);
     }
 }
