@@ -30,6 +30,7 @@ mod sweep;
 pub use context::Context;
 pub use pattern::{Case, MAX_COMPILED, MAX_PATTERN, Pattern};
 pub use resume::Resume;
+pub(crate) use round::share;
 
 use lines::{Finder, Worker};
 use round::Round;
@@ -194,6 +195,17 @@ impl Searcher {
         })
     }
 
+    /// Others for the same pattern that scan alone, one for each thread that this one may use.
+    pub(crate) fn helpers(&self) -> Vec<Self> {
+        let options = Options { threads: 1, ..self.options.clone() };
+        let helper = || Self {
+            options: options.clone(),
+            finders: self.finders.clone(),
+            workers: Vec::new(),
+        };
+        std::iter::repeat_with(helper).take(self.options.threads).collect()
+    }
+
     /// Says how many more matches are wanted of the files to come.
     pub fn set_limit(&mut self, limit: Option<usize>) {
         self.options.limit = limit;
@@ -287,7 +299,13 @@ impl Scan {
     pub fn count(&mut self, interrupt: Interrupt<'_>) -> Result<u64> {
         while self.advance(false, interrupt)? {}
         let count = self.report.messages_matched - self.given as u64;
-        Ok(self.options.limit.map_or(count, |limit| count.min(limit as u64)))
+        let wanted = |limit: usize| limit.saturating_sub(self.given) as u64;
+        Ok(self.options.limit.map_or(count, |limit| count.min(wanted(limit))))
+    }
+
+    /// How much of the file is still to be looked at.
+    pub(crate) fn bytes_left(&self) -> u64 {
+        self.to - self.from
     }
 
     /// What was seen so far; complete when `next_batch` has given none or `count` has returned.
