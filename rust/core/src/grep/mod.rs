@@ -25,10 +25,12 @@ mod pattern;
 mod resume;
 mod round;
 mod snippet;
+mod sweep;
 
 pub use context::Context;
 pub use pattern::{Case, MAX_COMPILED, MAX_PATTERN, Pattern};
 pub use resume::Resume;
+pub(crate) use round::share;
 
 use lines::{Finder, Worker};
 use round::Round;
@@ -86,7 +88,7 @@ impl Default for Options {
             newest_first: false,
             tools: false,
             max_snippet: 300,
-            chunk: 256 * 1024,
+            chunk: 512 * 1024,
             threads: 0,
         }
     }
@@ -156,6 +158,12 @@ impl Searcher {
     pub fn new(mut options: Options) -> Result<Self> {
         let pattern = Pattern::new(&options.pattern, options.fixed, options.case)?;
         options.chunk = options.chunk.clamp(1, 4 << 20);
+        // Asked once, not for every file: the answer is read from several files itself.
+        let processors = || std::thread::available_parallelism().map_or(1, usize::from);
+        options.threads = match options.threads {
+            0 => processors().min(2),
+            threads => threads.min(16),
+        };
         let finder = |json| Arc::new(Finder::new(pattern.clone(), &options, json));
         let finders = [finder(true), finder(false)];
         Ok(Self { finders, workers: Vec::new(), options })
@@ -168,13 +176,8 @@ impl Searcher {
     pub fn scan(&mut self, file: File, path: impl Into<String>, json: bool) -> Result<Scan> {
         let path = path.into();
         let end = file.metadata().map_err(|e| Error::io("read", &*path, e))?.len();
-        let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        let threads = match self.options.threads {
-            0 => processors.min(2),
-            threads => threads.min(16),
-        };
         let mut workers = std::mem::take(&mut self.workers);
-        workers.resize_with(threads, Worker::default);
+        workers.resize_with(self.options.threads, Worker::default);
         Ok(Scan {
             workers,
             finder: self.finders[usize::from(!json)].clone(),
@@ -190,6 +193,17 @@ impl Searcher {
             path,
             options: self.options.clone(),
         })
+    }
+
+    /// Others for the same pattern that scan alone, one for each thread that this one may use.
+    pub(crate) fn helpers(&self) -> Vec<Self> {
+        let options = Options { threads: 1, ..self.options.clone() };
+        let helper = || Self {
+            options: options.clone(),
+            finders: self.finders.clone(),
+            workers: Vec::new(),
+        };
+        std::iter::repeat_with(helper).take(self.options.threads).collect()
     }
 
     /// Says how many more matches are wanted of the files to come.
@@ -285,7 +299,13 @@ impl Scan {
     pub fn count(&mut self, interrupt: Interrupt<'_>) -> Result<u64> {
         while self.advance(false, interrupt)? {}
         let count = self.report.messages_matched - self.given as u64;
-        Ok(self.options.limit.map_or(count, |limit| count.min(limit as u64)))
+        let wanted = |limit: usize| limit.saturating_sub(self.given) as u64;
+        Ok(self.options.limit.map_or(count, |limit| count.min(wanted(limit))))
+    }
+
+    /// How much of the file is still to be looked at.
+    pub(crate) fn bytes_left(&self) -> u64 {
+        self.to - self.from
     }
 
     /// What was seen so far; complete when `next_batch` has given none or `count` has returned.
