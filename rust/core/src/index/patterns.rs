@@ -89,11 +89,25 @@ impl Patterns {
 
     /// Returns the number of a pattern, giving it one if it is new.
     pub fn intern(&mut self, pattern: &[Spelling]) -> u32 {
+        // of what came from a snapshot, only who adds to it looks patterns up
+        for id in self.by_spellings.len() as u32..self.ends.len() as u32 {
+            self.remember(id);
+        }
         let found = self.by_spellings.find(hash(pattern), |&id| self.spellings(id) == pattern);
         match found {
             Some(&id) => id,
-            None => self.add(pattern),
+            None => {
+                let id = self.add(pattern);
+                self.remember(id);
+                id
+            }
         }
+    }
+
+    fn remember(&mut self, id: u32) {
+        let Self { spellings, ends, by_spellings, .. } = self;
+        let hash_of = |&id: &u32| hash(slice(spellings, ends, id));
+        by_spellings.insert_unique(hash_of(&id), id, hash_of);
     }
 
     fn add(&mut self, pattern: &[Spelling]) -> u32 {
@@ -108,8 +122,6 @@ impl Patterns {
         self.spellings.extend_from_slice(pattern);
         self.ends.push(self.spellings.len() as u32);
         self.sums.push(sum);
-        let Self { spellings, ends, by_spellings, .. } = self;
-        by_spellings.insert_unique(hash(pattern), id, |&id| self::hash(slice(spellings, ends, id)));
         id
     }
 
