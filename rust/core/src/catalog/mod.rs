@@ -403,6 +403,10 @@ impl Catalog {
 
     /// Orders documents by path, then by position.
     pub fn order(&self, a: u32, b: u32) -> Ordering {
+        // packing numbers documents in this order
+        if a.max(b) < self.index.packed_documents() {
+            return a.cmp(&b);
+        }
         let (a, b) = (&self.rows[a as usize], &self.rows[b as usize]);
         let path = |row: &Row| self.files[row.file as usize].path.as_str();
         match a.file == b.file {

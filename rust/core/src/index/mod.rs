@@ -7,6 +7,7 @@
 //! lengths are exact.
 
 pub mod bm25f;
+pub mod cursor;
 pub mod expand;
 pub mod lexicon;
 pub mod packing;
@@ -19,9 +20,10 @@ pub mod topk;
 use rustc_hash::FxHashMap;
 
 use crate::index::bm25f::{Bm25f, Counts, FIELDS, Field, Lengths, Totals, Weights};
+use cursor::Cursor;
 use lexicon::{Document, Lexicon};
 use packing::Packed;
-use postings::{Cursor, Impact, Posting};
+use postings::{Impact, Posting};
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -169,6 +171,11 @@ impl Index {
         let dead = self.numbers() - self.documents();
         // bounds that have grown so much prune nothing any more
         loose.max(dead) > 4096 + self.numbers() / 4 || self.drift() > 8.0
+    }
+
+    /// Returns how many documents, the first ones, were there when everything was packed.
+    pub fn packed_documents(&self) -> u32 {
+        self.packed.documents
     }
 
     /// Opens the list of a concept; its impacts hold when multiplied by [`Self::drift`].

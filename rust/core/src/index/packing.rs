@@ -4,10 +4,11 @@ use std::cmp::Reverse;
 
 use rustc_hash::FxHashMap;
 
+use super::cursor::Cursor;
 use super::lexicon::{Document, Lexicon};
 use super::paged::Pages;
 use super::patterns::Patterns;
-use super::postings::{Cursor, Impact, Posting, encode, take_varint, varint};
+use super::postings::{Impact, Posting, encode, take_varint, varint};
 use super::{Holders, Index, impact_of};
 use crate::index::bm25f::{Bm25f, Lengths, Totals, Weights};
 

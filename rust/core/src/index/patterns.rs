@@ -142,6 +142,11 @@ impl Patterns {
         self.briefs[id as usize]
     }
 
+    /// Returns all patterns in brief, by number.
+    pub fn briefs(&self) -> &[Brief] {
+        &self.briefs
+    }
+
     /// Returns the number of patterns.
     pub fn len(&self) -> usize {
         self.ends.len()

@@ -1,50 +1,82 @@
 //! The best documents for a sum of clauses, without scoring the rest.
 //!
-//! Two steps a window of documents. First the one-byte impacts of the postings are added up: that
-//! is an upper bound of each document's score at two or three nanoseconds a posting, where the
-//! score itself costs ten times as much. Then the most promising documents are scored exactly,
-//! best bound first, until no bound is left that reaches the worst one kept. Clauses that
-//! together cannot lift a document above that one are not walked at all (MaxScore, Turtle & Flood
-//! 1995), and blocks whose bounds do not add up are jumped (Ding & Suel 2011).
+//! First the rarest clause is looked through for documents to begin with: what the worst of them
+//! scores is a threshold that spares most of the work behind it. Then, a window of documents at a
+//! time, the impacts of the postings are added up: that is an upper bound of each document's
+//! score at two nanoseconds a posting, where the score itself costs thirty times as much. Only
+//! what can still be kept is scored, best bound first. Clauses that together cannot lift a
+//! document above the threshold are not walked (MaxScore, Turtle & Flood 1995) unless so many
+//! documents of a window are waiting for them that walking is cheaper than looking each up; and
+//! blocks that say too little are jumped (Ding & Suel 2011).
 //!
 //! Scores are sums of whole numbers (2⁻³² of a point each), so that they do not depend on the
 //! order of adding: the result is, to the last bit, that of scoring everything.
 
-use std::cmp::Ordering;
-use std::collections::BinaryHeap;
+use std::cmp::{Ordering, Reverse};
 
-use super::postings::{Cursor, END, Impact};
+use super::cursor::{Cursor, END};
+use super::postings::Impact;
 
 /// One term of a query.
 pub struct Clause<'a> {
     /// Its postings.
     pub cursor: Cursor<'a>,
-    /// What one 255th of saturation adds, at most: for each pattern below 255, and for the rest.
-    pub shares: Box<[Reach; 256]>,
-    /// What a speaker's name adds, likewise.
-    pub speakers: Box<[Reach; 256]>,
-    /// What one 255th of saturation in headings adds.
+    /// What they can add.
+    pub reaches: Box<Reaches>,
+}
+
+/// What the postings of a clause add, at most, by the code of their pattern; 255 is for the rest.
+pub struct Reaches {
+    /// For one 255th of saturation.
+    pub shares: [Reach; 256],
+    /// For a speaker's name.
+    pub speakers: [Reach; 256],
+    /// For one 255th of saturation in headings.
     pub heading: Reach,
 }
 
-impl Clause<'_> {
+impl Reaches {
+    /// Returns what one posting adds, at most.
+    #[inline]
+    fn of(&self, saturation: u8, heading: u8, code: u8) -> Reach {
+        let code = usize::from(code);
+        Reach::from(saturation) * self.shares[code]
+            + Reach::from(heading) * self.heading
+            + self.speakers[code]
+    }
+
     /// Returns what a stretch of postings adds, at most.
+    #[inline]
     fn most(&self, impact: Impact) -> Reach {
         let speaker = if impact.speaker { self.speakers[255] } else { 0 };
-        Reach::from(impact.saturation)
-            .saturating_mul(self.shares[255])
-            .saturating_add(Reach::from(impact.heading).saturating_mul(self.heading))
-            .saturating_add(speaker)
+        Reach::from(impact.saturation) * self.shares[255]
+            + Reach::from(impact.heading) * self.heading
+            + speaker
     }
 }
 
-/// An upper bound of a score, in 2⁻²⁰ of a point, rounded up.
+/// An upper bound of a score, rounded up; in what unit, the [`Scale`] says.
 pub type Reach = u32;
 
-/// Rounds a bound up, with room for how `f32` rounds.
-pub fn reach(bound: f32) -> Reach {
-    // what does not fit is as good as infinite, and stays so in every sum
-    ((bound * 1_048_576.0 * 1.000_01) as Reach).saturating_add(1)
+/// How many reaches a point is worth in one query: so many that no sum ever overflows.
+#[derive(Debug, Clone, Copy)]
+pub struct Scale(f64);
+
+impl Scale {
+    /// Makes the scale of clauses that together add `total` at most.
+    pub fn new(total: f32) -> Self {
+        Self(f64::from(1u32 << 30) / f64::from(total.max(1.0)))
+    }
+
+    /// Rounds a bound up, with room for how `f32` rounds.
+    pub fn reach(self, bound: f32) -> Reach {
+        (f64::from(bound) * self.0 * 1.000_01) as Reach + 1
+    }
+
+    /// Rounds a score down, as bounds are rounded up.
+    fn threshold(self, points: Points) -> Reach {
+        (points as f64 / POINT * self.0) as Reach
+    }
 }
 
 /// A score as a whole number of 2⁻³² points.
@@ -78,6 +110,7 @@ pub struct Scored {
 /// Keeps the best `k`.
 struct Best<'s, S> {
     scoring: &'s S,
+    scale: Scale,
     k: usize,
     kept: Vec<(Points, u32)>,
 }
@@ -85,22 +118,23 @@ struct Best<'s, S> {
 impl<S: Scoring> Best<'_, S> {
     /// Returns the bound that a document must reach to be kept.
     fn threshold(&self) -> Reach {
-        // rounded down, as bounds are rounded up
-        let reach = |points: Points| Reach::try_from(points >> 12).unwrap_or(Reach::MAX);
-        if self.kept.len() < self.k { 1 } else { reach(self.kept[self.k - 1].0) }
+        match self.kept.get(self.k - 1) {
+            Some(worst) => self.scale.threshold(worst.0).max(1),
+            None => 1,
+        }
     }
 
     fn order(&self, a: (Points, u32), b: (Points, u32)) -> Ordering {
         b.0.cmp(&a.0).then_with(|| self.scoring.tie(a.1, b.1))
     }
 
-    fn wants(&self, new: (Points, u32)) -> bool {
-        new.0 > 0
-            && (self.kept.len() < self.k
-                || self.order(new, self.kept[self.k - 1]) == Ordering::Less)
-    }
-
-    fn offer(&mut self, new: (Points, u32)) {
+    /// Keeps a document if it is good enough and accepted; one that is kept stays kept.
+    fn offer(&mut self, new: (Points, u32), accept: &mut dyn FnMut(u32) -> bool) {
+        let full = self.kept.len() == self.k;
+        let late = full && self.order(new, self.kept[self.k - 1]) != Ordering::Less;
+        if new.0 <= 0 || late || self.kept.contains(&new) || !accept(new.1) {
+            return;
+        }
         let at = self.kept.partition_point(|&kept| self.order(kept, new) == Ordering::Less);
         self.kept.truncate(self.k - 1);
         self.kept.insert(at, new);
@@ -108,16 +142,24 @@ impl<S: Scoring> Best<'_, S> {
 }
 
 /// Documents added up at a time: their sums stay in the nearest cache.
-const WINDOW: usize = 4096;
+const WINDOW: usize = 8192;
+/// Sums in a row of the window; there are 64 rows, for a bit each.
+const ROW: usize = WINDOW / 64;
+/// Postings that are looked through for documents to begin with.
+const SAMPLE: usize = 4096;
+/// Postings that can be walked in the time it takes to look up one.
+const WALKED: usize = 16;
 
 /// The bounds of the documents from `start` on.
 struct Window {
     start: u32,
-    sums: Box<[Reach; WINDOW]>,
-    /// One bit a document that some clause holds.
-    held: [u64; WINDOW / 64],
-    /// Documents worth scoring, best bound first.
-    promising: BinaryHeap<(Reach, std::cmp::Reverse<u32>)>,
+    sums: Box<[[Reach; ROW]; WINDOW / ROW]>,
+    /// One bit a row of sums that is not empty: most windows hold next to nothing.
+    touched: u64,
+    /// Places of the documents that may be worth scoring.
+    waiting: Vec<usize>,
+    /// Those that are, with their bounds.
+    promising: Vec<(Reach, Reverse<u32>)>,
 }
 
 /// Returns the `k` best documents, best first.
@@ -125,7 +167,8 @@ struct Window {
 /// `accept` is asked only about documents good enough to be kept; it is the place for filters
 /// that cost more than scoring does.
 pub fn top_k<S: Scoring>(
-    mut clauses: Vec<Clause<'_>>,
+    clauses: Vec<Clause<'_>>,
+    scale: Scale,
     scoring: &S,
     k: usize,
     accept: &mut dyn FnMut(u32) -> bool,
@@ -133,127 +176,205 @@ pub fn top_k<S: Scoring>(
     if k == 0 {
         return Vec::new();
     }
-    let mut best = Best { scoring, k, kept: Vec::with_capacity(k.min(1024) + 1) };
-    let most = |clause: &Clause<'_>| clause.most(clause.cursor.most());
-    let mut order: Vec<(Reach, usize)> =
-        clauses.iter().enumerate().map(|(number, clause)| (most(clause), number)).collect();
-    order.sort_unstable();
-    // below[i]: what the first i clauses of the order can add together
-    let mut below: Vec<Reach> = vec![0];
-    for (bound, _) in &order {
-        below.push(below[below.len() - 1].saturating_add(*bound));
-    }
-    let mut window = Window {
-        start: 0,
-        sums: Box::new([0; WINDOW]),
-        held: [0; WINDOW / 64],
-        promising: BinaryHeap::new(),
-    };
-    // clauses before this one cannot make a document worth keeping by themselves
-    let mut essential = 0;
-    loop {
-        while essential < order.len() && below[essential + 1] < best.threshold() {
-            essential += 1;
-        }
-        let (looked_up, walked) = order.split_at(essential);
-        let start = walked.iter().map(|&(_, n)| clauses[n].cursor.document()).min().unwrap_or(END);
-        if start == END {
-            break;
-        }
-        let mut bound = below[essential];
-        let mut block_end = END - 1;
-        for &(_, number) in walked {
-            let (last, most) = clauses[number].cursor.block_at(start);
-            block_end = block_end.min(last);
-            bound = bound.saturating_add(clauses[number].most(most));
-        }
-        if bound < best.threshold() {
-            walked.iter().for_each(|&(_, n)| clauses[n].cursor.seek(block_end + 1));
-            continue;
-        }
-        window.start = start;
-        for &(_, number) in walked {
-            window.add(&mut clauses[number]);
-        }
-        window.gather(best.threshold().saturating_sub(below[essential]), scoring);
-        while let Some((bound, std::cmp::Reverse(document))) = window.promising.pop() {
-            if bound.saturating_add(below[essential]) < best.threshold() {
-                window.promising.clear();
-                break;
-            }
-            let lifted = lift(&mut clauses, looked_up, scoring, document, bound, &below, &best);
-            let Some(sum) = lifted else { continue };
-            let rest = walked.iter().filter_map(|&(_, number)| {
-                let pattern = clauses[number].cursor.find(document)?;
-                Some(points(scoring.part(number, document, pattern)))
-            });
-            let scored = (sum + rest.sum::<Points>(), document);
-            if best.wants(scored) && accept(document) {
-                best.offer(scored);
-            }
-        }
-    }
+    let best = Best { scoring, scale, k, kept: Vec::with_capacity(k.min(1024) + 1) };
+    let mut search = Search::new(clauses, best);
+    search.begin(accept);
+    while search.next_window(accept) {}
     let score = |sum: Points| (sum as f64 / POINT) as f32;
-    best.kept.into_iter().map(|(sum, document)| Scored { document, score: score(sum) }).collect()
+    let kept = search.best.kept.into_iter();
+    kept.map(|(sum, document)| Scored { document, score: score(sum) }).collect()
 }
 
-/// Scores what the clauses that are not walked hold of a document, weightiest first; none as soon
-/// as it is clear that it cannot be kept.
-fn lift<S: Scoring>(
-    clauses: &mut [Clause<'_>],
-    looked_up: &[(Reach, usize)],
-    scoring: &S,
-    document: u32,
-    mut bound: Reach,
-    below: &[Reach],
-    best: &Best<'_, S>,
-) -> Option<Points> {
-    let mut sum = 0;
-    for (at, &(_, number)) in looked_up.iter().enumerate().rev() {
-        if bound.saturating_add(below[at + 1]) < best.threshold() {
-            return None;
+/// A search under way.
+struct Search<'a, 's, S> {
+    /// Least bound first.
+    clauses: Vec<Numbered<'a>>,
+    /// At `i`: what the first `i` clauses can add together.
+    below: Vec<Reach>,
+    best: Best<'s, S>,
+    window: Window,
+}
+
+/// A clause with its number in the query and its bound.
+struct Numbered<'a> {
+    number: usize,
+    most: Reach,
+    clause: Clause<'a>,
+}
+
+impl<'a, 's, S: Scoring> Search<'a, 's, S> {
+    fn new(clauses: Vec<Clause<'a>>, best: Best<'s, S>) -> Self {
+        let number = |(number, clause): (usize, Clause<'a>)| {
+            let most = clause.reaches.most(clause.cursor.most());
+            Numbered { number, most, clause }
+        };
+        let mut clauses: Vec<Numbered<'a>> = clauses.into_iter().enumerate().map(number).collect();
+        clauses.sort_by_key(|clause| (clause.most, clause.number));
+        let mut below: Vec<Reach> = vec![0];
+        for clause in &clauses {
+            below.push(below[below.len() - 1] + clause.most);
         }
-        if let Some(pattern) = clauses[number].cursor.find(document) {
-            let part = scoring.part(number, document, pattern);
-            sum += points(part);
-            bound = bound.saturating_add(reach(part));
+        let window = Window {
+            start: 0,
+            sums: Box::new([[0; ROW]; WINDOW / ROW]),
+            touched: 0,
+            waiting: Vec::new(),
+            promising: Vec::new(),
+        };
+        Self { clauses, below, best, window }
+    }
+
+    /// Scores the most promising documents of the clause that can say most.
+    fn begin(&mut self, accept: &mut dyn FnMut(u32) -> bool) {
+        let Some(weightiest) = self.clauses.last() else { return };
+        let mut cursor = weightiest.clause.cursor.clone();
+        let mut sample = Vec::new();
+        let reaches = &weightiest.clause.reaches;
+        while sample.len() < SAMPLE && cursor.position() != END {
+            let end = cursor.position().saturating_add(WINDOW as u32).min(END - 1);
+            cursor.walk(
+                end,
+                |_| true,
+                |document, saturation, heading, code| {
+                    sample.push((reaches.of(saturation, heading, code), Reverse(document)));
+                },
+            );
+        }
+        let wanted = self.best.k.min(sample.len());
+        if wanted < sample.len() {
+            sample.select_nth_unstable_by(wanted, |a, b| b.cmp(a));
+        }
+        for &(_, Reverse(document)) in &sample[..wanted] {
+            if self.best.scoring.allows(document) {
+                let sum = self.score(document, 0);
+                self.best.offer((sum, document), accept);
+            }
         }
     }
-    (bound >= best.threshold()).then_some(sum)
+
+    /// Takes up the next documents; returns false at the end.
+    fn next_window(&mut self, accept: &mut dyn FnMut(u32) -> bool) -> bool {
+        let threshold = self.best.threshold();
+        // clauses before this one cannot make a document worth keeping by themselves
+        let essential = self.below[1..].partition_point(|&below| below < threshold);
+        let walked = &mut self.clauses[essential..];
+        let start = walked.iter().map(|c| c.clause.cursor.position()).min().unwrap_or(END);
+        if start == END {
+            return false;
+        }
+        self.window.start = start;
+        let all = self.below[self.clauses.len()];
+        // what a document must reach, and what a block must say, beside all that others can add
+        let least = threshold - self.below[essential];
+        for clause in self.clauses[essential..].iter_mut().rev() {
+            self.window.add(&mut clause.clause, threshold.saturating_sub(all - clause.most), least);
+        }
+        let mut first = essential;
+        while let Some(next) = first.checked_sub(1).map(|at| &mut self.clauses[at])
+            && self.window.pays(&next.clause)
+        {
+            self.window.add(
+                &mut next.clause,
+                threshold.saturating_sub(all - next.most),
+                Reach::MAX,
+            );
+            first -= 1;
+            self.window.keep(threshold - self.below[first]);
+        }
+        self.window.gather(self.best.scoring);
+        for (bound, Reverse(document)) in std::mem::take(&mut self.window.promising) {
+            if bound + self.below[first] < self.best.threshold() {
+                break;
+            }
+            if let Some(sum) = self.lift(document, bound, first) {
+                let sum = sum + self.score(document, first);
+                self.best.offer((sum, document), accept);
+            }
+        }
+        true
+    }
+
+    /// Scores what the clauses from `first` on hold of a document.
+    fn score(&mut self, document: u32, first: usize) -> Points {
+        let mut sum = 0;
+        for Numbered { number, clause, .. } in &mut self.clauses[first..] {
+            if let Some(pattern) = clause.cursor.find(document) {
+                sum += points(self.best.scoring.part(*number, document, pattern));
+            }
+        }
+        sum
+    }
+
+    /// Scores what the clauses before `first` hold of a document, weightiest first; none as soon
+    /// as it is clear that it cannot be kept.
+    fn lift(&mut self, document: u32, mut bound: Reach, first: usize) -> Option<Points> {
+        let threshold = self.best.threshold();
+        let mut sum = 0;
+        for at in (0..first).rev() {
+            if bound + self.below[at + 1] < threshold {
+                return None;
+            }
+            let Numbered { number, clause, .. } = &mut self.clauses[at];
+            let Clause { cursor, reaches } = clause;
+            let rest = bound + self.below[at];
+            let worth = |block| rest + reaches.most(block) >= threshold;
+            if let Some(pattern) = cursor.find_if(document, worth) {
+                let part = self.best.scoring.part(*number, document, pattern);
+                sum += points(part);
+                bound += self.best.scale.reach(part);
+            }
+        }
+        (bound >= threshold).then_some(sum)
+    }
 }
 
 impl Window {
-    /// Adds the bounds of a clause's documents.
-    fn add(&mut self, clause: &mut Clause<'_>) {
+    /// Adds the bounds of a clause's documents, except where a block says less than `worth`;
+    /// those that come to `least` by that are waiting from now on.
+    fn add(&mut self, clause: &mut Clause<'_>, worth: Reach, least: Reach) {
+        clause.cursor.seek(self.start);
         let end = self.start.saturating_add(WINDOW as u32 - 1).min(END - 1);
-        let Clause { cursor, shares, speakers, heading: heading_share } = clause;
-        cursor.walk(end, |document, saturation, heading, code| {
-            let code = usize::from(code);
-            let most = Reach::from(saturation)
-                .saturating_mul(shares[code])
-                .saturating_add(Reach::from(heading).saturating_mul(*heading_share))
-                .saturating_add(speakers[code]);
+        let Clause { cursor, reaches } = clause;
+        let mut touched = self.touched;
+        let worth = |block| reaches.most(block) >= worth;
+        cursor.walk(end, worth, |document, saturation, heading, code| {
             let at = (document - self.start) as usize % WINDOW;
-            self.sums[at] = self.sums[at].saturating_add(most);
-            self.held[at / 64] |= 1 << (at % 64);
+            let sum = &mut self.sums[at / ROW][at % ROW];
+            let before = *sum;
+            *sum += reaches.of(saturation, heading, code);
+            touched |= 1 << (at / ROW);
+            if before < least && *sum >= least {
+                self.waiting.push(at);
+            }
         });
+        self.touched = touched;
     }
 
-    /// Takes out the documents whose bounds reach `least`, and clears the window.
-    fn gather<S: Scoring>(&mut self, least: Reach, scoring: &S) {
-        let mut promising = std::mem::take(&mut self.promising).into_vec();
-        for word in 0..self.held.len() {
-            let mut bits = std::mem::take(&mut self.held[word]);
-            while bits > 0 {
-                let at = word * 64 + bits.trailing_zeros() as usize;
-                bits &= bits - 1;
-                let (bound, document) =
-                    (std::mem::take(&mut self.sums[at]), self.start + at as u32);
-                if bound >= least && scoring.allows(document) {
-                    promising.push((bound, std::cmp::Reverse(document)));
-                }
+    /// Says whether walking a clause costs less than looking up in it all who are waiting.
+    fn pays(&self, clause: &Clause<'_>) -> bool {
+        let end = self.start.saturating_add(WINDOW as u32);
+        !self.waiting.is_empty()
+            && self.waiting.len() * WALKED >= clause.cursor.count(self.start, end)
+    }
+
+    /// Sends away who does not reach `least`.
+    fn keep(&mut self, least: Reach) {
+        let Self { waiting, sums, .. } = self;
+        waiting.retain(|at| sums[at / ROW][at % ROW] >= least);
+    }
+
+    /// Takes out the documents that are waiting, best bound first, and clears the window.
+    fn gather<S: Scoring>(&mut self, scoring: &S) {
+        for at in self.waiting.drain(..) {
+            let document = self.start + at as u32;
+            if scoring.allows(document) {
+                self.promising.push((self.sums[at / ROW][at % ROW], Reverse(document)));
             }
         }
-        self.promising = BinaryHeap::from(promising);
+        self.promising.sort_unstable_by(|a, b| b.cmp(a));
+        while self.touched > 0 {
+            self.sums[self.touched.trailing_zeros() as usize] = [0; ROW];
+            self.touched &= self.touched - 1;
+        }
     }
 }

@@ -7,8 +7,8 @@ use rustc_hash::FxHashMap;
 
 use crate::catalog::draft::Kind;
 use crate::catalog::{Catalog, FileRow, NO_TIME, Row};
+use crate::index::cursor::Cursor;
 use crate::index::expand::Expander;
-use crate::index::postings::Cursor;
 use crate::index::topk::{Scored, top_k};
 use crate::search::query::{Atom, MOST_TERMS, Query, holds};
 use crate::search::ranking::Ranking;
@@ -113,7 +113,8 @@ pub fn search<'a>(
         required.iter_mut().all(|phrase| phrase.stands_in(document, text))
             && !excluded.iter_mut().any(|phrase| phrase.stands_in(document, text))
     };
-    found.ranked = top_k(ranking.clauses(), &ranking, limit, &mut accept);
+    let (clauses, scale) = ranking.clauses();
+    found.ranked = top_k(clauses, scale, &ranking, limit, &mut accept);
     found
 }
 

@@ -11,9 +11,10 @@ use rustc_hash::FxHashMap;
 
 use crate::catalog::Catalog;
 use crate::index::bm25f::{Bm25f, Counts, FIELDS, Field, Lengths};
+use crate::index::cursor::Cursor;
 use crate::index::patterns::{Brief, Spelling};
-use crate::index::postings::{Cursor, Impact, Posting};
-use crate::index::topk::{Clause, Scoring, reach};
+use crate::index::postings::{Impact, Posting};
+use crate::index::topk::{Clause, Reaches, Scale, Scoring};
 use crate::text::tokens::{Form, QueryTerm};
 
 /// How much the parts of a word count beside each other.
@@ -116,7 +117,11 @@ impl<'a> Ranking<'a> {
                 sought.concept += share::STEM * idf(holders.any);
                 if let Some((word, place)) = spelled {
                     let weight = share::WORD * idf(index.word_holders(word));
-                    sought.words.push((place.spelling as u16, weight));
+                    let number = place.spelling as u16;
+                    match sought.words.iter_mut().find(|(known, _)| *known == number) {
+                        Some((_, sum)) => *sum += weight,
+                        None => sought.words.push((number, weight)),
+                    }
                 }
             }
         }
@@ -162,37 +167,47 @@ impl<'a> Ranking<'a> {
         self.sought.push(Sought { name, list, holders, concept, words, heading, speaker });
     }
 
-    /// Opens the lists.
-    pub fn clauses(&self) -> Vec<Clause<'_>> {
-        (0..self.sought.len()).map(|number| self.clause(number)).collect()
+    /// Opens the lists; the scale is that of their bounds.
+    pub fn clauses(&self) -> (Vec<Clause<'_>>, Scale) {
+        let most = |sought: &Sought| {
+            let words: f32 = sought.words.iter().map(|(_, weight)| weight).sum();
+            (sought.concept + words + sought.heading) * self.drift + sought.speaker
+        };
+        let scale = Scale::new(self.sought.iter().map(most).sum());
+        ((0..self.sought.len()).map(|number| self.clause(number, scale)).collect(), scale)
     }
 
-    fn clause(&self, number: usize) -> Clause<'_> {
+    fn clause(&self, number: usize, scale: Scale) -> Clause<'_> {
         let sought = &self.sought[number];
         let all: f32 = sought.words.iter().map(|(_, weight)| weight).sum();
-        let share = |weight: f32| if weight > 0.0 { reach(weight * self.drift / 255.0) } else { 0 };
-        let mut shares = Box::new([share(sought.concept + all); 256]);
-        let mut speakers = Box::new([0; 256]);
+        let share = |weight: f32| match weight > 0.0 {
+            true => scale.reach(weight * self.drift / 255.0),
+            false => 0,
+        };
+        let shares = [share(sought.concept + all); 256];
+        let heading = share(sought.heading);
+        let mut reaches = Box::new(Reaches { shares, speakers: [0; 256], heading });
         let patterns = &self.catalog.index.words().patterns;
-        for pattern in 0..patterns.len().min(255) {
-            let brief = patterns.brief(pattern as u32);
-            if brief.spelling != Brief::MANY && !sought.words.is_empty() {
-                let own = sought.words.iter().filter(|(number, _)| *number == brief.spelling);
-                let words: f32 = own.map(|(_, weight)| weight).sum();
-                shares[pattern] = share(sought.concept + words);
-            }
-            if sought.speaker > 0.0 {
-                let counts = patterns.sum(pattern as u32);
-                // a name in which a word stands twice is at least two words long
-                let frequency = self.formula.speaker_frequency(counts, counts);
-                speakers[pattern] = reach(self.formula.score(sought.speaker, frequency));
+        let briefs = &patterns.briefs()[..patterns.len().min(255)];
+        if !sought.words.is_empty() {
+            let other = share(sought.concept);
+            for (brief, reach) in briefs.iter().zip(&mut reaches.shares) {
+                if brief.spelling != Brief::MANY {
+                    let own = sought.words.iter().find(|(number, _)| *number == brief.spelling);
+                    *reach = own.map_or(other, |(_, weight)| share(sought.concept + weight));
+                }
             }
         }
         if sought.speaker > 0.0 {
-            speakers[255] = reach(sought.speaker);
+            for (pattern, reach) in (0..briefs.len() as u32).zip(&mut reaches.speakers) {
+                let counts = patterns.sum(pattern);
+                // a name in which a word stands twice is at least two words long
+                let frequency = self.formula.speaker_frequency(counts, counts);
+                *reach = scale.reach(self.formula.score(sought.speaker, frequency));
+            }
+            reaches.speakers[255] = scale.reach(sought.speaker);
         }
-        let heading = share(sought.heading);
-        Clause { cursor: self.cursor(number), shares, speakers, heading }
+        Clause { cursor: self.cursor(number), reaches }
     }
 
     fn cursor(&self, number: usize) -> Cursor<'_> {
