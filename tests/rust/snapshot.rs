@@ -82,7 +82,8 @@ fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
     for array in 0..ARRAYS {
         let extent = HEAD + array * EXTENT;
         let pages = place(&bytes, extent);
-        if PAGED.contains(&array) && pages.end <= bytes.len() && pages.len() % EXTENT == 0 {
+        if PAGED.contains(&array) && pages.end <= bytes.len() && pages.len().is_multiple_of(EXTENT)
+        {
             pages.step_by(EXTENT).for_each(|page| seal(&mut bytes, page));
         }
         seal(&mut bytes, extent);

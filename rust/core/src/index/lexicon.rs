@@ -216,19 +216,25 @@ impl Lexicon {
 
     /// Ends the document being read and begins the next.
     pub fn finish(&mut self) -> Document {
-        let mut read: Vec<(Place, Counts)> =
-            self.counts.drain(..).map(|(word, c)| (self.places[word as usize], c)).collect();
-        read.sort_unstable_by_key(|(place, _)| (place.concept, place.spelling));
-        let mut concepts = Vec::with_capacity(read.len());
+        // small keys sort faster than what they stand for
+        let concept = |(at, (word, _)): (usize, &(u32, Counts))| {
+            u64::from(self.places[*word as usize].concept) << 32 | at as u64
+        };
+        let mut order: Vec<u64> = self.counts.iter().enumerate().map(concept).collect();
+        order.sort_unstable();
+        let mut concepts = Vec::with_capacity(order.len());
         let mut pattern = Vec::new();
-        for same in read.chunk_by(|a, b| a.0.concept == b.0.concept) {
+        for same in order.chunk_by(|a, b| a >> 32 == b >> 32) {
             pattern.clear();
-            pattern.extend(same.iter().map(|(place, counts)| {
-                let number = u16::try_from(place.spelling).unwrap_or(u16::MAX);
-                Spelling { number, counts: *counts }
+            pattern.extend(same.iter().map(|&key| {
+                let (word, counts) = self.counts[key as u32 as usize];
+                let number = self.places[word as usize].spelling;
+                Spelling { number: u16::try_from(number).unwrap_or(u16::MAX), counts }
             }));
-            concepts.push((same[0].0.concept, self.patterns.intern(&pattern)));
+            pattern.sort_unstable_by_key(|spelling| spelling.number);
+            concepts.push(((same[0] >> 32) as u32, self.patterns.intern(&pattern)));
         }
+        self.counts.clear();
         let lengths = self.lengths.map(|length| u16::try_from(length).unwrap_or(u16::MAX));
         self.lengths = [0; FIELDS];
         self.document = self.document.wrapping_add(1);

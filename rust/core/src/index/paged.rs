@@ -66,11 +66,13 @@ pub struct Pages<T> {
     source: Option<Source<T>>,
 }
 
+/// What must hold of a page beside its checksum, lest it lead astray.
+type Check<T> = dyn Fn(&[T]) -> bool + Send + Sync;
+
 struct Source<T> {
     kept: Arc<Kept>,
     extents: Vec<Extent>,
-    /// What must hold of a page beside its checksum, lest it lead astray.
-    check: Box<dyn Fn(&[T]) -> bool + Send + Sync>,
+    check: Box<Check<T>>,
 }
 
 impl<T> fmt::Debug for Source<T> {

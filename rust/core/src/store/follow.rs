@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use parking_lot::RwLockReadGuard;
+use parking_lot::{Mutex, RwLockReadGuard};
 
 use crate::catalog::draft::{Kind, Part};
 use crate::catalog::stamps::Clock;
@@ -302,13 +302,14 @@ pub(crate) fn walk(
     watch: &mut Option<Watch>,
     interrupt: Interrupt<'_>,
 ) -> Result<Walk> {
-    let mut enough = true;
-    let walk = root.walk_entering(folder, interrupt, &mut |folder| {
+    let watching = Mutex::new((watch.as_mut(), true));
+    let walk = root.walk_entering(folder, interrupt, &|folder| {
+        let (watch, enough) = &mut *watching.lock();
         if let Some(watch) = watch {
-            enough &= watch.add(root.fd(), folder);
+            *enough &= watch.add(root.fd(), folder);
         }
     });
-    if !enough {
+    if !watching.into_inner().1 {
         // the system has no more watches to give: from now on stamps are compared
         *watch = None;
     }
