@@ -5,11 +5,13 @@
 mod memory;
 
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use commonplace_core::catalog::snapshot::read;
+use commonplace_core::catalog::Catalog;
+use commonplace_core::catalog::snapshot::{self, Refusal};
 use commonplace_core::catalog::stamps::Clock;
 use commonplace_core::index::bm25f::Weights;
 use commonplace_core::store::hits::Request;
@@ -17,7 +19,13 @@ use commonplace_core::store::{Freshness, Options, Store};
 use memory::{Answers, Memory, QUERIES, answers, ask, files_with, sample};
 use xxhash_rust::xxh3::xxh3_64;
 
-const HEAD: usize = 48;
+/// Bytes before the directory, and arrays in it, each with its place, length and hash.
+const HEAD: usize = 40;
+const ARRAYS: usize = 30;
+const EXTENT: usize = 24;
+const ARRAYS_AT: usize = HEAD + ARRAYS * EXTENT;
+/// The arrays that are directories of pages.
+const PAGED: [usize; 3] = [22, 23, 24];
 
 /// Stamps are believed at once, so that an opening reads only what has changed.
 fn options() -> Options {
@@ -46,11 +54,59 @@ fn root_of(bytes: &[u8]) -> u64 {
     u64::from_le_bytes(bytes[16..24].try_into().unwrap())
 }
 
+fn word(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap())
+}
+
+fn put(bytes: &mut [u8], at: usize, word: u64) {
+    bytes[at..at + 8].copy_from_slice(&word.to_le_bytes());
+}
+
+/// Where an array lies.
+fn place(bytes: &[u8], extent: usize) -> std::ops::Range<usize> {
+    let start = word(bytes, extent) as usize;
+    start..start.saturating_add(word(bytes, extent + 8) as usize)
+}
+
+/// Makes every checksum hold again, as far as what it is of lies in the file.
 fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
-    let (length, hash) = ((bytes.len() - HEAD) as u64, xxh3_64(&bytes[HEAD..]));
-    bytes[24..32].copy_from_slice(&length.to_le_bytes());
-    bytes[32..40].copy_from_slice(&hash.to_le_bytes());
+    let length = bytes.len() as u64;
+    put(&mut bytes, 24, length);
+    let seal = |bytes: &mut Vec<u8>, extent: usize| {
+        let end = word(bytes, extent).checked_add(word(bytes, extent + 8));
+        if end.is_some_and(|end| end <= length) {
+            let hash = xxh3_64(&bytes[place(bytes, extent)]);
+            put(bytes, extent + 16, hash);
+        }
+    };
+    for array in 0..ARRAYS {
+        let extent = HEAD + array * EXTENT;
+        let pages = place(&bytes, extent);
+        if PAGED.contains(&array) && pages.end <= bytes.len() && pages.len().is_multiple_of(EXTENT)
+        {
+            pages.step_by(EXTENT).for_each(|page| seal(&mut bytes, page));
+        }
+        seal(&mut bytes, extent);
+    }
+    let hash = xxh3_64(&bytes[HEAD..ARRAYS_AT]);
+    put(&mut bytes, 32, hash);
     bytes
+}
+
+/// Opens a snapshot that lies in a file of its own.
+fn read(bytes: &[u8], root: u64, weights: &Weights) -> Result<Catalog, Refusal> {
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(bytes).unwrap();
+    snapshot::read(file, root, weights)
+}
+
+/// As [`read`], and looks at everything: what is wrong with a page shows then.
+fn read_all(bytes: &[u8], root: u64, weights: &Weights) -> Result<(), Refusal> {
+    let mut catalog = read(bytes, root, weights)?;
+    // writing needs the lists, packing the rows
+    let _ = snapshot::write(&catalog, root);
+    catalog.repack();
+    if catalog.is_damaged() { Err("it is damaged") } else { Ok(()) }
 }
 
 #[test]
@@ -91,16 +147,24 @@ fn young_stamps_in_a_snapshot_are_not_believed() {
 fn damage_is_seen() {
     let (memory, bytes, expected) = saved();
     let (root, weights) = (root_of(&bytes), Weights::default());
-    assert!(read(&bytes, root, &weights).is_ok());
+    assert!(read_all(&bytes, root, &weights).is_ok());
     for length in (0..bytes.len()).step_by(bytes.len() / 500 + 1).chain(0..HEAD + 9) {
         assert!(read(&bytes[..length], root, &weights).is_err(), "cut at {length}");
     }
     let mut flipped = bytes.clone();
-    let used = (0..HEAD - 8).chain(HEAD..bytes.len()).collect::<Vec<usize>>();
+    // what fills the arrays up to eight bytes tells nothing
+    let mut used = (0..ARRAYS_AT).collect::<Vec<usize>>();
+    for array in 0..ARRAYS {
+        let held = place(&bytes, HEAD + array * EXTENT);
+        if PAGED.contains(&array) {
+            held.clone().step_by(EXTENT).for_each(|page| used.extend(place(&bytes, page)));
+        }
+        used.extend(held);
+    }
     for flip in 0..3000 {
         let (at, bit) = (used[flip * 7919 % used.len()], flip % 8);
         flipped[at] ^= 1 << bit;
-        assert!(read(&flipped, root, &weights).is_err(), "byte {at} bit {bit}");
+        assert!(read_all(&flipped, root, &weights).is_err(), "byte {at} bit {bit}");
         flipped[at] ^= 1 << bit;
     }
     let newer = |mut bytes: Vec<u8>| {
@@ -116,13 +180,14 @@ fn damage_is_seen() {
         (newer(bytes.clone()), "another version"),
         (vec![0; 4096], "no index of ours"),
         ([&bytes[..500], &[!bytes[500]], &bytes[501..]].concat(), "damaged"),
+        (lost_pages(&bytes), "damaged"),
     ] {
         fs::write(&index, damaged).unwrap();
         let store = memory.open_with(options());
-        assert!(told(&store).contains(why), "{}", told(&store));
         assert_eq!(answers(&store, &QUERIES), expected);
+        assert!(told(&store).contains(why), "{}", told(&store));
         drop(store);
-        assert!(read(&fs::read(&index).unwrap(), root, &weights).is_ok(), "not mended: {why}");
+        assert!(read_all(&fs::read(&index).unwrap(), root, &weights).is_ok(), "not mended: {why}");
     }
     // a file of zeros takes no room on disk, and must take none in memory
     fs::File::create(&index).unwrap().set_len(1 << 40).unwrap();
@@ -136,40 +201,80 @@ fn damage_is_seen() {
 fn crafted_snapshots_are_refused() {
     let (_memory, bytes, _) = saved();
     let (root, weights) = (root_of(&bytes), Weights::default());
-    let mut places = Vec::new();
-    let mut at = HEAD;
-    while at < bytes.len() {
-        let length = u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
-        places.push((at, length));
-        at += 8 + length.next_multiple_of(8);
-    }
-    for (number, &(at, length)) in places.iter().enumerate() {
-        let length = length as u64;
-        for lie in
-            [0, 1, 7, 8, length + 8, length.saturating_sub(8), 1 << 40, u64::MAX - 3, u64::MAX]
-        {
-            if lie == length {
-                continue;
-            }
+    for array in 0..ARRAYS {
+        let extent = HEAD + array * EXTENT;
+        let (start, length) = (word(&bytes, extent), word(&bytes, extent + 8));
+        let lies = [0, 1, 7, length + 8, length.saturating_sub(8), 1 << 40, u64::MAX - 3, u64::MAX];
+        for lie in lies.into_iter().filter(|&lie| lie != length) {
             let mut crafted = bytes.clone();
-            crafted[at..at + 8].copy_from_slice(&lie.to_le_bytes());
+            put(&mut crafted, extent + 8, lie);
             let verdict = read(&sealed(crafted), root, &weights);
-            assert!(verdict.is_err(), "array {number} of {length} said to be {lie}");
+            assert!(verdict.is_err(), "array {array} of {length} said to be {lie}");
         }
+        let mut crafted = bytes.clone();
+        put(&mut crafted, extent, start ^ (1 << 50));
+        assert!(read(&sealed(crafted), root, &weights).is_err(), "array {array} elsewhere");
     }
-    // rows, paths, stamps, counts: all that comes behind the lists
-    let first_row_array = places.len() - 8;
-    for &(at, length) in &places[first_row_array..] {
-        for word in (at + 8..at + 8 + length).step_by(4) {
-            for lie in [u32::MAX, 1 << 30] {
-                let mut crafted = bytes.clone();
-                crafted[word..(word + 4).min(at + 8 + length)]
-                    .copy_from_slice(&lie.to_le_bytes()[..4.min(at + 8 + length - word)]);
-                // some lies do no harm: a line number, a time
-                let _ = read(&sealed(crafted), root, &weights);
+    // some lies do no harm: a line number, a time
+    let lie_at = |at: usize| {
+        for lie in [u32::MAX, 1 << 30] {
+            let mut crafted = bytes.clone();
+            crafted[at..at + 4].copy_from_slice(&lie.to_le_bytes());
+            if let Ok(catalog) = read(&sealed(crafted), root, &weights) {
+                let rows = (0..catalog.rows.len()).map(|at| catalog.rows[at]);
+                let held = |row: commonplace_core::catalog::Row| {
+                    catalog.labels.text(row.trail);
+                    &catalog.files[row.file as usize]
+                };
+                rows.for_each(|row| assert!(held(row).present));
             }
         }
+    };
+    // dictionaries; rows, paths, stamps, counts
+    for array in (4..15).chain(PAGED[2]..ARRAYS) {
+        let held = place(&bytes, HEAD + array * EXTENT);
+        (held.start..held.end.saturating_sub(3)).step_by(4).for_each(lie_at);
     }
+    let row_pages = place(&bytes, HEAD + PAGED[2] * EXTENT);
+    row_pages.step_by(EXTENT).flat_map(|page| place(&bytes, page).step_by(4)).for_each(lie_at);
+}
+
+/// Damages every page, so that the first query meets one.
+fn lost_pages(bytes: &[u8]) -> Vec<u8> {
+    let mut lost = bytes.to_vec();
+    for array in PAGED {
+        for page in place(bytes, HEAD + array * EXTENT).step_by(EXTENT) {
+            lost[place(bytes, page).start] ^= 1;
+        }
+    }
+    lost
+}
+
+/// What a snapshot is cut down to while it is in use, and what is written over it, is not believed.
+#[test]
+fn a_snapshot_that_changes_under_us_is_noticed() {
+    let (memory, bytes, expected) = saved();
+    let index = memory.at(".commonplace/index");
+    let cut: &dyn Fn() = &|| fs::write(&index, &bytes[..ARRAYS_AT]).unwrap();
+    let overwritten: &dyn Fn() = &|| fs::write(&index, vec![7; bytes.len()]).unwrap();
+    for change in [cut, overwritten] {
+        fs::write(&index, &bytes).unwrap();
+        let store = memory.open_with(options());
+        assert_eq!(told(&store), "read");
+        change();
+        assert_eq!(answers(&store, &QUERIES), expected);
+        assert!(told(&store).contains("damaged"), "{}", told(&store));
+        drop(store);
+        assert!(read_all(&fs::read(&index).unwrap(), root_of(&bytes), &Weights::default()).is_ok());
+    }
+    // saving needs all of it, and finds the damage too
+    fs::write(&index, &bytes).unwrap();
+    let store = memory.open_with(options());
+    overwritten();
+    memory.put("facts/long.md", "# Long\n\n".to_owned() + &"tea and more tea\n".repeat(3000));
+    drop(store.fresh(&|| false).unwrap());
+    store.save().unwrap();
+    assert_eq!(files_with(&store, "oolong").len(), 1);
 }
 
 #[test]

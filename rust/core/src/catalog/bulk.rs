@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use crate::catalog::draft::Part;
 use crate::catalog::reading::{Content, Reader, Reading};
 use crate::catalog::stamps::{Clock, now_ns};
-use crate::catalog::{Catalog, Row};
+use crate::catalog::{Catalog, Documents, FileRow, Row};
 use crate::error::{Error, Interrupt, Result};
 use crate::files::root::{Root, Stat};
 use crate::index::Index;
@@ -70,7 +70,7 @@ impl Work<'_> {
 }
 
 impl Catalog {
-    /// Reads all files on two threads and builds the index at one go.
+    /// Reads all files, given in order of their paths, on two threads, and builds the index at one go.
     ///
     /// Returns the catalog and what could not be read.
     ///
@@ -129,9 +129,10 @@ impl Catalog {
         order.sort_unstable_by_key(|&(at, ..)| at);
         for (at, half, reading) in order {
             let (path, stat) = &files[at];
-            let file = catalog.place(path);
+            let file = catalog.files.len() as u32;
             let label = |id: u32| label_of[half][id as usize];
-            let row = &mut catalog.files[file as usize];
+            let mut row = FileRow::new(path.clone());
+            let first = catalog.rows.len() as u32;
             row.stat = catalog.clock.trusted(stat, now);
             row.seen = reading.seen;
             row.left_out = reading.left_out;
@@ -139,7 +140,6 @@ impl Catalog {
             for (draft, content) in reading.rows {
                 let Content::New(document) = content else { continue };
                 let number = catalog.rows.len() as u32;
-                row.documents.push(number);
                 runs[half].documents.push((number, document));
                 catalog.rows.push(Row {
                     file,
@@ -150,7 +150,10 @@ impl Catalog {
                     ..draft
                 });
             }
+            row.documents = Documents::Run(first..catalog.rows.len() as u32);
+            catalog.files.push(row);
         }
+        catalog.sorted = catalog.files.len();
         catalog.index = Index::build(catalog.index.weights().clone(), runs);
         (self, failures)
     }

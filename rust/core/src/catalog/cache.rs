@@ -1,7 +1,8 @@
 //! The snapshot as a file of the root: found, read, replaced.
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Write;
+use std::os::unix::fs::MetadataExt;
 
 use rustix::fs::{AtFlags, Mode, OFlags};
 use xxhash_rust::xxh3::xxh3_64;
@@ -18,45 +19,42 @@ const NAME: &str = "index";
 /// Its name while it is written; the lock of the root lets only one be written at a time.
 const NEW: &str = "index.new";
 
-/// Reads the snapshot of a root whose files hold `text` bytes; none when there is none.
+/// Opens the snapshot of a root; none when there is none.
 ///
 /// # Errors
 /// Why it cannot be used, in words.
-pub fn load(
-    root: &Root,
-    text: u64,
-    weights: &Weights,
-) -> std::result::Result<Option<Catalog>, String> {
-    let mut file = match root.open_own(&format!("{OWN}/{NAME}")) {
+pub fn load(root: &Root, weights: &Weights) -> std::result::Result<Option<Catalog>, String> {
+    let file = match root.open_own(&format!("{OWN}/{NAME}")) {
         Ok(file) => file,
         Err(Error::NotFound { .. }) => return Ok(None),
         Err(error) => return Err(error.to_string()),
     };
-    let bytes = read(&mut file, text).map_err(|error| error.to_string())?;
     let root = identity(root).map_err(|error| error.to_string())?;
-    snapshot::read(&bytes, root, weights).map(Some).map_err(|why| format!("the snapshot: {why}"))
-}
-
-/// Reads no more than an index over so much text can be; a file of zeros costs no disk, but memory.
-fn read(file: &mut File, text: u64) -> std::io::Result<Vec<u8>> {
+    let size = file.metadata().map_err(|error| error.to_string())?;
+    // what takes no room on disk is to take none in memory; some file systems compress, but not so
     const LEAST: u64 = 64 << 20;
-    let most = LEAST + 8 * text;
-    let size = file.metadata()?.len();
-    let mut bytes = Vec::new();
-    if size > most {
-        return Err(std::io::Error::other("the snapshot: it is larger than an index can be"));
+    if size.len() > LEAST + 16 * 512 * size.blocks() {
+        return Err("the snapshot: it is larger than what is in it".to_owned());
     }
-    bytes.reserve_exact(size as usize + 1);
-    file.take(most).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    snapshot::read(file, root, weights).map(Some).map_err(|why| format!("the snapshot: {why}"))
 }
 
-/// Returns the snapshot of a catalog, which must be packed.
+/// Returns the snapshot of a catalog, which must be packed; none when a part of it is lost.
 ///
 /// # Errors
 /// [`Error::Io`] when the root cannot be looked at.
-pub fn bytes(catalog: &Catalog, root: &Root) -> Result<Vec<u8>> {
-    Ok(snapshot::write(catalog, identity(root)?))
+pub fn bytes(catalog: &Catalog, root: &Root) -> Result<Option<Vec<u8>>> {
+    let bytes = snapshot::write(catalog, identity(root)?);
+    Ok(bytes.filter(|_| !catalog.is_damaged()))
+}
+
+/// Takes the snapshot away, so that the next opening builds anew.
+///
+/// # Errors
+/// [`Error::Io`], [`Error::Refused`].
+pub fn discard(root: &Root) -> Result<()> {
+    let done = rustix::fs::unlinkat(root.own_dir("")?, NAME, AtFlags::empty());
+    done.map_err(|error| Error::io("remove", format!("{OWN}/{NAME}"), error))
 }
 
 /// Puts a snapshot in its place with one rename; it needs no fsync, for its checksum decides.

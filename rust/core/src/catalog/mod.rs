@@ -7,12 +7,16 @@ mod bulk;
 pub(crate) mod cache;
 pub mod draft;
 pub(crate) mod reading;
+pub mod rows;
 pub mod snapshot;
 pub mod stamps;
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
+
+pub use crate::catalog::rows::{Documents, NO_TIME, Row, Rows};
 
 use crate::catalog::draft::{Kind, Part};
 use crate::catalog::reading::{Content, Reader, Reading, Resume};
@@ -21,40 +25,8 @@ use crate::error::{Error, Interrupt, Result};
 use crate::files::root::{Root, Stat};
 use crate::index::Index;
 use crate::index::bm25f::Weights;
+use crate::index::paged::Kept;
 use crate::index::terms::Terms;
-
-/// Where a document lies and what filters may ask about it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-pub struct Row {
-    /// First byte in the file.
-    pub start: u64,
-    /// Hash of the bytes.
-    pub hash: u64,
-    /// Hash of all that was indexed.
-    pub key: u64,
-    /// Milliseconds since 1970; [`NO_TIME`] when unknown.
-    pub time: i64,
-    /// The file, as a place in [`Catalog::files`].
-    pub file: u32,
-    /// Bytes.
-    pub length: u32,
-    /// Line of the first byte, from 1.
-    pub line: u32,
-    /// Heading trail, as a label.
-    pub trail: u32,
-    /// Role, as a label.
-    pub role: u32,
-    /// Session, as a label.
-    pub session: u32,
-    /// Category, as a label.
-    pub category: u32,
-    /// Keeps the layout free of holes.
-    pub unused: u32,
-}
-
-/// [`Row::time`] of a document without one.
-pub const NO_TIME: i64 = i64::MIN;
 
 /// One file that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,12 +41,28 @@ pub struct FileRow {
     pub summary: u32,
     /// How far a transcript was read, so that only what was appended is read next time.
     pub seen: Seen,
-    /// Its documents, in order of position.
-    pub documents: Vec<u32>,
+    /// Its documents.
+    pub documents: Documents,
     /// Why nothing of it is in the index, when that is so: `encoding`, `large`.
     pub left_out: Option<&'static str>,
     /// False for a file that is gone; its place is taken again by the next new file.
     pub present: bool,
+}
+
+impl FileRow {
+    /// A file of which nothing was read yet.
+    fn new(path: String) -> Self {
+        Self {
+            kind: Kind::of(&path),
+            path,
+            stat: Stat::default(),
+            summary: 0,
+            seen: Seen::default(),
+            documents: Documents::default(),
+            left_out: None,
+            present: true,
+        }
+    }
 }
 
 /// How far a transcript was read.
@@ -105,14 +93,19 @@ pub struct Catalog {
     /// The index.
     pub index: Index,
     /// One row a document number.
-    pub rows: Vec<Row>,
+    pub rows: Rows,
     /// Files by place.
     pub files: Vec<FileRow>,
+    /// So many of `files`, from the first, are in order of their paths.
+    sorted: usize,
     /// Trails, roles, sessions and categories.
     pub labels: Terms,
+    /// The places of the files behind those in order.
     by_path: FxHashMap<String, u32>,
-    /// Places of files that are gone.
+    /// The places among them of files that are gone.
     free: Vec<u32>,
+    /// The snapshot, while some of it may still be there only.
+    kept: Option<Arc<Kept>>,
     part: Part,
     /// How finely stamps are kept.
     pub(crate) clock: Clock,
@@ -125,7 +118,28 @@ pub struct Catalog {
 impl Catalog {
     /// Makes an empty catalog.
     pub fn new(weights: Weights, part: Part) -> Self {
-        Self::from_parts(Index::new(weights), Vec::new(), Vec::new(), Terms::default(), part)
+        let mut labels = Terms::default();
+        // the empty label has number 0 everywhere
+        labels.intern("");
+        Self {
+            index: Index::new(weights),
+            rows: Rows::default(),
+            files: Vec::new(),
+            sorted: 0,
+            labels,
+            by_path: FxHashMap::default(),
+            free: Vec::new(),
+            kept: None,
+            part,
+            clock: Clock::default(),
+            redone: 0,
+            packings: 0,
+        }
+    }
+
+    /// Says whether a part of its snapshot turned out to be lost: then it must be built anew.
+    pub fn is_damaged(&self) -> bool {
+        self.kept.as_ref().is_some_and(|kept| kept.is_damaged())
     }
 
     /// Takes stamps to be no finer than those of `clock`.
@@ -134,47 +148,27 @@ impl Catalog {
         Self { clock, ..self }
     }
 
-    /// Puts together what a snapshot kept.
-    pub fn from_parts(
-        index: Index,
-        rows: Vec<Row>,
-        files: Vec<FileRow>,
-        labels: Terms,
-        part: Part,
-    ) -> Self {
-        let mut labels = labels;
-        // the empty label has number 0 everywhere
-        labels.intern("");
-        let by_path = files.iter().enumerate().map(|(at, f)| (f.path.clone(), at as u32)).collect();
-        let (free, clock) = (Vec::new(), Clock::default());
-        Self { index, rows, files, labels, by_path, free, part, clock, redone: 0, packings: 0 }
+    /// Returns the place of a path, also of a file that is gone.
+    fn find(&self, path: &str) -> Option<u32> {
+        let sorted =
+            self.files[..self.sorted].binary_search_by(|file| file.path.as_str().cmp(path));
+        sorted.ok().map(|at| at as u32).or_else(|| self.by_path.get(path).copied())
     }
 
     /// Returns the place of a path, taking one for it if it is new.
     pub(crate) fn place(&mut self, path: &str) -> u32 {
-        if let Some(&at) = self.by_path.get(path) {
+        let known = self.find(path);
+        if let Some(at) = known.filter(|&at| self.files[at as usize].present) {
             return at;
         }
-        let file = FileRow {
-            path: path.to_owned(),
-            kind: Kind::of(path),
-            stat: Stat::default(),
-            summary: 0,
-            seen: Seen::default(),
-            documents: Vec::new(),
-            left_out: None,
-            present: true,
-        };
-        let at = match self.free.pop() {
-            Some(at) => {
-                self.files[at as usize] = file;
-                at
-            }
-            None => {
-                self.files.push(file);
-                self.files.len() as u32 - 1
-            }
-        };
+        let file = FileRow::new(path.to_owned());
+        if let Some(at) = known.or_else(|| self.free.pop()) {
+            self.files[at as usize] = file;
+            self.by_path.extend(known.is_none().then(|| (path.to_owned(), at)));
+            return at;
+        }
+        self.files.push(file);
+        let at = self.files.len() as u32 - 1;
         self.by_path.insert(path.to_owned(), at);
         at
     }
@@ -186,12 +180,40 @@ impl Catalog {
 
     /// Returns the row of a file that is there.
     pub fn file(&self, path: &str) -> Option<&FileRow> {
-        self.by_path.get(path).map(|&at| &self.files[at as usize])
+        self.find(path).map(|at| &self.files[at as usize]).filter(|file| file.present)
     }
 
-    /// Says whether a file with these stamps was read as it is now.
-    pub fn knows(&self, path: &str, stat: &Stat) -> bool {
-        self.file(path).is_some_and(|file| file.stat == *stat)
+    /// Compares what a walk of a folder saw, in order of paths, with what was read.
+    ///
+    /// Returns the places in `seen` that are new or changed, and the paths that are gone.
+    pub fn compare(&self, seen: &[(String, Stat)], folder: &str) -> (Vec<usize>, Vec<String>) {
+        let is_below = |path: &str| {
+            let rest = path.strip_prefix(folder);
+            folder.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let sorted = &self.files[..self.sorted];
+        let start = sorted.partition_point(|file| file.path.as_str() < folder);
+        let mut known = sorted[start..].iter().filter(|file| file.present).peekable();
+        let (mut changed, mut gone) = (Vec::new(), Vec::new());
+        for (at, (path, stat)) in seen.iter().enumerate() {
+            // both are in order, so one step finds the pair
+            while let Some(file) = known.next_if(|file| file.path < *path) {
+                gone.extend(is_below(&file.path).then(|| file.path.clone()));
+            }
+            let sorted = known.next_if(|file| file.path == *path);
+            let loose = || self.by_path.get(path).map(|&at| &self.files[at as usize]);
+            if sorted.or_else(loose).is_none_or(|file| file.stat != *stat) {
+                changed.push(at);
+            }
+        }
+        let behind = known.take_while(|file| file.path.starts_with(folder));
+        let loose = self.files[self.sorted..].iter().filter(|file| file.present);
+        let unseen = |file: &&FileRow| {
+            seen.binary_search_by(|(path, _)| path.as_str().cmp(&file.path)).is_err()
+        };
+        let missing = behind.chain(loose.filter(unseen)).filter(|file| is_below(&file.path));
+        gone.extend(missing.map(|file| file.path.clone()));
+        (changed, gone)
     }
 
     /// Reads a file anew and brings the index in step; returns whether anything changed.
@@ -227,7 +249,7 @@ impl Catalog {
     /// # Errors
     /// Those of [`Self::update`].
     pub fn verify(&mut self, root: &Root, path: &str, interrupt: Interrupt<'_>) -> Result<bool> {
-        if let Some(&at) = self.by_path.get(path) {
+        if let Some(at) = self.find(path) {
             self.files[at as usize].seen = Seen::default();
         }
         self.update(root, path, interrupt)
@@ -241,13 +263,13 @@ impl Catalog {
         for number in gone {
             self.index.delete(number);
         }
-        let mut documents = std::mem::take(&mut self.files[file as usize].documents);
-        documents.truncate(kept);
+        let held = std::mem::take(&mut self.files[file as usize].documents);
+        let mut documents: Vec<u32> = held.iter().take(kept).collect();
         for (row, content) in reading.rows {
             let row = Row { file, ..row };
             documents.push(match content {
                 Content::Known(number) => {
-                    self.rows[number as usize] = row;
+                    self.rows.set(number, row);
                     number
                 }
                 Content::New(document) => {
@@ -262,7 +284,7 @@ impl Catalog {
         row.seen = reading.seen;
         row.summary = self.labels.intern(&reading.summary);
         row.left_out = reading.left_out;
-        row.documents = documents;
+        row.documents = Documents::List(documents);
         if self.index.wants_packing() {
             self.repack();
         }
@@ -277,11 +299,12 @@ impl Catalog {
         stat: &Stat,
         interrupt: Interrupt<'_>,
     ) -> Result<Change> {
-        let held = self.file(path).map_or(&[][..], |file| &file.documents);
+        let none = Documents::default();
+        let held = self.file(path).map_or(&none, |file| &file.documents);
         let resume = self.resume(root, path, stat)?;
         let kept = resume.as_ref().map_or(0, |_| held.len().saturating_sub(1));
         let mut known: FxHashMap<u64, Vec<u32>> = FxHashMap::default();
-        for &number in held[kept..].iter().rev() {
+        for number in (kept..held.len()).rev().map(|at| held.get(at)) {
             known.entry(self.rows[number as usize].key).or_default().push(number);
         }
         let seen = self.file(path).map_or(0, |file| file.seen.offset);
@@ -312,20 +335,24 @@ impl Catalog {
                 && file.stat.size < stat.size
         };
         let Some(file) = self.file(path).filter(grown) else { return Ok(None) };
-        let mut last = file.documents.iter().rev().map(|&number| self.rows[number as usize]);
+        let mut last = file.documents.iter().rev().map(|number| self.rows[number as usize]);
         let (last, before) = (last.next(), last.next());
         Resume::new(root, path, file.seen, [before, last])
     }
 
     /// Takes a file out; returns whether it was there.
     pub fn remove(&mut self, path: &str) -> bool {
-        let Some(at) = self.by_path.remove(path) else { return false };
+        let Some(at) = self.find(path).filter(|&at| self.files[at as usize].present) else {
+            return false;
+        };
         let file = &mut self.files[at as usize];
-        for document in std::mem::take(&mut file.documents) {
+        for document in std::mem::take(&mut file.documents).iter() {
             self.index.delete(document);
         }
         file.present = false;
-        self.free.push(at);
+        if self.by_path.remove(path).is_some() {
+            self.free.push(at);
+        }
         true
     }
 
@@ -336,7 +363,7 @@ impl Catalog {
         self.files.retain(|file| file.present);
         self.files.sort_by(|a, b| a.path.cmp(&b.path));
         let mut order = Vec::with_capacity(self.rows.len());
-        let mut rows = Vec::with_capacity(self.rows.len());
+        let mut rows: Vec<Row> = Vec::with_capacity(self.rows.len());
         // headings that were edited leave their old labels behind
         let old = std::mem::take(&mut self.labels);
         let labels = &mut self.labels;
@@ -344,12 +371,11 @@ impl Catalog {
         let mut label = |id: u32| labels.intern(old.text(id));
         self.by_path.clear();
         for (at, file) in self.files.iter_mut().enumerate() {
-            self.by_path.insert(file.path.clone(), at as u32);
             file.summary = label(file.summary);
-            for document in &mut file.documents {
-                order.push(*document);
-                let row = self.rows[*document as usize];
-                *document = rows.len() as u32;
+            let first = rows.len() as u32;
+            for document in file.documents.iter() {
+                order.push(document);
+                let row = self.rows[document as usize];
                 rows.push(Row {
                     file: at as u32,
                     trail: label(row.trail),
@@ -359,18 +385,20 @@ impl Catalog {
                     ..row
                 });
             }
+            file.documents = Documents::Run(first..rows.len() as u32);
         }
-        self.rows = rows;
+        self.sorted = self.files.len();
+        self.rows = rows.into_iter().collect();
         self.index.repack(&order);
+        // all is in memory now, unless some of it was lost
+        self.kept.take_if(|kept| !kept.is_damaged());
     }
 
     /// Returns the bytes of memory that the catalog and its index take.
     pub fn bytes(&self) -> usize {
-        let files = self.files.iter().map(|f| f.path.len() * 2 + f.documents.capacity() * 4 + 160);
-        self.index.bytes()
-            + self.rows.capacity() * size_of::<Row>()
-            + self.labels.bytes()
-            + files.sum::<usize>()
+        let file = |file: &FileRow| file.path.len() + size_of::<FileRow>();
+        let files = self.files.iter().map(file);
+        self.index.bytes() + self.rows.bytes() + self.labels.bytes() + files.sum::<usize>()
     }
 
     /// Orders documents by path, then by position.

@@ -1,92 +1,131 @@
-//! The index on disk: written whole, checked whole, never trusted when in doubt.
+//! The index on disk: written whole, and never trusted when in doubt.
 //!
 //! One file of plain little-endian arrays, each as it lies in memory, so that opening is reading.
-//! Layout: magic, format number, tokeniser number, root id, length, XXH3 of what follows; then the
-//! arrays, each with its length in bytes, padded to eight. It is a cache: a snapshot that is
-//! damaged, cut short, of another root or of another version is set aside and built anew.
+//! Layout: magic, format number, root id, length of the file, XXH3 of the directory; the directory
+//! ([`Extent`]s); the arrays, at multiples of eight. What any query needs is read at opening; what
+//! a query needs little of, lists and rows, stays behind in pages. It is a cache: a snapshot that
+//! is damaged, cut short, of another root or of another version is set aside and built anew.
 
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+
+use bytemuck::Pod;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::catalog::draft::{Kind, Part};
-use crate::catalog::stamps::is_trusted;
-use crate::catalog::{Catalog, FileRow, Row, Seen};
+use crate::catalog::draft::Part;
+use crate::catalog::rows::{self, Documents, Row, Rows};
+use crate::catalog::{Catalog, FileRow, Seen};
 use crate::files::root::Stat;
 use crate::index::Index;
-use crate::index::bm25f::{FIELDS, Lengths, Weights};
+use crate::index::bm25f::{FIELDS, Totals, Weights};
 use crate::index::lexicon::Lexicon;
 use crate::index::packing::Packed;
+use crate::index::paged::{Extent, Kept, Pages};
 use crate::index::patterns::Patterns;
 use crate::index::terms::Terms;
 
 const MAGIC: &[u8; 8] = b"CMNPLACE";
 /// Raised whenever the layout changes, or how text becomes terms and documents.
-const FORMAT: u64 = 3;
-const HEAD: usize = 48;
+const FORMAT: u64 = 4;
+/// Bytes before the directory, and arrays in it.
+const HEAD: usize = 40;
+const ARRAYS: usize = 30;
+const ARRAYS_AT: usize = HEAD + ARRAYS * size_of::<Extent>();
 
 /// Why a snapshot cannot be used.
 pub type Refusal = &'static str;
+const SHORT: Refusal = "it is cut short";
+const DAMAGED: Refusal = "it is damaged";
+const ODD: Refusal = "it does not fit together";
 
-/// Writes a catalog, which must be packed, for the root with this id.
-pub fn write(catalog: &Catalog, root: u64) -> Vec<u8> {
-    let mut body = Vec::with_capacity(catalog.index.bytes() + catalog.rows.len() * 72);
-    let (packed, lengths) = catalog.index.packed();
+/// Returns the snapshot of a catalog, which must be packed, for the root with this id; none when
+/// a part of the catalog is lost.
+pub fn write(catalog: &Catalog, root: u64) -> Option<Vec<u8>> {
+    let (packed, lengths, totals) = catalog.index.packed();
     let words = catalog.index.words();
-    let weights = catalog.index.weights();
-    let mut put = |bytes: &[u8]| {
-        body.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
-        body.extend_from_slice(bytes);
-        body.resize(body.len().next_multiple_of(8), 0);
-    };
-    put(bytemuck::bytes_of(&settings(weights)));
+    let room = catalog.index.bytes() + catalog.rows.len() * 72;
+    let mut out = Writer { file: Vec::with_capacity(room), directory: Vec::new() };
+    out.file.resize(ARRAYS_AT, 0);
+    out.put(&settings(catalog.index.weights()));
+    out.put(&[u64::from(totals.documents)]);
+    out.put(&totals.having);
+    out.put(&totals.length);
     for terms in [&words.words, &words.stems, &catalog.labels] {
-        let (text, ends) = terms.parts();
-        put(text.as_bytes());
-        put(bytemuck::cast_slice(ends));
+        let (text, ends, slots) = terms.parts();
+        out.put(text.as_bytes());
+        out.put(ends);
+        out.put(slots);
     }
-    put(bytemuck::cast_slice(&words.places));
-    put(bytemuck::cast_slice(&words.concept_of_stem));
+    out.put(&words.places);
+    out.put(&words.concept_of_stem);
     let (spellings, ends) = words.patterns.parts();
-    put(bytemuck::cast_slice(spellings));
-    put(bytemuck::cast_slice(ends));
-    put(bytemuck::cast_slice(lengths));
+    out.put(spellings);
+    out.put(ends);
+    out.put(lengths);
     let (concepts, words) = catalog.index.all_holders();
-    put(bytemuck::cast_slice(concepts));
-    put(bytemuck::cast_slice(words));
-    put(bytemuck::cast_slice(&packed.starts));
-    put(bytemuck::cast_slice(&packed.counts));
-    put(&packed.lists);
-    put(bytemuck::cast_slice(&packed.held_starts));
-    put(&packed.held);
-    put(bytemuck::cast_slice(&catalog.rows));
-    let mut paths = Terms::default();
-    let mut stats: Vec<Stat> = Vec::new();
-    let mut seen: Vec<u64> = Vec::new();
-    let mut summaries: Vec<u32> = Vec::new();
-    let mut counts: Vec<u32> = Vec::new();
-    let mut documents: Vec<u32> = Vec::new();
-    for file in catalog.files.iter().filter(|file| file.present && file.left_out.is_none()) {
-        paths.intern(&file.path);
-        stats.push(file.stat);
-        let Seen { offset, lines, bad_lines, tail } = file.seen;
-        seen.extend([offset, tail, u64::from(lines), u64::from(bad_lines)]);
-        summaries.push(file.summary);
-        counts.push(file.documents.len() as u32);
-        documents.extend(&file.documents);
+    out.put(concepts);
+    out.put(words);
+    out.put(&packed.starts);
+    out.put(&packed.counts);
+    out.put_pages((0..packed.lists.len()).map(|page| packed.lists.get(page)))?;
+    out.put_pages((0..packed.held.len()).map(|page| packed.held.get(page)))?;
+    out.put_pages(catalog.rows.since().chunks(rows::PAGE).map(Some))?;
+    let kept = || catalog.files.iter().filter(|file| file.present && file.left_out.is_none());
+    let (mut paths, mut ends) = (String::new(), Vec::new());
+    for file in kept() {
+        paths.push_str(&file.path);
+        ends.push(paths.len() as u32);
     }
-    put(paths.parts().0.as_bytes());
-    put(bytemuck::cast_slice(paths.parts().1));
-    put(bytemuck::cast_slice(&stats));
-    put(bytemuck::cast_slice(&seen));
-    put(bytemuck::cast_slice(&summaries));
-    put(bytemuck::cast_slice(&counts));
-    put(bytemuck::cast_slice(&documents));
-    let mut file = Vec::with_capacity(HEAD + body.len());
-    file.extend_from_slice(MAGIC);
-    for word in [FORMAT, root, body.len() as u64, xxh3_64(&body), 0] {
-        file.extend_from_slice(&word.to_le_bytes());
+    out.put(paths.as_bytes());
+    out.put(&ends);
+    out.put(&kept().map(|file| file.stat).collect::<Vec<_>>());
+    let seen = |Seen { offset, tail, lines, bad_lines }| {
+        [offset, tail, u64::from(lines), u64::from(bad_lines)]
+    };
+    out.put(&kept().map(|file| seen(file.seen)).collect::<Vec<_>>());
+    out.put(&kept().map(|file| [file.summary, file.documents.len() as u32]).collect::<Vec<_>>());
+    Some(out.finish(root))
+}
+
+struct Writer {
+    file: Vec<u8>,
+    directory: Vec<Extent>,
+}
+
+impl Writer {
+    fn write<T: Pod>(&mut self, array: &[T]) -> Extent {
+        let bytes: &[u8] = bytemuck::cast_slice(array);
+        let start = self.file.len() as u64;
+        self.file.extend_from_slice(bytes);
+        self.file.resize(self.file.len().next_multiple_of(8), 0);
+        Extent { start, bytes: bytes.len() as u64, sum: xxh3_64(bytes) }
     }
-    file.extend_from_slice(&body);
-    file
+
+    fn put<T: Pod>(&mut self, array: &[T]) {
+        let extent = self.write(array);
+        self.directory.push(extent);
+    }
+
+    /// Puts the extents of pages in the directory's place of the pages themselves.
+    fn put_pages<'a, T: Pod>(
+        &mut self,
+        pages: impl Iterator<Item = Option<&'a [T]>>,
+    ) -> Option<()> {
+        let extents: Option<Vec<Extent>> = pages.map(|page| Some(self.write(page?))).collect();
+        self.put(&extents?);
+        Some(())
+    }
+
+    fn finish(mut self, root: u64) -> Vec<u8> {
+        let directory: &[u8] = bytemuck::cast_slice(&self.directory);
+        debug_assert_eq!(directory.len(), ARRAYS_AT - HEAD);
+        self.file[..8].copy_from_slice(MAGIC);
+        let words = [FORMAT, root, self.file.len() as u64, xxh3_64(directory)];
+        self.file[8..HEAD].copy_from_slice(bytemuck::cast_slice(&words));
+        self.file[HEAD..ARRAYS_AT].copy_from_slice(directory);
+        self.file
+    }
 }
 
 fn settings(weights: &Weights) -> [f32; 1 + 3 * FIELDS] {
@@ -97,9 +136,13 @@ fn settings(weights: &Weights) -> [f32; 1 + 3 * FIELDS] {
     all
 }
 
-/// Reads a snapshot of the root with this id, made with these weights.
-pub fn read(file: &[u8], root: u64, weights: &Weights) -> Result<Catalog, Refusal> {
-    let head = file.get(..HEAD).ok_or("it is cut short")?;
+/// Opens a snapshot of the root with this id, made with these weights.
+///
+/// # Errors
+/// Why it cannot be used. What is wrong with pages shows only when they are asked for.
+pub fn read(file: File, root: u64, weights: &Weights) -> Result<Catalog, Refusal> {
+    let mut head = [0; ARRAYS_AT];
+    file.read_exact_at(&mut head, 0).map_err(|_| SHORT)?;
     if &head[..8] != MAGIC {
         return Err("it is no index of ours");
     }
@@ -108,137 +151,147 @@ pub fn read(file: &[u8], root: u64, weights: &Weights) -> Result<Catalog, Refusa
         word.copy_from_slice(&head[8 + at * 8..16 + at * 8]);
         u64::from_le_bytes(word)
     };
-    let body = &file[HEAD..];
     if word(0) != FORMAT {
         return Err("it was written by another version");
     }
     if word(1) != root {
         return Err("it belongs to another root");
     }
-    if word(2) != body.len() as u64 {
-        return Err("it is cut short");
+    if file.metadata().map_or(0, |found| found.len()) != word(2) {
+        return Err(SHORT);
     }
-    if word(3) != xxh3_64(body) {
-        return Err("it is damaged");
+    if word(3) != xxh3_64(&head[HEAD..]) {
+        return Err(DAMAGED);
     }
-    let catalog = Arrays { rest: body }.catalog();
-    catalog.ok_or("it does not fit together").and_then(|catalog| {
-        if catalog.index.weights() == weights { Ok(catalog) } else { Err("the weights differ") }
-    })
+    let directory: Vec<Extent> = bytemuck::pod_collect_to_vec(&head[HEAD..]);
+    let end = |extent: &Extent| extent.start.checked_add(extent.bytes);
+    if !directory.iter().all(|extent| end(extent).is_some_and(|end| end <= word(2))) {
+        return Err(ODD);
+    }
+    let mut arrays = Arrays { kept: Arc::new(Kept::new(file)), directory: directory.into_iter() };
+    let weights_of_it: Vec<f32> = arrays.array()?;
+    if weights_of_it != settings(weights) {
+        return Err("the weights differ");
+    }
+    arrays.catalog(weights.clone())
 }
 
-/// Takes the arrays off the front, one by one.
-struct Arrays<'a> {
-    rest: &'a [u8],
+/// Takes the arrays off the front of the directory, one by one.
+struct Arrays {
+    kept: Arc<Kept>,
+    directory: std::vec::IntoIter<Extent>,
 }
 
-impl<'a> Arrays<'a> {
-    fn bytes(&mut self) -> Option<&'a [u8]> {
-        let (length, rest) = self.rest.split_first_chunk::<8>()?;
-        let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
-        let bytes = rest.get(..length)?;
-        self.rest = rest.get(length.next_multiple_of(8)..).unwrap_or_default();
-        Some(bytes)
+impl Arrays {
+    fn array<T: Pod>(&mut self) -> Result<Vec<T>, Refusal> {
+        let extent = self.directory.next().ok_or(ODD)?;
+        self.kept.read(&extent).ok_or(DAMAGED)
     }
 
-    fn array<T: bytemuck::Pod>(&mut self) -> Option<Vec<T>> {
-        let bytes = self.bytes()?;
-        if !bytes.len().is_multiple_of(size_of::<T>()) {
-            return None;
-        }
-        let mut array = vec![T::zeroed(); bytes.len() / size_of::<T>()];
-        bytemuck::cast_slice_mut(&mut array).copy_from_slice(bytes);
-        Some(array)
+    /// Returns pages, and how much there is in them.
+    fn pages<T: Pod>(
+        &mut self,
+        check: impl Fn(&[T]) -> bool + Send + Sync + 'static,
+    ) -> Result<(Pages<T>, u64), Refusal> {
+        let extents: Vec<Extent> = self.array()?;
+        let bytes = extents.iter().map(|extent| extent.bytes);
+        let total = bytes.fold(0u64, u64::saturating_add) / size_of::<T>() as u64;
+        Ok((Pages::of(self.kept.clone(), extents, check), total))
     }
 
-    fn terms(&mut self) -> Option<Terms> {
-        let text = String::from_utf8(self.array()?).ok()?;
-        Terms::from_parts(text, self.array()?)
+    fn text(&mut self) -> Result<String, Refusal> {
+        String::from_utf8(self.array()?).map_err(|_| ODD)
     }
 
-    fn catalog(mut self) -> Option<Catalog> {
-        let all: Vec<f32> = self.array()?;
-        let fields = |at: usize| -> Option<[f32; FIELDS]> {
-            all.get(1 + at * FIELDS..1 + (at + 1) * FIELDS)?.try_into().ok()
+    fn terms(&mut self) -> Result<Terms, Refusal> {
+        Terms::from_parts(self.text()?, self.array()?, self.array()?).ok_or(ODD)
+    }
+
+    fn catalog(mut self, weights: Weights) -> Result<Catalog, Refusal> {
+        let (documents, having, length) = (self.array()?, self.array()?, self.array()?);
+        let totals = match (&documents[..], having.try_into(), length.try_into()) {
+            (&[documents], Ok(having), Ok(length)) => {
+                let documents: u64 = documents;
+                Totals { documents: documents as u32, having, length }
+            }
+            _ => return Err(ODD),
         };
-        let weights =
-            Weights { k1: *all.first()?, weight: fields(0)?, b: fields(1)?, m: fields(2)? };
         let (words, stems, labels) = (self.terms()?, self.terms()?, self.terms()?);
         let (places, concept_of_stem) = (self.array()?, self.array()?);
-        let patterns = Patterns::from_parts(self.array()?, self.array()?)?;
-        let lexicon = Lexicon::from_parts(words, places, stems, concept_of_stem, patterns)?;
-        let lengths: Vec<Lengths> = self.array()?;
+        let patterns = Patterns::from_parts(self.array()?, self.array()?).ok_or(ODD)?;
+        let lexicon = Lexicon::from_parts(words, places, stems, concept_of_stem, patterns);
+        let lexicon = lexicon.ok_or(ODD)?;
+        let lengths: Vec<_> = self.array()?;
         let (concepts, words) = (self.array()?, self.array()?);
-        let packed = Packed {
-            documents: lengths.len() as u32,
-            starts: self.array()?,
-            counts: self.array()?,
-            lists: self.array()?,
-            held_starts: self.array()?,
-            held: self.array()?,
-        };
-        let rows: Vec<Row> = self.array()?;
-        let paths = self.terms()?;
-        let stats: Vec<Stat> = self.array()?;
-        let seen: Vec<u64> = self.array()?;
-        let summaries: Vec<u32> = self.array()?;
-        let counts: Vec<u32> = self.array()?;
-        let documents: Vec<u32> = self.array()?;
-        let fits = packed.starts.len() == lexicon.concepts()
-            && packed.counts.len() == lexicon.concepts()
-            && is_ascending(&packed.starts, packed.lists.len())
-            && rows.len() == lengths.len()
-            && packed.held_starts.len() == lengths.len() + 1
-            && is_ascending(&packed.held_starts, packed.held.len())
-            && [stats.len(), summaries.len(), counts.len()] == [paths.len(); 3]
-            && seen.len() == paths.len() * 4
-            // a packed catalog numbers its documents by file and then by position
-            && documents.iter().copied().eq(0..rows.len() as u32)
-            && counts.iter().map(|&count| count as usize).sum::<usize>() == documents.len();
-        if !fits {
-            return None;
+        let (starts, counts): (Vec<_>, Vec<u32>) = (self.array()?, self.array()?);
+        let (lists, _) = self.pages(|_| true)?;
+        let (held, _) = self.pages(|_| true)?;
+        let packed = Packed { documents: lengths.len() as u32, starts, counts, lists, held };
+        if !packed.fits(lexicon.concepts()) {
+            return Err(ODD);
         }
-        let mut files = Vec::with_capacity(paths.len());
-        let mut first = 0;
-        for (at, stat) in stats.into_iter().enumerate() {
-            let path = paths.text(at as u32).to_owned();
-            let word = |n: usize| seen[at * 4 + n];
-            let own = first..first + counts[at] as usize;
-            let in_file = |row: &Row| {
-                let label = [row.trail, row.role, row.session, row.category];
-                let end = row.start.checked_add(row.length.into());
-                row.file as usize == at
-                    // a file that changed while it was read may have been longer
-                    && end.is_some_and(|end| end <= stat.size || !is_trusted(&stat))
-                    && label.iter().all(|&label| (label as usize) < labels.len())
-            };
-            if summaries[at] as usize >= labels.len() || !rows[own.clone()].iter().all(in_file) {
-                return None;
-            }
-            first = own.end;
-            files.push(FileRow {
-                kind: Kind::of(&path),
-                path,
-                stat,
-                summary: summaries[at],
-                seen: Seen {
-                    offset: word(0),
-                    tail: word(1),
-                    lines: word(2) as u32,
-                    bad_lines: word(3) as u32,
-                },
-                documents: own.map(|document| document as u32).collect(),
-                left_out: None,
-                present: true,
-            });
-        }
-        let index = Index::from_parts(weights, lexicon, lengths, packed);
-        let index = index.with_holders(concepts, words)?;
-        Some(Catalog::from_parts(index, rows, files, labels, Part::Said))
-    }
-}
+        let count = lengths.len();
+        let index = Index::from_parts(weights, lexicon, lengths, totals, packed);
+        let index = index.with_holders(concepts, words).ok_or(ODD)?;
 
-/// Says whether places in an array of this length never go back.
-fn is_ascending(starts: &[u64], length: usize) -> bool {
-    starts.is_sorted() && starts.last().is_none_or(|&last| last <= length as u64)
+        let (file_count, label_count) = (self.files_of_rows()?, labels.len() as u32);
+        let fits = move |row: &Row| {
+            let labels = [row.trail, row.role, row.session, row.category];
+            row.file < file_count
+                && row.start.checked_add(row.length.into()).is_some()
+                && labels.iter().all(|&label| label < label_count)
+        };
+        let (pages, rows) = self.pages(move |rows: &[Row]| rows.iter().all(fits))?;
+        if rows != count as u64 {
+            return Err(ODD);
+        }
+        let files = self.files(count, label_count)?;
+        let mut catalog = Catalog::new(index.weights().clone(), Part::Said);
+        catalog.index = index;
+        catalog.rows = Rows::of(pages, count);
+        catalog.sorted = files.len();
+        catalog.files = files;
+        catalog.labels = labels;
+        catalog.kept = Some(self.kept);
+        Ok(catalog)
+    }
+
+    /// Returns how many files there are: the rows come before them.
+    fn files_of_rows(&self) -> Result<u32, Refusal> {
+        let stats = self.directory.as_slice().get(3).ok_or(ODD)?;
+        u32::try_from(stats.bytes / size_of::<Stat>() as u64).map_err(|_| ODD)
+    }
+
+    /// Reads the files, in order of their paths, which share out so many documents.
+    fn files(&mut self, documents: usize, labels: u32) -> Result<Vec<FileRow>, Refusal> {
+        let (paths, ends): (String, Vec<u32>) = (self.text()?, self.array()?);
+        let (stats, seen): (Vec<Stat>, Vec<[u64; 4]>) = (self.array()?, self.array()?);
+        let numbers: Vec<[u32; 2]> = self.array()?;
+        if [stats.len(), seen.len(), numbers.len()] != [ends.len(); 3] {
+            return Err(ODD);
+        }
+        let mut files: Vec<FileRow> = Vec::with_capacity(ends.len());
+        let (mut start, mut first) = (0, 0u32);
+        for (at, &end) in ends.iter().enumerate() {
+            let path = paths.get(start..end as usize).ok_or(ODD)?;
+            let [summary, count] = numbers[at];
+            let last = first.checked_add(count).ok_or(ODD)?;
+            if summary >= labels || files.last().is_some_and(|before| *before.path >= *path) {
+                return Err(ODD);
+            }
+            let [offset, tail, lines, bad_lines] = seen[at];
+            files.push(FileRow {
+                stat: stats[at],
+                summary,
+                seen: Seen { offset, tail, lines: lines as u32, bad_lines: bad_lines as u32 },
+                documents: Documents::Run(first..last),
+                ..FileRow::new(path.to_owned())
+            });
+            (start, first) = (end as usize, last);
+        }
+        // the first row of a lost page stands for all of it, and is of the first file
+        let whole = start == paths.len() && first as usize == documents;
+        let fits = whole && (documents == 0 || !files.is_empty());
+        if fits { Ok(files) } else { Err(ODD) }
+    }
 }

@@ -29,7 +29,7 @@ impl Files {
             surfaced.extend(self.recover_staged(&leftover)?);
         }
         let history = format!("{OWN}/history");
-        let displaced = match self.root.walk_all(&history, &|| false, &mut |_| {}) {
+        let displaced = match self.root.walk_all(&history, &|| false, &|_| {}) {
             Ok(walk) => walk.files,
             Err(Error::NotFound { .. }) => Vec::new(),
             Err(e) => return Err(e),
@@ -79,7 +79,7 @@ impl Files {
     /// Says whether the history of `path` really holds this version.
     fn is_kept(&self, path: &str, version: Version) -> bool {
         let folder = format!("{OWN}/history/{path}");
-        let Ok(walk) = self.root.walk_all(&folder, &|| false, &mut |_| {}) else { return false };
+        let Ok(walk) = self.root.walk_all(&folder, &|| false, &|_| {}) else { return false };
         let named = walk.files.into_iter().map(|(kept, _)| kept);
         let mut named = named.filter(|kept| version_in(kept) == Some(version));
         named.any(|kept| {

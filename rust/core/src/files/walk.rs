@@ -2,7 +2,10 @@
 
 use std::fmt::Write as _;
 use std::mem::MaybeUninit;
+use std::thread::ScopedJoinHandle;
 
+use parking_lot::{Condvar, Mutex};
+use rustc_hash::FxHashMap;
 use rustix::fs::{AtFlags, FileType, RawDir};
 use rustix::io::Errno;
 
@@ -33,7 +36,7 @@ impl Root {
     /// [`Error::Refused`] or [`Error::NotFound`] for `prefix`, [`Error::Io`],
     /// [`Error::Interrupted`].
     pub fn walk(&self, prefix: &str, interrupt: Interrupt<'_>) -> Result<Walk> {
-        self.walk_entering(prefix, interrupt, &mut |_| {})
+        self.walk_entering(prefix, interrupt, &|_| {})
     }
 
     /// As [`Root::walk`], and calls `enter` with each folder before it is listed.
@@ -44,7 +47,7 @@ impl Root {
         &self,
         prefix: &str,
         interrupt: Interrupt<'_>,
-        enter: &mut dyn FnMut(&str),
+        enter: &(dyn Fn(&str) + Sync),
     ) -> Result<Walk> {
         if !prefix.is_empty() {
             names::check_read(prefix)?;
@@ -57,46 +60,165 @@ impl Root {
         &self,
         prefix: &str,
         interrupt: Interrupt<'_>,
-        enter: &mut dyn FnMut(&str),
+        enter: &(dyn Fn(&str) + Sync),
     ) -> Result<Walk> {
-        let mut walk = Walk::default();
-        let mut pending = vec![prefix.to_owned()];
-        let mut buffer = [MaybeUninit::uninit(); 32 << 10];
-        while let Some(folder) = pending.pop() {
-            if interrupt() {
-                return Err(Error::Interrupted);
+        let pending =
+            Mutex::new(Pending { folders: vec![prefix.to_owned()], listing: 0, stopped: false });
+        let tour = Tour { root: self, prefix, enter, pending, more: Condvar::new() };
+        let mut found = Found::default();
+        let walked = std::thread::scope(|scope| {
+            // most of the time goes to the kernel, which looks at two files at once; but a few
+            // folders are listed before a second thread has begun
+            let mut second = None;
+            while let Some(folder) = tour.next() {
+                if interrupt() {
+                    return Err(tour.stop(Error::Interrupted));
+                }
+                tour.visit(&folder, &mut found)?;
+                if second.is_none() && tour.pending.lock().folders.len() >= MANY {
+                    second = Some(scope.spawn(|| {
+                        let mut found = Found::default();
+                        while let Some(folder) = tour.next() {
+                            tour.visit(&folder, &mut found)?;
+                        }
+                        Ok(found)
+                    }));
+                }
             }
-            enter(&folder);
-            let listed = self.list(&folder, &mut walk, &mut pending, &mut buffer);
-            match listed {
-                Ok(()) => walk.dirs.push(folder),
-                Err(e) if folder == prefix => return Err(refusal("list", prefix, e)),
-                // Removed or replaced while we were walking.
-                Err(Errno::NOENT | Errno::NOTDIR) => {}
-                Err(Errno::ACCESS | Errno::PERM) => walk.skip(&folder, "perm"),
-                Err(Errno::LOOP) => walk.skip(&folder, "symlink"),
-                Err(Errno::NAMETOOLONG) => walk.skip(&folder, "long"),
-                // A walk that is short of files without saying so would look
-                // like a search without results.
-                Err(e) => return Err(Error::io("list", folder, e)),
+            match second.map(ScopedJoinHandle::join) {
+                None => Ok(Found::default()),
+                Some(Ok(more)) => more,
+                Some(Err(panic)) => std::panic::resume_unwind(panic),
             }
-        }
-        walk.files.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        });
+        let more = walked?;
+        let mut walk = found.walk;
+        walk.dirs.extend(more.walk.dirs);
+        walk.skipped.extend(more.walk.skipped);
+        walk.leftovers.extend(more.walk.leftovers);
+        found.listings.extend(more.listings);
+        gather(prefix, &mut found.listings, &mut walk.files);
         walk.dirs.sort_unstable();
         walk.skipped.sort_unstable();
         walk.leftovers.sort_unstable();
         Ok(walk)
     }
+}
 
+/// Folders from which on two threads list them.
+const MANY: usize = 8;
+
+/// What the threads of a walk share.
+struct Tour<'a> {
+    root: &'a Root,
+    prefix: &'a str,
+    enter: &'a (dyn Fn(&str) + Sync),
+    pending: Mutex<Pending>,
+    /// Told when there are more folders, or no more.
+    more: Condvar,
+}
+
+struct Pending {
+    folders: Vec<String>,
+    /// Folders that are being listed, and may hold others.
+    listing: usize,
+    stopped: bool,
+}
+
+/// What one thread found.
+#[derive(Default)]
+struct Found {
+    walk: Walk,
+    /// For each folder what is in it, in order.
+    listings: FxHashMap<String, Vec<Listed>>,
+}
+
+/// A file, or with a slash at the end a folder: so they are in the order of all paths below.
+type Listed = (String, Option<Stat>);
+
+impl Tour<'_> {
+    /// Takes a folder to list; waits while others are still being listed.
+    fn next(&self) -> Option<String> {
+        let mut pending = self.pending.lock();
+        loop {
+            if pending.stopped {
+                return None;
+            }
+            if let Some(folder) = pending.folders.pop() {
+                pending.listing += 1;
+                return Some(folder);
+            }
+            if pending.listing == 0 {
+                return None;
+            }
+            self.more.wait(&mut pending);
+        }
+    }
+
+    fn done(&self, folders: Vec<String>) {
+        let mut pending = self.pending.lock();
+        pending.folders.extend(folders);
+        pending.listing -= 1;
+        self.more.notify_all();
+    }
+
+    /// Ends the walk of both threads.
+    fn stop(&self, error: Error) -> Error {
+        self.pending.lock().stopped = true;
+        self.done(Vec::new());
+        error
+    }
+
+    fn visit(&self, folder: &str, found: &mut Found) -> Result<()> {
+        (self.enter)(folder);
+        let mut listing = Vec::new();
+        let mut below = Vec::new();
+        match self.root.list(folder, &mut found.walk, &mut listing, &mut below) {
+            Ok(()) => found.walk.dirs.push(folder.to_owned()),
+            Err(e) if folder == self.prefix => {
+                return Err(self.stop(refusal("list", self.prefix, e)));
+            }
+            // Removed or replaced while we were walking.
+            Err(Errno::NOENT | Errno::NOTDIR) => {}
+            Err(Errno::ACCESS | Errno::PERM) => found.walk.skip(folder, "perm"),
+            Err(Errno::LOOP) => found.walk.skip(folder, "symlink"),
+            Err(Errno::NAMETOOLONG) => found.walk.skip(folder, "long"),
+            // A walk that is short of files without saying so would look
+            // like a search without results.
+            Err(e) => return Err(self.stop(Error::io("list", folder, e))),
+        }
+        listing.sort_unstable_by(|a: &Listed, b| a.0.cmp(&b.0));
+        found.listings.insert(folder.to_owned(), listing);
+        self.done(below);
+        Ok(())
+    }
+}
+
+/// Puts the files of a folder and of those below it in the order of their paths.
+fn gather(
+    folder: &str,
+    listings: &mut FxHashMap<String, Vec<Listed>>,
+    files: &mut Vec<(String, Stat)>,
+) {
+    for (path, stat) in listings.remove(folder).unwrap_or_default() {
+        match stat {
+            Some(stat) => files.push((path, stat)),
+            None => gather(path.trim_end_matches('/'), listings, files),
+        }
+    }
+}
+
+impl Root {
     fn list(
         &self,
         folder: &str,
         walk: &mut Walk,
+        listing: &mut Vec<Listed>,
         pending: &mut Vec<String>,
-        buffer: &mut [MaybeUninit<u8>],
     ) -> rustix::io::Result<()> {
+        let mut buffer = [MaybeUninit::uninit(); 32 << 10];
         let dir = self.open_dir(folder)?;
-        let mut entries = RawDir::new(&dir, buffer);
+        let mut entries = RawDir::new(&dir, &mut buffer);
         while let Some(entry) = entries.next() {
             let entry = entry?;
             let raw_name = entry.file_name();
@@ -134,9 +256,12 @@ impl Root {
                 (FileType::Directory, _) if path.split('/').count() >= MAX_DEPTH => {
                     walk.skip(&path, "deep");
                 }
-                (FileType::Directory, _) => pending.push(path),
+                (FileType::Directory, _) => {
+                    listing.push((format!("{path}/"), None));
+                    pending.push(path);
+                }
                 (FileType::RegularFile, Some(raw)) if check_regular(&path, &raw).is_ok() => {
-                    walk.files.push((path, Stat::from_raw(&raw)));
+                    listing.push((path, Some(Stat::from_raw(&raw))));
                 }
                 (FileType::RegularFile, _) => walk.skip(&path, "hardlink"),
                 (FileType::Symlink, _) => walk.skip(&path, "symlink"),

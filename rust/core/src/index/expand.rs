@@ -102,7 +102,6 @@ mod tests {
         assert_eq!(text(expander.prefix(&terms, "sea")), ["sea", "search"]);
         assert_eq!(text(expander.fuzzy(&terms, "serch", 1)), ["search"]);
         assert_eq!(text(expander.prefix(&terms, "数")), ["数据"]);
-        let mut terms = terms;
         terms.intern("seal");
         let found = expander.prefix(&terms, "seal");
         assert_eq!(found, [terms.get("seal").unwrap()]);

@@ -28,6 +28,9 @@ pub struct Place {
     pub spelling: u32,
 }
 
+/// No word.
+const NONE: u32 = u32::MAX;
+
 /// The dictionaries, and the counts of the document being read.
 #[derive(Debug, Default)]
 pub struct Lexicon {
@@ -39,8 +42,10 @@ pub struct Lexicon {
     pub stems: Terms,
     /// The concept of each stem.
     pub concept_of_stem: Vec<u32>,
-    /// The words of each concept, by the number of the spelling.
-    pub spellings: Vec<Vec<u32>>,
+    /// The latest word of each concept: that of its last spelling.
+    latest: Vec<u32>,
+    /// The word of the spelling before, for each word.
+    before: Vec<u32>,
     /// The patterns.
     pub patterns: Patterns,
     memo: Memo,
@@ -82,28 +87,54 @@ impl Lexicon {
         {
             return None;
         }
-        let mut spellings = vec![Vec::new(); concepts];
+        let mut latest = vec![NONE; concepts];
+        let mut before = Vec::with_capacity(places.len());
         for (word, place) in places.iter().enumerate() {
-            let of_concept = &mut spellings[place.concept as usize];
-            if of_concept.len() != place.spelling as usize {
+            let last = std::mem::replace(&mut latest[place.concept as usize], word as u32);
+            let spelling = if last == NONE { 0 } else { places[last as usize].spelling + 1 };
+            if spelling != place.spelling {
                 return None;
             }
-            of_concept.push(word as u32);
+            before.push(last);
         }
-        let lexicon = Self::default();
-        Some(Self { words, places, stems, concept_of_stem, spellings, patterns, ..lexicon })
+        if latest.contains(&NONE) {
+            return None;
+        }
+        let lexicon = Self { latest, before, patterns, ..Self::default() };
+        Some(Self { words, places, stems, concept_of_stem, ..lexicon })
     }
 
     /// Returns the number of concepts.
     pub fn concepts(&self) -> usize {
-        self.spellings.len()
+        self.latest.len()
+    }
+
+    /// Returns the words of a concept, by the number of the spelling.
+    pub fn spellings(&self, concept: u32) -> Vec<u32> {
+        let first = Some(self.latest[concept as usize]);
+        let before = |&word: &u32| Some(self.before[word as usize]).filter(|&word| word != NONE);
+        let mut words: Vec<u32> = std::iter::successors(first, before).collect();
+        words.reverse();
+        words
+    }
+
+    /// Returns the word of one spelling of a concept.
+    pub fn word(&self, concept: u32, spelling: u16) -> Option<u32> {
+        let mut word = self.latest[concept as usize];
+        loop {
+            let place = self.places.get(word as usize)?;
+            if place.spelling <= u32::from(spelling) {
+                return (place.spelling == u32::from(spelling)).then_some(word);
+            }
+            word = self.before[word as usize];
+        }
     }
 
     /// Returns the number of a word, making it a spelling of its stem's concept if it is new.
     pub fn intern(&mut self, word: &str) -> u32 {
         let id = self.words.intern(word);
         if id as usize == self.places.len() {
-            let fresh = self.spellings.len() as u32;
+            let fresh = self.latest.len() as u32;
             let concept = match tokens::stem(word) {
                 None => fresh,
                 Some(stem) => {
@@ -115,11 +146,12 @@ impl Lexicon {
                 }
             };
             if concept == fresh {
-                self.spellings.push(Vec::new());
+                self.latest.push(NONE);
             }
-            let spellings = &mut self.spellings[concept as usize];
-            self.places.push(Place { concept, spelling: spellings.len() as u32 });
-            spellings.push(id);
+            let last = std::mem::replace(&mut self.latest[concept as usize], id);
+            let spelling = self.places.get(last as usize).map_or(0, |place| place.spelling + 1);
+            self.places.push(Place { concept, spelling });
+            self.before.push(last);
         }
         id
     }
@@ -184,19 +216,25 @@ impl Lexicon {
 
     /// Ends the document being read and begins the next.
     pub fn finish(&mut self) -> Document {
-        let mut read: Vec<(Place, Counts)> =
-            self.counts.drain(..).map(|(word, c)| (self.places[word as usize], c)).collect();
-        read.sort_unstable_by_key(|(place, _)| (place.concept, place.spelling));
-        let mut concepts = Vec::with_capacity(read.len());
+        // small keys sort faster than what they stand for
+        let concept = |(at, (word, _)): (usize, &(u32, Counts))| {
+            u64::from(self.places[*word as usize].concept) << 32 | at as u64
+        };
+        let mut order: Vec<u64> = self.counts.iter().enumerate().map(concept).collect();
+        order.sort_unstable();
+        let mut concepts = Vec::with_capacity(order.len());
         let mut pattern = Vec::new();
-        for same in read.chunk_by(|a, b| a.0.concept == b.0.concept) {
+        for same in order.chunk_by(|a, b| a >> 32 == b >> 32) {
             pattern.clear();
-            pattern.extend(same.iter().map(|(place, counts)| {
-                let number = u16::try_from(place.spelling).unwrap_or(u16::MAX);
-                Spelling { number, counts: *counts }
+            pattern.extend(same.iter().map(|&key| {
+                let (word, counts) = self.counts[key as u32 as usize];
+                let number = self.places[word as usize].spelling;
+                Spelling { number: u16::try_from(number).unwrap_or(u16::MAX), counts }
             }));
-            concepts.push((same[0].0.concept, self.patterns.intern(&pattern)));
+            pattern.sort_unstable_by_key(|spelling| spelling.number);
+            concepts.push(((same[0] >> 32) as u32, self.patterns.intern(&pattern)));
         }
+        self.counts.clear();
         let lengths = self.lengths.map(|length| u16::try_from(length).unwrap_or(u16::MAX));
         self.lengths = [0; FIELDS];
         self.document = self.document.wrapping_add(1);
@@ -211,7 +249,7 @@ impl Lexicon {
             patterns: Vec::with_capacity(other.patterns.len()),
         };
         for concept in 0..other.concepts() {
-            let words = other.spellings[concept].iter().map(|&word| {
+            let words = other.spellings(concept as u32).into_iter().map(|word| {
                 let id = self.intern(other.words.text(word));
                 self.places[id as usize]
             });
@@ -260,13 +298,12 @@ impl Lexicon {
 
     /// Returns the bytes that the dictionaries take.
     pub fn bytes(&self) -> usize {
-        let spellings: usize = self.spellings.iter().map(|words| 24 + words.capacity() * 4).sum();
         let (patterns, ends) = self.patterns.parts();
         self.words.bytes()
             + self.stems.bytes()
             + self.places.capacity() * 8
             + self.concept_of_stem.capacity() * 4
-            + spellings
+            + (self.latest.capacity() + self.before.capacity()) * 4
             + patterns.len() * 20
             + ends.len() * 28
     }

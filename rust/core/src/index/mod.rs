@@ -12,6 +12,7 @@ pub mod cursor;
 pub mod expand;
 pub mod lexicon;
 pub mod packing;
+pub mod paged;
 pub mod patterns;
 pub mod postings;
 pub mod terms;
@@ -120,21 +121,27 @@ impl Index {
         self.live[document as usize / 64] &= !(1 << (document % 64));
         self.totals.remove(&self.lengths[document as usize]);
         self.note_averages();
-        let held = match document.checked_sub(self.packed.documents) {
+        for (concept, pattern) in self.concepts_of(document) {
+            // of a snapshot that does not fit together, the counts need not
+            self.count(concept, pattern, |count| *count = count.saturating_sub(1));
+        }
+    }
+
+    /// Returns the concepts of a document, ascending, with their patterns.
+    fn concepts_of(&self, document: u32) -> Vec<(u32, u32)> {
+        match document.checked_sub(self.packed.documents) {
             Some(at) => self.loose[at as usize].to_vec(),
-            None => self.packed.held(document),
-        };
-        for (concept, pattern) in held {
-            self.count(concept, pattern, |count| *count -= 1);
+            None => self.packed.held(document).collect(),
         }
     }
 
     fn count(&mut self, concept: u32, pattern: u32, change: impl Fn(&mut u32)) {
-        let Lexicon { patterns, spellings, .. } = &self.lexicon;
+        let patterns = &self.lexicon.patterns;
         self.holders[concept as usize].change(patterns.sum(pattern), &change);
         for spelling in patterns.spellings(pattern) {
-            let word = spellings[concept as usize][spelling.number as usize];
-            change(&mut self.word_holders[word as usize]);
+            if let Some(word) = self.lexicon.word(concept, spelling.number) {
+                change(&mut self.word_holders[word as usize]);
+            }
         }
     }
 
@@ -230,8 +237,8 @@ impl Index {
     }
 
     /// Returns the arrays that a snapshot keeps; pack first, so that they hold everything.
-    pub fn packed(&self) -> (&Packed, &[Lengths]) {
-        (&self.packed, &self.lengths)
+    pub fn packed(&self) -> (&Packed, &[Lengths], &Totals) {
+        (&self.packed, &self.lengths, &self.totals)
     }
 
     /// Returns the bytes that the index takes in memory.

@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::cursor::Cursor;
 use super::lexicon::{Document, Lexicon};
+use super::paged::Pages;
 use super::patterns::Patterns;
 use super::postings::{Impact, Posting, encode, take_varint, varint};
 use super::{Holders, Index, impact_of};
@@ -16,48 +17,69 @@ use crate::index::bm25f::{Bm25f, Lengths, Totals, Weights};
 pub struct Packed {
     /// Documents it covers, dead ones included.
     pub documents: u32,
-    /// Where each concept's list begins in `lists`.
-    pub starts: Vec<u64>,
+    /// Where each concept's list begins in `lists`: the page and the place in it.
+    pub starts: Vec<Spot>,
     /// Postings in each list.
     pub counts: Vec<u32>,
-    /// The lists, see [`super::postings`].
-    pub lists: Vec<u8>,
-    /// Where each document's concepts begin in `held`.
-    pub held_starts: Vec<u64>,
-    /// The concepts of each document, ascending, as gaps.
-    pub held: Vec<u8>,
+    /// The lists, see [`super::postings`]; none goes over the end of a page.
+    pub lists: Pages<u8>,
+    /// The concepts of each document, ascending, as gaps, each with its pattern.
+    pub held: Pages<u8>,
 }
 
+/// A place in a [`Pages`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Spot {
+    page: u32,
+    at: u32,
+}
+
+/// Bytes from which on a page of lists is full.
+const LISTS: usize = 64 << 10;
+/// Documents whose concepts make a page.
+const HOLDERS: usize = 256;
+
 impl Packed {
+    /// Says whether there is a list for each of so many concepts, and a page for each document.
+    pub fn fits(&self, concepts: usize) -> bool {
+        let pages = self.lists.len();
+        [self.starts.len(), self.counts.len()] == [concepts; 2]
+            && self.starts.iter().all(|spot| (spot.page as usize) < pages)
+            && self.held.len() == (self.documents as usize).div_ceil(HOLDERS)
+    }
+
     /// Returns the bytes from the list of a concept on, and how many postings are in it.
     pub fn list(&self, concept: u32) -> (&[u8], u32) {
-        match self.starts.get(concept as usize) {
-            Some(&start) => (&self.lists[start as usize..], self.counts[concept as usize]),
-            None => (&[], 0),
-        }
+        let found = self.starts.get(concept as usize).and_then(|spot| {
+            let page = self.lists.get(spot.page as usize)?;
+            Some((page.get(spot.at as usize..)?, self.counts[concept as usize]))
+        });
+        found.unwrap_or((&[], 0))
     }
 
     /// Returns the concepts of a document with their patterns.
-    pub fn held(&self, document: u32) -> Vec<(u32, u32)> {
-        let start = self.held_starts[document as usize] as usize;
-        let end = self.held_starts[document as usize + 1] as usize;
-        let mut bytes = &self.held[start..end];
-        let mut held = Vec::new();
-        let mut concept = 0;
-        while !bytes.is_empty() {
-            concept += take_varint(&mut bytes);
-            let (list, count) = self.list(concept);
-            let mut cursor = Cursor::new(list, count, &[], Impact::default());
-            held.extend(cursor.find(document).map(|pattern| (concept, pattern)));
+    pub fn held(&self, document: u32) -> impl Iterator<Item = (u32, u32)> {
+        let (page, place) = (document as usize / HOLDERS, document as usize % HOLDERS);
+        let mut page = self.held.get(page).unwrap_or_default();
+        let mut bytes: &[u8] = &[];
+        for _ in 0..=place {
+            let length = take_varint(&mut page) as usize;
+            (bytes, page) = page.split_at_checked(length).unwrap_or_default();
         }
-        held
+        let mut concept = 0;
+        std::iter::from_fn(move || {
+            (!bytes.is_empty()).then(|| {
+                concept += take_varint(&mut bytes);
+                (concept, take_varint(&mut bytes))
+            })
+        })
     }
 
     /// Returns the bytes that it takes.
     pub fn bytes(&self) -> usize {
-        self.lists.capacity()
-            + self.held.capacity()
-            + self.held_starts.capacity() * 8
+        self.lists.bytes()
+            + self.held.bytes()
             + self.starts.capacity() * 8
             + self.counts.capacity() * 4
     }
@@ -121,24 +143,33 @@ impl Index {
         let mut packed = Packed { documents: documents.len() as u32, counts, ..Packed::default() };
         let mut lengths = Vec::with_capacity(documents.len());
         let mut postings = vec![Posting { document: 0, pattern: 0 }; sum];
+        let (mut page, mut held) = (Vec::new(), Vec::new());
         for (number, document) in documents.into_iter().enumerate() {
             lengths.push(document.lengths);
-            packed.held_starts.push(packed.held.len() as u64);
+            held.clear();
             let mut last = 0;
             for (concept, pattern) in document.concepts {
-                varint(concept - last, &mut packed.held);
-                last = concept;
                 let end = &mut ends[concept as usize];
                 let pattern = renumbered[pattern as usize];
                 postings[*end] = Posting { document: number as u32, pattern };
                 *end += 1;
+                varint(concept - last, &mut held);
+                varint(pattern, &mut held);
+                last = concept;
+            }
+            varint(held.len() as u32, &mut page);
+            page.extend_from_slice(&held);
+            if number % HOLDERS == HOLDERS - 1 {
+                packed.held.push(page.clone());
+                page.clear();
             }
         }
-        packed.held_starts.push(packed.held.len() as u64);
-        packed.held.shrink_to_fit();
+        if !page.is_empty() {
+            packed.held.push(page);
+        }
         let formula = Bm25f::new(&weights, &totals);
         (packed.starts, packed.lists) = encode_all(&postings, &ends, &lexicon, &formula, &lengths);
-        let mut index = Self::from_parts(weights, lexicon, lengths, packed);
+        let mut index = Self::from_parts(weights, lexicon, lengths, totals, packed);
         index.count_holders();
         index
     }
@@ -148,10 +179,9 @@ impl Index {
         weights: Weights,
         lexicon: Lexicon,
         lengths: Vec<Lengths>,
+        totals: Totals,
         packed: Packed,
     ) -> Self {
-        let mut totals = Totals::default();
-        lengths.iter().for_each(|lengths| totals.add(lengths));
         let documents = lengths.len();
         let mut live = vec![u64::MAX; documents.div_ceil(64)];
         if let Some(last) = live.last_mut().filter(|_| !documents.is_multiple_of(64)) {
@@ -183,7 +213,7 @@ impl Index {
     fn count_holders(&mut self) {
         for concept in 0..self.packed.starts.len() as u32 {
             let (list, count) = self.packed.list(concept);
-            let words = &self.lexicon.spellings[concept as usize];
+            let words = self.lexicon.spellings(concept);
             let holders = &mut self.holders[concept as usize];
             Cursor::new(list, count, &[], Impact::default()).each(|Posting { pattern, .. }| {
                 holders.change(self.lexicon.patterns.sum(pattern), |count| *count += 1);
@@ -198,21 +228,12 @@ impl Index {
     ///
     /// `order` lists the live documents; the one at place `i` becomes number `i`.
     pub fn repack(&mut self, order: &[u32]) {
-        let mut place = vec![u32::MAX; self.lengths.len()];
-        for (at, &document) in order.iter().enumerate() {
-            place[document as usize] = at as u32;
-        }
         let mut documents: Vec<Document> = order
             .iter()
             .map(|&d| Document { concepts: Vec::new(), lengths: self.lengths[d as usize] })
             .collect();
-        for concept in 0..self.lexicon.concepts() as u32 {
-            self.cursor(concept).each(|posting| {
-                let place = place[posting.document as usize] as usize;
-                if let Some(document) = documents.get_mut(place) {
-                    document.concepts.push((concept, posting.pattern));
-                }
-            });
+        for (&number, document) in order.iter().zip(&mut documents) {
+            document.concepts = self.concepts_of(number);
         }
         let lexicon = std::mem::take(&mut self.lexicon);
         *self = Self::pack(self.weights.clone(), lexicon, documents);
@@ -226,30 +247,38 @@ fn encode_all(
     lexicon: &Lexicon,
     formula: &Bm25f,
     lengths: &[Lengths],
-) -> (Vec<u64>, Vec<u8>) {
+) -> (Vec<Spot>, Pages<u8>) {
     let half = |concepts: std::ops::Range<usize>| {
-        let mut starts = Vec::with_capacity(concepts.len());
-        let mut lists = Vec::new();
+        let mut spots = Vec::with_capacity(concepts.len());
+        let (mut pages, mut page) = (Vec::new(), Vec::new());
         for concept in concepts {
+            if page.len() >= LISTS {
+                pages.push(page.clone());
+                page.clear();
+            }
             let start = concept.checked_sub(1).map_or(0, |before| ends[before]);
-            starts.push(lists.len() as u64);
+            spots.push(Spot { page: pages.len() as u32, at: page.len() as u32 });
             let impact = |posting: &Posting| {
                 let counts = lexicon.patterns.sum(posting.pattern);
                 impact_of(formula, counts, &lengths[posting.document as usize])
             };
-            encode(&postings[start..ends[concept]], impact, &mut lists);
+            encode(&postings[start..ends[concept]], impact, &mut page);
         }
-        (starts, lists)
+        page.shrink_to_fit();
+        pages.push(page);
+        (spots, pages)
     };
     // the concept at which half of the postings are done
     let middle = ends.partition_point(|&end| end < postings.len() / 2);
     std::thread::scope(|scope| {
         let second = scope.spawn(|| half(middle..ends.len()));
-        let (mut starts, mut lists) = half(0..middle);
-        let (more_starts, more) = second.join().unwrap_or_default();
-        starts.extend(more_starts.iter().map(|start| start + lists.len() as u64));
-        lists.extend_from_slice(&more);
-        (starts, lists)
+        let (mut spots, first) = half(0..middle);
+        let (more, second) = second.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let before = first.len() as u32;
+        spots.extend(more.iter().map(|spot| Spot { page: before + spot.page, ..*spot }));
+        let mut lists = Pages::default();
+        first.into_iter().chain(second).for_each(|page| lists.push(page));
+        (spots, lists)
     })
 }
 

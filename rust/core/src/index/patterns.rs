@@ -32,6 +32,28 @@ pub struct Patterns {
     sums: Vec<Counts>,
     briefs: Vec<Brief>,
     by_spellings: HashTable<u32>,
+    /// The number, plus one, of patterns that are [`Plain`].
+    plain: Vec<u32>,
+}
+
+/// One of the first spellings, a few times in one field: so are most postings of a build, and
+/// their patterns need not be hashed.
+struct Plain;
+
+impl Plain {
+    const SPELLINGS: usize = 8;
+    const TIMES: usize = 16;
+    const ALL: usize = Self::SPELLINGS * FIELDS * Self::TIMES;
+
+    /// Returns the place of such a pattern among all of them.
+    fn place(pattern: &[Spelling]) -> Option<usize> {
+        let [Spelling { number, counts }] = pattern else { return None };
+        let field = counts.iter().position(|&count| count > 0)?;
+        let (number, times) = (usize::from(*number), usize::from(counts[field]));
+        let alone = counts[field + 1..].iter().all(|&count| count == 0);
+        (alone && number < Self::SPELLINGS && times < Self::TIMES)
+            .then_some((number * FIELDS + field) * Self::TIMES + times)
+    }
 }
 
 /// What scoring needs of the commonest patterns: one spelling in one field.
@@ -89,11 +111,36 @@ impl Patterns {
 
     /// Returns the number of a pattern, giving it one if it is new.
     pub fn intern(&mut self, pattern: &[Spelling]) -> u32 {
+        let Some(place) = Plain::place(pattern) else { return self.look_up(pattern) };
+        if self.plain.is_empty() {
+            self.plain.resize(Plain::ALL, 0);
+        }
+        if self.plain[place] == 0 {
+            self.plain[place] = self.look_up(pattern) + 1;
+        }
+        self.plain[place] - 1
+    }
+
+    fn look_up(&mut self, pattern: &[Spelling]) -> u32 {
+        // of what came from a snapshot, only who adds to it looks patterns up
+        for id in self.by_spellings.len() as u32..self.ends.len() as u32 {
+            self.remember(id);
+        }
         let found = self.by_spellings.find(hash(pattern), |&id| self.spellings(id) == pattern);
         match found {
             Some(&id) => id,
-            None => self.add(pattern),
+            None => {
+                let id = self.add(pattern);
+                self.remember(id);
+                id
+            }
         }
+    }
+
+    fn remember(&mut self, id: u32) {
+        let Self { spellings, ends, by_spellings, .. } = self;
+        let hash_of = |&id: &u32| hash(slice(spellings, ends, id));
+        by_spellings.insert_unique(hash_of(&id), id, hash_of);
     }
 
     fn add(&mut self, pattern: &[Spelling]) -> u32 {
@@ -108,8 +155,6 @@ impl Patterns {
         self.spellings.extend_from_slice(pattern);
         self.ends.push(self.spellings.len() as u32);
         self.sums.push(sum);
-        let Self { spellings, ends, by_spellings, .. } = self;
-        by_spellings.insert_unique(hash(pattern), id, |&id| self::hash(slice(spellings, ends, id)));
         id
     }
 

@@ -2,7 +2,6 @@
 
 use std::hash::Hasher;
 
-use hashbrown::HashTable;
 use rustc_hash::FxHasher;
 
 /// Terms in the order in which they were first seen; numbers never change until a rebuild.
@@ -12,35 +11,43 @@ pub struct Terms {
     text: String,
     /// Where each term ends in `text`.
     ends: Vec<u32>,
-    by_text: HashTable<u32>,
+    /// Where each term is looked for: a table of open addressing, in a snapshot as it lies here.
+    slots: Vec<Slot>,
 }
 
-fn hash(term: &str) -> u64 {
+/// One place of the table.
+#[derive(Debug, Clone, Copy, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Slot {
+    /// Hash of the term; most others are told from it without a look at their text.
+    hash: u32,
+    /// The number of the term, plus one; 0 where there is none.
+    next: u32,
+}
+
+fn hash(term: &str) -> u32 {
     let mut hasher = FxHasher::default();
     hasher.write(term.as_bytes());
-    hasher.finish()
+    hasher.finish() as u32
 }
 
 impl Terms {
-    /// Rebuilds the dictionary from the two arrays that a snapshot keeps; `None` if they disagree.
-    pub fn from_parts(text: String, ends: Vec<u32>) -> Option<Self> {
-        let ordered = ends.windows(2).all(|pair| pair[0] <= pair[1]);
+    /// Takes over the arrays that a snapshot keeps; `None` if they disagree.
+    pub fn from_parts(text: String, ends: Vec<u32>, slots: Vec<Slot>) -> Option<Self> {
         let whole = ends.last().copied().unwrap_or(0) as usize == text.len();
-        if !ordered || !whole || ends.iter().any(|&end| !text.is_char_boundary(end as usize)) {
-            return None;
-        }
-        let mut terms = Self { text, by_text: HashTable::with_capacity(ends.len()), ends };
-        for id in 0..terms.ends.len() as u32 {
-            let hash = hash(terms.text(id));
-            let Self { text, ends, by_text } = &mut terms;
-            by_text.insert_unique(hash, id, |&id| self::hash(slice(text, ends, id)));
-        }
-        Some(terms)
+        let ordered = ends.is_sorted() && ends.iter().all(|&e| text.is_char_boundary(e as usize));
+        // an empty slot ends every search
+        let room = slots.is_empty() && ends.is_empty()
+            || slots.len().is_power_of_two() && slots.len() > ends.len();
+        let taken = slots.iter().filter(|slot| slot.next > 0).count();
+        let known = slots.iter().all(|slot| slot.next as usize <= ends.len());
+        let fits = whole && ordered && room && known && taken == ends.len();
+        fits.then_some(Self { text, ends, slots })
     }
 
     /// Returns the arrays that [`Self::from_parts`] takes.
-    pub fn parts(&self) -> (&str, &[u32]) {
-        (&self.text, &self.ends)
+    pub fn parts(&self) -> (&str, &[u32], &[Slot]) {
+        (&self.text, &self.ends, &self.slots)
     }
 
     /// Returns the number of terms.
@@ -55,36 +62,73 @@ impl Terms {
 
     /// Returns the text of a term.
     pub fn text(&self, id: u32) -> &str {
-        slice(&self.text, &self.ends, id)
+        let id = id as usize;
+        let start = if id == 0 { 0 } else { self.ends[id - 1] as usize };
+        &self.text[start..self.ends[id] as usize]
     }
 
     /// Returns the number of a known term.
     pub fn get(&self, term: &str) -> Option<u32> {
-        self.by_text.find(hash(term), |&id| self.text(id) == term).copied()
+        self.find(hash(term), term).ok()
+    }
+
+    /// Returns the number of a term, or the slot that it would have.
+    fn find(&self, hash: u32, term: &str) -> Result<u32, usize> {
+        let mask = self.slots.len().wrapping_sub(1);
+        let mut at = hash as usize & mask;
+        loop {
+            match self.slots.get(at) {
+                Some(&Slot { hash: other, next: next @ 1.. }) => {
+                    if other == hash && self.text(next - 1) == term {
+                        return Ok(next - 1);
+                    }
+                }
+                _ => return Err(at),
+            }
+            at = (at + 1) & mask;
+        }
     }
 
     /// Returns the number of a term, giving it one if it is new.
     pub fn intern(&mut self, term: &str) -> u32 {
         let hash = hash(term);
-        let Self { text, ends, by_text } = self;
-        if let Some(&id) = by_text.find(hash, |&id| slice(text, ends, id) == term) {
-            return id;
+        let mut at = match self.find(hash, term) {
+            Ok(id) => return id,
+            Err(at) => at,
+        };
+        let id = self.ends.len() as u32;
+        if (self.ends.len() + 1) * 3 > self.slots.len() * 2 {
+            self.grow();
+            at = self.free(hash);
         }
-        let id = ends.len() as u32;
-        text.push_str(term);
-        ends.push(text.len() as u32);
-        by_text.insert_unique(hash, id, |&id| self::hash(slice(text, ends, id)));
+        self.text.push_str(term);
+        self.ends.push(self.text.len() as u32);
+        self.slots[at] = Slot { hash, next: id + 1 };
         id
+    }
+
+    fn grow(&mut self) {
+        let wider = vec![Slot::default(); (self.slots.len() * 2).max(8)];
+        for slot in std::mem::replace(&mut self.slots, wider) {
+            if slot.next > 0 {
+                let at = self.free(slot.hash);
+                self.slots[at] = slot;
+            }
+        }
+    }
+
+    /// Returns the slot for a term that is known to be new.
+    fn free(&self, hash: u32) -> usize {
+        let mask = self.slots.len() - 1;
+        let mut at = hash as usize & mask;
+        while self.slots[at].next > 0 {
+            at = (at + 1) & mask;
+        }
+        at
     }
 
     /// Returns the bytes that the dictionary takes.
     pub fn bytes(&self) -> usize {
-        self.text.capacity() + self.ends.capacity() * 4 + self.by_text.capacity() * 5
+        self.text.capacity() + self.ends.capacity() * 4 + self.slots.capacity() * size_of::<Slot>()
     }
-}
-
-fn slice<'a>(text: &'a str, ends: &[u32], id: u32) -> &'a str {
-    let id = id as usize;
-    let start = if id == 0 { 0 } else { ends[id - 1] as usize };
-    &text[start..ends[id] as usize]
 }

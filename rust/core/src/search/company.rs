@@ -53,13 +53,16 @@ fn seat<'a>(catalog: &'a Catalog, scored: &Scored) -> Option<Seat<'a>> {
     if file.kind != Kind::Transcript {
         return None;
     }
+    let documents = &file.documents;
+    let is_at = |place: usize| place < documents.len() && documents.get(place) == scored.document;
     // numbers go up by one until something changes, and then the search for it is short enough
-    let guess = file.documents.first().map_or(0, |&first| scored.document.wrapping_sub(first));
-    let place = match file.documents.get(guess as usize) {
-        Some(&document) if document == scored.document => guess as usize,
-        _ => file.documents.partition_point(|&d| catalog.rows[d as usize].start < row.start),
+    let first = if documents.is_empty() { 0 } else { documents.get(0) };
+    let guess = scored.document.wrapping_sub(first) as usize;
+    let place = match is_at(guess) {
+        true => guess,
+        false => documents.partition_point(|d| catalog.rows[d as usize].start < row.start),
     };
-    Some(Seat { row, place, score: scored.score })
+    is_at(place).then_some(Seat { row, place, score: scored.score })
 }
 
 fn in_one_session(a: &Seat<'_>, b: &Seat<'_>) -> bool {
@@ -78,10 +81,11 @@ fn share(catalog: &Catalog, seat: &Seat<'_>, other: &Seat<'_>) -> f32 {
         true => seat.place + 1..=other.place,
         false => other.place..=seat.place - 1,
     };
-    let documents = &catalog.files[seat.row.file as usize].documents[between];
+    let documents = &catalog.files[seat.row.file as usize].documents;
+    let neighbours = || between.clone().map(|place| documents.get(place));
     let session = |document: u32| catalog.rows[document as usize].session;
     let length = |document: u32| u32::from(catalog.index.lengths(document)[Field::Body as usize]);
-    let together = documents.iter().all(|&document| session(document) == seat.row.session);
-    let terms: u32 = documents.iter().map(|&document| length(document)).sum();
+    let together = neighbours().all(|document| session(document) == seat.row.session);
+    let terms: u32 = neighbours().map(length).sum();
     if together && terms <= EARSHOT { share } else { 0.0 }
 }

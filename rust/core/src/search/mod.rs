@@ -153,7 +153,7 @@ fn prepare(
                 let of_stem = |term: &QueryTerm| {
                     let stem = lexicon.stems.get(term.stem.as_deref()?)?;
                     let concept = lexicon.concept_of_stem[stem as usize];
-                    Some(lexicon.spellings[concept as usize].clone())
+                    Some(lexicon.spellings(concept))
                 };
                 let ids = terms.iter().flat_map(|term| {
                     let word = lexicon.words.get(&term.text);

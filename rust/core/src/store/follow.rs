@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use parking_lot::RwLockReadGuard;
+use parking_lot::{Mutex, RwLockReadGuard};
 
 use crate::catalog::draft::{Kind, Part};
 use crate::catalog::stamps::Clock;
@@ -35,6 +35,15 @@ impl Store {
             self.open_index(&mut self.state.write(), &mut watch, interrupt)?;
         }
         let mut changes = watch.as_mut().map_or(Changes::Unknown, Watch::drain);
+        if self.state.read().said.is_damaged() {
+            // the snapshot was lost under us: all is new
+            let (empty, mut state) =
+                (Catalog::new(self.weights.clone(), Part::Said), self.state.write());
+            state.said = empty.with_clock(self.clock);
+            state.snapshot = Some("rebuilt, for the snapshot: it is damaged".to_owned());
+            state.saved = false;
+            changes = Changes::Unknown;
+        }
         let state = self.state.read();
         if state.unchecked.is_some() {
             changes = Changes::Unknown;
@@ -101,24 +110,22 @@ impl Store {
         folder: &str,
         interrupt: Interrupt<'_>,
     ) -> Result<()> {
-        let present: BTreeSet<&str> = seen.files.iter().map(|(path, _)| path.as_str()).collect();
-        let is_gone = |path: &str| is_below(path, folder) && !present.contains(path);
-        let known = state.said.files.iter().filter(|file| file.present);
-        let gone: Vec<String> =
-            known.map(|file| &file.path).filter(|path| is_gone(path)).cloned().collect();
+        let (changed, gone) = state.said.compare(&seen.files, folder);
+        let is_gone = |path: &str| {
+            let found = seen.files.binary_search_by(|(file, _)| file.as_str().cmp(path));
+            is_below(path, folder) && found.is_err()
+        };
         state.unreadable.retain(|path, _| !is_gone(path));
         state.skipped.retain(|path, _| !is_below(path, folder));
         state.skipped.extend(seen.skipped);
-        if folder.is_empty() && is_mostly_new(&state.said, &seen.files) {
+        if folder.is_empty() && is_mostly_new(&state.said, &seen.files, &changed) {
             return self.rebuild(state, &seen.files, interrupt);
         }
         for path in gone {
             self.update(state, &path, interrupt)?;
         }
-        for (path, stat) in &seen.files {
-            if !state.said.knows(path, stat) {
-                self.update(state, path, interrupt)?;
-            }
+        for at in changed {
+            self.update(state, &seen.files[at].0, interrupt)?;
         }
         Ok(())
     }
@@ -218,7 +225,8 @@ impl Store {
                 Some((file.path.clone(), self.clock.see(stat)))
             };
             let files = state.said.files.iter().filter(is_transcript).filter_map(look);
-            let files: Vec<(String, Stat)> = files.collect();
+            let mut files: Vec<(String, Stat)> = files.collect();
+            files.sort_unstable_by(|a, b| a.0.cmp(&b.0));
             let weights = self.weights.clone();
             let tools =
                 Catalog::build(self.root(), &files, weights, Part::Tools, self.clock, interrupt)?;
@@ -255,13 +263,17 @@ impl Store {
 /// Says whether most of the text is in files that the catalog has not read as they are.
 ///
 /// A file that was read within the last tick is only looked at again, and does not count.
-fn is_mostly_new(catalog: &Catalog, files: &[(String, Stat)]) -> bool {
+fn is_mostly_new(catalog: &Catalog, files: &[(String, Stat)], changed: &[usize]) -> bool {
+    if changed.is_empty() {
+        return false;
+    }
     let is_new = |(path, stat): &&(String, Stat)| {
         let same = |row: &FileRow| (row.stat.size, row.stat.mtime_ns) == (stat.size, stat.mtime_ns);
         !catalog.file(path).is_some_and(same)
     };
     let bytes = |(_, stat): &(String, Stat)| stat.size;
-    let new: Vec<&(String, Stat)> = files.iter().filter(is_new).collect();
+    let new = changed.iter().map(|&at| &files[at]).filter(is_new);
+    let new: Vec<&(String, Stat)> = new.collect();
     let all: u64 = files.iter().map(bytes).sum();
     let enough = catalog.files.is_empty() || new.len() > MANY;
     !new.is_empty() && enough && new.into_iter().map(bytes).sum::<u64>() >= all / 2
@@ -290,13 +302,14 @@ pub(crate) fn walk(
     watch: &mut Option<Watch>,
     interrupt: Interrupt<'_>,
 ) -> Result<Walk> {
-    let mut enough = true;
-    let walk = root.walk_entering(folder, interrupt, &mut |folder| {
+    let watching = Mutex::new((watch.as_mut(), true));
+    let walk = root.walk_entering(folder, interrupt, &|folder| {
+        let (watch, enough) = &mut *watching.lock();
         if let Some(watch) = watch {
-            enough &= watch.add(root.fd(), folder);
+            *enough &= watch.add(root.fd(), folder);
         }
     });
-    if !enough {
+    if !watching.into_inner().1 {
         // the system has no more watches to give: from now on stamps are compared
         *watch = None;
     }

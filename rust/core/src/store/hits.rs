@@ -142,7 +142,11 @@ impl Store {
             tries += 1;
             let state = self.fresh(interrupt)?;
             let (mut answer, changed) = self.answer(&state, &query, request);
+            let damaged = state.said.is_damaged();
             drop(state);
+            if damaged && tries < ATTEMPTS {
+                continue;
+            }
             if changed.is_empty() || tries == ATTEMPTS {
                 if !changed.is_empty() {
                     answer.freshness = Freshness::Stale;
@@ -220,15 +224,15 @@ impl Store {
     /// # Errors
     /// [`Error::Query`] for an empty query, or a citation that names nothing;
     /// [`Error::NotFound`] for a file that is not there.
-    pub fn explain(&self, query: &str, citation: &str, interrupt: Interrupt<'_>) -> Result<String> {
-        let query = Query::parse(query)?;
+    pub fn explain(&self, text: &str, citation: &str, interrupt: Interrupt<'_>) -> Result<String> {
+        let query = Query::parse(text)?;
         let (path, line) = cited(citation)?;
         let state = self.fresh(interrupt)?;
         let catalog = &state.said;
         let file = catalog.file(path).ok_or_else(|| Error::NotFound { path: path.to_owned() })?;
         let is_note = file.kind == Kind::Note;
-        let row = |document: &&u32| {
-            let first = u64::from(catalog.rows[**document as usize].line);
+        let row = |document: &u32| {
+            let first = u64::from(catalog.rows[*document as usize].line);
             first == line || is_note && first < line
         };
         let document = file.documents.iter().rev().find(row).ok_or_else(|| Error::Query {
@@ -238,9 +242,14 @@ impl Store {
         })?;
         let mut changed = BTreeSet::new();
         let mut reader = Reader { store: self, catalog, changed: &mut changed, open: None };
-        let mut text = |document| reader.text(document).map(|(text, _)| text);
-        let (score, lines) = explain(catalog, &self.expanders[0], &query, *document, &mut text);
-        let row = &catalog.rows[*document as usize];
+        let mut words = |document| reader.text(document).map(|(text, _)| text);
+        let (score, lines) = explain(catalog, &self.expanders[0], &query, document, &mut words);
+        let row = catalog.rows[document as usize];
+        if catalog.is_damaged() {
+            drop(state);
+            // the index is built anew first, and what is built is not damaged
+            return self.explain(text, citation, interrupt);
+        }
         Ok(format!("{path}#L{} scores {score:.4}\n{lines}", row.line))
     }
 }

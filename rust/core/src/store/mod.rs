@@ -140,13 +140,19 @@ impl Store {
         watch: &mut Option<Watch>,
         interrupt: Interrupt<'_>,
     ) -> Result<()> {
-        let seen = walk(self.root(), "", self.clock, watch, interrupt)?;
+        // the snapshot is read while the files are looked at
+        let (seen, snapshot) = std::thread::scope(|scope| {
+            let loading = scope.spawn(|| cache::load(self.root(), &self.weights));
+            let seen = walk(self.root(), "", self.clock, watch, interrupt);
+            let loaded = loading.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            (seen, loaded)
+        });
+        let seen = seen?;
         if !seen.leftovers.is_empty() {
             // a root that cannot be written still answers; what is made visible is found later
             state.recovered = self.files.recover().unwrap_or_default();
         }
-        let text = seen.files.iter().map(|(_, stat)| stat.size).sum();
-        let snapshot = match cache::load(self.root(), text, &self.weights) {
+        let snapshot = match snapshot {
             Ok(Some(kept)) => {
                 state.said = kept.with_clock(self.clock);
                 state.saved = true;
@@ -200,7 +206,9 @@ impl Store {
         }
         state.said.repack();
         self.expanders[0].reset();
-        let bytes = cache::bytes(&state.said, self.root())?;
+        let Some(bytes) = cache::bytes(&state.said, self.root())? else {
+            return cache::discard(self.root());
+        };
         state.said.redone = 0;
         state.saved = true;
         drop(state);

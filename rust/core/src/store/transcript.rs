@@ -93,9 +93,9 @@ impl Store {
         }
         let state = self.fresh(interrupt)?;
         let known = |file: &FileRow| {
-            let row = |number: &u32| state.said.rows[*number as usize];
+            let row = |number: u32| state.said.rows[number as usize];
             let after = file.documents.partition_point(|d| u64::from(row(d).line) <= line);
-            after.checked_sub(1).map(|at| row(&file.documents[at]))
+            after.checked_sub(1).map(|at| row(file.documents.get(at)))
         };
         Ok(state.said.file(path).and_then(known))
     }

@@ -1,0 +1,183 @@
+//! One row a document: where it lies and what filters may ask about it.
+
+use std::ops::{Index, Range};
+
+use crate::index::paged::Pages;
+
+/// Where a document lies and what filters may ask about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Row {
+    /// First byte in the file.
+    pub start: u64,
+    /// Hash of the bytes.
+    pub hash: u64,
+    /// Hash of all that was indexed.
+    pub key: u64,
+    /// Milliseconds since 1970; [`NO_TIME`] when unknown.
+    pub time: i64,
+    /// The file, as a place in [`Catalog::files`](super::Catalog::files).
+    pub file: u32,
+    /// Bytes.
+    pub length: u32,
+    /// Line of the first byte, from 1.
+    pub line: u32,
+    /// Heading trail, as a label.
+    pub trail: u32,
+    /// Role, as a label.
+    pub role: u32,
+    /// Session, as a label.
+    pub session: u32,
+    /// Category, as a label.
+    pub category: u32,
+    /// Keeps the layout free of holes.
+    pub unused: u32,
+}
+
+/// [`Row::time`] of a document without one.
+pub const NO_TIME: i64 = i64::MIN;
+
+/// Stands for a row that was lost with its page: nothing at the beginning of the first file.
+static LOST: Row = Row {
+    start: 0,
+    hash: 0,
+    key: 0,
+    time: NO_TIME,
+    file: 0,
+    length: 0,
+    line: 1,
+    trail: 0,
+    role: 0,
+    session: 0,
+    category: 0,
+    unused: 0,
+};
+
+/// Rows on a page of a snapshot.
+pub const PAGE: usize = 512;
+
+/// The rows by document: first those of a snapshot, then what came since.
+#[derive(Debug, Default)]
+pub struct Rows {
+    kept: Pages<Row>,
+    count: usize,
+    since: Vec<Row>,
+}
+
+impl Rows {
+    /// Takes over the pages of a snapshot, all full but the last, which hold `count` rows.
+    pub fn of(kept: Pages<Row>, count: usize) -> Self {
+        Self { kept, count, since: Vec::new() }
+    }
+
+    /// Returns the number of rows.
+    pub fn len(&self) -> usize {
+        self.count + self.since.len()
+    }
+
+    /// Returns whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Adds the row of a new document.
+    pub fn push(&mut self, row: Row) {
+        self.since.push(row);
+    }
+
+    /// Puts a row in the place of another.
+    pub fn set(&mut self, document: u32, row: Row) {
+        let document = document as usize;
+        let place = match document.checked_sub(self.count) {
+            Some(since) => self.since.get_mut(since),
+            None => self.kept.get_mut(document / PAGE).and_then(|p| p.get_mut(document % PAGE)),
+        };
+        if let Some(place) = place {
+            *place = row;
+        }
+    }
+
+    /// Returns the rows that came since the snapshot: all of them after a packing.
+    pub fn since(&self) -> &[Row] {
+        &self.since
+    }
+
+    /// Returns the bytes that they take in memory.
+    pub fn bytes(&self) -> usize {
+        self.kept.bytes() + self.since.capacity() * size_of::<Row>()
+    }
+}
+
+impl FromIterator<Row> for Rows {
+    fn from_iter<I: IntoIterator<Item = Row>>(rows: I) -> Self {
+        Self { since: rows.into_iter().collect(), ..Self::default() }
+    }
+}
+
+impl Index<usize> for Rows {
+    type Output = Row;
+
+    #[inline]
+    fn index(&self, document: usize) -> &Row {
+        match document.checked_sub(self.count) {
+            Some(since) => &self.since[since],
+            None => {
+                let page = self.kept.get(document / PAGE);
+                page.and_then(|page| page.get(document % PAGE)).unwrap_or(&LOST)
+            }
+        }
+    }
+}
+
+/// The documents of a file, in order of position.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Documents {
+    /// Neighbours, as a packing numbers them.
+    Run(Range<u32>),
+    /// Any.
+    List(Vec<u32>),
+}
+
+impl Default for Documents {
+    fn default() -> Self {
+        Self::Run(0..0)
+    }
+}
+
+impl Documents {
+    /// Returns how many there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Run(run) => run.len(),
+            Self::List(list) => list.len(),
+        }
+    }
+
+    /// Returns whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the one at a place.
+    pub fn get(&self, at: usize) -> u32 {
+        match self {
+            Self::Run(run) => run.start + at as u32,
+            Self::List(list) => list[at],
+        }
+    }
+
+    /// Returns how many come before the first of which this does not hold.
+    pub fn partition_point(&self, holds: impl Fn(u32) -> bool) -> usize {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = (low + high) / 2;
+            if holds(self.get(middle)) { low = middle + 1 } else { high = middle }
+        }
+        low
+    }
+
+    /// Returns them in order.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = u32> + '_ {
+        (0..self.len()).map(|at| self.get(at))
+    }
+}
