@@ -8,7 +8,6 @@ pub(crate) mod cache;
 pub mod draft;
 pub(crate) mod reading;
 pub mod snapshot;
-pub mod stamps;
 
 use std::cmp::Ordering;
 
@@ -16,9 +15,9 @@ use rustc_hash::FxHashMap;
 
 use crate::catalog::draft::{Kind, Part};
 use crate::catalog::reading::{Content, Reader, Reading, Resume};
-use crate::catalog::stamps::{Clock, now_ns, untrusted};
 use crate::error::{Error, Interrupt, Result};
 use crate::files::root::{Root, Stat};
+use crate::files::stamps::{Clock, now_ns, untrusted};
 use crate::index::Index;
 use crate::index::bm25f::Weights;
 use crate::index::terms::Terms;

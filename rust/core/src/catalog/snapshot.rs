@@ -8,9 +8,9 @@
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::catalog::draft::{Kind, Part};
-use crate::catalog::stamps::is_trusted;
 use crate::catalog::{Catalog, FileRow, Row, Seen};
 use crate::files::root::Stat;
+use crate::files::stamps::is_trusted;
 use crate::index::Index;
 use crate::index::bm25f::{FIELDS, Lengths, Weights};
 use crate::index::lexicon::Lexicon;

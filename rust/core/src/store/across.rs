@@ -15,6 +15,10 @@ pub struct Across {
     left: Option<usize>,
     files: VecDeque<(String, Kind)>,
     current: Option<(String, Scan)>,
+    /// Whether nothing is known of the current file that could spare reading it.
+    unsieved: bool,
+    /// Whether to have made, later and aside, what spares the next search reading a large transcript.
+    pub keep: bool,
     /// What was seen so far.
     pub seen: Tally,
 }
@@ -75,7 +79,8 @@ impl Across {
         files.sort();
         files.dedup();
         let files = files.into();
-        Ok(Self { searcher, left, files, current: None, seen: Tally::default() })
+        let (current, unsieved, keep, seen) = (None, false, true, Tally::default());
+        Ok(Self { searcher, left, files, current, unsieved, keep, seen })
     }
 
     /// Gives the next matches with the path they are in; none at the end.
@@ -89,14 +94,14 @@ impl Across {
     ) -> Result<Option<(String, Vec<Match>)>> {
         while let Some((path, mut scan)) = self.open(store)? {
             match scan.next_batch(interrupt) {
-                Ok(batch) if batch.is_empty() => self.close(&path, scan, None),
+                Ok(batch) if batch.is_empty() => self.close(store, &path, scan, None),
                 Ok(batch) => {
                     self.took(batch.len() as u64);
                     self.current = Some((path.clone(), scan));
                     return Ok(Some((path, batch)));
                 }
                 Err(Error::Interrupted) => return Err(Error::Interrupted),
-                Err(error) => self.close(&path, scan, Some(error)),
+                Err(error) => self.close(store, &path, scan, Some(error)),
             }
         }
         Ok(None)
@@ -116,7 +121,7 @@ impl Across {
             let found = *done.as_ref().unwrap_or(&0);
             count += found;
             self.took(found);
-            self.close(&path, scan, done.err());
+            self.close(store, &path, scan, done.err());
         }
         Ok(count)
     }
@@ -132,7 +137,7 @@ impl Across {
     fn open(&mut self, store: &Store) -> Result<Option<(String, Scan)>> {
         if self.left == Some(0) {
             if let Some((path, scan)) = self.current.take() {
-                self.close(&path, scan, None);
+                self.close(store, &path, scan, None);
             }
             return Ok(None);
         }
@@ -149,13 +154,19 @@ impl Across {
                     continue;
                 }
             };
-            let scan = self.searcher.scan(file, &*path, kind == Kind::Transcript)?;
+            let transcript = kind == Kind::Transcript;
+            let sieve = if transcript { store.sieve(&path, &file) } else { None };
+            self.unsieved = transcript && sieve.is_none();
+            let mut scan = self.searcher.scan(file, &*path, transcript)?;
+            if let Some(sieve) = sieve {
+                scan.skip_by(&sieve);
+            }
             return Ok(Some((path, scan)));
         }
         Ok(None)
     }
 
-    fn close(&mut self, path: &str, scan: Scan, error: Option<Error>) {
+    fn close(&mut self, store: &Store, path: &str, scan: Scan, error: Option<Error>) {
         let report = scan.report();
         self.seen.lines += report.lines;
         self.seen.bytes += report.bytes;
@@ -165,6 +176,9 @@ impl Across {
         self.seen.first_bad_lines.extend(bad);
         if report.torn_tail {
             self.seen.notes.push(format!("{path}: the last line is torn"));
+        }
+        if self.keep && self.unsieved && error.is_none() && scan.is_over() {
+            store.want_sieve(path);
         }
         self.seen.notes.extend(error.map(|error| error.to_string()));
         self.searcher.reuse(scan);
