@@ -116,7 +116,10 @@ fn any_text() -> impl Strategy<Value = String> {
 
 fn any_line() -> impl Strategy<Value = String> {
     let spelling = prop::collection::vec(any::<u8>(), 1..8);
-    (any_text(), any_text(), spelling, 0..12u8).prop_map(|(text, other, spelling, shape)| {
+    // Now and then more than the raw search takes in one step.
+    let far = prop_oneof![3 => Just(0), 1 => 0..700usize];
+    (any_text(), any_text(), spelling, 0..12u8, far).prop_map(|(text, other, spelling, shape, far)| {
+        let (text, other) = (format!("{}{text}", "-".repeat(far)), format!("{other}{}", "_".repeat(far)));
         let (a, b) = (spell(&text, &spelling), spell(&other, &spelling));
         match shape {
             0..3 => format!(r#"{{"role":"user","content":{a}}}"#),

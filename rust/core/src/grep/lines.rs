@@ -101,12 +101,23 @@ impl Finder {
         regex.search_half_with(cache, &Input::new(text).earliest(true)).is_some()
     }
 
-    /// The first place in raw text that a match may hold.
-    fn candidate(&self, text: &[u8], from: usize, memory: &mut Memory) -> Option<usize> {
-        match self.pattern.needles() {
-            Some(needles) => needles.find(text, from, self.json, &mut memory.scratch),
-            None => (from < text.len()).then_some(from),
+    /// The first place in raw text that a match may hold; `line_end` is told the line ends before.
+    fn candidate(
+        &self,
+        text: &[u8],
+        from: usize,
+        memory: &mut Memory,
+        mut line_end: impl FnMut(usize),
+    ) -> Option<usize> {
+        if let Some(needles) = self.pattern.needles() {
+            return needles.find(text, from, self.json, &mut memory.scratch, line_end);
         }
+        let ended = text.get(from) == Some(&b'\n');
+        if ended {
+            line_end(from);
+        }
+        let next = from + usize::from(ended);
+        (next < text.len()).then_some(next)
     }
 
     /// Whether a look around a candidate can spare taking its line apart.
@@ -141,7 +152,7 @@ impl Finder {
         outline.each_text(self.tools, |body| {
             likely = likely
                 || self.pattern.needles().is_none()
-                || self.candidate(body, 0, memory).is_some();
+                || self.candidate(body, 0, memory, |_| {}).is_some();
         });
         // A pattern without needles may match even where nothing was said.
         if !(likely || self.pattern.needles().is_none()) || !self.admits(&outline) {
@@ -311,15 +322,15 @@ impl Lines<'_, '_> {
         if at_end && finder.json {
             self.set_apart_torn_tail(terminated);
         }
-        let mut bad = Vec::new();
-        let ends = if finder.json {
-            self.check_ends(&mut bad)
-        } else {
-            memchr_iter(b'\n', self.text).count() as u64
-        };
+        let mut seen = Seen { text: self.text, json: finder.json, ..Seen::default() };
+        self.judge_candidates(&mut seen);
+        let unended = seen.start < self.text.len();
+        if unended {
+            seen.line(self.text.len());
+        }
+        let Seen { ends, mut bad, .. } = seen;
         self.chunk.line_ends += ends;
-        self.chunk.lines += ends + u64::from(self.text.last().is_some_and(|&last| last != b'\n'));
-        self.judge_candidates(&mut bad);
+        self.chunk.lines += ends + u64::from(unended);
         bad.sort_unstable();
         bad.dedup();
         self.chunk.bad_lines += bad.len() as u64;
@@ -343,69 +354,66 @@ impl Lines<'_, '_> {
         }
     }
 
-    /// Counts line ends and finds lines that do not begin and end like an object.
-    fn check_ends(&mut self, bad: &mut Vec<u64>) -> u64 {
-        let (mut ends, mut start) = (0, 0);
-        let text = self.text;
-        let mut check = |start: usize, end: usize, ends: u64| {
-            let looks_whole = end > start && text[start] == b'{' && text[end - 1] == b'}';
-            if !looks_whole && matches!(message::outline(&text[start..end]), Line::Bad) {
-                bad.push(ends);
-            }
-        };
-        for end in memchr_iter(b'\n', text) {
-            check(start, end, ends);
-            start = end + 1;
-            ends += 1;
-        }
-        if start < text.len() {
-            check(start, text.len(), ends);
-        }
-        ends
-    }
-
-    fn judge_candidates(&mut self, bad: &mut Vec<u64>) {
+    fn judge_candidates(&mut self, seen: &mut Seen<'_>) {
         let Round { finder, build, .. } = *self.round;
-        // Line ends are counted up to here.
-        let (mut counted, mut ends) = (0, 0);
-        let mut next = finder.candidate(self.text, 0, self.memory);
-        // Where the line of the last candidate begins and ends, and what of it is known to be unsaid.
-        let (mut start, mut stop, mut clear) = (0, 0, 0);
-        while let Some(at) = next {
-            if at >= stop {
-                start = memrchr(b'\n', &self.text[stop..at]).map_or(stop, |end| stop + end + 1);
-                stop = memchr(b'\n', &self.text[at..]).map_or(self.text.len(), |end| at + end);
-                clear = start;
-            }
-            if finder.looks_nearby() {
-                let line = &self.text[start..stop];
-                if let Some(beyond) = message::beyond_unsaid(line, clear - start, at - start) {
-                    clear = start + beyond;
-                    next = finder.candidate(self.text, clear, self.memory);
-                    continue;
-                }
-            }
-            next = finder.candidate(self.text, stop + 1, self.memory);
-            let verdict = finder.judge(&self.text[start..stop], build, self.memory);
-            if matches!(verdict, Verdict::No) {
+        let text = self.text;
+        // The place behind the last candidate that was found unsaid.
+        let (mut unsaid, mut from) = (0usize, 0);
+        while let Some(at) = finder.candidate(text, from, self.memory, |end| seen.line_end(end)) {
+            let start = seen.start;
+            let known = unsaid.saturating_sub(start);
+            if finder.looks_nearby() && !message::may_be_said(&text[start..], known, at - start) {
+                unsaid = at + 1;
+                from = unsaid;
                 continue;
             }
-            ends += memchr_iter(b'\n', &self.text[counted..start]).count() as u64;
-            counted = start;
-            match verdict {
+            let stop = memchr(b'\n', &text[at..]).map_or(text.len(), |end| at + end);
+            from = stop;
+            let line = &text[start..stop];
+            match finder.judge(line, build, self.memory) {
                 Verdict::No => {}
-                Verdict::Bad => bad.push(ends),
+                Verdict::Bad => seen.bad.push(seen.ends),
                 Verdict::Match(found) => {
                     self.chunk.matched += 1;
                     let place = |found| Match {
-                        line: self.skipped_ends + ends,
+                        line: self.skipped_ends + seen.ends,
                         offset: self.offset + start as u64,
-                        end: self.offset + (stop + 1).min(self.text.len()) as u64,
+                        end: self.offset + (stop + 1).min(text.len()) as u64,
                         ..found
                     };
                     self.chunk.matches.extend(found.map(place));
                 }
             }
+        }
+    }
+}
+
+/// What is known of the lines up to the place that a search has come to.
+#[derive(Default)]
+struct Seen<'t> {
+    text: &'t [u8],
+    json: bool,
+    /// Where the current line starts, and the line ends before it.
+    start: usize,
+    ends: u64,
+    /// Bad lines, by the line ends before them.
+    bad: Vec<u64>,
+}
+
+impl Seen<'_> {
+    fn line_end(&mut self, at: usize) {
+        self.line(at);
+        self.start = at + 1;
+        self.ends += 1;
+    }
+
+    /// Notes the current line, which ends at `end`, if it is no JSON. One that begins and ends
+    /// like an object is taken for one.
+    fn line(&mut self, end: usize) {
+        let line = &self.text[self.start..end];
+        let looks_whole = matches!(line, [b'{', .., b'}']);
+        if self.json && !looks_whole && matches!(message::outline(line), Line::Bad) {
+            self.bad.push(self.ends);
         }
     }
 }

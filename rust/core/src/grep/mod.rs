@@ -27,6 +27,7 @@ mod resume;
 mod round;
 pub mod sieve;
 mod snippet;
+mod sweep;
 
 pub use context::Context;
 pub use pattern::{Case, MAX_COMPILED, MAX_PATTERN, Pattern};
@@ -90,7 +91,7 @@ impl Default for Options {
             newest_first: false,
             tools: false,
             max_snippet: 300,
-            chunk: 256 * 1024,
+            chunk: 512 * 1024,
             threads: 0,
         }
     }
@@ -160,6 +161,12 @@ impl Searcher {
     pub fn new(mut options: Options) -> Result<Self> {
         let pattern = Pattern::new(&options.pattern, options.fixed, options.case)?;
         options.chunk = options.chunk.clamp(1, 4 << 20);
+        // Asked once, not for every file: the answer is read from several files itself.
+        let processors = || std::thread::available_parallelism().map_or(1, usize::from);
+        options.threads = match options.threads {
+            0 => processors().min(2),
+            threads => threads.min(16),
+        };
         let finder = |json| Arc::new(Finder::new(pattern.clone(), &options, json));
         let finders = [finder(true), finder(false)];
         Ok(Self { finders, workers: Vec::new(), options })
@@ -172,13 +179,8 @@ impl Searcher {
     pub fn scan(&mut self, file: File, path: impl Into<String>, json: bool) -> Result<Scan> {
         let path = path.into();
         let end = file.metadata().map_err(|e| Error::io("read", &*path, e))?.len();
-        let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        let threads = match self.options.threads {
-            0 => processors.min(2),
-            threads => threads.min(16),
-        };
         let mut workers = std::mem::take(&mut self.workers);
-        workers.resize_with(threads, Worker::default);
+        workers.resize_with(self.options.threads, Worker::default);
         Ok(Scan {
             workers,
             finder: self.finders[usize::from(!json)].clone(),
