@@ -5,6 +5,8 @@ use std::io::Write;
 
 use commonplace_core::error::Error;
 use commonplace_core::grep::{Case, Match, Options, Report, Scan};
+use commonplace_core::store::across::Across;
+use commonplace_core::store::{self, Store};
 use proptest::prelude::*;
 use regex_automata::meta::Regex;
 use regex_automata::util::syntax;
@@ -372,6 +374,46 @@ fn notes_are_searched_by_line() {
         ("# Title", "")
     );
     assert_eq!(found[1].offset as usize, content.len() - 11);
+}
+
+#[test]
+fn many_files_are_searched_in_the_order_of_their_paths() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path().to_str().unwrap(), store::Options::default()).unwrap();
+    let mut expected = Vec::new();
+    for number in 0..700 {
+        // Some files are large enough to be searched by themselves.
+        let repeats = if number % 97 == 0 { 20_000 } else { number % 5 };
+        let (name, line) = match number % 3 {
+            0 => (format!("{number:03}.jsonl"), plain("a needle")),
+            _ => (format!("{number:03}.md"), "needle\nhay\n".to_owned()),
+        };
+        std::fs::write(folder.path().join(&name), line.repeat(repeats)).unwrap();
+        let step = if number % 3 == 0 { 1 } else { 2 };
+        expected.extend((0..repeats).map(|index| (name.clone(), (index * step) as u64 + 1)));
+    }
+    for limit in [None, Some(1), Some(300), Some(25_000)] {
+        let options = Options { limit, ..options("needle") };
+        let new = || Across::new(&store, &[""], options.clone(), &never).unwrap();
+        let mut across = new();
+        let mut found = Vec::new();
+        while let Some((path, batch)) = across.next_batch(&store, &never).unwrap() {
+            found.extend(batch.iter().map(|found| (path.clone(), found.line)));
+        }
+        let expected = &expected[..limit.unwrap_or(expected.len())];
+        assert!(found == expected, "{limit:?}");
+        assert_eq!(across.seen.matched, expected.len() as u64);
+        let mut counting = new();
+        assert_eq!(counting.count(&store, &never).unwrap(), expected.len() as u64);
+        if limit.is_none() {
+            assert_eq!(counting.seen, across.seen);
+        }
+        // What a caller has not yet been given is still counted.
+        let mut begun = new();
+        let (_, batch) = begun.next_batch(&store, &never).unwrap().unwrap();
+        let first = batch.len();
+        assert_eq!(begun.count(&store, &never).unwrap() as usize + first, expected.len());
+    }
 }
 
 #[test]

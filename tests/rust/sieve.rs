@@ -138,7 +138,7 @@ fn any_shape() -> impl Strategy<Value = Shape> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(250))]
+    #![proptest_config(ProptestConfig::with_cases(150))]
     #[test]
     fn grep_is_the_same_with_a_sieve(
         lines in prop::collection::vec(any_line(), 0..24),

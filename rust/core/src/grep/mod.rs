@@ -32,6 +32,7 @@ mod sweep;
 pub use context::Context;
 pub use pattern::{Case, MAX_COMPILED, MAX_PATTERN, Pattern};
 pub use resume::Resume;
+pub(crate) use round::share;
 
 use lines::{Finder, Worker};
 use parts::Parts;
@@ -200,6 +201,17 @@ impl Searcher {
         })
     }
 
+    /// Others for the same pattern that scan alone, one for each thread that this one may use.
+    pub(crate) fn helpers(&self) -> Vec<Self> {
+        let options = Options { threads: 1, ..self.options.clone() };
+        let helper = || Self {
+            options: options.clone(),
+            finders: self.finders.clone(),
+            workers: Vec::new(),
+        };
+        std::iter::repeat_with(helper).take(self.options.threads).collect()
+    }
+
     /// Says how many more matches are wanted of the files to come.
     pub fn set_limit(&mut self, limit: Option<usize>) {
         self.options.limit = limit;
@@ -276,6 +288,11 @@ impl Scan {
         self.parts = Parts::new(stretches.unwrap_or_default());
     }
 
+    /// The file that is searched.
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
     /// Whether the whole file has been looked at.
     #[must_use]
     pub fn is_over(&self) -> bool {
@@ -317,7 +334,13 @@ impl Scan {
     pub fn count(&mut self, interrupt: Interrupt<'_>) -> Result<u64> {
         while self.advance(false, interrupt)? {}
         let count = self.report.messages_matched - self.given as u64;
-        Ok(self.options.limit.map_or(count, |limit| count.min(limit as u64)))
+        let wanted = |limit: usize| limit.saturating_sub(self.given) as u64;
+        Ok(self.options.limit.map_or(count, |limit| count.min(wanted(limit))))
+    }
+
+    /// How much of the file is still to be looked at.
+    pub(crate) fn bytes_left(&self) -> u64 {
+        self.to - self.from
     }
 
     /// What was seen so far; complete when `next_batch` has given none or `count` has returned.

@@ -82,12 +82,12 @@ pub(super) fn next_data(file: &File, from: u64) -> u64 {
 /// Runs `work` for `0..count` in rising order, a worker a thread, until one says `false`: enough.
 ///
 /// Indices are handed out in order and every one handed out is finished, so
-/// what comes back has no gaps. The calling thread works too and asks `interrupt`.
-fn share<T: Send>(
-    workers: &mut [Worker],
+/// what comes back, in any order, has no gaps. The calling thread works too and asks `interrupt`.
+pub(crate) fn share<W: Send, T: Send>(
+    workers: &mut [W],
     count: usize,
     interrupt: Interrupt<'_>,
-    work: impl Fn(&mut Worker, usize) -> Result<(T, bool)> + Sync,
+    work: impl Fn(&mut W, usize) -> Result<(T, bool)> + Sync,
 ) -> Result<Vec<T>> {
     let next = AtomicUsize::new(0);
     let stop = AtomicBool::new(false);
@@ -100,7 +100,7 @@ fn share<T: Send>(
             _ => {}
         }
     };
-    let run = |worker: &mut Worker, asks: bool| {
+    let run = |worker: &mut W, asks: bool| {
         while !stop.load(Ordering::Relaxed) {
             if asks && interrupt() {
                 stop.store(true, Ordering::Relaxed);

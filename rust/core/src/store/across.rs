@@ -1,11 +1,21 @@
 //! One search over many files: notes line by line, transcripts message by message.
+//!
+//! A large file is searched by all threads at once. Small ones are handed out,
+//! a file a thread, some way ahead of what is asked for; what was found in them
+//! is given in the order of their paths all the same.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::catalog::draft::Kind;
 use crate::error::{Error, Interrupt, Result};
-use crate::grep::{MAX_BAD_LINES, Match, Options, Scan, Searcher};
+use crate::grep::{MAX_BAD_LINES, MAX_BATCH, Match, Options, Report, Scan, Searcher, share};
 use crate::store::Store;
+
+/// A larger file is searched by itself. Also bounds what a thread may find before it can stop.
+const SMALL: u64 = 64 << 10;
+/// So many files are handed out before their findings are given.
+const TOGETHER: usize = 256;
 
 /// A search under way over the files of a store, in order of their paths.
 #[derive(Debug)]
@@ -14,6 +24,10 @@ pub struct Across {
     /// Matches still wanted.
     left: Option<usize>,
     files: VecDeque<(String, Kind)>,
+    /// For small files, one a thread.
+    helpers: Vec<Searcher>,
+    /// What became of the files handed out ahead.
+    ready: VecDeque<(String, Kind, Searched)>,
     current: Option<(String, Scan)>,
     /// Whether nothing is known of the current file that could spare reading it.
     unsieved: bool,
@@ -21,6 +35,31 @@ pub struct Across {
     pub keep: bool,
     /// What was seen so far.
     pub seen: Tally,
+}
+
+/// What became of a file that was handed out.
+#[derive(Debug)]
+enum Searched {
+    Whole(Found),
+    /// Not looked at yet: it is worth all threads.
+    Large,
+    Failed(Error),
+}
+
+/// What a small file holds.
+#[derive(Debug)]
+struct Found {
+    count: u64,
+    /// All of them, if they were to be built.
+    matches: Vec<Match>,
+    report: Report,
+}
+
+/// The next file to give the matches of.
+#[expect(clippy::large_enum_variant, reason = "one at a time, at once moved on")]
+enum Next {
+    Found(Found),
+    Scan(Scan),
 }
 
 /// What a search over many files has seen.
@@ -78,9 +117,17 @@ impl Across {
             .retain(|(_, kind)| *kind == Kind::Transcript || *kind == Kind::Note && !messages_only);
         files.sort();
         files.dedup();
-        let files = files.into();
-        let (current, unsieved, keep, seen) = (None, false, true, Tally::default());
-        Ok(Self { searcher, left, files, current, unsieved, keep, seen })
+        Ok(Self {
+            helpers: searcher.helpers(),
+            searcher,
+            left,
+            files: files.into(),
+            ready: VecDeque::new(),
+            current: None,
+            unsieved: false,
+            keep: true,
+            seen: Tally::default(),
+        })
     }
 
     /// Gives the next matches with the path they are in; none at the end.
@@ -92,16 +139,29 @@ impl Across {
         store: &Store,
         interrupt: Interrupt<'_>,
     ) -> Result<Option<(String, Vec<Match>)>> {
-        while let Some((path, mut scan)) = self.open(store)? {
+        while let Some((path, next)) = self.next(store, true, interrupt)? {
+            let mut scan = match next {
+                Next::Found(found) if found.count == 0 => {
+                    self.close(&path, &found.report, None);
+                    continue;
+                }
+                Next::Found(mut found) => {
+                    found.matches.truncate(self.left.unwrap_or(usize::MAX));
+                    self.took(found.matches.len() as u64);
+                    self.close(&path, &found.report, None);
+                    return Ok(Some((path, found.matches)));
+                }
+                Next::Scan(scan) => scan,
+            };
             match scan.next_batch(interrupt) {
-                Ok(batch) if batch.is_empty() => self.close(store, &path, scan, None),
+                Ok(batch) if batch.is_empty() => self.end(store, &path, scan, None),
                 Ok(batch) => {
                     self.took(batch.len() as u64);
                     self.current = Some((path.clone(), scan));
                     return Ok(Some((path, batch)));
                 }
                 Err(Error::Interrupted) => return Err(Error::Interrupted),
-                Err(error) => self.close(store, &path, scan, Some(error)),
+                Err(error) => self.end(store, &path, scan, Some(error)),
             }
         }
         Ok(None)
@@ -113,15 +173,25 @@ impl Across {
     /// As [`Self::next_batch`].
     pub fn count(&mut self, store: &Store, interrupt: Interrupt<'_>) -> Result<u64> {
         let mut count = 0;
-        while let Some((path, mut scan)) = self.open(store)? {
+        while let Some((path, next)) = self.next(store, false, interrupt)? {
+            let mut scan = match next {
+                Next::Found(found) => {
+                    let new = found.count.min(self.left.map_or(u64::MAX, |left| left as u64));
+                    count += new;
+                    self.took(new);
+                    self.close(&path, &found.report, None);
+                    continue;
+                }
+                Next::Scan(scan) => scan,
+            };
             let done = scan.count(interrupt);
             if matches!(done, Err(Error::Interrupted)) {
                 return Err(Error::Interrupted);
             }
-            let found = *done.as_ref().unwrap_or(&0);
-            count += found;
-            self.took(found);
-            self.close(store, &path, scan, done.err());
+            let new = *done.as_ref().unwrap_or(&0);
+            count += new;
+            self.took(new);
+            self.end(store, &path, scan, done.err());
         }
         Ok(count)
     }
@@ -134,40 +204,82 @@ impl Across {
         }
     }
 
-    fn open(&mut self, store: &Store) -> Result<Option<(String, Scan)>> {
+    fn next(
+        &mut self,
+        store: &Store,
+        build: bool,
+        interrupt: Interrupt<'_>,
+    ) -> Result<Option<(String, Next)>> {
         if self.left == Some(0) {
             if let Some((path, scan)) = self.current.take() {
-                self.close(store, &path, scan, None);
+                self.end(store, &path, scan, None);
             }
             return Ok(None);
         }
-        if let Some(current) = self.current.take() {
-            return Ok(Some(current));
+        if let Some((path, scan)) = self.current.take() {
+            return Ok(Some((path, Next::Scan(scan))));
         }
-        while let Some((path, kind)) = self.files.pop_front() {
-            let file = match store.root().open_read(&path) {
-                Ok(file) => file,
-                // deleted since the search began
-                Err(Error::NotFound { .. }) => continue,
-                Err(error) => {
-                    self.seen.notes.push(error.to_string());
-                    continue;
-                }
-            };
-            let transcript = kind == Kind::Transcript;
-            let sieve = if transcript { store.sieve(&path, &file) } else { None };
-            self.unsieved = transcript && sieve.is_none();
-            let mut scan = self.searcher.scan(file, &*path, transcript)?;
-            if let Some(sieve) = sieve {
-                scan.skip_by(&sieve);
+        loop {
+            if self.ready.is_empty() {
+                self.look_ahead(store, build, interrupt)?;
             }
-            return Ok(Some((path, scan)));
+            let Some((path, kind, searched)) = self.ready.pop_front() else {
+                return Ok(None);
+            };
+            let next = match searched {
+                Searched::Whole(found) => Ok(Next::Found(found)),
+                Searched::Large => self.begin_large(store, &path, kind).map(Next::Scan),
+                Searched::Failed(error) => Err(error),
+            };
+            match next {
+                Ok(next) => return Ok(Some((path, next))),
+                // deleted since the search began
+                Err(Error::NotFound { .. }) => {}
+                Err(error) => self.seen.notes.push(error.to_string()),
+            }
         }
-        Ok(None)
     }
 
-    fn close(&mut self, store: &Store, path: &str, scan: Scan, error: Option<Error>) {
-        let report = scan.report();
+    /// Hands out the next files, fewer once a batch of matches is found.
+    fn look_ahead(&mut self, store: &Store, build: bool, interrupt: Interrupt<'_>) -> Result<()> {
+        self.helpers.iter_mut().for_each(|helper| helper.set_limit(self.left));
+        let batch = if build { MAX_BATCH } else { usize::MAX };
+        let enough = self.left.map_or(batch, |left| left.min(batch)) as u64;
+        let count = self.files.len().min(TOGETHER);
+        let files = &*self.files.make_contiguous();
+        let found = AtomicU64::new(0);
+        let mut done = share(&mut self.helpers, count, interrupt, |helper, index| {
+            let (path, kind) = &files[index];
+            let searched =
+                search(helper, store, path, *kind, build).unwrap_or_else(Searched::Failed);
+            let new = if let Searched::Whole(found) = &searched { found.count } else { 0 };
+            let before = found.fetch_add(new, Ordering::Relaxed);
+            Ok(((index, searched), before + new < enough))
+        })?;
+        done.sort_unstable_by_key(|(index, _)| *index);
+        let files = self.files.drain(..done.len());
+        let ready = files.zip(done).map(|((path, kind), (_, searched))| (path, kind, searched));
+        self.ready.extend(ready);
+        Ok(())
+    }
+
+    fn begin_large(&mut self, store: &Store, path: &str, kind: Kind) -> Result<Scan> {
+        let mut scan = begin(&mut self.searcher, store, path, kind)?;
+        let sieve = store.sieve(path, scan.file());
+        self.unsieved = kind == Kind::Transcript && sieve.is_none();
+        sieve.into_iter().for_each(|sieve| scan.skip_by(&sieve));
+        Ok(scan)
+    }
+
+    fn end(&mut self, store: &Store, path: &str, scan: Scan, error: Option<Error>) {
+        if self.keep && self.unsieved && error.is_none() && scan.is_over() {
+            store.want_sieve(path);
+        }
+        self.close(path, scan.report(), error);
+        self.searcher.reuse(scan);
+    }
+
+    fn close(&mut self, path: &str, report: &Report, error: Option<Error>) {
         self.seen.lines += report.lines;
         self.seen.bytes += report.bytes;
         self.seen.bad_lines += report.bad_lines;
@@ -177,10 +289,43 @@ impl Across {
         if report.torn_tail {
             self.seen.notes.push(format!("{path}: the last line is torn"));
         }
-        if self.keep && self.unsieved && error.is_none() && scan.is_over() {
-            store.want_sieve(path);
-        }
         self.seen.notes.extend(error.map(|error| error.to_string()));
-        self.searcher.reuse(scan);
     }
+}
+
+fn begin(searcher: &mut Searcher, store: &Store, path: &str, kind: Kind) -> Result<Scan> {
+    let file = store.root().open_read(path)?;
+    searcher.scan(file, path, kind == Kind::Transcript)
+}
+
+/// Searches a small file to its end.
+fn search(
+    helper: &mut Searcher,
+    store: &Store,
+    path: &str,
+    kind: Kind,
+    build: bool,
+) -> Result<Searched> {
+    // The calling thread alone asks whether to stop, before each file.
+    let never = || false;
+    let mut scan = begin(helper, store, path, kind)?;
+    if scan.bytes_left() > SMALL {
+        helper.reuse(scan);
+        return Ok(Searched::Large);
+    }
+    let mut matches = Vec::new();
+    let count = if build {
+        loop {
+            let batch = scan.next_batch(&never)?;
+            if batch.is_empty() {
+                break matches.len() as u64;
+            }
+            matches.extend(batch);
+        }
+    } else {
+        scan.count(&never)?
+    };
+    let report = scan.report().clone();
+    helper.reuse(scan);
+    Ok(Searched::Whole(Found { count, matches, report }))
 }
