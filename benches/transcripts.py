@@ -142,9 +142,7 @@ def one(
     judged = judged and not (again and pattern.label.startswith(FREQUENT))
     floors = {better: least} if judged and better else {}
     work = "grep count again" if again else "grep count"
-    table.compare(
-        f"{work}: {pattern.label}", label, measured, "wall", floors=floors, wrong=wrong
-    )
+    table.compare(f"{work}: {pattern.label}", label, measured, "wall", floors=floors, wrong=wrong)
 
 
 def again(

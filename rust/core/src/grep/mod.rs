@@ -285,6 +285,8 @@ impl Scan {
         let (tools, from) = (self.options.tools, self.from);
         let needles = self.finder.pattern.needles();
         let stretches = needles.and_then(|needles| sieve.stretches(needles.runs(), tools, from));
+        // What is left between skipped blocks comes in small parts.
+        self.chunks_per_round *= if stretches.is_some() { 4 } else { 1 };
         self.parts = Parts::new(stretches.unwrap_or_default());
     }
 

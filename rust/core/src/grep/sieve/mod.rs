@@ -29,7 +29,7 @@ const MAGIC: u64 = u64::from_le_bytes(*b"cmnsieve");
 /// no change of any of them can be forgotten.
 const FORMAT: u64 = version(env!("CARGO_PKG_VERSION").as_bytes(), 1);
 /// Rows that are read and hashed together.
-const LEAF: u32 = 128;
+const LEAF: u32 = 32;
 /// More is not sieved: what is known of the blocks has to fit in memory.
 const MOST_BLOCKS: u64 = 1 << 20;
 /// Bytes of that; a file of zeros costs no disk, but memory.
@@ -44,7 +44,7 @@ pub struct Shape {
     /// Blocks of a segment.
     pub segment: u32,
     /// Buckets of a block for what was said, and for what went into and came out of tools; each a
-    /// multiple of 128.
+    /// multiple of 32.
     pub buckets: [u32; 2],
     /// Nothing.
     pub padding: u32,
@@ -53,7 +53,7 @@ pub struct Shape {
 impl Default for Shape {
     /// Just under 3 % of the transcript; larger blocks with as many buckets a byte skip less.
     fn default() -> Self {
-        Self { block: 64 << 10, segment: 1024, buckets: [40 * LEAF, 80 * LEAF], padding: 0 }
+        Self { block: 64 << 10, segment: 1024, buckets: [160 * LEAF, 320 * LEAF], padding: 0 }
     }
 }
 
