@@ -213,8 +213,8 @@ def bare_read(file: Path) -> int:
 OURS_ONCE = (
     "import sys, commonplace; "
     "store = commonplace.open(sys.argv[1]); "
-    f"scan = store.grep(sys.argv[2], prefix={PREFIX!r}, fixed=True, ignore_case=False, keep=False); "
-    "print(scan.count())"
+    "given = dict(fixed=True, ignore_case=False, keep=False); "
+    f"print(store.grep(sys.argv[2], prefix={PREFIX!r}, **given).count())"
 )
 
 
