@@ -357,19 +357,24 @@ impl Lines<'_, '_> {
     fn judge_candidates(&mut self, seen: &mut Seen<'_>) {
         let Round { finder, build, .. } = *self.round;
         let text = self.text;
-        // The place behind the last candidate that was found unsaid.
-        let (mut unsaid, mut from) = (0usize, 0);
+        // Where the line of the last candidate ends, and what of it is known to be unsaid.
+        let (mut stop, mut clear) = (0, 0);
+        let mut from = 0;
         while let Some(at) = finder.candidate(text, from, self.memory, |end| seen.line_end(end)) {
             let start = seen.start;
-            let known = unsaid.saturating_sub(start);
-            if finder.looks_nearby() && !message::may_be_said(&text[start..], known, at - start) {
-                unsaid = at + 1;
-                from = unsaid;
+            if at >= stop {
+                stop = memchr(b'\n', &text[at..]).map_or(text.len(), |end| at + end);
+                clear = start;
+            }
+            let line = &text[start..stop];
+            if finder.looks_nearby()
+                && let Some(beyond) = message::beyond_unsaid(line, clear - start, at - start)
+            {
+                clear = start + beyond;
+                from = clear;
                 continue;
             }
-            let stop = memchr(b'\n', &text[at..]).map_or(text.len(), |end| at + end);
             from = stop;
-            let line = &text[start..stop];
             match finder.judge(line, build, self.memory) {
                 Verdict::No => {}
                 Verdict::Bad => seen.bad.push(seen.ends),

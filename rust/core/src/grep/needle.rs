@@ -122,6 +122,12 @@ impl Needles {
     ) -> Option<usize> {
         let mut start = from;
         let several = match &self.engine {
+            Engine::One(sweep) if !json => {
+                let found = sweep.next(text, from, json);
+                memchr_iter(b'\n', &text[from..found.unwrap_or(text.len())])
+                    .for_each(|at| line_end(from + at));
+                return found;
+            }
             Engine::One(sweep) => {
                 while let Some(at) = sweep.next(text, start, json) {
                     match text[at] {

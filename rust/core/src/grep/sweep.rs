@@ -1,4 +1,4 @@
-//! One pass over raw text that stops at line ends, at escapes, and where a run of letters stands.
+//! One pass over raw text that stops where a run of letters stands, at escapes, and at line ends.
 //!
 //! Everything a search must notice is noticed by the same loads: passing over a
 //! chunk once for the run, once for escapes and once for line ends costs as much
@@ -34,6 +34,16 @@ pub(super) struct Sweep {
     bits: u8,
 }
 
+/// What one pass stops at.
+#[derive(Clone, Copy, Debug)]
+struct Wanted {
+    pairs: [Pair; 2],
+    /// The bits of the first pair that count.
+    bits: u8,
+    /// Zero if line ends are wanted, all bits if not.
+    line_end: u8,
+}
+
 /// How often a byte occurs in transcripts, roughly: 255 is the most frequent.
 fn frequency(byte: u8) -> u8 {
     match byte.to_ascii_lowercase() {
@@ -64,16 +74,15 @@ impl Sweep {
         Self { run: run.to_vec(), rarest, bits: if caseless { !0x20 } else { !0 } }
     }
 
-    /// The first place at or after `from` where a line ends, the run stands or,
-    /// in JSON, a `\u` does.
+    /// The first place at or after `from` where the run stands or, in JSON, a line ends or a
+    /// `\u` stands. The lines of a note are too short to stop at each.
     pub fn next(&self, text: &[u8], from: usize, json: bool) -> Option<usize> {
         let mut at = from;
         loop {
             at = self.pass(text, at, json);
             match text.get(at..)? {
                 [] => return None,
-                [b'\n', ..] => return Some(at),
-                [b'\\', b'u', ..] if json => return Some(at),
+                [b'\n', ..] | [b'\\', b'u', ..] if json => return Some(at),
                 rest if self.begins(rest) => return Some(at),
                 _ => at += 1,
             }
@@ -87,24 +96,29 @@ impl Sweep {
         if self.bits == !0 { *text == *self.run } else { text.eq_ignore_ascii_case(&self.run) }
     }
 
+    /// Two pairs are always tested; in a note the second is the first again.
+    fn wanted(&self, json: bool) -> Wanted {
+        let (second, line_end) = if json { (ESCAPE, 0) } else { (self.rarest, u8::MAX) };
+        Wanted { pairs: [self.rarest, second], bits: self.bits, line_end }
+    }
+
     /// The first place that may be one to stop at, or one near the end of the text.
     fn pass(&self, text: &[u8], from: usize, json: bool) -> usize {
-        // Two pairs are always tested; in a note the second is the first again.
-        let pairs = [self.rarest, if json { ESCAPE } else { self.rarest }];
+        let wanted = self.wanted(json);
         #[cfg(target_arch = "x86_64")]
         {
             if has_avx512() {
                 // SAFETY: the processor has what the function was compiled for.
                 #[expect(unsafe_code, reason = "a wider compilation of safe code")]
-                return unsafe { pass_avx512(text, from, pairs, self.bits) };
+                return unsafe { pass_avx512(text, from, wanted) };
             }
             if is_x86_feature_detected!("avx2") {
                 // SAFETY: as above.
                 #[expect(unsafe_code, reason = "a wider compilation of safe code")]
-                return unsafe { pass_avx2(text, from, pairs, self.bits) };
+                return unsafe { pass_avx2(text, from, wanted) };
             }
         }
-        pass(text, from, pairs, self.bits)
+        pass(text, from, wanted)
     }
 }
 
@@ -115,24 +129,23 @@ fn has_avx512() -> bool {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512bw,avx512vl")]
-fn pass_avx512(text: &[u8], from: usize, pairs: [Pair; 2], bits: u8) -> usize {
-    pass(text, from, pairs, bits)
+fn pass_avx512(text: &[u8], from: usize, wanted: Wanted) -> usize {
+    pass(text, from, wanted)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn pass_avx2(text: &[u8], from: usize, pairs: [Pair; 2], bits: u8) -> usize {
-    pass(text, from, pairs, bits)
+fn pass_avx2(text: &[u8], from: usize, wanted: Wanted) -> usize {
+    pass(text, from, wanted)
 }
 
-/// The first place where a line ends or a pair stands, looking only at `bits` of the first pair;
-/// where fewer bytes are left than a step needs, the place of the first of those.
+/// The first place where something wanted is; where fewer bytes are left than a step needs, the place of the first of those.
 ///
 /// One closure and two plain loops: the compiler makes of them one load, two operations and a
 /// minimum a byte tested, for as many places as a register holds.
 #[inline(always)]
-fn pass(text: &[u8], from: usize, pairs: [Pair; 2], bits: u8) -> usize {
-    let [one, two] = pairs;
+fn pass(text: &[u8], from: usize, wanted: Wanted) -> usize {
+    let Wanted { pairs: [one, two], bits, line_end } = wanted;
     let mut at = from;
     while let Some(window) = text.get(at..at + STEP + REACH) {
         let ahead = |far: usize| window[far..].first_chunk::<STEP>();
@@ -145,7 +158,7 @@ fn pass(text: &[u8], from: usize, pairs: [Pair; 2], bits: u8) -> usize {
         let misfit = |i: usize| {
             let first = ((a[i] ^ one.bytes[0]) | (b[i] ^ one.bytes[1])) & bits;
             let second = (c[i] ^ two.bytes[0]) | (d[i] ^ two.bytes[1]);
-            first.min(second).min(here[i] ^ b'\n')
+            first.min(second).min((here[i] ^ b'\n') | line_end)
         };
         let mut least = [u8::MAX; LANES];
         for row in 0..STEP / LANES {
@@ -168,21 +181,21 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    type Compiled = fn(&[u8], usize, [Pair; 2], u8) -> usize;
+    type Compiled = fn(&[u8], usize, Wanted) -> usize;
 
     /// Every compilation that this processor can run.
     fn compiled() -> Vec<Compiled> {
-        let mut all: Vec<Compiled> = vec![|text, from, pairs, bits| pass(text, from, pairs, bits)];
+        let mut all: Vec<Compiled> = vec![|text, from, wanted| pass(text, from, wanted)];
         #[cfg(target_arch = "x86_64")]
         #[expect(unsafe_code, reason = "a wider compilation of safe code")]
         {
             if is_x86_feature_detected!("avx2") {
                 // SAFETY: the processor has what the function was compiled for.
-                all.push(|text, from, pairs, bits| unsafe { pass_avx2(text, from, pairs, bits) });
+                all.push(|text, from, wanted| unsafe { pass_avx2(text, from, wanted) });
             }
             if has_avx512() {
                 // SAFETY: as above.
-                all.push(|text, from, pairs, bits| unsafe { pass_avx512(text, from, pairs, bits) });
+                all.push(|text, from, wanted| unsafe { pass_avx512(text, from, wanted) });
             }
         }
         all
@@ -197,7 +210,7 @@ mod tests {
                     true => rest[..run.len()].eq_ignore_ascii_case(run),
                     false => rest.starts_with(run),
                 };
-            rest[0] == b'\n' || begins || json && rest.starts_with(b"\\u")
+            begins || json && (rest[0] == b'\n' || rest.starts_with(b"\\u"))
         };
         (0..text.len()).filter(stops).collect()
     }
@@ -229,12 +242,11 @@ mod tests {
                 std::iter::successors(next(0), |at| next(at + 1)).collect();
             prop_assert_eq!(&found, &expected);
             // Each compilation stops at the same places and passes over none of them.
-            let pairs = [sweep.rarest, if json { ESCAPE } else { sweep.rarest }];
             for pass in compiled() {
                 let mut from = 0;
                 while from < text.len() {
-                    let at = pass(&text, from, pairs, sweep.bits);
-                    prop_assert_eq!(at, super::pass(&text, from, pairs, sweep.bits));
+                    let at = pass(&text, from, sweep.wanted(json));
+                    prop_assert_eq!(at, super::pass(&text, from, sweep.wanted(json)));
                     prop_assert!(!expected.iter().any(|stop| (from..at).contains(stop)));
                     from = at + 1;
                 }

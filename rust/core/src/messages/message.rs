@@ -22,7 +22,7 @@ use crate::text::time::parse_time;
 
 mod near;
 
-pub(crate) use near::may_be_said;
+pub(crate) use near::beyond_unsaid;
 
 /// One message, decoded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
