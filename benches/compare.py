@@ -178,6 +178,9 @@ class Run:
         )
         transcripts.listing(self.table, sample, file, store, scale.rounds)
         if store is not None:
+            transcripts.again(
+                self.table, sample, file, scale.repeats, store, scale.rounds, judged=scale.judged
+            )
             store.close()
         shutil.rmtree(root)
 

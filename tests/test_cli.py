@@ -112,6 +112,22 @@ def test_grep(shell: Shell) -> None:
     assert shell("grep", "ferry", "sessions", "sessions/s1", "-c") == "2\n"
 
 
+def test_grep_keeps_only_when_asked(shell: Shell, root: Path) -> None:
+    line = json.dumps({"role": "user", "content": "filler " * 100}) + "\n"
+    log = root / "sessions" / "large" / "messages.jsonl"
+    log.parent.mkdir(parents=True)
+    log.write_text(line * 24_000)
+    kept = root / ".commonplace" / "sieve"
+    assert shell("grep", "filler", "sessions/large", "-c") == "24000\n"
+    assert not kept.exists()
+    for _ in range(2):
+        assert shell("grep", "walrus", "-c", "--keep", code=1) == "0\n"
+        assert [entry.suffix for entry in kept.iterdir()] == [""]
+    with log.open("a") as more:
+        more.write(line.replace("filler", "walrus"))
+    assert shell("grep", "walrus", "-c") == "1\n"
+
+
 def test_grep_shows_neighbours(shell: Shell) -> None:
     out = shell("grep", "is here", "-C", "1").splitlines()
     assert out == [

@@ -75,6 +75,9 @@ After = Annotated[int, Option("--after", "-A", min=0, help="Neighbours after eac
 Around = Annotated[int, Option("--context", "-C", min=0, help="Neighbours on both sides.")]
 NewestFirst = Annotated[bool, Option("--newest-first", help="Begin at the end of transcripts.")]
 Count = Annotated[bool, Option("--count", "-c", help="Print only how many match.")]
+Keep = Annotated[
+    bool, Option("--keep", help="Note what makes the next grep of large transcripts fast.")
+]
 Width = Annotated[int, Option("--width", min=1, help="Longest snippet, in characters.")]
 
 # What to write

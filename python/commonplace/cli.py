@@ -91,6 +91,7 @@ def grep(
     tools: given.Tools = False,
     count: given.Count = False,
     width: given.Width = 300,
+    keep: given.Keep = False,
     as_json: given.Json = False,
 ) -> int:
     """Scan notes and transcripts for a pattern and print the matches as they come."""
@@ -109,6 +110,7 @@ def grep(
             newest_first=newest_first,
             tools=tools,
             width=width,
+            keep=keep,
         )
         if count:
             matched = scan.count()
@@ -120,6 +122,8 @@ def grep(
                 show(match)
         if scan.notes or scan.bad_line_count:
             screen().scanned(scan)
+        if keep:
+            store.settle()
     if count:
         emit({"count": matched}) if as_json else print(matched)
     return FOUND if matched else NOTHING

@@ -224,6 +224,7 @@ class Store:
         newest_first: bool = False,
         tools: bool = False,
         width: int = 300,
+        keep: bool = True,
     ) -> Grep:
         """Scan notes and transcripts for a pattern, in constant memory, and yield the matches.
 
@@ -243,6 +244,9 @@ class Store:
             newest_first: Begin at the end of each transcript.
             tools: Match what went into and came out of tools as well.
             width: Longest snippet, in characters.
+            keep: After a scan that had to read all of a large transcript, note in the background
+                which words are where (`.commonplace/sieve/`, 3 % of its size), so that later ones
+                skip most of it.
 
         Raises:
             QueryError: The pattern is empty, too long or not a regular expression.
@@ -262,6 +266,7 @@ class Store:
             newest_first=newest_first,
             tools=tools,
             width=width,
+            keep=keep,
         )
 
     # Upkeep
@@ -273,6 +278,10 @@ class Store:
     def verify(self) -> Verified:
         """Read every file, compare it with the index, mend the index and say what differed."""
         return self._core.verify()
+
+    def settle(self) -> None:
+        """Wait until what earlier calls left to a background thread is done (see `grep`)."""
+        self._core.settle()
 
     def close(self) -> None:
         """Save the index snapshot and let go of the root; a closed store answers no more."""

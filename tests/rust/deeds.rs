@@ -10,8 +10,8 @@ use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use commonplace_core::catalog::stamps::Clock;
 use commonplace_core::files::Expected;
+use commonplace_core::files::stamps::Clock;
 use commonplace_core::store::{Freshness, Options, Store};
 use memory::{Memory, ask, overwrite, set_modified};
 use proptest::prelude::*;

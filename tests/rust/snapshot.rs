@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use commonplace_core::catalog::Catalog;
 use commonplace_core::catalog::snapshot::{self, Refusal};
-use commonplace_core::catalog::stamps::Clock;
+use commonplace_core::files::stamps::Clock;
 use commonplace_core::index::bm25f::Weights;
 use commonplace_core::store::hits::Request;
 use commonplace_core::store::{Freshness, Options, Store};

@@ -78,9 +78,11 @@ impl Grep {
         store: Arc<Store>,
         prefixes: &[Text],
         options: Options,
+        keep: bool,
     ) -> PyResult<Self> {
         let prefixes: Vec<&str> = prefixes.iter().map(|prefix| &**prefix).collect();
-        let across = enter(py, |interrupt| Across::new(&store, &prefixes, options, interrupt))?;
+        let mut across = enter(py, |interrupt| Across::new(&store, &prefixes, options, interrupt))?;
+        across.keep = keep;
         Ok(Self { store, running: Mutex::new(Running { across, ready: VecDeque::new() }) })
     }
 

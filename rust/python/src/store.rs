@@ -326,7 +326,7 @@ impl Store {
 
     #[pyo3(signature = (
         pattern, *, prefixes, fixed, ignore_case, role, since, until, before, after, limit,
-        newest_first, tools, width
+        newest_first, tools, width, keep
     ))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python call")]
     fn grep(
@@ -345,6 +345,7 @@ impl Store {
         newest_first: bool,
         tools: bool,
         width: Count,
+        keep: bool,
     ) -> PyResult<Grep> {
         let options = Options {
             pattern: pattern.into(),
@@ -365,7 +366,7 @@ impl Store {
             max_snippet: width.into(),
             ..Options::default()
         };
-        Grep::new(py, self.open()?, &prefixes, options)
+        Grep::new(py, self.open()?, &prefixes, options, keep)
     }
 
     fn status(&self, py: Python<'_>) -> PyResult<Status> {
@@ -390,6 +391,12 @@ impl Store {
     fn verify(&self, py: Python<'_>) -> PyResult<Verified> {
         let (files, differences) = self.enter(py, |store, interrupt| store.verify(interrupt))?;
         Ok(Verified { files, differences })
+    }
+
+    fn settle(&self, py: Python<'_>) -> PyResult<()> {
+        let store = self.open()?;
+        py.detach(|| store.settle());
+        Ok(())
     }
 
     fn save(&self, py: Python<'_>) -> PyResult<()> {

@@ -6,10 +6,10 @@ use rustc_hash::FxHashMap;
 
 use crate::catalog::draft::Part;
 use crate::catalog::reading::{Content, Reader, Reading};
-use crate::catalog::stamps::{Clock, now_ns};
 use crate::catalog::{Catalog, Documents, FileRow, Row};
 use crate::error::{Error, Interrupt, Result};
 use crate::files::root::{Root, Stat};
+use crate::files::stamps::{Clock, now_ns};
 use crate::index::Index;
 use crate::index::bm25f::Weights;
 use crate::index::packing::Run;

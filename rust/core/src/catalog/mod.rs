@@ -9,7 +9,6 @@ pub mod draft;
 pub(crate) mod reading;
 pub mod rows;
 pub mod snapshot;
-pub mod stamps;
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -20,9 +19,9 @@ pub use crate::catalog::rows::{Documents, NO_TIME, Row, Rows};
 
 use crate::catalog::draft::{Kind, Part};
 use crate::catalog::reading::{Content, Reader, Reading, Resume};
-use crate::catalog::stamps::{Clock, now_ns, untrusted};
 use crate::error::{Error, Interrupt, Result};
 use crate::files::root::{Root, Stat};
+use crate::files::stamps::{Clock, now_ns, untrusted};
 use crate::index::Index;
 use crate::index::bm25f::Weights;
 use crate::index::paged::Kept;

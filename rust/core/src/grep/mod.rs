@@ -21,9 +21,11 @@ mod context;
 mod lines;
 mod long;
 mod needle;
+mod parts;
 mod pattern;
 mod resume;
 mod round;
+pub mod sieve;
 mod snippet;
 mod sweep;
 
@@ -33,7 +35,9 @@ pub use resume::Resume;
 pub(crate) use round::share;
 
 use lines::{Finder, Worker};
+use parts::Parts;
 use round::Round;
+use sieve::Sieve;
 
 /// The most matches that one [`Scan::next_batch`] gives.
 pub const MAX_BATCH: usize = 256;
@@ -185,6 +189,8 @@ impl Searcher {
             to: end,
             line: 0,
             end,
+            parts: Parts::default(),
+            line_ends: None,
             chunks_per_round: 4,
             pending: VecDeque::new(),
             given: 0,
@@ -232,6 +238,10 @@ pub struct Scan {
     line: u64,
     /// The end of the file when the scan began.
     end: u64,
+    /// What of it need not be scanned.
+    parts: Parts,
+    /// The line ends in it, where they are known.
+    line_ends: Option<u64>,
     chunks_per_round: usize,
     pending: VecDeque<Match>,
     given: usize,
@@ -262,6 +272,33 @@ impl Scan {
             self.line = resume.line;
         }
         Ok(true)
+    }
+
+    /// Skips what a sieve of this very file, as it is now, knows to hold no match.
+    ///
+    /// Everything found and reported is the same without it.
+    pub fn skip_by(&mut self, sieve: &Sieve) {
+        if !self.finder.json || sieve.size() != self.end {
+            return;
+        }
+        self.line_ends = Some(sieve.line_ends());
+        let (tools, from) = (self.options.tools, self.from);
+        let needles = self.finder.pattern.needles();
+        let stretches = needles.and_then(|needles| sieve.stretches(needles.runs(), tools, from));
+        // What is left between skipped blocks comes in small parts.
+        self.chunks_per_round *= if stretches.is_some() { 4 } else { 1 };
+        self.parts = Parts::new(stretches.unwrap_or_default());
+    }
+
+    /// The file that is searched.
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Whether the whole file has been looked at.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.from >= self.to && self.pending.is_empty()
     }
 
     /// Gives the next matches, at most [`MAX_BATCH`]; none at the end.
@@ -321,22 +358,26 @@ impl Scan {
         if self.from >= self.to {
             return Ok(false);
         }
-        if self.options.newest_first && self.to == self.end {
-            self.line =
-                round::count_lines(&self.file, &self.path, self.end, &mut self.workers, interrupt)?;
+        let backwards = self.options.newest_first;
+        if backwards && self.to == self.end {
+            self.line = match self.line_ends {
+                Some(known) => known,
+                None => {
+                    let (file, path) = (&self.file, &*self.path);
+                    round::count_lines(file, path, self.end, &mut self.workers, interrupt)?
+                }
+            };
         }
         let round = Round {
             file: &self.file,
             path: &self.path,
             finder: &self.finder,
-            from: self.from,
-            to: self.to,
             end: self.end,
-            chunk: self.options.chunk as u64,
-            backwards: self.options.newest_first,
             build,
         };
-        let chunks = round.run(&mut self.workers, self.chunks_per_round, interrupt)?;
+        let chunk = self.options.chunk as u64;
+        let parts = self.parts.next(self.from, self.to, chunk, backwards, self.chunks_per_round);
+        let chunks = round.run(&parts, &mut self.workers, interrupt)?;
         let most = (64 << 20) / self.options.chunk;
         self.chunks_per_round = (self.chunks_per_round * 2).min(most.max(4));
         for chunk in chunks {

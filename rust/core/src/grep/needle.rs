@@ -67,6 +67,7 @@ struct Escapes {
 /// The search for places where a match may be.
 #[derive(Debug)]
 pub(crate) struct Needles {
+    runs: Vec<Run>,
     engine: Engine,
     escapes: Escapes,
 }
@@ -100,7 +101,12 @@ impl Needles {
                 })
             }
         };
-        Some(Self { engine, escapes })
+        Some(Self { runs, engine, escapes })
+    }
+
+    /// The texts of which every match holds one, whatever their case.
+    pub fn runs(&self) -> impl Iterator<Item = &str> {
+        self.runs.iter().map(|run| &*run.text)
     }
 
     /// The first place at or after `from` where a match may be; everything before it is clear.

@@ -10,52 +10,40 @@ use rustix::io::Errno;
 
 use super::MAX_BATCH;
 use super::lines::{Chunk, Finder, Worker};
+use super::parts::Part;
 use super::resume::read_full;
 use crate::error::{Error, Interrupt, Result};
 
-/// A part of a scan: some chunks, scanned in parallel, then taken together.
+/// A step of a scan: some parts, scanned in parallel, then taken together.
 pub(super) struct Round<'s> {
     pub file: &'s File,
     pub path: &'s str,
     pub finder: &'s Finder,
-    pub from: u64,
-    pub to: u64,
     pub end: u64,
-    pub chunk: u64,
-    pub backwards: bool,
     pub build: bool,
 }
 
 impl Round<'_> {
-    /// Scans up to `most` chunks, fewer once a batch is full.
+    /// Scans the parts in their order, fewer of them once a batch is full.
     pub fn run(
         &self,
+        parts: &[Part],
         workers: &mut [Worker],
-        most: usize,
         interrupt: Interrupt<'_>,
     ) -> Result<Vec<Chunk>> {
-        let chunks = (self.to - self.from).div_ceil(self.chunk);
-        let most = chunks.min(most as u64) as usize;
         let found = AtomicUsize::new(0);
-        let mut done = share(workers, most, interrupt, |worker, index| {
-            let (from, to) = self.bounds(index as u64);
-            let chunk = worker.scan(self, from, to)?;
+        let mut done = share(workers, parts.len(), interrupt, |worker, index| {
+            let part = parts[index];
+            if let Some(known) = part.known() {
+                return Ok(((index, known), true));
+            }
+            let chunk = worker.scan(self, part.from, part.to)?;
             let before = found.fetch_add(chunk.matches.len(), Ordering::Relaxed);
             let more = before + chunk.matches.len() < MAX_BATCH;
             Ok(((index, chunk), more))
         })?;
         done.sort_unstable_by_key(|(index, _)| *index);
         Ok(done.into_iter().map(|(_, chunk)| chunk).collect())
-    }
-
-    fn bounds(&self, index: u64) -> (u64, u64) {
-        if self.backwards {
-            let to = self.to - index * self.chunk;
-            (to.saturating_sub(self.chunk).max(self.from), to)
-        } else {
-            let from = self.from + index * self.chunk;
-            (from, (from + self.chunk).min(self.to))
-        }
     }
 }
 

@@ -29,6 +29,10 @@ pub struct Across {
     /// What became of the files handed out ahead.
     ready: VecDeque<(String, Kind, Searched)>,
     current: Option<(String, Scan)>,
+    /// Whether nothing is known of the current file that could spare reading it.
+    unsieved: bool,
+    /// Whether to have made, later and aside, what spares the next search reading a large transcript.
+    pub keep: bool,
     /// What was seen so far.
     pub seen: Tally,
 }
@@ -120,6 +124,8 @@ impl Across {
             files: files.into(),
             ready: VecDeque::new(),
             current: None,
+            unsieved: false,
+            keep: true,
             seen: Tally::default(),
         })
     }
@@ -148,14 +154,14 @@ impl Across {
                 Next::Scan(scan) => scan,
             };
             match scan.next_batch(interrupt) {
-                Ok(batch) if batch.is_empty() => self.end(&path, scan, None),
+                Ok(batch) if batch.is_empty() => self.end(store, &path, scan, None),
                 Ok(batch) => {
                     self.took(batch.len() as u64);
                     self.current = Some((path.clone(), scan));
                     return Ok(Some((path, batch)));
                 }
                 Err(Error::Interrupted) => return Err(Error::Interrupted),
-                Err(error) => self.end(&path, scan, Some(error)),
+                Err(error) => self.end(store, &path, scan, Some(error)),
             }
         }
         Ok(None)
@@ -185,7 +191,7 @@ impl Across {
             let new = *done.as_ref().unwrap_or(&0);
             count += new;
             self.took(new);
-            self.end(&path, scan, done.err());
+            self.end(store, &path, scan, done.err());
         }
         Ok(count)
     }
@@ -206,7 +212,7 @@ impl Across {
     ) -> Result<Option<(String, Next)>> {
         if self.left == Some(0) {
             if let Some((path, scan)) = self.current.take() {
-                self.end(&path, scan, None);
+                self.end(store, &path, scan, None);
             }
             return Ok(None);
         }
@@ -222,7 +228,7 @@ impl Across {
             };
             let next = match searched {
                 Searched::Whole(found) => Ok(Next::Found(found)),
-                Searched::Large => begin(&mut self.searcher, store, &path, kind).map(Next::Scan),
+                Searched::Large => self.begin_large(store, &path, kind).map(Next::Scan),
                 Searched::Failed(error) => Err(error),
             };
             match next {
@@ -257,7 +263,18 @@ impl Across {
         Ok(())
     }
 
-    fn end(&mut self, path: &str, scan: Scan, error: Option<Error>) {
+    fn begin_large(&mut self, store: &Store, path: &str, kind: Kind) -> Result<Scan> {
+        let mut scan = begin(&mut self.searcher, store, path, kind)?;
+        let sieve = store.sieve(path, scan.file());
+        self.unsieved = kind == Kind::Transcript && sieve.is_none();
+        sieve.into_iter().for_each(|sieve| scan.skip_by(&sieve));
+        Ok(scan)
+    }
+
+    fn end(&mut self, store: &Store, path: &str, scan: Scan, error: Option<Error>) {
+        if self.keep && self.unsieved && error.is_none() && scan.is_over() {
+            store.want_sieve(path);
+        }
         self.close(path, scan.report(), error);
         self.searcher.reuse(scan);
     }

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use parking_lot::{Mutex, RwLockReadGuard};
 
 use crate::catalog::draft::{Kind, Part};
-use crate::catalog::stamps::Clock;
 use crate::catalog::{Catalog, FileRow};
 use crate::error::{Error, Interrupt, Result};
 use crate::files::root::{Root, Stat};
+use crate::files::stamps::Clock;
 use crate::files::walk::Walk;
 use crate::files::watch::{Changes, Watch};
 use crate::index::expand::Expander;
@@ -256,6 +256,7 @@ impl Store {
         }
         let count = seen.files.len();
         self.adopt(&mut state, seen, "", interrupt)?;
+        self.sweep_sieves();
         Ok((count, differences))
     }
 }

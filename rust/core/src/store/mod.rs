@@ -4,6 +4,7 @@ pub mod across;
 mod follow;
 pub mod hits;
 mod import;
+mod sieves;
 pub mod transcript;
 pub mod upkeep;
 
@@ -14,15 +15,16 @@ use parking_lot::{Mutex, RwLock};
 use crate::catalog::Catalog;
 use crate::catalog::cache;
 use crate::catalog::draft::Part;
-use crate::catalog::stamps::Clock;
 use crate::error::{Interrupt, Result};
 use crate::files::Files;
 use crate::files::root::Root;
 use crate::files::rules::Rules;
+use crate::files::stamps::Clock;
 use crate::files::watch::Watch;
 use crate::index::bm25f::Weights;
 use crate::index::expand::Expander;
 use crate::store::follow::walk;
+use crate::store::sieves::Sieves;
 
 /// How far an answer can be trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -77,6 +79,8 @@ pub struct Store {
     pub(crate) expanders: [Expander; 2],
     pub(crate) weights: Weights,
     pub(crate) clock: Clock,
+    pub(crate) sieve_from: u64,
+    pub(crate) sieves: Sieves,
 }
 
 /// How a store is opened.
@@ -92,12 +96,14 @@ pub struct Options {
     pub rules: Rules,
     /// How finely stamps are kept; tests look through a coarser clock.
     pub clock: Clock,
+    /// Bytes of a transcript from which on a sieve is made of it.
+    pub sieve_from: u64,
 }
 
 impl Default for Options {
     fn default() -> Self {
         let (weights, rules, clock) = Default::default();
-        Self { create: true, watch: true, weights, rules, clock }
+        Self { create: true, watch: true, weights, rules, clock, sieve_from: 16 << 20 }
     }
 }
 
@@ -110,7 +116,7 @@ impl Store {
     /// # Errors
     /// Those of [`Root::open`].
     pub fn open(path: &str, options: Options) -> Result<Self> {
-        let Options { create, watch, weights, rules, clock } = options;
+        let Options { create, watch, weights, rules, clock, sieve_from } = options;
         let files = Files::new(Root::open(path, create)?, rules);
         let said = Catalog::new(weights.clone(), Part::Said).with_clock(clock);
         let state = State {
@@ -130,6 +136,8 @@ impl Store {
             expanders: Default::default(),
             weights,
             clock,
+            sieve_from,
+            sieves: Sieves::default(),
         })
     }
 

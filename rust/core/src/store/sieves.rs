@@ -1,0 +1,212 @@
+//! The sieves of large transcripts: where they lie, when they are believed, who makes them.
+//!
+//! A sieve is made in a thread of its own after a search that had to read all of a transcript, so
+//! that no answer waits for it. It is a cache as the snapshot is: written under another name and
+//! renamed, never flushed, and whatever goes wrong with it only means that everything is read.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{Builder, JoinHandle, sleep};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use rustix::fs::{AtFlags, FlockOperation, OFlags};
+use xxhash_rust::xxh3::xxh3_128;
+
+use crate::error::Error;
+use crate::files::names::OWN;
+use crate::files::open::{PRIVATE, READ, open_regular};
+use crate::files::root::Stat;
+use crate::files::stamps::{Clock, is_trusted, now_ns};
+use crate::grep::sieve::{Shape, Sieve, Source, build};
+use crate::store::Store;
+
+/// The folder, below [`OWN`].
+const FOLDER: &str = "sieve";
+/// How long a file may take to come to rest: a little more than stamps are in doubt.
+const REST: Duration = Duration::from_millis(2500);
+
+/// The thread that makes sieves, one at a time.
+#[derive(Debug, Default)]
+pub(crate) struct Sieves {
+    queue: Arc<Mutex<Queue>>,
+    stop: Arc<AtomicBool>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    jobs: VecDeque<Job>,
+    running: bool,
+}
+
+#[derive(Debug)]
+struct Job {
+    file: File,
+    path: String,
+    folder: OwnedFd,
+    clock: Clock,
+}
+
+impl Store {
+    /// Returns what is known of a transcript, if it is of the file as it is now.
+    pub(crate) fn sieve(&self, path: &str, file: &File) -> Option<Sieve> {
+        let stat = stat(file, self.clock).filter(|stat| stat.size >= self.sieve_from)?;
+        let side = self.root().open_own(&format!("{OWN}/{FOLDER}/{}", name(path))).ok()?;
+        Sieve::read(side).filter(|sieve| sieve.fits(path, &stat))
+    }
+
+    /// Has a sieve made of a transcript, if it is large; says nothing when that cannot be.
+    pub(crate) fn want_sieve(&self, path: &str) {
+        let Ok(file) = self.root().open_read(path) else { return };
+        if file.metadata().map_or(0, |data| data.len()) < self.sieve_from {
+            return;
+        }
+        self.sweep_sieves();
+        if let Ok(folder) = self.root().own_dir(FOLDER) {
+            self.sieves.add(Job { file, path: path.to_owned(), folder, clock: self.clock });
+        }
+    }
+
+    /// Waits until what earlier calls left to be done later is done.
+    pub fn settle(&self) {
+        self.sieves.settle();
+    }
+
+    /// Removes the sieves of files that are gone, and what a crash left of one.
+    pub(crate) fn sweep_sieves(&self) {
+        let folder = format!("{OWN}/{FOLDER}");
+        let Ok(walk) = self.root().walk_all(&folder, &|| false, &mut |_| {}) else { return };
+        for (place, _) in walk.files {
+            let Ok(side) = self.root().open_own(&place) else { continue };
+            let gone = match place.strip_suffix(".new") {
+                Some(_) => {
+                    rustix::fs::flock(&side, FlockOperation::NonBlockingLockExclusive).is_ok()
+                }
+                None => Sieve::read(side).is_none_or(|sieve| {
+                    matches!(self.root().stat(sieve.path()), Err(Error::NotFound { .. }))
+                }),
+            };
+            if let (true, Ok(place)) = (gone, self.root().place(&place)) {
+                let _ = place.unlink();
+            }
+        }
+    }
+}
+
+impl Sieves {
+    fn add(&self, job: Job) {
+        let mut queue = self.queue.lock();
+        if queue.jobs.iter().any(|waiting| waiting.path == job.path) {
+            return;
+        }
+        queue.jobs.push_back(job);
+        if queue.running {
+            return;
+        }
+        let (jobs, stop) = (self.queue.clone(), self.stop.clone());
+        let run = move || {
+            yield_to_others();
+            while let Some(job) = next(&jobs) {
+                job.run(&stop);
+            }
+        };
+        let thread = Builder::new().name("sieve".to_owned()).spawn(run).ok();
+        queue.running = thread.is_some();
+        *self.thread.lock() = thread;
+    }
+
+    fn settle(&self) {
+        // Not held while waiting, so that others may still ask for more.
+        let thread = self.thread.lock().take();
+        if let Some(thread) = thread {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Sieves {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.settle();
+    }
+}
+
+fn next(queue: &Mutex<Queue>) -> Option<Job> {
+    let mut queue = queue.lock();
+    let job = queue.jobs.pop_front();
+    queue.running = job.is_some();
+    job
+}
+
+/// Lets every other thread go first; on Linux a thread has a priority of its own.
+fn yield_to_others() {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), 19);
+}
+
+impl Job {
+    /// Makes the sieve. Whatever fails, there is then none, which is no failure.
+    fn run(&self, stop: &AtomicBool) {
+        let interrupt = || stop.load(Ordering::Relaxed);
+        let Some(stat) = self.at_rest(stop) else { return };
+        let name = name(&self.path);
+        let open = || rustix::fs::openat(&self.folder, &*name, READ, PRIVATE);
+        let old = open_regular(open, &self.path).ok().and_then(Sieve::read);
+        if old.as_ref().is_some_and(|old| old.fits(&self.path, &stat)) {
+            return;
+        }
+        let fresh = format!("{name}.new");
+        let Some(mut out) = self.begin(&fresh) else { return };
+        let source = Source { file: &self.file, path: &self.path, stat };
+        let built = build(source, Shape::default(), old.as_ref(), &mut out, &interrupt).is_ok();
+        // What was written while it was read shows in the stamps.
+        let same = self::stat(&self.file, self.clock) == Some(stat);
+        let (from, to) = (&*fresh, &*name);
+        let renamed =
+            built && same && rustix::fs::renameat(&self.folder, from, &self.folder, to).is_ok();
+        if !renamed {
+            let _ = rustix::fs::unlinkat(&self.folder, from, AtFlags::empty());
+        }
+    }
+
+    /// The stamps of the file once they prove something; none if it does not come to rest.
+    fn at_rest(&self, stop: &AtomicBool) -> Option<Stat> {
+        let begun = Instant::now();
+        while begun.elapsed() < REST && !stop.load(Ordering::Relaxed) {
+            let stat = self.clock.trusted(&stat(&self.file, self.clock)?, now_ns());
+            if is_trusted(&stat) {
+                return Some(stat);
+            }
+            sleep(Duration::from_millis(20));
+        }
+        None
+    }
+
+    /// Opens the file to write to, empty and ours alone; none if another process has it.
+    fn begin(&self, name: &str) -> Option<File> {
+        let flags = READ | OFlags::RDWR | OFlags::CREATE;
+        let open = || rustix::fs::openat(&self.folder, name, flags, PRIVATE);
+        let file = open_regular(open, &self.path).ok()?;
+        rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
+        // Whoever had it before may have given it its name: then it is not to be touched.
+        let ours = rustix::fs::fstat(&file).ok()?;
+        let named = rustix::fs::statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        if (ours.st_dev, ours.st_ino) != (named.st_dev, named.st_ino) {
+            return None;
+        }
+        file.set_len(0).ok()?;
+        Some(file)
+    }
+}
+
+fn stat(file: &File, clock: Clock) -> Option<Stat> {
+    rustix::fs::fstat(file).ok().map(|raw| clock.see(Stat::from_raw(&raw)))
+}
+
+fn name(path: &str) -> String {
+    format!("{:032x}", xxh3_128(path.as_bytes()))
+}
