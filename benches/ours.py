@@ -59,8 +59,7 @@ class Ours:
         for hit in hits:
             _ = hit.snippet if take == "snippet" else hit.text
             # a hit cites the line of its passage; the rivals know a section by its first line
-            first = hit.end_line - hit.text.rstrip().count("\n")
-            citations.append(f"{hit.path}#L{first}")
+            citations.append(f"{hit.path}#L{hit.first_line}")
         return citations
 
     def update(self, change: Change) -> None:

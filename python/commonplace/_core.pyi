@@ -67,14 +67,15 @@ class Hit:
     """One ranked result: where it is, how it scored, and the passage that matched.
 
     `highlights` are character ranges in `snippet`; `text` is the whole section or message.
-    `line` is where the passage in `snippet` begins, which may be below the heading; `end_line`,
-    `start` and `end` (bytes) are those of the whole. `citation` names path and `line`;
+    `line` is where the passage in `snippet` begins, which may be below the heading; `first_line`,
+    `end_line`, `start` and `end` (bytes) are those of the whole. `citation` names path and `line`;
     `explain()` and the command `read` take it as it is.
     """
 
     source: Literal["note", "message", "tool"]
     path: str
     line: int
+    first_line: int
     end_line: int
     start: int
     end: int

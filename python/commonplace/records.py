@@ -24,6 +24,7 @@ FIELDS: dict[type[Any], tuple[str, ...]] = {
         "source",
         "path",
         "line",
+        "first_line",
         "end_line",
         "start",
         "end",

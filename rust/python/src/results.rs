@@ -145,6 +145,11 @@ impl Hit {
     }
 
     #[getter]
+    fn first_line(&self) -> u64 {
+        self.hit.first_line
+    }
+
+    #[getter]
     fn end_line(&self) -> u64 {
         self.hit.end_line
     }

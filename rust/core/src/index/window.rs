@@ -59,19 +59,22 @@ impl Window {
         clause.cursor.seek(self.start);
         let end = self.start.saturating_add(WINDOW as u32 - 1).min(END - 1);
         let Clause { cursor, reaches } = clause;
-        let mut touched = self.touched;
+        let Self { start, sums, touched, waiting, .. } = self;
+        // of a length known here: the loop then needs no check of its places
+        let Some(sums) = sums.first_chunk_mut::<{ WINDOW / ROW }>() else { return };
+        let (start, mut rows) = (*start, *touched);
         let worth = |block| reaches.most(block) >= worth;
         cursor.walk(end, worth, |document, saturation, heading, code| {
-            let at = (document - self.start) as usize % WINDOW;
-            let sum = &mut self.sums[at / ROW][at % ROW];
+            let at = (document - start) as usize % WINDOW;
+            let sum = &mut sums[at / ROW][at % ROW];
             let before = *sum;
             *sum += reaches.of(saturation, heading, code);
-            touched |= 1 << (at / ROW);
+            rows |= 1 << (at / ROW);
             if before < least && *sum >= least {
-                self.waiting.push(at);
+                waiting.push(at);
             }
         });
-        self.touched = touched;
+        *touched = rows;
     }
 
     /// Says whether walking a clause costs less than looking up in it all who are waiting.

@@ -58,7 +58,11 @@ pub fn snippet(text: &str, sought: &Sought, width: usize) -> Snippet {
     let text = &text[..text.floor_char_boundary(LONGEST)];
     let places = places(text, sought);
     let window = best_window(text, &places, width);
-    let mut snippet = Snippet { start: window.start, ..Snippet::default() };
+    let mut snippet = Snippet {
+        text: String::with_capacity(window.len() + 8),
+        start: window.start,
+        ..Snippet::default()
+    };
     let ellipsis_before = !text[..window.start].trim().is_empty();
     let ellipsis_after = !text[window.end..].trim().is_empty();
     let mut count = 0;
@@ -86,7 +90,7 @@ pub fn snippet(text: &str, sought: &Sought, width: usize) -> Snippet {
             highlight(&mut snippet.highlights, start, written);
             open = None;
         }
-        if c.is_whitespace() || c.is_control() {
+        if is_blank(c) {
             if !blank {
                 written = push(&mut snippet, ' ');
             }
@@ -110,6 +114,14 @@ pub fn snippet(text: &str, sought: &Sought, width: usize) -> Snippet {
         snippet.text.push('…');
     }
     snippet
+}
+
+#[inline]
+fn is_blank(c: char) -> bool {
+    match c.is_ascii() {
+        true => c <= ' ' || c == '\u{7f}',
+        false => c.is_whitespace() || c.is_control(),
+    }
 }
 
 /// Joins touching ranges, as the overlapping bigrams of one Chinese word are.

@@ -67,8 +67,12 @@ static WORDS: LazyLock<Words> = LazyLock::new(|| Words {
 /// Irregular forms that do not begin as their stem does.
 static OTHER_STARTS: LazyLock<Vec<(&str, String)>> = LazyLock::new(|| {
     let stems = WORDS.irregular.iter().map(|(form, base)| (*form, WORDS.stemmer.stem(base).into()));
-    let mut other: Vec<(&str, String)> =
-        stems.filter(|(form, stem): &(&str, String)| form.get(..2) != stem.get(..2)).collect();
+    let begins_otherwise = |(form, stem): &(&str, String)| {
+        let mut starts = Starts { triples: [[0; 26]; 26] };
+        starts.note(stem);
+        !starts.may_begin(form.as_bytes())
+    };
+    let mut other: Vec<(&str, String)> = stems.filter(begins_otherwise).collect();
     other.sort_unstable();
     other
 });
@@ -236,17 +240,17 @@ pub fn terms_like(chunk: &str, sought: Option<&Starts>, emit: &mut impl FnMut(Te
 }
 
 /// How the words that are sought begin, and their other forms: most words of a text can be told
-/// from them by two letters, without folding and stemming.
+/// from them by three letters, without folding and stemming.
 #[derive(Debug, Clone)]
 pub struct Starts {
-    /// One bit for each pair of letters.
-    pairs: [u32; 26],
+    /// For each pair of letters, one bit for each third one.
+    triples: [[u32; 26]; 26],
 }
 
 impl Starts {
     /// Notes how these words and stems begin.
     pub fn of<'a>(texts: impl Iterator<Item = &'a str>) -> Self {
-        let mut starts = Self { pairs: [0; 26] };
+        let mut starts = Self { triples: [[0; 26]; 26] };
         for text in texts {
             starts.note(text);
             // bought begins as buy does, but went not as go
@@ -258,13 +262,16 @@ impl Starts {
     }
 
     fn note(&mut self, text: &str) {
-        // what begins otherwise passes anyway
-        if let Some((first, second)) = pair(text.as_bytes()) {
-            self.pairs[first] |= 1 << second;
-            if second == usize::from(b'i' - b'a') {
-                // the stemmer turns a y into an i, as in dying
-                self.pairs[first] |= 1 << (b'y' - b'a');
-            }
+        // the stem of using is use: of short ones, the last letter is not sure
+        let third = |third: Option<usize>| match third.filter(|_| text.len() > 3) {
+            Some(third) => 1 << third,
+            None => u32::MAX,
+        };
+        match front(text.as_bytes()) {
+            (Some(first), Some(second), last) => self.triples[first][second] |= third(last),
+            (Some(first), None, _) if text.len() == 1 => self.triples[first] = [u32::MAX; 26],
+            // what begins otherwise passes anyway
+            _ => {}
         }
     }
 
@@ -287,18 +294,26 @@ impl Starts {
     /// Says whether a word may be one of those sought.
     #[inline]
     fn may_begin(&self, word: &[u8]) -> bool {
-        pair(word).is_none_or(|(first, second)| self.pairs[first] >> second & 1 == 1)
+        match front(word) {
+            (Some(first), Some(second), Some(third)) => {
+                self.triples[first][second] >> third & 1 == 1
+            }
+            (Some(first), Some(second), None) => self.triples[first][second] != 0,
+            _ => true,
+        }
     }
 }
 
-/// Returns the first two letters, as numbers from 0, if they are English letters.
+/// Returns the first three letters, as numbers from 0, as far as they are English letters.
 #[inline]
-fn pair(word: &[u8]) -> Option<(usize, usize)> {
+fn front(word: &[u8]) -> (Option<usize>, Option<usize>, Option<usize>) {
     let letter = |at: usize| {
         let letter = word.get(at)?.to_ascii_lowercase().wrapping_sub(b'a');
         (letter < 26).then_some(usize::from(letter))
     };
-    Some((letter(0)?, letter(1)?))
+    // the stemmer turns a y into an i, as in dying
+    let inner = |at: usize| letter(at).map(|l| if l == 24 { 8 } else { l });
+    (letter(0), inner(1), inner(2))
 }
 
 fn run_terms(run: &str, emit: &mut impl FnMut(Term<'_>)) {
@@ -575,8 +590,8 @@ mod tests {
     proptest! {
         #[test]
         fn words_that_begin_otherwise_are_all_that_is_left_out(
-            text in "([a-zA-Z]{1,5}|[aäß'’0-9_.:#+/-]|went|Gone|dying|数据|  |\n){0,24}",
-            sought in prop::collection::vec("[a-z]{1,4}|go|die|数|[a-z]{2}_[a-z]", 1..4),
+            text in "([a-zA-Z]{1,5}|[aäß'’0-9_.:#+/-]|went|Gone|dying|[uU]sing|skies|数据|  |\n){0,24}",
+            sought in prop::collection::vec("[a-z]{1,4}|go|die|use|sky|数|[a-z]{2}_[a-z]", 1..4),
         ) {
             let starts = Starts::of(sought.iter().map(String::as_str));
             let found = |starts: Option<&Starts>| {
@@ -592,6 +607,23 @@ mod tests {
                 found
             };
             prop_assert_eq!(found(Some(&starts)), found(None));
+        }
+    }
+
+    #[test]
+    fn a_word_begins_as_its_stem_does() {
+        // every form that a stop list, an irregular verb or an English ending can give
+        let endings =
+            ["", "s", "es", "ed", "ing", "ies", "ied", "y", "ly", "ation", "ability", "er"];
+        let fronts = include_str!("words/irregular_en.txt").split_whitespace();
+        let tried = fronts.flat_map(|front| {
+            (1..=front.len()).flat_map(move |end| endings.map(|e| format!("{}{e}", &front[..end])))
+        });
+        for word in tried {
+            if let Some(stem) = stem(&word) {
+                let starts = Starts::of(std::iter::once(&*stem));
+                assert!(starts.may_begin(word.as_bytes()), "{word} {stem}");
+            }
         }
     }
 
