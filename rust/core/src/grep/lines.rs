@@ -14,6 +14,9 @@ use super::{MAX_BAD_LINES, Match, Options};
 use crate::error::Result;
 use crate::messages::message::{self, Line, Outline};
 
+/// The most matches that are built of a chunk: lines may be as short as a byte.
+pub(super) const MOST_MATCHES: usize = 4096;
+
 /// What a chunk of a file holds. A line belongs to the chunk in which it begins.
 #[derive(Debug, Default)]
 pub(super) struct Chunk {
@@ -31,6 +34,13 @@ pub(super) struct Chunk {
     pub first_bad_lines: Vec<u64>,
     /// Set by the chunk that holds the beginning of the file's last line.
     pub tail: Option<Tail>,
+}
+
+impl Chunk {
+    /// Whether it holds more than is to be kept at once; what is found after that is not noted.
+    pub fn is_overfull(&self) -> bool {
+        self.matches.len() > MOST_MATCHES
+    }
 }
 
 /// The end of the file, or the beginning of its torn last line.
@@ -278,7 +288,7 @@ impl Worker {
             self.buffer.truncate(size);
             self.buffer.shrink_to_fit();
         }
-        if let Some(last) = long {
+        if let Some(last) = long.filter(|_| !chunk.is_overfull()) {
             long::judge(self, round, base + last as u64, &mut chunk)?;
         }
         Ok(chunk)
@@ -399,6 +409,9 @@ impl Lines<'_, '_> {
                         ..found
                     };
                     self.chunk.matches.extend(found.map(place));
+                    if self.chunk.is_overfull() {
+                        return;
+                    }
                 }
             }
         }

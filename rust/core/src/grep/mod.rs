@@ -32,7 +32,7 @@ pub use pattern::{Case, MAX_COMPILED, MAX_PATTERN, Pattern};
 pub use resume::Resume;
 pub(crate) use round::share;
 
-use lines::{Finder, Worker};
+use lines::{Finder, MOST_MATCHES, Worker};
 use round::Round;
 
 /// The most matches that one [`Scan::next_batch`] gives.
@@ -185,12 +185,13 @@ impl Searcher {
             to: end,
             line: 0,
             end,
+            chunk: self.options.chunk,
             chunks_per_round: 4,
             pending: VecDeque::new(),
             given: 0,
             report: Report::default(),
-            file,
-            path,
+            file: Arc::new(file),
+            path: path.into(),
             options: self.options.clone(),
         })
     }
@@ -220,8 +221,8 @@ impl Searcher {
 /// A search under way.
 #[derive(Debug)]
 pub struct Scan {
-    file: File,
-    path: String,
+    file: Arc<File>,
+    path: Arc<str>,
     options: Options,
     finder: Arc<Finder>,
     workers: Vec<Worker>,
@@ -232,6 +233,8 @@ pub struct Scan {
     line: u64,
     /// The end of the file when the scan began.
     end: u64,
+    /// As in the options, less where matches are too many.
+    chunk: usize,
     chunks_per_round: usize,
     pending: VecDeque<Match>,
     given: usize,
@@ -267,7 +270,8 @@ impl Scan {
     /// Gives the next matches, at most [`MAX_BATCH`]; none at the end.
     pub fn next_batch(&mut self, interrupt: Interrupt<'_>) -> Result<Vec<Match>> {
         let left = self.options.limit.map_or(usize::MAX, |limit| limit.saturating_sub(self.given));
-        while self.pending.is_empty() && left > 0 && self.advance(true, interrupt)? {}
+        while self.pending.is_empty() && left > 0 && self.advance(left.min(MAX_BATCH), interrupt)? {
+        }
         let count = self.pending.len().min(MAX_BATCH).min(left);
         let mut batch: Vec<Match> = self.pending.drain(..count).collect();
         self.given += count;
@@ -297,7 +301,7 @@ impl Scan {
 
     /// Counts all matches that are left, building nothing.
     pub fn count(&mut self, interrupt: Interrupt<'_>) -> Result<u64> {
-        while self.advance(false, interrupt)? {}
+        while self.advance(0, interrupt)? {}
         let count = self.report.messages_matched - self.given as u64;
         let wanted = |limit: usize| limit.saturating_sub(self.given) as u64;
         Ok(self.options.limit.map_or(count, |limit| count.min(wanted(limit))))
@@ -313,8 +317,8 @@ impl Scan {
         &self.report
     }
 
-    /// Scans another part of the file; `false` at its end.
-    fn advance(&mut self, build: bool, interrupt: Interrupt<'_>) -> Result<bool> {
+    /// Scans on until `wanted` matches are built, or counts to the end if none are; `false` there.
+    fn advance(&mut self, wanted: usize, interrupt: Interrupt<'_>) -> Result<bool> {
         if interrupt() {
             return Err(Error::Interrupted);
         }
@@ -325,23 +329,32 @@ impl Scan {
             self.line =
                 round::count_lines(&self.file, &self.path, self.end, &mut self.workers, interrupt)?;
         }
+        let (file, path, finder) = (self.file.clone(), self.path.clone(), self.finder.clone());
         let round = Round {
-            file: &self.file,
-            path: &self.path,
-            finder: &self.finder,
+            file: &file,
+            path: &path,
+            finder: &finder,
             from: self.from,
             to: self.to,
             end: self.end,
-            chunk: self.options.chunk as u64,
+            chunk: self.chunk as u64,
             backwards: self.options.newest_first,
-            build,
+            build: wanted > 0,
         };
-        let chunks = round.run(&mut self.workers, self.chunks_per_round, interrupt)?;
+        let enough = (self.chunks_per_round, if wanted > 0 { wanted } else { usize::MAX });
+        let mut workers = std::mem::take(&mut self.workers);
+        let mut overfull = false;
+        let done = round.run(&mut workers, enough, interrupt, |chunk| {
+            // What comes behind one that is not taken is scanned again.
+            overfull |= chunk.is_overfull();
+            if overfull { Ok(()) } else { self.take(chunk) }
+        });
+        self.workers = workers;
+        done?;
         let most = (64 << 20) / self.options.chunk;
         self.chunks_per_round = (self.chunks_per_round * 2).min(most.max(4));
-        for chunk in chunks {
-            self.take(chunk)?;
-        }
+        // So many bytes have no more lines than that, so it cannot be overfull again.
+        self.chunk = if overfull { MOST_MATCHES } else { self.chunk * 2 }.min(self.options.chunk);
         Ok(true)
     }
 

@@ -1,19 +1,18 @@
 //! Hands the chunks of a file to a few threads and collects their findings in order.
 
 use std::fs::File;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use memchr::memchr_iter;
 use rustix::fs::SeekFrom;
 use rustix::io::Errno;
 
-use super::MAX_BATCH;
 use super::lines::{Chunk, Finder, Worker};
 use super::resume::read_full;
 use crate::error::{Error, Interrupt, Result};
 
-/// A part of a scan: some chunks, scanned in parallel, then taken together.
+/// A part of a scan: its chunks are scanned in parallel and taken in order.
 pub(super) struct Round<'s> {
     pub file: &'s File,
     pub path: &'s str,
@@ -27,25 +26,28 @@ pub(super) struct Round<'s> {
 }
 
 impl Round<'_> {
-    /// Scans up to `most` chunks, fewer once a batch is full.
+    /// Scans the chunks and gives them to `take` in order.
+    ///
+    /// It ends with the chunk in which `wanted` matches are reached, or any if `most` chunks are
+    /// scanned; without a match it goes on to the end.
     pub fn run(
         &self,
         workers: &mut [Worker],
-        most: usize,
+        (most, wanted): (usize, usize),
         interrupt: Interrupt<'_>,
-    ) -> Result<Vec<Chunk>> {
+        take: impl FnMut(Chunk) -> Result<()>,
+    ) -> Result<()> {
         let chunks = (self.to - self.from).div_ceil(self.chunk);
-        let most = chunks.min(most as u64) as usize;
         let found = AtomicUsize::new(0);
-        let mut done = share(workers, most, interrupt, |worker, index| {
+        let work = |worker: &mut Worker, index: usize| {
             let (from, to) = self.bounds(index as u64);
             let chunk = worker.scan(self, from, to)?;
-            let before = found.fetch_add(chunk.matches.len(), Ordering::Relaxed);
-            let more = before + chunk.matches.len() < MAX_BATCH;
-            Ok(((index, chunk), more))
-        })?;
-        done.sort_unstable_by_key(|(index, _)| *index);
-        Ok(done.into_iter().map(|(_, chunk)| chunk).collect())
+            let new = chunk.matches.len();
+            let found = found.fetch_add(new, Ordering::Relaxed) + new;
+            let enough = found >= wanted || found > 0 && index >= most;
+            Ok((chunk, !enough))
+        };
+        share(workers, chunks as usize, interrupt, work, take)
     }
 
     fn bounds(&self, index: u64) -> (u64, u64) {
@@ -68,7 +70,8 @@ pub(super) fn count_lines(
     interrupt: Interrupt<'_>,
 ) -> Result<u64> {
     const PIECE: u64 = 256 * 1024;
-    let counts = share(workers, end.div_ceil(PIECE) as usize, interrupt, |worker, index| {
+    let mut sum = 0;
+    let count = |worker: &mut Worker, index: usize| {
         let from = index as u64 * PIECE;
         let size = PIECE.min(end - from) as usize;
         if next_data(file, from) >= from + size as u64 {
@@ -77,8 +80,12 @@ pub(super) fn count_lines(
         let buffer = worker.buffer(size);
         let read = read_full(file, path, from, buffer)?;
         Ok((memchr_iter(b'\n', &buffer[..read]).count() as u64, true))
+    };
+    share(workers, end.div_ceil(PIECE) as usize, interrupt, count, |count| {
+        sum += count;
+        Ok(())
     })?;
-    Ok(counts.into_iter().sum())
+    Ok(sum)
 }
 
 /// The first byte at or after `from` that is stored; what lies between reads as NUL.
@@ -91,60 +98,133 @@ pub(super) fn next_data(file: &File, from: u64) -> u64 {
     }
 }
 
-/// Runs `work` for `0..count` in rising order, a worker a thread, until one says `false`: enough.
+/// Findings that may wait for one before them; bounds what is kept of them.
+const AHEAD: usize = 8;
+
+/// Runs `work` for `0..count` in rising order, a worker a thread, until one says `false`: enough;
+/// gives what comes of it to `take`, in the same order.
 ///
-/// Indices are handed out in order and every one handed out is finished, so
-/// what comes back, in any order, has no gaps. The calling thread works too and asks `interrupt`.
+/// Everything begun is finished and taken, so there are no gaps, and the first error ends it.
+/// The calling thread works too, and it alone takes and asks `interrupt`.
 pub(crate) fn share<W: Send, T: Send>(
     workers: &mut [W],
     count: usize,
     interrupt: Interrupt<'_>,
     work: impl Fn(&mut W, usize) -> Result<(T, bool)> + Sync,
-) -> Result<Vec<T>> {
-    let next = AtomicUsize::new(0);
-    let stop = AtomicBool::new(false);
-    let results = Mutex::new(Ok(Vec::new()));
-    let finish = |outcome: Result<T>| {
-        let mut results = results.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        match (outcome, &mut *results) {
-            (Ok(done), Ok(all)) => all.push(done),
-            (Err(error), all @ Ok(_)) => *all = Err(error),
-            _ => {}
-        }
+    mut take: impl FnMut(T) -> Result<()>,
+) -> Result<()> {
+    let Some((own, others)) = workers.split_first_mut() else {
+        return Ok(());
     };
-    let run = |worker: &mut W, asks: bool| {
-        while !stop.load(Ordering::Relaxed) {
-            if asks && interrupt() {
-                stop.store(true, Ordering::Relaxed);
-                return finish(Err(Error::Interrupted));
-            }
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            if index >= count {
-                return;
-            }
-            match work(worker, index) {
-                Ok((done, more)) => {
-                    if !more {
-                        stop.store(true, Ordering::Relaxed);
-                    }
-                    finish(Ok(done));
-                }
-                Err(error) => {
-                    stop.store(true, Ordering::Relaxed);
-                    finish(Err(error));
-                }
-            }
-        }
+    let queue = Queue::new(count);
+    let run = |worker: &mut W, index| {
+        let outcome = work(worker, index);
+        let more = matches!(outcome, Ok((_, true)));
+        queue.finish(index, outcome.map(|(done, _)| done), more);
     };
     std::thread::scope(|scope| {
-        let Some((own, others)) = workers.split_first_mut() else {
-            return;
-        };
+        // Whatever ends this thread's part, nobody waits for it.
+        let _over = Over(&queue);
         // Where no thread can be had, the calling one does all the work.
         for worker in others.iter_mut().take(count.saturating_sub(1)) {
-            let _ = std::thread::Builder::new().spawn_scoped(scope, || run(worker, false));
+            let _ = std::thread::Builder::new().spawn_scoped(scope, || {
+                let _over = Over(&queue);
+                while let Next::Work(index) = queue.next(false) {
+                    run(worker, index);
+                }
+            });
         }
-        run(own, true);
-    });
-    results.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
+        loop {
+            if interrupt() {
+                return Err(Error::Interrupted);
+            }
+            match queue.next(true) {
+                Next::Take(done) => take(done?)?,
+                Next::Work(index) => run(own, index),
+                Next::Over => return Ok(()),
+            }
+        }
+    })
+}
+
+/// Work handed out in order, and what came of it until it is taken in order.
+struct Queue<T> {
+    state: Mutex<State<T>>,
+    changed: Condvar,
+}
+
+struct State<T> {
+    /// What is handed out next, and what ends it.
+    next: usize,
+    count: usize,
+    /// What is taken next: `done` begins with it.
+    taken: usize,
+    done: [Option<Result<T>>; AHEAD],
+    /// A thread came to no end.
+    broken: bool,
+}
+
+enum Next<T> {
+    Take(Result<T>),
+    Work(usize),
+    Over,
+}
+
+/// Ends the work when a thread leaves, by a panic too: the others would wait for it for ever.
+struct Over<'q, T>(&'q Queue<T>);
+
+impl<T> Drop for Over<'_, T> {
+    fn drop(&mut self) {
+        self.0.end(std::thread::panicking());
+    }
+}
+
+impl<T> Queue<T> {
+    fn new(count: usize) -> Self {
+        let done = std::array::from_fn(|_| None);
+        let state = State { next: 0, count, taken: 0, done, broken: false };
+        Self { state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for something to do; only who `takes` is given what is done, and that first.
+    fn next(&self, takes: bool) -> Next<T> {
+        let mut state = self.lock();
+        loop {
+            let State { next, count, taken, .. } = *state;
+            let first = taken % AHEAD;
+            if takes && let Some(done) = state.done[first].take() {
+                state.taken += 1;
+                self.changed.notify_all();
+                return Next::Take(done);
+            }
+            if next < count && next < taken + AHEAD {
+                state.next += 1;
+                return Next::Work(next);
+            }
+            if next >= count && (!takes || taken == next) || state.broken {
+                return Next::Over;
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn finish(&self, index: usize, outcome: Result<T>, more: bool) {
+        let mut state = self.lock();
+        state.done[index % AHEAD] = Some(outcome);
+        if !more {
+            state.count = state.next;
+        }
+        self.changed.notify_all();
+    }
+
+    fn end(&self, broken: bool) {
+        let mut state = self.lock();
+        state.count = state.next;
+        state.broken |= broken;
+        self.changed.notify_all();
+    }
 }
