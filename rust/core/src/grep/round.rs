@@ -228,3 +228,71 @@ impl<T> Queue<T> {
         self.changed.notify_all();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    /// Shares a hundred pieces of work, of which some take long; gives what was taken.
+    fn taken(
+        threads: usize,
+        work: impl Fn(usize) -> Result<(usize, bool)> + Sync,
+    ) -> (Vec<usize>, Result<()>) {
+        let (mut workers, mut all) = (vec![(); threads], Vec::new());
+        let slow = |(): &mut (), index: usize| {
+            if index % 7 == 3 {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            work(index)
+        };
+        let done = share(&mut workers, 100, &|| false, slow, |index| {
+            all.push(index);
+            Ok(())
+        });
+        (all, done)
+    }
+
+    #[test]
+    fn findings_are_taken_in_order_and_none_is_left_out() {
+        for threads in [1, 2, 5] {
+            let (all, done) = taken(threads, |index| Ok((index, true)));
+            assert!(done.is_ok() && all.iter().copied().eq(0..100));
+            let (all, done) = taken(threads, |index| Ok((index, index != 40)));
+            assert!(done.is_ok() && all.len() > 40 && all.iter().copied().eq(0..all.len()));
+            let failing =
+                |index| if index == 40 { Err(Error::Interrupted) } else { Ok((index, true)) };
+            let (all, done) = taken(threads, failing);
+            assert!(done.is_err() && all.iter().copied().eq(0..40));
+        }
+    }
+
+    #[test]
+    fn no_worker_is_far_ahead_of_what_is_taken() {
+        let (ahead, next) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let work = |(): &mut (), index: usize| {
+            ahead.fetch_max(index - next.load(Ordering::SeqCst), Ordering::SeqCst);
+            Ok(((), true))
+        };
+        let take = |()| {
+            std::thread::sleep(Duration::from_micros(100));
+            next.fetch_add(1, Ordering::SeqCst);
+            Ok(())
+        };
+        share(&mut [(); 4], 200, &|| false, work, take).unwrap();
+        assert!(ahead.into_inner() <= AHEAD);
+    }
+
+    #[test]
+    #[should_panic(expected = "a scoped thread panicked")]
+    fn a_panic_elsewhere_leaves_nobody_waiting() {
+        let own = std::thread::current().id();
+        let work = |(): &mut (), index| {
+            std::thread::sleep(Duration::from_millis(1));
+            assert!(std::thread::current().id() == own, "elsewhere");
+            Ok((index, true))
+        };
+        let _ = share(&mut [(); 2], 100, &|| false, work, |_: usize| Ok(()));
+    }
+}
