@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let options = Options {
         pattern: arg(1).unwrap_or("april").into(),
         threads: arg(3).map_or(Ok(0), str::parse)?,
-        chunk: arg(4).map_or(Ok(256), str::parse::<usize>)? * 1024,
+        chunk: arg(4).map_or(Ok(512), str::parse::<usize>)? * 1024,
         ..Options::default()
     };
     let size = path.metadata()?.len() as f64;

@@ -377,6 +377,24 @@ fn notes_are_searched_by_line() {
 }
 
 #[test]
+fn lines_of_a_byte_or_two_are_built_a_few_at_a_time() {
+    let text = "a\n\nb\n".repeat(30_000);
+    let expected: Vec<u64> = (0..30_000).map(|at| 3 * at + 1).collect();
+    for newest_first in [false, true] {
+        let options = Options { newest_first, ..options("a") };
+        let mut scan = Scan::note(file(text.as_bytes()), "note.md", options).unwrap();
+        let mut lines = lines_of(&all(&mut scan));
+        if newest_first {
+            lines.reverse();
+        }
+        assert!(lines == expected, "newest first: {newest_first}");
+        let report = scan.report();
+        let seen = (report.messages_matched, report.lines, report.bytes);
+        assert_eq!(seen, (30_000, 90_000, text.len() as u64));
+    }
+}
+
+#[test]
 fn many_files_are_searched_in_the_order_of_their_paths() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path().to_str().unwrap(), store::Options::default()).unwrap();

@@ -5,7 +5,7 @@ use regex_automata::meta::Cache;
 use regex_automata::{Input, Span};
 
 use super::long::{self, LONG_LINE};
-use super::needle::Scratch;
+use super::needle::{Places, Scratch};
 use super::pattern::Pattern;
 use super::resume::read_full;
 use super::round::{Round, next_data};
@@ -13,6 +13,9 @@ use super::snippet::snippet;
 use super::{MAX_BAD_LINES, Match, Options};
 use crate::error::Result;
 use crate::messages::message::{self, Line, Outline};
+
+/// The most matches that are built of a chunk: lines may be as short as a byte.
+pub(super) const MOST_MATCHES: usize = 4096;
 
 /// What a chunk of a file holds. A line belongs to the chunk in which it begins.
 #[derive(Debug, Default)]
@@ -31,6 +34,13 @@ pub(super) struct Chunk {
     pub first_bad_lines: Vec<u64>,
     /// Set by the chunk that holds the beginning of the file's last line.
     pub tail: Option<Tail>,
+}
+
+impl Chunk {
+    /// Whether it holds more than is to be kept at once; what is found after that is not noted.
+    pub fn is_overfull(&self) -> bool {
+        self.matches.len() > MOST_MATCHES
+    }
 }
 
 /// The end of the file, or the beginning of its torn last line.
@@ -101,23 +111,10 @@ impl Finder {
         regex.search_half_with(cache, &Input::new(text).earliest(true)).is_some()
     }
 
-    /// The first place in raw text that a match may hold; `line_end` is told the line ends before.
-    fn candidate(
-        &self,
-        text: &[u8],
-        from: usize,
-        memory: &mut Memory,
-        mut line_end: impl FnMut(usize),
-    ) -> Option<usize> {
-        if let Some(needles) = self.pattern.needles() {
-            return needles.find(text, from, self.json, &mut memory.scratch, line_end);
-        }
-        let ended = text.get(from) == Some(&b'\n');
-        if ended {
-            line_end(from);
-        }
-        let next = from + usize::from(ended);
-        (next < text.len()).then_some(next)
+    /// Begins to look for places in raw text that a match may hold.
+    fn candidates<'f, 't>(&'f self, text: &'t [u8]) -> Candidates<'f, 't> {
+        let places = self.pattern.needles().map(|needles| needles.places(text, self.json));
+        Candidates { text, places }
     }
 
     /// Whether a look around a candidate can spare taking its line apart.
@@ -152,7 +149,7 @@ impl Finder {
         outline.each_text(self.tools, |body| {
             likely = likely
                 || self.pattern.needles().is_none()
-                || self.candidate(body, 0, memory, |_| {}).is_some();
+                || self.candidates(body).next(0, memory, |_| {}).is_some();
         });
         // A pattern without needles may match even where nothing was said.
         if !(likely || self.pattern.needles().is_none()) || !self.admits(&outline) {
@@ -179,6 +176,32 @@ impl Finder {
         let next = |from, to| self.search(text, Span::from(from..to), memory);
         let (snippet, highlights) = snippet(text, first, self.max_snippet, next);
         Match { snippet, highlights, ..Match::default() }
+    }
+}
+
+/// The places of a raw text that a match may hold.
+struct Candidates<'f, 't> {
+    text: &'t [u8],
+    places: Option<Places<'f, 't>>,
+}
+
+impl Candidates<'_, '_> {
+    /// The first place at or after `from`; `line_end` is told the line ends before.
+    fn next(
+        &mut self,
+        from: usize,
+        memory: &mut Memory,
+        mut line_end: impl FnMut(usize),
+    ) -> Option<usize> {
+        if let Some(places) = &mut self.places {
+            return places.next(from, &mut memory.scratch, line_end);
+        }
+        let ended = self.text.get(from) == Some(&b'\n');
+        if ended {
+            line_end(from);
+        }
+        let next = from + usize::from(ended);
+        (next < self.text.len()).then_some(next)
     }
 }
 
@@ -265,7 +288,7 @@ impl Worker {
             self.buffer.truncate(size);
             self.buffer.shrink_to_fit();
         }
-        if let Some(last) = long {
+        if let Some(last) = long.filter(|_| !chunk.is_overfull()) {
             long::judge(self, round, base + last as u64, &mut chunk)?;
         }
         Ok(chunk)
@@ -357,23 +380,22 @@ impl Lines<'_, '_> {
     fn judge_candidates(&mut self, seen: &mut Seen<'_>) {
         let Round { finder, build, .. } = *self.round;
         let text = self.text;
-        // Where the line of the last candidate ends, and what of it is known to be unsaid.
-        let (mut stop, mut clear) = (0, 0);
+        // What is known to be unsaid ends here.
+        let mut clear = 0;
         let mut from = 0;
-        while let Some(at) = finder.candidate(text, from, self.memory, |end| seen.line_end(end)) {
+        let mut candidates = finder.candidates(text);
+        while let Some(at) = candidates.next(from, self.memory, |end| seen.line_end(end)) {
             let start = seen.start;
-            if at >= stop {
-                stop = memchr(b'\n', &text[at..]).map_or(text.len(), |end| at + end);
-                clear = start;
-            }
-            let line = &text[start..stop];
+            let known = clear.max(start) - start;
             if finder.looks_nearby()
-                && let Some(beyond) = message::beyond_unsaid(line, clear - start, at - start)
+                && let Some(beyond) = message::beyond_unsaid(&text[start..], known, at - start)
             {
                 clear = start + beyond;
                 from = clear;
                 continue;
             }
+            let stop = memchr(b'\n', &text[at..]).map_or(text.len(), |end| at + end);
+            let line = &text[start..stop];
             from = stop;
             match finder.judge(line, build, self.memory) {
                 Verdict::No => {}
@@ -387,6 +409,9 @@ impl Lines<'_, '_> {
                         ..found
                     };
                     self.chunk.matches.extend(found.map(place));
+                    if self.chunk.is_overfull() {
+                        return;
+                    }
                 }
             }
         }

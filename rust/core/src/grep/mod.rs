@@ -34,11 +34,13 @@ pub use pattern::{Case, MAX_COMPILED, MAX_PATTERN, Pattern};
 pub use resume::Resume;
 pub(crate) use round::share;
 
-use lines::{Finder, Worker};
+use lines::{Finder, MOST_MATCHES, Worker};
 use parts::Parts;
 use round::Round;
 use sieve::Sieve;
 
+/// Parts handed to the threads at a time.
+const MOST_PARTS: usize = 1024;
 /// The most matches that one [`Scan::next_batch`] gives.
 pub const MAX_BATCH: usize = 256;
 /// How many numbers of bad lines a [`Report`] names.
@@ -191,12 +193,13 @@ impl Searcher {
             end,
             parts: Parts::default(),
             line_ends: None,
+            chunk: self.options.chunk,
             chunks_per_round: 4,
             pending: VecDeque::new(),
             given: 0,
             report: Report::default(),
-            file,
-            path,
+            file: Arc::new(file),
+            path: path.into(),
             options: self.options.clone(),
         })
     }
@@ -226,8 +229,8 @@ impl Searcher {
 /// A search under way.
 #[derive(Debug)]
 pub struct Scan {
-    file: File,
-    path: String,
+    file: Arc<File>,
+    path: Arc<str>,
     options: Options,
     finder: Arc<Finder>,
     workers: Vec<Worker>,
@@ -242,6 +245,8 @@ pub struct Scan {
     parts: Parts,
     /// The line ends in it, where they are known.
     line_ends: Option<u64>,
+    /// As in the options, less where matches are too many.
+    chunk: usize,
     chunks_per_round: usize,
     pending: VecDeque<Match>,
     given: usize,
@@ -304,7 +309,8 @@ impl Scan {
     /// Gives the next matches, at most [`MAX_BATCH`]; none at the end.
     pub fn next_batch(&mut self, interrupt: Interrupt<'_>) -> Result<Vec<Match>> {
         let left = self.options.limit.map_or(usize::MAX, |limit| limit.saturating_sub(self.given));
-        while self.pending.is_empty() && left > 0 && self.advance(true, interrupt)? {}
+        while self.pending.is_empty() && left > 0 && self.advance(left.min(MAX_BATCH), interrupt)? {
+        }
         let count = self.pending.len().min(MAX_BATCH).min(left);
         let mut batch: Vec<Match> = self.pending.drain(..count).collect();
         self.given += count;
@@ -334,7 +340,7 @@ impl Scan {
 
     /// Counts all matches that are left, building nothing.
     pub fn count(&mut self, interrupt: Interrupt<'_>) -> Result<u64> {
-        while self.advance(false, interrupt)? {}
+        while self.advance(0, interrupt)? {}
         let count = self.report.messages_matched - self.given as u64;
         let wanted = |limit: usize| limit.saturating_sub(self.given) as u64;
         Ok(self.options.limit.map_or(count, |limit| count.min(wanted(limit))))
@@ -350,8 +356,8 @@ impl Scan {
         &self.report
     }
 
-    /// Scans another part of the file; `false` at its end.
-    fn advance(&mut self, build: bool, interrupt: Interrupt<'_>) -> Result<bool> {
+    /// Scans on until `wanted` matches are built, or counts to the end if none are; `false` there.
+    fn advance(&mut self, wanted: usize, interrupt: Interrupt<'_>) -> Result<bool> {
         if interrupt() {
             return Err(Error::Interrupted);
         }
@@ -368,21 +374,24 @@ impl Scan {
                 }
             };
         }
-        let round = Round {
-            file: &self.file,
-            path: &self.path,
-            finder: &self.finder,
-            end: self.end,
-            build,
-        };
-        let chunk = self.options.chunk as u64;
-        let parts = self.parts.next(self.from, self.to, chunk, backwards, self.chunks_per_round);
-        let chunks = round.run(&parts, &mut self.workers, interrupt)?;
+        let (file, path, finder) = (self.file.clone(), self.path.clone(), self.finder.clone());
+        let round =
+            Round { file: &file, path: &path, finder: &finder, end: self.end, build: wanted > 0 };
+        let parts = self.parts.next(self.from, self.to, self.chunk as u64, backwards, MOST_PARTS);
+        let enough = (self.chunks_per_round, if wanted > 0 { wanted } else { usize::MAX });
+        let mut workers = std::mem::take(&mut self.workers);
+        let mut overfull = false;
+        let done = round.run(&parts, &mut workers, enough, interrupt, |chunk| {
+            // What comes behind one that is not taken is scanned again.
+            overfull |= chunk.is_overfull();
+            if overfull { Ok(()) } else { self.take(chunk) }
+        });
+        self.workers = workers;
+        done?;
         let most = (64 << 20) / self.options.chunk;
         self.chunks_per_round = (self.chunks_per_round * 2).min(most.max(4));
-        for chunk in chunks {
-            self.take(chunk)?;
-        }
+        // So many bytes have no more lines than that, so it cannot be overfull again.
+        self.chunk = if overfull { MOST_MATCHES } else { self.chunk * 2 }.min(self.options.chunk);
         Ok(true)
     }
 

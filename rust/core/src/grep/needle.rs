@@ -7,7 +7,7 @@
 use aho_corasick::{AhoCorasick, packed};
 use memchr::{memchr_iter, memmem};
 
-use super::sweep::{REACH, Sweep};
+use super::sweep::{REACH, Stops, Sweep};
 use crate::messages::json::unit;
 
 /// Longer runs find nothing more, but cost time on repetitive text.
@@ -109,37 +109,63 @@ impl Needles {
         self.runs.iter().map(|run| &*run.text)
     }
 
-    /// The first place at or after `from` where a match may be; everything before it is clear.
+    /// Begins to look for places in a text.
+    pub fn places<'n, 't>(&'n self, text: &'t [u8], json: bool) -> Places<'n, 't> {
+        let way = match &self.engine {
+            Engine::One(sweep) => Way::Stops(sweep.stops(text, json)),
+            Engine::Folded(several) => Way::Windows(several),
+        };
+        Places { text, json, escapes: &self.escapes, way }
+    }
+}
+
+/// The places of a text where a match may be.
+#[derive(Debug)]
+pub(crate) struct Places<'n, 't> {
+    text: &'t [u8],
+    json: bool,
+    escapes: &'n Escapes,
+    way: Way<'n, 't>,
+}
+
+#[derive(Debug)]
+enum Way<'n, 't> {
+    Stops(Stops<'n, 't>),
+    Windows(&'n Several),
+}
+
+impl Places<'_, '_> {
+    /// The first place at or after `from`, which is behind the one given before; everything
+    /// between is clear.
     ///
-    /// `line_end` is told every line end before that place.
-    pub fn find(
-        &self,
-        text: &[u8],
+    /// `line_end` is told every line end from `from` to that place.
+    pub fn next(
+        &mut self,
         from: usize,
-        json: bool,
         scratch: &mut Scratch,
         mut line_end: impl FnMut(usize),
     ) -> Option<usize> {
+        let Self { text, json, escapes, ref mut way } = *self;
         let mut start = from;
-        let several = match &self.engine {
-            Engine::One(sweep) if !json => {
-                let found = sweep.next(text, from, json);
+        let several = match way {
+            Way::Stops(stops) if !json => {
+                let found = stops.next(from);
                 memchr_iter(b'\n', &text[from..found.unwrap_or(text.len())])
                     .for_each(|at| line_end(from + at));
                 return found;
             }
-            Engine::One(sweep) => {
-                while let Some(at) = sweep.next(text, start, json) {
+            Way::Stops(stops) => {
+                while let Some(at) = stops.next(start) {
                     match text[at] {
                         b'\n' => line_end(at),
-                        b'\\' if !self.escapes.spells(&text[at..]) => {}
+                        b'\\' if !escapes.spells(&text[at..]) => {}
                         _ => return Some(at),
                     }
                     start = at + 1;
                 }
                 return None;
             }
-            Engine::Folded(several) => several,
+            Way::Windows(several) => several,
         };
         while start < text.len() {
             let end = (start + WINDOW).min(text.len());
@@ -148,7 +174,7 @@ impl Needles {
             let mut found = several.find(&text[start..reach], scratch).map(|at| start + at);
             if json {
                 let limit = found.unwrap_or(end);
-                found = self.escapes.find(text, start, limit).or(found);
+                found = escapes.find(text, start, limit).or(found);
             }
             memchr_iter(b'\n', &text[start..found.unwrap_or(end)])
                 .for_each(|at| line_end(start + at));

@@ -6,8 +6,6 @@
 //! uses the widest registers it may; what differs between processors is only
 //! what it may use.
 
-use memchr::memchr;
-
 /// The longest run, and so the farthest that a test looks ahead of its place.
 pub(super) const REACH: usize = 16;
 /// Places tested together. Shorter, and bounds are checked too often; longer, and whatever
@@ -16,32 +14,47 @@ const STEP: usize = 256;
 /// Places that fit into the widest register.
 const LANES: usize = 64;
 
-/// Two bytes that stand at fixed distances from a place.
-#[derive(Clone, Copy, Debug)]
-struct Pair {
-    at: [usize; 2],
-    bytes: [u8; 2],
-}
-
-const ESCAPE: Pair = Pair { at: [0, 1], bytes: *b"\\u" };
-
 /// What to stop at.
 #[derive(Debug)]
 pub(super) struct Sweep {
     run: Vec<u8>,
-    rarest: Pair,
+    rarest: Probe,
     /// The bits of a byte that count: all, or all but the one that tells the case of a letter.
     bits: u8,
+}
+
+/// Three bytes of the run that stand at fixed distances from where it begins. With two, a word
+/// of frequent letters is looked for in vain in every eighth step.
+#[derive(Clone, Copy, Debug)]
+struct Probe {
+    at: [usize; 3],
+    bytes: [u8; 3],
 }
 
 /// What one pass stops at.
 #[derive(Clone, Copy, Debug)]
 struct Wanted {
-    pairs: [Pair; 2],
-    /// The bits of the first pair that count.
+    probe: Probe,
+    /// The bits of it that count.
     bits: u8,
-    /// Zero if line ends are wanted, all bits if not.
-    line_end: u8,
+    /// Zero if escapes and line ends are wanted, all bits if not.
+    no_json: u8,
+}
+
+/// The places of a step that may be ones to stop at, a bit each.
+type Hits = [u64; STEP / LANES];
+
+/// A pass over a text under way.
+#[derive(Debug)]
+pub(super) struct Stops<'s, 't> {
+    sweep: &'s Sweep,
+    text: &'t [u8],
+    json: bool,
+    /// Where the step begins that was tested last, and what of its places is still to be looked at.
+    step: usize,
+    hits: Hits,
+    /// Where the next step may begin.
+    next: usize,
 }
 
 /// How often a byte occurs in transcripts, roughly: 255 is the most frequent.
@@ -69,23 +82,22 @@ impl Sweep {
         };
         let mut order: Vec<usize> = (0..run.len().min(REACH)).collect();
         order.sort_by_key(|&at| rank(at));
-        let at = [order[0], order[1]];
-        let rarest = Pair { at, bytes: at.map(|at| run[at]) };
+        let at = [order[0], order[1], order[2 % order.len()]];
+        let rarest = Probe { at, bytes: at.map(|at| run[at]) };
         Self { run: run.to_vec(), rarest, bits: if caseless { !0x20 } else { !0 } }
     }
 
-    /// The first place at or after `from` where the run stands or, in JSON, a line ends or a
-    /// `\u` stands. The lines of a note are too short to stop at each.
-    pub fn next(&self, text: &[u8], from: usize, json: bool) -> Option<usize> {
-        let mut at = from;
-        loop {
-            at = self.pass(text, at, json);
-            match text.get(at..)? {
-                [] => return None,
-                [b'\n', ..] | [b'\\', b'u', ..] if json => return Some(at),
-                rest if self.begins(rest) => return Some(at),
-                _ => at += 1,
-            }
+    /// Begins a pass that stops where the run stands and, in JSON, at each line end and each `\u`.
+    /// The lines of a note are too short to stop at each.
+    pub fn stops<'s, 't>(&'s self, text: &'t [u8], json: bool) -> Stops<'s, 't> {
+        Stops { sweep: self, text, json, step: 0, hits: Hits::default(), next: 0 }
+    }
+
+    fn stands(&self, text: &[u8], at: usize, json: bool) -> bool {
+        match text.get(at..) {
+            Some([b'\n', ..] | [b'\\', b'u', ..]) if json => true,
+            Some(rest) => self.begins(rest),
+            None => false,
         }
     }
 
@@ -96,14 +108,12 @@ impl Sweep {
         if self.bits == !0 { *text == *self.run } else { text.eq_ignore_ascii_case(&self.run) }
     }
 
-    /// Two pairs are always tested; in a note the second is the first again.
     fn wanted(&self, json: bool) -> Wanted {
-        let (second, line_end) = if json { (ESCAPE, 0) } else { (self.rarest, u8::MAX) };
-        Wanted { pairs: [self.rarest, second], bits: self.bits, line_end }
+        Wanted { probe: self.rarest, bits: self.bits, no_json: if json { 0 } else { u8::MAX } }
     }
 
-    /// The first place that may be one to stop at, or one near the end of the text.
-    fn pass(&self, text: &[u8], from: usize, json: bool) -> usize {
+    /// The first step that has hits, or the beginning of what is too short for one.
+    fn pass(&self, text: &[u8], from: usize, json: bool) -> (usize, Hits) {
         let wanted = self.wanted(json);
         #[cfg(target_arch = "x86_64")]
         {
@@ -122,6 +132,29 @@ impl Sweep {
     }
 }
 
+impl Stops<'_, '_> {
+    /// The first place at or after `from` to stop at; `from` never goes back.
+    pub fn next(&mut self, from: usize) -> Option<usize> {
+        loop {
+            for (row, hits) in self.hits.iter_mut().enumerate() {
+                while *hits != 0 {
+                    let at = self.step + row * LANES + hits.trailing_zeros() as usize;
+                    *hits &= *hits - 1;
+                    if at >= from && self.sweep.stands(self.text, at, self.json) {
+                        return Some(at);
+                    }
+                }
+            }
+            let start = self.next.max(from);
+            if start >= self.text.len() {
+                return None;
+            }
+            (self.step, self.hits) = self.sweep.pass(self.text, start, self.json);
+            self.next = self.step + STEP;
+        }
+    }
+}
+
 #[cfg(target_arch = "x86_64")]
 fn has_avx512() -> bool {
     is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512vl")
@@ -129,51 +162,85 @@ fn has_avx512() -> bool {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512bw,avx512vl")]
-fn pass_avx512(text: &[u8], from: usize, wanted: Wanted) -> usize {
+fn pass_avx512(text: &[u8], from: usize, wanted: Wanted) -> (usize, Hits) {
     pass(text, from, wanted)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn pass_avx2(text: &[u8], from: usize, wanted: Wanted) -> usize {
+fn pass_avx2(text: &[u8], from: usize, wanted: Wanted) -> (usize, Hits) {
     pass(text, from, wanted)
 }
 
-/// The first place where something wanted is; where fewer bytes are left than a step needs, the place of the first of those.
+/// The first step with a place that may be wanted.
 ///
-/// One closure and two plain loops: the compiler makes of them one load, two operations and a
+/// One closure and plain loops: the compiler makes of them one load, two operations and a
 /// minimum a byte tested, for as many places as a register holds.
 #[inline(always)]
-fn pass(text: &[u8], from: usize, wanted: Wanted) -> usize {
-    let Wanted { pairs: [one, two], bits, line_end } = wanted;
+fn pass(text: &[u8], from: usize, wanted: Wanted) -> (usize, Hits) {
     let mut at = from;
-    while let Some(window) = text.get(at..at + STEP + REACH) {
-        let ahead = |far: usize| window[far..].first_chunk::<STEP>();
-        let (Some(here), Some(a), Some(b), Some(c), Some(d)) =
-            (ahead(0), ahead(one.at[0]), ahead(one.at[1]), ahead(two.at[0]), ahead(two.at[1]))
-        else {
-            break;
-        };
-        // Zero where a place is one to stop at.
-        let misfit = |i: usize| {
-            let first = ((a[i] ^ one.bytes[0]) | (b[i] ^ one.bytes[1])) & bits;
-            let second = (c[i] ^ two.bytes[0]) | (d[i] ^ two.bytes[1]);
-            first.min(second).min((here[i] ^ b'\n') | line_end)
-        };
-        let mut least = [u8::MAX; LANES];
-        for row in 0..STEP / LANES {
-            for (lane, least) in least.iter_mut().enumerate() {
-                *least = (*least).min(misfit(row * LANES + lane));
-            }
-        }
-        if least.iter().fold(false, |any, &least| any | (least == 0)) {
-            let all: [u8; STEP] = std::array::from_fn(misfit);
-            return at + memchr(0, &all).unwrap_or(0);
+    while let Some(window) = text.get(at..).and_then(|rest| rest.first_chunk()) {
+        let hits = test(window, wanted);
+        if hits != Hits::default() {
+            return (at, hits);
         }
         // From the second step on every load of the places themselves is aligned: a fifth faster.
         at += STEP - window.as_ptr() as usize % LANES;
     }
-    at
+    // What is left is tested as if NUL bytes followed it.
+    while at < text.len() {
+        let rest = &text[at..];
+        let mut window = [0; STEP + REACH];
+        let size = rest.len().min(window.len());
+        window[..size].copy_from_slice(&rest[..size]);
+        let hits = test(&window, wanted);
+        if hits != Hits::default() {
+            return (at, hits);
+        }
+        at += STEP;
+    }
+    (at, Hits::default())
+}
+
+#[inline(always)]
+fn test(window: &[u8; STEP + REACH], wanted: Wanted) -> Hits {
+    let Wanted { probe, bits, no_json } = wanted;
+    let ahead = |far: usize| window[far..].first_chunk::<STEP>();
+    let [one, two, three] = probe.at.map(ahead);
+    let (Some(here), Some(next), Some(a), Some(b), Some(c)) = (ahead(0), ahead(1), one, two, three)
+    else {
+        return Hits::default();
+    };
+    // Zero where a place may be one to stop at.
+    let misfit = |i: usize| {
+        let [one, two, three] = [a[i], b[i], c[i]];
+        let [x, y, z] = probe.bytes;
+        let run = ((one ^ x) | (two ^ y) | (three ^ z)) & bits;
+        let escape = (here[i] ^ b'\\') | (next[i] ^ b'u');
+        run.min(escape.min(here[i] ^ b'\n') | no_json)
+    };
+    let mut least = [u8::MAX; LANES];
+    for row in 0..STEP / LANES {
+        for (lane, least) in least.iter_mut().enumerate() {
+            *least = (*least).min(misfit(row * LANES + lane));
+        }
+    }
+    if !least.iter().fold(false, |any, &least| any | (least == 0)) {
+        return Hits::default();
+    }
+    let fits: [u8; STEP] = std::array::from_fn(|i| u8::from(misfit(i) == 0));
+    let (eights, _) = fits.as_chunks::<8>();
+    std::array::from_fn(|row| {
+        let row = &eights[row * 8..][..8];
+        row.iter().rev().fold(0, |hits, &eight| hits << 8 | u64::from(gathered(eight)))
+    })
+}
+
+/// Eight bytes, each zero or one, as the bits of one: the first is the lowest.
+fn gathered(bytes: [u8; 8]) -> u8 {
+    // Bit 8i of the factor on the left meets bit 56 - 7i of the other in bit 56 + i, and no two
+    // products meet elsewhere above it.
+    (u64::from_le_bytes(bytes).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8
 }
 
 #[cfg(test)]
@@ -181,7 +248,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    type Compiled = fn(&[u8], usize, Wanted) -> usize;
+    type Compiled = fn(&[u8], usize, Wanted) -> (usize, Hits);
 
     /// Every compilation that this processor can run.
     fn compiled() -> Vec<Compiled> {
@@ -226,6 +293,13 @@ mod tests {
         prop::collection::vec(piece, 0..16).prop_map(|pieces| pieces.concat())
     }
 
+    #[test]
+    fn eight_bytes_become_the_bits_of_one() {
+        for bits in 0..=u8::MAX {
+            assert_eq!(gathered(std::array::from_fn(|i| bits >> i & 1)), bits);
+        }
+    }
+
     proptest! {
         #[test]
         fn a_sweep_equals_its_plain_twin(
@@ -233,22 +307,35 @@ mod tests {
             run in prop::sample::select(vec!["ab-c", "ab", "aB-c", "b-", "aaaaaaaaaaaaaaaa"]),
             caseless: bool,
             json: bool,
+            skip in prop_oneof![Just(1), 2..600usize],
         ) {
             let run = if caseless { run.to_ascii_lowercase() } else { run.to_owned() };
             let sweep = Sweep::new(run.as_bytes(), caseless);
             let expected = plain(&text, run.as_bytes(), caseless, json);
-            let next = |from| sweep.next(&text, from, json);
+            let mut stops = sweep.stops(&text, json);
+            let mut next = |from| stops.next(from);
             let found: Vec<usize> =
-                std::iter::successors(next(0), |at| next(at + 1)).collect();
-            prop_assert_eq!(&found, &expected);
-            // Each compilation stops at the same places and passes over none of them.
+                std::iter::successors(next(0), |at| next(at + skip)).collect();
+            let mut from = 0;
+            let mut apart = |at: &usize| {
+                let taken = *at >= from;
+                from = if taken { at + skip } else { from };
+                taken
+            };
+            prop_assert_eq!(found, expected.iter().copied().filter(|at| apart(at)).collect::<Vec<_>>());
+            // Each compilation finds the same hits and passes over none of the places.
             for pass in compiled() {
                 let mut from = 0;
                 while from < text.len() {
-                    let at = pass(&text, from, sweep.wanted(json));
-                    prop_assert_eq!(at, super::pass(&text, from, sweep.wanted(json)));
-                    prop_assert!(!expected.iter().any(|stop| (from..at).contains(stop)));
-                    from = at + 1;
+                    let (step, hits) = pass(&text, from, sweep.wanted(json));
+                    prop_assert_eq!((step, hits), super::pass(&text, from, sweep.wanted(json)));
+                    let hit = |at: usize| {
+                        (step..step + STEP).contains(&at)
+                            && hits[(at - step) / LANES] >> ((at - step) % LANES) & 1 == 1
+                    };
+                    let passed = from..step + STEP;
+                    prop_assert!(expected.iter().all(|at| !passed.contains(at) || hit(*at)));
+                    from = step + STEP;
                 }
             }
         }

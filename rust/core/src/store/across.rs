@@ -12,8 +12,10 @@ use crate::error::{Error, Interrupt, Result};
 use crate::grep::{MAX_BAD_LINES, MAX_BATCH, Match, Options, Report, Scan, Searcher, share};
 use crate::store::Store;
 
-/// A larger file is searched by itself. Also bounds what a thread may find before it can stop.
+/// A larger file is searched by itself.
 const SMALL: u64 = 64 << 10;
+/// A file with more matches is searched by itself too, and gives them as they are asked for.
+const MOST: usize = 4096;
 /// So many files are handed out before their findings are given.
 const TOGETHER: usize = 256;
 
@@ -248,17 +250,21 @@ impl Across {
         let count = self.files.len().min(TOGETHER);
         let files = &*self.files.make_contiguous();
         let found = AtomicU64::new(0);
-        let mut done = share(&mut self.helpers, count, interrupt, |helper, index| {
+        let work = |helper: &mut Searcher, index: usize| {
             let (path, kind) = &files[index];
             let searched =
                 search(helper, store, path, *kind, build).unwrap_or_else(Searched::Failed);
             let new = if let Searched::Whole(found) = &searched { found.count } else { 0 };
             let before = found.fetch_add(new, Ordering::Relaxed);
-            Ok(((index, searched), before + new < enough))
+            Ok((searched, before + new < enough))
+        };
+        let mut done = Vec::new();
+        share(&mut self.helpers, count, interrupt, work, |searched| {
+            done.push(searched);
+            Ok(())
         })?;
-        done.sort_unstable_by_key(|(index, _)| *index);
         let files = self.files.drain(..done.len());
-        let ready = files.zip(done).map(|((path, kind), (_, searched))| (path, kind, searched));
+        let ready = files.zip(done).map(|((path, kind), searched)| (path, kind, searched));
         self.ready.extend(ready);
         Ok(())
     }
@@ -321,6 +327,10 @@ fn search(
                 break matches.len() as u64;
             }
             matches.extend(batch);
+            if matches.len() > MOST {
+                helper.reuse(scan);
+                return Ok(Searched::Large);
+            }
         }
     } else {
         scan.count(&never)?
