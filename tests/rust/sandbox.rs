@@ -352,3 +352,17 @@ fn twins_of_folders_are_seen_too() {
     files.write("facts/a.md", b"x", Expected::Any).unwrap();
     assert_eq!(files.rename("facts/a.md", "facts/A.md", Expected::Any).unwrap().path, "facts/A.md");
 }
+
+#[test]
+fn a_walk_whose_thread_panics_ends() {
+    let place = tempfile::tempdir().unwrap();
+    for number in 0..64 {
+        fs::create_dir(place.path().join(format!("{number}"))).unwrap();
+    }
+    let root = Root::open(place.path(), false).unwrap();
+    for number in 0..64 {
+        let enter = |folder: &str| assert_ne!(folder, format!("{number}"));
+        let walk = || root.walk_entering("", &|| false, &enter);
+        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(walk)).is_err());
+    }
+}

@@ -23,7 +23,23 @@ const STEP: usize = 32;
 struct Half {
     run: Run,
     labels: Terms,
-    readings: Vec<(usize, Result<Reading>)>,
+    /// The rows of the documents of `run`.
+    rows: Vec<Row>,
+    /// What else was read of each file, and how many documents.
+    readings: Vec<(usize, Result<(Reading, usize)>)>,
+}
+
+impl Half {
+    /// Takes over what was read of a file.
+    fn take(&mut self, mut reading: Reading) -> (Reading, usize) {
+        let before = self.rows.len();
+        for (row, content) in std::mem::take(&mut reading.rows) {
+            let Content::New(document) = content else { continue };
+            self.run.push(&document);
+            self.rows.push(row);
+        }
+        (reading, self.rows.len() - before)
+    }
 }
 
 /// What both threads see.
@@ -62,7 +78,7 @@ impl Work<'_> {
                     interrupt: &stop,
                     known: FxHashMap::default(),
                 };
-                let reading = reader.whole(path, stat);
+                let reading = reader.whole(path, stat).map(|reading| half.take(reading));
                 half.readings.push((at, reading));
             }
         }
@@ -110,16 +126,16 @@ impl Catalog {
     ) -> (Self, Vec<(String, Error)>) {
         let catalog = &mut self;
         let mut failures = Vec::new();
-        let mut order: Vec<(usize, usize, Reading)> = Vec::new();
-        let mut runs = Vec::new();
-        let mut label_of = Vec::new();
-        for (half, Half { run, labels, readings }) in halves.into_iter().enumerate() {
+        let mut order = Vec::new();
+        let (mut runs, mut rows, mut label_of) = (Vec::new(), Vec::new(), Vec::new());
+        for (half, Half { run, labels, rows: own, readings }) in halves.into_iter().enumerate() {
             runs.push(run);
+            rows.push(own.into_iter());
             let labels = (0..labels.len() as u32).map(|id| catalog.labels.intern(labels.text(id)));
             label_of.push(labels.collect::<Vec<u32>>());
             for (at, reading) in readings {
                 match reading {
-                    Ok(reading) => order.push((at, half, reading)),
+                    Ok((reading, count)) => order.push((at, half, reading, count)),
                     // deleted since it was listed
                     Err(Error::NotFound { .. }) => {}
                     Err(error) => failures.push((files[at].0.clone(), error)),
@@ -127,7 +143,11 @@ impl Catalog {
             }
         }
         order.sort_unstable_by_key(|&(at, ..)| at);
-        for (at, half, reading) in order {
+        let turns: Vec<(usize, usize)> =
+            order.iter().map(|&(_, half, _, count)| (half, count)).collect();
+        catalog.files.reserve_exact(order.len());
+        catalog.rows.reserve_exact(rows.iter().map(|rows| rows.len()).sum());
+        for (at, half, reading, count) in order {
             let (path, stat) = &files[at];
             let file = catalog.files.len() as u32;
             let label = |id: u32| label_of[half][id as usize];
@@ -137,10 +157,7 @@ impl Catalog {
             row.seen = reading.seen;
             row.left_out = reading.left_out;
             row.summary = catalog.labels.intern(&reading.summary);
-            for (draft, content) in reading.rows {
-                let Content::New(document) = content else { continue };
-                let number = catalog.rows.len() as u32;
-                runs[half].documents.push((number, document));
+            for draft in rows[half].by_ref().take(count) {
                 catalog.rows.push(Row {
                     file,
                     trail: label(draft.trail),
@@ -154,7 +171,8 @@ impl Catalog {
             catalog.files.push(row);
         }
         catalog.sorted = catalog.files.len();
-        catalog.index = Index::build(catalog.index.weights().clone(), runs);
+        drop(rows);
+        catalog.index = Index::build(catalog.index.weights().clone(), runs, &turns);
         (self, failures)
     }
 }

@@ -80,6 +80,11 @@ impl Rows {
         self.len() == 0
     }
 
+    /// Makes room for exactly so many more.
+    pub fn reserve_exact(&mut self, more: usize) {
+        self.since.reserve_exact(more);
+    }
+
     /// Adds the row of a new document.
     pub fn push(&mut self, row: Row) {
         self.since.push(row);

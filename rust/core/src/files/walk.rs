@@ -70,6 +70,7 @@ impl Root {
             // most of the time goes to the kernel, which looks at two files at once; but a few
             // folders are listed before a second thread has begun
             let mut second = None;
+            let _alarm = Alarm(&tour);
             while let Some(folder) = tour.next() {
                 if interrupt() {
                     return Err(tour.stop(Error::Interrupted));
@@ -77,6 +78,7 @@ impl Root {
                 tour.visit(&folder, &mut found)?;
                 if second.is_none() && tour.pending.lock().folders.len() >= MANY {
                     second = Some(scope.spawn(|| {
+                        let _alarm = Alarm(&tour);
                         let mut found = Found::default();
                         while let Some(folder) = tour.next() {
                             tour.visit(&folder, &mut found)?;
@@ -123,6 +125,18 @@ struct Pending {
     /// Folders that are being listed, and may hold others.
     listing: usize,
     stopped: bool,
+}
+
+/// Ends the walk when its thread panics: the other would wait for ever for what it was listing.
+struct Alarm<'a>(&'a Tour<'a>);
+
+impl Drop for Alarm<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.pending.lock().stopped = true;
+            self.0.more.notify_all();
+        }
+    }
 }
 
 /// What one thread found.

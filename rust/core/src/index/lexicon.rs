@@ -247,6 +247,7 @@ impl Lexicon {
             concepts: vec![0; other.concepts()],
             spellings: vec![None; other.concepts()],
             patterns: Vec::with_capacity(other.patterns.len()),
+            pattern: Vec::new(),
         };
         for concept in 0..other.concepts() {
             let words = other.spellings(concept as u32).into_iter().map(|word| {
@@ -271,19 +272,21 @@ impl Lexicon {
     /// Translates one posting of another lexicon.
     pub fn translate(
         &mut self,
-        translation: &Translation,
+        translation: &mut Translation,
         other: &Self,
         (concept, pattern): (u32, u32),
     ) -> (u32, u32) {
         let pattern = match &translation.spellings[concept as usize] {
             None => translation.patterns[pattern as usize],
             Some(numbers) => {
-                let mut spellings = other.patterns.spellings(pattern).to_vec();
-                for spelling in &mut spellings {
+                let spellings = &mut translation.pattern;
+                spellings.clear();
+                spellings.extend_from_slice(other.patterns.spellings(pattern));
+                for spelling in spellings.iter_mut() {
                     spelling.number = numbers[spelling.number as usize];
                 }
                 spellings.sort_unstable_by_key(|spelling| spelling.number);
-                self.patterns.intern(&spellings)
+                self.patterns.intern(spellings)
             }
         };
         (translation.concepts[concept as usize], pattern)
@@ -317,4 +320,6 @@ pub struct Translation {
     spellings: Vec<Option<Vec<u16>>>,
     /// For all the other concepts.
     patterns: Vec<u32>,
+    /// The pattern being translated.
+    pattern: Vec<Spelling>,
 }

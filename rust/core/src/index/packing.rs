@@ -1,14 +1,14 @@
 //! The packed part of the index: flat arrays, so that a snapshot is a copy of them.
 
 use std::cmp::Reverse;
+use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
-use super::cursor::Cursor;
 use super::lexicon::{Document, Lexicon};
 use super::paged::Pages;
 use super::patterns::Patterns;
-use super::postings::{Impact, Posting, encode, take_varint, varint};
+use super::postings::{Posting, encode, take_varint, varint};
 use super::{Holders, Index, impact_of};
 use crate::index::bm25f::{Bm25f, Lengths, Totals, Weights};
 
@@ -85,92 +85,124 @@ impl Packed {
     }
 }
 
+/// A concept above its pattern: so they sort as numbers.
+type Key = u64;
+
+fn key(&(concept, pattern): &(u32, u32)) -> Key {
+    Key::from(concept) << 32 | Key::from(pattern)
+}
+
+fn unkey(key: Key) -> (u32, u32) {
+    ((key >> 32) as u32, key as u32)
+}
+
+/// What a document holds, and how long its fields are.
+type Held<'a> = (&'a [Key], Lengths);
+
 /// Documents read by one thread, with dictionaries of its own.
 #[derive(Debug, Default)]
 pub struct Run {
     /// The dictionaries.
     pub lexicon: Lexicon,
-    /// The documents, each with the place it is to have in the index.
-    pub documents: Vec<(u32, Document)>,
+    /// What the documents hold, one after the other: the system takes one large array back at once,
+    /// but of a hundred thousand small ones the allocator keeps most.
+    keys: Vec<Key>,
+    /// Where each document ends in `keys`, and its lengths.
+    documents: Vec<(usize, Lengths)>,
+}
+
+impl Run {
+    /// Adds a document.
+    pub fn push(&mut self, document: &Document) {
+        self.keys.extend(document.concepts.iter().map(key));
+        self.documents.push((self.keys.len(), document.lengths));
+    }
+
+    fn documents(&self) -> impl Iterator<Item = Held<'_>> {
+        let mut start = 0;
+        self.documents.iter().map(move |&(end, lengths)| {
+            (&self.keys[std::mem::replace(&mut start, end)..end], lengths)
+        })
+    }
+
+    /// Translates everything into the numbers of another lexicon, which takes over the words.
+    fn translate(&mut self, lexicon: &mut Lexicon) {
+        let own = std::mem::take(&mut self.lexicon);
+        let mut translation = lexicon.absorb(&own);
+        let mut start = 0;
+        for &(end, _) in &self.documents {
+            let held = &mut self.keys[std::mem::replace(&mut start, end)..end];
+            for posting in held.iter_mut() {
+                *posting = key(&lexicon.translate(&mut translation, &own, unkey(*posting)));
+            }
+            held.sort_unstable();
+        }
+    }
 }
 
 impl Index {
-    /// Builds an index of all the documents of several runs; their places are `0..n`.
-    pub fn build(weights: Weights, runs: Vec<Run>) -> Self {
-        let total: usize = runs.iter().map(|run| run.documents.len()).sum();
-        let mut documents: Vec<Document> = Vec::new();
-        documents.resize_with(total, Document::default);
-        let mut runs = runs.into_iter();
+    /// Builds an index of all the documents of several runs; `turns` says, in the order of the
+    /// places they are to have, from which run the next so many come.
+    pub fn build(weights: Weights, mut runs: Vec<Run>, turns: &[(usize, usize)]) -> Self {
         let mut lexicon = Lexicon::default();
         // the first one's numbers hold; the others' are translated
-        if let Some(first) = runs.next() {
-            lexicon = first.lexicon;
-            for (place, document) in first.documents {
-                documents[place as usize] = document;
-            }
+        if let Some((first, others)) = runs.split_first_mut() {
+            lexicon = std::mem::take(&mut first.lexicon);
+            others.iter_mut().for_each(|run| run.translate(&mut lexicon));
         }
-        for run in runs {
-            let translation = lexicon.absorb(&run.lexicon);
-            for (place, mut document) in run.documents {
-                for posting in &mut document.concepts {
-                    *posting = lexicon.translate(&translation, &run.lexicon, *posting);
-                }
-                document.concepts.sort_unstable();
-                documents[place as usize] = document;
-            }
+        let mut queues: Vec<_> = runs.iter().map(Run::documents).collect();
+        let mut documents = Vec::with_capacity(runs.iter().map(|run| run.documents.len()).sum());
+        for &(run, count) in turns {
+            documents.extend(queues[run].by_ref().take(count));
         }
-        Self::pack(weights, lexicon, documents)
+        Self::pack(weights, lexicon, &documents)
     }
 
-    fn pack(weights: Weights, mut lexicon: Lexicon, documents: Vec<Document>) -> Self {
+    fn pack(weights: Weights, mut lexicon: Lexicon, documents: &[Held<'_>]) -> Self {
         let mut totals = Totals::default();
-        let mut counts = vec![0u32; lexicon.concepts()];
-        let mut uses = vec![0u32; lexicon.patterns.len()];
-        for document in &documents {
-            totals.add(&document.lengths);
-            for &(concept, pattern) in &document.concepts {
+        let lengths: Vec<Lengths> = documents.iter().map(|&(_, lengths)| lengths).collect();
+        lengths.iter().for_each(|lengths| totals.add(lengths));
+        let middle = documents.len() / 2 / HOLDERS * HOLDERS;
+        let [(mut counts, mut uses), more] = on_two_threads(documents.len(), middle, |part| {
+            let mut counts = vec![0u32; lexicon.concepts()];
+            let mut uses = vec![0u32; lexicon.patterns.len()];
+            for &posting in documents[part].iter().flat_map(|&(held, _)| held) {
+                let (concept, pattern) = unkey(posting);
                 counts[concept as usize] += 1;
                 uses[pattern as usize] += 1;
             }
-        }
+            (counts, uses)
+        });
+        counts.iter_mut().zip(more.0).for_each(|(count, more)| *count += more);
+        uses.iter_mut().zip(more.1).for_each(|(uses, more)| *uses += more);
         let renumbered = by_use(&mut lexicon.patterns, &uses);
-        let mut ends = Vec::with_capacity(counts.len());
-        let mut sum = 0;
-        for &count in &counts {
-            ends.push(sum);
-            sum += count as usize;
-        }
         let mut packed = Packed { documents: documents.len() as u32, counts, ..Packed::default() };
-        let mut lengths = Vec::with_capacity(documents.len());
-        let mut postings = vec![Posting { document: 0, pattern: 0 }; sum];
-        let (mut page, mut held) = (Vec::new(), Vec::new());
-        for (number, document) in documents.into_iter().enumerate() {
-            lengths.push(document.lengths);
-            held.clear();
-            let mut last = 0;
-            for (concept, pattern) in document.concepts {
-                let end = &mut ends[concept as usize];
-                let pattern = renumbered[pattern as usize];
-                postings[*end] = Posting { document: number as u32, pattern };
-                *end += 1;
-                varint(concept - last, &mut held);
-                varint(pattern, &mut held);
-                last = concept;
-            }
-            varint(held.len() as u32, &mut page);
-            page.extend_from_slice(&held);
-            if number % HOLDERS == HOLDERS - 1 {
-                packed.held.push(page.clone());
-                page.clear();
-            }
-        }
-        if !page.is_empty() {
-            packed.held.push(page);
-        }
+        let pages = on_two_threads(documents.len(), middle, |part| {
+            documents[part].chunks(HOLDERS).map(|page| holders(page, &renumbered)).collect()
+        });
+        pages.into_iter().flat_map(|pages: Vec<_>| pages).for_each(|page| packed.held.push(page));
+
         let formula = Bm25f::new(&weights, &totals);
-        (packed.starts, packed.lists) = encode_all(&postings, &ends, &lexicon, &formula, &lengths);
+        let lists = Lists {
+            documents,
+            counts: &packed.counts,
+            renumbered: &renumbered,
+            lexicon: &lexicon,
+            formula: &formula,
+            lengths: &lengths,
+        };
+        let halves = on_two_threads(packed.counts.len(), lists.middle(), |part| lists.encode(part));
+        let (mut concepts, mut words) = (Vec::new(), vec![0; lexicon.words.len()]);
+        for half in halves {
+            let before = packed.lists.len() as u32;
+            let spots = half.spots.iter().map(|spot| Spot { page: before + spot.page, ..*spot });
+            packed.starts.extend(spots);
+            half.pages.into_iter().for_each(|page| packed.lists.push(page));
+            concepts.extend(half.holders);
+            words.iter_mut().zip(half.word_holders).for_each(|(count, more)| *count += more);
+        }
         let mut index = Self::from_parts(weights, lexicon, lengths, totals, packed);
-        index.count_holders();
+        (index.holders, index.word_holders) = (concepts, words);
         index
     }
 
@@ -209,77 +241,142 @@ impl Index {
         fit.then_some(self)
     }
 
-    /// Counts the holders of every concept and word from the lists.
-    fn count_holders(&mut self) {
-        for concept in 0..self.packed.starts.len() as u32 {
-            let (list, count) = self.packed.list(concept);
-            let words = self.lexicon.spellings(concept);
-            let holders = &mut self.holders[concept as usize];
-            Cursor::new(list, count, &[], Impact::default()).each(|Posting { pattern, .. }| {
-                holders.change(self.lexicon.patterns.sum(pattern), |count| *count += 1);
-                for spelling in self.lexicon.patterns.spellings(pattern) {
-                    self.word_holders[words[spelling.number as usize] as usize] += 1;
-                }
-            });
-        }
-    }
-
     /// Packs everything anew, drops the dead, and numbers the documents in the order given.
     ///
     /// `order` lists the live documents; the one at place `i` becomes number `i`.
     pub fn repack(&mut self, order: &[u32]) {
-        let mut documents: Vec<Document> = order
-            .iter()
-            .map(|&d| Document { concepts: Vec::new(), lengths: self.lengths[d as usize] })
-            .collect();
-        for (&number, document) in order.iter().zip(&mut documents) {
-            document.concepts = self.concepts_of(number);
+        let mut run = Run::default();
+        for &number in order {
+            let lengths = self.lengths[number as usize];
+            run.push(&Document { concepts: self.concepts_of(number), lengths });
         }
-        let lexicon = std::mem::take(&mut self.lexicon);
-        *self = Self::pack(self.weights.clone(), lexicon, documents);
+        run.lexicon = std::mem::take(&mut self.lexicon);
+        *self = Self::build(self.weights.clone(), vec![run], &[(0, order.len())]);
     }
 }
 
-/// Encodes every list, on two threads; `ends` says where each ends in `postings`.
-fn encode_all(
-    postings: &[Posting],
-    ends: &[usize],
-    lexicon: &Lexicon,
-    formula: &Bm25f,
-    lengths: &[Lengths],
-) -> (Vec<Spot>, Pages<u8>) {
-    let half = |concepts: std::ops::Range<usize>| {
-        let mut spots = Vec::with_capacity(concepts.len());
-        let (mut pages, mut page) = (Vec::new(), Vec::new());
-        for concept in concepts {
+/// Does the parts of `0..end` before and behind `middle` at the same time.
+fn on_two_threads<T: Send>(
+    end: usize,
+    middle: usize,
+    work: impl Fn(Range<usize>) -> T + Sync,
+) -> [T; 2] {
+    std::thread::scope(|scope| {
+        let second = scope.spawn(|| work(middle..end));
+        let first = work(0..middle);
+        [first, second.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))]
+    })
+}
+
+/// Returns what the documents of a page hold, as [`Packed::held`] reads it.
+fn holders(documents: &[Held<'_>], renumbered: &[u32]) -> Vec<u8> {
+    let (mut page, mut bytes) = (Vec::new(), Vec::new());
+    for &(held, _) in documents {
+        let mut last = 0;
+        for &posting in held {
+            let (concept, pattern) = unkey(posting);
+            varint(concept - last, &mut bytes);
+            varint(renumbered[pattern as usize], &mut bytes);
+            last = concept;
+        }
+        varint(bytes.len() as u32, &mut page);
+        page.append(&mut bytes);
+    }
+    page
+}
+
+/// What is turned into lists.
+struct Lists<'a> {
+    documents: &'a [Held<'a>],
+    /// Documents that hold each concept.
+    counts: &'a [u32],
+    renumbered: &'a [u32],
+    lexicon: &'a Lexicon,
+    formula: &'a Bm25f,
+    lengths: &'a [Lengths],
+}
+
+/// The lists of neighbouring concepts.
+struct Encoded {
+    spots: Vec<Spot>,
+    pages: Vec<Vec<u8>>,
+    holders: Vec<Holders>,
+    /// By word; those of other concepts are 0.
+    word_holders: Vec<u32>,
+}
+
+impl Lists<'_> {
+    /// Returns the concept at which half of the postings are done.
+    fn middle(&self) -> usize {
+        let mut rest: u64 = self.counts.iter().copied().map(u64::from).sum::<u64>() / 2;
+        let done = self.counts.iter().position(|&count| {
+            let more = rest.checked_sub(count.into());
+            rest = more.unwrap_or(0);
+            more.is_none()
+        });
+        done.unwrap_or(0)
+    }
+
+    /// Gathers the postings of some concepts, each in the order of documents.
+    fn gather(&self, concepts: &Range<usize>) -> Vec<Posting> {
+        let counts = &self.counts[concepts.clone()];
+        let mut sum = 0;
+        let start = |&count: &u32| {
+            sum += count as usize;
+            sum - count as usize
+        };
+        let mut next: Vec<usize> = counts.iter().map(start).collect();
+        let mut postings = vec![Posting { document: 0, pattern: 0 }; sum];
+        for (document, (held, _)) in (0..).zip(self.documents) {
+            let from =
+                held.partition_point(|&posting| (unkey(posting).0 as usize) < concepts.start);
+            for &posting in &held[from..] {
+                let (concept, pattern) = unkey(posting);
+                let Some(next) = next.get_mut(concept as usize - concepts.start) else { break };
+                postings[*next] = Posting { document, pattern: self.renumbered[pattern as usize] };
+                *next += 1;
+            }
+        }
+        postings
+    }
+
+    fn encode(&self, concepts: Range<usize>) -> Encoded {
+        let patterns = &self.lexicon.patterns;
+        let postings = self.gather(&concepts);
+        let mut rest = &postings[..];
+        let mut page = Vec::new();
+        let mut encoded = Encoded {
+            spots: Vec::with_capacity(concepts.len()),
+            pages: Vec::new(),
+            holders: vec![Holders::default(); concepts.len()],
+            word_holders: vec![0; self.lexicon.words.len()],
+        };
+        for (concept, holders) in concepts.zip(&mut encoded.holders) {
             if page.len() >= LISTS {
-                pages.push(page.clone());
+                // as long as what is in it
+                encoded.pages.push(page.clone());
                 page.clear();
             }
-            let start = concept.checked_sub(1).map_or(0, |before| ends[before]);
-            spots.push(Spot { page: pages.len() as u32, at: page.len() as u32 });
+            let list;
+            (list, rest) = rest.split_at(self.counts[concept] as usize);
+            encoded.spots.push(Spot { page: encoded.pages.len() as u32, at: page.len() as u32 });
+            let words = self.lexicon.spellings(concept as u32);
+            for posting in list {
+                holders.change(patterns.sum(posting.pattern), |count| *count += 1);
+                for spelling in patterns.spellings(posting.pattern) {
+                    encoded.word_holders[words[spelling.number as usize] as usize] += 1;
+                }
+            }
             let impact = |posting: &Posting| {
-                let counts = lexicon.patterns.sum(posting.pattern);
-                impact_of(formula, counts, &lengths[posting.document as usize])
+                let lengths = &self.lengths[posting.document as usize];
+                impact_of(self.formula, patterns.sum(posting.pattern), lengths)
             };
-            encode(&postings[start..ends[concept]], impact, &mut page);
+            encode(list, impact, &mut page);
         }
         page.shrink_to_fit();
-        pages.push(page);
-        (spots, pages)
-    };
-    // the concept at which half of the postings are done
-    let middle = ends.partition_point(|&end| end < postings.len() / 2);
-    std::thread::scope(|scope| {
-        let second = scope.spawn(|| half(middle..ends.len()));
-        let (mut spots, first) = half(0..middle);
-        let (more, second) = second.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        let before = first.len() as u32;
-        spots.extend(more.iter().map(|spot| Spot { page: before + spot.page, ..*spot }));
-        let mut lists = Pages::default();
-        first.into_iter().chain(second).for_each(|page| lists.push(page));
-        (spots, lists)
-    })
+        encoded.pages.push(page);
+        encoded
+    }
 }
 
 /// Renumbers patterns so that the commonest have the smallest numbers; unused ones go.

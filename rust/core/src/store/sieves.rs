@@ -79,7 +79,7 @@ impl Store {
     /// Removes the sieves of files that are gone, and what a crash left of one.
     pub(crate) fn sweep_sieves(&self) {
         let folder = format!("{OWN}/{FOLDER}");
-        let Ok(walk) = self.root().walk_all(&folder, &|| false, &mut |_| {}) else { return };
+        let Ok(walk) = self.root().walk_all(&folder, &|| false, &|_| {}) else { return };
         for (place, _) in walk.files {
             let Ok(side) = self.root().open_own(&place) else { continue };
             let gone = match place.strip_suffix(".new") {
