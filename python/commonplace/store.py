@@ -205,7 +205,10 @@ class Store:
         )
 
     def explain(self, query: str, citation: str) -> str:
-        """Return how the score of one section or message for `query` comes about, as text."""
+        """Return how the score of one section or message for `query` comes about, as text.
+
+        It is the score of a search without filters.
+        """
         return self._core.explain(query, citation)
 
     def grep(

@@ -322,3 +322,17 @@ fn the_best_is_never_pruned() {
     let queries = ["zebra yak tea tea tea tea".to_owned(), "zebra yak tea".to_owned(), often];
     check(&world.catalog, &Twin::of(&world.files), &queries).unwrap();
 }
+
+#[test]
+fn a_heading_of_stop_words_is_not_lost() {
+    let mut world = World::new();
+    world.put("a.md", "# About\n\nzzz\n");
+    world.catalog.repack();
+    let long = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda";
+    for at in 0..12 {
+        world.put(&format!("n{at}.md"), &format!("# {long} w{at}\n\ntea\n"));
+    }
+    world.put("t.md", "# About tea\n\nzzz\n");
+    let all = ranked(&world.catalog, "about", &Filter::default(), 100);
+    assert_eq!(ranked(&world.catalog, "about", &Filter::default(), 1), all[..1]);
+}

@@ -215,6 +215,13 @@ fn crafted_snapshots_are_refused() {
         put(&mut crafted, extent, start ^ (1 << 50));
         assert!(read(&sealed(crafted), root, &weights).is_err(), "array {array} elsewhere");
     }
+    for array in PAGED {
+        for lie in [1 << 62, u64::MAX] {
+            let mut crafted = bytes.clone();
+            put(&mut crafted, place(&bytes, HEAD + array * EXTENT).start + 8, lie);
+            assert!(read(&sealed(crafted), root, &weights).is_err(), "a page of {array}: {lie}");
+        }
+    }
     // some lies do no harm: a line number, a time
     let lie_at = |at: usize| {
         for lie in [u32::MAX, 1 << 30] {

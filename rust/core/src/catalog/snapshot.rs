@@ -164,11 +164,11 @@ pub fn read(file: File, root: u64, weights: &Weights) -> Result<Catalog, Refusal
         return Err(DAMAGED);
     }
     let directory: Vec<Extent> = bytemuck::pod_collect_to_vec(&head[HEAD..]);
-    let end = |extent: &Extent| extent.start.checked_add(extent.bytes);
-    if !directory.iter().all(|extent| end(extent).is_some_and(|end| end <= word(2))) {
+    let (kept, length) = (Arc::new(Kept::new(file)), word(2));
+    if !directory.iter().all(|extent| extent.ends_by(length)) {
         return Err(ODD);
     }
-    let mut arrays = Arrays { kept: Arc::new(Kept::new(file)), directory: directory.into_iter() };
+    let mut arrays = Arrays { kept, length, directory: directory.into_iter() };
     let weights_of_it: Vec<f32> = arrays.array()?;
     if weights_of_it != settings(weights) {
         return Err("the weights differ");
@@ -179,6 +179,8 @@ pub fn read(file: File, root: u64, weights: &Weights) -> Result<Catalog, Refusal
 /// Takes the arrays off the front of the directory, one by one.
 struct Arrays {
     kept: Arc<Kept>,
+    /// Of the file.
+    length: u64,
     directory: std::vec::IntoIter<Extent>,
 }
 
@@ -194,6 +196,9 @@ impl Arrays {
         check: impl Fn(&[T]) -> bool + Send + Sync + 'static,
     ) -> Result<(Pages<T>, u64), Refusal> {
         let extents: Vec<Extent> = self.array()?;
+        if !extents.iter().all(|extent| extent.ends_by(self.length)) {
+            return Err(ODD);
+        }
         let bytes = extents.iter().map(|extent| extent.bytes);
         let total = bytes.fold(0u64, u64::saturating_add) / size_of::<T>() as u64;
         Ok((Pages::of(self.kept.clone(), extents, check), total))

@@ -257,9 +257,15 @@ impl Index {
 
 /// Returns how much one posting can say.
 fn impact_of(formula: &Bm25f, counts: &Counts, lengths: &Lengths) -> Impact {
+    let speaker = counts[Field::Speaker as usize] > 0;
+    // a field of stop words alone has no length, and before others have it no average either:
+    // how much it says may grow by more than the drift of averages tells
+    if (0..FIELDS).any(|field| counts[field] > 0 && lengths[field] == 0) {
+        return Impact { speaker, ..Impact::MOST };
+    }
     Impact::new(
         formula.score(1.0, formula.frequency(counts, lengths)),
         formula.score(1.0, formula.heading_frequency(counts, lengths)),
-        counts[Field::Speaker as usize] > 0,
+        speaker,
     )
 }

@@ -32,6 +32,13 @@ pub struct Extent {
     pub sum: u64,
 }
 
+impl Extent {
+    /// Says whether it lies in a file of that length.
+    pub fn ends_by(&self, length: u64) -> bool {
+        self.start.checked_add(self.bytes).is_some_and(|end| end <= length)
+    }
+}
+
 impl Kept {
     /// Keeps a file that nobody changes.
     pub fn new(file: File) -> Self {

@@ -63,10 +63,13 @@ impl<S: Scoring> Best<'_, S> {
     fn offer(&mut self, new: (Points, u32), accept: &mut dyn FnMut(u32) -> bool) {
         let full = self.kept.len() == self.k;
         let late = full && self.order(new, self.kept[self.k - 1]) != Ordering::Less;
-        if new.0 <= 0 || late || self.kept.contains(&new) || !accept(new.1) {
+        if new.0 <= 0 || late {
             return;
         }
         let at = self.kept.partition_point(|&kept| self.order(kept, new) == Ordering::Less);
+        if self.kept.get(at) == Some(&new) || !accept(new.1) {
+            return;
+        }
         self.kept.truncate(self.k - 1);
         self.kept.insert(at, new);
     }

@@ -91,10 +91,10 @@ pub struct Found {
 /// Returns the `limit` best documents for a query.
 ///
 /// `text` gives the text of a document, to look for phrases in; none when it cannot be read.
-pub fn search<'a>(
-    catalog: &'a Catalog,
+pub fn search(
+    catalog: &Catalog,
     expander: &Expander,
-    query: &'a Query,
+    query: &Query,
     filter: &Filter,
     limit: usize,
     text: &mut dyn FnMut(u32) -> Option<String>,
@@ -107,24 +107,39 @@ pub fn search<'a>(
     });
     let mut ranking = Ranking::new(catalog, allows);
     prepare(&mut ranking, catalog, expander, query, &mut found);
-    let phrase = |words: &'a String| Phrase::new(words, catalog);
-    let mut required: Vec<Phrase<'_>> = query.phrases.iter().map(phrase).collect();
-    let mut excluded: Vec<Phrase<'_>> = query.excluded.iter().map(phrase).collect();
+    let deep = if is_spoken(catalog) { limit.max(company::BEST) } else { limit };
+    found.ranked = best(&ranking, catalog, query, if limit > 0 { deep } else { 0 }, text);
+    if is_spoken(catalog) {
+        let first = found.ranked.len().min(company::BEST);
+        company::lift(catalog, &mut found.ranked[..first]);
+        found.ranked.truncate(limit);
+    }
+    found
+}
+
+/// Says whether anybody speaks: else the best need no second look.
+fn is_spoken(catalog: &Catalog) -> bool {
+    catalog.index.having(Field::Speaker) > 0
+}
+
+/// Returns the best documents that hold the phrases and not what is excluded.
+fn best(
+    ranking: &Ranking<'_>,
+    catalog: &Catalog,
+    query: &Query,
+    limit: usize,
+    text: &mut dyn FnMut(u32) -> Option<String>,
+) -> Vec<Scored> {
+    let phrases =
+        |texts: &[String]| texts.iter().map(|words| Phrase::new(words, catalog)).collect();
+    let mut required: Vec<Phrase<'_>> = phrases(&query.phrases);
+    let mut excluded: Vec<Phrase<'_>> = phrases(&query.excluded);
     let mut accept = |document: u32| {
         required.iter_mut().all(|phrase| phrase.stands_in(document, text))
             && !excluded.iter_mut().any(|phrase| phrase.stands_in(document, text))
     };
-    // where nobody speaks, the best need no second look
-    let spoken = limit > 0 && catalog.index.having(Field::Speaker) > 0;
-    let deep = if spoken { limit.max(company::BEST) } else { limit };
     let (clauses, scale) = ranking.clauses();
-    found.ranked = top_k(clauses, scale, &ranking, deep, &mut accept);
-    if spoken {
-        let best = found.ranked.len().min(company::BEST);
-        company::lift(catalog, &mut found.ranked[..best]);
-        found.ranked.truncate(limit);
-    }
-    found
+    top_k(clauses, scale, ranking, limit, &mut accept)
 }
 
 /// How much more the words of a question count than what is told beside it.
@@ -190,25 +205,26 @@ fn prepare(
 
 /// Words that stand in a document one after the other, or do not.
 struct Phrase<'a> {
-    words: &'a str,
+    words: String,
     /// The lists of its terms, none if one is unknown: only a document in all of them is read.
     lists: Option<Vec<Cursor<'a>>>,
 }
 
 impl<'a> Phrase<'a> {
-    fn new(words: &'a str, catalog: &'a Catalog) -> Self {
+    fn new(words: &str, catalog: &'a Catalog) -> Self {
         let index = &catalog.index;
         let cursor = |term: QueryTerm| {
             let word = index.words().words.get(&term.text)?;
             Some(index.cursor(index.words().places[word as usize].concept))
         };
-        Self { words, lists: tokens::query(&[(words, 1.0)]).into_iter().map(cursor).collect() }
+        let lists = tokens::query(&[(words, 1.0)]).into_iter().map(cursor).collect();
+        Self { words: words.to_owned(), lists }
     }
 
     fn stands_in(&mut self, document: u32, text: &mut dyn FnMut(u32) -> Option<String>) -> bool {
         let Some(lists) = &mut self.lists else { return false };
         let all = lists.iter_mut().all(|cursor| cursor.find(document).is_some());
-        all && text(document).is_some_and(|text| holds(&text, self.words))
+        all && text(document).is_some_and(|text| holds(&text, &self.words))
     }
 }
 
@@ -223,12 +239,15 @@ pub fn explain(
     let mut ranking = Ranking::new(catalog, None);
     prepare(&mut ranking, catalog, expander, query, &mut Found::default());
     let (score, mut lines) = ranking.explain(document);
-    let all = Filter::default();
-    let found = search(catalog, expander, query, &all, company::BEST, text);
-    let lifted = found.ranked.iter().find(|scored| scored.document == document);
-    let lifted = lifted.map_or(score, |scored| scored.score.max(score));
-    if lifted > score {
-        lines += &format!("{:.4} = what stands around it in its session\n", lifted - score);
+    let mut best = best(&ranking, catalog, query, company::BEST, text);
+    let score_of = |best: &[Scored]| {
+        best.iter().find(|scored| scored.document == document).map(|scored| scored.score)
+    };
+    let alone = score_of(&best);
+    company::lift(catalog, &mut best);
+    let by = score_of(&best).zip(alone).map_or(0.0, |(lifted, alone)| lifted - alone);
+    if by > 0.0 {
+        lines += &format!("{by:.4} = what stands around it in its session\n");
     }
-    (lifted, lines)
+    (score + by, lines)
 }

@@ -201,8 +201,8 @@ impl<'a> Ranking<'a> {
         if sought.speaker > 0.0 {
             for (pattern, reach) in (0..briefs.len() as u32).zip(&mut reaches.speakers) {
                 let counts = patterns.sum(pattern);
-                // a name in which a word stands twice is at least two words long
-                let frequency = self.formula.speaker_frequency(counts, counts);
+                // the shortest there is: a name may be all stop words, which do not count
+                let frequency = self.formula.speaker_frequency(counts, &[0; FIELDS]);
                 *reach = scale.reach(self.formula.score(sought.speaker, frequency));
             }
             reaches.speakers[255] = scale.reach(sought.speaker);

@@ -34,13 +34,14 @@ const REST: Duration = Duration::from_millis(2500);
 pub(crate) struct Sieves {
     queue: Arc<Mutex<Queue>>,
     stop: Arc<AtomicBool>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    thread: Mutex<Option<(u32, JoinHandle<()>)>>,
 }
 
 #[derive(Debug, Default)]
 struct Queue {
     jobs: VecDeque<Job>,
-    running: bool,
+    /// The process whose thread works: after a fork there is no thread, but all the rest.
+    runner: Option<u32>,
 }
 
 #[derive(Debug)]
@@ -104,26 +105,36 @@ impl Sieves {
             return;
         }
         queue.jobs.push_back(job);
-        if queue.running {
+        let own = std::process::id();
+        if queue.runner == Some(own) {
             return;
         }
         let (jobs, stop) = (self.queue.clone(), self.stop.clone());
         let run = move || {
+            let _over = Over(&jobs);
             yield_to_others();
             while let Some(job) = next(&jobs) {
                 job.run(&stop);
             }
         };
         let thread = Builder::new().name("sieve".to_owned()).spawn(run).ok();
-        queue.running = thread.is_some();
-        *self.thread.lock() = thread;
+        queue.runner = thread.as_ref().map(|_| own);
+        drop(queue);
+        self.settle_with(thread.map(|thread| (own, thread)));
     }
 
     fn settle(&self) {
+        self.settle_with(None);
+    }
+
+    /// Puts a thread in the place of the one before and waits for that to end.
+    fn settle_with(&self, next: Option<(u32, JoinHandle<()>)>) {
         // Not held while waiting, so that others may still ask for more.
-        let thread = self.thread.lock().take();
-        if let Some(thread) = thread {
-            let _ = thread.join();
+        let before = std::mem::replace(&mut *self.thread.lock(), next);
+        match before {
+            Some((process, thread)) if process == std::process::id() => drop(thread.join()),
+            // Of the process that this one was forked from: here it is no thread.
+            before => std::mem::forget(before),
         }
     }
 }
@@ -135,10 +146,23 @@ impl Drop for Sieves {
     }
 }
 
+/// Says that no thread works any more, after a panic too.
+struct Over<'q>(&'q Mutex<Queue>);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.lock().runner = None;
+        }
+    }
+}
+
 fn next(queue: &Mutex<Queue>) -> Option<Job> {
     let mut queue = queue.lock();
     let job = queue.jobs.pop_front();
-    queue.running = job.is_some();
+    if job.is_none() {
+        queue.runner = None;
+    }
     job
 }
 
