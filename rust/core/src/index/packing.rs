@@ -36,7 +36,7 @@ pub struct Spot {
 }
 
 /// Bytes from which on a page of lists is full.
-const LISTS: usize = 16 << 10;
+const LISTS: usize = 64 << 10;
 /// Documents whose concepts make a page.
 const HOLDERS: usize = 256;
 
