@@ -6,6 +6,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use commonplace_core::catalog::draft::{Draft, Kind, Messages, Part, note};
 use commonplace_core::index::bm25f::{Counts, FIELDS, Field, Lengths, Weights};
+use commonplace_core::text::sought::terms_of;
+use commonplace_core::text::stems::stem;
 use commonplace_core::text::tokens::{self, Form};
 
 /// A document as the twin knows it.
@@ -83,7 +85,7 @@ impl Twin {
             .enumerate()
             .map(|(at, word)| (word, if asking[at] { 1.5 } else { 1.0 }))
             .collect();
-        for term in tokens::query(&words) {
+        for term in terms_of(&words) {
             let concept = concept(&term.text, term.stem.as_deref());
             let times =
                 f64::from(term.times) * if term.form == Form::Character { 0.5 } else { 1.0 };
@@ -209,7 +211,7 @@ impl Document {
                 tokens::terms(chunk, &mut |term| {
                     let words = document
                         .concepts
-                        .entry(concept(term.text, tokens::stem(term.text).as_deref()))
+                        .entry(concept(term.text, stem(term.text).as_deref()))
                         .or_default();
                     let counts = words.entry(term.text.to_owned()).or_default();
                     counts[field] = counts[field].saturating_add(1);

@@ -7,6 +7,7 @@
 use super::patterns::{Patterns, Spelling};
 use super::terms::Terms;
 use crate::index::bm25f::{Counts, FIELDS, Field, Lengths};
+use crate::text::stems::stem;
 use crate::text::tokens;
 
 /// One document as the index takes it.
@@ -135,7 +136,7 @@ impl Lexicon {
         let id = self.words.intern(word);
         if id as usize == self.places.len() {
             let fresh = self.latest.len() as u32;
-            let concept = match tokens::stem(word) {
+            let concept = match stem(word) {
                 None => fresh,
                 Some(stem) => {
                     let stem = self.stems.intern(&stem) as usize;

@@ -123,8 +123,13 @@ impl Patterns {
 
     fn look_up(&mut self, pattern: &[Spelling]) -> u32 {
         // of what came from a snapshot, only who adds to it looks patterns up
-        for id in self.by_spellings.len() as u32..self.ends.len() as u32 {
-            self.remember(id);
+        let missing = self.by_spellings.len()..self.ends.len();
+        if missing.len() > 1 {
+            let Self { spellings, ends, by_spellings, .. } = &mut *self;
+            by_spellings.reserve(missing.len(), |&id| hash(slice(spellings, ends, id)));
+        }
+        for id in missing {
+            self.remember(id as u32);
         }
         let found = self.by_spellings.find(hash(pattern), |&id| self.spellings(id) == pattern);
         match found {

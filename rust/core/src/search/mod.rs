@@ -13,7 +13,7 @@ use crate::index::topk::{Scored, top_k};
 use crate::search::query::{Atom, MOST_TERMS, Query, holds};
 use crate::search::ranking::Ranking;
 use crate::text::snippet;
-use crate::text::tokens::{self, QueryTerm};
+use crate::text::sought::{QueryTerm, terms_of};
 
 /// Which documents may be found at all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -164,7 +164,7 @@ fn prepare(
                 continue;
             }
             Atom::Within(field, text) => {
-                let terms = tokens::query(&[(text, 1.0)]);
+                let terms = terms_of(&[(text, 1.0)]);
                 let of_stem = |term: &QueryTerm| {
                     let stem = lexicon.stems.get(term.stem.as_deref()?)?;
                     let concept = lexicon.concept_of_stem[stem as usize];
@@ -187,7 +187,7 @@ fn prepare(
         ranking.seek_any(name, &ids, field);
     }
     words.extend(query.asked.iter().map(|text| (text.as_str(), ASKED)));
-    let mut terms = tokens::query(&words);
+    let mut terms = terms_of(&words);
     if terms.len() > MOST_TERMS {
         let note = format!("only the first {MOST_TERMS} of {} terms were sought", terms.len());
         found.notes.push(note);
@@ -217,7 +217,7 @@ impl<'a> Phrase<'a> {
             let word = index.words().words.get(&term.text)?;
             Some(index.cursor(index.words().places[word as usize].concept))
         };
-        let lists = tokens::query(&[(words, 1.0)]).into_iter().map(cursor).collect();
+        let lists = terms_of(&[(words, 1.0)]).into_iter().map(cursor).collect();
         Self { words: words.to_owned(), lists }
     }
 

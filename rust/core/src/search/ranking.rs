@@ -16,7 +16,8 @@ use crate::index::cursor::Cursor;
 use crate::index::patterns::{Brief, Spelling};
 use crate::index::postings::{Impact, Posting};
 use crate::index::topk::Scoring;
-use crate::text::tokens::{Form, QueryTerm};
+use crate::text::sought::QueryTerm;
+use crate::text::tokens::Form;
 
 /// How much the parts of a word count beside each other.
 mod share {

@@ -3,5 +3,8 @@
 pub mod marks;
 pub mod sections;
 pub mod snippet;
+pub mod sought;
+pub mod starts;
+pub mod stems;
 pub mod time;
 pub mod tokens;

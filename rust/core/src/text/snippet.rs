@@ -5,7 +5,9 @@ use std::sync::OnceLock;
 
 use rustc_hash::FxHashMap;
 
-use crate::text::tokens::{self, Starts};
+use crate::text::starts::Starts;
+use crate::text::stems::stem;
+use crate::text::tokens;
 
 /// A passage with the places that matched.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -140,9 +142,7 @@ fn places(text: &str, sought: &Sought) -> Vec<Place> {
         let start = chunk.as_ptr() as usize - text.as_ptr() as usize;
         tokens::terms_like(chunk, Some(starts), &mut |term| {
             let known = |text: &str| sought.terms.get(text).copied();
-            if let Some((number, weight)) =
-                known(term.text).or_else(|| known(&tokens::stem(term.text)?))
-            {
+            if let Some((number, weight)) = known(term.text).or_else(|| known(&stem(term.text)?)) {
                 let bytes = start + term.range.start..start + term.range.end;
                 places.push(Place { bytes, term: number, weight });
             }

@@ -1,0 +1,64 @@
+//! What is known of words: which ones every text holds, and the stem of an English one.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use rust_stemmers::{Algorithm, Stemmer};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+struct Words {
+    stop: FxHashSet<&'static str>,
+    stop_zh: FxHashSet<&'static str>,
+    /// Form and base of irregular words.
+    irregular: FxHashMap<&'static str, &'static str>,
+    stemmer: Stemmer,
+}
+
+static WORDS: LazyLock<Words> = LazyLock::new(|| Words {
+    stop: include_str!("words/stop_en.txt").split_whitespace().collect(),
+    stop_zh: include_str!("words/stop_zh.txt").split_whitespace().collect(),
+    irregular: include_str!("words/irregular_en.txt")
+        .lines()
+        .filter_map(|line| line.split_once(' '))
+        .flat_map(|(base, forms)| forms.split_whitespace().map(move |form| (form, base)))
+        .collect(),
+    stemmer: Stemmer::create(Algorithm::English),
+});
+
+/// Says whether a folded word is one that every text holds.
+pub fn is_stop_word(word: &str) -> bool {
+    WORDS.stop.contains(word)
+}
+
+/// Says whether some Chinese characters are a word that every text holds.
+pub fn is_stop_run(characters: &str) -> bool {
+    WORDS.stop_zh.contains(characters)
+}
+
+/// Returns the stem of a folded English word; none for a stop word, and for what is no such word.
+///
+/// It depends on the text of a term alone, whatever form it has where it stands.
+pub fn stem(word: &str) -> Option<Cow<'_, str>> {
+    if is_stop_word(word) || !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
+        return None;
+    }
+    let base = WORDS.irregular.get(word).copied().unwrap_or(word);
+    Some(WORDS.stemmer.stem(base))
+}
+
+/// Returns the irregular forms, each with its stem.
+pub fn irregular() -> impl Iterator<Item = (&'static str, String)> {
+    WORDS.irregular.iter().map(|(form, base)| (*form, WORDS.stemmer.stem(base).into_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_stemmed() {
+        assert_eq!(stem("running").as_deref(), Some("run"));
+        assert_eq!(stem("children").as_deref(), Some("child"));
+        assert_eq!((stem("the"), stem("naïve"), stem("v2")), (None, None, None));
+    }
+}
