@@ -1,5 +1,7 @@
 //! grep against a slow twin that decodes every line with `serde_json` and runs `regex` on it.
 
+mod spelling;
+
 use std::fs::File;
 use std::io::Write;
 
@@ -11,6 +13,7 @@ use proptest::prelude::*;
 use regex_automata::meta::Regex;
 use regex_automata::util::syntax;
 use serde_json::Value;
+use spelling::spell;
 
 fn never() -> bool {
     false
@@ -79,32 +82,6 @@ fn twin(content: &[u8], pattern: &str, fixed: bool, ignore_case: bool) -> Vec<u6
         value.as_ref().and_then(said).is_some_and(|text| regex.is_match(text.as_bytes()))
     });
     matching.map(|(index, _)| index as u64 + 1).collect()
-}
-
-/// Writes a JSON string, choosing a spelling for each character by `spelling`.
-fn spell(text: &str, spelling: &[u8]) -> String {
-    let mut out = String::from("\"");
-    for (i, c) in text.chars().enumerate() {
-        let choice = spelling.get(i % spelling.len().max(1)).copied().unwrap_or(0) % 8;
-        match (c, choice) {
-            ('\n', 0..6) => out.push_str("\\n"),
-            ('"' | '\\', 0..6) => out.extend(['\\', c]),
-            ('/', 1) => out.push_str("\\/"),
-            (c, 0..6) if c >= ' ' => out.push(c),
-            (c, choice) => {
-                for unit in c.encode_utf16(&mut [0; 2]) {
-                    let hex = if choice == 6 {
-                        format!("\\u{unit:04x}")
-                    } else {
-                        format!("\\u{unit:04X}")
-                    };
-                    out.push_str(&hex);
-                }
-            }
-        }
-    }
-    out.push('"');
-    out
 }
 
 fn any_text() -> impl Strategy<Value = String> {

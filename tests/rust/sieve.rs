@@ -1,5 +1,7 @@
 //! grep with a sieve against grep without, and sieves that must not be believed.
 
+mod spelling;
+
 use std::cell::Cell;
 use std::fs::File;
 use std::io::{Seek, Write};
@@ -10,6 +12,7 @@ use commonplace_core::files::root::Stat;
 use commonplace_core::grep::sieve::{Shape, Sieve, Source, build};
 use commonplace_core::grep::{Case, Match, Options, Report, Scan};
 use proptest::prelude::*;
+use spelling::spell;
 
 const PATH: &str = "sessions/a/messages.jsonl";
 const TINY: Shape = shape(40, 9, [128, 384]);
@@ -72,25 +75,6 @@ fn all(scan: &mut Scan) -> Vec<Match> {
         }
         found.extend(batch);
     }
-}
-
-/// Writes a JSON string, choosing a spelling for each character by `spelling`.
-fn spell(text: &str, spelling: &[u8]) -> String {
-    let mut out = String::from("\"");
-    for (i, c) in text.chars().enumerate() {
-        match (c, spelling[i % spelling.len()] % 8) {
-            ('\n', 0..6) => out.push_str("\\n"),
-            ('"' | '\\', 0..6) => out.extend(['\\', c]),
-            ('/', 1) => out.push_str("\\/"),
-            (c, 0..6) => out.push(c),
-            (c, _) => {
-                let units = c.encode_utf16(&mut [0; 2]).to_vec();
-                out.extend(units.iter().map(|unit| format!("\\u{unit:04x}")));
-            }
-        }
-    }
-    out.push('"');
-    out
 }
 
 fn any_text() -> impl Strategy<Value = String> {

@@ -1,0 +1,27 @@
+//! JSON strings as writers spell them.
+
+/// Writes a JSON string, choosing a spelling for each character by `spelling`.
+pub fn spell(text: &str, spelling: &[u8]) -> String {
+    let mut out = String::from("\"");
+    for (i, c) in text.chars().enumerate() {
+        let choice = spelling.get(i % spelling.len().max(1)).copied().unwrap_or(0) % 8;
+        match (c, choice) {
+            ('\n', 0..6) => out.push_str("\\n"),
+            ('"' | '\\', 0..6) => out.extend(['\\', c]),
+            ('/', 1) => out.push_str("\\/"),
+            (c, 0..6) if c >= ' ' => out.push(c),
+            (c, choice) => {
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    let hex = if choice == 6 {
+                        format!("\\u{unit:04x}")
+                    } else {
+                        format!("\\u{unit:04X}")
+                    };
+                    out.push_str(&hex);
+                }
+            }
+        }
+    }
+    out.push('"');
+    out
+}
