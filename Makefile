@@ -26,7 +26,7 @@ lint: .venv/.dev ## check style and types
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 
-# half an hour on the data in ../shared; minutes with QUICK=1, and where there is no such data
+# a quarter of an hour on the data in ../shared; minutes with QUICK=1, and where there is no such data
 bench: .venv/.bench ## measure, side by side with ripgrep, grep, FTS5, tantivy and bm25s; QUICK=1 is short
 	$(BIN)/python -m benches.compare $(if $(QUICK)$(if $(wildcard ../shared/data),,small),--quick)
 
