@@ -224,7 +224,7 @@ def main() -> None:
     """Measure and report."""
     parser = argparse.ArgumentParser(description="Compare commonplace with its rivals.")
     parser.add_argument(
-        "--quick", action="store_true", help="small corpora, minutes instead of half an hour"
+        "--quick", action="store_true", help="small corpora: minutes instead of a quarter hour"
     )
     parser.add_argument("--only", action="append", choices=WORKS, help="one part; may be repeated")
     parser.add_argument("--output", type=Path, help="where to write the table")
