@@ -1,8 +1,7 @@
 //! grep against a slow twin that decodes every line with `serde_json` and runs `regex` on it.
 
-mod spelling;
+mod scans;
 
-use std::fs::File;
 use std::io::Write;
 
 use commonplace_core::error::Error;
@@ -12,32 +11,11 @@ use commonplace_core::store::{self, Store};
 use proptest::prelude::*;
 use regex_automata::meta::Regex;
 use regex_automata::util::syntax;
+use scans::{all, file, never, spell};
 use serde_json::Value;
-use spelling::spell;
-
-fn never() -> bool {
-    false
-}
-
-fn file(content: &[u8]) -> File {
-    let mut file = tempfile::tempfile().unwrap();
-    file.write_all(content).unwrap();
-    file
-}
 
 fn options(pattern: &str) -> Options {
     Options { pattern: pattern.into(), ..Options::default() }
-}
-
-fn all(scan: &mut Scan) -> Vec<Match> {
-    let mut found = Vec::new();
-    loop {
-        let batch = scan.next_batch(&never).unwrap();
-        if batch.is_empty() {
-            return found;
-        }
-        found.extend(batch);
-    }
 }
 
 fn grep(content: &[u8], options: Options) -> (Vec<Match>, Report) {

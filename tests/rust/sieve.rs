@@ -1,10 +1,10 @@
 //! grep with a sieve against grep without, and sieves that must not be believed.
 
-mod spelling;
+mod scans;
 
 use std::cell::Cell;
 use std::fs::File;
-use std::io::{Seek, Write};
+use std::io::Seek;
 use std::os::unix::fs::FileExt;
 
 use commonplace_core::error::Error;
@@ -12,23 +12,13 @@ use commonplace_core::files::root::Stat;
 use commonplace_core::grep::sieve::{Shape, Sieve, Source, build};
 use commonplace_core::grep::{Case, Match, Options, Report, Scan};
 use proptest::prelude::*;
-use spelling::spell;
+use scans::{all, file, never, spell};
 
 const PATH: &str = "sessions/a/messages.jsonl";
 const TINY: Shape = shape(40, 9, [128, 384]);
 
 const fn shape(block: u64, segment: u32, buckets: [u32; 2]) -> Shape {
     Shape { block, segment, buckets, padding: 0 }
-}
-
-fn never() -> bool {
-    false
-}
-
-fn file(content: &[u8]) -> File {
-    let mut file = tempfile::tempfile().unwrap();
-    file.write_all(content).unwrap();
-    file
 }
 
 fn stat(content: &[u8]) -> Stat {
@@ -64,17 +54,6 @@ fn grep(content: &[u8], options: &Options, sieve: Option<&Sieve>) -> (Vec<Match>
     };
     let mut first = scan();
     (all(&mut first), first.report().clone(), scan().count(&never).unwrap())
-}
-
-fn all(scan: &mut Scan) -> Vec<Match> {
-    let mut found = Vec::new();
-    loop {
-        let batch = scan.next_batch(&never).unwrap();
-        if batch.is_empty() {
-            return found;
-        }
-        found.extend(batch);
-    }
 }
 
 fn any_text() -> impl Strategy<Value = String> {

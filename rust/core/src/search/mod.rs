@@ -42,14 +42,14 @@ pub fn is_below(path: &str, prefix: &str) -> bool {
 }
 
 /// A filter with its names looked up, once a query.
-struct Sieve {
+struct Gate {
     files: Option<Vec<bool>>,
     since: Option<i64>,
     until: Option<i64>,
     labels: [Option<Option<u32>>; 3],
 }
 
-impl Sieve {
+impl Gate {
     fn new(filter: &Filter, catalog: &Catalog) -> Self {
         let passes = |file: &FileRow| {
             filter.kind.is_none_or(|kind| file.kind == kind) && is_below(&file.path, &filter.prefix)
@@ -83,7 +83,7 @@ pub struct Found {
     /// Best first.
     pub ranked: Vec<Scored>,
     /// The terms to show in snippets.
-    pub terms: snippet::Sought,
+    pub terms: snippet::Shown,
     /// What of the query was not used, and why.
     pub notes: Vec<String>,
 }
@@ -101,15 +101,16 @@ pub fn search(
 ) -> Found {
     let mut found = Found { notes: query.notes.clone(), ..Found::default() };
     let allows = (*filter != Filter::default()).then(|| {
-        let sieve = Sieve::new(filter, catalog);
-        let passes = move |document: u32| sieve.passes(&catalog.rows[document as usize]);
+        let gate = Gate::new(filter, catalog);
+        let passes = move |document: u32| gate.passes(&catalog.rows[document as usize]);
         Box::new(passes) as Box<dyn Fn(u32) -> bool>
     });
     let mut ranking = Ranking::new(catalog, allows);
     prepare(&mut ranking, catalog, expander, query, &mut found);
-    let deep = if is_spoken(catalog) { limit.max(company::BEST) } else { limit };
-    found.ranked = best(&ranking, catalog, query, if limit > 0 { deep } else { 0 }, text);
-    if is_spoken(catalog) {
+    let spoken = limit > 0 && is_spoken(catalog);
+    let deep = if spoken { limit.max(company::BEST) } else { limit };
+    found.ranked = best(&ranking, catalog, query, deep, text);
+    if spoken {
         let first = found.ranked.len().min(company::BEST);
         company::lift(catalog, &mut found.ranked[..first]);
         found.ranked.truncate(limit);
@@ -239,6 +240,9 @@ pub fn explain(
     let mut ranking = Ranking::new(catalog, None);
     prepare(&mut ranking, catalog, expander, query, &mut Found::default());
     let (score, mut lines) = ranking.explain(document);
+    if !is_spoken(catalog) {
+        return (score, lines);
+    }
     let mut best = best(&ranking, catalog, query, company::BEST, text);
     let score_of = |best: &[Scored]| {
         best.iter().find(|scored| scored.document == document).map(|scored| scored.score)

@@ -17,7 +17,7 @@ use crate::search::{Filter, explain, search};
 use crate::store::{Freshness, State, Store};
 use crate::text::sections::TRAIL;
 use crate::text::sections::{as_text, line_of};
-use crate::text::snippet::{Sought, snippet};
+use crate::text::snippet::{Shown, snippet};
 
 /// Characters of a snippet.
 pub const SNIPPET: usize = 300;
@@ -60,7 +60,7 @@ pub struct Hit {
     pub message: Option<Message>,
     /// The category of a section.
     pub category: Option<String>,
-    terms: Arc<Sought>,
+    terms: Arc<Shown>,
     passage: OnceLock<Passage>,
 }
 
@@ -312,7 +312,7 @@ impl Reader<'_> {
         Some((text, Some(message)))
     }
 
-    fn hit(&mut self, scored: &Scored, source: Source, terms: &Arc<Sought>) -> Option<Hit> {
+    fn hit(&mut self, scored: &Scored, source: Source, terms: &Arc<Shown>) -> Option<Hit> {
         let Scored { document, score } = *scored;
         let row = self.catalog.rows[document as usize];
         let (text, message) = self.text(document)?;

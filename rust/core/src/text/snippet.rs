@@ -25,13 +25,13 @@ const LONGEST: usize = 1 << 18;
 
 /// The terms to look for, with what it takes to find them; made once a query.
 #[derive(Debug, Clone, Default)]
-pub struct Sought {
+pub struct Shown {
     /// Number and weight of each.
     terms: FxHashMap<String, (usize, f32)>,
     starts: OnceLock<Starts>,
 }
 
-impl Sought {
+impl Shown {
     /// Adds a term; of several weights the greatest counts.
     pub fn add(&mut self, term: &str, weight: f32) {
         match self.terms.get_mut(term) {
@@ -56,7 +56,7 @@ struct Place {
 /// Cuts the passage of at most `width` characters that holds the weightiest different terms.
 ///
 /// Without a match it is the beginning.
-pub fn snippet(text: &str, sought: &Sought, width: usize) -> Snippet {
+pub fn snippet(text: &str, sought: &Shown, width: usize) -> Snippet {
     let text = &text[..text.floor_char_boundary(LONGEST)];
     let places = places(text, sought);
     let window = best_window(text, &places, width);
@@ -135,7 +135,7 @@ fn highlight(all: &mut Vec<(usize, usize)>, start: usize, end: usize) {
     }
 }
 
-fn places(text: &str, sought: &Sought) -> Vec<Place> {
+fn places(text: &str, sought: &Shown) -> Vec<Place> {
     let starts = sought.starts();
     let mut places = Vec::new();
     tokens::chunks(text, &mut |chunk| {
@@ -217,8 +217,8 @@ fn widen(text: &str, found: Range<usize>, width: usize) -> Range<usize> {
 mod tests {
     use super::*;
 
-    fn sought(terms: &[&str]) -> Sought {
-        let mut sought = Sought::default();
+    fn sought(terms: &[&str]) -> Shown {
+        let mut sought = Shown::default();
         terms.iter().for_each(|term| sought.add(term, 1.0));
         sought
     }

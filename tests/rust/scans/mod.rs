@@ -1,4 +1,9 @@
-//! JSON strings as writers spell them.
+//! Files to scan, what a scan gives, and JSON strings as writers spell them.
+
+use std::fs::File;
+use std::io::Write;
+
+use commonplace_core::grep::{Match, Scan};
 
 /// Writes a JSON string, choosing a spelling for each character by `spelling`.
 pub fn spell(text: &str, spelling: &[u8]) -> String {
@@ -24,4 +29,28 @@ pub fn spell(text: &str, spelling: &[u8]) -> String {
     }
     out.push('"');
     out
+}
+
+/// Interrupts nothing.
+pub fn never() -> bool {
+    false
+}
+
+/// Makes a file that is gone when it is closed.
+pub fn file(content: &[u8]) -> File {
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(content).unwrap();
+    file
+}
+
+/// Takes all batches of a scan.
+pub fn all(scan: &mut Scan) -> Vec<Match> {
+    let mut found = Vec::new();
+    loop {
+        let batch = scan.next_batch(&never).unwrap();
+        if batch.is_empty() {
+            return found;
+        }
+        found.extend(batch);
+    }
 }
