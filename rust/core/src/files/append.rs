@@ -8,6 +8,7 @@
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::fd::AsFd;
+use std::time::Duration;
 
 use rustix::fs::{AtFlags, OFlags};
 use rustix::io::Errno;
@@ -24,6 +25,8 @@ use crate::files::{Expected, Files};
 const LONGEST_TAIL: u64 = 64 << 20;
 /// How often a file may be replaced under our hands before we give up.
 const TRIES: usize = 8;
+/// How long a write that is half done may take to its end.
+const UNDER_WAY: Duration = Duration::from_millis(5);
 
 /// Lines that are on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,8 +119,22 @@ fn absent_expected(place: &Place) -> Error {
 /// What must be written before the next line, and where a torn one was copied.
 fn end_last_line(root: &Root, path: &str, file: &File) -> Result<(&'static [u8], Option<String>)> {
     let fail = |e| Error::io("append to", path, e);
-    let size = file.metadata().map_err(fail)?.len();
-    let tail = last_line_start(file, size).map_err(fail)?;
+    let look = || -> std::io::Result<(u64, u64)> {
+        let size = file.metadata()?.len();
+        Ok((last_line_start(file, size)?, size))
+    };
+    let (mut tail, mut size) = look().map_err(fail)?;
+    for _ in 0..TRIES {
+        let before = size;
+        if tail < size {
+            // A line over the end of a page shows in two steps while a stranger writes it.
+            std::thread::sleep(UNDER_WAY);
+            (tail, size) = look().map_err(fail)?;
+        }
+        if size == before {
+            break;
+        }
+    }
     if tail == size {
         return Ok((b"", None));
     }
