@@ -19,6 +19,7 @@ __all__ = [
     "Weights",
     "Written",
     "__version__",
+    "sections",
 ]
 
 __version__: str
@@ -41,6 +42,9 @@ class Section:
     summary: str | None
     category: str | None
     keywords: tuple[str, ...]
+
+def sections(text: str) -> list[Section]:
+    """Return the sections of Markdown that lies in no file; their `path` is empty."""
 
 @final
 class Message:

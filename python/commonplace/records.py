@@ -111,3 +111,14 @@ def record(result: Result) -> dict[str, Any]:
     'facts/user.md'
     """
     return {name: getattr(result, name) for name in FIELDS[type(result)]}
+
+
+def receipt(written: Written) -> dict[str, Any]:
+    """Return what a write answers to a model: success, path, version, where the old text lies.
+
+    >>> import commonplace, tempfile
+    >>> store = commonplace.open(tempfile.mkdtemp())
+    >>> receipt(store.write("facts/user.md", "# User"))["success"]
+    True
+    """
+    return {"success": True, **record(written)}

@@ -17,7 +17,7 @@ mod _core {
     use super::grep::{Grep, Match};
     #[pymodule_export]
     use super::results::{
-        Entry, Hit, Hits, Imported, Message, Section, Status, Verified, Weights, Written,
+        Entry, Hit, Hits, Imported, Message, Section, Status, Verified, Weights, Written, sections,
     };
     #[pymodule_export]
     use super::store::Store;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use commonplace_core::index::bm25f;
 use commonplace_core::messages::message;
 use commonplace_core::store::hits::{self, Source};
+use commonplace_core::text::sections::{Note, line_of, parse};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PySlice, PyTuple};
@@ -55,6 +56,35 @@ impl Section {
     fn __repr__(&self) -> String {
         format!("Section({:?}, line={}, heading={:?})", self.path, self.line, self.heading)
     }
+}
+
+/// Returns the sections of a parsed note as Python sees them.
+pub fn sections_of(path: &str, text: &str, note: &Note) -> Vec<Section> {
+    let mut line = 1;
+    let sections = note.sections.iter().enumerate().map(|(at, section)| {
+        let inner = &text.as_bytes()[section.span.clone()];
+        let first = line;
+        line += line_of(inner, inner.len()) - 1;
+        Section {
+            path: path.to_owned(),
+            heading: note.trail(at).into_iter().map(str::to_owned).collect(),
+            level: section.level,
+            line: first,
+            end_line: if inner.ends_with(b"\n") { line - 1 } else { line },
+            start: section.span.start,
+            end: section.span.end,
+            summary: section.marks.summary.clone(),
+            category: section.marks.category.clone(),
+            keywords: section.marks.keywords.clone(),
+        }
+    });
+    sections.collect()
+}
+
+/// Cuts Markdown that lies in no file into sections.
+#[pyfunction]
+pub fn sections(py: Python<'_>, text: Text) -> Vec<Section> {
+    py.detach(|| sections_of("", &text, &parse(&text)))
 }
 
 /// One line of a transcript, whatever tool wrote it.

@@ -12,14 +12,15 @@ use commonplace_core::search::Filter;
 use commonplace_core::store;
 use commonplace_core::store::hits::Request;
 use commonplace_core::store::transcript::Placed;
-use commonplace_core::text::sections::line_of;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::enter::{enter, error_of};
 use crate::given::{Count, Moment, Text};
 use crate::grep::Grep;
-use crate::results::{Entry, Hits, Imported, Message, Section, Status, Verified, Weights, Written};
+use crate::results::{
+    Entry, Hits, Imported, Message, Section, Status, Verified, Weights, Written, sections_of,
+};
 
 /// The engine behind `commonplace.Store`.
 #[pyclass(frozen, module = "commonplace._core")]
@@ -202,26 +203,7 @@ impl Store {
 
     fn sections(&self, py: Python<'_>, path: Text) -> PyResult<Vec<Section>> {
         let (text, note) = self.enter(py, |store, _| store.sections(&path))?;
-        let mut line = 1;
-        let sections = note.sections.iter().enumerate().map(|(at, section)| {
-            let span = section.span.clone();
-            let inner = &text.as_bytes()[span.clone()];
-            let first = line;
-            line += line_of(inner, inner.len()) - 1;
-            Section {
-                path: path.to_string(),
-                heading: note.trail(at).into_iter().map(str::to_owned).collect(),
-                level: section.level,
-                line: first,
-                end_line: if inner.ends_with(b"\n") { line - 1 } else { line },
-                start: span.start,
-                end: span.end,
-                summary: section.marks.summary.clone(),
-                category: section.marks.category.clone(),
-                keywords: section.marks.keywords.clone(),
-            }
-        });
-        Ok(sections.collect())
+        Ok(sections_of(&path, &text, &note))
     }
 
     fn message(&self, py: Python<'_>, path: Text, line: Count) -> PyResult<Message> {
