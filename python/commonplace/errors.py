@@ -10,7 +10,8 @@ CommonplaceError
 ├── InDoubt        written, but the disk did not confirm it (also OSError)
 ├── StorageError   the operating system refused (also OSError)
 ├── QueryError     a query or pattern that cannot be run (also ValueError)
-└── FormatError    a file that is not in a form we read (also ValueError)
+├── FormatError    a file that is not in a form we read (also ValueError)
+└── ModelError     a model that failed, or broke its protocol (also RuntimeError)
 """
 
 
@@ -78,3 +79,9 @@ class FormatError(CommonplaceError, ValueError):
     """A file that is not in a form we read."""
 
     code = "format"
+
+
+class ModelError(CommonplaceError, RuntimeError):
+    """A model that failed, or whose answer is not what its protocol promises."""
+
+    code = "model"

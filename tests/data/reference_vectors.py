@@ -155,7 +155,7 @@ def main(folder: str) -> None:
             for name, vectors in made.items()
         },
     }
-    print(json.dumps(report, indent=1))  # noqa: T201 - a script that prints its result
+    print(json.dumps(report, indent=1))
 
 
 if __name__ == "__main__":

@@ -218,6 +218,7 @@ class Linear(NamedTuple):
     bias: Matrix
 
     def __call__(self, states: Matrix) -> Matrix:
+        """Multiply each row by the matrix and add."""
         out: Matrix = states @ self.weight
         out += self.bias
         return out
@@ -326,13 +327,13 @@ class Encoder:
             shape = texts, tokens, self.heads, width // self.heads
             return layer[part](states).reshape(shape).transpose(0, 2, 1, 3)
 
-        scores = split("query") @ split("key").swapaxes(2, 3)
+        scores: Matrix = split("query") @ split("key").swapaxes(2, 3)
         scores *= np.float32(1 / math.sqrt(width // self.heads))
         scores += unseen
         scores -= scores.max(axis=-1, keepdims=True)
         np.exp(scores, out=scores)
         scores /= scores.sum(axis=-1, keepdims=True)
-        merged = (scores @ split("value")).transpose(0, 2, 1, 3)
+        merged: Matrix = (scores @ split("value")).transpose(0, 2, 1, 3)
         return merged.reshape(texts, tokens, width)
 
 
