@@ -4,15 +4,31 @@ from __future__ import annotations
 
 import builtins
 import os
-from collections.abc import Iterable
+import threading
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
 
 from commonplace import _core
-from commonplace._core import Entry, Grep, Hits, Section, Status, Verified, Weights, Written
+from commonplace._core import (
+    Entry,
+    Grep,
+    Hit,
+    Hits,
+    Past,
+    Section,
+    Status,
+    Verified,
+    Weights,
+    Written,
+)
+from commonplace.errors import Conflict
 from commonplace.moments import When, seconds
 from commonplace.transcript import Transcript
+
+UPDATES = 64
+"""How often `Store.update` begins again when others change the file meanwhile."""
 
 
 def find_root(start: str | os.PathLike[str] | None = None) -> Path:
@@ -81,6 +97,7 @@ class Store:
     ) -> None:
         self._core = _core.Store(os.fspath(root), create=create, watch=watch, weights=weights)
         self._root = Path(self._core.root)
+        self._update = threading.RLock()
 
     @property
     def root(self) -> Path:
@@ -93,14 +110,18 @@ class Store:
         """Return the files whose path starts with the folder or file `prefix`, sorted by path."""
         return self._core.list(prefix)
 
-    def read(self, path: str) -> str:
+    def read(self, path: str, version: str | None = None) -> str:
         """Return the text of a file; bytes that are not UTF-8 are shown as U+FFFD.
 
+        Args:
+            path: Relative to the root.
+            version: The text as it was then: now, or in the history (see `history`).
+
         Raises:
-            NotFound: There is no such file.
+            NotFound: There is no such file, or no such version; the message names those there are.
             Refused: The path leaves the root, or is a link or a special file.
         """
-        return self._core.read(path)
+        return self._core.read(path, version)
 
     def version(self, path: str) -> str | None:
         """Return the version (a content hash) of a file, or None when there is none."""
@@ -128,6 +149,44 @@ class Store:
         """
         return self._core.write(path, content, expected_version)
 
+    def update(self, path: str, change: Callable[[str], str]) -> Written:
+        r"""Change the text of a file by a function of its text, and lose nothing that others write.
+
+        The text is read, changed, and written if it is still the one that was read; if not, all
+        of it is done again. The threads of this store take turns.
+
+        Args:
+            path: As for `write`.
+            change: Gets the text, `""` for a file that is not there, and returns the new one. It
+                may be called more than once. What it raises leaves the file as it is.
+
+        Returns:
+            As `write`. When the text comes back unchanged the file is left as it is, and
+            `version` equals `previous`; a file that was not there is made.
+
+        Raises:
+            Conflict: Others changed the file each of 64 times.
+            FormatError: The file is not UTF-8: to write it back would lose something.
+            Refused: As for `write`; a daily log or a transcript is never rewritten.
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> _ = store.update("facts/user.md", lambda text: text + "- Name: Li Si\n")
+        >>> _ = store.update("facts/user.md", lambda text: text + "- City: Beijing\n")
+        >>> store.read("facts/user.md").splitlines()
+        ['- Name: Li Si', '- City: Beijing']
+        """
+        with self._update:
+            for _ in range(UPDATES - 1):
+                text, version = self._core.read_to_change(path)
+                changed = change(text)
+                try:
+                    return self._core.write(path, changed, version)
+                except Conflict:
+                    continue
+            text, version = self._core.read_to_change(path)
+            return self._core.write(path, change(text), version)
+
     def append(self, path: str, content: str, *, expected_version: str | None = None) -> Written:
         """Add `content` and a line end to a file, as one durable write; create it if needed."""
         return self._core.append(path, content, expected_version)
@@ -149,6 +208,40 @@ class Store:
     def delete(self, path: str, *, expected_version: str | None = None) -> Written:
         """Take a file out of the store; its text goes to `.commonplace/history/`."""
         return self._core.delete(path, expected_version)
+
+    def history(self, path: str) -> builtins.list[Past]:
+        """Return the texts that the history keeps of a file, newest first; also of a deleted one.
+
+        A text gets there when `write`, `patch` or `delete` takes its place, or by `keep`.
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> first = store.write("a.md", "one")
+        >>> _ = store.write("a.md", "two")
+        >>> [past.version == first.version for past in store.history("a.md")]
+        [True]
+        >>> store.read("a.md", first.version)
+        'one'
+        """
+        return self._core.history(path)
+
+    def keep(self, path: str) -> Past:
+        """Put a copy of what a file says now into the history, durably.
+
+        Of a text that the history keeps already, the one that is there is returned.
+
+        Raises:
+            NotFound: There is no such file.
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> _ = store.write("plan.md", "one")
+        >>> kept = store.keep("plan.md")
+        >>> _ = store.append("plan.md", " more")
+        >>> store.read("plan.md", kept.version)
+        'one'
+        """
+        return self._core.keep(path)
 
     def transcript(self, path: str) -> Transcript:
         """Return the transcript at `path`: a folder that holds `messages.jsonl`, or the file."""
@@ -203,6 +296,38 @@ class Store:
             category=category,
             tools=tools,
         )
+
+    def documents(self, path: str) -> builtins.list[Hit]:
+        r"""Return all that is indexed of one file as hits, in file order, with a score of 0.
+
+        These are what `search` can find there: sections, parts of long sections, messages. The
+        snippet is the beginning of the text. Of a file that is not indexed there are none.
+
+        Raises:
+            NotFound: There is no such file.
+            Conflict: The file is being written so fast that it could not be read as a whole.
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> _ = store.write("a.md", "# Tea\n\nGreen.\n\n# Coffee\n\nNone.\n")
+        >>> [(hit.citation, hit.heading) for hit in store.documents("a.md")]
+        [('a.md#L1', ('Tea',)), ('a.md#L5', ('Coffee',))]
+        """
+        return self._core.documents(path)
+
+    def revision(self) -> int:
+        """Return a number that changes whenever anything `documents` returns has changed.
+
+        It costs as little as looking whether a file has changed, and means something only beside
+        other numbers of this store in this process.
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> before = store.revision()
+        >>> (store.root / "a.md").write_text("by hand") and store.revision() != before
+        True
+        """
+        return self._core.revision()
 
     def explain(self, query: str, citation: str) -> str:
         """Return how the score of one section or message for `query` comes about, as text.

@@ -3,6 +3,7 @@
 mod enter;
 mod given;
 mod grep;
+mod hits;
 mod results;
 mod store;
 
@@ -16,8 +17,10 @@ mod _core {
     #[pymodule_export]
     use super::grep::{Grep, Match};
     #[pymodule_export]
+    use super::hits::{Hit, Hits};
+    #[pymodule_export]
     use super::results::{
-        Entry, Hit, Hits, Imported, Message, Section, Status, Verified, Weights, Written,
+        Entry, Imported, Message, Past, Section, Status, Verified, Weights, Written,
     };
     #[pymodule_export]
     use super::store::Store;
