@@ -20,6 +20,7 @@ PACKAGE = Path(commonplace.__file__).parent
 ROWS = [
     {"_core", "errors", "moments"},
     {"transcript", "records"},
+    {"files"},
     {"store"},
     {"evaluation", "demo", "show", "arguments"},
     {"__init__"},

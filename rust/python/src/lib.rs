@@ -4,6 +4,7 @@ mod enter;
 mod given;
 mod grep;
 mod hits;
+mod import;
 mod results;
 mod store;
 
@@ -15,13 +16,13 @@ mod _core {
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
 
     #[pymodule_export]
+    use super::given::Weights;
+    #[pymodule_export]
     use super::grep::{Grep, Match};
     #[pymodule_export]
     use super::hits::{Hit, Hits};
     #[pymodule_export]
-    use super::results::{
-        Entry, Imported, Message, Past, Section, Status, Verified, Weights, Written,
-    };
+    use super::results::{Entry, Imported, Message, Past, Section, Status, Verified, Written};
     #[pymodule_export]
     use super::store::Store;
 

@@ -4,16 +4,12 @@ use std::collections::BTreeMap;
 
 use commonplace_core::catalog::draft::Kind;
 use commonplace_core::files::{self, past};
-use commonplace_core::index::bm25f;
 use commonplace_core::messages::message;
 use commonplace_core::store::transcript::Placed;
-use commonplace_core::store::upkeep;
+use commonplace_core::store::{Store, upkeep};
 use commonplace_core::text::sections::{Note, line_of};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-
-use crate::enter::error_of;
-use crate::given::Text;
 
 /// Milliseconds as the seconds that Python counts in.
 pub fn seconds(milliseconds: i64) -> f64 {
@@ -279,6 +275,26 @@ pub struct Status {
     pub recovered: Vec<String>,
 }
 
+impl Status {
+    /// The numbers of an open store.
+    pub fn new(store: &Store, status: upkeep::Status) -> Self {
+        Self {
+            root: store.root().path().to_string_lossy().into_owned(),
+            notes: status.notes,
+            transcripts: status.transcripts,
+            sections: status.sections,
+            messages: status.messages,
+            terms: status.terms,
+            text_bytes: status.text_bytes,
+            index_bytes: status.index_bytes,
+            watching: store.is_watching(),
+            snapshot: status.snapshot,
+            skipped: status.skipped,
+            recovered: status.recovered,
+        }
+    }
+}
+
 #[pymethods]
 impl Status {
     fn __repr__(&self) -> String {
@@ -300,32 +316,5 @@ pub struct Verified {
 impl Verified {
     fn __repr__(&self) -> String {
         format!("Verified({} files, {} differences)", self.files, self.differences.len())
-    }
-}
-
-/// Field weights, length norms and k1 of BM25F; all have defaults.
-#[pyclass(frozen, module = "commonplace")]
-pub struct Weights {
-    pub weights: bm25f::Weights,
-}
-
-#[pymethods]
-impl Weights {
-    #[new]
-    #[pyo3(signature = (values = None))]
-    fn new(py: Python<'_>, values: Option<BTreeMap<Text, f32>>) -> PyResult<Self> {
-        let mut weights = bm25f::Weights::default();
-        for (name, value) in values.unwrap_or_default() {
-            weights.set(&name, value).map_err(|error| error_of(py, error))?;
-        }
-        Ok(Self { weights })
-    }
-
-    fn as_dict(&self) -> BTreeMap<String, f32> {
-        self.weights.named().into_iter().collect()
-    }
-
-    fn __repr__(&self) -> String {
-        format!("Weights({:?})", self.as_dict())
     }
 }

@@ -5,8 +5,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use commonplace_core::catalog::draft::Kind;
 use commonplace_core::error::{Error, Interrupt, Result};
-use commonplace_core::files::Expected;
-use commonplace_core::files::version::Version;
 use commonplace_core::grep::{Case, Options};
 use commonplace_core::search::Filter;
 use commonplace_core::store;
@@ -14,11 +12,12 @@ use commonplace_core::store::hits::Request;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::enter::{enter, error_of};
-use crate::given::{Count, Moment, Text};
+use crate::enter::enter;
+use crate::given::{ABSENT, Count, Moment, Text, Weights, expected};
 use crate::grep::Grep;
 use crate::hits::{Hit, Hits};
-use crate::results::{Entry, Imported, Message, Past, Section, Status, Verified, Weights, Written};
+use crate::import::import;
+use crate::results::{Entry, Imported, Message, Past, Section, Status, Verified, Written};
 
 /// The engine behind `commonplace.Store`.
 #[pyclass(frozen, module = "commonplace._core")]
@@ -40,20 +39,6 @@ impl Store {
     ) -> PyResult<T> {
         let store = self.open()?;
         enter(py, |interrupt| work(&store, interrupt))
-    }
-}
-
-/// The version of a file that is not there.
-const ABSENT: &str = "absent";
-
-fn expected(py: Python<'_>, version: Option<Text>) -> PyResult<Expected> {
-    match version.as_deref() {
-        None => Ok(Expected::Any),
-        Some(ABSENT) => Ok(Expected::Absent),
-        Some(version) => {
-            let version: Result<Version> = version.parse();
-            version.map(Expected::Version).map_err(|error| error_of(py, error))
-        }
     }
 }
 
@@ -237,30 +222,7 @@ impl Store {
         path: Text,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Imported> {
-        let failed: Mutex<Option<PyErr>> = Mutex::new(None);
-        let failure = || failed.lock().unwrap_or_else(PoisonError::into_inner);
-        let done = self.enter(py, |store, interrupt| {
-            let mut tell = |read: u64| {
-                if let Some(progress) = &progress {
-                    let told = Python::attach(|py| progress.call1(py, (read,)));
-                    *failure() = told.err();
-                }
-            };
-            let stop = || failure().is_some() || interrupt();
-            store.import_transcript(&source, &path, &mut tell, &stop)
-        });
-        if let Some(error) = failure().take() {
-            return Err(error);
-        }
-        let (path, imported) = done?;
-        Ok(Imported {
-            path,
-            format: imported.format.name().to_owned(),
-            messages: imported.messages,
-            skipped: imported.skipped,
-            bad_lines: imported.first_bad_lines,
-            bad_line_count: imported.bad_lines,
-        })
+        import(py, &*self.open()?, &source, &path, progress)
     }
 
     #[pyo3(signature = (
@@ -356,20 +318,7 @@ impl Store {
     fn status(&self, py: Python<'_>) -> PyResult<Status> {
         let store = self.open()?;
         let status = enter(py, |interrupt| store.status(interrupt))?;
-        Ok(Status {
-            root: store.root().path().to_string_lossy().into_owned(),
-            notes: status.notes,
-            transcripts: status.transcripts,
-            sections: status.sections,
-            messages: status.messages,
-            terms: status.terms,
-            text_bytes: status.text_bytes,
-            index_bytes: status.index_bytes,
-            watching: store.is_watching(),
-            snapshot: status.snapshot,
-            skipped: status.skipped,
-            recovered: status.recovered,
-        })
+        Ok(Status::new(&store, status))
     }
 
     fn verify(&self, py: Python<'_>) -> PyResult<Verified> {
