@@ -18,6 +18,7 @@ from commonplace._core import (
 from commonplace.errors import (
     Busy,
     CommonplaceError,
+    CompactionFailed,
     Conflict,
     EncodingError,
     FormatError,
@@ -34,6 +35,7 @@ from commonplace.transcript import Transcript
 __all__ = [
     "Busy",
     "CommonplaceError",
+    "CompactionFailed",
     "Conflict",
     "EncodingError",
     "Entry",
