@@ -19,6 +19,7 @@ from commonplace._core import (
 from commonplace.errors import (
     Busy,
     CommonplaceError,
+    CompactionFailed,
     Conflict,
     EncodingError,
     FormatError,
@@ -35,6 +36,7 @@ from commonplace.transcript import Transcript
 __all__ = [
     "Busy",
     "CommonplaceError",
+    "CompactionFailed",
     "Conflict",
     "EncodingError",
     "Entry",
