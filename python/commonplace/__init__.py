@@ -8,6 +8,7 @@ from commonplace._core import (
     Imported,
     Match,
     Message,
+    Past,
     Section,
     Status,
     Verified,
@@ -18,6 +19,7 @@ from commonplace._core import (
 from commonplace.errors import (
     Busy,
     CommonplaceError,
+    CompactionFailed,
     Conflict,
     EncodingError,
     FormatError,
@@ -35,6 +37,7 @@ from commonplace.transcript import Transcript
 __all__ = [
     "Busy",
     "CommonplaceError",
+    "CompactionFailed",
     "Conflict",
     "EncodingError",
     "Entry",
@@ -48,6 +51,7 @@ __all__ = [
     "Message",
     "ModelError",
     "NotFound",
+    "Past",
     "PatchFailed",
     "QueryError",
     "Refused",

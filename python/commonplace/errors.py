@@ -11,7 +11,8 @@ CommonplaceError
 ├── StorageError   the operating system refused (also OSError)
 ├── QueryError     a query or pattern that cannot be run (also ValueError)
 ├── FormatError    a file that is not in a form we read (also ValueError)
-└── ModelError     a model that failed, or broke its protocol (also RuntimeError)
+├── ModelError     a model that failed, or broke its protocol (also RuntimeError)
+└── CompactionFailed  no summary worth having, or a copy that does not read back
 """
 
 
@@ -85,3 +86,9 @@ class ModelError(CommonplaceError, RuntimeError):
     """A model that failed, or whose answer is not what its protocol promises."""
 
     code = "model"
+
+
+class CompactionFailed(CommonplaceError):
+    """No summary worth having, or a copy that does not read back; no entry left its place."""
+
+    code = "compaction"

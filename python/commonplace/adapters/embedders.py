@@ -136,22 +136,21 @@ class SentenceTransformersEmbedder:
 
     Args:
         model: The model; also one of model2vec, which has `encode` as well.
-        id: Its name, where the model does not know it; it must change when the vectors do.
+        id: Its name, which must change when the vectors do: the model itself may not know it.
         dims: Numbers a vector has, where the model does not say.
 
     Raises:
-        ValueError: The model does not tell its name or its dims, and they were not given.
+        ValueError: The model does not say its dims, and they were not given.
     """
 
-    def __init__(self, model: Any, id: str | None = None, dims: int | None = None) -> None:  # noqa: A002
-        name = id or getattr(getattr(model, "model_card_data", None), "base_model", None)
-        asked = ("get_embedding_dimension", "get_sentence_embedding_dimension")
-        sizes = (getattr(model, ask)() for ask in asked if hasattr(model, ask))
-        size = dims or next(sizes, None)
-        if not name or not size:
-            raise ValueError(f"say {'dims' if name else 'id'}=…, for this model does not tell it")
-        self.id = str(name)
-        self.dims = int(size)
+    def __init__(self, model: Any, id: str, dims: int | None = None) -> None:  # noqa: A002
+        for ask in ("get_embedding_dimension", "get_sentence_embedding_dimension"):
+            if dims is None and hasattr(model, ask):
+                dims = getattr(model, ask)()
+        if not dims:
+            raise ValueError(f"say dims=…, for the model {id!r} does not")
+        self.id = id
+        self.dims = int(dims)
         self._documents = getattr(model, "encode_document", None) or model.encode
         self._query = getattr(model, "encode_query", None) or model.encode
 
