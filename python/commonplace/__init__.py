@@ -22,11 +22,13 @@ from commonplace.errors import (
     EncodingError,
     FormatError,
     InDoubt,
+    ModelError,
     NotFound,
     PatchFailed,
     QueryError,
     Refused,
     StorageError,
+    ToolError,
 )
 from commonplace.store import Store, find_root, open  # noqa: A004
 from commonplace.transcript import Transcript
@@ -45,6 +47,7 @@ __all__ = [
     "InDoubt",
     "Match",
     "Message",
+    "ModelError",
     "NotFound",
     "PatchFailed",
     "QueryError",
@@ -53,6 +56,7 @@ __all__ = [
     "Status",
     "StorageError",
     "Store",
+    "ToolError",
     "Transcript",
     "Verified",
     "Weights",

@@ -171,7 +171,8 @@ def pack(
         The text, empty when nothing went in, and the receipt.
 
     Raises:
-        ValueError: The budget is negative, or `tag` or `heading` cannot be told from a piece.
+        ValueError: The budget is negative, `tag` or `heading` could not be told from a piece,
+            or the class of an author is unknown.
 
     >>> found = pack([Piece("Prefers tea.", "facts/user.md#L3", "owner")], 100, heading="")
     >>> print(found.text)
@@ -198,6 +199,8 @@ def pack(
         return measure(head + body + item + tail) <= budget
 
     for piece in pieces:
+        if piece.author not in get_args(Author):
+            raise ValueError(f"an author is one of {_AUTHORS}, not {piece.author!r:.60}")
         words = " ".join(piece.text.split())
         if not words or words in seen:
             left_out.append(LeftOut(piece, "duplicate" if words else "empty"))
