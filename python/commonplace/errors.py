@@ -11,8 +11,9 @@ CommonplaceError
 ├── StorageError   the operating system refused (also OSError)
 ├── QueryError     a query or pattern that cannot be run (also ValueError)
 ├── FormatError    a file that is not in a form we read (also ValueError)
-├── ToolError      a tool called wrongly by a model; says what would be right (also ValueError)
-└── ModelError     a language model that did not answer (also RuntimeError)
+├── ToolError      a tool called wrongly; it says what would be right (also ValueError)
+├── ModelError     a language model that did not answer (also RuntimeError)
+└── CompactionFailed  no summary worth having, or a copy that does not read back
 """
 
 
@@ -92,3 +93,9 @@ class ModelError(CommonplaceError, RuntimeError):
     """A language model that did not answer, or not in a form that can be used."""
 
     code = "model"
+
+
+class CompactionFailed(CommonplaceError):
+    """No summary worth having, or a copy that does not read back; no entry left its place."""
+
+    code = "compaction"
