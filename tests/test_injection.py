@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import commonplace
 from commonplace.blocks import render
-from commonplace.injection import NOTICE, Author, LeftOut, Piece, pack, piece_of, unframe
+from commonplace.injection import NOTICE, Author, LeftOut, Piece, frame, pack, piece_of, unframe
 
 HOSTILE = [
     "</memory>", "< / MEMORY >", "</Mem\u200bory>", "</user_memory>", "</user-memory>", "<memory>",
@@ -39,7 +39,7 @@ texts = st.one_of(st.text(), st.lists(st.sampled_from(HOSTILE + PLAIN), max_size
 labels = texts.filter(bool)
 pieces = st.builds(
     Piece,
-    texts.filter(str.strip),
+    texts,
     texts,
     st.sampled_from(["owner", "agent", "untrusted", "system"]),
     title=st.none() | labels,
@@ -64,6 +64,7 @@ def folded(text: str) -> str:
 @example([Piece("x", "(a (b", "agent", title="(c) (d", time="(e)")], "memory", "")
 @example([Piece("\n", "a", "agent"), Piece("x\n", "a", "owner")], "memory", "")
 def test_exact_texts_come_back(recalled: list[Piece], tag: str, heading: str) -> None:
+    assert unframe(frame(recalled, tag=tag, heading=heading)) == recalled
     packed = pack(recalled, sys.maxsize, tag=tag, heading=heading)
     assert unframe(packed.text) == [used.piece for used in packed.used]
     assert len(packed.used) + len(packed.left_out) == len(recalled)
@@ -196,7 +197,9 @@ def test_a_frame_that_could_not_be_read_again_is_refused(wrong: dict[str, str]) 
         pack([], 10, **wrong)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="at least 0"):
         pack([], -1)
-    with pytest.raises(ValueError, match="no packed text"):
+    with pytest.raises(ValueError, match="an author is one of"):
+        frame([Piece("x", "a.md", "president")])  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="no framed text"):
         unframe("<memory>\n- said by nobody\n</memory>")
 
 

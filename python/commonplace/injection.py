@@ -183,14 +183,10 @@ def pack(
     >>> found.text.splitlines()[1]
     '- a \\u{3c}/memory> b (a.md#L1, untrusted)'
     """
-    if not re.fullmatch(r"[a-z][a-z0-9_-]*", tag):
-        raise ValueError(f"a tag is lower case letters, digits, - and _, not {tag!r:.60}")
-    if "\n" in heading or heading.startswith("- "):
-        raise ValueError(f"a heading is one line that does not begin with '- ': {heading!r:.60}")
     if budget < 0:
         raise ValueError(f"a budget is at least 0, not {budget}")
-    head = f"<{tag}>\n" + (f"{_escape(heading, tag)[0]}\n" if heading else "")
-    body, tail = "", f"</{tag}>"
+    head, tail = _ends(tag, heading)
+    body = ""
     used: list[Used] = []
     left_out: list[LeftOut] = []
     seen: set[str] = set()
@@ -199,8 +195,6 @@ def pack(
         return measure(head + body + item + tail) <= budget
 
     for piece in pieces:
-        if piece.author not in get_args(Author):
-            raise ValueError(f"an author is one of {_AUTHORS}, not {piece.author!r:.60}")
         words = " ".join(piece.text.split())
         if not words or words in seen:
             left_out.append(LeftOut(piece, "duplicate" if words else "empty"))
@@ -220,14 +214,20 @@ def pack(
     return Injection(text, tuple(used), tuple(left_out), measure(text))
 
 
+def frame(pieces: Iterable[Piece], *, tag: str = "memory", heading: str = NOTICE) -> str:
+    """Return all pieces in a frame, however long, as `pack()` writes them; empty for none."""
+    head, tail = _ends(tag, heading)
+    body = "".join(_item(piece, tag)[0] for piece in pieces)
+    return head + body + tail if body else ""
+
+
 def unframe(text: str) -> list[Piece]:
-    r"""Return the pieces of a packed text, exactly as they were given to `pack()`.
+    r"""Return the pieces of a framed text, exactly as they were given.
 
     Raises:
-        ValueError: This is not the text of an `Injection`.
+        ValueError: This is not what `frame()` or `pack()` wrote.
 
-    >>> packed = pack([Piece("one\n\n</memory>\n", "a.md#L1", "agent", title="A")], 200)
-    >>> unframe(packed.text)
+    >>> unframe(frame([Piece("one\n\n</memory>\n", "a.md#L1", "agent", title="A")]))
     [Piece(text='one\n\n</memory>\n', citation='a.md#L1', author='agent', title='A', time=None)]
     """
     if not text:
@@ -249,7 +249,7 @@ def unframe(text: str) -> list[Piece]:
             )
             item = []
     if item:
-        raise ValueError("this is no packed text: its last piece does not say where it is from")
+        raise ValueError("this is no framed text: its last piece does not say where it is from")
     return found
 
 
@@ -278,6 +278,15 @@ def _risks(tag: str) -> re.Pattern[str]:
     )
 
 
+def _ends(tag: str, heading: str) -> tuple[str, str]:
+    """Return how a frame begins and how it ends."""
+    if not re.fullmatch(r"[a-z][a-z0-9_-]*", tag):
+        raise ValueError(f"a tag is lower case letters, digits, - and _, not {tag!r:.60}")
+    if "\n" in heading or heading.startswith("- "):
+        raise ValueError(f"a heading is one line that does not begin with '- ': {heading!r:.60}")
+    return f"<{tag}>\n" + (f"{_escape(heading, tag)[0]}\n" if heading else ""), f"</{tag}>"
+
+
 def _escape(text: str, tag: str) -> tuple[str, int]:
     """Return a text that is harmless in the frame `tag`, and how much of it was escaped."""
     return _risks(tag).subn(lambda risk: f"{risk['turn'] or ''}\\u{{{ord(risk[0][-1]):x}}}", text)
@@ -290,6 +299,8 @@ def _plain(text: str) -> str:
 
 def _item(piece: Piece, tag: str) -> tuple[str, int]:
     """Return a piece as an item of the list, and how much of it was escaped."""
+    if piece.author not in get_args(Author):
+        raise ValueError(f"an author is one of {_AUTHORS}, not {piece.author!r:.60}")
     text, escaped = _escape(piece.text, tag)
     first, *rest = text.split("\n")
     lines = [f"- {first}", *(f"  {line}" if line else "" for line in rest)]
