@@ -1,0 +1,1 @@
+"""Five ways to organise a memory, each a view over one store."""
