@@ -8,6 +8,7 @@ from commonplace._core import (
     Imported,
     Match,
     Message,
+    Past,
     Section,
     Status,
     Verified,
@@ -18,6 +19,7 @@ from commonplace._core import (
 from commonplace.errors import (
     Busy,
     CommonplaceError,
+    CompactionFailed,
     Conflict,
     EncodingError,
     FormatError,
@@ -34,6 +36,7 @@ from commonplace.transcript import Transcript
 __all__ = [
     "Busy",
     "CommonplaceError",
+    "CompactionFailed",
     "Conflict",
     "EncodingError",
     "Entry",
@@ -46,6 +49,7 @@ __all__ = [
     "Match",
     "Message",
     "NotFound",
+    "Past",
     "PatchFailed",
     "QueryError",
     "Refused",

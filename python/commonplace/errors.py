@@ -10,7 +10,8 @@ CommonplaceError
 ├── InDoubt        written, but the disk did not confirm it (also OSError)
 ├── StorageError   the operating system refused (also OSError)
 ├── QueryError     a query or pattern that cannot be run (also ValueError)
-└── FormatError    a file that is not in a form we read (also ValueError)
+├── FormatError    a file that is not in a form we read (also ValueError)
+└── CompactionFailed  no summary worth having, or a copy that does not read back
 """
 
 
@@ -78,3 +79,9 @@ class FormatError(CommonplaceError, ValueError):
     """A file that is not in a form we read."""
 
     code = "format"
+
+
+class CompactionFailed(CommonplaceError):
+    """No summary worth having, or a copy that does not read back; no entry left its place."""
+
+    code = "compaction"
