@@ -30,6 +30,7 @@ from commonplace.errors import (
     QueryError,
     Refused,
     StorageError,
+    ToolError,
 )
 from commonplace.store import Store, find_root, open  # noqa: A004
 from commonplace.transcript import Transcript
@@ -59,6 +60,7 @@ __all__ = [
     "Status",
     "StorageError",
     "Store",
+    "ToolError",
     "Transcript",
     "Verified",
     "Weights",
