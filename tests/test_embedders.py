@@ -136,10 +136,11 @@ def test_a_model_that_cannot_be_read(tmp_path: Path) -> None:
     (folder / "modules.json").write_text(json.dumps(modules))
     with pytest.raises(FormatError, match="Dense"):
         LocalEmbedder(folder)
-    for text in ("[", "{}", "[1]"):
+    for text in ("[", "1", "[1]", '[{"type": 1}]'):
         (folder / "modules.json").write_text(text)
         with pytest.raises(FormatError, match=r"modules\.json"):
             LocalEmbedder(folder)
+    folder = small(tmp_path / "list")
     (folder / "config.json").write_text("[]")
     with pytest.raises(FormatError, match=r"config\.json"):
         LocalEmbedder(folder)
