@@ -150,8 +150,10 @@ class WorldAndAgents:
         now = self._clock()
         path = f"{self._diary}/{now.date().isoformat()}.md"
         entry = render(f"{now:%H:%M:%S}", content)
-        page = self.store.list(path)
-        begun = bool(page and page[0].size)
+        begun = False
+        with contextlib.suppress(NotFound):
+            # not `list`, which brings the index up to date: a long page would be parsed anew
+            begun = bool(self.store.read(path))
         if not begun:
             seen = expected_version or self.store.version(path) or "absent"
             text = f"# {now.date().isoformat()}\n\n{entry}"
