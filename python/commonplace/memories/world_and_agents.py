@@ -97,7 +97,7 @@ class WorldAndAgents:
             days: How many days of the diary, today included.
             since: First day of the diary to read, in place of `days`.
             until: Last day of the diary to read; default with `since`: the newest.
-            limit: Most characters of them to return; the end says how to get the rest.
+            limit: Most characters of all this to return; the end says how to get the rest.
             start: How many characters to skip, as the end of an earlier answer says.
 
         Raises:
