@@ -87,8 +87,8 @@ impl Note {
         borders.dedup();
         let lead = borders.first().map_or(span.end, |&first| first);
         let mut units = Vec::with_capacity(borders.len() + 1);
-        if borders.is_empty() || !text[*body..lead].trim().is_empty() {
-            units.push(span.start..lead);
+        if !text[*body..lead].trim().is_empty() {
+            units.push(*body..lead);
         }
         let ends = borders.iter().skip(1).copied().chain([span.end]);
         units.extend(borders.iter().zip(ends).map(|(&start, end)| start..end));
