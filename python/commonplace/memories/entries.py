@@ -103,7 +103,7 @@ def continued(note: str, text: str) -> str:
 
 def is_closed(text: str) -> bool:
     """Return whether what follows a text is still seen for what it is: no fence is left open."""
-    return parse(f"{text}\n{_FOLLOWER}")[-1].start == len(text) + 2
+    return any(block.start == len(text) + 2 for block in parse(f"{text}\n{_FOLLOWER}"))
 
 
 def day_of(entry: str) -> date | None:
