@@ -215,6 +215,7 @@ def test_bad_text_changes_nothing(opened: Store) -> None:
         ("- Name: Zhang San\n- Role: dev\n- Updated: 2026-02-24\n", "name, role"),
         ("# T\n\n- **Name**: A\n* API key: none\n- 城市：北京\n", "name, API key, 城市"),
         ("# Editor\n\n## Theme\n- Colour: dark\n\n## Font\n", "Theme, Font"),
+        ("## Fix of the logger\n\n## Short ID for a task\n", "Fix logger, Short ID task"),
         ("# T\n\nThe deploy runs at night. Nobody watches it.\n", "The deploy runs at night."),
         ("# T\n\n```\n- not: a key\n```\n- Key: x\n", "key"),
         ("- see https://example.com\n", "see https://example.com"),
@@ -332,6 +333,12 @@ def test_memory_list_reads_files_of_a_person_too(opened: Store, tmp_path: Path) 
 
 
 TWO = "## One\n- Summary: a\n- Date: 2026-02-01\n\n## Two\n- Summary: b\n- Date: 2026-02-02\n"
+MADE = """## Logger fix
+- Summary: The logger wrote to stdout.
+- Date: 2026-02-24
+
+The logger wrote to stdout. It broke.
+"""
 CHINESE = "日志泄漏已修复。换了传输。"
 
 
@@ -342,8 +349,7 @@ CHINESE = "日志泄漏已修复。换了传输。"
         (TWO, TWO),
         (
             "### Logger fix\nThe logger wrote to stdout. It broke.",
-            "## Logger fix\n- Summary: The logger wrote to stdout.\n- Date: 2026-02-24\n"
-            + "\nThe logger wrote to stdout. It broke.\n",
+            MADE,
         ),
         (
             "## Logger fix\n- Problem: leak\n",
@@ -486,15 +492,15 @@ def test_over_budget_what_was_used_of_late_and_often_comes_first(opened: Store) 
 def test_a_change_counts_as_use(opened: Store) -> None:
     now = datetime.now(UTC)
     memory = FactsAndEpisodes(opened, clock=Clock(now))
-    memory.memory_write("facts/old.md", "- A: x\n")
-    memory.memory_write("facts/zebra.md", "- B: x\n")
     old = now.timestamp() - 40 * 86_400
-    os.utime(opened.root / "facts/old.md", (old, old))
-    opened.verify()
-    short = memory.index_message(1, budget=155)
+    for name in ("a", "b", "c", "d", "zebra"):
+        memory.memory_write(f"facts/{name}.md", "- Key: x\n")
+        if name != "zebra":
+            os.utime(opened.root / f"facts/{name}.md", (old, old))
+    short = memory.index_message(1, budget=150)
     assert short
-    assert "facts/zebra.md" in short
-    assert "facts/old.md" not in short
+    assert short.splitlines()[1].startswith("- facts/zebra.md")
+    assert "- … and 4 more: memory_list shows all" in short
 
 
 # §12 Splitting
