@@ -401,7 +401,9 @@ def test_an_entry_leaves_what_follows_alone(opened: Store, entry: str) -> None:
     assert parse(memory.memory_read("facts/a.md"))[-1].title == "Last"
 
 
-@pytest.mark.parametrize("left_open", ["```\ncode", "~~~\ncode", "<!-- note", "text"])
+@pytest.mark.parametrize(
+    "left_open", ["```\ncode", "~~~\ncode", "`````\n```\ncode", "<!-- note", "text"]
+)
 def test_what_a_person_left_open_does_not_swallow_an_entry(
     opened: Store, tmp_path: Path, left_open: str
 ) -> None:
@@ -566,6 +568,39 @@ def test_entries_without_a_date_stay_beside_their_neighbours(opened: Store) -> N
     assert "Task 0" in texts["episodes/2026-02-W2.md"]
     assert "Task 2" in texts["episodes/2026-02-W2.md"]
     assert sum(text.count("## Task") for text in texts.values()) == 6
+
+
+def test_what_cannot_be_moved_stays_and_what_is_new_is_added(opened: Store) -> None:
+    memory = FactsAndEpisodes(opened, month_limit=600, clock=Clock())
+    opened.write("episodes/2026-02-W1.md", "# Mine\n\n<script>\nleft open")
+    opened.write(FEBRUARY, f"# 2026-02\n\n{episode(0, 2)}\n{episode(1, 9)}")
+    for number in (2, 3):
+        memory.memory_append(FEBRUARY, episode(number, 9))
+        text = everything(opened)
+        for other in range(number + 1):
+            assert text.count(f"## Task {other}\n") >= 1
+        assert text.count("## Task 0\n") == 1
+    assert "Task 0" in memory.memory_read(FEBRUARY)
+    # closed by hand, it moves
+    memory.memory_patch(
+        "episodes/2026-02-W1.md", [{"oldText": "left open", "newText": "closed</script>"}]
+    )
+    memory.memory_append(FEBRUARY, episode(4, 9))
+    text = everything(opened)
+    assert all(text.count(f"## Task {other}\n") == 1 for other in range(5))
+    assert "Task 0" in memory.memory_read("episodes/2026-02-W1.md")
+
+
+def test_a_week_goes_by_the_version_of_the_file_that_was_named(opened: Store) -> None:
+    memory = FactsAndEpisodes(opened, month_limit=300, clock=Clock())
+    for number in range(3):
+        memory.memory_append(FEBRUARY, episode(number, 9, 60))
+    for path in (FEBRUARY, "episodes/2026-02-W2.md"):
+        with pytest.raises(commonplace.Conflict, match=re.escape(path)):
+            memory.memory_append(path, episode(8, 9), expected_version="absent")
+        seen = opened.version(path)
+        answer = memory.memory_append(path, episode(8, 9), expected_version=seen)
+        assert str(answer["path"]).startswith("episodes/2026-02-W2")
 
 
 class Stopped(Exception):
