@@ -9,6 +9,7 @@ import sys
 import tempfile
 import tomllib
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -601,6 +602,19 @@ def test_a_week_goes_by_the_version_of_the_file_that_was_named(opened: Store) ->
         seen = opened.version(path)
         answer = memory.memory_append(path, episode(8, 9), expected_version=seen)
         assert str(answer["path"]).startswith("episodes/2026-02-W2")
+
+
+def test_threads_and_processes_lose_no_entry(opened: Store) -> None:
+    # two memories over one store know as little of each other as two processes
+    memories = [FactsAndEpisodes(opened, month_limit=900, clock=Clock()) for _ in range(2)]
+
+    def append(number: int) -> object:
+        return memories[number % 2].memory_append(FEBRUARY, episode(number, number + 1, 40))
+
+    with ThreadPoolExecutor(4) as pool:
+        assert len(list(pool.map(append, range(24)))) == 24
+    text = everything(opened)
+    assert all(f"## Task {number}\n" in text for number in range(24))
 
 
 class Stopped(Exception):
