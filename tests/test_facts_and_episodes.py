@@ -488,6 +488,10 @@ def test_over_budget_what_was_used_of_late_and_often_comes_first(opened: Store) 
     words = memory.index_message(1, budget=40, measure=lambda text: len(text.split()))
     assert words
     assert len(words.split()) <= 40
+    # a measure that does not grow with the text is held to as well
+    odd = memory.index_message(1, budget=9, measure=lambda text: text.count("- facts/") % 7 * 3)
+    assert odd
+    assert odd.count("- facts/") % 7 * 3 <= 9
     with pytest.raises(ValueError, match="less than an empty list"):
         memory.index_message(1, budget=10)
 

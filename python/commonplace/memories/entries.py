@@ -82,11 +82,7 @@ def added(note: str, *some: str) -> str:
         seen = [block.start >= len(before) for block in parse(before + joined)]
         if sum(seen) >= len(some):
             return before + joined
-    if len(some) == 1:
-        return f"{head}\n{joined}"
-    for entry in some:
-        note = added(note, entry)
-    return note
+    return f"{head}\n{joined}"
 
 
 def continued(note: str, text: str) -> str:
