@@ -33,7 +33,6 @@ from commonplace.memories.four_layers_entries import (
     MemoryStats,
     MemoryType,
     OptionsLike,
-    ProceduralRule,
     Record,
     checked,
     given,
@@ -266,7 +265,7 @@ class FourLayers:
             self._working[: len(older)] = summary
             return _compacted(len(older), summary=summary[0].id if summary else None)
         held = self._notes.held(layer)
-        kept = held[len(held) - keep :] if keep else []
+        kept = held[max(0, len(held) - keep) :]
         leaving = [one for one in held[: len(held) - len(kept)] if one.ours]
         if not leaving:
             return _compacted(0)
@@ -341,17 +340,9 @@ class FourLayers:
         """Return what `search` finds in a layer of notes, each entry with its citation."""
         return [(one.entry, one.citation) for one in self._notes.search(type, query, limit)]
 
-    def rules(self) -> list[tuple[ProceduralRule, str]]:
-        """Return all rules with their citations, in the order in which they were appended."""
-        return [
-            (
-                ProceduralRule(
-                    **{key: one.record[key] for key in KEYS["procedural"] if key in one.record}
-                ),
-                one.citation,
-            )
-            for one in self._notes.held("procedural")
-        ]
+    def cited(self, type: Layer) -> list[tuple[MemoryEntry, str]]:  # noqa: A002 - as in search
+        """Return all entries of a layer of notes with their citations, as they were appended."""
+        return [(one.entry, one.citation) for one in self._notes.held(type)]
 
     def import_json(self, folder: str | PathLike[str]) -> dict[str, Any]:
         """Import `episodic.json`, `semantic.json` and `procedural.json` of the design.
