@@ -18,7 +18,7 @@ from typing import get_args
 import commonplace
 from benches.corpora import SEED
 from commonplace.memories.four_layers import FourLayers
-from commonplace.memories.four_layers_entries import Layer
+from commonplace.memories.four_layers_types import Layer
 
 ENTRIES = 10_000
 SAMPLE = 100

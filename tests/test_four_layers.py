@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
@@ -33,18 +34,17 @@ from commonplace.errors import (
     Refused,
 )
 from commonplace.memories import FourLayers
-from commonplace.memories.four_layers_entries import (
+from commonplace.memories.four_layers_entries import record_of, render
+from commonplace.memories.four_layers_files import LIMIT
+from commonplace.memories.four_layers_json import parse, stringify
+from commonplace.memories.four_layers_runs import AgentRuns
+from commonplace.memories.four_layers_types import (
     CompactOptions,
     KnowledgeEntry,
     MemoryEntry,
     MemoryStats,
     ProceduralRule,
-    record_of,
-    render,
 )
-from commonplace.memories.four_layers_files import LIMIT
-from commonplace.memories.four_layers_json import parse, stringify
-from commonplace.memories.four_layers_runs import AgentRuns
 from commonplace.models import Reply, Turn
 
 FEBRUARY = datetime(2026, 2, 24, 10, 30, tzinfo=UTC)
@@ -592,9 +592,31 @@ def test_clear_one_layer_or_all(memory: FourLayers, store: commonplace.Store) ->
 def test_direct_access_gives_copies(memory: FourLayers) -> None:
     memory.append("working", {"content": "a"})
     append(memory, "b")
+    memory.append("episodic", {"content": "c", "metadata": {"d": [1]}})
     memory.get_working_memory().clear()
     memory.get_episodic_memory().clear()
-    assert len(memory.get_working_memory()) == len(memory.get_episodic_memory()) == 1
+    found = memory.get_episodic_memory()[1].metadata
+    assert found == {"d": [1]}
+    found["d"].append(2)
+    assert memory.get_episodic_memory()[1].metadata == {"d": [1]}
+    assert contents(memory.get_working_memory()) == ["a"]
+
+
+def test_many_writers_lose_nothing(store: commonplace.Store) -> None:
+    def write(name: str) -> None:
+        memory = FourLayers(store, agent=name)
+        for number in range(10):
+            append(memory, f"{name} {number}")
+            memory.learn({"key": f"k{number % 3}", "value": name})
+            memory.learn({"key": f"K{number % 3}", "value": name})
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(write, "abcd"))
+    said = episodes(FourLayers(store))
+    assert sorted(said) == [f"{name} {number}" for name in "abcd" for number in range(10)]
+    for name in "abcd":
+        assert [text for text in said if text[0] == name] == [f"{name} {n}" for n in range(10)]
+    assert FourLayers(store).get_stats().semantic_entry_count == 6
 
 
 # Initialization and persistence
@@ -677,7 +699,7 @@ def test_what_javascript_writes(memory: FourLayers, tmp_path: Path) -> None:
 
 
 NUMBERS = {
-    0.0: "0", 5.0: "5", -1.5: "-1.5", 1e20: "100000000000000000000", 1e21: "1e+21",
+    0.0: "0", 5.0: "5", 1.5: "1.5", 1e20: "100000000000000000000", 1e21: "1e+21",
     123456789012345680000.0: "123456789012345680000", 1.5e300: "1.5e+300", 1e-6: "0.000001",
     1.5e-6: "0.0000015", 1e-7: "1e-7", 5e-324: "5e-324", 0.1: "0.1", 1e16: "10000000000000000",
     2**53: "9007199254740992", 2**64 - 1: "18446744073709551615", 12.5e20: "1.25e+21",

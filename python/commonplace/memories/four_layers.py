@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections import Counter
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from os import PathLike
@@ -22,8 +22,11 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from commonplace.compaction import summarise
-from commonplace.memories.four_layers_entries import (
-    KEYS,
+from commonplace.memories.four_layers_entries import KEYS, Record, checked, of_layer
+from commonplace.memories.four_layers_json import dump, read_files, write_files
+from commonplace.memories.four_layers_notes import LayerNotes
+from commonplace.memories.four_layers_terms import by_terms, summary_text
+from commonplace.memories.four_layers_types import (
     CompactOptions,
     EntryLike,
     KnowledgeEntry,
@@ -33,13 +36,8 @@ from commonplace.memories.four_layers_entries import (
     MemoryStats,
     MemoryType,
     OptionsLike,
-    Record,
-    checked,
     given,
 )
-from commonplace.memories.four_layers_json import dump, read_files, stringify, write_files
-from commonplace.memories.four_layers_notes import Given, LayerNotes
-from commonplace.memories.four_layers_terms import by_terms, summary_text
 from commonplace.models import ChatModel
 from commonplace.records import receipt
 from commonplace.store import Store
@@ -145,20 +143,8 @@ class FourLayers:
             self._working.append(MemoryEntry(**record))
             del self._working[: max(0, len(self._working) - self._most)]
             return {"success": True, **answer}
-        beside: dict[str, Any] = {}
-        if layer != "episodic":
-            rest = dict(record.pop("metadata", {}))
-            if layer == "semantic":
-                key = rest.pop("key", "") or record["id"]
-                record = {"key": key, "value": record["content"], "timestamp": record["timestamp"]}
-            else:
-                condition = rest.pop("condition", "")
-                record |= {"condition": condition, "action": record.pop("content")}
-                record = {key: record[key] for key in KEYS[layer]}
-                beside = dict(answer)
-            record = checked(layer, record, "the entry")
-            beside |= {"metadata": rest} if rest else {}
-        (written,) = self._notes.add(layer, [(record, beside)], expected_version=expected_version)
+        kept = of_layer(layer, record)
+        (written,) = self._notes.add(layer, [kept], expected_version=expected_version)
         return receipt(written) | answer
 
     def search(
@@ -323,7 +309,7 @@ class FourLayers:
 
     def get_working_memory(self) -> list[MemoryEntry]:
         """Return a copy of the working memory, oldest first."""
-        return self._working.copy()
+        return deepcopy(self._working)
 
     def get_episodic_memory(self) -> list[MemoryEntry]:
         """Return a copy of all episodes, in the order in which they were appended."""
@@ -362,24 +348,8 @@ class FourLayers:
             NotFound: None of the files is there.
         """
         found, mended = read_files(Path(folder))
-        there = 0
-        new: dict[Layer, list[Given]] = {}
-        for layer, records in found.items():
-            known = Counter(stringify(one.record) for one in self._notes.held(layer))
-            new[layer] = []
-            for record in records:
-                text = stringify(record)
-                if known[text]:
-                    known[text] -= 1
-                    there += 1
-                else:
-                    rule = layer == "procedural"
-                    new[layer].append((record, {"id": str(uuid.uuid4())} if rule else {}))
-        for layer, given_records in new.items():
-            self._notes.check(layer, given_records)
-        for layer, given_records in new.items():
-            self._notes.add(layer, given_records)
-        imported = {layer: len(given_records) for layer, given_records in new.items()}
+        imported = self._notes.add_new(found)
+        there = sum(map(len, found.values())) - sum(imported.values())
         return {"success": True, "imported": imported, "there": there, "mended": mended}
 
     def export_json(
