@@ -83,6 +83,19 @@ def append(memory: FourLayers, *texts: str) -> None:
         memory.append("episodic", {"content": text})
 
 
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return a list that fills with the paths of notes as they are read."""
+    paths: list[str] = []
+    read = commonplace.Store.read
+
+    def seen(self: commonplace.Store, path: str) -> str:
+        paths.append(path)
+        return read(self, path)
+
+    monkeypatch.setattr(commonplace.Store, "read", seen)
+    return paths
+
+
 # Append
 
 
@@ -170,6 +183,18 @@ def test_a_layer_goes_on_in_a_next_note(memory: FourLayers, store: commonplace.S
     for number in range(7, 30):
         append(memory, f"{number} {long}")
     assert episodes(memory) == [f"{number} {long}" for number in range(30)]
+
+
+def test_append_reads_the_newest_note_at_most(
+    memory: FourLayers, store: commonplace.Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append(memory, *(f"{number} {'word ' * (LIMIT // 18)}" for number in range(10)))
+    read = reads(monkeypatch)
+    append(memory, "same process")
+    memory.learn({"key": "k", "value": "v"})
+    assert set(read) <= {"facts/k.md"}
+    append(FourLayers(store, clock=ticking()), "another")
+    assert set(read) - {"facts/k.md"} == {"episodes/2026-02-part-4.md"}
 
 
 def test_order_is_that_of_appending(memory: FourLayers, store: commonplace.Store) -> None:
@@ -279,8 +304,9 @@ def test_ranked_search_knows_words_and_stays_in_its_layer(
     assert (entry.id, citation) == ("ferry", "facts/ferry.md#L1")
     with pytest.raises(QueryError):
         memory.search("episodic", " ")
-    with pytest.raises(ValueError, match="limit"):
-        memory.search("working", "x", 0)
+    for layer in ("working", "episodic"):
+        with pytest.raises(ValueError, match="limit"):
+            memory.search(layer, "x", 0)
     with pytest.raises(ValueError, match="scoring"):
         memory.search("working", "x", scoring="bm25")  # type: ignore[arg-type]
 
@@ -322,14 +348,7 @@ def test_keys_with_one_name_do_not_meet(memory: FourLayers, store: commonplace.S
 def test_recall_reads_no_other_note(memory: FourLayers, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(5):
         memory.learn({"key": f"k{number}", "value": "v"})
-    read: list[str] = []
-    true_read = commonplace.Store.read
-
-    def seen(self: commonplace.Store, path: str) -> str:
-        read.append(path)
-        return true_read(self, path)
-
-    monkeypatch.setattr(commonplace.Store, "read", seen)
+    read = reads(monkeypatch)
     assert memory.recall("k3")
     assert read == ["facts/k3.md"]
 
@@ -516,9 +535,10 @@ def test_a_failed_summary_changes_nothing(
     assert memory.get_working_memory() == working
 
 
+@pytest.mark.parametrize("summarize", [True, False])
 @pytest.mark.parametrize("stop", range(12))
 def test_a_compaction_that_is_cut_short_loses_nothing(
-    store: commonplace.Store, monkeypatch: pytest.MonkeyPatch, stop: int
+    store: commonplace.Store, monkeypatch: pytest.MonkeyPatch, stop: int, summarize: bool
 ) -> None:
     memory = FourLayers(store, clock=ticking())
     long = "word " * (LIMIT // 12)
@@ -539,7 +559,7 @@ def test_a_compaction_that_is_cut_short_loses_nothing(
     for name in ("write", "append", "update", "delete"):
         failing(name)
     try:
-        memory.compact("episodic", {"keep_last": 1})
+        memory.compact("episodic", CompactOptions(1, summarize))
         done = True
     except OSError:
         done = False
@@ -549,8 +569,8 @@ def test_a_compaction_that_is_cut_short_loses_nothing(
         held += [block.text for block in blocks_of(store.read(entry.path))]
     assert set(contents(before)) <= set(held)
     # it may simply be done again
-    memory.compact("episodic", {"keep_last": 1})
-    assert len(memory.get_episodic_memory()) == 2
+    memory.compact("episodic", CompactOptions(1, summarize))
+    assert len(memory.get_episodic_memory()) == 1 + summarize
     assert done or stop < 11
 
 

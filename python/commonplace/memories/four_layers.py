@@ -173,9 +173,9 @@ class FourLayers:
         _known(type)
         if scoring not in {"bm25f", "terms"}:
             raise ValueError(f'scoring is "bm25f" or "terms", not {scoring!r:.60}')
+        if limit < 1:
+            raise ValueError(f"limit is 1 or more, not {limit}")
         if scoring == "terms" or type == "working":
-            if limit < 1:
-                raise ValueError(f"limit is 1 or more, not {limit}")
             return by_terms(self._entries(type), query, limit, self._now())
         return [entry for entry, _ in self.search_cited(type, query, limit)]
 

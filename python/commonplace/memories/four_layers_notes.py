@@ -87,7 +87,7 @@ class LayerNotes:
 
     def search(self, layer: Layer, query: str, limit: int) -> list[Held]:
         """Return up to `limit` entries as the store ranks them."""
-        ask = 2 * limit
+        ask = limit + 2
         while True:
             hits = self._store.search(query, ask, prefix=self._place(layer).folder, source="note")
             found = {one.citation: one for hit in hits if (one := self._at(layer, hit))}

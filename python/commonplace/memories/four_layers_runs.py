@@ -36,6 +36,8 @@ _EMPTY_CHARACTERS = re.compile("如果|每当|时候|之前|之后|以前|以后
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]+|[^\W_\u3040-\u30ff\u3400-\u9fff]+")
 _ENDING = re.compile(r"(?<=\w{3})(?:ing|ed|es|e|s)\Z")
 _LEAST_SHARE = 0.5
+# Of so many rules the rank breaks ties.
+_RANKED = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +114,7 @@ class AgentRuns:
         """
         words = _words(task)
         cited = self._memory.cited("procedural")
-        found = self._found("procedural", task, len(cited))
+        found = self._found("procedural", task, _RANKED)
         rank = {citation: place for place, (_, citation) in enumerate(found)}
         fitting: list[tuple[float, int, Applied]] = []
         for entry, citation in cited:
