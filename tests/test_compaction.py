@@ -52,16 +52,17 @@ class Says:
 
 
 class Meddled:
-    """A store in which one call is preceded by what somebody else does, or fails."""
+    """The engine of a store, one call of which is preceded by what somebody else does."""
 
     def __init__(self, store: Store, call: str, deed: Callable[[], object], times: int = 1) -> None:
-        self._store, self._call, self._deed, self._times = store, call, deed, times
+        self._core, self._call, self._deed, self._times = store._core, call, deed, times
+        store._core = self  # type: ignore[assignment]
 
     def __getattr__(self, name: str) -> Any:
         if name == self._call and self._times:
             self._times -= 1
             self._deed()
-        return getattr(self._store, name)
+        return getattr(self._core, name)
 
 
 def fail() -> None:
@@ -213,8 +214,8 @@ def test_of_two_alike_the_one_that_was_meant_leaves(store: Store) -> None:
 def test_what_others_add_meanwhile_is_kept(store: Store) -> None:
     store.write(LIVE, note())
     blocks = parse(store.read(LIVE))
-    other = Meddled(store, "write", lambda: store.append(LIVE, "\n## Late\n\nadded by another"))
-    replace_blocks(other, LIVE, blocks[:3], ARCHIVE, brief)  # type: ignore[arg-type]
+    Meddled(store, "write", lambda: store.append(LIVE, "\n## Late\n\nadded by another"))
+    replace_blocks(store, LIVE, blocks[:3], ARCHIVE, brief)
     assert texts(store, LIVE)[1:] == ["third", "added by another"]
     assert texts(store, ARCHIVE) == ENTRIES[:3]
 
@@ -223,31 +224,22 @@ def test_a_block_that_others_change_meanwhile_stays(store: Store) -> None:
     store.write(LIVE, note())
     blocks = parse(store.read(LIVE))
     edited = note().replace("the logger leaked", "the logger was innocent")
-    other = Meddled(store, "write", lambda: store.write(LIVE, edited))
+    Meddled(store, "write", lambda: store.write(LIVE, edited))
     with pytest.raises(Conflict, match="changed meanwhile"):
-        replace_blocks(other, LIVE, blocks, ARCHIVE, brief)  # type: ignore[arg-type]
+        replace_blocks(store, LIVE, blocks, ARCHIVE, brief)
     assert store.read(LIVE) == edited
     assert texts(store, ARCHIVE) == ENTRIES
 
 
-def test_a_note_that_never_rests_is_a_conflict(store: Store) -> None:
-    store.write(LIVE, note())
-    blocks = parse(store.read(LIVE))
-    restless = Meddled(store, "write", lambda: store.append(LIVE, "more"), times=100)
-    with pytest.raises(Conflict, match="kept changing"):
-        replace_blocks(restless, LIVE, blocks[:1], ARCHIVE, brief)  # type: ignore[arg-type]
-    assert len(texts(store, LIVE)) == len(ENTRIES)
-
-
-@pytest.mark.parametrize("call", ["append", "write", "read", "version"])
+@pytest.mark.parametrize("call", ["append", "write", "read", "version", "read_to_change"])
 @pytest.mark.parametrize("times", [1, 2, 3])
 def test_a_failure_at_any_step_loses_nothing(store: Store, call: str, times: int) -> None:
     store.write(LIVE, note())
     blocks = parse(store.read(LIVE))
-    steps = iter(range(100))
-    broken = Meddled(store, call, lambda: fail() if next(steps) == times - 1 else None, times=times)
+    steps = iter(range(1, 9))
+    Meddled(store, call, lambda: fail() if next(steps) == times else None, times=times)
     try:
-        replace_blocks(broken, LIVE, blocks[:2], ARCHIVE, brief)  # type: ignore[arg-type]
+        replace_blocks(store, LIVE, blocks[:2], ARCHIVE, brief)
     except StorageError:
         kept = texts(store, LIVE) + texts(store, ARCHIVE)
         assert set(ENTRIES) <= set(kept)

@@ -32,8 +32,6 @@ _FEWEST_LETTERS = 8
 _ITEM = 200
 # What a model is handed at once, in characters; more is summarised in parts.
 _HANDED = 40_000
-# How often a note may change under our hands before its writer hears of it.
-_TRIES = 16
 
 _SUMMARY = re.compile(
     r"^[ \t]*(?:[-*>][ \t]+)?(?:\*\*)?(?:Summary|摘要)(?:\*\*)?[ \t]*[:：][ \t]*(\S.*)$",
@@ -220,17 +218,8 @@ def replace_blocks(
     new = summary(citations).strip("\n") + "\n"
     if not any(citation in new for citation in citations):
         raise CompactionFailed(f"the summary names no place in {target}: {new!r:.60}")
-    for _ in range(_TRIES):
-        # the version first: a text that is newer than its version only makes the write conflict
-        version = store.version(path)
-        if version is None:
-            raise NotFound(f"{path} is gone; the blocks that were to leave it are in {target}")
-        note = _without(store.read(path), leaving, new, path)
-        try:
-            return Replaced(store.write(path, note, expected_version=version), citations)
-        except Conflict:
-            continue
-    raise Conflict(f"{path} kept changing while its old entries were replaced; try again")
+    written = store.update(path, lambda note: _without(note, leaving, new, path))
+    return Replaced(written, citations)
 
 
 def _by_rules(texts: list[str], limit: int) -> str:
