@@ -20,6 +20,7 @@ PACKAGE = Path(commonplace.__file__).parent
 ROWS = [
     {"_core", "errors", "moments"},
     {"transcript", "records", "models"},
+    {"files"},
     {"store"},
     {"blocks", "extraction", "conflict", "injection", "vectors"},
     {"recall", "compaction"},

@@ -10,13 +10,14 @@ from commonplace._core import (
     Imported,
     Match,
     Message,
+    Past,
     Section,
     Status,
     Verified,
     Written,
 )
 
-Result = Entry | Hit | Imported | Match | Message | Section | Status | Verified | Written
+Result = Entry | Hit | Imported | Match | Message | Past | Section | Status | Verified | Written
 
 FIELDS: dict[type[Any], tuple[str, ...]] = {
     Entry: ("path", "size", "modified", "kind", "summary"),
@@ -68,6 +69,7 @@ FIELDS: dict[type[Any], tuple[str, ...]] = {
         "said",
         "tools",
     ),
+    Past: ("version", "time", "size", "address"),
     Section: (
         "path",
         "heading",
