@@ -16,8 +16,11 @@ _WINDOW = 64
 
 
 def begins(message: Message) -> bool:
-    """Return whether a message begins a turn: a person's, and no answer of a tool."""
-    return message.role == "user" and bool(message.said or not message.tools)
+    """Return whether a message begins a turn: one in which a person says something.
+
+    What carries the result of a tool has the role `user` in some logs, and says nothing.
+    """
+    return message.role == "user" and bool(message.said)
 
 
 def turns(messages: Iterable[Message]) -> Iterator[list[Message]]:

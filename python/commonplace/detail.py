@@ -76,10 +76,10 @@ def render_detail(
 
 
 def parse_detail(name: str, text: str) -> Detail:
-    """Return what a note file says; one without the comment is content from end to end.
+    r"""Return what a note file says; one without the comment is content from end to end.
 
-    >>> parse_detail("auth", render_detail("auth", "# JWT\\nyes", "2024-01-15", [])).content
-    '# JWT\\nyes'
+    >>> parse_detail("auth", render_detail("auth", "# JWT\nyes", "2024-01-15", [])).content
+    '# JWT\nyes'
     """
     head = _HEAD.match(text)
     meta, rest = read_comment(text[head.end() :] if head else text)
@@ -90,13 +90,14 @@ def parse_detail(name: str, text: str) -> Detail:
     else:
         content = rest.removeprefix("\n")
     words = meta.get("keywords", [])
-    words = words if isinstance(words, list) else str(words).strip("[]").split(",")
+    if not isinstance(words, list):
+        words = [word.strip(" \"'") for word in str(words).strip("[]").split(",")]
     created = meta.get("created")
     return Detail(
         stem(name),
         content.removesuffix("\n"),
         None if created is None else str(created),
-        tuple(text for word in words if (text := str(word).strip(" \"'"))),
+        tuple(str(word) for word in words if word),
         meta,
     )
 

@@ -80,7 +80,7 @@ def session_folder(cwd: str | os.PathLike[str], session_id: str) -> str:
     plain = unicodedata.normalize("NFC", path)
     name = re.sub(r"[^\w.@+-]", "-", plain).strip("-")
     name = name.encode()[-150:].decode(errors="ignore").lstrip("-")
-    if "/" + name.replace("-", "/") != path:
+    if not name or "/" + name.replace("-", "/") != path:
         digest = hashlib.sha256(path.encode(errors="surrogateescape")).hexdigest()[:8]
         name = f"{name or 'root'}--{digest}"
     return f"sessions/--{name}--/{session_id}"

@@ -147,17 +147,22 @@ def _result(hit: Hit, folders: tuple[str, str]) -> SearchResult:
     session, workspace = folders
     # what is of another session keeps its whole path
     path = hit.path.removeprefix(f"{workspace}/").removeprefix(f"{session}/")
-    text = hit.snippet
-    if _is_comment(hit):
+    text, line = hit.snippet, hit.line
+    comment = _META.search(hit.text)
+    if comment and _is_comment(hit):
         text = _META.sub(" ", hit.text)
-    elif "META:" in hit.text and "-->" in hit.snippet:
-        text = hit.snippet.partition("-->")[2] or hit.snippet
+    elif comment and "-->" in text:
+        # the passage begins above the comment: what is of use stands behind it
+        text = text.partition("-->")[2]
+        rest = hit.text[comment.end() :]
+        behind = len(hit.text) - len(rest.lstrip())
+        line = hit.first_line + hit.text.count("\n", 0, behind)
     return SearchResult(
         "messages" if hit.source == "message" else "detail",
         None if path == "messages.jsonl" else path,
-        hit.line,
+        line,
         shorten(text),
-        f"{path}#L{hit.line}",
+        f"{path}#L{line}",
     )
 
 

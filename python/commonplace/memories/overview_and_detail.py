@@ -16,9 +16,9 @@ from commonplace.records import receipt
 from commonplace.session import Session
 from commonplace.session_search import (
     SOURCES,
+    Searched,
     SearchOptions,
     SearchResult,
-    Searched,
     search_session,
     shorten,
 )
@@ -67,7 +67,7 @@ class OverviewAndDetail(Session):
         self,
         query: str,
         scope: Literal["all", "detail", "messages"] = "all",
-        limit: int = _Default(5),  # noqa: B008 - a number that remembers that nobody gave it
+        limit: int = _Default(5),
         *,
         all_sessions: bool = False,
     ) -> str:
@@ -140,10 +140,10 @@ class OverviewAndDetail(Session):
                 raise NotFound(f"there is no message at {citation}")
             heard = filter(None, (messages[0].said, messages[0].tools))
             return _bounded(f"{messages[0].role}: {chr(10).join(heard)}", limit, start)
-        lines = self._store.read(path).splitlines(keepends=True)
+        lines = self._store.read(path).split("\n")
         if not 0 < line <= len(lines):
             raise NotFound(f"{path} has {len(lines)} lines, so there is no {citation}")
-        return _bounded("".join(lines[line - 1 :]), limit, start)
+        return _bounded("\n".join(lines[line - 1 :]), limit, start)
 
     # Notes
 
@@ -259,8 +259,8 @@ class OverviewAndDetail(Session):
             raise QueryError(f"for log the name is the number of a line, not {until!r:.40}")
         messages = self.last_messages(limit, int(until) if until else None)
         lines = [
-            f"{message.role}: {shorten(message.said or message.tools)} (messages.jsonl#L{message.line})"
-            for message in messages
+            f"{one.role}: {shorten(one.said or one.tools)} (messages.jsonl#L{one.line})"
+            for one in messages
         ]
         if messages and messages[0].line > 1:
             lines.append(f'… earlier: context("log", "{messages[0].line - 1}")')
