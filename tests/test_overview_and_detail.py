@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import lzma
+import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
@@ -12,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 import commonplace
 from commonplace import CompactionFailed, Conflict, NotFound, QueryError, Store
@@ -49,6 +51,7 @@ def plain(tmp_path: Path) -> Iterator[Store]:
 
 
 def remember(store: Store, session: str = "s1", **more: Any) -> OverviewAndDetail:
+    """Return the memory of a session; `more` may be what `config.yaml` has below `memory:` (§9)."""
     return OverviewAndDetail(store, session, cwd=CWD, clock=Clock(), **more)
 
 
@@ -255,7 +258,6 @@ def test_the_tool_is_declared_as_in_the_design() -> None:
     parameters = inspect.signature(tool).parameters
     defaults = {name: parameters[name].default for name in ("scope", "limit")}
     assert defaults == {"scope": "all", "limit": 5}
-    assert json.dumps(defaults) == '{"scope": "all", "limit": 5}'
     assert list(parameters)[1:4] == ["query", "scope", "limit"]
     assert inspect.getdoc(tool).startswith(  # type: ignore[union-attr]
         "Search external memory for relevant information.\n\nSearches:\n"
@@ -290,6 +292,10 @@ def test_scope_and_limit(plain: Store) -> None:
     assert "Source: detail" not in memory.recall_memory("ferry", scope="messages", limit=20)
     assert "Found 3 result(s)" in memory.recall_memory("ferry")
     assert "Found 5 result(s)" in memory.recall_memory("ferry", limit=5)
+    signature = inspect.signature(memory.recall_memory)
+    assert list(signature.parameters) == ["query", "scope", "limit", "all_sessions"]
+    assert signature.parameters["limit"].default == 3
+    assert memory.recall_memory.__doc__ == OverviewAndDetail.recall_memory.__doc__
     assert len(memory.search(SearchOptions("ferry"))) == 3
     assert [r.source for r in memory.search(SearchOptions("ferry", 9, ["detail"]))] == ["detail"]
     assert len(memory.search(SearchOptions("ferry", 1))) == 1
@@ -834,6 +840,93 @@ def test_a_merge_of_any_texts_keeps_both(base: str, ours: str, theirs: str) -> N
         held = " ".join(block.text for block in parse(merged)) + merged
         for line in {*ours.split("\n"), *theirs.split("\n")} - set(base.split("\n")):
             assert line.strip("# >\r") in held
+
+
+# Any text, and edits by hand
+
+names = st.sampled_from(["auth", "key-decisions"])
+said = contents.filter(bool)
+
+
+class Sessions(RuleBasedStateMachine):
+    """Tools, edits by hand and branches in any order, beside a plain dictionary."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = tempfile.TemporaryDirectory()
+        self.store = commonplace.open(self.folder.name)
+        self.memory = remember(self.store)
+        self.notes: dict[str, dict[str, str]] = {"main": {}}
+        self.overview = {"main": OVERVIEW}
+        self.said: list[str] = []
+
+    @property
+    def active(self) -> str:
+        return self.memory.branches.active
+
+    @rule(name=names, content=contents)
+    def write(self, name: str, content: str) -> None:
+        self.memory.write_detail(name, content)
+        self.notes[self.active][name] = content
+
+    @rule(name=names, content=contents)
+    def edit_by_hand(self, name: str, content: str) -> None:
+        path = Path(self.folder.name, self.memory.branches.workspace(), "detail", f"{name}.md")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = f"# By hand\n\n{content}"
+        path.write_text(text, encoding="utf-8", newline="")
+        self.notes[self.active][name] = parse_detail(name, text).content
+
+    @rule(name=names)
+    def delete_by_hand(self, name: str) -> None:
+        path = Path(self.folder.name, self.memory.branches.workspace(), "detail", f"{name}.md")
+        path.unlink(missing_ok=True)
+        self.notes[self.active].pop(name, None)
+
+    @rule(content=contents)
+    def write_overview(self, content: str) -> None:
+        self.memory.write_overview(content)
+        self.overview[self.active] = content
+
+    @rule(text=said)
+    def say(self, text: str) -> None:
+        self.memory.append({"role": "user", "content": text})
+        self.said.append(text)
+
+    @rule(message=contents)
+    def commit(self, message: str) -> None:
+        if message.strip():
+            done = self.memory.commit(message)
+            assert self.memory.branches.find(done["commit"]).message == message
+
+    @rule(name=st.sampled_from(["main", "try", "other"]))
+    def branch(self, name: str) -> None:
+        before = self.active
+        self.memory.branch(name)
+        self.notes.setdefault(name, dict(self.notes[before]))
+        self.overview.setdefault(name, self.overview[before])
+
+    @invariant()
+    def files_and_dictionary_agree(self) -> None:
+        for name in ("auth", "key-decisions"):
+            if name in self.notes[self.active]:
+                held = self.notes[self.active][name]
+                assert self.memory.read_detail(name).content == held
+            else:
+                with pytest.raises(NotFound):
+                    self.memory.read_detail(name)
+        assert self.memory.read_overview() == self.overview[self.active]
+        given = self.memory.build_context("x", turns=1000)[2:]
+        assert [message["content"] for message in given] == self.said
+
+    def teardown(self) -> None:
+        assert self.store.verify().differences == []
+        self.store.close()
+        self.folder.cleanup()
+
+
+TestSessions = Sessions.TestCase
+TestSessions.settings = settings(max_examples=15, stateful_step_count=15, deadline=None)
 
 
 # A long session

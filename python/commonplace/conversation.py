@@ -5,7 +5,7 @@ Reading begins at the end, so that it costs what the last turns hold and not wha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from commonplace._core import Message
@@ -63,24 +63,31 @@ def last_line(transcript: Transcript, known: int = 0) -> int:
     return low
 
 
-def last_turns(transcript: Transcript, count: int, *, after: int = 0, end: int) -> list[Message]:
-    """Return the messages of the last `count` turns, oldest first.
+def last_messages(transcript: Transcript, count: int, *, end: int, after: int = 0) -> list[Message]:
+    """Return the last `count` messages of the lines behind `after` up to `end`, oldest first."""
+    found = _back(transcript, end, after, lambda found: len(found) >= count)
+    return found[-count:] if count else []
 
-    Args:
-        transcript: Where they are.
-        count: How many turns.
-        after: Only lines after this one.
-        end: The last line, see `last_line()`.
-    """
+
+def last_turns(transcript: Transcript, count: int, *, end: int, after: int = 0) -> list[Message]:
+    """Return the messages of the last `count` turns behind `after` up to `end`, oldest first."""
+    found = _back(transcript, end, after, lambda found: sum(map(begins, found)) >= count)
+    return [message for turn in list(turns(found))[-count:] for message in turn] if count else []
+
+
+def _back(
+    transcript: Transcript, end: int, after: int, enough: Callable[[list[Message]], bool]
+) -> list[Message]:
+    """Read backwards from the line `end`, until it is enough or `after` is reached."""
     found: list[Message] = []
     start, window = end + 1, _WINDOW
-    while start > after + 1 and sum(map(begins, found)) < count:
+    while start > after + 1 and not enough(found):
         low = max(after + 1, start - window)
         # lines that are no messages are passed over: the limit may reach behind `start`
         batch = transcript.messages(low, start - low)
         found = [message for message in batch if message.line < start] + found
         start, window = low, 2 * window
-    return [message for turn in list(turns(found))[-count:] for message in turn] if count else []
+    return found
 
 
 def spoken(transcript: Transcript, messages: Sequence[Message]) -> list[dict[str, Any]]:

@@ -116,6 +116,7 @@ class Session:
         self._store = store
         self._clock = clock
         self._last = 0
+        self._marks: dict[tuple[str, int, float], int] = {}
 
     # Messages
 
@@ -153,22 +154,12 @@ class Session:
         recent = last_turns(self.messages, turns, after=self.compacted, end=self._end())
         return context + spoken(self.messages, recent)
 
-    def last_messages(self, count: int, until: int | None = None) -> list[Message]:
-        """Return the last `count` messages, oldest first; those up to the line `until`."""
-        end = self._end() if until is None else min(until, self._end())
-        found: list[Message] = []
-        start, window = end + 1, count
-        while start > 1 and len(found) < count:
-            low = max(1, start - window)
-            found = self._between(low, start) + found
-            start, window = low, 2 * window
-        return found[-count:]
-
     @property
     def compacted(self) -> int:
         """The last line of the log that a summary stands for; 0 when there is none."""
+        end = self._end()
         # a person may write any number there
-        return max((last for last in self._summarised() if last <= self._end()), default=0)
+        return max((last for last in self._summarised() if last <= end), default=0)
 
     def compact(
         self, keep_turns: int = 10, *, model: ChatModel | None = None, limit: int = 6000
@@ -290,14 +281,19 @@ class Session:
 
     def _summarised(self) -> list[int]:
         """Return the last line that each summary of the active branch stands for."""
-        found = []
+        marks = {}
         for entry in self._store.list(f"{self.branches.workspace()}/detail"):
-            name = entry.path.rpartition("/")[2]
-            if "-summary" in name:
-                match parse_detail(name, self._store.read(entry.path)).meta.get("lines"):
-                    case [int(), int(last)]:
-                        found.append(last)
-        return found
+            if entry.path.rpartition("/")[2].partition("-summary")[1]:
+                seen = (entry.path, entry.size, entry.modified)
+                marks[seen] = self._marks[seen] if seen in self._marks else self._mark(entry.path)
+        self._marks = marks
+        return list(marks.values())
+
+    def _mark(self, path: str) -> int:
+        match parse_detail(path.rpartition("/")[2], self._store.read(path)).meta.get("lines"):
+            case [int(), int(last)]:
+                return last
+        return 0
 
     def _summarise(
         self, batch: Sequence[list[Message]], model: ChatModel | None, limit: int

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from types import FunctionType, MethodType
 from typing import Any, Literal
 
+from commonplace.conversation import last_messages
 from commonplace.detail import Detail, parse_detail, render_detail, stem
 from commonplace.errors import NotFound, QueryError
 from commonplace.records import receipt
@@ -29,17 +31,14 @@ Level = Literal["status", "branch", "commit", "log", "metadata"]
 _CITATION = re.compile(r"(?P<path>[^#]+)#L(?P<line>[0-9]{1,12})")
 
 
-class _Default(int):
-    """The default of a tool's parameter; a caller who gives the same number means it."""
-
-
 class OverviewAndDetail(Session):
-    r"""The memory of one session: what is in context, and what can be recalled.
+    r"""The memory of one session: what is in its context, and what can be recalled.
 
     Args:
         store: Where it lies.
         session_id: Letters, digits, `.`, `_`, `-`.
-        default_limit: How many results a search gives that names no limit (§9).
+        default_limit: How many results a search gives that names no limit. This and `enabled` are
+            the keys of `memory:` in the configuration of §9.
         session: What else `Session` takes: `cwd`, `enabled`, `overview_limit`, `clock`.
 
     >>> import commonplace, tempfile
@@ -60,6 +59,16 @@ class OverviewAndDetail(Session):
     ) -> None:
         super().__init__(store, session_id, **session)
         self.default_limit = default_limit
+        tool = OverviewAndDetail.recall_memory
+        if default_limit != 5:
+            # the tool of this memory, with the configured number as the default that models read
+            own = FunctionType(
+                tool.__code__, tool.__globals__, tool.__name__, ("all", default_limit)
+            )
+            own.__kwdefaults__ = tool.__kwdefaults__
+            own.__annotations__ = tool.__annotations__
+            own.__doc__ = tool.__doc__
+            self.recall_memory = MethodType(own, self)  # type: ignore[method-assign]
 
     # Recall
 
@@ -67,7 +76,7 @@ class OverviewAndDetail(Session):
         self,
         query: str,
         scope: Literal["all", "detail", "messages"] = "all",
-        limit: int = _Default(5),
+        limit: int = 5,
         *,
         all_sessions: bool = False,
     ) -> str:
@@ -91,8 +100,7 @@ class OverviewAndDetail(Session):
         if scope not in {"all", *SOURCES}:
             raise QueryError(f'scope is "all", "detail" or "messages", not {scope!r:.40}')
         sources = SOURCES if scope == "all" else (scope,)
-        wanted = None if isinstance(limit, _Default) else limit
-        found = self._found(SearchOptions(query, wanted, sources), all_sessions)
+        found = self._found(SearchOptions(query, limit, sources), all_sessions)
         return found.told(query)
 
     def search(self, options: SearchOptions, *, all_sessions: bool = False) -> list[SearchResult]:
@@ -257,7 +265,9 @@ class OverviewAndDetail(Session):
         """Return the last messages up to a line, one line each."""
         if until and not until.isdecimal():
             raise QueryError(f"for log the name is the number of a line, not {until!r:.40}")
-        messages = self.last_messages(limit, int(until) if until else None)
+        end = self._end()
+        end = min(int(until), end) if until else end
+        messages = last_messages(self.messages, limit, end=end)
         lines = [
             f"{one.role}: {shorten(one.said or one.tools)} (messages.jsonl#L{one.line})"
             for one in messages
