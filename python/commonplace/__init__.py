@@ -24,11 +24,13 @@ from commonplace.errors import (
     EncodingError,
     FormatError,
     InDoubt,
+    ModelError,
     NotFound,
     PatchFailed,
     QueryError,
     Refused,
     StorageError,
+    ToolError,
 )
 from commonplace.store import Store, find_root, open  # noqa: A004
 from commonplace.transcript import Transcript
@@ -48,6 +50,7 @@ __all__ = [
     "InDoubt",
     "Match",
     "Message",
+    "ModelError",
     "NotFound",
     "Past",
     "PatchFailed",
@@ -57,6 +60,7 @@ __all__ = [
     "Status",
     "StorageError",
     "Store",
+    "ToolError",
     "Transcript",
     "Verified",
     "Weights",

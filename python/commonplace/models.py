@@ -39,11 +39,14 @@ class Embedder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A model asks for a tool; `id` is what the answer refers to."""
+    """A model asks for a tool; `id` is what the answer refers to.
+
+    `arguments` is an object, or the text that the model gave when that was no JSON of one.
+    """
 
     id: str
     name: str
-    arguments: dict[str, Any]
+    arguments: dict[str, Any] | str
 
 
 @dataclass(frozen=True, slots=True)
