@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import commonplace
@@ -274,6 +274,7 @@ def test_a_refused_name_changes_nothing(store: Store) -> None:
 words = st.text(st.characters(codec="utf-8"), max_size=40)
 
 
+@settings(deadline=None)
 @given(st.data(), st.lists(words, min_size=1, max_size=6), words)
 def test_each_entry_is_in_the_note_or_in_the_archive(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, entries: list[str], by_hand: str

@@ -20,12 +20,12 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 import commonplace
 from commonplace import CompactionFailed, Conflict, NotFound, QueryError, Store
 from commonplace.blocks import parse, render
-from commonplace.detail import parse_detail, render_detail
+from commonplace.memories.detail import parse_detail, render_detail
 from commonplace.memories import OverviewAndDetail
-from commonplace.merging import merge_texts
+from commonplace.memories.merging import merge_texts
 from commonplace.models import Reply, Turn
-from commonplace.session import OVERVIEW, session_folder
-from commonplace.session_search import Searched, SearchOptions
+from commonplace.memories.session import OVERVIEW, session_folder
+from commonplace.memories.session_search import Searched, SearchOptions
 
 CWD = "/home/alex/app"
 FOLDER = "sessions/--home-alex-app--/s1"
@@ -120,6 +120,7 @@ parts = st.text(st.sampled_from("ab-_. ~:$é中\u0301\u200b"), min_size=1, max_s
 ways = st.lists(parts, max_size=3).map(lambda names: "/" + "/".join(names))
 
 
+@settings(deadline=None)
 @given(st.lists(ways, min_size=2, max_size=6))
 @example(["/my/app", "/my-app", "/", "/root", "/" + "a" * 300, "/" + "b" * 300, "/-x", "/x-"])
 @example(["/a b", "/a:b", "/a-b", "/a/b", "/e\u0301", "/é"])

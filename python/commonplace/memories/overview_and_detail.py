@@ -1,7 +1,7 @@
 """The overview/detail memory: an overview always in context, notes and raw messages to recall.
 
 Nothing decays, nothing is counted, nothing is ranked by its age: a note is found for what it says
-(§10.3 of the design). See `commonplace.session` for the layout.
+(§10.3 of the design). See `commonplace.memories.session` for the layout.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from types import FunctionType, MethodType
 from typing import Any, Literal
 
 from commonplace.conversation import last_messages
-from commonplace.detail import Detail, parse_detail, render_detail, stem
+from commonplace.memories.detail import Detail, parse_detail, render_detail, stem
 from commonplace.errors import NotFound, QueryError
 from commonplace.records import receipt
-from commonplace.session import Session
-from commonplace.session_search import (
+from commonplace.memories.session import Session
+from commonplace.memories.session_search import (
     SOURCES,
     Searched,
     SearchOptions,

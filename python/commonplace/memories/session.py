@@ -23,10 +23,10 @@ from typing import Any
 
 from commonplace._core import Message
 from commonplace.blocks import parse
-from commonplace.branches import Branches
+from commonplace.memories.branches import Branches
 from commonplace.compaction import INSTRUCTION, first_sentence, summarise
 from commonplace.conversation import last_line, last_turns, spoken, turns
-from commonplace.detail import parse_detail, render_detail
+from commonplace.memories.detail import parse_detail, render_detail
 from commonplace.errors import CompactionFailed, NotFound
 from commonplace.models import ChatModel
 from commonplace.records import receipt

@@ -31,9 +31,9 @@ from typing import Any, Literal
 import orjson
 
 from commonplace.blocks import Block, parse, render, title_for
-from commonplace.detail import parse_detail
+from commonplace.memories.detail import parse_detail
 from commonplace.errors import FormatError, NotFound
-from commonplace.merging import merge_texts
+from commonplace.memories.merging import merge_texts
 from commonplace.records import receipt
 from commonplace.store import Store
 
