@@ -835,10 +835,12 @@ def test_a_merge_loses_nothing(
 
 
 @given(contents, contents, contents)
+@example("", "```", "0\r# 0")
+@example("## A\n\n1\n", "## A\n\n```\nours", "## A\n\n1\n\n## B\n\n2\n")
 def test_a_merge_of_any_texts_keeps_both(base: str, ours: str, theirs: str) -> None:
     merged, _ = merge_texts(base, ours, theirs, "b")
     if ours != base and theirs not in {base, ours}:
-        held = " ".join(block.text for block in parse(merged)) + merged
+        held = merged + "".join(block.text for block in parse(merged))
         for line in {*ours.split("\n"), *theirs.split("\n")} - set(base.split("\n")):
             assert line.strip("# >\r") in held
 

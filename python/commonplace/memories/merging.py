@@ -26,8 +26,9 @@ def merge_texts(base: str, ours: str, theirs: str, name: str) -> tuple[str, list
     if ours in {base, ""}:
         return theirs, []
     parts = [_sections(text) for text in (base, ours, theirs)]
+    whole = _beside(ours, f"The note (from branch {name})", theirs), ["the whole note"]
     if None in parts:
-        return _beside(ours, title_for(f"The note, from branch {name}"), theirs), ["the whole note"]
+        return whole
     then, here, there = (part or {} for part in parts)
     merged: list[str] = []
     clashes: list[str] = []
@@ -44,7 +45,9 @@ def merge_texts(base: str, ours: str, theirs: str, name: str) -> tuple[str, list
             if other:
                 copy = _copy(title, other, name)
                 merged.append("" if copy in ours else copy)
-    return "\n\n".join(filter(None, merged)) + "\n", clashes
+    text = "\n\n".join(filter(None, merged)) + "\n"
+    # a fence that was open to the end of its note would take in what now stands behind it
+    return (text, clashes) if _titles([text]) == _titles(merged) else whole
 
 
 def _copy(title: str, source: str, name: str) -> str:
@@ -56,8 +59,16 @@ def _copy(title: str, source: str, name: str) -> str:
 
 
 def _beside(ours: str, title: str, theirs: str) -> str:
+    """Return our text with theirs behind it as one section, or before it if ours swallows that."""
     copy = render(title, theirs)
-    return ours if copy.strip("\n") in ours else f"{ours.rstrip(chr(10))}\n\n{copy}"
+    if copy.strip("\n") in ours:
+        return ours
+    text = f"{ours.rstrip(chr(10))}\n\n{copy}"
+    return text if parse(text)[-1:] == parse(copy) else f"{copy}\n# The note as it was\n\n{ours}"
+
+
+def _titles(notes: list[str]) -> list[str]:
+    return [block.title for note in notes for block in parse(note)]
 
 
 def _sections(note: str) -> dict[str, str] | None:
