@@ -20,12 +20,13 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 import commonplace
 from commonplace import CompactionFailed, Conflict, NotFound, QueryError, Store
 from commonplace.blocks import parse, render
-from commonplace.memories.detail import parse_detail, render_detail
 from commonplace.memories import OverviewAndDetail
+from commonplace.memories.detail import parse_detail, render_detail
 from commonplace.memories.merging import merge_texts
-from commonplace.models import Reply, Turn
-from commonplace.memories.session import OVERVIEW, session_folder
+from commonplace.memories.session import OVERVIEW
+from commonplace.memories.session_folder import session_folder
 from commonplace.memories.session_search import Searched, SearchOptions
+from commonplace.models import Reply, Turn
 
 CWD = "/home/alex/app"
 FOLDER = "sessions/--home-alex-app--/s1"
@@ -508,6 +509,11 @@ def test_the_overview_is_edited_by_section(store: Store) -> None:
     memory.write_overview("# Working Memory\n", expected_version=version)
     with pytest.raises(Conflict):
         memory.write_overview("lost", expected_version=version)
+    with pytest.raises(Conflict):
+        memory.patch_overview("Risks", "lost", expected_version=version)
+    version = store.version(f"{FOLDER}/working-memory/overview.md")
+    memory.patch_overview("Risks", "One.", expected_version=version)
+    assert memory.read_overview() == "# Working Memory\n\n## Risks\nOne.\n"
 
 
 def test_the_overview_stays_short(store: Store) -> None:
@@ -731,6 +737,16 @@ def test_a_branch_has_a_plain_name(store: Store, name: str) -> None:
         remember(store).branch(name)
     with pytest.raises(NotFound):
         remember(store).merge(name)
+
+
+def test_a_log_that_others_wrote_to_is_a_conflict(store: Store) -> None:
+    memory = remember(store)
+    first = memory.commit("one", expected_version="absent")
+    second = remember(store).branch("b", expected_version=first["version"])
+    for deed in (memory.commit, memory.branch, memory.merge):
+        with pytest.raises(Conflict):
+            deed("b", expected_version=first["version"])
+    assert memory.merge("b", expected_version=second["version"])["branch"] == "main"
 
 
 def test_main_is_not_merged_into_itself(store: Store) -> None:

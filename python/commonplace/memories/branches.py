@@ -31,8 +31,8 @@ from typing import Any, Literal
 import orjson
 
 from commonplace.blocks import Block, parse, render, title_for
+from commonplace.errors import Conflict, FormatError, NotFound
 from commonplace.memories.detail import parse_detail
-from commonplace.errors import FormatError, NotFound
 from commonplace.memories.merging import merge_texts
 from commonplace.records import receipt
 from commonplace.store import Store
@@ -128,16 +128,18 @@ class Branches:
             raise NotFound(f"commit {commit.id} has no {file!r:.80}; it has: {known}")
         return self._store.read(f"{self.workspace(commit.branch)}/{file}", commit.files[file])
 
-    def commit(self, message: str) -> dict[str, Any]:
-        """Keep a checkpoint of all notes of the active branch."""
+    def commit(self, message: str, expected: str | None = None) -> dict[str, Any]:
+        """Keep a checkpoint of all notes of the active branch; `expected` is that of the log."""
+        self._check(expected)
         active = self.active
-        return self._record("commit", active, message, self._keep(active))
+        return self._record("commit", active, message, self._keep(active), expected)
 
-    def branch(self, name: str, purpose: str = "") -> dict[str, Any]:
+    def branch(self, name: str, purpose: str = "", expected: str | None = None) -> dict[str, Any]:
         """Open a copy of the active branch under a new name, or go to a branch that is there."""
+        self._check(expected)
         active = self.active
         if name in self.names():
-            return self._record("switch", name, f"Went to {name}", self._keep(name))
+            return self._record("switch", name, f"Went to {name}", self._keep(name), expected)
         if not _NAME.fullmatch(name) or any(name.lower() == n.lower() for n in self.names()):
             raise ValueError(
                 f"{name!r:.80} cannot be a branch: up to 64 letters, digits, '.', '_' and '-', "
@@ -150,10 +152,11 @@ class Branches:
             text = self._store.read(f"{self.workspace(active)}/{file}", version)
             self._store.write(f"{self.workspace(name)}/{file}", text)
         told = purpose if purpose.strip() else f"Opened {name}"
-        return self._record("branch", name, told, self._keep(name), origin=active)
+        return self._record("branch", name, told, self._keep(name), expected, origin=active)
 
-    def merge(self, name: str, message: str = "") -> dict[str, Any]:
+    def merge(self, name: str, message: str = "", expected: str | None = None) -> dict[str, Any]:
         """Bring what a branch changed into the active one, or into its origin from itself."""
+        self._check(expected)
         if name not in self.names():
             raise NotFound(f"there is no branch {name!r:.80}; there are: {', '.join(self.names())}")
         target = self.active
@@ -189,8 +192,9 @@ class Branches:
         told += "".join(f"\n- took {file}" for file in taken)
         told += "".join(f"\n- conflict, both kept: {conflict}" for conflict in conflicts)
         done = self._record(
-            "merge", target, told, self._keep(target), merged=name, base=theirs, before=ours
-        )
+            "merge", target, told, self._keep(target), expected,
+            merged=name, base=theirs, before=ours,
+        )  # fmt: skip
         return {**done, "taken": taken, "conflicts": conflicts}
 
     def tell_status(self, limit: int) -> str:
@@ -282,8 +286,19 @@ class Branches:
         folder = self.workspace(name)
         return {file: self._store.keep(f"{folder}/{file}").version for file in self.files(name)}
 
+    def _check(self, expected: str | None) -> None:
+        """Look at once whether the log is the one that was seen; its write looks again."""
+        if expected not in {None, self._store.version(self._path) or "absent"}:
+            raise Conflict(f"{self._path} is not as you saw it: read context() again")
+
     def _record(
-        self, kind: Kind, branch: str, message: str, files: Mapping[str, str], **more: Any
+        self,
+        kind: Kind,
+        branch: str,
+        message: str,
+        files: Mapping[str, str],
+        expected: str | None,
+        **more: Any,
     ) -> dict[str, Any]:
         if not message.strip():
             raise ValueError("say in a few words what this checkpoint is about")
@@ -301,7 +316,8 @@ class Branches:
         meta = {"id": hashlib.sha256(unique).hexdigest()[:10], **said}
         start = "" if number or self._store.version(self._path) else "# Commits\n\n"
         block = render(title_for(message), message, meta)
-        written = self._store.append(self._path, f"{start or chr(10)}{block}".rstrip("\n"))
+        text = f"{start or chr(10)}{block}".rstrip("\n")
+        written = self._store.append(self._path, text, expected_version=expected)
         if meta["id"] not in {commit.id for commit in self.log()}:
             raise FormatError(
                 f"{self._path} does not give back what was added to it: look whether a fence or "

@@ -12,9 +12,8 @@ from types import FunctionType, MethodType
 from typing import Any, Literal
 
 from commonplace.conversation import last_messages
-from commonplace.memories.detail import Detail, parse_detail, render_detail, stem
 from commonplace.errors import NotFound, QueryError
-from commonplace.records import receipt
+from commonplace.memories.detail import Detail, parse_detail, render_detail, stem
 from commonplace.memories.session import Session
 from commonplace.memories.session_search import (
     SOURCES,
@@ -24,6 +23,7 @@ from commonplace.memories.session_search import (
     search_session,
     shorten,
 )
+from commonplace.records import receipt
 from commonplace.store import Store
 
 Level = Literal["status", "branch", "commit", "log", "metadata"]
@@ -201,15 +201,18 @@ class OverviewAndDetail(Session):
 
     # Commits and branches (§10.2)
 
-    def commit(self, message: str) -> dict[str, Any]:
+    def commit(self, message: str, *, expected_version: str | None = None) -> dict[str, Any]:
         """Keep a checkpoint of the overview and all notes of the branch you work on.
 
         Args:
             message: The progress so far: what was done, what was found, what comes next
+            expected_version: Of the log of commits, as the last commit answered it
         """
-        return self.branches.commit(message)
+        return self.branches.commit(message, expected_version)
 
-    def branch(self, name: str, purpose: str = "") -> dict[str, Any]:
+    def branch(
+        self, name: str, purpose: str = "", *, expected_version: str | None = None
+    ) -> dict[str, Any]:
         """Open a copy of overview and notes to try something else in, and work on it.
 
         A branch that is there already is gone to, also `main`.
@@ -217,10 +220,13 @@ class OverviewAndDetail(Session):
         Args:
             name: Letters, digits, `.`, `_`, `-`
             purpose: What is to be tried
+            expected_version: Of the log of commits, as the last commit answered it
         """
-        return self.branches.branch(name, purpose)
+        return self.branches.branch(name, purpose, expected_version)
 
-    def merge(self, name: str, message: str = "") -> dict[str, Any]:
+    def merge(
+        self, name: str, message: str = "", *, expected_version: str | None = None
+    ) -> dict[str, Any]:
         """Bring what a branch changed into the branch you work on, and keep what both changed.
 
         From the branch itself it goes into the one that it came from, and you work on that.
@@ -228,8 +234,9 @@ class OverviewAndDetail(Session):
         Args:
             name: The branch that is brought back
             message: What came of it
+            expected_version: Of the log of commits, as the last commit answered it
         """
-        return self.branches.merge(name, message)
+        return self.branches.merge(name, message, expected_version)
 
     def context(self, level: Level = "status", name: str = "", limit: int = 10) -> str:
         """Look at your memory at a chosen level, from the whole to one message.

@@ -13,21 +13,20 @@ The layout of §3.1 of the overview/detail design, with the branches of its §10
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
-import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from commonplace._core import Message
 from commonplace.blocks import parse
-from commonplace.memories.branches import Branches
 from commonplace.compaction import INSTRUCTION, first_sentence, summarise
 from commonplace.conversation import last_line, last_turns, spoken, turns
-from commonplace.memories.detail import parse_detail, render_detail
 from commonplace.errors import CompactionFailed, NotFound
+from commonplace.memories.branches import Branches
+from commonplace.memories.detail import parse_detail, render_detail
+from commonplace.memories.session_folder import session_folder
 from commonplace.models import ChatModel
 from commonplace.records import receipt
 from commonplace.store import Store
@@ -56,34 +55,7 @@ OVERVIEW = """\
 _TURNS = 50
 # What of a turn is handed to a model that summarises, in characters.
 _SAID = 4000
-_ID = re.compile(r"\w[\w.-]*")
 _CITED = re.compile(r"[ \t]*\(?messages\.jsonl#L([0-9]+)\)?")
-
-
-def session_folder(cwd: str | os.PathLike[str], session_id: str) -> str:
-    """Return the folder of a session: `sessions/--<cwd>--/<session-id>`.
-
-    `<cwd>` is the absolute path with `-` in place of each `/`. Where that does not tell the path
-    (`/my/app` and `/my-app` would be one) a hash of the path follows, so no two share a folder.
-
-    Raises:
-        ValueError: The id of the session is no plain name.
-
-    >>> session_folder("/home/alex/app", "s1")
-    'sessions/--home-alex-app--/s1'
-    >>> session_folder("/home/alex/my-app", "s1")
-    'sessions/--home-alex-my-app--9cbee908--/s1'
-    """
-    if not _ID.fullmatch(session_id) or session_id.endswith("."):
-        raise ValueError(f"a session id is letters, digits, '.', '_' and '-', not {session_id!r}")
-    path = "/" + os.path.abspath(cwd).strip("/")  # noqa: PTH100 - links stay as they are named
-    plain = unicodedata.normalize("NFC", path)
-    name = re.sub(r"[^\w.@+-]", "-", plain).strip("-")
-    name = name.encode()[-150:].decode(errors="ignore").lstrip("-")
-    if not name or "/" + name.replace("-", "/") != path:
-        digest = hashlib.sha256(path.encode(errors="surrogateescape")).hexdigest()[:8]
-        name = f"{name or 'root'}--{digest}"
-    return f"sessions/--{name}--/{session_id}"
 
 
 class Session:
@@ -223,12 +195,15 @@ class Session:
         written = self._store.write(self._overview, content, expected_version=expected_version)
         return receipt(written)
 
-    def patch_overview(self, section: str, content: str) -> dict[str, Any]:
+    def patch_overview(
+        self, section: str, content: str, *, expected_version: str | None = None
+    ) -> dict[str, Any]:
         """Replace the text of one section of the overview; a new section comes to its end.
 
         Args:
             section: The heading, such as `Current Task`
             content: The new text below it
+            expected_version: The version you read; without it what others wrote meanwhile is kept
 
         Raises:
             ValueError: The overview would be too long to be in every context.
@@ -247,7 +222,11 @@ class Session:
             self._check_overview(text)
             return text
 
-        return receipt(self._store.update(self._overview, change))
+        if expected_version is None:
+            return receipt(self._store.update(self._overview, change))
+        new = change(self.read_overview())
+        written = self._store.write(self._overview, new, expected_version=expected_version)
+        return receipt(written)
 
     @property
     def _overview(self) -> str:
