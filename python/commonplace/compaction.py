@@ -34,11 +34,13 @@ _ITEM = 200
 _HANDED = 40_000
 
 _SUMMARY = re.compile(
-    r"^[ \t]*(?:[-*>][ \t]+)?(?:\*\*)?(?:Summary|摘要)(?:\*\*)?[ \t]*[:：][ \t]*(\S.*)$",
+    r"^[ \t]*(?:[-*>][ \t]+)?(?:\*\*)?(?:Summary|摘要)(?:\*\*)?[ \t]*[:：](?:\*\*)?[ \t]*"
+    r"(?!\*\*[ \t]*$)(\S.*)$",
     re.MULTILINE | re.IGNORECASE,
 )
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _END = re.compile(r"(?<=[.!?])[\"')\]]?\s+(?=[\"'(\[]?[^\W\d_a-z])|(?<=[。！？])")
+_MARK = re.compile(r"^(?:[-*+]|\d+[.)])\s+")
 _WORD = re.compile(r"\w+")
 
 
@@ -59,7 +61,7 @@ def first_sentence(text: str, width: int = _ITEM) -> str:
     if said := _SUMMARY.search(text):
         found = said[1]
     else:
-        lines = [line.strip(" \t>") for line in _COMMENT.sub("\n", text).splitlines()]
+        lines = [line.strip().lstrip("> \t") for line in _COMMENT.sub("\n", text).splitlines()]
         prose = [line for line in lines if not line.startswith(("#", "```", "~~~"))]
         # a paragraph may run over several lines, a list item is one
         start = next((at for at, line in enumerate(prose) if _WORD.search(line)), None)
@@ -69,8 +71,11 @@ def first_sentence(text: str, width: int = _ITEM) -> str:
             end = start + 1
             while end < len(prose) and prose[end] and not prose[end].startswith(("-", "*", "|")):
                 end += 1
-            found = re.sub(r"^(?:[-*+]|\d+[.)])\s+", "", " ".join(prose[start:end]))
+            found = _MARK.sub("", " ".join(prose[start:end]))
             found = _END.split(found, maxsplit=1)[0]
+            if found.rstrip("*_").endswith((":", "：")):
+                # what it announces says more
+                found += " " + next((_MARK.sub("", line) for line in prose[end:] if line), "")
     found = " ".join(found.split())
     if len(found) <= width:
         return found
