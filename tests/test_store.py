@@ -377,3 +377,85 @@ def test_moving_onto_a_file_says_that_it_exists(store: Store) -> None:
     store.write("b.md", "b\n")
     with pytest.raises(commonplace.Conflict, match="exists already"):
         store.move("a.md", "b.md")
+
+
+LONG = "\n\n".join(f"Paragraph {number} says this and that. " + "word " * 60 for number in range(9))
+
+
+def test_documents_are_what_is_indexed_of_a_file(store: Store, root: Path) -> None:
+    store.write("a.md", f"before\n\n# Tea\n\nGreen tea.\n\n## Long\n\n{LONG}\n")
+    documents = store.documents("a.md")
+    assert "".join(hit.text for hit in documents) == store.read("a.md")
+    assert [hit.start for hit in documents] == sorted(hit.start for hit in documents)
+    assert len([hit for hit in documents if hit.heading == ("Tea", "Long")]) > 1
+    assert {(hit.source, hit.path, hit.score) for hit in documents} == {("note", "a.md", 0.0)}
+    assert all(hit.highlights == [] for hit in documents)
+    assert all(hit.text.lstrip().startswith(hit.snippet.split()[0]) for hit in documents)
+    (root / "a.md").write_text("by hand")
+    assert [hit.text for hit in store.documents("a.md")] == ["by hand"]
+
+
+def test_documents_of_a_transcript_are_its_messages(store: Store) -> None:
+    transcript = store.transcript("s1")
+    for number in range(3):
+        transcript.append({"role": "user", "content": f"message {number}"})
+    documents = store.documents("s1/messages.jsonl")
+    assert [(hit.text, hit.role, hit.line) for hit in documents] == [
+        ("message 0", "user", 1),
+        ("message 1", "user", 2),
+        ("message 2", "user", 3),
+    ]
+
+
+def test_documents_of_what_is_no_note(store: Store, root: Path) -> None:
+    (root / "photo.jpg").write_bytes(b"\xff\xd8")
+    assert store.documents("photo.jpg") == []
+    with pytest.raises(commonplace.NotFound):
+        store.documents("b.md")
+    for path in ("../a.md", ".commonplace/lock", ""):
+        with pytest.raises(commonplace.Refused):
+            store.documents(path)
+
+
+def test_revision_changes_with_what_is_indexed(store: Store, root: Path) -> None:
+    store.write("a.md", "# Tea\n\nGreen.\n\n# Coffee\n\nNone.\n")
+    seen = [store.revision()]
+    assert store.revision() == seen[0]
+    store.search("tea")
+    store.verify()
+    (root / "b.jpg").write_bytes(b"x")
+    assert store.revision() == seen[0]
+    deeds: list[Callable[[], object]] = [
+        lambda: (root / "a.md").write_text("# Coffee\n\nNone.\n\n# Tea\n\nGreen.\n"),
+        lambda: (root / "a.md").write_text("\n\n# Coffee\n\nNone.\n\n# Tea\n\nGreen.\n"),
+        lambda: store.transcript("s1").append({"role": "user", "content": "hi"}),
+        lambda: store.transcript("s1").append({"role": "user", "content": "hi"}),
+        lambda: store.move("a.md", "c.md"),
+        (root / "c.md").unlink,
+    ]
+    for deed in deeds:
+        deed()
+        seen.append(store.revision())
+        assert store.revision() == seen[-1]
+    assert len(set(seen)) == len(seen)
+
+
+def test_results_show_what_they_are(store: Store, root: Path) -> None:
+    store.write("a.md", "# Tea\n\nGreen.\n")
+    store.append("a.md", "More.")
+    (root.parent / "chat.jsonl").write_text('{"role": "user", "content": "hi"}\n')
+    imported = store.transcript("s1").load(root.parent / "chat.jsonl")
+    shown = [
+        *store.list(),
+        *store.sections("a.md"),
+        *store.transcript("s1").messages(),
+        *store.search("tea"),
+        store.keep("a.md"),
+        store.search("tea"),
+        store.write("a.md", "x"),
+        store.status(),
+        store.verify(),
+        imported,
+        commonplace.Weights(),
+    ]
+    assert not [text for text in map(repr, shown) if " object at 0x" in text]

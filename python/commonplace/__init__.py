@@ -8,6 +8,7 @@ from commonplace._core import (
     Imported,
     Match,
     Message,
+    Past,
     Section,
     Status,
     Verified,
@@ -18,15 +19,18 @@ from commonplace._core import (
 from commonplace.errors import (
     Busy,
     CommonplaceError,
+    CompactionFailed,
     Conflict,
     EncodingError,
     FormatError,
     InDoubt,
+    ModelError,
     NotFound,
     PatchFailed,
     QueryError,
     Refused,
     StorageError,
+    ToolError,
 )
 from commonplace.store import Store, find_root, open  # noqa: A004
 from commonplace.transcript import Transcript
@@ -34,6 +38,7 @@ from commonplace.transcript import Transcript
 __all__ = [
     "Busy",
     "CommonplaceError",
+    "CompactionFailed",
     "Conflict",
     "EncodingError",
     "Entry",
@@ -45,7 +50,9 @@ __all__ = [
     "InDoubt",
     "Match",
     "Message",
+    "ModelError",
     "NotFound",
+    "Past",
     "PatchFailed",
     "QueryError",
     "Refused",
@@ -53,6 +60,7 @@ __all__ = [
     "Status",
     "StorageError",
     "Store",
+    "ToolError",
     "Transcript",
     "Verified",
     "Weights",

@@ -12,6 +12,7 @@ __all__ = [
     "Imported",
     "Match",
     "Message",
+    "Past",
     "Section",
     "Status",
     "Store",
@@ -19,6 +20,7 @@ __all__ = [
     "Weights",
     "Written",
     "__version__",
+    "sections",
 ]
 
 __version__: str
@@ -41,6 +43,9 @@ class Section:
     summary: str | None
     category: str | None
     keywords: tuple[str, ...]
+
+def sections(text: str) -> list[Section]:
+    """Return the sections of Markdown that lies in no file; their `path` is empty."""
 
 @final
 class Message:
@@ -164,6 +169,19 @@ class Written:
     applied: int
 
 @final
+class Past:
+    """A text that the history keeps: its version, and where it lies.
+
+    `time` is when it was put there, in seconds since 1970; `size` is in bytes; `address` is the
+    file that holds it, relative to the root.
+    """
+
+    version: str
+    time: float
+    size: int
+    address: str
+
+@final
 class Imported:
     """What an import took, and what it left out and why."""
 
@@ -214,9 +232,13 @@ class Store:
         cls, root: str, *, create: bool = True, watch: bool = True, weights: Weights | None = None
     ) -> Store: ...
     root: str
-    def read(self, path: str) -> str: ...
+    def read(self, path: str, version: str | None = None) -> str: ...
     def read_bytes(self, path: str) -> bytes: ...
+    def read_to_change(self, path: str) -> tuple[str, str]:
+        """Return the text and its version; `("", "absent")` for a file that is not there."""
     def version(self, path: str) -> str | None: ...
+    def history(self, path: str) -> builtins.list[Past]: ...
+    def keep(self, path: str) -> Past: ...
     def list(self, prefix: str) -> list[Entry]: ...
     def write(self, path: str, content: str, expected_version: str | None = None) -> Written: ...
     def append(self, path: str, content: str, expected_version: str | None = None) -> Written: ...
@@ -226,6 +248,8 @@ class Store:
     def move(self, source: str, target: str, expected_version: str | None = None) -> Written: ...
     def delete(self, path: str, expected_version: str | None = None) -> Written: ...
     def sections(self, path: str) -> builtins.list[Section]: ...
+    def documents(self, path: str) -> builtins.list[Hit]: ...
+    def revision(self) -> int: ...
     def message(self, path: str, line: int) -> Message: ...
     def messages(self, path: str, start: int, limit: int | None) -> builtins.list[Message]: ...
     def append_message(self, path: str, line: bytes) -> int:

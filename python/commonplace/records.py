@@ -10,13 +10,14 @@ from commonplace._core import (
     Imported,
     Match,
     Message,
+    Past,
     Section,
     Status,
     Verified,
     Written,
 )
 
-Result = Entry | Hit | Imported | Match | Message | Section | Status | Verified | Written
+Result = Entry | Hit | Imported | Match | Message | Past | Section | Status | Verified | Written
 
 FIELDS: dict[type[Any], tuple[str, ...]] = {
     Entry: ("path", "size", "modified", "kind", "summary"),
@@ -68,6 +69,7 @@ FIELDS: dict[type[Any], tuple[str, ...]] = {
         "said",
         "tools",
     ),
+    Past: ("version", "time", "size", "address"),
     Section: (
         "path",
         "heading",
@@ -111,3 +113,14 @@ def record(result: Result) -> dict[str, Any]:
     'facts/user.md'
     """
     return {name: getattr(result, name) for name in FIELDS[type(result)]}
+
+
+def receipt(written: Written) -> dict[str, Any]:
+    """Return what a write answers to a model: success, path, version, where the old text lies.
+
+    >>> import commonplace, tempfile
+    >>> store = commonplace.open(tempfile.mkdtemp())
+    >>> receipt(store.write("facts/user.md", "# User"))["success"]
+    True
+    """
+    return {"success": True, **record(written)}

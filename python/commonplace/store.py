@@ -1,4 +1,4 @@
-"""Open a root; read, write and search it."""
+"""Open a root and search it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
 
-from commonplace import _core
-from commonplace._core import Entry, Grep, Hits, Section, Status, Verified, Weights, Written
+from commonplace._core import Grep, Hit, Hits, Status, Verified, Weights
+from commonplace.files import Files
 from commonplace.moments import When, seconds
-from commonplace.transcript import Transcript
 
 
 def find_root(start: str | os.PathLike[str] | None = None) -> Path:
@@ -65,94 +64,11 @@ def open(  # noqa: A001 - commonplace.open() reads as it should
     )
 
 
-class Store:
+class Store(Files):
     """A root with its files, its index and its lock; safe to share between threads.
 
     Every call sees the files as they are now, whoever changed them.
     """
-
-    def __init__(
-        self,
-        root: str | os.PathLike[str],
-        *,
-        create: bool = True,
-        watch: bool = True,
-        weights: Weights | None = None,
-    ) -> None:
-        self._core = _core.Store(os.fspath(root), create=create, watch=watch, weights=weights)
-        self._root = Path(self._core.root)
-
-    @property
-    def root(self) -> Path:
-        """The folder that holds this memory."""
-        return self._root
-
-    # Files
-
-    def list(self, prefix: str = "") -> list[Entry]:
-        """Return the files whose path starts with the folder or file `prefix`, sorted by path."""
-        return self._core.list(prefix)
-
-    def read(self, path: str) -> str:
-        """Return the text of a file; bytes that are not UTF-8 are shown as U+FFFD.
-
-        Raises:
-            NotFound: There is no such file.
-            Refused: The path leaves the root, or is a link or a special file.
-        """
-        return self._core.read(path)
-
-    def version(self, path: str) -> str | None:
-        """Return the version (a content hash) of a file, or None when there is none."""
-        return self._core.version(path)
-
-    def sections(self, path: str) -> builtins.list[Section]:
-        """Return the sections of a note in file order; their spans cover the file exactly once."""
-        return self._core.sections(path)
-
-    def write(self, path: str, content: str, *, expected_version: str | None = None) -> Written:
-        """Create a file or replace its whole text, durably and all at once.
-
-        Args:
-            path: Relative to the root, `/` between folders, ending in `.md` or `.jsonl`.
-            content: The new text.
-            expected_version: The version you read (`"absent"`: must not exist yet). Without it
-                whatever is there is replaced. Either way the old text goes to the history.
-
-        Returns:
-            The stored path, its new version and where the old text lies.
-
-        Raises:
-            Conflict: The file is no longer the expected version; nothing was changed.
-            Refused: The name is not one that tools may create.
-        """
-        return self._core.write(path, content, expected_version)
-
-    def append(self, path: str, content: str, *, expected_version: str | None = None) -> Written:
-        """Add `content` and a line end to a file, as one durable write; create it if needed."""
-        return self._core.append(path, content, expected_version)
-
-    def patch(
-        self, path: str, edits: Iterable[tuple[str, str]], *, expected_version: str | None = None
-    ) -> Written:
-        """Replace each old text by its new text, all of them or none.
-
-        Raises:
-            PatchFailed: An old text is not found, or found more than once; nothing was changed.
-        """
-        return self._core.patch(path, list(edits), expected_version)
-
-    def move(self, source: str, target: str, *, expected_version: str | None = None) -> Written:
-        """Rename a file; the target must not exist."""
-        return self._core.move(source, target, expected_version)
-
-    def delete(self, path: str, *, expected_version: str | None = None) -> Written:
-        """Take a file out of the store; its text goes to `.commonplace/history/`."""
-        return self._core.delete(path, expected_version)
-
-    def transcript(self, path: str) -> Transcript:
-        """Return the transcript at `path`: a folder that holds `messages.jsonl`, or the file."""
-        return Transcript(self._core, path)
 
     # Search
 
@@ -203,6 +119,38 @@ class Store:
             category=category,
             tools=tools,
         )
+
+    def documents(self, path: str) -> builtins.list[Hit]:
+        r"""Return all that is indexed of one file as hits, in file order, with a score of 0.
+
+        These are what `search` can find there: sections, parts of long sections, messages. The
+        snippet is the beginning of the text. Of a file that is not indexed there are none.
+
+        Raises:
+            NotFound: There is no such file.
+            Conflict: The file is being written so fast that it could not be read as a whole.
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> _ = store.write("a.md", "# Tea\n\nGreen.\n\n# Coffee\n\nNone.\n")
+        >>> [(hit.citation, hit.heading) for hit in store.documents("a.md")]
+        [('a.md#L1', ('Tea',)), ('a.md#L5', ('Coffee',))]
+        """
+        return self._core.documents(path)
+
+    def revision(self) -> int:
+        """Return a number that changes whenever anything `documents` returns has changed.
+
+        It costs as little as looking whether a file has changed, and means something only beside
+        other numbers of this store in this process.
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> before = store.revision()
+        >>> (store.root / "a.md").write_text("by hand") and store.revision() != before
+        True
+        """
+        return self._core.revision()
 
     def explain(self, query: str, citation: str) -> str:
         """Return how the score of one section or message for `query` comes about, as text.

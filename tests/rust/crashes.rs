@@ -55,6 +55,7 @@ fn child_changes() {
         "create" => files.write("made/note.md", NEW, Expected::Absent).map(|_| ()),
         "delete" => files.delete("facts/note.md", Expected::Any).map(|_| ()),
         "append" => files.append("s.jsonl", b"{\"n\":3}", Expected::Any).map(|_| ()),
+        "keep" => files.keep("facts/note.md").map(|_| ()),
         other => panic!("{other}"),
     };
     let word = match done {
@@ -98,6 +99,7 @@ fn check(scratch: &Path, change: &str, word: &str, what: &str) {
         "replace" => note.as_deref() == Some(NEW),
         "create" => made.is_some(),
         "delete" => note.is_none(),
+        "keep" => contents(&root.join(".commonplace/history")).contains(OLD),
         _ => log.ends_with(b"\n{\"n\":3}\n"),
     };
     assert!(note.is_none_or(|text| text == OLD || text == NEW), "{what}: torn");
@@ -131,6 +133,7 @@ fn a_change_is_durable_before_it_is_acknowledged() {
         ("create", create.to_vec()),
         ("delete", [&folders[..], &delete].concat()),
         ("append", [&quarantine[..], &append].concat()),
+        ("keep", [&folders[..], &["sync staged", "rename", "sync note.md"]].concat()),
     ] {
         let scratch = tempfile::tempdir().unwrap();
         // Harmless: it only makes `change` trace these calls as well.
@@ -169,7 +172,7 @@ fn death_and_disk_errors_at_every_call() {
     }
     // Kernels and file systems that lack a call: the same by other means.
     for lacking in ["renameat2:error=EINVAL", "openat2:error=ENOSYS", "openat2:error=EPERM"] {
-        for op in ["replace", "create", "delete", "append"] {
+        for op in ["replace", "create", "delete", "append", "keep"] {
             let scratch = in_memory();
             let word = change(scratch.path(), op, lacking);
             assert_eq!(word, "ok", "{op} {lacking}");
@@ -188,7 +191,7 @@ fn death_and_disk_errors_at_every_call() {
         ("flock", 2),
     ];
     let mut seen = HashSet::new();
-    for op in ["replace", "create", "delete", "append"] {
+    for op in ["replace", "create", "delete", "append", "keep"] {
         for (call, times) in calls {
             // Some calls are also made by the test runner; those only make it fail early.
             for k in 1..=times {
@@ -276,6 +279,24 @@ fn a_save_into_a_displaced_file_is_brought_up() {
         assert_eq!(files.read(&name).unwrap().0, b"theirs");
         assert_eq!(files.read("note.md").unwrap().0, b"ours");
         assert!(files.recover().unwrap().is_empty());
+    }
+}
+
+#[test]
+fn a_copy_that_a_crash_left_without_its_name_gets_it_if_it_is_whole() {
+    for (left, shown) in [("base", 1), ("ba", 0)] {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("note.md"), "base").unwrap();
+        let version = Version::of(b"base");
+        let shelf = dir.path().join(".commonplace/history/note.md");
+        fs::create_dir_all(&shelf).unwrap();
+        fs::write(shelf.join(format!(".{version}.swap")), left).unwrap();
+        let files = open(dir.path());
+        assert!(files.recover().unwrap().is_empty());
+        assert_eq!(leftovers(dir.path()), 0);
+        let history = files.history("note.md").unwrap();
+        assert_eq!(history.len(), shown, "{left}");
+        assert!(history.iter().all(|past| past.version == version && past.size == 4));
     }
 }
 

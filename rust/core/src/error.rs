@@ -28,6 +28,16 @@ pub enum Error {
         /// The path as given.
         path: String,
     },
+    /// A file has never been what a caller asks for, or its history does not keep it.
+    #[error("{} has no version {version}; {known}", shown(path))]
+    NoVersion {
+        /// The path as given.
+        path: String,
+        /// The version that was asked for.
+        version: String,
+        /// The versions there are, as a clause.
+        known: String,
+    },
     /// What a caller named outside the memory, or the memory itself, is not there.
     #[error("{} does not exist; {hint}", shown(path))]
     Missing {

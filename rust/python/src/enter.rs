@@ -66,7 +66,7 @@ pub fn error_of(py: Python<'_>, error: Error) -> PyErr {
         Error::Refused { code, path, .. } => {
             (raised::Refused::new_err(text), Some(code), Some(path))
         }
-        Error::NotFound { path } | Error::Missing { path, .. } => {
+        Error::NotFound { path } | Error::Missing { path, .. } | Error::NoVersion { path, .. } => {
             (raised::NotFound::new_err(text), None, Some(path))
         }
         Error::Conflict { path, .. } | Error::Diverged { path, .. } => {

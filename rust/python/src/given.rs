@@ -1,12 +1,18 @@
 //! What Python hands in: text, counts and moments. What is none of these is refused here, once.
 
+use std::collections::BTreeMap;
 use std::ops::Deref;
 
+use commonplace_core::error::Result;
+use commonplace_core::files::Expected;
+use commonplace_core::files::version::Version;
+use commonplace_core::index::bm25f;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBool, PyString};
 
+use crate::enter::error_of;
 use crate::enter::raised::EncodingError;
 
 /// A `str` that can be written as UTF-8; it is borrowed from Python, not copied.
@@ -101,4 +107,46 @@ impl FromPyObject<'_, '_> for Moment {
 fn unlike(wanted: &str, given: Borrowed<'_, '_, PyAny>) -> PyErr {
     let found = given.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
     PyTypeError::new_err(format!("expected {wanted}, got {found}"))
+}
+
+/// The version of a file that is not there.
+pub const ABSENT: &str = "absent";
+
+/// What a caller expects to find, given as a version.
+pub fn expected(py: Python<'_>, version: Option<Text>) -> PyResult<Expected> {
+    match version.as_deref() {
+        None => Ok(Expected::Any),
+        Some(ABSENT) => Ok(Expected::Absent),
+        Some(version) => {
+            let version: Result<Version> = version.parse();
+            version.map(Expected::Version).map_err(|error| error_of(py, error))
+        }
+    }
+}
+
+/// Field weights, length norms and k1 of BM25F; all have defaults.
+#[pyclass(frozen, module = "commonplace")]
+pub struct Weights {
+    pub weights: bm25f::Weights,
+}
+
+#[pymethods]
+impl Weights {
+    #[new]
+    #[pyo3(signature = (values = None))]
+    fn new(py: Python<'_>, values: Option<BTreeMap<Text, f32>>) -> PyResult<Self> {
+        let mut weights = bm25f::Weights::default();
+        for (name, value) in values.unwrap_or_default() {
+            weights.set(&name, value).map_err(|error| error_of(py, error))?;
+        }
+        Ok(Self { weights })
+    }
+
+    fn as_dict(&self) -> BTreeMap<String, f32> {
+        self.weights.named().into_iter().collect()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Weights({:?})", self.as_dict())
+    }
 }

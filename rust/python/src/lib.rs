@@ -3,6 +3,8 @@
 mod enter;
 mod given;
 mod grep;
+mod hits;
+mod import;
 mod results;
 mod store;
 
@@ -14,10 +16,14 @@ mod _core {
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
 
     #[pymodule_export]
+    use super::given::Weights;
+    #[pymodule_export]
     use super::grep::{Grep, Match};
     #[pymodule_export]
+    use super::hits::{Hit, Hits};
+    #[pymodule_export]
     use super::results::{
-        Entry, Hit, Hits, Imported, Message, Section, Status, Verified, Weights, Written,
+        Entry, Imported, Message, Past, Section, Status, Verified, Written, sections,
     };
     #[pymodule_export]
     use super::store::Store;

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use commonplace_core::index::bm25f;
+use commonplace_core::catalog::draft::Kind;
+use commonplace_core::files::{self, past};
 use commonplace_core::messages::message;
-use commonplace_core::store::hits::{self, Source};
-use pyo3::exceptions::PyIndexError;
+use commonplace_core::store::transcript::Placed;
+use commonplace_core::store::{Store, upkeep};
+use commonplace_core::text::sections::{Note, line_of, parse};
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PySlice, PyTuple};
+use pyo3::types::PyTuple;
 
-use crate::enter::error_of;
 use crate::given::Text;
 
 /// Milliseconds as the seconds that Python counts in.
@@ -40,6 +41,32 @@ pub struct Section {
     pub keywords: Vec<String>,
 }
 
+impl Section {
+    /// The sections of the note at `path`, in file order.
+    pub fn all(path: &str, text: &str, note: &Note) -> Vec<Self> {
+        let mut line = 1;
+        let sections = note.sections.iter().enumerate().map(|(at, section)| {
+            let span = section.span.clone();
+            let inner = &text.as_bytes()[span.clone()];
+            let first = line;
+            line += line_of(inner, inner.len()) - 1;
+            Self {
+                path: path.to_owned(),
+                heading: note.trail(at).into_iter().map(str::to_owned).collect(),
+                level: section.level,
+                line: first,
+                end_line: if inner.ends_with(b"\n") { line - 1 } else { line },
+                start: span.start,
+                end: span.end,
+                summary: section.marks.summary.clone(),
+                category: section.marks.category.clone(),
+                keywords: section.marks.keywords.clone(),
+            }
+        });
+        sections.collect()
+    }
+}
+
 #[pymethods]
 impl Section {
     #[getter]
@@ -57,6 +84,12 @@ impl Section {
     }
 }
 
+/// Cuts Markdown that lies in no file into sections.
+#[pyfunction]
+pub fn sections(py: Python<'_>, text: Text) -> Vec<Section> {
+    py.detach(|| Section::all("", &text, &parse(&text)))
+}
+
 /// One line of a transcript, whatever tool wrote it.
 #[pyclass(frozen, module = "commonplace")]
 pub struct Message {
@@ -66,7 +99,15 @@ pub struct Message {
     pub line: u64,
     #[pyo3(get)]
     pub offset: u64,
-    pub message: message::Message,
+    message: message::Message,
+}
+
+impl Message {
+    /// The message of the transcript at `path`.
+    pub fn new(path: &str, placed: Placed) -> Self {
+        let Placed { line, offset, message } = placed;
+        Self { path: path.to_owned(), line, offset, message }
+    }
 }
 
 #[pymethods]
@@ -117,164 +158,6 @@ impl Message {
     }
 }
 
-/// One ranked result: where it is, how it scored, and the passage that matched.
-#[pyclass(frozen, module = "commonplace")]
-pub struct Hit {
-    hit: hits::Hit,
-}
-
-#[pymethods]
-impl Hit {
-    #[getter]
-    fn source(&self) -> &'static str {
-        match self.hit.source {
-            Source::Note => "note",
-            Source::Message => "message",
-            Source::Tool => "tool",
-        }
-    }
-
-    #[getter]
-    fn path(&self) -> &str {
-        &self.hit.path
-    }
-
-    #[getter]
-    fn line(&self) -> u64 {
-        self.hit.passage().line
-    }
-
-    #[getter]
-    fn first_line(&self) -> u64 {
-        self.hit.first_line
-    }
-
-    #[getter]
-    fn end_line(&self) -> u64 {
-        self.hit.end_line
-    }
-
-    #[getter]
-    fn start(&self) -> u64 {
-        self.hit.start
-    }
-
-    #[getter]
-    fn end(&self) -> u64 {
-        self.hit.end
-    }
-
-    #[getter]
-    fn heading<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, &self.hit.heading)
-    }
-
-    #[getter]
-    fn score(&self) -> f32 {
-        self.hit.score
-    }
-
-    #[getter]
-    fn snippet(&self) -> &str {
-        &self.hit.passage().snippet
-    }
-
-    #[getter]
-    fn highlights(&self) -> Vec<(usize, usize)> {
-        self.hit.passage().highlights.clone()
-    }
-
-    #[getter]
-    fn citation(&self) -> &str {
-        &self.hit.passage().citation
-    }
-
-    #[getter]
-    fn text(&self) -> String {
-        self.hit.text.replace('\u{1a}', "\u{fffd}")
-    }
-
-    #[getter]
-    fn role(&self) -> Option<&str> {
-        self.hit.message.as_ref().map(|message| message.role.as_str())
-    }
-
-    #[getter]
-    fn name(&self) -> Option<&str> {
-        self.hit.message.as_ref().and_then(|message| message.name.as_deref())
-    }
-
-    #[getter]
-    fn time(&self) -> Option<&str> {
-        self.hit.message.as_ref().and_then(|message| message.time.as_deref())
-    }
-
-    #[getter]
-    fn session(&self) -> Option<&str> {
-        self.hit.message.as_ref().and_then(|message| message.session.as_deref())
-    }
-
-    #[getter]
-    fn category(&self) -> Option<&str> {
-        self.hit.category.as_deref()
-    }
-
-    fn __repr__(&self) -> String {
-        let passage = self.hit.passage();
-        format!("Hit({:?}, {:.3}, {:?})", passage.citation, self.hit.score, passage.snippet)
-    }
-}
-
-/// Hits, best first, with how far they can be trusted.
-#[pyclass(frozen, sequence, module = "commonplace")]
-pub struct Hits {
-    hits: Py<PyList>,
-    #[pyo3(get)]
-    freshness: &'static str,
-    #[pyo3(get)]
-    notes: Vec<String>,
-}
-
-impl Hits {
-    /// Wraps an answer of the engine.
-    pub fn new(py: Python<'_>, answer: hits::Hits) -> PyResult<Self> {
-        let hits = answer.hits.into_iter().map(|hit| Hit { hit });
-        let hits = hits.map(|hit| Py::new(py, hit)).collect::<PyResult<Vec<_>>>()?;
-        Ok(Self {
-            hits: PyList::new(py, hits)?.unbind(),
-            freshness: answer.freshness.name(),
-            notes: answer.notes,
-        })
-    }
-}
-
-#[pymethods]
-impl Hits {
-    fn __len__(&self, py: Python<'_>) -> usize {
-        self.hits.bind(py).len()
-    }
-
-    fn __getitem__<'py>(
-        &self,
-        py: Python<'py>,
-        index: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let hits = self.hits.bind(py).as_any();
-        if !index.is_instance_of::<PySlice>() && hits.get_item(index).is_err() {
-            return Err(PyIndexError::new_err("there are no more hits"));
-        }
-        hits.get_item(index)
-    }
-
-    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(self.hits.bind(py).as_any().try_iter()?.into_any())
-    }
-
-    fn __repr__(&self, py: Python<'_>) -> String {
-        format!("<{} hits, {}>", self.hits.bind(py).len(), self.freshness)
-    }
-}
-
 /// A file of the store as `list` shows it.
 #[pyclass(frozen, get_all, module = "commonplace")]
 pub struct Entry {
@@ -283,6 +166,22 @@ pub struct Entry {
     pub modified: f64,
     pub kind: &'static str,
     pub summary: Option<String>,
+}
+
+impl From<upkeep::Entry> for Entry {
+    fn from(entry: upkeep::Entry) -> Self {
+        Self {
+            path: entry.path,
+            size: entry.size,
+            modified: entry.modified_ns as f64 / 1e9,
+            kind: match entry.kind {
+                Kind::Note => "note",
+                Kind::Transcript => "transcript",
+                Kind::Other => "other",
+            },
+            summary: entry.summary,
+        }
+    }
 }
 
 #[pymethods]
@@ -302,10 +201,46 @@ pub struct Written {
     pub applied: usize,
 }
 
+impl Written {
+    /// A change that is on disk, of so many edits.
+    pub fn new(done: files::Written, applied: usize) -> Self {
+        Self {
+            path: done.path,
+            version: done.version.to_string(),
+            previous: done.previous.map(|version| version.to_string()),
+            history: done.history,
+            applied,
+        }
+    }
+}
+
 #[pymethods]
 impl Written {
     fn __repr__(&self) -> String {
         format!("Written({:?}, version={:?})", self.path, self.version)
+    }
+}
+
+/// A text that the history keeps: which it is, since when, and where it lies.
+#[pyclass(frozen, get_all, module = "commonplace")]
+pub struct Past {
+    pub version: String,
+    pub time: f64,
+    pub size: u64,
+    pub address: String,
+}
+
+impl From<past::Past> for Past {
+    fn from(past: past::Past) -> Self {
+        let past::Past { version, time_ms, size, address } = past;
+        Self { version: version.to_string(), time: seconds(time_ms), size, address }
+    }
+}
+
+#[pymethods]
+impl Past {
+    fn __repr__(&self) -> String {
+        format!("Past({:?}, {} B)", self.address, self.size)
     }
 }
 
@@ -318,6 +253,17 @@ pub struct Imported {
     pub skipped: BTreeMap<String, u64>,
     pub bad_lines: Vec<u64>,
     pub bad_line_count: u64,
+}
+
+#[pymethods]
+impl Imported {
+    fn __repr__(&self) -> String {
+        let skipped: u64 = self.skipped.values().sum();
+        format!(
+            "Imported({:?}, {:?}, {} messages, {skipped} skipped, {} bad lines)",
+            self.path, self.format, self.messages, self.bad_line_count
+        )
+    }
 }
 
 /// The state of a store in numbers.
@@ -337,6 +283,36 @@ pub struct Status {
     pub recovered: Vec<String>,
 }
 
+impl Status {
+    /// The numbers of an open store.
+    pub fn new(store: &Store, status: upkeep::Status) -> Self {
+        Self {
+            root: store.root().path().to_string_lossy().into_owned(),
+            notes: status.notes,
+            transcripts: status.transcripts,
+            sections: status.sections,
+            messages: status.messages,
+            terms: status.terms,
+            text_bytes: status.text_bytes,
+            index_bytes: status.index_bytes,
+            watching: store.is_watching(),
+            snapshot: status.snapshot,
+            skipped: status.skipped,
+            recovered: status.recovered,
+        }
+    }
+}
+
+#[pymethods]
+impl Status {
+    fn __repr__(&self) -> String {
+        format!(
+            "Status({:?}, {} notes, {} transcripts, {} sections, {} messages)",
+            self.root, self.notes, self.transcripts, self.sections, self.messages
+        )
+    }
+}
+
 /// What a full check of index against files found.
 #[pyclass(frozen, get_all, module = "commonplace")]
 pub struct Verified {
@@ -344,25 +320,9 @@ pub struct Verified {
     pub differences: Vec<String>,
 }
 
-/// Field weights, length norms and k1 of BM25F; all have defaults.
-#[pyclass(frozen, module = "commonplace")]
-pub struct Weights {
-    pub weights: bm25f::Weights,
-}
-
 #[pymethods]
-impl Weights {
-    #[new]
-    #[pyo3(signature = (values = None))]
-    fn new(py: Python<'_>, values: Option<BTreeMap<Text, f32>>) -> PyResult<Self> {
-        let mut weights = bm25f::Weights::default();
-        for (name, value) in values.unwrap_or_default() {
-            weights.set(&name, value).map_err(|error| error_of(py, error))?;
-        }
-        Ok(Self { weights })
-    }
-
-    fn as_dict(&self) -> BTreeMap<String, f32> {
-        self.weights.named().into_iter().collect()
+impl Verified {
+    fn __repr__(&self) -> String {
+        format!("Verified({} files, {} differences)", self.files, self.differences.len())
     }
 }

@@ -5,21 +5,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use commonplace_core::catalog::draft::Kind;
 use commonplace_core::error::{Error, Interrupt, Result};
-use commonplace_core::files::version::Version;
-use commonplace_core::files::{Expected, Written as Done};
 use commonplace_core::grep::{Case, Options};
 use commonplace_core::search::Filter;
 use commonplace_core::store;
 use commonplace_core::store::hits::Request;
-use commonplace_core::store::transcript::Placed;
-use commonplace_core::text::sections::line_of;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::enter::{enter, error_of};
-use crate::given::{Count, Moment, Text};
+use crate::enter::enter;
+use crate::given::{ABSENT, Count, Moment, Text, Weights, expected};
 use crate::grep::Grep;
-use crate::results::{Entry, Hits, Imported, Message, Section, Status, Verified, Weights, Written};
+use crate::hits::{Hit, Hits};
+use crate::import::import;
+use crate::results::{Entry, Imported, Message, Past, Section, Status, Verified, Written};
 
 /// The engine behind `commonplace.Store`.
 #[pyclass(frozen, module = "commonplace._core")]
@@ -44,32 +42,6 @@ impl Store {
     }
 }
 
-fn expected(py: Python<'_>, version: Option<Text>) -> PyResult<Expected> {
-    match version.as_deref() {
-        None => Ok(Expected::Any),
-        Some("absent") => Ok(Expected::Absent),
-        Some(version) => {
-            let version: Result<Version> = version.parse();
-            version.map(Expected::Version).map_err(|error| error_of(py, error))
-        }
-    }
-}
-
-fn written(done: Done, applied: usize) -> Written {
-    Written {
-        path: done.path,
-        version: done.version.to_string(),
-        previous: done.previous.map(|version| version.to_string()),
-        history: done.history,
-        applied,
-    }
-}
-
-fn message(path: &str, placed: Placed) -> Message {
-    let Placed { line, offset, message } = placed;
-    Message { path: path.to_owned(), line, offset, message }
-}
-
 #[pymethods]
 impl Store {
     #[new]
@@ -92,13 +64,31 @@ impl Store {
         Ok(self.open()?.root().path().to_string_lossy().into_owned())
     }
 
-    fn read(&self, py: Python<'_>, path: Text) -> PyResult<String> {
-        let bytes = self.read_bytes(py, path)?;
+    #[pyo3(signature = (path, version = None))]
+    fn read(&self, py: Python<'_>, path: Text, version: Option<Text>) -> PyResult<String> {
+        let bytes = self.enter(py, |store, _| match version.as_deref() {
+            None => store.root().read(&path),
+            Some(version) => store.files().read_version(&path, version.parse()?),
+        })?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
     fn read_bytes(&self, py: Python<'_>, path: Text) -> PyResult<Vec<u8>> {
         self.enter(py, |store, _| store.root().read(&path))
+    }
+
+    fn read_to_change(&self, py: Python<'_>, path: Text) -> PyResult<(String, String)> {
+        let (text, version) = self.enter(py, |store, _| store.files().read_to_change(&path))?;
+        Ok((text, version.map_or_else(|| ABSENT.to_owned(), |version| version.to_string())))
+    }
+
+    fn history(&self, py: Python<'_>, path: Text) -> PyResult<Vec<Past>> {
+        let history = self.enter(py, |store, _| store.files().history(&path))?;
+        Ok(history.into_iter().map(Past::from).collect())
+    }
+
+    fn keep(&self, py: Python<'_>, path: Text) -> PyResult<Past> {
+        self.enter(py, |store, _| store.files().keep(&path)).map(Past::from)
     }
 
     fn version(&self, py: Python<'_>, path: Text) -> PyResult<Option<String>> {
@@ -111,18 +101,7 @@ impl Store {
 
     fn list(&self, py: Python<'_>, prefix: Text) -> PyResult<Vec<Entry>> {
         let entries = self.enter(py, |store, interrupt| store.list(&prefix, interrupt))?;
-        let entry = |entry: commonplace_core::store::upkeep::Entry| Entry {
-            path: entry.path,
-            size: entry.size,
-            modified: entry.modified_ns as f64 / 1e9,
-            kind: match entry.kind {
-                Kind::Note => "note",
-                Kind::Transcript => "transcript",
-                Kind::Other => "other",
-            },
-            summary: entry.summary,
-        };
-        Ok(entries.into_iter().map(entry).collect())
+        Ok(entries.into_iter().map(Entry::from).collect())
     }
 
     #[pyo3(signature = (path, content, expected_version = None))]
@@ -136,7 +115,7 @@ impl Store {
         let expected = expected(py, expected_version)?;
         let done =
             self.enter(py, |store, _| store.files().write(&path, content.as_bytes(), expected))?;
-        Ok(written(done, 0))
+        Ok(Written::new(done, 0))
     }
 
     #[pyo3(signature = (path, content, expected_version = None))]
@@ -172,7 +151,7 @@ impl Store {
         let edits: Vec<(String, String)> =
             edits.into_iter().map(|(old, new)| (old.into(), new.into())).collect();
         let done = self.enter(py, |store, _| store.files().patch(&path, &edits, expected))?;
-        Ok(written(done.written, done.applied))
+        Ok(Written::new(done.written, done.applied))
     }
 
     #[pyo3(name = "move", signature = (source, target, expected_version = None))]
@@ -185,7 +164,7 @@ impl Store {
     ) -> PyResult<Written> {
         let expected = expected(py, expected_version)?;
         let done = self.enter(py, |store, _| store.files().rename(&source, &target, expected))?;
-        Ok(written(done, 0))
+        Ok(Written::new(done, 0))
     }
 
     #[pyo3(signature = (path, expected_version = None))]
@@ -197,36 +176,26 @@ impl Store {
     ) -> PyResult<Written> {
         let expected = expected(py, expected_version)?;
         let done = self.enter(py, |store, _| store.files().delete(&path, expected))?;
-        Ok(written(done, 0))
+        Ok(Written::new(done, 0))
     }
 
     fn sections(&self, py: Python<'_>, path: Text) -> PyResult<Vec<Section>> {
         let (text, note) = self.enter(py, |store, _| store.sections(&path))?;
-        let mut line = 1;
-        let sections = note.sections.iter().enumerate().map(|(at, section)| {
-            let span = section.span.clone();
-            let inner = &text.as_bytes()[span.clone()];
-            let first = line;
-            line += line_of(inner, inner.len()) - 1;
-            Section {
-                path: path.to_string(),
-                heading: note.trail(at).into_iter().map(str::to_owned).collect(),
-                level: section.level,
-                line: first,
-                end_line: if inner.ends_with(b"\n") { line - 1 } else { line },
-                start: span.start,
-                end: span.end,
-                summary: section.marks.summary.clone(),
-                category: section.marks.category.clone(),
-                keywords: section.marks.keywords.clone(),
-            }
-        });
-        Ok(sections.collect())
+        Ok(Section::all(&path, &text, &note))
+    }
+
+    fn documents(&self, py: Python<'_>, path: Text) -> PyResult<Vec<Hit>> {
+        let documents = self.enter(py, |store, interrupt| store.documents(&path, interrupt))?;
+        Ok(documents.into_iter().map(Hit::from).collect())
+    }
+
+    fn revision(&self, py: Python<'_>) -> PyResult<u64> {
+        self.enter(py, |store, interrupt| store.revision(interrupt))
     }
 
     fn message(&self, py: Python<'_>, path: Text, line: Count) -> PyResult<Message> {
         let placed = self.enter(py, |store, interrupt| store.message(&path, line.0, interrupt))?;
-        Ok(message(&path, placed))
+        Ok(Message::new(&path, placed))
     }
 
     fn messages(
@@ -239,7 +208,7 @@ impl Store {
         let limit = limit.map_or(usize::MAX, usize::from);
         let found =
             self.enter(py, |store, interrupt| store.messages(&path, start.0, limit, interrupt))?;
-        Ok(found.into_iter().map(|placed| message(&path, placed)).collect())
+        Ok(found.into_iter().map(|placed| Message::new(&path, placed)).collect())
     }
 
     fn append_message(&self, py: Python<'_>, path: Text, line: &[u8]) -> PyResult<u64> {
@@ -253,30 +222,7 @@ impl Store {
         path: Text,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Imported> {
-        let failed: Mutex<Option<PyErr>> = Mutex::new(None);
-        let failure = || failed.lock().unwrap_or_else(PoisonError::into_inner);
-        let done = self.enter(py, |store, interrupt| {
-            let mut tell = |read: u64| {
-                if let Some(progress) = &progress {
-                    let told = Python::attach(|py| progress.call1(py, (read,)));
-                    *failure() = told.err();
-                }
-            };
-            let stop = || failure().is_some() || interrupt();
-            store.import_transcript(&source, &path, &mut tell, &stop)
-        });
-        if let Some(error) = failure().take() {
-            return Err(error);
-        }
-        let (path, imported) = done?;
-        Ok(Imported {
-            path,
-            format: imported.format.name().to_owned(),
-            messages: imported.messages,
-            skipped: imported.skipped,
-            bad_lines: imported.first_bad_lines,
-            bad_line_count: imported.bad_lines,
-        })
+        import(py, &*self.open()?, &source, &path, progress)
     }
 
     #[pyo3(signature = (
@@ -372,20 +318,7 @@ impl Store {
     fn status(&self, py: Python<'_>) -> PyResult<Status> {
         let store = self.open()?;
         let status = enter(py, |interrupt| store.status(interrupt))?;
-        Ok(Status {
-            root: store.root().path().to_string_lossy().into_owned(),
-            notes: status.notes,
-            transcripts: status.transcripts,
-            sections: status.sections,
-            messages: status.messages,
-            terms: status.terms,
-            text_bytes: status.text_bytes,
-            index_bytes: status.index_bytes,
-            watching: store.is_watching(),
-            snapshot: status.snapshot,
-            skipped: status.skipped,
-            recovered: status.recovered,
-        })
+        Ok(Status::new(&store, status))
     }
 
     fn verify(&self, py: Python<'_>) -> PyResult<Verified> {

@@ -9,6 +9,7 @@ pub mod draft;
 pub(crate) mod reading;
 pub mod rows;
 pub mod snapshot;
+mod update;
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -18,10 +19,8 @@ use rustc_hash::FxHashMap;
 pub use crate::catalog::rows::{Documents, NO_TIME, Row, Rows};
 
 use crate::catalog::draft::{Kind, Part};
-use crate::catalog::reading::{Content, Reader, Reading, Resume};
-use crate::error::{Error, Interrupt, Result};
-use crate::files::root::{Root, Stat};
-use crate::files::stamps::{Clock, now_ns, untrusted};
+use crate::files::root::Stat;
+use crate::files::stamps::Clock;
 use crate::index::Index;
 use crate::index::bm25f::Weights;
 use crate::index::paged::Kept;
@@ -77,15 +76,6 @@ pub struct Seen {
     pub tail: u64,
 }
 
-/// What is to change in the documents of one file.
-struct Change {
-    reading: Reading,
-    /// So many of its documents, from the first, stay as they are.
-    kept: usize,
-    /// Documents that it does not hold any more.
-    gone: Vec<u32>,
-}
-
 /// See the module.
 #[derive(Debug)]
 pub struct Catalog {
@@ -112,6 +102,8 @@ pub struct Catalog {
     pub redone: u64,
     /// How often it was packed: each time documents and terms are numbered anew.
     pub packings: u64,
+    /// Another number, of this process, each time that what it holds of any file has changed.
+    pub revision: u64,
 }
 
 impl Catalog {
@@ -133,6 +125,7 @@ impl Catalog {
             clock: Clock::default(),
             redone: 0,
             packings: 0,
+            revision: update::next_revision(),
         }
     }
 
@@ -213,146 +206,6 @@ impl Catalog {
         let missing = behind.chain(loose.filter(unseen)).filter(|file| is_below(&file.path));
         gone.extend(missing.map(|file| file.path.clone()));
         (changed, gone)
-    }
-
-    /// Reads a file anew and brings the index in step; returns whether anything changed.
-    ///
-    /// # Errors
-    /// Those of reading the file, which then is in the index no more; [`Error::Interrupted`].
-    pub fn update(&mut self, root: &Root, path: &str, interrupt: Interrupt<'_>) -> Result<bool> {
-        let now = now_ns();
-        let clock = self.clock;
-        let look = || root.stat(path).map(|stat| clock.see(stat));
-        let read = look().and_then(|stat| Ok((stat, self.reread(root, path, &stat, interrupt)?)));
-        match read {
-            Ok((stat, change)) => {
-                // a write during the read shows in the stamps: the next call reads again
-                let stat = if look().is_ok_and(|after| after == stat) {
-                    clock.trusted(&stat, now)
-                } else {
-                    untrusted(&stat)
-                };
-                Ok(self.take(path, stat, change))
-            }
-            Err(Error::NotFound { .. }) => Ok(self.remove(path)),
-            Err(Error::Interrupted) => Err(Error::Interrupted),
-            Err(error) => {
-                self.remove(path);
-                Err(error)
-            }
-        }
-    }
-
-    /// As [`Self::update`], and takes nothing of a transcript for read.
-    ///
-    /// # Errors
-    /// Those of [`Self::update`].
-    pub fn verify(&mut self, root: &Root, path: &str, interrupt: Interrupt<'_>) -> Result<bool> {
-        if let Some(at) = self.find(path) {
-            self.files[at as usize].seen = Seen::default();
-        }
-        self.update(root, path, interrupt)
-    }
-
-    /// Puts what was read in the place of what was there; returns whether anything changed.
-    fn take(&mut self, path: &str, stat: Stat, change: Change) -> bool {
-        let Change { reading, kept, gone } = change;
-        let file = self.place(path);
-        let mut changed = !gone.is_empty();
-        for number in gone {
-            self.index.delete(number);
-        }
-        let held = std::mem::take(&mut self.files[file as usize].documents);
-        let mut documents: Vec<u32> = held.iter().take(kept).collect();
-        for (row, content) in reading.rows {
-            let row = Row { file, ..row };
-            documents.push(match content {
-                Content::Known(number) => {
-                    self.rows.set(number, row);
-                    number
-                }
-                Content::New(document) => {
-                    changed = true;
-                    self.rows.push(row);
-                    self.index.insert(&document)
-                }
-            });
-        }
-        let row = &mut self.files[file as usize];
-        row.stat = stat;
-        row.seen = reading.seen;
-        row.summary = self.labels.intern(&reading.summary);
-        row.left_out = reading.left_out;
-        row.documents = Documents::List(documents);
-        if self.index.wants_packing() {
-            self.repack();
-        }
-        changed
-    }
-
-    /// Reads a file and compares it with what the index holds of it.
-    fn reread(
-        &mut self,
-        root: &Root,
-        path: &str,
-        stat: &Stat,
-        interrupt: Interrupt<'_>,
-    ) -> Result<Change> {
-        let none = Documents::default();
-        let held = self.file(path).map_or(&none, |file| &file.documents);
-        let resume = self.resume(root, path, stat)?;
-        let kept = resume.as_ref().map_or(0, |_| held.len().saturating_sub(1));
-        let mut known: FxHashMap<u64, Vec<u32>> = FxHashMap::default();
-        for number in (kept..held.len()).rev().map(|at| held.get(at)) {
-            known.entry(self.rows[number as usize].key).or_default().push(number);
-        }
-        let seen = self.file(path).map_or(0, |file| file.seen.offset);
-        let (lexicon, labels, part) = (self.index.lexicon(), &mut self.labels, self.part);
-        let mut reader = Reader { root, lexicon, labels, part, interrupt, known };
-        let reading = match resume {
-            Some(resume) => {
-                self.redone += stat.size - seen;
-                reader.rest(path, stat, resume)?
-            }
-            None => {
-                self.redone += stat.size;
-                reader.whole(path, stat)?
-            }
-        };
-        let mut gone: Vec<u32> = reader.known.into_values().flatten().collect();
-        gone.sort_unstable();
-        Ok(Change { reading, kept, gone })
-    }
-
-    /// Says where to go on with a transcript that has only grown since it was read.
-    ///
-    /// One that has not grown was changed inside, if at all, and is read as a whole.
-    fn resume(&self, root: &Root, path: &str, stat: &Stat) -> Result<Option<Resume>> {
-        let grown = |file: &&FileRow| {
-            file.kind == Kind::Transcript
-                && (file.stat.dev, file.stat.ino) == (stat.dev, stat.ino)
-                && file.stat.size < stat.size
-        };
-        let Some(file) = self.file(path).filter(grown) else { return Ok(None) };
-        let mut last = file.documents.iter().rev().map(|number| self.rows[number as usize]);
-        let (last, before) = (last.next(), last.next());
-        Resume::new(root, path, file.seen, [before, last])
-    }
-
-    /// Takes a file out; returns whether it was there.
-    pub fn remove(&mut self, path: &str) -> bool {
-        let Some(at) = self.find(path).filter(|&at| self.files[at as usize].present) else {
-            return false;
-        };
-        let file = &mut self.files[at as usize];
-        for document in std::mem::take(&mut file.documents).iter() {
-            self.index.delete(document);
-        }
-        file.present = false;
-        if self.by_path.remove(path).is_some() {
-            self.free.push(at);
-        }
-        true
     }
 
     /// Packs the index, numbering documents by path and then by position.

@@ -61,13 +61,19 @@ impl Shelf {
         })
     }
 
-    /// Writes a text here that is nowhere else.
+    /// Writes a text here that is nowhere else; it has its name only once it is whole.
     pub(crate) fn keep(&self, bytes: &[u8]) -> rustix::io::Result<String> {
-        self.under_new_name(Version::of(bytes), |to| {
-            let flags = READ | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
-            let mut file = File::from(rustix::fs::openat(&to.dir, &*to.name, flags, PRIVATE)?);
-            let written = file.write_all(bytes).and_then(|()| file.sync_all());
-            written.map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::IO))
+        let version = Version::of(bytes);
+        let staged = self.place(&format!("{}/.{version}.swap", self.path))?;
+        // of a writer that died here
+        let _ = staged.unlink();
+        let flags = READ | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+        let mut file = File::from(rustix::fs::openat(&staged.dir, &*staged.name, flags, PRIVATE)?);
+        let written = file.write_all(bytes).and_then(|()| file.sync_all());
+        let written = written.map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::IO));
+        let kept = written.and_then(|()| self.take(&staged, version));
+        kept.inspect_err(|_| {
+            let _ = staged.unlink();
         })
     }
 

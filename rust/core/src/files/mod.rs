@@ -10,6 +10,7 @@ mod history;
 pub mod lock;
 pub mod names;
 pub(crate) mod open;
+pub mod past;
 pub mod patch;
 pub mod recover;
 mod replace;

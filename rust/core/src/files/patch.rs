@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::files::rules;
+use crate::files::version::Version;
 use crate::files::{Expected, Files, Written};
 
 /// How often a patch starts again on a text that was saved meanwhile.
@@ -57,6 +58,25 @@ impl Files {
             }
         }
     }
+
+    /// Reads a file that is to be changed, and its version: empty text and none when it is not
+    /// there yet.
+    ///
+    /// # Errors
+    /// [`Error::Format`] for a file that is not UTF-8; [`Error::Refused`] for one that may be
+    /// neither read nor made; [`Error::Io`].
+    pub fn read_to_change(&self, path: &str) -> Result<(String, Option<Version>)> {
+        let read = match self.read(path) {
+            // it is stored under the name that `write` would give it
+            Err(Error::NotFound { .. }) => self.read(&self.rules.check_write(path)?),
+            read => read,
+        };
+        match read {
+            Ok((bytes, version)) => Ok((as_text(path, &bytes)?.to_owned(), Some(version))),
+            Err(Error::NotFound { .. }) => Ok((String::new(), None)),
+            Err(e) => Err(e),
+        }
+    }
 }
 
 fn as_text<'a>(path: &str, bytes: &'a [u8]) -> Result<&'a str> {
@@ -65,7 +85,7 @@ fn as_text<'a>(path: &str, bytes: &'a [u8]) -> Result<&'a str> {
         Error::Format {
             path: path.into(),
             line: Some(memchr::memchr_iter(b'\n', before).count() as u64 + 1),
-            why: "it is not UTF-8, so it cannot be patched; repair it by hand".into(),
+            why: "it is not UTF-8, so it cannot be changed in part; repair it by hand".into(),
         }
     })
 }

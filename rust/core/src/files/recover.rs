@@ -18,7 +18,8 @@ impl Files {
     /// displaced text of known version goes to the history. Anything else may be a
     /// person's save: it becomes visible beside its file, as
     /// `facts/user.conflict-1a2b3c4d.md`. So does a displaced file that an editor
-    /// wrote into later. Bytes that are nowhere else are never removed.
+    /// wrote into later. Bytes that are nowhere else are never removed, but for a copy into the
+    /// history that was cut short.
     ///
     /// # Errors
     /// [`Error::Busy`], [`Error::Io`].
@@ -29,12 +30,14 @@ impl Files {
             surfaced.extend(self.recover_staged(&leftover)?);
         }
         let history = format!("{OWN}/history");
-        let displaced = match self.root.walk_all(&history, &|| false, &|_| {}) {
-            Ok(walk) => walk.files,
-            Err(Error::NotFound { .. }) => Vec::new(),
-            Err(e) => return Err(e),
+        let walk = match self.root.walk_all(&history, &|| false, &|_| {}) {
+            Err(Error::NotFound { .. }) => return Ok(surfaced),
+            walk => walk?,
         };
-        for (kept, stat) in displaced {
+        for copy in walk.leftovers {
+            self.recover_copy(&history, &copy)?;
+        }
+        for (kept, stat) in walk.files {
             surfaced.extend(self.recover_displaced(&history, &kept, stat)?);
         }
         Ok(surfaced)
@@ -85,6 +88,24 @@ impl Files {
         named.any(|kept| {
             self.root.place(&kept).and_then(|place| place.version()).ok() == Some(version)
         })
+    }
+
+    /// Gives a copy in the history its name, or removes it when it is not whole: then its text
+    /// is where it was copied from, or was never said to be written.
+    fn recover_copy(&self, history: &str, copy: &str) -> Result<()> {
+        let place = self.root.place(copy)?;
+        // what is no file of ours is not ours to judge
+        let Ok(version) = place.version() else { return Ok(()) };
+        let fail = |e| Error::io("recover", copy, e);
+        let path = copy.strip_prefix(history).and_then(|path| path.strip_prefix('/'));
+        match path.and_then(|path| path.rsplit_once('/')) {
+            Some((path, name)) if name == format!(".{version}.swap") => {
+                let shelf = Shelf::history(&self.root, path)?;
+                shelf.take(&place, version).map_err(fail)?;
+                shelf.sync(path)
+            }
+            _ => place.unlink().map_err(fail),
+        }
     }
 
     fn recover_displaced(&self, history: &str, kept: &str, stat: Stat) -> Result<Option<String>> {

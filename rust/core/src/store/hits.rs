@@ -1,28 +1,22 @@
-//! Ranked documents as hits: read from their files, checked, with a snippet and a citation.
+//! Ranked documents as hits: checked, with a snippet and a citation.
 
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::sync::{Arc, OnceLock};
 
-use xxhash_rust::xxh3::xxh3_64;
-
 use crate::catalog::draft::Kind;
-use crate::catalog::{Catalog, Row};
 use crate::error::{Error, Interrupt, Result};
-use crate::index::topk::Scored;
-use crate::messages::message::{self, Line, Message};
+use crate::messages::message::Message;
 use crate::search::query::Query;
 use crate::search::{Filter, explain, search};
+use crate::store::documents::Reader;
 use crate::store::{Freshness, State, Store};
-use crate::text::sections::TRAIL;
-use crate::text::sections::{as_text, line_of};
+use crate::text::sections::line_of;
 use crate::text::snippet::{Shown, snippet};
 
 /// Characters of a snippet.
 pub const SNIPPET: usize = 300;
 /// How often a search is run again when files change under it.
-const ATTEMPTS: usize = 4;
+pub(super) const ATTEMPTS: usize = 4;
 
 /// Where a hit comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,8 +54,8 @@ pub struct Hit {
     pub message: Option<Message>,
     /// The category of a section.
     pub category: Option<String>,
-    terms: Arc<Shown>,
-    passage: OnceLock<Passage>,
+    pub(super) terms: Arc<Shown>,
+    pub(super) passage: OnceLock<Passage>,
 }
 
 /// The part of a hit that best shows why it was found.
@@ -197,22 +191,13 @@ impl Store {
         let tools = state.tools.as_ref().filter(|_| request.tools);
         for (number, catalog) in [Some(&state.said), tools].into_iter().enumerate() {
             let Some(catalog) = catalog else { continue };
-            let source = |kind| match (kind, number) {
-                (Kind::Note, _) => Source::Note,
-                (_, 0) => Source::Message,
-                _ => Source::Tool,
-            };
-            let mut reader = Reader { store: self, catalog, changed: &mut *changed, open: None };
+            let mut reader = Reader::new(self, catalog, &mut *changed);
             let (expander, filter, limit) =
                 (&self.expanders[number], &request.filter, request.limit);
             let mut text = |document| reader.text(document).map(|(text, _)| text);
             let found = search(catalog, expander, query, filter, limit, &mut text);
             let terms = Arc::new(found.terms);
-            for scored in &found.ranked {
-                let row = &catalog.rows[scored.document as usize];
-                let source = source(catalog.files[row.file as usize].kind);
-                answer.hits.extend(reader.hit(scored, source, &terms));
-            }
+            answer.hits.extend(found.ranked.iter().filter_map(|scored| reader.hit(scored, &terms)));
             let new = found.notes.into_iter().filter(|note| !answer.notes.contains(note));
             let new: Vec<String> = new.collect();
             answer.notes.extend(new);
@@ -241,7 +226,7 @@ impl Store {
             why: "no section or message is at that line".to_owned(),
         })?;
         let mut changed = BTreeSet::new();
-        let mut reader = Reader { store: self, catalog, changed: &mut changed, open: None };
+        let mut reader = Reader::new(self, catalog, &mut changed);
         let mut words = |document| reader.text(document).map(|(text, _)| text);
         let (score, lines) = explain(catalog, &self.expanders[0], &query, document, &mut words);
         let row = catalog.rows[document as usize];
@@ -267,77 +252,4 @@ pub fn cited(citation: &str) -> Result<(&str, u64)> {
         code: "citation",
         why: "a citation reads like notes/a.md#L10".to_owned(),
     })
-}
-
-/// Reads documents back from their files.
-struct Reader<'a> {
-    store: &'a Store,
-    catalog: &'a Catalog,
-    changed: &'a mut BTreeSet<String>,
-    /// The file read last: hits come in groups.
-    open: Option<(u32, File)>,
-}
-
-impl Reader<'_> {
-    /// Returns the bytes of a document if they are still those that were indexed.
-    fn bytes(&mut self, row: &Row) -> Option<Vec<u8>> {
-        let path = &self.catalog.files[row.file as usize].path;
-        if self.open.as_ref().is_none_or(|(file, _)| *file != row.file) {
-            self.open = self.store.root().open_read(path).ok().map(|file| (row.file, file));
-        }
-        let mut bytes = vec![0; row.length as usize];
-        let read = self.open.as_ref().map(|(_, file)| file.read_exact_at(&mut bytes, row.start));
-        // of what is not UTF-8, the text was hashed that stands for it
-        let same = || [xxh3_64(&bytes), xxh3_64(as_text(&bytes).as_bytes())].contains(&row.hash);
-        if matches!(read, Some(Ok(()))) && same() {
-            return Some(bytes);
-        }
-        self.changed.insert(path.clone());
-        None
-    }
-
-    /// Returns the text of a document and its message, when it is one.
-    fn text(&mut self, document: u32) -> Option<(String, Option<Message>)> {
-        let row = self.catalog.rows[document as usize];
-        let bytes = self.bytes(&row)?;
-        if self.catalog.files[row.file as usize].kind == Kind::Note {
-            let text = String::from_utf8(bytes);
-            return Some((text.unwrap_or_else(|e| as_text(e.as_bytes()).into_owned()), None));
-        }
-        let Line::Message(message) = message::parse(&bytes) else { return None };
-        let text = match self.catalog.part() {
-            crate::catalog::draft::Part::Said => message.said.clone(),
-            crate::catalog::draft::Part::Tools => message.tools.clone(),
-        };
-        Some((text, Some(message)))
-    }
-
-    fn hit(&mut self, scored: &Scored, source: Source, terms: &Arc<Shown>) -> Option<Hit> {
-        let Scored { document, score } = *scored;
-        let row = self.catalog.rows[document as usize];
-        let (text, message) = self.text(document)?;
-        let path = self.catalog.files[row.file as usize].path.clone();
-        let first_line = u64::from(row.line);
-        let end_line = match message {
-            Some(_) => first_line,
-            None => first_line + line_of(text.trim_end().as_bytes(), usize::MAX) - 1,
-        };
-        let label = |id: u32| self.catalog.labels.text(id);
-        let trail = label(row.trail);
-        Some(Hit {
-            source,
-            path,
-            first_line,
-            end_line,
-            start: row.start,
-            end: row.start + u64::from(row.length),
-            heading: trail.split(TRAIL).filter(|h| !h.is_empty()).map(str::to_owned).collect(),
-            score,
-            text,
-            message,
-            category: Some(label(row.category)).filter(|c| !c.is_empty()).map(str::to_owned),
-            terms: terms.clone(),
-            passage: OnceLock::new(),
-        })
-    }
 }

@@ -1,6 +1,7 @@
 //! A root with its files, its index and its lock: always fresh.
 
 pub mod across;
+mod documents;
 mod follow;
 pub mod hits;
 mod import;

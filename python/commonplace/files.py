@@ -1,0 +1,179 @@
+"""Read and change the files of a root."""
+
+from __future__ import annotations
+
+import builtins
+import os
+import threading
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from commonplace import _core
+from commonplace._core import Entry, Past, Section, Weights, Written
+from commonplace.errors import Conflict
+from commonplace.transcript import Transcript
+
+UPDATES = 64
+"""How often `Files.update` begins again when others change the file meanwhile."""
+
+
+class Files:
+    """The files of a root: what a store is before it is searched."""
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str],
+        *,
+        create: bool = True,
+        watch: bool = True,
+        weights: Weights | None = None,
+    ) -> None:
+        self._core = _core.Store(os.fspath(root), create=create, watch=watch, weights=weights)
+        self._root = Path(self._core.root)
+        self._update = threading.RLock()
+
+    @property
+    def root(self) -> Path:
+        """The folder that holds this memory."""
+        return self._root
+
+    def list(self, prefix: str = "") -> list[Entry]:
+        """Return the files whose path starts with the folder or file `prefix`, sorted by path."""
+        return self._core.list(prefix)
+
+    def read(self, path: str, version: str | None = None) -> str:
+        """Return the text of a file; bytes that are not UTF-8 are shown as U+FFFD.
+
+        Args:
+            path: Relative to the root.
+            version: The text as it was then: now, or in the history (see `history`).
+
+        Raises:
+            NotFound: There is no such file, or no such version; the message names those there are.
+            Refused: The path leaves the root, or is a link or a special file.
+        """
+        return self._core.read(path, version)
+
+    def version(self, path: str) -> str | None:
+        """Return the version (a content hash) of a file, or None when there is none."""
+        return self._core.version(path)
+
+    def sections(self, path: str) -> builtins.list[Section]:
+        """Return the sections of a note in file order; their spans cover the file exactly once."""
+        return self._core.sections(path)
+
+    def write(self, path: str, content: str, *, expected_version: str | None = None) -> Written:
+        """Create a file or replace its whole text, durably and all at once.
+
+        Args:
+            path: Relative to the root, `/` between folders, ending in `.md` or `.jsonl`.
+            content: The new text.
+            expected_version: The version you read (`"absent"`: must not exist yet). Without it
+                whatever is there is replaced. Either way the old text goes to the history.
+
+        Returns:
+            The stored path, its new version and where the old text lies.
+
+        Raises:
+            Conflict: The file is no longer the expected version; nothing was changed.
+            Refused: The name is not one that tools may create.
+        """
+        return self._core.write(path, content, expected_version)
+
+    def update(self, path: str, change: Callable[[str], str]) -> Written:
+        r"""Change the text of a file by a function of its text, and lose nothing that others write.
+
+        The text is read, changed, and written if it is still the one that was read; if not, all
+        of it is done again. The threads of this store take turns.
+
+        Args:
+            path: As for `write`.
+            change: Gets the text, `""` for a file that is not there, and returns the new one. It
+                may be called more than once. What it raises leaves the file as it is.
+
+        Returns:
+            As `write`. When the text comes back unchanged the file is left as it is, and
+            `version` equals `previous`; a file that was not there is made.
+
+        Raises:
+            Conflict: Others changed the file each of 64 times.
+            FormatError: The file is not UTF-8: to write it back would lose something.
+            Refused: As for `write`; a daily log or a transcript is never rewritten.
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> _ = store.update("facts/user.md", lambda text: text + "- Name: Li Si\n")
+        >>> _ = store.update("facts/user.md", lambda text: text + "- City: Beijing\n")
+        >>> store.read("facts/user.md").splitlines()
+        ['- Name: Li Si', '- City: Beijing']
+        """
+        with self._update:
+            for _ in range(UPDATES - 1):
+                text, version = self._core.read_to_change(path)
+                changed = change(text)
+                try:
+                    return self._core.write(path, changed, version)
+                except Conflict:
+                    continue
+            text, version = self._core.read_to_change(path)
+            return self._core.write(path, change(text), version)
+
+    def append(self, path: str, content: str, *, expected_version: str | None = None) -> Written:
+        """Add `content` and a line end to a file, as one durable write; create it if needed."""
+        return self._core.append(path, content, expected_version)
+
+    def patch(
+        self, path: str, edits: Iterable[tuple[str, str]], *, expected_version: str | None = None
+    ) -> Written:
+        """Replace each old text by its new text, all of them or none.
+
+        Raises:
+            PatchFailed: An old text is not found, or found more than once; nothing was changed.
+        """
+        return self._core.patch(path, list(edits), expected_version)
+
+    def move(self, source: str, target: str, *, expected_version: str | None = None) -> Written:
+        """Rename a file; the target must not exist."""
+        return self._core.move(source, target, expected_version)
+
+    def delete(self, path: str, *, expected_version: str | None = None) -> Written:
+        """Take a file out of the store; its text goes to `.commonplace/history/`."""
+        return self._core.delete(path, expected_version)
+
+    def history(self, path: str) -> builtins.list[Past]:
+        """Return the texts that the history keeps of a file, newest first; also of a deleted one.
+
+        A text gets there when `write`, `patch` or `delete` takes its place, or by `keep`.
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> first = store.write("a.md", "one")
+        >>> _ = store.write("a.md", "two")
+        >>> [past.version == first.version for past in store.history("a.md")]
+        [True]
+        >>> store.read("a.md", first.version)
+        'one'
+        """
+        return self._core.history(path)
+
+    def keep(self, path: str) -> Past:
+        """Put a copy of what a file says now into the history, durably.
+
+        Of a text that the history keeps already, the one that is there is returned.
+
+        Raises:
+            NotFound: There is no such file.
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> _ = store.write("plan.md", "one")
+        >>> kept = store.keep("plan.md")
+        >>> _ = store.append("plan.md", " more")
+        >>> store.read("plan.md", kept.version)
+        'one'
+        """
+        return self._core.keep(path)
+
+    def transcript(self, path: str) -> Transcript:
+        """Return the transcript at `path`: a folder that holds `messages.jsonl`, or the file."""
+        return Transcript(self._core, path)

@@ -1,0 +1,152 @@
+//! Documents read back from their files.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::sync::{Arc, OnceLock};
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::catalog::draft::{Kind, Part};
+use crate::catalog::{Catalog, Row};
+use crate::error::{Error, Interrupt, Result};
+use crate::index::topk::Scored;
+use crate::messages::message::{self, Line, Message};
+use crate::store::Store;
+use crate::store::hits::{ATTEMPTS, Hit, Source};
+use crate::text::sections::{TRAIL, as_text, line_of};
+use crate::text::snippet::Shown;
+
+impl Store {
+    /// Returns all that is indexed of one file, in file order: without scores, and with the
+    /// beginning for a passage. There is none of a file that is not indexed.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::Refused`]; [`Error::Io`] for a file that cannot be read;
+    /// [`Error::Conflict`] for one that is never at rest; [`Error::Interrupted`].
+    pub fn documents(&self, path: &str, interrupt: Interrupt<'_>) -> Result<Vec<Hit>> {
+        let nothing = Arc::new(Shown::default());
+        for _ in 0..ATTEMPTS {
+            let state = self.fresh(interrupt)?;
+            let Some(file) = state.said.file(path) else {
+                // why it is not there, unless it has just come
+                return self.root().open_read(path).map(|_| Vec::new());
+            };
+            let mut changed = BTreeSet::new();
+            let mut reader = Reader::new(self, &state.said, &mut changed);
+            let mut hits = Vec::with_capacity(file.documents.len());
+            for document in file.documents.iter() {
+                if interrupt() {
+                    return Err(Error::Interrupted);
+                }
+                hits.extend(reader.hit(&Scored { document, score: 0.0 }, &nothing));
+            }
+            if state.said.is_damaged() {
+                continue;
+            }
+            drop(state);
+            if changed.is_empty() {
+                return Ok(hits);
+            }
+            self.mend(&changed);
+        }
+        let (expected, found) = ("the text in the index".into(), "one that keeps changing".into());
+        Err(Error::Conflict { path: path.to_owned(), expected, found })
+    }
+
+    /// Returns a number that changes whenever what is indexed of any file has changed. It means
+    /// something only beside others of the same store and process.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`].
+    pub fn revision(&self, interrupt: Interrupt<'_>) -> Result<u64> {
+        Ok(self.fresh(interrupt)?.said.revision)
+    }
+}
+
+/// Reads documents back from their files.
+pub(super) struct Reader<'a> {
+    store: &'a Store,
+    catalog: &'a Catalog,
+    changed: &'a mut BTreeSet<String>,
+    /// The file read last: hits come in groups.
+    open: Option<(u32, File)>,
+}
+
+impl<'a> Reader<'a> {
+    /// Reads documents of `catalog`; files that differ from it go into `changed`.
+    pub(super) fn new(
+        store: &'a Store,
+        catalog: &'a Catalog,
+        changed: &'a mut BTreeSet<String>,
+    ) -> Self {
+        Self { store, catalog, changed, open: None }
+    }
+
+    /// Returns the bytes of a document if they are still those that were indexed.
+    fn bytes(&mut self, row: &Row) -> Option<Vec<u8>> {
+        let path = &self.catalog.files[row.file as usize].path;
+        if self.open.as_ref().is_none_or(|(file, _)| *file != row.file) {
+            self.open = self.store.root().open_read(path).ok().map(|file| (row.file, file));
+        }
+        let mut bytes = vec![0; row.length as usize];
+        let read = self.open.as_ref().map(|(_, file)| file.read_exact_at(&mut bytes, row.start));
+        // of what is not UTF-8, the text was hashed that stands for it
+        let same = || [xxh3_64(&bytes), xxh3_64(as_text(&bytes).as_bytes())].contains(&row.hash);
+        if matches!(read, Some(Ok(()))) && same() {
+            return Some(bytes);
+        }
+        self.changed.insert(path.clone());
+        None
+    }
+
+    /// Returns the text of a document and its message, when it is one.
+    pub(super) fn text(&mut self, document: u32) -> Option<(String, Option<Message>)> {
+        let row = self.catalog.rows[document as usize];
+        let bytes = self.bytes(&row)?;
+        if self.catalog.files[row.file as usize].kind == Kind::Note {
+            let text = String::from_utf8(bytes);
+            return Some((text.unwrap_or_else(|e| as_text(e.as_bytes()).into_owned()), None));
+        }
+        let Line::Message(message) = message::parse(&bytes) else { return None };
+        let text = match self.catalog.part() {
+            Part::Said => message.said.clone(),
+            Part::Tools => message.tools.clone(),
+        };
+        Some((text, Some(message)))
+    }
+
+    /// Returns a document as a hit; none when its file has changed since it was read.
+    pub(super) fn hit(&mut self, scored: &Scored, terms: &Arc<Shown>) -> Option<Hit> {
+        let Scored { document, score } = *scored;
+        let row = self.catalog.rows[document as usize];
+        let (text, message) = self.text(document)?;
+        let path = self.catalog.files[row.file as usize].path.clone();
+        let first_line = u64::from(row.line);
+        let end_line = match message {
+            Some(_) => first_line,
+            None => first_line + line_of(text.trim_end().as_bytes(), usize::MAX) - 1,
+        };
+        let label = |id: u32| self.catalog.labels.text(id);
+        let trail = label(row.trail);
+        Some(Hit {
+            source: match (self.catalog.files[row.file as usize].kind, self.catalog.part()) {
+                (Kind::Note, _) => Source::Note,
+                (_, Part::Said) => Source::Message,
+                (_, Part::Tools) => Source::Tool,
+            },
+            path,
+            first_line,
+            end_line,
+            start: row.start,
+            end: row.start + u64::from(row.length),
+            heading: trail.split(TRAIL).filter(|h| !h.is_empty()).map(str::to_owned).collect(),
+            score,
+            text,
+            message,
+            category: Some(label(row.category)).filter(|c| !c.is_empty()).map(str::to_owned),
+            terms: terms.clone(),
+            passage: OnceLock::new(),
+        })
+    }
+}
