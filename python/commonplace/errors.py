@@ -12,7 +12,7 @@ CommonplaceError
 ├── QueryError     a query or pattern that cannot be run (also ValueError)
 ├── FormatError    a file that is not in a form we read (also ValueError)
 ├── ToolError      a tool called wrongly; it says what would be right (also ValueError)
-├── ModelError     a language model that did not answer (also RuntimeError)
+├── ModelError     a model that failed, or broke its protocol (also RuntimeError)
 └── CompactionFailed  no summary worth having, or a copy that does not read back
 """
 
@@ -90,7 +90,7 @@ class ToolError(CommonplaceError, ValueError):
 
 
 class ModelError(CommonplaceError, RuntimeError):
-    """A language model that did not answer, or not in a form that can be used."""
+    """A model that failed, or whose answer is not what its protocol promises."""
 
     code = "model"
 
