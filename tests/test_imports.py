@@ -19,13 +19,13 @@ PACKAGE = Path(commonplace.__file__).parent
 # A module may import what stands in the rows above it, and nothing beside or below.
 ROWS = [
     {"_core", "errors", "moments"},
-    {"transcript", "records", "models", "signatures"},
+    {"transcript", "records", "models", "signatures", "cache", "nearest"},
     {"files"},
     {"store"},
-    {"blocks", "extraction", "conflict", "injection", "vectors"},
+    {"blocks", "extraction", "conflict", "injection", "topics", "vectors"},
     {"recall", "compaction"},
     {"memories"},
-    {"tools"},
+    {"agents", "tools"},
     {"reflection"},
     {"adapters", "evaluation", "demo", "show", "arguments"},
     {"__init__"},

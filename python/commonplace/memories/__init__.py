@@ -1,5 +1,7 @@
-"""Ways to organise a memory: each a small class over one store."""
+"""Five memory systems over one store: ways to lay out files, and the tools that go with them."""
 
 from commonplace.memories.facts_and_episodes import FactsAndEpisodes
+from commonplace.memories.four_layers import FourLayers
+from commonplace.memories.world_and_agents import WorldAndAgents
 
-__all__ = ["FactsAndEpisodes"]
+__all__ = ["FactsAndEpisodes", "FourLayers", "WorldAndAgents"]
