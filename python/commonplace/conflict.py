@@ -25,7 +25,8 @@ VETO, CONFIRM = 0.3, 0.6
 CHINESE = re.compile(r"[\u3400-\u9fff]")
 MARK = re.compile(r"^(?:[-*•]|\d{1,2}[.)]|#{1,6})\s+|[`*_\"“”「」]")
 SELF = re.compile(
-    r"^(?:the )?users? and |^(?:the )?user(?:'s)?\b ?|^(?:i|my|me|we|our|us)\b ?|^(?:用户|本人|我们?|咱们?)(?:的)?"
+    r"^(?:the )?users? and |^(?:the )?user(?:'s)?\b ?|^(?:i|my|me|we|our|us)\b ?"
+    r"|^(?:用户|本人|我们?|咱们?)(?:的)?"
 )
 LONG_FORMS = [
     (re.compile(r"\b(can)(?:'t|not)\b"), "can not"),
@@ -41,8 +42,8 @@ FILLERS = re.compile(
 )
 # Each denies what stands beside it; two of them make a yes.
 DENIALS = re.compile(
-    r"\b(?:(?:do|does|did|is|are|am|was|were|has|have|will|can|should)? ?not(?: any ?more)?|no longer"
-    r"|never|stopped|stops|stop|quit|gave up|given up)\b"
+    r"\b(?:(?:do|does|did|is|are|am|was|were|has|have|will|can|should)? ?not(?: any ?more)?"
+    r"|no longer|never|stopped|stops|stop|quit|gave up|given up)\b"
     r"|不再|不|没|戒(?:掉)?了?|(?<![特区级性差])别(?![人的名])"
 )
 OPPOSITES = [
@@ -70,39 +71,53 @@ SCOPE = re.compile(
     r" (?!favou?r|general|is\b|are\b|the user)(?P<where>.+)$"
 )
 SCOPE_ZH = re.compile(
-    r"(?:^|[，, ])(?P<where>(?:写|在|对|给|跟|和|做|开|用|上|工作日|周末|白天|晚上|早上|上午|下午|夏天|冬天)"
+    r"(?:^|[，, ])(?P<where>(?:写|在|对|给|跟"
+    r"|和|做|开|用|上|工作日|周末|白天|晚上|早上|上午|下午|夏天|冬天)"
     r"[^，,]*|[^，,]*(?:里|中|上|时|时候|环境|项目|端))"
 )
 # Places and times that part two statements wherever they stand
 APART = re.compile(
-    r"\b(?:staging|production|prod|dev|development|test(?:s|ing)?|local|weekdays?|weekends?|mornings?"
-    r"|evenings?|nights?|summer|winter|home|office|work|laptop|desktop|mobile|android|ios|windows|linux"
-    r"|mac|public|private|internal|external|frontend|backend|old|new|first|second|read|write)\b"
+    r"\b(?:staging|production|prod|dev|development|test(?:s|ing)?|local|weekdays?|weekends?|"
+    r"mornings?|evenings?|nights?|summer|winter|home|office|work|laptop|desktop|mobile|android|ios|windows"
+    r"|linux|mac|public|private|internal|external|frontend|backend|old|new|first|second|read|write)\b"
     r"|测试|生产|线上|线下|预发|开发环境|本地|工作日|周末|早上|晚上|上午|下午|夏天|冬天|家里|公司|单位"
     r"|前端|后端|内网|外网|主库|从库|手机|电脑"
 )
+MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
 SCALAR = re.compile(
-    r"\d|^(?:next |this )?(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|^(?:january|february|march|april|may|june|july"
-    r"|august|september|october|november|december)\b|周[一二三四五六日末天]|[一二三四五六七八九十]+[点月号日]"
+    r"\d|^(?:next |this )?(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b"
+    rf"|^(?:{MONTHS})\b"
+    r"|周[一二三四五六日末天]|[一二三四五六七八九十]+[点月号日]"
 )
 # Where work is done, not for whom
 CITIES = re.compile(
     r"(?:[市省区县]|北京|上海|广州|深圳|杭州|成都|武汉|南京|西安|重庆|天津|苏州|长沙|青岛|厦门|香港|台北|东京|新加坡"
     r"|家|学校|国外|海外|美国|英国|日本|德国)$"
 )
-ARTICLES = re.compile(r"^(?:the|a|an|my|our|their|his|her|port|user's)\b ?|[.。!！,，;；\s]+$|^了|了$")
+ARTICLES = re.compile(
+    r"^(?:the|a|an|my|our|their|his|her|port|user's)\b ?|[.。!！,，;；\s]+$|^了|了$"
+)
 INSTEAD = re.compile(
     r"\b(?:from|instead of|rather than|over|no longer uses?|stopped using|replaced) "
     r"(?P<old>[\w.+#-]+(?: [\w.+#-]+)?)(?= to\b| with\b| by\b|$)"
     r"|(?:从|由)(?P<from>[^，。到换改]{1,12}?)(?:换|改|切|迁|转|搬|跳)"
 )
 # What was said when has no say in what is so
-DATES = re.compile(r"\b(?:in|since|on|last|this) (?:january|february|march|april|may|june|july|august|september|october|november|december|(?:19|20)\d\d|year|month|week)\b")
+DATES = re.compile(rf"\b(?:in|since|on|last|this) (?:{MONTHS}|(?:19|20)\d\d|year|month|week)\b")
 KINDS = {
     "day": re.compile(r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|周[一二三四五六日末天]|星期"),
-    "date": re.compile(r"\d{4}-\d|[月号]|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? \d|\d(?:st|nd|rd|th)\b"),
+    "date": re.compile(
+        r"\d{4}-\d|[月号]|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? \d"
+        r"|\d(?:st|nd|rd|th)\b"
+    ),
     "number": re.compile(r"\d"),
 }
+# Says in the new statement that something is no longer as it was
+CHANGED = re.compile(r"\b(?:now|switched|changed|moved|these days)\b|改|换|现在|如今")
+# A value that names a scope is more than a value
+SLOT_SCOPE = re.compile(
+    r"\b(?:in|for|on|at|when|while|during|with|if|but|because)\b|的时候|必须|[里时]$"
+)
 LIST = re.compile(r",| and | or |、|和|以及| / ")
 
 
@@ -156,6 +171,8 @@ class Tables(NamedTuple):
     many: re.Pattern[str]
     one: re.Pattern[str]
     plain: re.Pattern[str]
+    only_one: re.Pattern[str]
+    several: re.Pattern[str]
     country: re.Pattern[str]
     same: dict[str, str]
 
@@ -173,8 +190,9 @@ def compare(old: str, new: str, similarity: float | None = None) -> Verdict:
     Returns:
         The verdict with its reason.
 
-    >>> compare("User prefers dark mode", "User prefers light mode")
-    Verdict(conflict=True, reason='changed:theme', subject='', attribute='theme', old_value='dark', new_value='light')
+    >>> verdict = compare("User prefers dark mode", "User prefers light mode")
+    >>> verdict.conflict, verdict.reason, verdict.old_value, verdict.new_value
+    (True, 'changed:theme', 'dark', 'light')
     >>> compare("Alice likes tea", "Bob likes coffee").conflict
     False
     >>> compare("编辑器用vim", "编辑器换成了emacs").reason
@@ -200,7 +218,7 @@ def without_embedder(old: str, new: str) -> Verdict:
     if before == after or (old_core == new_core and old_denied == new_denied):
         return Verdict(conflict=False, reason="same")
     if old_core == new_core:
-        return Verdict(True, "denied", old_value=before, new_value=after)
+        return Verdict(conflict=True, reason="denied", old_value=before, new_value=after)
     apart = set(APART.findall(before)) != set(APART.findall(after))
     best = Verdict(conflict=False, reason="unrelated")
     claims = list(read(after, new))
@@ -211,10 +229,46 @@ def without_embedder(old: str, new: str) -> Verdict:
             verdict = weigh(first, second)
             if verdict.reason in {"same", "detail"}:
                 return verdict
-            if verdict.conflict and apart and not set(APART.findall(f"{first.value} {second.value}")):
+            if (
+                verdict.conflict
+                and apart
+                and not set(APART.findall(f"{first.value} {second.value}"))
+            ):
                 verdict = replace(verdict, conflict=False, reason="scope")
             best = best if best.conflict else verdict
-    return best if best.conflict or apart else replaced(before, after) or best
+    if best.reason != "unrelated" or apart:
+        return best
+    return replaced(before, after) or slot(before, after, new.casefold()) or best
+
+
+def slot(old: str, new: str, names: str) -> Verdict | None:
+    """Return a conflict when all but one value is word for word the same, and it can be only one.
+
+    That it can be only one is known from the verb ("is hosted on", "reports to"), or from a word of
+    change ("now", "switched") beside a verb that does not go with many ("likes", "speaks").
+    """
+    parts = [
+        re.findall(r"[a-z0-9_.#+:'/-]+|[\u3400-\u9fff]", SELF.sub("", text)) for text in (old, new)
+    ]
+    same = [x == y for x, y in zip(*parts, strict=False)]
+    start = same.index(False) if False in same else len(same)
+    turned = zip(reversed(parts[0][start:]), reversed(parts[1][start:]), strict=False)
+    ends = [x == y for x, y in turned]
+    end = ends.index(False) if False in ends else len(ends)
+    values = [" ".join(words[start : len(words) - end]) for words in parts]
+    shared = " ".join(parts[0][:start])
+    tables = load()
+    only = tables.only_one.search(re.sub(r" (?:the|a|an|my|our)$", "", shared)) or (
+        CHANGED.search(names) and len(shared) > 3 and not tables.several.search(shared)
+    )
+    short = all(
+        value and len(value.split()) <= 6 and not SLOT_SCOPE.search(value) for value in values
+    )
+    if not (only and short) or any(LIST.search(value) or DENIALS.search(value) for value in values):
+        return None
+    return weigh(
+        Claim("", shared, values[0], frozenset()), Claim("", shared, values[1], frozenset())
+    )
 
 
 def replaced(old: str, new: str) -> Verdict | None:
@@ -222,29 +276,43 @@ def replaced(old: str, new: str) -> Verdict | None:
     if not (found := INSTEAD.search(new)) or found[0].startswith(("over", "rather")):
         return None
     gone = found["old"] or found["from"]
-    use = re.search(rf"(?:\b(?:uses?|using|prefers?|runs? on|is|are)\b|用|是|:|：) ?{re.escape(gone)}(?![\w.+#-])", old, re.ASCII)
+    use = re.search(
+        rf"(?:\b(?:uses?|using|prefers?|runs? on|is|are)\b|用|是|:|：) ?"
+        rf"{re.escape(gone)}(?![\w.+#-])",
+        old,
+        re.ASCII,
+    )
     if use and leftover(old.replace(gone, " ")) == frozenset():
-        return Verdict(True, "replaced", old_value=gone, new_value=new)
+        return Verdict(conflict=True, reason="replaced", old_value=gone, new_value=new)
     return None
 
 
 def weigh(old: Claim, new: Claim) -> Verdict:
     """Compare two claims about the same attribute of the same subject."""
-    found = (old.subject, old.attribute, old.value, new.value)
-    if old.scope != new.scope:
-        return Verdict(False, "scope", *found)
-    if old.value == new.value:
-        return Verdict(False, "same", *found)
-    if more(old.value, new.value) or more(new.value, old.value):
-        return Verdict(False, "detail", *found)
-    if len({kind(old.value), kind(new.value)} - {"word"}) > 1:
-        return Verdict(False, "many", *found)
+    found = {
+        "subject": old.subject,
+        "attribute": old.attribute,
+        "old_value": old.value,
+        "new_value": new.value,
+    }
     countries = [bool(load().country.search(value)) for value in (old.value, new.value)]
-    if found[1] == "home" and countries[0] != countries[1]:
-        return Verdict(False, "detail", *found)
-    if not (old.strong or new.strong):
-        return Verdict(False, "unsure", *found)
-    return Verdict(True, f"changed:{found[1]}", *found)
+    if old.scope != new.scope:
+        reason = "scope"
+    elif old.value == new.value:
+        reason = "same"
+    elif (
+        more(old.value, new.value)
+        or more(new.value, old.value)
+        or (old.attribute == "home" and countries[0] != countries[1])
+    ):
+        reason = "detail"
+    elif len({kind(old.value), kind(new.value)} - {"word"}) > 1:
+        reason = "many"
+    elif not (old.strong or new.strong):
+        reason = "unsure"
+    else:
+        reason = f"changed:{old.attribute}"
+    return Verdict(conflict=reason.startswith("changed:"), reason=reason, **found)
 
 
 def kind(value: str) -> str:
@@ -266,9 +334,9 @@ def plain(text: str) -> str:
     for short, long in LONG_FORMS:
         text = short.sub(long, text)
     text = FILLERS.sub("", text)
-    return re.sub(r"\s+([,.;:])|(?<=[\u3400-\u9fff]) (?=[\u3400-\u9fff])", r"\1", " ".join(text.split())).strip(
-        " .。!！;；,，"
-    )
+    return re.sub(
+        r"\s+([,.;:])|(?<=[\u3400-\u9fff]) (?=[\u3400-\u9fff])", r"\1", " ".join(text.split())
+    ).strip(" .。!！;；,，")
 
 
 def core(text: str) -> tuple[tuple[str, ...], bool]:
@@ -283,7 +351,11 @@ def core(text: str) -> tuple[tuple[str, ...], bool]:
     denied = len(DENIALS.findall(text)) % 2 == 1
     text = DENIALS.sub(" ", text)
     words = re.findall(r"[a-z0-9_.#+'-]+|[\u3400-\u9fff]", text)
-    kept = (stem(word) for word in words if word not in {"the", "a", "an", "any", "了", "的", "to", "is", "are", "am"})
+    kept = (
+        stem(word)
+        for word in words
+        if word not in {"the", "a", "an", "any", "了", "的", "to", "is", "are", "am"}
+    )
     return tuple(kept), denied
 
 
@@ -312,12 +384,12 @@ def of_key(key: str, value: str) -> Iterator[Claim]:
     if tables.many.search(key) or LIST.search(value) or len(words) > 6 or len(value) > 40:
         return
     known = tables.same.get(key)
-    if known or len(words) <= 3:
+    if known or tables.one.search(key) or (SCALAR.search(value) and len(words) <= 3):
         yield claim(known or key, value)
 
 
 def of_families(text: str, names: str) -> Iterator[Claim]:
-    """Yield a claim for each family of which exactly one member is chosen, and nothing else said."""
+    """Yield a claim for each family of which exactly one member is chosen and no more said."""
     tables = load()
     chosen = INSTEAD.sub(" ", text)
     for name, family in tables.families.items():
@@ -367,17 +439,27 @@ def of_forms(text: str, names: str) -> Iterator[Claim]:
         if (needs and not needs.search(said)) or not (found := pattern.fullmatch(said)):
             continue
         parts = found.groupdict()
-        value = ARTICLES.sub("", next((parts[v] for v in ("value", "value2", "value3") if parts.get(v)), ""))
+        value = ARTICLES.sub(
+            "", next((parts[v] for v in ("value", "value2", "value3") if parts.get(v)), "")
+        )
         who, about = parts["who"].strip(), ARTICLES.sub("", (parts.get("about") or "").strip())
         if not value or LIST.search(value) or (attribute == "employer" and CITIES.search(value)):
             continue
-        if attribute == "home" and any(p.search(value) for f in tables.families.values() for p in f.members.values()):
+        if attribute == "home" and any(
+            p.search(value) for f in tables.families.values() for p in f.members.values()
+        ):
             continue
         if attribute == "amount":
-            yield claim(f"{stem(about.split()[0]) if about else ''} {parts['unit'] or ''}".strip(), value, who)
+            yield claim(
+                f"{stem(about.split()[0]) if about else ''} {parts['unit'] or ''}".strip(),
+                value,
+                who,
+            )
         elif attribute != "is":
             strong = attribute != "use for" or bool(tables.strong.search(text))
             yield claim(f"{attribute} {about}".strip(), value, who, strong=strong)
+        elif SLOT_SCOPE.search(value):
+            continue
         elif SCALAR.search(value) or (tables.one.search(about) and proper(about, value, names)):
             yield claim(tables.same.get(about, about), value)
 
@@ -392,7 +474,11 @@ def proper(about: str, value: str, names: str) -> bool:
 
 def claim(attribute: str, value: str, who: str = "", *, strong: bool = True) -> Claim:
     """Return a claim with its value bared of articles and of what follows it."""
-    value = re.sub(r" (?:instead|since .*|as of .*|for good|with (?:my|his|her|their) .*)$", "", ARTICLES.sub("", value))
+    value = re.sub(
+        r" (?:instead|since .*|as of .*|for good|with (?:my|his|her|their) .*)$",
+        "",
+        ARTICLES.sub("", value),
+    )
     return Claim(ARTICLES.sub("", who), attribute, ARTICLES.sub("", value), frozenset(), strong)
 
 
@@ -408,7 +494,11 @@ def load() -> Tables:
     families = {
         name: Family(
             row.get("exclusive", False),
-            {m: re.compile(p, re.ASCII) for m, p in row.items() if m not in {"exclusive", "head", "only", "needs"}},
+            {
+                m: re.compile(p, re.ASCII)
+                for m, p in row.items()
+                if m not in {"exclusive", "head", "only", "needs"}
+            },
             optional(row, "head"),
             optional(row, "only"),
             optional(row, "needs"),
@@ -421,10 +511,15 @@ def load() -> Tables:
         re.compile(table["strong"], re.ASCII),
         {name: re.compile(pattern, re.ASCII) for name, pattern in table["topics"].items()},
         families,
-        [(row["attribute"], re.compile(row["pattern"]), optional(row, "needs")) for row in table["form"]],
+        [
+            (row["attribute"], re.compile(row["pattern"]), optional(row, "needs"))
+            for row in table["form"]
+        ],
         re.compile(table["keys"]["many"]),
         re.compile(table["keys"]["one"]),
         re.compile(table["keys"]["plain"]),
+        re.compile(table["keys"]["only_one"]),
+        re.compile(table["keys"]["several"]),
         re.compile(table["keys"]["country"]),
         {key: names[0] for names in table["keys"]["same"] for key in names},
     )

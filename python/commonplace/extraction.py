@@ -51,7 +51,8 @@ REJECTED = re.compile(
 )
 STATEMENT = re.compile(
     r"^(?:it's|it is|i'm|i am|we're|(?:my|the|our|her|his) .{1,50}? (?:is|are|was|has|starts|lives"
-    r"|works|runs|ends)|(?:i|we|she|he) (?:live|work|use|have|teach|lives|works|uses|has)) (?!not )\S"
+    r"|works|runs|ends)|(?:i|we|she|he) (?:live|work|use|have|teach|lives|works|uses|has))"
+    r" (?!not )\S"
     r"|^[^，。]{1,20}(?:是|叫|在|住|姓|改到)\S",
     re.IGNORECASE,
 )
@@ -127,7 +128,9 @@ def judge(sentence: str, role: str = "user") -> Judgement:
     heard = QUOTED.sub("…", text)
     heard = heard[now.end() :] if (now := NOW.match(heard)) else heard
     rule = next(matching(heard, "rules", role), None)
-    veto = next((v for v in matching(heard, "vetoes", role) if not rule or rule.kind not in v.spares), None)
+    veto = next(
+        (v for v in matching(heard, "vetoes", role) if not rule or rule.kind not in v.spares), None
+    )
     if veto:
         return Judgement(text, None, veto.code)
     if rule:
@@ -146,13 +149,14 @@ def extract(messages: Iterable[tuple[str, str]]) -> list[Judgement]:
         is passed over. Each thing is kept once; its repetitions have the reason `duplicate`.
 
     >>> said = [("user", "Fix the test. I prefer tabs."), ("user", "i prefer tabs")]
-    >>> [(found.source, found.text, found.reason) for found in extract(said)]
-    [(0, 'Fix the test.', 'no-rule'), (0, 'I prefer tabs.', 'preference:i-prefer'), (1, 'i prefer tabs', 'duplicate')]
+    >>> [(found.source, found.reason) for found in extract(said)]
+    [(0, 'no-rule'), (0, 'preference:i-prefer'), (1, 'duplicate')]
     """
     judgements: list[Judgement] = []
     seen: set[str] = set()
     for source, (role, text) in enumerate(messages):
-        for found in of_message(text, role):
+        for judged in of_message(text, role):
+            found = judged
             key = "".join(filter(str.isalnum, found.text.casefold()))
             if found.kept and key in seen:
                 found = replace(found, kind=None, reason="duplicate")
@@ -245,7 +249,9 @@ def load(language: str) -> Rules:
 
     def compiled(row: dict[str, Any]) -> Rule:
         pattern = row["pattern"]
-        while (filled := re.sub(r"<(\w+)>", lambda name: f"(?:{table['words'][name[1]]})", pattern)) != pattern:
+        while (
+            filled := re.sub(r"<(\w+)>", lambda name: f"(?:{table['words'][name[1]]})", pattern)
+        ) != pattern:
             pattern = filled
         return Rule(
             row["code"],
