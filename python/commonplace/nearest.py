@@ -58,13 +58,13 @@ class Rows:
         """Put a vector in each of these rows."""
         for number, row in enumerate(rows):
             self._blocks[row // BLOCK][row % BLOCK] = vectors[number]
-        self._touched.update(rows)
+        self._touched.update(rows if self._graph else ())
 
     def free(self, rows: Iterable[int]) -> None:
         """Give rows back."""
         rows = set(rows)
         self._free |= rows
-        self._touched |= rows
+        self._touched.update(rows if self._graph else ())
 
     def cosine(self, row: int, vector: Matrix) -> float:
         """Return how much a row points where a vector of length 1 does."""
