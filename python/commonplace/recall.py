@@ -15,8 +15,8 @@ nDCG@10 × 100 with all-MiniLM-L6-v2 (benches/fusion.py), in brackets of the eve
     cranfield      40.3 (41.5, 39.2)    40.2 (39.2, 41.2)    43.1 (44.7, 41.5)    43.5 (44.6, 42.4)
 
 R@5 on locomo: 71.4 by words, 72.9 weighted. Tried there, in nDCG@10: messages without what they
-hear of their neighbours 63.7, the floor for what the words find as well 64.1, half and half 64.6, the
-cosine as a share of its best 64.5 (but then noise counts as much as sense when nothing is near).
+hear of their neighbours 63.7, the floor for what the words find as well 64.1, half and half 64.6,
+the cosine as a share of its best 64.5 (but then noise counts like sense when nothing is near).
 """
 
 from __future__ import annotations
