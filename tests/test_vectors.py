@@ -6,7 +6,7 @@ import hashlib
 import json
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -325,6 +325,23 @@ def test_a_long_conversation_that_grows(store: commonplace.Store) -> None:
     agree(made, store, "word3")
 
 
+def test_large_files_are_made_in_parts(
+    store: commonplace.Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors, "GROUP", 5)
+    monkeypatch.setattr(vectors, "BATCH", 3)
+    made = Vectors(store, Bag())
+    for number in range(13):
+        store.transcript("s").append({"role": "user", "content": f"w{number} w{number % 3}"})
+        store.write(f"{number}.md", f"# A\n\nw{number}\n")
+    assert made.refresh() == 26
+    agree(made, store, "w1 w5")
+    store.delete("3.md")
+    log = store.root / "s/messages.jsonl"
+    log.write_text("".join(log.read_text().splitlines(keepends=True)[::2]))
+    agree(made, store, "w1 w5")
+
+
 def test_names_are_part_of_what_is_said(store: commonplace.Store) -> None:
     store.transcript("s").append({"role": "user", "name": "Li", "content": "tea"})
     store.transcript("s").append({"role": "user", "content": "tea"})
@@ -340,10 +357,9 @@ def spread(count: int, dims: int = 24) -> np.ndarray:
     return nearest.normal(np.random.default_rng(7).normal(size=(count, dims)).astype(np.float32))
 
 
-def filled(many: Iterable[np.ndarray], dims: int, exact: int) -> nearest.Rows:
+def filled(many: np.ndarray, dims: int, exact: int) -> nearest.Rows:
     rows = nearest.Rows(dims, exact)
-    for vector in many:
-        rows.put(rows.new(), vector)
+    rows.put([rows.new() for _ in many], many)
     return rows
 
 
@@ -362,9 +378,8 @@ def test_many_vectors_are_found_by_an_index_of_neighbours(monkeypatch: pytest.Mo
         if step == 0:
             for rows in (exact, graph):
                 rows.free(range(200))
-                for vector in spread(250)[200:]:
-                    rows.put(rows.new(), vector)
-                rows.put(300, many[0])
+                rows.put([rows.new() for _ in range(50)], spread(250)[200:])
+                rows.put([300], many[:1])
             assert [row for row, _ in graph.best(many[0], 1)] == [300]
 
 
