@@ -634,7 +634,7 @@ def test_a_commit_can_be_read_again(store: Store) -> None:
     told = memory.context("branch")
     assert told.index("Changed our mind") < told.index("Decided on JWT")
     assert "… and 1 more commits: ask with limit=2" in memory.context("branch", limit=1)
-    assert memory.branches.find(second["commit"][:6]).parent == first["commit"]
+    assert memory.branches.commits.find(second["commit"][:6]).parent == first["commit"]
     log_note = store.read(f"{FOLDER}/working-memory/commits.md")
     assert log_note.startswith("# Commits\n\n## Decided on JWT\n<!--\nMETA:\n- id: ")
     for wrong in ["", "zzz", f"{first['commit']}:overview.md"]:
@@ -795,7 +795,17 @@ def test_the_log_of_commits_may_be_edited(store: Store) -> None:
     path = f"{FOLDER}/working-memory/commits.md"
     store.append(path, "\n## A remark by hand\n\nlooks good")
     memory.commit("two")
-    assert [commit.message for commit in memory.branches.log()] == ["one", "two"]
+    assert [commit.message for commit in memory.branches.commits.all()] == ["one", "two"]
+    lines = store.read(path).split("\n")
+    assert [lines[commit.line - 1] for commit in memory.branches.commits.all()] == [
+        "## one",
+        "## two",
+    ]
+    assert memory.branches.commits.all() == remember(store).branches.commits.all()
+    store.delete(path)
+    assert memory.branches.active == "main"
+    assert memory.branches.commits.all() == []
+    memory.commit("one")
     store.append(path, "\n```\nan open fence")
     with pytest.raises(commonplace.FormatError, match="fence"):
         memory.commit("three")
@@ -916,7 +926,7 @@ class Sessions(RuleBasedStateMachine):
     def commit(self, message: str) -> None:
         if message.strip():
             done = self.memory.commit(message)
-            assert self.memory.branches.find(done["commit"]).message == message
+            assert self.memory.branches.commits.find(done["commit"]).message == message
 
     @rule(name=st.sampled_from(["main", "try", "other"]))
     def branch(self, name: str) -> None:

@@ -2,60 +2,27 @@
 
 The commands of Git-Context-Controller (arXiv 2508.00031, named in §10.2 of the overview/detail
 design): `commit` keeps a checkpoint with a summary of the progress, `branch` opens a copy of the
-notes to try something else in, `merge` brings back what came of it. All that happened is told in
-`commits.md`, a note that people can read and that is only added to:
-
-    ## Decided on JWT
-    <!--
-    META:
-    - id: "6f1c09b2aa"
-    - kind: "commit"
-    - time: "2026-02-24T10:30:00Z"
-    - branch: "main"
-    - parent: null
-    - files: {"overview.md":"0c1d…","detail/auth-design.md":"77ab…"}
-    -->
-
-The last entry says which branch is worked on. The texts themselves are in `.commonplace/history/`.
+notes to try something else in, `merge` brings back what came of it. The last entry of the log says
+which branch is worked on.
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
-import orjson
-
-from commonplace.blocks import Block, parse, render, title_for
-from commonplace.errors import Conflict, FormatError, NotFound
+from commonplace.blocks import title_for
+from commonplace.errors import NotFound
+from commonplace.memories.commits import Commit, Commits
 from commonplace.memories.detail import parse_detail
 from commonplace.memories.merging import merge_texts
-from commonplace.records import receipt
 from commonplace.store import Store
 
 MAIN = "main"
-Kind = Literal["commit", "branch", "switch", "merge"]
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[\w.-]{0,62}[\w-])?", re.ASCII)
-
-
-@dataclass(frozen=True, slots=True)
-class Commit:
-    """One entry of the log; `files` maps a note of the branch to its version at that time."""
-
-    id: str
-    kind: Kind
-    branch: str
-    message: str
-    time: str
-    parent: str | None
-    files: Mapping[str, str]
-    meta: Mapping[str, Any]
-    line: int
 
 
 class Branches:
@@ -67,15 +34,13 @@ class Branches:
     def __init__(self, store: Store, folder: str, clock: Callable[[], datetime]) -> None:
         self._store = store
         self._folder = folder
-        self._clock = clock
-        self._path = f"{folder}/commits.md"
-        self._read: tuple[str | None, list[Commit]] = (None, [])
+        self.commits = Commits(store, f"{folder}/commits.md", clock)
 
     @property
     def active(self) -> str:
         """The branch that is worked on."""
-        log = self.log()
-        return log[-1].branch if log else MAIN
+        done = self.commits.all()
+        return done[-1].branch if done else MAIN
 
     def workspace(self, name: str | None = None) -> str:
         """Return the folder of a branch, of the active one by default."""
@@ -91,31 +56,12 @@ class Branches:
 
     def names(self) -> list[str]:
         """Return the branches, oldest first."""
-        opened = [commit.branch for commit in self.log() if commit.kind == "branch"]
+        opened = [commit.branch for commit in self.commits.all() if commit.kind == "branch"]
         return list(dict.fromkeys([MAIN, *opened]))
 
-    def log(self, name: str | None = None) -> list[Commit]:
-        """Return what happened, oldest first; on one branch only, when it is named."""
-        version = self._store.version(self._path)
-        if version is None:
-            return []
-        if self._read[0] != version:
-            known = map(_commit, parse(self._store.read(self._path)))
-            self._read = (version, [commit for commit in known if commit])
-        commits = self._read[1]
-        return [commit for commit in commits if name in {None, commit.branch}]
-
-    def find(self, start: str) -> Commit:
-        """Return the one commit whose id begins with `start`.
-
-        Raises:
-            NotFound: There is none, or more than one.
-        """
-        found = [commit for commit in self.log() if start and commit.id.startswith(start)]
-        if len(found) != 1:
-            known = ", ".join(commit.id for commit in (found or self.log())[-8:]) or "none"
-            raise NotFound(f"{len(found)} commits begin with {start!r:.40}; there are: {known}")
-        return found[0]
+    def log(self, name: str) -> list[Commit]:
+        """Return what happened on a branch, oldest first."""
+        return [commit for commit in self.commits.all() if commit.branch == name]
 
     def text(self, commit: Commit, file: str) -> str:
         """Return a note as it was in a commit.
@@ -130,16 +76,16 @@ class Branches:
 
     def commit(self, message: str, expected: str | None = None) -> dict[str, Any]:
         """Keep a checkpoint of all notes of the active branch; `expected` is that of the log."""
-        self._check(expected)
+        self.commits.check(expected)
         active = self.active
-        return self._record("commit", active, message, self._keep(active), expected)
+        return self.commits.add("commit", active, message, self._keep(active), expected)
 
     def branch(self, name: str, purpose: str = "", expected: str | None = None) -> dict[str, Any]:
         """Open a copy of the active branch under a new name, or go to a branch that is there."""
-        self._check(expected)
+        self.commits.check(expected)
         active = self.active
         if name in self.names():
-            return self._record("switch", name, f"Went to {name}", self._keep(name), expected)
+            return self.commits.add("switch", name, f"Went to {name}", self._keep(name), expected)
         if not _NAME.fullmatch(name) or any(name.lower() == n.lower() for n in self.names()):
             raise ValueError(
                 f"{name!r:.80} cannot be a branch: up to 64 letters, digits, '.', '_' and '-', "
@@ -152,11 +98,11 @@ class Branches:
             text = self._store.read(f"{self.workspace(active)}/{file}", version)
             self._store.write(f"{self.workspace(name)}/{file}", text)
         told = purpose if purpose.strip() else f"Opened {name}"
-        return self._record("branch", name, told, self._keep(name), expected, origin=active)
+        return self.commits.add("branch", name, told, self._keep(name), expected, origin=active)
 
     def merge(self, name: str, message: str = "", expected: str | None = None) -> dict[str, Any]:
         """Bring what a branch changed into the active one, or into its origin from itself."""
-        self._check(expected)
+        self.commits.check(expected)
         if name not in self.names():
             raise NotFound(f"there is no branch {name!r:.80}; there are: {', '.join(self.names())}")
         target = self.active
@@ -191,7 +137,7 @@ class Branches:
         told = message if message.strip() else f"Merged {name} into {target}"
         told += "".join(f"\n- took {file}" for file in taken)
         told += "".join(f"\n- conflict, both kept: {conflict}" for conflict in conflicts)
-        done = self._record(
+        done = self.commits.add(
             "merge", target, told, self._keep(target), expected,
             merged=name, base=theirs, before=ours,
         )  # fmt: skip
@@ -225,7 +171,7 @@ class Branches:
     def tell_commit(self, name: str) -> str:
         """Return one commit, `id`, or a note as it was then, `id:detail/auth.md`."""
         start, _, file = name.partition(":")
-        commit = self.find(start)
+        commit = self.commits.find(start)
         if file:
             return self.text(commit, file)
         lines = [f"{commit.kind} {commit.id} on {commit.branch}, {commit.time}"]
@@ -259,19 +205,14 @@ class Branches:
 
     def _base(self, name: str, other: str) -> Mapping[str, str]:
         """Return the versions that two branches last had in common."""
-        for commit in reversed(self.log()):
-            if commit.kind == "merge" and {commit.branch, commit.meta.get("merged")} == {
-                name,
-                other,
-            }:
+        both = {name, other}
+        for commit in reversed(self.commits.all()):
+            if commit.kind == "merge" and {commit.branch, commit.meta.get("merged")} == both:
                 return dict(commit.meta.get("base", {}))
-            if commit.kind == "branch" and {commit.branch, commit.meta.get("origin")} == {
-                name,
-                other,
-            }:
+            if commit.kind == "branch" and {commit.branch, commit.meta.get("origin")} == both:
                 return commit.files
         # two that never met: where the one left its origin
-        left = [c for c in self.log() if c.kind == "branch" and c.branch in {name, other}]
+        left = [c for c in self.commits.all() if c.kind == "branch" and c.branch in both]
         return left[-1].files if left else {}
 
     def _text_of(self, file: str, version: str | None, *names: str) -> str:
@@ -286,45 +227,6 @@ class Branches:
         folder = self.workspace(name)
         return {file: self._store.keep(f"{folder}/{file}").version for file in self.files(name)}
 
-    def _check(self, expected: str | None) -> None:
-        """Look at once whether the log is the one that was seen; its write looks again."""
-        if expected not in {None, self._store.version(self._path) or "absent"}:
-            raise Conflict(f"{self._path} is not as you saw it: read context() again")
-
-    def _record(
-        self,
-        kind: Kind,
-        branch: str,
-        message: str,
-        files: Mapping[str, str],
-        expected: str | None,
-        **more: Any,
-    ) -> dict[str, Any]:
-        if not message.strip():
-            raise ValueError("say in a few words what this checkpoint is about")
-        parents = [commit.id for commit in self.log(branch)]
-        said = {
-            "kind": kind,
-            "time": self._clock().isoformat(timespec="seconds").replace("+00:00", "Z"),
-            "branch": branch,
-            "parent": parents[-1] if parents else None,
-            "files": dict(files),
-            **more,
-        }
-        number = len(self.log())
-        unique = orjson.dumps([number, message, said])
-        meta = {"id": hashlib.sha256(unique).hexdigest()[:10], **said}
-        start = "" if number or self._store.version(self._path) else "# Commits\n\n"
-        block = render(title_for(message), message, meta)
-        text = f"{start or chr(10)}{block}".rstrip("\n")
-        written = self._store.append(self._path, text, expected_version=expected)
-        if meta["id"] not in {commit.id for commit in self.log()}:
-            raise FormatError(
-                f"{self._path} does not give back what was added to it: look whether a fence or "
-                "comment is left open in it"
-            )
-        return {**receipt(written), "commit": meta["id"], "branch": branch, "files": list(files)}
-
 
 def _line(commit: Commit) -> str:
     return f"{commit.id} {commit.time} {commit.kind}: {title_for(commit.message, 100)}"
@@ -334,15 +236,3 @@ def _first(items: Sequence[object], limit: int, what: str) -> list[str]:
     """Return a line that says how many there are beyond a limit, if there are."""
     more = len(items) - limit
     return [f"… and {more} more {what}: ask with limit={len(items)}"] if more > 0 else []
-
-
-def _commit(block: Block) -> Commit | None:
-    meta = block.meta
-    files = meta.get("files")
-    known = (meta.get("id"), meta.get("kind"), meta.get("branch"))
-    if not all(isinstance(value, str) for value in known) or not isinstance(files, dict):
-        return None
-    return Commit(
-        str(meta["id"]), meta["kind"], str(meta["branch"]), block.text, str(meta.get("time", "")),
-        meta.get("parent"), files, meta, block.line,
-    )  # fmt: skip
