@@ -1,0 +1,177 @@
+"""Tell by rules whether a new statement makes an old one untrue; no embedder needed.
+
+Two statements are taken apart into claims: who, which attribute, what value, in which scope. They
+conflict only where who, attribute and scope are the same, the attribute holds one value at a
+time, and the values differ; or where one denies the other word for word. Words in common prove
+nothing, for a false replacement loses what a duplicate keeps. The tables are in
+`rules/conflict.toml`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from commonplace.conflict.changes import gone, other_number, parted, turned, weigh_changes
+from commonplace.conflict.claims import LIST, SLOT_SCOPE, Claim, read
+from commonplace.conflict.tables import load
+from commonplace.conflict.words import APART, DENIALS, SELF, core, kind, more, other_subject, plain
+
+# Beyond this a text is no statement but a note, and is not taken apart.
+LONGEST = 300
+# Cosines of two sentences: below the one nothing is alike, above the other the topic is the same.
+VETO, CONFIRM = 0.3, 0.6
+# Says in the new statement that something is no longer as it was
+CHANGED = re.compile(r"\b(?:now|switched|changed|moved|these days)\b|改|换|现在|如今")
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether a new statement replaces an old one.
+
+    `reason` is a short stable code: `changed:<attribute>`, `denied`, `replaced` for a conflict;
+    `same`, `detail` (one only says more), `scope`, `many` (both can hold), `unsure`, `vetoed` (the
+    embedder sees nothing in common), `unrelated` for none. The rest is filled as far as known.
+    """
+
+    conflict: bool
+    reason: str
+    subject: str = ""
+    attribute: str = ""
+    old_value: str = ""
+    new_value: str = ""
+
+
+def compare(old: str, new: str, similarity: float | None = None) -> Verdict:
+    """Tell whether `new` makes `old` untrue, so that it may take its place.
+
+    Args:
+        old: A statement as memories are stored: `Key: value`, third or first person.
+        new: The statement that is about to be stored.
+        similarity: Cosine of an embedder for the two, if there is one. It confirms what the rules
+            are not sure of, and overrules them where it sees nothing in common; alone it decides
+            nothing.
+
+    Returns:
+        The verdict with its reason.
+
+    >>> verdict = compare("User prefers dark mode", "User prefers light mode")
+    >>> verdict.conflict, verdict.reason, verdict.old_value, verdict.new_value
+    (True, 'changed:theme', 'dark', 'light')
+    >>> compare("Alice likes tea", "Bob likes coffee").conflict
+    False
+    >>> compare("编辑器用vim", "编辑器换成了emacs").reason
+    'changed:editor'
+    """
+    verdict = without_embedder(old, new)
+    if similarity is None or not (verdict.conflict or verdict.reason == "unsure"):
+        sure = verdict.conflict
+    else:
+        sure = similarity >= (VETO if verdict.conflict else CONFIRM)
+    if sure == verdict.conflict:
+        return verdict
+    reason = f"confirmed:{verdict.attribute}" if sure else "vetoed"
+    return replace(verdict, conflict=sure, reason=reason)
+
+
+def without_embedder(old: str, new: str) -> Verdict:
+    """Compare two statements by the rules alone."""
+    if len(old) > LONGEST or len(new) > LONGEST:
+        return Verdict(conflict=False, reason="unrelated")
+    before, after = plain(old), plain(new)
+    (old_core, old_denied), (new_core, new_denied) = core(before), core(after)
+    if before == after or (old_core == new_core and old_denied == new_denied):
+        return Verdict(conflict=False, reason="same")
+    if old_core == new_core:
+        return Verdict(conflict=True, reason="denied", old_value=before, new_value=after)
+    apart = set(APART.findall(before)) != set(APART.findall(after))
+    strangers = parted(before, after) or other_subject(old, new)
+    if not strangers and (value := gone(before, after)):
+        return Verdict(conflict=True, reason="replaced", old_value=value, new_value=after)
+    best = Verdict(conflict=False, reason="unrelated")
+    claims = list(read(after, new))
+    for first in read(before, old):
+        for second in claims:
+            if (first.subject, first.attribute) != (second.subject, second.attribute):
+                continue
+            verdict = weigh(first, second)
+            if verdict.reason in {"same", "detail"}:
+                return verdict
+            if (
+                verdict.conflict
+                and apart
+                and not set(APART.findall(f"{first.value} {second.value}"))
+            ):
+                verdict = replace(verdict, conflict=False, reason="scope")
+            best = best if best.conflict else verdict
+    if best.conflict or strangers or best.reason == "scope":
+        return best
+    changed = bool(load().changed.search(new.casefold()))
+    if found := weigh_changes(before, after):
+        topic, was, value = found
+        return Verdict(True, f"changed:{topic}", "", topic, was, value)
+    if numbers := other_number(before, after, changed=changed):
+        return Verdict(True, "changed:number", "", "number", *numbers)
+    if turned(before, after, changed=changed):
+        return Verdict(conflict=True, reason="denied", old_value=before, new_value=after)
+    if best.reason != "unrelated" or apart:
+        return best
+    return slot(before, after, new.casefold()) or best
+
+
+def slot(old: str, new: str, names: str) -> Verdict | None:
+    """Return a conflict when all but one value is word for word the same, and it can be only one.
+
+    That it can be only one is known from the verb ("is hosted on", "reports to"), or from a word of
+    change ("now", "switched") beside a verb that does not go with many ("likes", "speaks").
+    """
+    parts = [
+        re.findall(r"[a-z0-9_.#+:'/-]+|[\u3400-\u9fff]", SELF.sub("", text)) for text in (old, new)
+    ]
+    same = [x == y for x, y in zip(*parts, strict=False)]
+    start = same.index(False) if False in same else len(same)
+    turned = zip(reversed(parts[0][start:]), reversed(parts[1][start:]), strict=False)
+    ends = [x == y for x, y in turned]
+    end = ends.index(False) if False in ends else len(ends)
+    values = [" ".join(words[start : len(words) - end]) for words in parts]
+    shared = " ".join(parts[0][:start])
+    tables = load()
+    only = tables.only_one.search(re.sub(r" (?:the|a|an|my|our)$", "", shared)) or (
+        CHANGED.search(names) and len(shared) > 3 and not tables.several.search(shared)
+    )
+    short = all(
+        value and len(value.split()) <= 6 and not SLOT_SCOPE.search(value) for value in values
+    )
+    if not (only and short) or any(LIST.search(value) or DENIALS.search(value) for value in values):
+        return None
+    return weigh(
+        Claim("", shared, values[0], frozenset()), Claim("", shared, values[1], frozenset())
+    )
+
+
+def weigh(old: Claim, new: Claim) -> Verdict:
+    """Compare two claims about the same attribute of the same subject."""
+    found = {
+        "subject": old.subject,
+        "attribute": old.attribute,
+        "old_value": old.value,
+        "new_value": new.value,
+    }
+    countries = [bool(load().country.search(value)) for value in (old.value, new.value)]
+    if old.scope != new.scope:
+        reason = "scope"
+    elif old.value == new.value:
+        reason = "same"
+    elif (
+        more(old.value, new.value)
+        or more(new.value, old.value)
+        or (old.attribute == "home" and countries[0] != countries[1])
+    ):
+        reason = "detail"
+    elif len({kind(old.value), kind(new.value)} - {"word"}) > 1:
+        reason = "many"
+    elif not (old.strong or new.strong):
+        reason = "unsure"
+    else:
+        reason = f"changed:{old.attribute}"
+    return Verdict(conflict=reason.startswith("changed:"), reason=reason, **found)

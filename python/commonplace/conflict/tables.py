@@ -1,0 +1,110 @@
+"""The tables of `rules/conflict.toml`."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from functools import cache
+from importlib import resources
+from typing import Any, NamedTuple
+
+
+
+class Family(NamedTuple):
+    """Values of which one excludes the others."""
+
+    exclusive: bool
+    members: dict[str, re.Pattern[str]]
+    head: re.Pattern[str] | None
+    only: re.Pattern[str] | None
+    needs: re.Pattern[str] | None
+
+
+class Tables(NamedTuple):
+    """What `rules/conflict.toml` holds."""
+
+    frame: frozenset[str]
+    frame_zh: re.Pattern[str]
+    strong: re.Pattern[str]
+    topics: dict[str, re.Pattern[str]]
+    families: dict[str, Family]
+    forms: list[tuple[str, re.Pattern[str], re.Pattern[str] | None]]
+    many: re.Pattern[str]
+    one: re.Pattern[str]
+    plain: re.Pattern[str]
+    only_one: re.Pattern[str]
+    several: re.Pattern[str]
+    country: re.Pattern[str]
+    same: dict[str, str]
+    light: frozenset[str]
+    light_zh: re.Pattern[str]
+    names: dict[str, re.Pattern[str]]
+    gone: list[re.Pattern[str]]
+    changes: list[tuple[re.Pattern[str], bool, bool]]
+    durable: re.Pattern[str]
+    counted: re.Pattern[str]
+    person: re.Pattern[str]
+    changed: re.Pattern[str]
+
+
+@cache
+def load() -> Tables:
+    """Read the tables."""
+    source = resources.files("commonplace") / "rules" / "conflict.toml"
+    table: dict[str, Any] = tomllib.loads(source.read_text(encoding="utf-8"))
+
+    def optional(row: dict[str, Any], name: str) -> re.Pattern[str] | None:
+        return re.compile(row[name], re.ASCII) if name in row else None
+
+    change = table["change"]
+
+    def fill(pattern: str) -> str:
+        words = change["words"]
+        return re.sub(
+            r"<(\w+)>", lambda name: f"(?:{words[name[1]]})" if name[1] in words else name[0], pattern
+        )
+
+    families = {
+        name: Family(
+            row.get("exclusive", False),
+            {
+                m: re.compile(p, re.ASCII)
+                for m, p in row.items()
+                if m not in {"exclusive", "head", "only", "needs"}
+            },
+            optional(row, "head"),
+            optional(row, "only"),
+            optional(row, "needs"),
+        )
+        for name, row in table["family"].items()
+    }
+    return Tables(
+        frozenset(table["frame"]),
+        re.compile(table["frame_zh"]),
+        re.compile(table["strong"], re.ASCII),
+        {name: re.compile(pattern, re.ASCII) for name, pattern in table["topics"].items()},
+        families,
+        [
+            (row["attribute"], re.compile(row["pattern"]), optional(row, "needs"))
+            for row in table["form"]
+        ],
+        re.compile(table["keys"]["many"]),
+        re.compile(table["keys"]["one"]),
+        re.compile(table["keys"]["plain"]),
+        re.compile(table["keys"]["only_one"]),
+        re.compile(table["keys"]["several"]),
+        re.compile(table["keys"]["country"]),
+        {key: names[0] for names in table["keys"]["same"] for key in names},
+        frozenset(change["light"]),
+        re.compile(change["light_zh"]),
+        {name: re.compile(p, re.ASCII) for name, p in change["names"].items()},
+        [re.compile(fill(row), re.ASCII) for row in change["gone"]],
+        [
+            (re.compile(fill(row["pattern"]), re.ASCII), row["changed"], row.get("key", False))
+            for row in change["frame"]
+        ],
+        re.compile(change["durable"], re.ASCII),
+        re.compile(change["counted"], re.ASCII),
+        re.compile(change["person"], re.ASCII),
+        re.compile(change["changed"], re.ASCII),
+    )

@@ -1,0 +1,188 @@
+"""Bring a statement into a form in which it can be compared."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from commonplace.conflict.tables import load
+
+CHINESE = re.compile(r"[\u3400-\u9fff]")
+MARK = re.compile(r"^(?:[-*•]|\d{1,2}[.)]|#{1,6})\s+|[`*_\"“”「」]")
+SELF = re.compile(
+    r"^(?:the )?users? and |^(?:the )?user(?:'s)?\b ?|^(?:i|my|me|we|our|us)\b ?"
+    r"|^(?:用户|本人|我们?|咱们?)(?:的)?"
+)
+LONG_FORMS = [
+    (re.compile(r"\b(can)(?:'t|not)\b"), "can not"),
+    (re.compile(r"\bwon't\b"), "will not"),
+    (re.compile(r"n't\b"), " not"),
+    (re.compile(r"\bi'm\b"), "i am"),
+    (re.compile(r"'(?:ve|ll|d|re)\b"), ""),
+]
+FILLERS = re.compile(
+    r"\b(?:now|currently|actually|really|please|these days|nowadays|from now on|again|still|just"
+    r"|very much|generally|always|usually|has been|have been|has recently|recently|already|very)\b"
+    r"|现在|目前|已经|如今|请|始终|总是|一般|通常|都|又|其实|以后|今后|真的|已(?=开|关)"
+)
+# Each denies what stands beside it; two of them make a yes.
+DENIALS = re.compile(
+    r"\b(?:(?:do|does|did|is|are|am|was|were|has|have|will|can|should)? ?not(?: any ?more)?"
+    r"|no longer|never|stopped|stops|stop|quit|gave up|given up)\b"
+    r"|不再|不|没|戒(?:掉)?了?|(?<![特区级性差])别(?![人的名])"
+)
+OPPOSITES = [
+    (re.compile(rf"(?:\b(?:{bad})\b)" if bad.isascii() else bad), good)
+    for bad, good in [
+        ("dislikes?|hates?|detests?|loathes?|can not stand", "not like"),
+        ("disabled|turned off|switched off|deactivated|off", "not enabled"),
+        ("turned on|switched on|activated|on(?=$)", "enabled"),
+        ("forbidden|prohibited|disallowed|banned", "not allowed"),
+        ("optional", "not required"),
+        ("mandatory|compulsory", "required"),
+        ("likes?|loves?|enjoys?|is a fan of|am a fan of", "like"),
+        ("讨厌|反感", "不喜欢"),
+        ("爱(?=吃|喝|看|玩)", "喜欢"),
+        ("关闭|关掉|停用|禁用|关了", "不开启"),
+        ("启用|打开|开了", "开启"),
+        ("禁止", "不允许"),
+        ("没有", "不有"),
+        ("戒烟", "不抽烟"),
+        ("戒酒", "不喝酒"),
+    ]
+]
+# Places and times that part two statements wherever they stand
+APART = re.compile(
+    r"\b(?:staging|production|prod|dev|development|test(?:s|ing)?|local|weekdays?|weekends?|"
+    r"mornings?|evenings?|nights?|summer|winter|home|office|work|laptop|desktop|mobile|android|ios|windows"
+    r"|linux|mac|public|private|internal|external|frontend|backend|old|new|first|second|read|write)\b"
+    r"|测试|生产|线上|线下|预发|开发环境|本地|工作日|周末|早上|晚上|上午|下午|夏天|冬天|家里|公司|单位"
+    r"|前端|后端|内网|外网|主库|从库|手机|电脑"
+)
+MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
+SCALAR = re.compile(
+    r"\d|^(?:next |this )?(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b"
+    rf"|^(?:{MONTHS})\b"
+    r"|周[一二三四五六日末天]|[一二三四五六七八九十]+[点月号日]"
+)
+# What was said when has no say in what is so
+DATES = re.compile(rf"\b(?:in|since|on|last|this) (?:{MONTHS}|(?:19|20)\d\d|year|month|week)\b")
+KINDS = {
+    "day": re.compile(r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|周[一二三四五六日末天]|星期"),
+    "date": re.compile(
+        r"\d{4}-\d|[月号]|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? \d"
+        r"|\d(?:st|nd|rd|th)\b"
+    ),
+    "number": re.compile(r"\d"),
+}
+
+
+def kind(value: str) -> str:
+    """Return whether a value is a day, a date, a number (or time) or a word."""
+    return next((name for name, pattern in KINDS.items() if pattern.search(value)), "word")
+
+
+def more(value: str, longer: str) -> bool:
+    """Say whether `longer` is `value` with something added."""
+    if CHINESE.search(value):
+        return value in longer
+    words = re.findall(r"\w+", value)
+    return set(words) <= set(re.findall(r"\w+", longer)) and not value.isdigit()
+
+
+def plain(text: str) -> str:
+    """Return a statement in one line of lower case, contractions and fillers resolved."""
+    text = MARK.sub("", " ".join(text.split())).replace("\u2019", "'").casefold()
+    for short, long in LONG_FORMS:
+        text = short.sub(long, text)
+    text = FILLERS.sub("", text)
+    return re.sub(
+        r"\s+([,.;:])|(?<=[\u3400-\u9fff]) (?=[\u3400-\u9fff])", r"\1", " ".join(text.split())
+    ).strip(" .。!！;；,，")
+
+
+def core(text: str) -> tuple[tuple[str, ...], bool]:
+    """Return the words of a statement without denials, and whether it denies.
+
+    >>> core("user does not like tea") == (core("user likes tea")[0], True)
+    True
+    """
+    text = SELF.sub("", text)
+    for opposite, straight in OPPOSITES:
+        text = opposite.sub(straight, text)
+    denied = len(DENIALS.findall(text)) % 2 == 1
+    text = DENIALS.sub(" ", text)
+    words = re.findall(r"[a-z0-9_.#+'-]+|[\u3400-\u9fff]", text)
+    kept = (
+        stem(word)
+        for word in words
+        if word not in {"the", "a", "an", "any", "了", "的", "to", "is", "are", "am"}
+    )
+    return tuple(kept), denied
+
+
+@cache
+def content(text: str) -> frozenset[str]:
+    """Return the words that a statement is about: stems of English, single Chinese characters.
+
+    Light verbs, articles, denials and words of change are left out, other names of a thing are
+    brought to one.
+
+    >>> sorted(content("The production database runs PostgreSQL 13"))
+    ['13', 'database', 'postgr', 'prod']
+    """
+    tables = load()
+    text = SELF.sub("", text)
+    for opposite, straight in OPPOSITES:
+        text = opposite.sub(straight, text)
+    text = DENIALS.sub(" ", text)
+    for name, pattern in tables.names.items():
+        text = pattern.sub(f" {name} ", text)
+    text = tables.light_zh.sub(" ", text)
+    words = re.findall(r"[a-z0-9+#](?:[\w.+#:/@-]*[\w+#])?|[\u3400-\u9fff]", text)
+    return frozenset(
+        stem(word) for word in words if word not in tables.frame and word not in tables.light
+    )
+
+
+ACTS = re.compile(
+    r"^(?:the )?(?P<name>[A-Z][a-z]+) (?:[a-z]+s|has|is|was|no longer|does not|doesn't|quit|stopped"
+    r"|moved|switched|left|sold|gave|now|started|got)\b"
+)
+OURSELVES = re.compile(
+    r"^(?:the )?(?:user|users|i|we|my|our|team|company|everyone|all|his|her|their)\b(?!')|^(?:用户|我|本人|咱|团队)",
+    re.IGNORECASE,
+)
+
+
+def other_subject(old: str, new: str) -> bool:
+    """Say whether the statements, as they were written, are of two persons."""
+    subjects = []
+    for text in (old, new):
+        if OURSELVES.match(text):
+            subjects.append("")
+        elif found := ACTS.match(text):
+            subjects.append(found["name"].casefold())
+        else:
+            return False
+    names = [bool(re.search(rf"\b{name}", text.casefold())) for name, text in
+             zip(subjects, (new, old), strict=True)]
+    return subjects[0] != subjects[1] and not (subjects[0] == "" and names[1]) and not all(names)
+
+
+def denies(text: str) -> bool:
+    """Say whether a statement denies."""
+    return core(text)[1]
+
+
+def scalar(value: str) -> bool:
+    """Say whether a value is a number, a day or a time."""
+    return bool(SCALAR.search(value)) and len(value) <= 30
+
+
+def stem(word: str) -> str:
+    """Return a word without the endings that depend on who speaks."""
+    for end in ("ing", "es", "s"):
+        if word.endswith(end) and len(word) > len(end) + 2:
+            return word.removesuffix(end).rstrip("e")
+    return word.rstrip("e")
