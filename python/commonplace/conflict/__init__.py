@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from commonplace.conflict.changes import gone, other_number, parted, turned, weigh_changes
 from commonplace.conflict.claims import LIST, SLOT_SCOPE, Claim, read
 from commonplace.conflict.tables import load
-from commonplace.conflict.words import APART, DENIALS, SELF, core, kind, more, other_subject, plain
+from commonplace.conflict.words import DENIALS, SELF, core, kind, more, other_subject, places, plain
 
 # Beyond this a text is no statement but a note, and is not taken apart.
 LONGEST = 300
@@ -84,7 +84,7 @@ def without_embedder(old: str, new: str) -> Verdict:
         return Verdict(conflict=False, reason="same")
     if old_core == new_core:
         return Verdict(conflict=True, reason="denied", old_value=before, new_value=after)
-    apart = set(APART.findall(before)) != set(APART.findall(after))
+    apart = places(before) != places(after)
     strangers = parted(before, after) or other_subject(old, new)
     if not strangers and (value := gone(before, after)):
         return Verdict(conflict=True, reason="replaced", old_value=value, new_value=after)
@@ -100,7 +100,7 @@ def without_embedder(old: str, new: str) -> Verdict:
             if (
                 verdict.conflict
                 and apart
-                and not set(APART.findall(f"{first.value} {second.value}"))
+                and not places(f"{first.value} {second.value}")
             ):
                 verdict = replace(verdict, conflict=False, reason="scope")
             best = best if best.conflict else verdict

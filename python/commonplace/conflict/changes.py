@@ -9,18 +9,19 @@ does; topics are compared as sets of words, so that order and articles do not ma
 from __future__ import annotations
 
 import re
+from itertools import product
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from commonplace.conflict.tables import load
 from commonplace.conflict.words import (
-    APART,
     CHINESE,
     DATES,
     content,
     denies,
     kind,
     more,
+    places,
     scalar,
 )
 
@@ -42,6 +43,12 @@ class Change(NamedTuple):
     value: str
     changed: bool
     key: bool
+
+
+def sort(value: str) -> str:
+    """Return whether a value is a day, a date, a number or anything else."""
+    found = kind(value)
+    return "word" if found == "number" and not re.match(r"[$€£¥v]?\d", value) else found
 
 
 def clauses(text: str) -> list[str]:
@@ -90,34 +97,39 @@ def read_changes(text: str) -> Iterator[Change]:
             while (bare := EDGES.sub("", value).strip(" .。")) != value:
                 value = bare
             topic = content(found["t"])
+            if key and (tables.many.search(found["t"]) or len(value.split()) > 3):
+                continue
             short = len(value) <= 16 if CHINESE.search(value) else len(value.split()) <= 5
-            if topic and value and short and not LIST.search(value) and len(topic) <= 12:
+            if topic and value and short and (sort(value) == "day" or not LIST.search(value)):
                 yield Change(topic, value, changed, key)
 
 
 def weigh_changes(old: str, new: str) -> tuple[str, str, str] | None:
     """Return the topic, the old and the new value, where a topic of both has another value."""
     tables = load()
-    if tables.durable.search(old) or tables.several.search(old):
+    if tables.durable.search(old):
         return None
+    several = tables.several.search(old)
     before = list(read_changes(old))
     for after in read_changes(new):
         for first in before:
             if first.value == after.value or more(first.value, after.value):
                 return None
         for first in before:
-            if more(after.value, first.value) or len({kind(first.value), kind(after.value)}) > 1:
+            if more(after.value, first.value) or sort(first.value) != sort(after.value):
                 continue
             same = first.topic == after.topic
             fixed = scalar(after.value) and scalar(first.value)
+            if several and not after.changed:
+                continue
             if same and (after.changed or fixed or (first.key and after.key)):
                 return " ".join(sorted(after.topic)), first.value, after.value
             if (first.topic > after.topic) and after.changed:
                 return " ".join(sorted(after.topic)), first.value, after.value
-        sort = kind(after.value)
-        if after.changed and sort != "word" and after.topic <= content(old):
-            had = [word for word in old.split() if kind(word) == sort] or (
-                [old] if CHINESE.search(old) and kind(old) == sort else []
+        what = sort(after.value)
+        if after.changed and what != "word" and after.topic <= content(old):
+            had = [word for word in old.split() if sort(word) == what] or (
+                [old] if CHINESE.search(old) and kind(old) == what else []
             )
             if had and after.value not in old:
                 return " ".join(sorted(after.topic)), had[0], after.value
@@ -128,7 +140,7 @@ def other_number(old: str, new: str, *, changed: bool) -> tuple[str, str] | None
     """Return the two numbers if the statements are the same but for one number each."""
     tables = load()
     numbers = [NUMBER.findall(DATES.sub("", text)) for text in (old, new)]
-    if tables.counted.search(old) or tables.durable.search(old) or tables.several.search(old):
+    if tables.counted.search(old) or tables.events.search(old):
         return None
     if any(len(found) != 1 for found in numbers) or numbers[0] == numbers[1]:
         return None
@@ -144,8 +156,8 @@ def other_number(old: str, new: str, *, changed: bool) -> tuple[str, str] | None
 
 def turned(old: str, new: str, *, changed: bool) -> bool:
     """Say whether one statement denies what the other says, light verbs aside."""
-    first, no = content(old), denies(old)
-    for part in clauses(new):
+    for was, part in product(clauses(old)[:2], clauses(new)):
+        first, no = content(was), denies(was)
         second = content(part)
         if not first or not second or no == denies(part):
             continue
@@ -160,6 +172,6 @@ def turned(old: str, new: str, *, changed: bool) -> bool:
 def parted(old: str, new: str) -> bool:
     """Say whether the statements are about different places, times or persons."""
     tables = load()
-    places = [set(APART.findall(text)) for text in (old, new)]
+    tied = [places(text) for text in (old, new)]
     persons = [set(tables.person.findall(text)) for text in (old, new)]
-    return bool(places[1] - places[0] and places[0] - places[1]) or persons[0] != persons[1]
+    return bool(tied[1] - tied[0] and tied[0] - tied[1]) or persons[0] != persons[1]

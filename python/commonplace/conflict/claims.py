@@ -51,7 +51,8 @@ class Claim(NamedTuple):
 
 def read(text: str, names: str) -> Iterator[Claim]:
     """Yield the readings of a plain statement; `names` is it as it was written."""
-    yield from of_families(text, names)
+    for part in dict.fromkeys([text, *re.split(r"[,，;；]", text)]):
+        yield from of_families(part, names)
     key = re.match(r"^(?P<key>[^:：=]{1,30}?)\s*(?:：|:(?![\d/])|=)\s*(?P<value>\S.*)$", text)
     if key:
         yield from of_key(SELF.sub("", key["key"]).strip(), key["value"])

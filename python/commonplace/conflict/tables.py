@@ -42,6 +42,7 @@ class Tables(NamedTuple):
     gone: list[re.Pattern[str]]
     changes: list[tuple[re.Pattern[str], bool, bool]]
     durable: re.Pattern[str]
+    events: re.Pattern[str]
     counted: re.Pattern[str]
     person: re.Pattern[str]
     changed: re.Pattern[str]
@@ -104,6 +105,7 @@ def load() -> Tables:
             for row in change["frame"]
         ],
         re.compile(change["durable"], re.ASCII),
+        re.compile(f"{change['durable']}|{change['events']}", re.ASCII),
         re.compile(change["counted"], re.ASCII),
         re.compile(change["person"], re.ASCII),
         re.compile(change["changed"], re.ASCII),

@@ -23,7 +23,7 @@ LONG_FORMS = [
 FILLERS = re.compile(
     r"\b(?:now|currently|actually|really|please|these days|nowadays|from now on|again|still|just"
     r"|very much|generally|always|usually|has been|have been|has recently|recently|already|very)\b"
-    r"|现在|目前|已经|如今|请|始终|总是|一般|通常|都|又|其实|以后|今后|真的|已(?=开|关)"
+    r"|现在|目前|已经|如今|请|始终|总是|一般|通常|都|又|其实|上个月|上周|前不久|刚刚|刚(?=搬|换|改|结|离|从)|去年底?|年初|年底|今年(?:春|夏|秋|冬)天?|最近|以后|今后|真的|已(?=开|关)"
 )
 # Each denies what stands beside it; two of them make a yes.
 DENIALS = re.compile(
@@ -66,7 +66,11 @@ SCALAR = re.compile(
     r"|周[一二三四五六日末天]|[一二三四五六七八九十]+[点月号日]"
 )
 # What was said when has no say in what is so
-DATES = re.compile(rf"\b(?:in|since|on|last|this) (?:{MONTHS}|(?:19|20)\d\d|year|month|week)\b")
+SEASONS = "spring|summer|autumn|fall|winter|year|month|week|quarter"
+DATES = re.compile(
+    rf"\b(?:since |in |on |as of |after )?(?:last |this |next )?(?:{MONTHS}|(?:in|since) (?:19|20)\d\d)\b(?! \d)"
+    rf"|\b(?:since |in |as of |after )?(?:last|this|the) (?:{SEASONS})\b|\b(?:a|two|three|some) (?:{SEASONS})s? ago\b"
+)
 KINDS = {
     "day": re.compile(r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|周[一二三四五六日末天]|星期"),
     "date": re.compile(
@@ -140,9 +144,20 @@ def content(text: str) -> frozenset[str]:
         text = pattern.sub(f" {name} ", text)
     text = tables.light_zh.sub(" ", text)
     words = re.findall(r"[a-z0-9+#](?:[\w.+#:/@-]*[\w+#])?|[\u3400-\u9fff]", text)
-    return frozenset(
-        stem(word) for word in words if word not in tables.frame and word not in tables.light
-    )
+    idle = idle_stems() - ({"a"} if CHINESE.search(text) else set())
+    return frozenset(word for word in map(stem, words) if word not in idle)
+
+
+@cache
+def idle_stems() -> frozenset[str]:
+    """Return the stems of the words that a statement is not about."""
+    return frozenset(map(stem, load().frame | load().light))
+
+
+def places(text: str) -> set[str]:
+    """Return the places and times that a statement is tied to, wherever they stand in it."""
+    found = APART.findall(load().names["prod"].sub("production", text))
+    return set(found) - {"new", "old", "first", "second", "work", "home"}
 
 
 ACTS = re.compile(
