@@ -31,7 +31,14 @@ EDGES = re.compile(
     r"^(?:the|a|an|my|our|their|his|her|its|about|around|exactly|now|了|约|大约)\b ?|^[了约]"
     r"|(?: now| instead| again| only| for good| euros?| dollars?| this .*| since .*| as of .*)$|了$"
 )
-NUMBER = re.compile(r"\d[\d:.,]*")
+NUMBER = re.compile(
+    r"\d[\d:.,]*|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b"
+    r"|(?<![周期拜第初高大])[两三四五六七八九十百千万亿]+(?!月)"
+)
+COUNT = re.compile(
+    r"[$€£¥v]?\d|(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|noon|midnight)\b"
+    r"|[一二两三四五六七八九十百千万亿]+"
+)
 # Words which tie a phrase to one place or use
 BOUND = re.compile(r"\b(?:for|in|on|at|during|when|while|with|after|before|under|inside) (.+)$")
 
@@ -48,7 +55,9 @@ class Change(NamedTuple):
 def sort(value: str) -> str:
     """Return whether a value is a day, a date, a number or anything else."""
     found = kind(value)
-    return "word" if found == "number" and not re.match(r"[$€£¥v]?\d", value) else found
+    if COUNT.match(value):
+        return "number" if found == "word" else found
+    return "word" if found == "number" else found
 
 
 def clauses(text: str) -> list[str]:
@@ -149,7 +158,7 @@ def other_number(old: str, new: str, *, changed: bool) -> tuple[str, str] | None
     if denies(old) or denies(new):
         return None
     first, second = (content(NUMBER.sub(" ", DATES.sub("", text))) for text in (old, new))
-    if first and (first == second or (first > second and changed and len(second) > 1)):
+    if first and (first == second or (first > second and changed and second)):
         return numbers[0][0], numbers[1][0]
     return None
 

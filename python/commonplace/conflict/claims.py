@@ -100,6 +100,8 @@ def leftover(text: str) -> frozenset[str] | None:
         if pattern.search(text):
             scope.add(topic)
             text = pattern.sub(" ", text)
+    scope |= set(tables.person.findall(text))
+    text = tables.person.sub(" ", text)
     if where := SCOPE.search(text):
         inside = [w for w in re.findall(r"[\w#+.-]+", where["where"]) if w not in tables.frame]
         scope |= set(inside)

@@ -9,6 +9,8 @@ from commonplace.conflict.tables import load
 
 CHINESE = re.compile(r"[\u3400-\u9fff]")
 MARK = re.compile(r"^(?:[-*•]|\d{1,2}[.)]|#{1,6})\s+|[`*_\"“”「」]")
+# "room A" and "room B" are two rooms
+LABEL = re.compile(r"(?<=[a-z]) ([A-HJ-Z])(?![\w+#'.&])")
 SELF = re.compile(
     r"^(?:the )?users? and |^(?:the )?user(?:'s)?\b ?|^(?:i|my|me|we|our|us)\b ?"
     r"|^(?:用户|本人|我们?|咱们?)(?:的)?"
@@ -28,7 +30,7 @@ FILLERS = re.compile(
 # Each denies what stands beside it; two of them make a yes.
 DENIALS = re.compile(
     r"\b(?:(?:do|does|did|is|are|am|was|were|has|have|will|can|should)? ?not(?: any ?more)?"
-    r"|no longer|never|stopped|stops|stop|quit|gave up|given up)\b"
+    r"|no longer|never|stopped|stops|stop|quit|gave up|given up|no need|no|without)\b"
     r"|不再|不|没|戒(?:掉)?了?|(?<![特区级性差])别(?![人的名])"
 )
 OPPOSITES = [
@@ -96,7 +98,8 @@ def more(value: str, longer: str) -> bool:
 
 def plain(text: str) -> str:
     """Return a statement in one line of lower case, contractions and fillers resolved."""
-    text = MARK.sub("", " ".join(text.split())).replace("\u2019", "'").casefold()
+    text = MARK.sub("", " ".join(text.split())).replace("\u2019", "'")
+    text = LABEL.sub(r"-\1", text).casefold()
     for short, long in LONG_FORMS:
         text = short.sub(long, text)
     text = FILLERS.sub("", text)
@@ -143,15 +146,22 @@ def content(text: str) -> frozenset[str]:
     for name, pattern in tables.names.items():
         text = pattern.sub(f" {name} ", text)
     text = tables.light_zh.sub(" ", text)
-    words = re.findall(r"[a-z0-9+#](?:[\w.+#:/@-]*[\w+#])?|[\u3400-\u9fff]", text)
+    words = re.findall(
+        r"[a-z0-9+#](?:[\w.+#:/@-]*[\w+#])?|[\u3400-\u9fff]", text, re.ASCII
+    )
     idle = idle_stems() - ({"a"} if CHINESE.search(text) else set())
-    return frozenset(word for word in map(stem, words) if word not in idle)
+    return frozenset(word for word in map(short_stem, words) if word not in idle)
 
 
 @cache
 def idle_stems() -> frozenset[str]:
     """Return the stems of the words that a statement is not about."""
-    return frozenset(map(stem, load().frame | load().light))
+    return frozenset(map(short_stem, load().frame | load().light))
+
+
+def short_stem(word: str) -> str:
+    """Return the stem of a word that is long enough to have one."""
+    return stem(word) if len(word) > 3 else word
 
 
 def places(text: str) -> set[str]:
@@ -160,6 +170,10 @@ def places(text: str) -> set[str]:
     return set(found) - {"new", "old", "first", "second", "work", "home"}
 
 
+ACTS_ZH = re.compile(
+    r"(?P<name>[小老阿][\u4e00-\u9fff]|[王李张刘陈赵周吴孙林杨黄徐高何马罗郑谢唐韩曹许邓冯][\u4e00-\u9fff]{1,2}?)"
+    r"(?=住|在|用|不|也|就|喜|讨|换|搬|从|每|爱|改|养|开|买|跳|辞|负责|会|的)"
+)
 ACTS = re.compile(
     r"^(?:the )?(?P<name>[A-Z][a-z]+) (?:[a-z]+s|has|is|was|no longer|does not|doesn't|quit|stopped"
     r"|moved|switched|left|sold|gave|now|started|got)\b"
@@ -176,11 +190,11 @@ def other_subject(old: str, new: str) -> bool:
     for text in (old, new):
         if OURSELVES.match(text):
             subjects.append("")
-        elif found := ACTS.match(text):
+        elif found := ACTS.match(text) or ACTS_ZH.match(text):
             subjects.append(found["name"].casefold())
         else:
             return False
-    names = [bool(re.search(rf"\b{name}", text.casefold())) for name, text in
+    names = [bool(re.search(name, text.casefold())) for name, text in
              zip(subjects, (new, old), strict=True)]
     return subjects[0] != subjects[1] and not (subjects[0] == "" and names[1]) and not all(names)
 
