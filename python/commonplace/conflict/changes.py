@@ -31,6 +31,12 @@ EDGES = re.compile(
     r"^(?:the|a|an|my|our|their|his|her|its|about|around|exactly|now|了|约|大约)\b ?|^[了约]"
     r"|(?: now| instead| again| only| for good| euros?| dollars?| this .*| since .*| as of .*)$|了$"
 )
+# The patterns of `gone` that say what has changed, not only that something has
+FROM = (r"\b(?:moved?|", "(?:从|由)")
+LETTER = re.compile(
+    r"(?<!方案)(?<!选项)(?<=[\u3400-\u9fff])[a-h](?![\w-])|(?<![\w-])[a-h](?=项目|组|队|区|栋|楼|班|库|服务)",
+    re.ASCII,
+)
 NUMBER = re.compile(
     r"\d[\d:.,]*|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b"
     r"|(?<![周期拜第初高大])[两三四五六七八九十百千万亿]+(?!月)"
@@ -60,6 +66,11 @@ def sort(value: str) -> str:
     return "word" if found == "number" else found
 
 
+def counts(text: str) -> str | None:
+    """Return "number" if there is one in a text."""
+    return "number" if NUMBER.search(text) else None
+
+
 def clauses(text: str) -> list[str]:
     """Return a statement and, if it has several clauses, each of them."""
     parts = [part.strip() for part in CLAUSE.split(text) if part and part.strip()]
@@ -77,7 +88,12 @@ def gone(old: str, new: str) -> str | None:
     for pattern in tables.gone:
         for found in pattern.finditer(new):
             left = content(found["x"])
-            if left and left <= there and not left <= topic and elsewhere(old, new, left) is False:
+            if not left or not left <= there or left <= topic or elsewhere(old, new, left):
+                continue
+            # "The app moved from X to Y" says nothing of a site that uses X
+            start = max(map(new[: found.start("x")].rfind, ",;，；。"))
+            about, rest = content(new[start + 1 : found.start("x")]) - left, there - left
+            if not found.re.pattern.startswith(FROM) or not about or not rest or about & rest:
                 return found["x"].strip()
     return None
 
@@ -138,7 +154,7 @@ def weigh_changes(old: str, new: str) -> tuple[str, str, str] | None:
         what = sort(after.value)
         if after.changed and what != "word" and after.topic <= content(old):
             had = [word for word in old.split() if sort(word) == what] or (
-                [old] if CHINESE.search(old) and kind(old) == what else []
+                [old] if CHINESE.search(old) and what in {kind(old), counts(old)} else []
             )
             if had and after.value not in old:
                 return " ".join(sorted(after.topic)), had[0], after.value
@@ -183,4 +199,9 @@ def parted(old: str, new: str) -> bool:
     tables = load()
     tied = [places(text) for text in (old, new)]
     persons = [set(tables.person.findall(text)) for text in (old, new)]
-    return bool(tied[1] - tied[0] and tied[0] - tied[1]) or persons[0] != persons[1]
+    letters = [set(LETTER.findall(text)) for text in (old, new)]
+    return (
+        bool(tied[1] - tied[0] and tied[0] - tied[1])
+        or persons[0] != persons[1]
+        or (letters[0] != letters[1] and all(letters))
+    )

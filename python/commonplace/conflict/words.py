@@ -166,7 +166,7 @@ def short_stem(word: str) -> str:
 
 def places(text: str) -> set[str]:
     """Return the places and times that a statement is tied to, wherever they stand in it."""
-    found = APART.findall(load().names["prod"].sub("production", text))
+    found = APART.findall(load().names["prod"].sub("production", DATES.sub("", text)))
     return set(found) - {"new", "old", "first", "second", "work", "home"}
 
 
