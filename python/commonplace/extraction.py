@@ -29,6 +29,7 @@ ENDS = re.compile(
 )
 FENCE = re.compile(r"^\s{0,3}(?:```|~~~)")
 # Quoted lines, prompts, comments, log lines, stack frames, tables and statements of code
+CLAUSE = re.compile(r"[,;，；—–]| and | but | so ")
 CODE = re.compile(
     r"^(?:>|\$ |//|/\*|\*/|<!--|<\w|@@|[+-]{3} |#\s?\w+.*[=({]|#!|\||Traceback|\s*at \S+\()"
     r"|^\[?\d{4}-\d\d-\d\d[ T]\d\d:|^\[?(?:ERROR|WARN|WARNING|INFO|DEBUG|FATAL|TRACE)\b"
@@ -93,6 +94,8 @@ class Rule(NamedTuple):
     spares: frozenset[str]
     roles: frozenset[str]
     carries: bool
+    # a veto that later clauses do not give
+    clause: bool
     examples: tuple[str, ...]
 
 
@@ -128,8 +131,18 @@ def judge(sentence: str, role: str = "user") -> Judgement:
     heard = QUOTED.sub("…", text)
     heard = heard[now.end() :] if (now := NOW.match(heard)) else heard
     rule = next(matching(heard, "rules", role), None)
+    before = heard
+    if rule and (found := rule.pattern.search(heard)):
+        end = CLAUSE.search(heard, max(found.start() + 1, found.end() - 1))
+        before = heard[: end.start()] if end else heard
     veto = next(
-        (v for v in matching(heard, "vetoes", role) if not rule or rule.kind not in v.spares), None
+        (
+            v
+            for v in matching(heard, "vetoes", role)
+            if not rule
+            or (rule.kind not in v.spares and (not v.clause or v.pattern.search(before)))
+        ),
+        None,
     )
     if veto:
         return Judgement(text, None, veto.code)
@@ -260,6 +273,7 @@ def load(language: str) -> Rules:
             frozenset(row.get("spares", ())),
             frozenset(row.get("roles", ("user", "assistant"))),
             row.get("carries", False),
+            row.get("reach") == "clause",
             tuple(row["examples"]),
         )
 
