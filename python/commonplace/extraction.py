@@ -57,6 +57,12 @@ STATEMENT = re.compile(
     r"|^[^，。]{1,20}(?:是|叫|在|住|姓|改到)\S",
     re.IGNORECASE,
 )
+# Behind a plain statement one of these says that it was known wrongly.
+REPROACH = re.compile(
+    r"^(?:and |so )?(?:not [\w'-]+(?: [\w'-]+)?[.!]*$|you (?:keep|kept|always|still|wrote|said|put|had|listed|assumed)\b"
+    r"|you've been\b|i never said\b|你(?:老|总|一直|怎么|又|都)[^，。]{0,4}(?:写|记|说|叫|当|按))",
+    re.IGNORECASE,
+)
 # What a sentence says of the past is dropped when it goes on to the present.
 NOW = re.compile(
     r"^.{0,200}?(?:\bused to\b|以前|之前|过去|原来|曾经).{0,200}?"
@@ -205,6 +211,9 @@ def of_message(text: str, role: str) -> list[Judgement]:
             judged = replace(judged, kind=None, reason=carried)
         elif rejected and judged.reason == "no-rule" and STATEMENT.match(judged.text):
             judged = replace(judged, kind="correction", reason="correction:after-no")
+        elif found and REPROACH.match(judged.text) and STATEMENT.match(found[-1].text):
+            if role == "user" and found[-1].reason == "no-rule":
+                found[-1] = replace(found[-1], kind="correction", reason="correction:before-reproach")
         elif judged.reason in carrying():
             carried = judged.reason
         elif judged.reason.startswith(("ephemeral", "joke")) and len(judged.text) < 25:
