@@ -63,6 +63,12 @@ REPROACH = re.compile(
     r"|you've been\b|i never said\b|你(?:老|总|一直|怎么|又|都)[^，。]{0,4}(?:写|记|说|叫|当|按))",
     re.IGNORECASE,
 )
+# Makes a standing wish of the sentence before it
+STANDING = re.compile(
+    r"^(?:always|every (?:single )?time|no exceptions|permanently|this (?:applies|goes) (?:to|for) (?:all|every)"
+    r"\b.{0,40}|applies to (?:all|every)\b.{0,40}|每次都这样|一直这样|长期有效|永久有效)[.!。！]*$",
+    re.IGNORECASE,
+)
 # What a sentence says of the past is dropped when it goes on to the present.
 NOW = re.compile(
     r"^.{0,200}?(?:\bused to\b|以前|之前|过去|原来|曾经).{0,200}?"
@@ -214,6 +220,9 @@ def of_message(text: str, role: str) -> list[Judgement]:
         elif found and REPROACH.match(judged.text) and STATEMENT.match(found[-1].text):
             if role == "user" and found[-1].reason == "no-rule":
                 found[-1] = replace(found[-1], kind="correction", reason="correction:before-reproach")
+        elif found and STANDING.match(judged.text):
+            if role == "user" and found[-1].reason == "no-rule":
+                found[-1] = replace(found[-1], kind="preference", reason="preference:standing-wish")
         elif judged.reason in carrying():
             carried = judged.reason
         elif judged.reason.startswith(("ephemeral", "joke")) and len(judged.text) < 25:
