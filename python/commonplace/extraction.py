@@ -219,7 +219,9 @@ def of_message(text: str, role: str) -> list[Judgement]:
             judged = replace(judged, kind="correction", reason="correction:after-no")
         elif found and REPROACH.match(judged.text) and STATEMENT.match(found[-1].text):
             if role == "user" and found[-1].reason == "no-rule":
-                found[-1] = replace(found[-1], kind="correction", reason="correction:before-reproach")
+                found[-1] = replace(
+                    found[-1], kind="correction", reason="correction:before-reproach"
+                )
         elif found and STANDING.match(judged.text):
             if role == "user" and found[-1].reason == "no-rule":
                 found[-1] = replace(found[-1], kind="preference", reason="preference:standing-wish")

@@ -97,11 +97,7 @@ def without_embedder(old: str, new: str) -> Verdict:
             verdict = weigh(first, second)
             if verdict.reason in {"same", "detail"}:
                 return verdict
-            if (
-                verdict.conflict
-                and apart
-                and not places(f"{first.value} {second.value}")
-            ):
+            if verdict.conflict and apart and not places(f"{first.value} {second.value}"):
                 verdict = replace(verdict, conflict=False, reason="scope")
             best = best if best.conflict else verdict
     if best.conflict or strangers or best.reason == "scope":

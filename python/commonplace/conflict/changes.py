@@ -17,6 +17,7 @@ from commonplace.conflict.tables import load
 from commonplace.conflict.words import (
     CHINESE,
     DATES,
+    KINDS,
     content,
     denies,
     kind,
@@ -162,9 +163,13 @@ def weigh_changes(old: str, new: str) -> tuple[str, str, str] | None:
 
 
 def other_number(old: str, new: str, *, changed: bool) -> tuple[str, str] | None:
-    """Return the two numbers if the statements are the same but for one number each."""
+    """Return the two numbers, or days, if the statements are the same but for one each."""
     tables = load()
-    numbers = [NUMBER.findall(DATES.sub("", text)) for text in (old, new)]
+    slot = NUMBER
+    numbers = [slot.findall(DATES.sub("", text)) for text in (old, new)]
+    if changed and not any(numbers):
+        slot = KINDS["day"]
+        numbers = [slot.findall(text) for text in (old, new)]
     if tables.counted.search(old) or tables.events.search(old):
         return None
     if any(len(found) != 1 for found in numbers) or numbers[0] == numbers[1]:
@@ -173,7 +178,7 @@ def other_number(old: str, new: str, *, changed: bool) -> tuple[str, str] | None
         return None
     if denies(old) or denies(new):
         return None
-    first, second = (content(NUMBER.sub(" ", DATES.sub("", text))) for text in (old, new))
+    first, second = (content(slot.sub(" ", DATES.sub("", text))) for text in (old, new))
     if first and (first == second or (first > second and changed and second)):
         return numbers[0][0], numbers[1][0]
     return None

@@ -9,7 +9,6 @@ from importlib import resources
 from typing import Any, NamedTuple
 
 
-
 class Family(NamedTuple):
     """Values of which one excludes the others."""
 
@@ -62,7 +61,9 @@ def load() -> Tables:
     def fill(pattern: str) -> str:
         words = change["words"]
         return re.sub(
-            r"<(\w+)>", lambda name: f"(?:{words[name[1]]})" if name[1] in words else name[0], pattern
+            r"<(\w+)>",
+            lambda name: f"(?:{words[name[1]]})" if name[1] in words else name[0],
+            pattern,
         )
 
     families = {

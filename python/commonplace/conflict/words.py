@@ -9,6 +9,8 @@ from commonplace.conflict.tables import load
 
 CHINESE = re.compile(r"[\u3400-\u9fff]")
 MARK = re.compile(r"^(?:[-*•]|\d{1,2}[.)]|#{1,6})\s+|[`*_\"“”「」]")
+# Said of an hour it is part of the value
+HOURS = re.compile(r"(?:早上|晚上|上午|下午|中午|凌晨)(?=[一二三四五六七八九十两\d])")
 # "room A" and "room B" are two rooms
 LABEL = re.compile(r"(?<=[a-z]) ([A-HJ-Z])(?![\w+#'.&])")
 SELF = re.compile(
@@ -146,9 +148,7 @@ def content(text: str) -> frozenset[str]:
     for name, pattern in tables.names.items():
         text = pattern.sub(f" {name} ", text)
     text = tables.light_zh.sub(" ", text)
-    words = re.findall(
-        r"[a-z0-9+#](?:[\w.+#:/@-]*[\w+#])?|[\u3400-\u9fff]", text, re.ASCII
-    )
+    words = re.findall(r"[a-z0-9+#](?:[\w.+#:/@-]*[\w+#])?|[\u3400-\u9fff]", text, re.ASCII)
     idle = idle_stems() - ({"a"} if CHINESE.search(text) else set())
     return frozenset(word for word in map(short_stem, words) if word not in idle)
 
@@ -166,7 +166,9 @@ def short_stem(word: str) -> str:
 
 def places(text: str) -> set[str]:
     """Return the places and times that a statement is tied to, wherever they stand in it."""
-    found = APART.findall(load().names["prod"].sub("production", DATES.sub("", text)))
+    found = APART.findall(
+        load().names["prod"].sub("production", HOURS.sub("", DATES.sub("", text)))
+    )
     return set(found) - {"new", "old", "first", "second", "work", "home"}
 
 
@@ -194,8 +196,10 @@ def other_subject(old: str, new: str) -> bool:
             subjects.append(found["name"].casefold())
         else:
             return False
-    names = [bool(re.search(name, text.casefold())) for name, text in
-             zip(subjects, (new, old), strict=True)]
+    names = [
+        bool(re.search(name, text.casefold()))
+        for name, text in zip(subjects, (new, old), strict=True)
+    ]
     return subjects[0] != subjects[1] and not (subjects[0] == "" and names[1]) and not all(names)
 
 
