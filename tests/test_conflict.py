@@ -7,7 +7,8 @@ from benches.labelled import answers, score
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.conflict import compare, load
+from commonplace.conflict import compare
+from commonplace.conflict.tables import load
 
 VALUES = ["dark mode", "light mode", "tabs", "short answers", "long answers", "Postgres", "MySQL"]
 STATEMENTS = st.builds(

@@ -59,13 +59,15 @@ STATEMENT = re.compile(
 )
 # Behind a plain statement one of these says that it was known wrongly.
 REPROACH = re.compile(
-    r"^(?:and |so )?(?:not [\w'-]+(?: [\w'-]+)?[.!]*$|you (?:keep|kept|always|still|wrote|said|put|had|listed|assumed)\b"
+    r"^(?:and |so )?(?:not [\w'-]+(?: [\w'-]+)?[.!]*$"
+    r"|you (?:keep|kept|always|still|wrote|said|put|had|listed|assumed)\b"
     r"|you've been\b|i never said\b|你(?:老|总|一直|怎么|又|都)[^，。]{0,4}(?:写|记|说|叫|当|按))",
     re.IGNORECASE,
 )
 # Makes a standing wish of the sentence before it
 STANDING = re.compile(
-    r"^(?:always|every (?:single )?time|no exceptions|permanently|this (?:applies|goes) (?:to|for) (?:all|every)"
+    r"^(?:always|every (?:single )?time|no exceptions|permanently"
+    r"|this (?:applies|goes) (?:to|for) (?:all|every)"
     r"\b.{0,40}|applies to (?:all|every)\b.{0,40}|每次都这样|一直这样|长期有效|永久有效)[.!。！]*$",
     re.IGNORECASE,
 )
@@ -143,16 +145,13 @@ def judge(sentence: str, role: str = "user") -> Judgement:
     heard = QUOTED.sub("…", text)
     heard = heard[now.end() :] if (now := NOW.match(heard)) else heard
     rule = next(matching(heard, "rules", role), None)
-    before = heard
-    if rule and (found := rule.pattern.search(heard)):
-        end = CLAUSE.search(heard, max(found.start() + 1, found.end() - 1))
-        before = heard[: end.start()] if end else heard
+    until = heard if rule is None else through(rule, heard)
     veto = next(
         (
-            v
-            for v in matching(heard, "vetoes", role)
+            veto
+            for veto in matching(heard, "vetoes", role)
             if not rule
-            or (rule.kind not in v.spares and (not v.clause or v.pattern.search(before)))
+            or (rule.kind not in veto.spares and (not veto.clause or veto.pattern.search(until)))
         ),
         None,
     )
@@ -161,6 +160,13 @@ def judge(sentence: str, role: str = "user") -> Judgement:
     if rule:
         return Judgement(text, rule.kind, f"{rule.kind}:{rule.code}")
     return Judgement(text, None, "quoted" if heard != text and not now else "no-rule")
+
+
+def through(rule: Rule, text: str) -> str:
+    """Return a sentence up to the end of the clause that a rule matches."""
+    found = rule.pattern.search(text)
+    end = CLAUSE.search(text, max(found.start() + 1, found.end() - 1)) if found else None
+    return text[: end.start()] if end else text
 
 
 def extract(messages: Iterable[tuple[str, str]]) -> list[Judgement]:
@@ -217,22 +223,25 @@ def of_message(text: str, role: str) -> list[Judgement]:
             judged = replace(judged, kind=None, reason=carried)
         elif rejected and judged.reason == "no-rule" and STATEMENT.match(judged.text):
             judged = replace(judged, kind="correction", reason="correction:after-no")
-        elif found and REPROACH.match(judged.text) and STATEMENT.match(found[-1].text):
-            if role == "user" and found[-1].reason == "no-rule":
-                found[-1] = replace(
-                    found[-1], kind="correction", reason="correction:before-reproach"
-                )
-        elif found and STANDING.match(judged.text):
-            if role == "user" and found[-1].reason == "no-rule":
-                found[-1] = replace(found[-1], kind="preference", reason="preference:standing-wish")
         elif judged.reason in carrying():
             carried = judged.reason
         elif judged.reason.startswith(("ephemeral", "joke")) and len(judged.text) < 25:
             # "Use bullets please, I prefer them. Just this once."
             found = [replace(f, kind=None, reason=judged.reason) if f.kept else f for f in found]
+        elif role == "user" and found and found[-1].reason == "no-rule":
+            found[-1] = seen_from(judged.text, found[-1])
         rejected = role == "user" and bool(REJECTED.match(judged.text))
         found.append(judged)
     return found
+
+
+def seen_from(text: str, before: Judgement) -> Judgement:
+    """Return what the sentence before becomes by what is said behind it."""
+    if REPROACH.match(text) and STATEMENT.match(before.text):
+        return replace(before, kind="correction", reason="correction:before-reproach")
+    if STANDING.match(text):
+        return replace(before, kind="preference", reason="preference:standing-wish")
+    return before
 
 
 def sentences(text: str) -> Iterator[str]:

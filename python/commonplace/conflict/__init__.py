@@ -2,9 +2,9 @@
 
 Two statements are taken apart into claims: who, which attribute, what value, in which scope. They
 conflict only where who, attribute and scope are the same, the attribute holds one value at a
-time, and the values differ; or where one denies the other word for word. Words in common prove
-nothing, for a false replacement loses what a duplicate keeps. The tables are in
-`rules/conflict.toml`.
+time, and the values differ; or where the new one says that the old value is gone or has become
+another, or denies the old statement. Words in common prove nothing, for a false replacement
+loses what a duplicate keeps. The tables are in `rules/conflict.toml`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from commonplace.conflict.changes import gone, other_number, parted, turned, weigh_changes
+from commonplace.conflict.changes import gone, other_number, other_value, parted, turned
 from commonplace.conflict.claims import LIST, SLOT_SCOPE, Claim, read
 from commonplace.conflict.tables import load
 from commonplace.conflict.words import DENIALS, SELF, core, kind, more, other_subject, places, plain
@@ -79,18 +79,38 @@ def without_embedder(old: str, new: str) -> Verdict:
     if len(old) > LONGEST or len(new) > LONGEST:
         return Verdict(conflict=False, reason="unrelated")
     before, after = plain(old), plain(new)
-    (old_core, old_denied), (new_core, new_denied) = core(before), core(after)
-    if before == after or (old_core == new_core and old_denied == new_denied):
-        return Verdict(conflict=False, reason="same")
-    if old_core == new_core:
-        return Verdict(conflict=True, reason="denied", old_value=before, new_value=after)
-    apart = places(before) != places(after)
+    if verdict := word_for_word(before, after):
+        return verdict
     strangers = parted(before, after) or other_subject(old, new)
     if not strangers and (value := gone(before, after)):
         return Verdict(conflict=True, reason="replaced", old_value=value, new_value=after)
+    best = by_claims(before, after, (old, new))
+    if best.conflict or strangers or best.reason in {"same", "detail", "scope"}:
+        return best
+    names = new.casefold()
+    if verdict := by_change(before, after, changed=bool(load().changed.search(names))):
+        return verdict
+    if best.reason == "unrelated" and places(before) == places(after):
+        best = slot(before, after, names) or best
+    return best
+
+
+def word_for_word(old: str, new: str) -> Verdict | None:
+    """Return a verdict if the statements are the same but for a denial."""
+    (old_core, old_denied), (new_core, new_denied) = core(old), core(new)
+    if old == new or (old_core == new_core and old_denied == new_denied):
+        return Verdict(conflict=False, reason="same")
+    if old_core == new_core:
+        return Verdict(conflict=True, reason="denied", old_value=old, new_value=new)
+    return None
+
+
+def by_claims(old: str, new: str, names: tuple[str, str]) -> Verdict:
+    """Compare the claims of two plain statements; `names` is how they were written."""
+    apart = places(old) != places(new)
     best = Verdict(conflict=False, reason="unrelated")
-    claims = list(read(after, new))
-    for first in read(before, old):
+    claims = list(read(new, names[1]))
+    for first in read(old, names[0]):
         for second in claims:
             if (first.subject, first.attribute) != (second.subject, second.attribute):
                 continue
@@ -100,19 +120,23 @@ def without_embedder(old: str, new: str) -> Verdict:
             if verdict.conflict and apart and not places(f"{first.value} {second.value}"):
                 verdict = replace(verdict, conflict=False, reason="scope")
             best = best if best.conflict else verdict
-    if best.conflict or strangers or best.reason == "scope":
-        return best
-    changed = bool(load().changed.search(new.casefold()))
-    if found := weigh_changes(before, after):
+    return best
+
+
+def by_change(old: str, new: str, *, changed: bool) -> Verdict | None:
+    """Return a conflict if a topic of both has another value, or one denies the other."""
+    if (found := other_value(old, new)) or (found := other_number(old, new, changed=changed)):
         topic, was, value = found
-        return Verdict(True, f"changed:{topic}", "", topic, was, value)
-    if numbers := other_number(before, after, changed=changed):
-        return Verdict(True, "changed:number", "", "number", *numbers)
-    if turned(before, after, changed=changed):
-        return Verdict(conflict=True, reason="denied", old_value=before, new_value=after)
-    if best.reason != "unrelated" or apart:
-        return best
-    return slot(before, after, new.casefold()) or best
+        return Verdict(
+            conflict=True,
+            reason=f"changed:{topic}",
+            attribute=topic,
+            old_value=was,
+            new_value=value,
+        )
+    if turned(old, new, changed=changed):
+        return Verdict(conflict=True, reason="denied", old_value=old, new_value=new)
+    return None
 
 
 def slot(old: str, new: str, names: str) -> Verdict | None:

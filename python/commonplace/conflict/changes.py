@@ -9,8 +9,8 @@ does; topics are compared as sets of words, so that order and articles do not ma
 from __future__ import annotations
 
 import re
-from itertools import product
 from collections.abc import Iterator
+from itertools import product
 from typing import NamedTuple
 
 from commonplace.conflict.tables import load
@@ -32,8 +32,6 @@ EDGES = re.compile(
     r"^(?:the|a|an|my|our|their|his|her|its|about|around|exactly|now|了|约|大约)\b ?|^[了约]"
     r"|(?: now| instead| again| only| for good| euros?| dollars?| this .*| since .*| as of .*)$|了$"
 )
-# The patterns of `gone` that say what has changed, not only that something has
-FROM = (r"\b(?:moved?|", "(?:从|由)")
 LETTER = re.compile(
     r"(?<!方案)(?<!选项)(?<=[\u3400-\u9fff])[a-h](?![\w-])|(?<![\w-])[a-h](?=项目|组|队|区|栋|楼|班|库|服务)",
     re.ASCII,
@@ -67,11 +65,6 @@ def sort(value: str) -> str:
     return "word" if found == "number" else found
 
 
-def counts(text: str) -> str | None:
-    """Return "number" if there is one in a text."""
-    return "number" if NUMBER.search(text) else None
-
-
 def clauses(text: str) -> list[str]:
     """Return a statement and, if it has several clauses, each of them."""
     parts = [part.strip() for part in CLAUSE.split(text) if part and part.strip()]
@@ -86,7 +79,7 @@ def gone(old: str, new: str) -> str | None:
     there = content(old)
     head = re.split(r"[:：]|\b(?:is|are)\b|是", old, maxsplit=1)
     topic = content(head[0]) if len(head) > 1 else frozenset()
-    for pattern in tables.gone:
+    for pattern, moved in tables.gone:
         for found in pattern.finditer(new):
             left = content(found["x"])
             if not left or not left <= there or left <= topic or elsewhere(old, new, left):
@@ -94,7 +87,7 @@ def gone(old: str, new: str) -> str | None:
             # "The app moved from X to Y" says nothing of a site that uses X
             start = max(map(new[: found.start("x")].rfind, ",;，；。"))
             about, rest = content(new[start + 1 : found.start("x")]) - left, there - left
-            if not found.re.pattern.startswith(FROM) or not about or not rest or about & rest:
+            if not moved or not about or not rest or about & rest:
                 return found["x"].strip()
     return None
 
@@ -130,57 +123,62 @@ def read_changes(text: str) -> Iterator[Change]:
                 yield Change(topic, value, changed, key)
 
 
-def weigh_changes(old: str, new: str) -> tuple[str, str, str] | None:
+def other_value(old: str, new: str) -> tuple[str, str, str] | None:
     """Return the topic, the old and the new value, where a topic of both has another value."""
     tables = load()
     if tables.durable.search(old):
         return None
-    several = tables.several.search(old)
+    several = bool(tables.several.search(old))
     before = list(read_changes(old))
     for after in read_changes(new):
+        if any(one.value == after.value or more(one.value, after.value) for one in before):
+            return None
         for first in before:
-            if first.value == after.value or more(first.value, after.value):
-                return None
-        for first in before:
-            if more(after.value, first.value) or sort(first.value) != sort(after.value):
-                continue
-            same = first.topic == after.topic
-            fixed = scalar(after.value) and scalar(first.value)
-            if several and not after.changed:
-                continue
-            if same and (after.changed or fixed or (first.key and after.key)):
+            if replaces(first, after, several=several):
                 return " ".join(sorted(after.topic)), first.value, after.value
-            if (first.topic > after.topic) and after.changed:
-                return " ".join(sorted(after.topic)), first.value, after.value
-        what = sort(after.value)
-        if after.changed and what != "word" and after.topic <= content(old):
-            had = [word for word in old.split() if sort(word) == what] or (
-                [old] if CHINESE.search(old) and what in {kind(old), counts(old)} else []
-            )
-            if had and after.value not in old:
-                return " ".join(sorted(after.topic)), had[0], after.value
+        if was := value_within(old, after):
+            return " ".join(sorted(after.topic)), was, after.value
     return None
 
 
-def other_number(old: str, new: str, *, changed: bool) -> tuple[str, str] | None:
-    """Return the two numbers, or days, if the statements are the same but for one each."""
+def replaces(old: Change, new: Change, *, several: bool) -> bool:
+    """Say whether two readings give one topic different values of the same sort."""
+    if more(new.value, old.value) or sort(old.value) != sort(new.value):
+        return False
+    if new.changed:
+        return old.topic >= new.topic
+    fixed = scalar(new.value) and scalar(old.value)
+    return not several and old.topic == new.topic and (fixed or (old.key and new.key))
+
+
+def value_within(old: str, new: Change) -> str | None:
+    """Return the number or day that `old` gives to the topic which `new` says has changed."""
+    what = sort(new.value)
+    if not new.changed or what == "word" or not new.topic <= content(old) or new.value in old:
+        return None
+    if CHINESE.search(old):
+        return old if what == kind(old) or (what == "number" and NUMBER.search(old)) else None
+    return next((word for word in old.split() if sort(word) == what), None)
+
+
+def other_number(old: str, new: str, *, changed: bool) -> tuple[str, str, str] | None:
+    """Return "number" and the two numbers, or days, of statements that are else the same."""
     tables = load()
-    slot = NUMBER
-    numbers = [slot.findall(DATES.sub("", text)) for text in (old, new)]
-    if changed and not any(numbers):
-        slot = KINDS["day"]
-        numbers = [slot.findall(text) for text in (old, new)]
-    if tables.counted.search(old) or tables.events.search(old):
+    texts = [DATES.sub("", text) for text in (old, new)]
+    slot = NUMBER if any(map(NUMBER.search, texts)) else KINDS["day"]
+    if tables.counted.search(old) or tables.events.search(old) or denies(old) or denies(new):
         return None
-    if any(len(found) != 1 for found in numbers) or numbers[0] == numbers[1]:
+    if not changed and slot is not NUMBER:
         return None
-    if any(text.find(found[0]) < 3 for text, found in zip((old, new), numbers, strict=True)):
+    found = [slot.findall(text) for text in texts]
+    if any(len(numbers) != 1 for numbers in found) or found[0] == found[1]:
         return None
-    if denies(old) or denies(new):
+    # what begins with a number is named by it
+    if any(text.find(numbers[0]) < 3 for text, numbers in zip(texts, found, strict=True)):
         return None
-    first, second = (content(slot.sub(" ", DATES.sub("", text))) for text in (old, new))
+    first, second = (content(slot.sub(" ", text)) for text in texts)
     if first and (first == second or (first > second and changed and second)):
-        return numbers[0][0], numbers[1][0]
+        return "number", found[0][0], found[1][0]
     return None
 
 

@@ -38,7 +38,7 @@ class Tables(NamedTuple):
     light: frozenset[str]
     light_zh: re.Pattern[str]
     names: dict[str, re.Pattern[str]]
-    gone: list[re.Pattern[str]]
+    gone: list[tuple[re.Pattern[str], bool]]
     changes: list[tuple[re.Pattern[str], bool, bool]]
     durable: re.Pattern[str]
     events: re.Pattern[str]
@@ -100,7 +100,11 @@ def load() -> Tables:
         frozenset(change["light"]),
         re.compile(change["light_zh"]),
         {name: re.compile(p, re.ASCII) for name, p in change["names"].items()},
-        [re.compile(fill(row), re.ASCII) for row in change["gone"]],
+        [
+            (re.compile(fill(row), re.ASCII), name == "moved")
+            for name in ("gone", "moved")
+            for row in change[name]
+        ],
         [
             (re.compile(fill(row["pattern"]), re.ASCII), row["changed"], row.get("key", False))
             for row in change["frame"]

@@ -72,8 +72,10 @@ SCALAR = re.compile(
 # What was said when has no say in what is so
 SEASONS = "spring|summer|autumn|fall|winter|year|month|week|quarter"
 DATES = re.compile(
-    rf"\b(?:since |in |on |as of |after )?(?:last |this |next )?(?:{MONTHS}|(?:in|since) (?:19|20)\d\d)\b(?! \d)"
-    rf"|\b(?:since |in |as of |after )?(?:last|this|the) (?:{SEASONS})\b|\b(?:a|two|three|some) (?:{SEASONS})s? ago\b"
+    r"\b(?:since |in |on |as of |after )?(?:last |this |next )?"
+    rf"(?:{MONTHS}|(?:in|since) (?:19|20)\d\d)\b(?! \d)"
+    rf"|\b(?:since |in |as of |after )?(?:last|this|the) (?:{SEASONS})\b"
+    rf"|\b(?:a|two|three|some) (?:{SEASONS})s? ago\b"
 )
 KINDS = {
     "day": re.compile(r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|周[一二三四五六日末天]|星期"),
@@ -181,7 +183,8 @@ ACTS = re.compile(
     r"|moved|switched|left|sold|gave|now|started|got)\b"
 )
 OURSELVES = re.compile(
-    r"^(?:the )?(?:user|users|i|we|my|our|team|company|everyone|all|his|her|their)\b(?!')|^(?:用户|我|本人|咱|团队)",
+    r"^(?:the )?(?:user|users|i|we|my|our|team|company|everyone|all|his|her|their)\b(?!')"
+    r"|^(?:用户|我|本人|咱|团队)",
     re.IGNORECASE,
 )
 
