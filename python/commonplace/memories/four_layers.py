@@ -328,7 +328,7 @@ class FourLayers:
 
     def cited(self, type: Layer) -> list[tuple[MemoryEntry, str]]:  # noqa: A002 - as in search
         """Return all entries of a layer of notes with their citations, as they were appended."""
-        return [(one.entry, one.citation) for one in self._notes.held(type)]
+        return self._notes.entries(type)
 
     def import_json(self, folder: str | PathLike[str]) -> dict[str, Any]:
         """Import `episodic.json`, `semantic.json` and `procedural.json` of the design.
@@ -376,7 +376,7 @@ class FourLayers:
     def _entries(self, layer: MemoryType) -> list[MemoryEntry]:
         if layer == "working":
             return self.get_working_memory()
-        return [one.entry for one in self._notes.held(layer)]
+        return [entry for entry, _ in self._notes.entries(layer)]
 
     def _summary(self, older: Sequence[MemoryEntry]) -> MemoryEntry:
         """Return the entry that stands for others; it is as old as the newest of them."""
