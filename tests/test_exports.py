@@ -10,7 +10,8 @@ from commonplace import errors
 from commonplace.records import FIELDS
 
 PACKAGE = Path(commonplace.__file__).parent
-SUBMODULES = {path.stem for path in PACKAGE.iterdir()} | {"_core"}
+SUBMODULES = {path.stem for path in PACKAGE.glob("*.py")} | {"_core"}
+SUBMODULES |= {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
 
 
 def test_all_is_sorted_and_complete() -> None:

@@ -95,13 +95,21 @@ def _place(store: Store, folder: str, topic: str, *, plain: bool) -> tuple[str, 
     it has, it keeps, also under a name that a person gave it.
     """
     name, hashed = names(topic)
+
+    def version_here(path: str) -> str | None:
+        version = store.version(path)
+        if version is None:
+            return None
+        held, _ = unmarked(name_of(folder, path), store.read(path))
+        return version if key(held) == key(topic) else None
+
+    for known in filter(None, (hashed, name)):
+        if version := version_here(path := f"{folder}/{known}.md"):
+            return path, version, None
+    # a new topic, or one whose note a person has named
     there = {key(name_of(folder, entry.path)): entry.path for entry in store.list(folder)}
-    for known in (hashed, key(topic), name):
-        if path := there.get(known):
-            version = store.version(path)
-            held, _ = unmarked(name_of(folder, path), store.read(path))
-            if version and key(held) == key(topic):
-                return path, version, None
+    if (path := there.get(key(topic), "")) and (version := version_here(path)):
+        return path, version, None
     if hashed in there:
         raise Conflict(
             f"{there[hashed]} has the name that is for the topic {topic!r:.80}, and holds another "

@@ -241,9 +241,10 @@ class Vectors:
             starts = {hit.start: at for at, hit in enumerate(hits)}
             plans.append((path, File(stamp, documents, [], starts), hits, head, tail))
             end = len(documents) - tail
-            # smoothing asks for those beside what changed as well
-            for at in range(max(0, head - len(HEARD)), min(end + len(HEARD), len(documents))):
-                wanted[documents[at][0]] = texts[at]
+            if head < end:
+                # smoothing asks for those beside what changed as well
+                for at in range(max(0, head - len(HEARD)), min(end + len(HEARD), len(documents))):
+                    wanted[documents[at][0]] = texts[at]
         vectors, made = self._vectors(wanted)
         try:
             for path, file, hits, head, tail in plans:

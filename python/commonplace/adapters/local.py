@@ -298,12 +298,15 @@ class Encoder:
             {part: linear(name.format(number)) for part, name in NAMES[kind].items()}
             for number in range(int(count))
         ]
+        words, heads = tensor(ending), int(config.get("num_attention_heads", config.get("n_heads")))
+        if words.shape[1] % heads:
+            raise ValueError(f"{words.shape[1]} numbers do not go into {heads} heads")
         return cls(
-            words=tensor("embeddings.word_embeddings.weight"),
+            words=words,
             places=places,
             start=linear("embeddings.LayerNorm"),
             layers=layers,
-            heads=int(config.get("num_attention_heads", config.get("n_heads"))),
+            heads=heads,
             epsilon=float(config.get("layer_norm_eps", 1e-12)),
         )
 

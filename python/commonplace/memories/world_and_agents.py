@@ -97,7 +97,7 @@ class WorldAndAgents:
             days: How many days of the diary, today included.
             since: First day of the diary to read, in place of `days`.
             until: Last day of the diary to read; default with `since`: the newest.
-            limit: Most characters of them to return; the end says how to get the rest.
+            limit: Most characters of all this to return; the end says how to get the rest.
             start: How many characters to skip, as the end of an earlier answer says.
 
         Raises:
@@ -150,8 +150,10 @@ class WorldAndAgents:
         now = self._clock()
         path = f"{self._diary}/{now.date().isoformat()}.md"
         entry = render(f"{now:%H:%M:%S}", content)
-        page = self.store.list(path)
-        begun = bool(page and page[0].size)
+        begun = False
+        with contextlib.suppress(NotFound):
+            # not `list`, which brings the index up to date: a long page would be parsed anew
+            begun = bool(self.store.read(path))
         if not begun:
             seen = expected_version or self.store.version(path) or "absent"
             text = f"# {now.date().isoformat()}\n\n{entry}"
