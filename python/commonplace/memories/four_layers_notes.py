@@ -5,7 +5,6 @@ from __future__ import annotations
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -86,13 +85,9 @@ class LayerNotes:
             self._seen[layer] = (revision, held)
         return self._seen[layer][1]
 
-    def entries(self, layer: Layer) -> list[tuple[MemoryEntry, str]]:
-        """Return the entries of a layer with their citations; they are the caller's to change."""
-        return [(deepcopy(one.entry), one.citation) for one in self.held(layer)]
-
     def search(self, layer: Layer, query: str, limit: int) -> list[Held]:
         """Return up to `limit` entries as the store ranks them."""
-        ask = limit + 2
+        ask = limit
         while True:
             hits = self._store.search(query, ask, prefix=self._place(layer).folder, source="note")
             found: dict[str, Held] = {}
