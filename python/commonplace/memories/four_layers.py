@@ -263,7 +263,7 @@ class FourLayers:
         def cite(ranges: list[str]) -> MemoryEntry:
             return replace(entry, metadata={**(entry.metadata or {}), "archived": ranges})
 
-        _, archived = self._notes.replace(leaving, cite)
+        _, archived = self._notes.sum_up(leaving, cite)
         return _compacted(len(leaving), archived, entry.id)
 
     def get_stats(self) -> MemoryStats:

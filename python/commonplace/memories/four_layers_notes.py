@@ -183,7 +183,7 @@ class LayerNotes:
             self._take_out(layer, group)
         return ranges
 
-    def replace(
+    def sum_up(
         self, leaving: Sequence[Held], summary: Callable[[list[str]], MemoryEntry]
     ) -> tuple[MemoryEntry, list[str]]:
         """Archive episodes and put one entry in their place, where the last note of them is.
