@@ -87,12 +87,17 @@ class LayerNotes:
 
     def search(self, layer: Layer, query: str, limit: int) -> list[Held]:
         """Return up to `limit` entries as the store ranks them."""
-        ask = limit + 2
+        ask = limit
         while True:
             hits = self._store.search(query, ask, prefix=self._place(layer).folder, source="note")
-            found = {one.citation: one for hit in hits if (one := self._at(layer, hit))}
-            if len(found) >= limit or len(hits) < ask:
-                return list(found.values())[:limit]
+            found: dict[str, Held] = {}
+            for hit in hits:
+                if len(found) == limit:
+                    break
+                if one := self._at(layer, hit):
+                    found.setdefault(one.citation, one)
+            if len(found) == limit or len(hits) < ask:
+                return list(found.values())
             # other notes of the folder, or parts of one long entry, were among the hits
             ask *= 4
 
@@ -178,7 +183,7 @@ class LayerNotes:
             self._take_out(layer, group)
         return ranges
 
-    def replace(
+    def sum_up(
         self, leaving: Sequence[Held], summary: Callable[[list[str]], MemoryEntry]
     ) -> tuple[MemoryEntry, list[str]]:
         """Archive episodes and put one entry in their place, where the last note of them is.
