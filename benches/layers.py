@@ -23,7 +23,7 @@ from typing import Any, get_args
 import commonplace
 from benches.corpora import SEED
 from commonplace.memories.four_layers import FourLayers
-from commonplace.memories.four_layers_types import Layer, MemoryEntry
+from commonplace.memories.four_layers.types import Layer, MemoryEntry
 
 ENTRIES = 10_000
 SAMPLE = 100

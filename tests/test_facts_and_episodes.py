@@ -22,9 +22,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 import commonplace
 from commonplace import Store
 from commonplace.blocks import parse
-from commonplace.memories.entries import added, entries, minus, removed, split
 from commonplace.memories.facts_and_episodes import FactsAndEpisodes
-from commonplace.memories.summary_line import make, put, read
+from commonplace.memories.facts_and_episodes.entries import added, entries, minus, removed, split
+from commonplace.memories.facts_and_episodes.summary_line import make, put, read
 from commonplace.models import Reply, Turn
 
 USER = """# User Facts

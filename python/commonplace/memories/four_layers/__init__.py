@@ -22,11 +22,11 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from commonplace.compaction import summarise
-from commonplace.memories.four_layers_entries import KEYS, Record, checked, of_layer
-from commonplace.memories.four_layers_json import dump, read_files, write_files
-from commonplace.memories.four_layers_notes import LayerNotes
-from commonplace.memories.four_layers_terms import by_terms, summary_text
-from commonplace.memories.four_layers_types import (
+from commonplace.memories.four_layers.entries import KEYS, Record, checked, of_layer
+from commonplace.memories.four_layers.json_files import dump, read_files, write_files
+from commonplace.memories.four_layers.notes import LayerNotes
+from commonplace.memories.four_layers.terms import by_terms, summary_text
+from commonplace.memories.four_layers.types import (
     CompactOptions,
     EntryLike,
     KnowledgeEntry,

@@ -27,7 +27,7 @@ from typing import Any
 
 from commonplace import blocks
 from commonplace.blocks import Block
-from commonplace.memories.four_layers_types import Layer, MemoryEntry
+from commonplace.memories.four_layers.types import Layer, MemoryEntry
 from commonplace.moments import seconds
 
 Record = dict[str, Any]

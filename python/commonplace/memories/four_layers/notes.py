@@ -13,10 +13,10 @@ from commonplace import blocks
 from commonplace._core import Hit, Written
 from commonplace.blocks import Block
 from commonplace.compaction import archive_blocks, replace_blocks
-from commonplace.memories.four_layers_entries import Given, Record, entry_of, record_of, render
-from commonplace.memories.four_layers_files import Facts, Series, name_older, take_out
-from commonplace.memories.four_layers_json import stringify
-from commonplace.memories.four_layers_types import Layer, MemoryEntry
+from commonplace.memories.four_layers.entries import Given, Record, entry_of, record_of, render
+from commonplace.memories.four_layers.files import Facts, Series, name_older, take_out
+from commonplace.memories.four_layers.json_files import stringify
+from commonplace.memories.four_layers.types import Layer, MemoryEntry
 from commonplace.store import Store
 
 _MONTH = r"\d{4}-(?:0[1-9]|1[0-2])"
