@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import example, given, settings
@@ -269,6 +269,23 @@ def test_the_tool_is_declared_as_in_the_design() -> None:
     )
 
 
+def test_a_tool_of_ones_own_has_the_configured_limit_too(plain: Store) -> None:
+    class Own(OverviewAndDetail):
+        def recall_memory(
+            self,
+            query: str,
+            scope: Literal["all", "detail", "messages"] = "all",
+            limit: int = 5,
+            *,
+            all_sessions: bool = False,
+        ) -> str:
+            found = super().recall_memory(query, scope, limit, all_sessions=all_sessions)
+            return f"{limit}: {found}"
+
+    memory = Own(plain, "s1", cwd=CWD, default_limit=3)
+    assert memory.recall_memory("tea").startswith("3: Found 0")
+
+
 def test_nothing_found_is_said(store: Store) -> None:
     memory = remember(store)
     assert memory.recall_memory("anything") == 'Found 0 result(s) for: "anything"'
@@ -494,6 +511,16 @@ def test_a_log_that_is_made_shorter_is_no_trouble(plain: Store) -> None:
 # The overview
 
 
+@pytest.mark.parametrize("count", [-1, -10])
+def test_a_number_of_turns_is_not_negative(store: Store, count: int) -> None:
+    memory = remember(store)
+    memory.append({"role": "user", "content": "Stay in the context."})
+    for ask in (lambda: memory.compact(count), lambda: memory.build_context("x", count)):
+        with pytest.raises(ValueError, match=f"0 or more, not {count}"):
+            ask()
+    assert memory.compacted == 0
+
+
 def test_the_overview_is_edited_by_section(store: Store) -> None:
     memory = remember(store)
     memory.patch_overview("Current Task", "Ship the login.")
@@ -514,6 +541,46 @@ def test_the_overview_is_edited_by_section(store: Store) -> None:
     version = store.version(f"{FOLDER}/working-memory/overview.md")
     memory.patch_overview("Risks", "One.", expected_version=version)
     assert memory.read_overview() == "# Working Memory\n\n## Risks\nOne.\n"
+
+
+def test_a_section_is_found_as_a_model_writes_it(store: Store) -> None:
+    memory = remember(store)
+    memory.patch_overview("## current task", "Ship the login.")
+    assert "## Current Task\nShip the login.\n\n## Key" in memory.read_overview()
+    store.write(f"{FOLDER}/working-memory/overview.md", "## a\n1\n\n## A\n2\n")
+    memory.patch_overview("A", "3")
+    assert memory.read_overview() == "## a\n1\n\n## A\n3\n"
+
+
+@pytest.mark.parametrize(
+    ("section", "content"),
+    [
+        ("Current Task", "```\nopen"),
+        ("Current Task", "<!-- open"),
+        ("Current Task", "## Another\nx"),
+        ("Current Task", "# Above\nx"),
+        ("Current Task", "x\n---"),
+        ("a\n## b", "x"),
+        ("", "x"),
+        ("##", "x"),
+    ],
+)
+def test_a_section_does_not_swallow_what_follows(store: Store, section: str, content: str) -> None:
+    memory = remember(store)
+    with pytest.raises(ValueError, match="a section has a heading"):
+        memory.patch_overview(section, content)
+    assert memory.read_overview() == OVERVIEW
+
+
+def test_what_a_person_left_open_is_not_replaced_with_its_section(store: Store) -> None:
+    memory = remember(store)
+    path = f"{FOLDER}/working-memory/overview.md"
+    text = "## Task\n```\ncode\n\n## Decisions\nall of them\n"
+    store.write(path, text)
+    for section in ("Task", "Decisions"):
+        with pytest.raises(ValueError, match="left open"):
+            memory.patch_overview(section, "short")
+    assert store.read(path) == text
 
 
 def test_the_overview_stays_short(store: Store) -> None:
@@ -548,6 +615,36 @@ class Says:
         if isinstance(answer, Exception):
             raise answer
         return Reply(answer)
+
+
+def test_a_note_that_a_person_named_is_read(store: Store) -> None:
+    memory = remember(store)
+    for number in range(3):
+        memory.append({"role": "user", "content": f"Question {number}."})
+    (name,) = memory.compact(1)
+    kept = memory.build_context("x")
+    folder = f"{FOLDER}/working-memory/detail"
+    store.write(f"{folder}/2026-02-24-summary (copy).md", memory.read_citation(f"{name}#L1"))
+    store.write(f"{folder}/c#.md", "# C sharp\n\nzebra\n")
+    assert memory.build_context("x") == kept
+    assert "- detail/c#.md: 17 B" in memory.context("metadata")
+    (found,) = memory.search(SearchOptions("zebra"))
+    assert memory.read_citation(found.citation) == "zebra\n"
+
+
+def test_two_that_compact_at_once_both_end(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory, other = remember(store), remember(store)
+    for number in range(3):
+        memory.append({"role": "user", "content": f"Question {number}."})
+
+    def late(*given: Any, **more: Any) -> str:
+        monkeypatch.undo()
+        other.compact(1)
+        return render_detail(*given, **more)
+
+    monkeypatch.setattr(f"{OverviewAndDetail.__module__}.session.render_detail", late)
+    assert memory.compact(1) == ["detail/2026-02-24-summary-2.md"]
+    assert memory.compacted == 2
 
 
 def test_old_turns_leave_the_context_for_a_note(store: Store) -> None:
