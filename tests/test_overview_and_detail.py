@@ -356,6 +356,19 @@ def test_a_snippet_is_short_and_around_the_match(plain: Store) -> None:
         assert "\n" not in result.text
 
 
+@pytest.mark.parametrize("arrow", ["a --> b", "--> b", "<!-- a --> b", "META: --> b"])
+def test_an_arrow_is_not_the_end_of_the_comment(plain: Store, arrow: str) -> None:
+    memory = remember(plain)
+    filler = "words that go on\n\n" * 40
+    memory.write_detail("states", f"{filler}The zebra {arrow} giraffe.\n")
+    (found,) = memory.search(SearchOptions("zebra"))
+    assert found.text == f"…The zebra {arrow} giraffe."
+    assert memory.read_citation(found.citation).startswith("The zebra")
+    memory.write_detail("x", "# A --> B\n\nshort text", ["tiger"])
+    (found,) = memory.search(SearchOptions("tiger"))
+    assert (found.text, found.line_number) == ("short text", 9)
+
+
 def test_citations_resolve(plain: Store) -> None:
     memory = remember(plain)
     log(
@@ -441,6 +454,38 @@ def test_no_result_comes_without_its_call(store: Store) -> None:
     assert given[0] == {"role": "assistant", "content": "Step 0 is done."}
     assert [message["role"] for message in given[1:]] == ["user", "assistant", "tool"]
     assert given[2]["tool_calls"] == [{"id": "c1", "type": "function"}]
+
+
+def test_no_call_comes_without_its_result(store: Store) -> None:
+    """What a session was broken off in must not make the next one fail."""
+    memory = remember(store)
+    use = {"type": "tool_use", "name": "look", "input": {}}
+    text = {"type": "text", "text": "I look."}
+    done = {"type": "tool_result", "tool_use_id": "b", "content": "a pier"}
+    lost = {"type": "function", "function": {"name": "look", "arguments": "{}"}}
+    log(
+        store,
+        [
+            {"role": "user", "content": "Where?"},
+            {"role": "assistant", "content": [text, {**use, "id": "a"}, {**use, "id": "b"}]},
+            {"role": "user", "content": [done]},
+            {"role": "assistant", "content": [{**use, "id": "c"}]},
+            {"role": "assistant", "content": None, "tool_calls": [{**lost, "id": "d"}]},
+            {"role": "assistant", "content": "One more.", "tool_calls": [{**lost, "id": "e"}]},
+            {"role": "assistant", "content": "Odd.", "tool_calls": ["e", {}, None]},
+            {"role": "assistant", "content": [{"type": ["tool_use"]}], "tool_calls": "e"},
+            {"role": "user", "content": "Still there?"},
+        ],
+    )
+    assert memory.build_context("x")[2:] == [
+        {"role": "user", "content": "Where?"},
+        {"role": "assistant", "content": [text, {**use, "id": "b"}]},
+        {"role": "user", "content": [done]},
+        {"role": "assistant", "content": "One more."},
+        {"role": "assistant", "content": "Odd."},
+        {"role": "assistant", "content": [{"type": ["tool_use"]}]},
+        {"role": "user", "content": "Still there?"},
+    ]
 
 
 def test_logs_of_other_agents_make_a_context(store: Store) -> None:

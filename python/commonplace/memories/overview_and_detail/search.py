@@ -151,9 +151,9 @@ def _result(hit: Hit, folders: tuple[str, str]) -> SearchResult:
     comment = _META.search(hit.text)
     if comment and _is_comment(hit):
         text = _META.sub(" ", hit.text)
-    elif comment and "-->" in text:
-        # the passage begins above the comment: what is of use stands behind it
-        text = text.partition("-->")[2]
+    elif comment and line <= hit.first_line + hit.text.count("\n", 0, comment.end()):
+        # the passage begins above the end of the comment: what is of use stands behind it
+        text = (text.partition("META:")[2] or text).partition("-->")[2]
         rest = hit.text[comment.end() :]
         behind = len(hit.text) - len(rest.lstrip())
         line = hit.first_line + hit.text.count("\n", 0, behind)

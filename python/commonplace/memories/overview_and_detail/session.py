@@ -119,7 +119,7 @@ class Session:
 
         Returns:
             Messages with `role` and `content`, and the calls and results of tools as they were
-            written; no result without its call.
+            written; no result without its call, and no call without its result.
 
         Raises:
             ValueError: The number of turns is negative.
