@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -16,9 +17,10 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 import commonplace
 from commonplace.blocks import parse
-from commonplace.errors import Conflict, EncodingError, QueryError, Refused
+from commonplace.errors import Conflict, EncodingError, QueryError, Refused, ToolError
 from commonplace.memories.world_and_agents import WorldAndAgents, topics
 from commonplace.store import Store
+from commonplace.tools import tools_for
 
 NOON = datetime(2026, 2, 24, 12, 0, 0, tzinfo=UTC)
 
@@ -494,6 +496,12 @@ def test_agents_of_another_folder_are_another_world(one: Store) -> None:
 
 
 # Search
+
+
+@pytest.mark.parametrize("since", ["yesterday", "2026-2-4", 3])
+def test_a_model_is_told_how_a_day_is_written(memory: WorldAndAgents, since: Any) -> None:
+    with pytest.raises(ToolError, match="`since`: a day is written like 2026-02-24"):
+        tools_for(memory).call("recall", {"since": since})
 
 
 def test_a_folder_may_be_spelled_in_parts(one: Store, clock: Clock) -> None:
