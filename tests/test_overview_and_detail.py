@@ -786,6 +786,26 @@ def test_a_commit_can_be_read_again(store: Store) -> None:
         memory.commit(" ")
 
 
+def test_commits_of_two_at_once_are_two_entries_of_one_log(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory, other = (OverviewAndDetail(store, "s1", cwd=CWD, clock=lambda: START) for _ in range(2))
+    append, ids = Store.append, []
+
+    def late(*given: Any, **more: Any) -> Any:
+        monkeypatch.undo()
+        ids.append(other.commit("Halfway.")["commit"])
+        return append(*given, **more)
+
+    for _ in range(2):
+        monkeypatch.setattr(Store, "append", late)
+        ids.append(memory.commit("Halfway.")["commit"])
+    assert store.read(f"{FOLDER}/working-memory/commits.md").count("# Commits\n") == 1
+    assert [commit.id for commit in memory.branches.log("main")] == ids
+    assert [commit.parent for commit in memory.branches.log("main")] == [None, *ids[:-1]]
+    assert all("Halfway." in memory.context("commit", one) for one in ids)
+
+
 def test_a_branch_is_apart_until_it_is_merged(store: Store) -> None:
     memory = remember(store)
     memory.write_overview(OVERVIEW)
