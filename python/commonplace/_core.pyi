@@ -262,7 +262,7 @@ class Store:
         query: str,
         limit: int,
         *,
-        prefix: str,
+        prefixes: Sequence[str],
         source: str | None,
         since: float | None,
         until: float | None,
