@@ -1,4 +1,6 @@
-"""Words, vectors and both on the labelled sets: `python -m benches.fusion [SET …]`.
+"""Words, vectors and both on the labelled sets.
+
+`OPENBLAS_NUM_THREADS=1 python -m benches.fusion [SET …]`
 
 Why it exists: vectors are worth their cost only where they find what words do not. The same search
 that everyone calls answers each query four times: by words, by vectors, by both, and by both with

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import commonplace
@@ -52,16 +52,17 @@ class Says:
 
 
 class Meddled:
-    """A store in which one call is preceded by what somebody else does, or fails."""
+    """The engine of a store, one call of which is preceded by what somebody else does."""
 
     def __init__(self, store: Store, call: str, deed: Callable[[], object], times: int = 1) -> None:
-        self._store, self._call, self._deed, self._times = store, call, deed, times
+        self._core, self._call, self._deed, self._times = store._core, call, deed, times
+        store._core = self  # type: ignore[assignment]
 
     def __getattr__(self, name: str) -> Any:
         if name == self._call and self._times:
             self._times -= 1
             self._deed()
-        return getattr(self._store, name)
+        return getattr(self._core, name)
 
 
 def fail() -> None:
@@ -81,6 +82,10 @@ def fail() -> None:
         ("我们选了 JWT。因为它简单。", "我们选了 JWT。"),
         ("<!--\nMETA:\n- id: 1\n-->\n\n- a list item\n- another", "a list item"),
         ("Uses e.g. tabs and v1.2 of it. Then more.", "Uses e.g. tabs and v1.2 of it."),
+        ("**Summary:** all green\n", "all green"),
+        ("**Summary:**\n\nAll green. Yes.", "**Summary:** All green. Yes."),
+        ("Here is the list:\n\n- one. And more\n- two", "Here is the list: one. And more"),
+        ("> quoted <b>text</b>", "quoted <b>text</b>"),
         ("# Only a heading", "Only a heading"),
         ("a paragraph\nof two lines.\n\nNext.", "a paragraph of two lines."),
         ("---\n\n***\n", ""),
@@ -213,8 +218,8 @@ def test_of_two_alike_the_one_that_was_meant_leaves(store: Store) -> None:
 def test_what_others_add_meanwhile_is_kept(store: Store) -> None:
     store.write(LIVE, note())
     blocks = parse(store.read(LIVE))
-    other = Meddled(store, "write", lambda: store.append(LIVE, "\n## Late\n\nadded by another"))
-    replace_blocks(other, LIVE, blocks[:3], ARCHIVE, brief)  # type: ignore[arg-type]
+    Meddled(store, "write", lambda: store.append(LIVE, "\n## Late\n\nadded by another"))
+    replace_blocks(store, LIVE, blocks[:3], ARCHIVE, brief)
     assert texts(store, LIVE)[1:] == ["third", "added by another"]
     assert texts(store, ARCHIVE) == ENTRIES[:3]
 
@@ -223,35 +228,28 @@ def test_a_block_that_others_change_meanwhile_stays(store: Store) -> None:
     store.write(LIVE, note())
     blocks = parse(store.read(LIVE))
     edited = note().replace("the logger leaked", "the logger was innocent")
-    other = Meddled(store, "write", lambda: store.write(LIVE, edited))
+    Meddled(store, "write", lambda: store.write(LIVE, edited))
     with pytest.raises(Conflict, match="changed meanwhile"):
-        replace_blocks(other, LIVE, blocks, ARCHIVE, brief)  # type: ignore[arg-type]
+        replace_blocks(store, LIVE, blocks, ARCHIVE, brief)
     assert store.read(LIVE) == edited
     assert texts(store, ARCHIVE) == ENTRIES
 
 
-def test_a_note_that_never_rests_is_a_conflict(store: Store) -> None:
-    store.write(LIVE, note())
-    blocks = parse(store.read(LIVE))
-    restless = Meddled(store, "write", lambda: store.append(LIVE, "more"), times=100)
-    with pytest.raises(Conflict, match="kept changing"):
-        replace_blocks(restless, LIVE, blocks[:1], ARCHIVE, brief)  # type: ignore[arg-type]
-    assert len(texts(store, LIVE)) == len(ENTRIES)
-
-
-@pytest.mark.parametrize("call", ["append", "write", "read", "version"])
+@pytest.mark.parametrize("call", ["append", "write", "read", "version", "read_to_change"])
 @pytest.mark.parametrize("times", [1, 2, 3])
 def test_a_failure_at_any_step_loses_nothing(store: Store, call: str, times: int) -> None:
     store.write(LIVE, note())
     blocks = parse(store.read(LIVE))
-    steps = iter(range(100))
-    broken = Meddled(store, call, lambda: fail() if next(steps) == times - 1 else None, times=times)
+    core, steps = store._core, iter(range(1, 9))
+    Meddled(store, call, lambda: fail() if next(steps) == times else None, times=times)
     try:
-        replace_blocks(broken, LIVE, blocks[:2], ARCHIVE, brief)  # type: ignore[arg-type]
+        replace_blocks(store, LIVE, blocks[:2], ARCHIVE, brief)
     except StorageError:
+        store._core = core
         kept = texts(store, LIVE) + texts(store, ARCHIVE)
         assert set(ENTRIES) <= set(kept)
         replace_blocks(store, LIVE, blocks[:2], ARCHIVE, brief)
+    store._core = core
     assert texts(store, ARCHIVE) == ENTRIES[:2]
     assert texts(store, LIVE)[1:] == ENTRIES[2:]
 
@@ -280,6 +278,7 @@ def test_a_refused_name_changes_nothing(store: Store) -> None:
 words = st.text(st.characters(codec="utf-8"), max_size=40)
 
 
+@settings(deadline=None)
 @given(st.data(), st.lists(words, min_size=1, max_size=6), words)
 def test_each_entry_is_in_the_note_or_in_the_archive(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, entries: list[str], by_hand: str

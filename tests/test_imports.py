@@ -22,7 +22,7 @@ ROWS = [
     {"transcript", "records", "models", "signatures", "cache", "nearest"},
     {"files"},
     {"store"},
-    {"blocks", "extraction", "conflict", "injection", "topics", "vectors"},
+    {"blocks", "conversation", "extraction", "conflict", "injection", "topics", "vectors"},
     {"recall", "compaction"},
     {"memories"},
     {"agents", "tools"},

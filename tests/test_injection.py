@@ -233,5 +233,11 @@ def test_the_class_of_an_author(store: commonplace.Store) -> None:
         assert (piece.time == "2026-02-24T10:00:00Z") == ("jsonl" in piece.citation)
     web = next(piece for piece in found if piece.citation.startswith("facts/web.md"))
     assert (web.text, web.title) == ("## Walrus\n\nuntrusted", "Web")
+    long = render("Long", "badger. " * 300 + "\n\n" + "walnut. " * 300, {"author": "untrusted"})
+    store.write("facts/long.md", f"# Web\n\n{long}")
+    (part,) = store.search("walnut")
+    assert "META" not in part.text
+    assert piece_of(part).author == "owner"
+    assert piece_of(part, store).author == "untrusted"
     authors: list[Author] = [piece.author for piece in found]
     assert authors.count("untrusted") == 2

@@ -6,6 +6,7 @@ import contextlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import commonplace
+from commonplace import memories
 from commonplace.errors import CommonplaceError, NotFound, ToolError
 from commonplace.models import ChatModel
 from commonplace.signatures import ALIASES, Signature
@@ -106,7 +108,7 @@ class FactsAndEpisodes:
 
 
 @pytest.fixture
-def toolset(tmp_path: Any) -> Toolset:
+def toolset(tmp_path: Path) -> Toolset:
     store = commonplace.open(tmp_path, watch=False)
     store.write("facts/user.md", "# User\n\n- Name: Zhang San\n")
     return tools_for(FactsAndEpisodes(store))
@@ -137,6 +139,25 @@ def test_a_schema_says_what_the_method_says(toolset: Toolset) -> None:
     order = toolset["memory_list"].parameters["properties"]["order"]
     assert order == {"enum": ["path", "size"], "description": "By what.", "default": "path"}
     assert "$ref" not in json.dumps(toolset.schemas())
+
+
+SYSTEMS: dict[str, tuple[str, ...]] = {"OverviewAndDetail": ("s1",), "WorldAndAgents": ("a1",)}
+
+
+@pytest.mark.parametrize("name", sorted(SETS.keys() & vars(memories).keys()))
+def test_every_tool_of_every_system_says_what_it_takes(name: str, tmp_path: Path) -> None:
+    store = commonplace.open(tmp_path, watch=False)
+    toolset = tools_for(getattr(memories, name)(store, *SYSTEMS.get(name, ())))
+    assert [tool.name for tool in toolset] == list(SETS[name])
+    for tool in toolset:
+        assert tool.description
+        assert "Args:" not in tool.description
+        told = tool.parameters["properties"].items()
+        assert not [name for name, shape in told if "description" not in shape]
+        assert set(tool.parameters["required"]) <= tool.parameters["properties"].keys()
+        if tool.parameters["required"]:
+            with pytest.raises(ToolError, match=f"{tool.name} needs"):
+                toolset.call(tool.name, {})
 
 
 def test_one_declaration_is_given_out_in_every_form(toolset: Toolset) -> None:
@@ -229,6 +250,9 @@ def test_what_models_mean(toolset: Toolset) -> None:
         ("memory_read", '{"path": ', "the arguments are not JSON: Input data was truncated"),
         ("memory_read", b"\xff", "the arguments are not JSON"),
         ("memory_list", "[" * 100_000, "the arguments are not JSON"),
+        ("memory_read", {"path": "\ud800"}, "the arguments are no JSON: 'utf-8' codec"),
+        ("memory_list", {"about": {"x": {"\udfff": 1}}}, "the arguments are no JSON"),
+        ("memory_list", {"about": {"x": object()}}, "the arguments are no JSON: Encoding"),
         ("memory_list", {"start": -1}, "`start`: Expected `int` >= 0"),
         ("memory_list", {"start": 10_000}, "characters, none at 10000"),
     ],
@@ -328,18 +352,22 @@ def test_a_long_answer_of_a_write_says_that_it_is_cut() -> None:
     )
 
 
+def test_a_tool_may_page_by_itself() -> None:
+    def recall(start: int = 0) -> str:
+        return "abcdefghij"[start : start + 5]
+
+    toolset = Toolset((Tool.of(recall, "reads"),), longest=7)
+    assert toolset.call("recall", {"start": 6}) == "ghij"
+
+
 def test_what_cannot_be_a_tool_is_said() -> None:
     def asks(model: ChatModel) -> None: ...
-
-    def begins(start: int) -> None: ...
 
     def answers() -> object:
         return object()
 
     with pytest.raises(TypeError, match="ChatModel"):
         Tool.of(asks)
-    with pytest.raises(TypeError, match="start of its own"):
-        Tool.of(begins, "reads")
     with pytest.raises(TypeError, match="cannot answer with this: object"):
         Toolset((Tool.of(answers),)).call("answers", {})
     with pytest.raises(TypeError, match="int has no tools; these have: FactsAndEpisodes"):

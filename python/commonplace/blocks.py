@@ -93,7 +93,7 @@ def render(title: str, text: str, meta: Mapping[str, Any] | None = None) -> str:
     """
     if title != " ".join(title.split()) or not title:
         raise ValueError(f"a title is one line without spaces at its ends, not {title!r:.60}")
-    head = f"## {title}\n{_comment(meta)}\n"
+    head = f"## {title}\n{comment(meta)}\n"
     try:
         plain = f"{head}{text}\n"
         if _is_tame(plain, title, text, dict(meta or {})):
@@ -153,8 +153,12 @@ def unquote(text: str) -> str:
     return _READ.sub(lambda found: {v: k for k, v in _SPELLED.items()}[found[0]], text)
 
 
-def _comment(meta: Mapping[str, Any] | None) -> str:
-    """Return the comment that holds `meta`, or nothing."""
+def comment(meta: Mapping[str, Any] | None) -> str:
+    """Return the `META` comment that says `meta`, ending in a line end; for nothing, nothing.
+
+    Raises:
+        ValueError: A key is no word, or a value is not JSON.
+    """
     if not meta:
         return ""
     lines = []
@@ -169,6 +173,20 @@ def _comment(meta: Mapping[str, Any] | None) -> str:
         text = text.replace("-->", r"--\u003e")
         lines.append(f"- {key}: {text}\n")
     return f"<!--\nMETA:\n{''.join(lines)}-->\n"
+
+
+def read_comment(text: str) -> tuple[dict[str, Any], str]:
+    r"""Return what a `META` comment at the start of a text says, and the text after it.
+
+    >>> read_comment('<!--\nMETA:\n- created: 2024-01-15\n-->\n\nrest')
+    ({'created': '2024-01-15'}, '\nrest')
+    """
+    said = _META.match(text)
+    if not said:
+        return {}, text
+    lines = (_META_LINE.match(line.strip()) for line in said["lines"].split("\n"))
+    meta = {found["key"]: _value(found["value"].strip()) for found in lines if found}
+    return meta, text[said.end() :]
 
 
 def _is_tame(plain: str, title: str, text: str, meta: dict[str, Any]) -> bool:
@@ -191,12 +209,7 @@ def _read(section: _core.Section, source: str, start: int) -> Block:
         # underlined: such a heading may take several lines
         title = section.heading[-1]
         rest = re.split(r"^ {0,3}-+[ \t\r]*(?:\n|\Z)", rest, maxsplit=1, flags=re.MULTILINE)[-1]
-    meta: dict[str, Any] = {}
-    if comment := _META.match(rest):
-        rest = rest[comment.end() :]
-        for entry in comment["lines"].split("\n"):
-            if found := _META_LINE.match(entry.strip()):
-                meta[found["key"]] = _value(found["value"].strip())
+    meta, rest = read_comment(rest)
     text = unquote(rest.strip("\n"))
     return Block(title, text, meta, section.line, start, start + len(source))
 

@@ -32,15 +32,15 @@ _FEWEST_LETTERS = 8
 _ITEM = 200
 # What a model is handed at once, in characters; more is summarised in parts.
 _HANDED = 40_000
-# How often a note may change under our hands before its writer hears of it.
-_TRIES = 16
 
 _SUMMARY = re.compile(
-    r"^[ \t]*(?:[-*>][ \t]+)?(?:\*\*)?(?:Summary|摘要)(?:\*\*)?[ \t]*[:：][ \t]*(\S.*)$",
+    r"^[ \t]*(?:[-*>][ \t]+)?(?:\*\*)?(?:Summary|摘要)(?:\*\*)?[ \t]*[:：](?:\*\*)?[ \t]*"
+    r"(?!\*\*[ \t]*$)(\S.*)$",
     re.MULTILINE | re.IGNORECASE,
 )
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _END = re.compile(r"(?<=[.!?])[\"')\]]?\s+(?=[\"'(\[]?[^\W\d_a-z])|(?<=[。！？])")
+_MARK = re.compile(r"^(?:[-*+]|\d+[.)])\s+")
 _WORD = re.compile(r"\w+")
 
 
@@ -61,7 +61,7 @@ def first_sentence(text: str, width: int = _ITEM) -> str:
     if said := _SUMMARY.search(text):
         found = said[1]
     else:
-        lines = [line.strip(" \t>") for line in _COMMENT.sub("\n", text).splitlines()]
+        lines = [line.strip().lstrip("> \t") for line in _COMMENT.sub("\n", text).splitlines()]
         prose = [line for line in lines if not line.startswith(("#", "```", "~~~"))]
         # a paragraph may run over several lines, a list item is one
         start = next((at for at, line in enumerate(prose) if _WORD.search(line)), None)
@@ -71,8 +71,11 @@ def first_sentence(text: str, width: int = _ITEM) -> str:
             end = start + 1
             while end < len(prose) and prose[end] and not prose[end].startswith(("-", "*", "|")):
                 end += 1
-            found = re.sub(r"^(?:[-*+]|\d+[.)])\s+", "", " ".join(prose[start:end]))
+            found = _MARK.sub("", " ".join(prose[start:end]))
             found = _END.split(found, maxsplit=1)[0]
+            if found.rstrip("*_").endswith((":", "：")):
+                # what it announces says more
+                found += " " + next((_MARK.sub("", line) for line in prose[end:] if line), "")
     found = " ".join(found.split())
     if len(found) <= width:
         return found
@@ -220,17 +223,8 @@ def replace_blocks(
     new = summary(citations).strip("\n") + "\n"
     if not any(citation in new for citation in citations):
         raise CompactionFailed(f"the summary names no place in {target}: {new!r:.60}")
-    for _ in range(_TRIES):
-        # the version first: a text that is newer than its version only makes the write conflict
-        version = store.version(path)
-        if version is None:
-            raise NotFound(f"{path} is gone; the blocks that were to leave it are in {target}")
-        note = _without(store.read(path), leaving, new, path)
-        try:
-            return Replaced(store.write(path, note, expected_version=version), citations)
-        except Conflict:
-            continue
-    raise Conflict(f"{path} kept changing while its old entries were replaced; try again")
+    written = store.update(path, lambda note: _without(note, leaving, new, path))
+    return Replaced(written, citations)
 
 
 def _by_rules(texts: list[str], limit: int) -> str:

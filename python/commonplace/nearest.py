@@ -27,8 +27,7 @@ class Rows:
         exact: Beyond so many rows, `best` asks a graph of neighbours unless it has to filter.
 
     >>> rows = Rows(2, exact=100)
-    >>> for vector in ([1, 0], [0, 1], [0.6, 0.8]):
-    ...     rows.put(rows.new(), np.array(vector, np.float32))
+    >>> rows.put([rows.new() for _ in range(3)], np.array([[1, 0], [0, 1], [0.6, 0.8]], np.float32))
     >>> [(row, round(cosine, 2)) for row, cosine in rows.best(np.array([0, 1], np.float32), 2)]
     [(1, 1.0), (2, 0.8)]
     """
@@ -55,16 +54,17 @@ class Rows:
         self._count += 1
         return self._count - 1
 
-    def put(self, row: int, vector: Matrix) -> None:
-        """Put a vector in a row."""
-        self._blocks[row // BLOCK][row % BLOCK] = vector
-        self._touched.add(row)
+    def put(self, rows: Sequence[int], vectors: Matrix) -> None:
+        """Put a vector in each of these rows."""
+        for number, row in enumerate(rows):
+            self._blocks[row // BLOCK][row % BLOCK] = vectors[number]
+        self._touched.update(rows if self._graph else ())
 
     def free(self, rows: Iterable[int]) -> None:
         """Give rows back."""
         rows = set(rows)
         self._free |= rows
-        self._touched |= rows
+        self._touched.update(rows if self._graph else ())
 
     def cosine(self, row: int, vector: Matrix) -> float:
         """Return how much a row points where a vector of length 1 does."""

@@ -5,9 +5,18 @@ and for what only the vectors find where its cosine is 0.35 or more. The lexical
 its best, because BM25F has no scale of its own; the cosine has one, and stays as it is, so that a
 query that nothing resembles lifts nothing.
 
-Measured with all-MiniLM-L6-v2 by benches/fusion.py, nDCG@10 × 100 (of even / odd queries):
+nDCG@10 × 100 with all-MiniLM-L6-v2 (benches/fusion.py), in brackets of the even and odd queries:
 
-RESULTS
+    set            words                vectors              weighted             rrf
+    locomo         63.1 (64.2, 62.1)    38.2 (38.6, 37.7)    64.2 (65.3, 63.1)    53.9 (54.6, 53.2)
+    beam-100k      53.6 (56.8, 50.5)    43.9 (47.7, 40.1)    55.4 (59.4, 51.4)    54.7 (58.0, 51.4)
+    xquad-en       97.4 (96.9, 97.8)    94.0 (93.9, 94.1)    97.9 (97.5, 98.2)    97.2 (96.9, 97.4)
+    cookbook-docs  82.9 (87.1, 78.8)    70.4 (72.2, 68.7)    84.4 (87.8, 81.0)    82.2 (85.8, 78.5)
+    cranfield      40.3 (41.5, 39.2)    40.2 (39.2, 41.2)    43.1 (44.7, 41.5)    43.5 (44.6, 42.4)
+
+R@5 on locomo: 71.4 by words, 72.9 weighted. Tried there, in nDCG@10: messages without what they
+hear of their neighbours 63.7, the floor for what the words find as well 64.1, half and half 64.6,
+the cosine as a share of its best 64.5 (but then noise counts like sense when nothing is near).
 """
 
 from __future__ import annotations

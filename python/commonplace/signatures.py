@@ -12,6 +12,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Annotated, Any, Self, get_type_hints
 
 import msgspec
@@ -33,6 +34,7 @@ COMMON = {
     "expected_version": "The version that an earlier answer gave: if the file has changed since, "
     "nothing is written.",
 }
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 _SECTION = re.compile(r"^(?:Args|Returns|Raises|Yields|Examples?):\s*$|^>>> ", re.MULTILINE)
 _ENTRY = re.compile(r"^    \*{0,2}(\w+)(?: \([^)]*\))?:(.*(?:\n(?:     .*|(?=\n)))*)", re.MULTILINE)
 
@@ -50,7 +52,7 @@ class Signature:
     _struct: type[msgspec.Struct]
 
     @classmethod
-    def of(cls, function: Callable[..., Any], more: Mapping[str, Any] | None = None) -> Self:
+    def of(cls, function: Callable[..., Any], more: Mapping[str, Any] = _NOTHING) -> Self:
         """Read the signature of a function or method, and its docstring in Google's style.
 
         Args:
@@ -60,8 +62,7 @@ class Signature:
             more: Further parameters, each with its annotated type; all of them default to 0.
 
         Raises:
-            TypeError: A parameter without a default has a type that no JSON can give, or one has
-                the name of a further one.
+            TypeError: A parameter without a default has a type that no JSON can give.
 
         >>> def greet(name: str, times: int = 1) -> str:
         ...     '''Say hello.
@@ -93,9 +94,7 @@ class Signature:
                 fields.append((name, kind, msgspec.NODEFAULT))
             elif _is_json(kind):
                 fields.append((name, kind, _default(parameter.default)))
-        if taken := types.keys() & (more or {}).keys():
-            raise TypeError(f"{function.__name__} has a parameter {', '.join(taken)} of its own")
-        fields += [(name, kind, 0) for name, kind in (more or {}).items()]
+        fields += [(name, kind, 0) for name, kind in more.items()]
         name = function.__name__
         struct = msgspec.defstruct(name, fields, kw_only=True)
         (schema,), shapes = msgspec.json.schema_components([struct], ref_template="{name}")
@@ -124,6 +123,8 @@ class Signature:
         }
         try:
             _check_names(given, self.parameters, self.name)
+            # what is no JSON a tool could take and never give back
+            msgspec.json.encode(given)
             struct = msgspec.convert(given, self._struct, strict=False)
         except msgspec.ValidationError as error:
             what, _, where = str(error).partition(" - at `$.")
@@ -133,8 +134,8 @@ class Signature:
                 what = f"one of {', '.join(map(repr, shape['enum']))}"
             about = f" ({shape['description']})" if "description" in shape else ""
             raise ToolError(f"{self.name}: `{where}`: {what}{about}") from None
-        except RecursionError:
-            raise ToolError(f"{self.name}: the arguments are nested too deep") from None
+        except (TypeError, UnicodeError, RecursionError) as error:
+            raise ToolError(f"{self.name}: the arguments are no JSON: {error!s:.200}") from None
         return {name: getattr(struct, name) for name in given}
 
     def _has_default(self, name: str) -> bool:
@@ -177,9 +178,10 @@ def _is_json(kind: Any) -> bool:
 
 def _default(value: object) -> Any:
     """Return a default as a struct takes it; only plain ones are shown in the schema."""
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    return msgspec.field(default_factory=lambda: value)
+    for plain in (bool, int, float, str):
+        if isinstance(value, plain):
+            return plain(value)
+    return None if value is None else msgspec.field(default_factory=lambda: value)
 
 
 def _inlined(schema: Any, shapes: Mapping[str, Any]) -> Any:

@@ -7,6 +7,7 @@ asks for it.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
@@ -30,8 +31,10 @@ SETS: dict[str, dict[str, Effect]] = {
     },
     "OverviewAndDetail": {
         "recall_memory": "reads",
+        "read_citation": "reads",
         "read_overview": "reads",
         "write_overview": "replaces",
+        "patch_overview": "replaces",
         "write_detail": "replaces",
         "commit": "adds",
         "branch": "adds",
@@ -76,12 +79,14 @@ _START = {
 class Tool:
     """One method that a model may call.
 
-    `effect` says whether it reads, adds to what is there, or replaces some of it.
+    `effect` says whether it reads, adds to what is there, or replaces some of it. `pages` says
+    that its answer is given from `start` on; a function with a `start` of its own sees to it.
     """
 
     signature: Signature
     function: Callable[..., Any]
     effect: Effect
+    pages: bool = False
 
     @classmethod
     def of(cls, function: Callable[..., Any], effect: Effect = "replaces") -> Self:
@@ -89,8 +94,8 @@ class Tool:
 
         One that only reads takes `start` besides, for the rest of a long answer.
         """
-        more = _START if effect == "reads" else None
-        return cls(Signature.of(function, more), function, effect)
+        pages = effect == "reads" and "start" not in inspect.signature(function).parameters
+        return cls(Signature.of(function, _START if pages else {}), function, effect, pages)
 
     @property
     def name(self) -> str:
@@ -198,15 +203,15 @@ class Toolset:
         end = start + self.longest
         if end >= len(text):
             return text[start:]
-        read_only = self[name].read_only
-        rest = f"for the rest call {name} again with start={end}" if read_only else "cut here"
+        pages = self[name].pages
+        rest = f"for the rest call {name} again with start={end}" if pages else "cut here"
         return f"{text[start:end]}\n[characters {start} to {end} of {len(text)}; {rest}]"
 
     def _answer(self, name: str, arguments: Mapping[str, Any] | str | bytes) -> tuple[Any, int]:
         """Return what a tool answers, and where of it a model wants to begin."""
         tool = self[name]
         given = tool.signature.read(arguments)
-        start = given.pop("start", 0) if tool.read_only else 0
+        start = given.pop("start", 0) if tool.pages else 0
         try:
             return tool.function(**given), start
         except CommonplaceError:

@@ -11,7 +11,7 @@ import hashlib
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 # Texts that an embedder gets at once
 BATCH = 64
-# Documents that are read before their vectors are made, so that small files share a batch
+# Documents whose vectors are made together, so that small files share a batch
 GROUP = 1024
 # What a message hears of those one and two places away in its session (benches/fusion.py)
 HEARD = (0.5, 0.25)
@@ -65,6 +65,25 @@ class File:
     documents: list[tuple[bytes, str | None]]
     rows: list[int]
     starts: dict[int, int]
+
+
+@dataclass(slots=True)
+class Change:
+    """A file that is not as it is known: its documents from `head` to `end` need new vectors."""
+
+    path: str
+    file: File
+    hits: list[Hit]
+    texts: list[str]
+    head: int
+    end: int
+    vectors: Matrix
+
+    def with_neighbours(self, low: int, high: int) -> tuple[int, int]:
+        """Return the range of documents that is heard in those from `low` to `high`."""
+        if low == high:
+            return low, high
+        return max(0, low - len(HEARD)), min(high + len(HEARD), len(self.hits))
 
 
 class Vectors:
@@ -188,24 +207,17 @@ class Vectors:
         paths = [entry.path for entry in self._store.list() if entry.kind != "other"]
         for path in self._files.keys() - set(paths):
             self._free(self._files.pop(path).rows)
-        made, group, size = 0, dict[str, tuple[Stamp | None, list[Hit]]](), 0
-        for path in paths:
-            stamp = self._stamp(path)
-            known = self._files.get(path)
-            if known and stamp and known.stamp == stamp:
-                continue
-            try:
-                group[path] = stamp, self._store.documents(path)
-            except NotFound:
-                continue
-            except Conflict as error:
-                self.missed.append(f"vectors miss what is new in {path}: {error}")
-                continue
-            size += len(group[path][1])
-            if size >= GROUP:
-                made += self._take(group)
-                group, size = {}, 0
-        made += self._take(group)
+        made, batch, size = 0, list[tuple[Change, int, int]](), 0
+        for change in self._changes(paths):
+            # at least once: also of a file that only lost something
+            for low in range(change.head, max(change.end, change.head + 1), GROUP):
+                high = min(low + GROUP, change.end)
+                batch.append((change, low, high))
+                size += high - low
+                if size >= GROUP:
+                    made += self._make(batch)
+                    batch, size = [], 0
+        made += self._make(batch)
         if len(self._cache) > 2 * len(self) + WASTE:
             needed = {key for file in self._files.values() for key, _ in file.documents}
             with self._keeping():
@@ -229,58 +241,67 @@ class Vectors:
             return None
         return state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns
 
-    def _take(self, group: Mapping[str, tuple[Stamp | None, list[Hit]]]) -> int:
-        """Give every document of these files its row; return how many texts were embedded."""
-        plans: list[tuple[str, File, list[Hit], int, int]] = []
-        wanted: dict[bytes, str] = {}
-        for path, (stamp, hits) in group.items():
+    def _changes(self, paths: Iterable[str]) -> Iterator[Change]:
+        """Read the files that changed, or may have, and compare them with what is known."""
+        for path in paths:
+            stamp = self._stamp(path)
+            known = self._files.get(path)
+            if known and stamp and known.stamp == stamp:
+                continue
+            try:
+                hits = self._store.documents(path)
+            except NotFound:
+                continue
+            except Conflict as error:
+                self.missed.append(f"vectors miss what is new in {path}: {error}")
+                continue
             texts = [given(hit) for hit in hits]
             documents = [(digest(text), hit.session) for text, hit in zip(texts, hits, strict=True)]
-            old = self._files.get(path)
-            head, tail = unchanged(old.documents if old else [], documents)
+            head, tail = unchanged(known.documents if known else [], documents)
             starts = {hit.start: at for at, hit in enumerate(hits)}
-            plans.append((path, File(stamp, documents, [], starts), hits, head, tail))
-            end = len(documents) - tail
-            # smoothing asks for those beside what changed as well
-            for at in range(max(0, head - len(HEARD)), min(end + len(HEARD), len(documents))):
-                wanted[documents[at][0]] = texts[at]
-        vectors, made = self._vectors(wanted)
+            end = len(hits) - tail
+            vectors = np.empty((end - head, self._dims), np.float32)
+            yield Change(path, File(stamp, documents, [], starts), hits, texts, head, end, vectors)
+
+    def _make(self, batch: Sequence[tuple[Change, int, int]]) -> int:
+        """Make the vectors of parts of files, and place the files that are complete with that."""
+        wanted = {
+            change.file.documents[at][0]: change.texts[at]
+            for change, low, high in batch
+            for at in range(*change.with_neighbours(low, high))
+        }
+        keys = list(wanted)
+        vectors, made = self._vectors(keys, list(wanted.values()))
+        rows = dict(zip(keys, range(len(keys)), strict=True))
+        for change, low, high in batch:
+            first, last = change.with_neighbours(low, high)
+            documents = change.file.documents[first:last]
+            near = vectors[[rows[key] for key, _ in documents]]
+            if documents and change.hits[0].source != "note":
+                near = smooth(near, [session for _, session in documents])
+            change.vectors[low - change.head : high - change.head] = near[
+                low - first : high - first
+            ]
+            if high == change.end:
+                self._place(change)
+        return made
+
+    def _place(self, change: Change) -> None:
+        """Put a file in the place of what it was."""
+        before = self._files.get(change.path)
+        old = before.rows if before else []
+        tail = len(old) - (len(change.hits) - change.end)
         try:
-            for path, file, hits, head, tail in plans:
-                self._place(path, file, hits, head, tail, vectors)
+            self._free(old[change.head : tail])
+            fresh = [self._rows.new() for _ in range(change.head, change.end)]
+            self._rows.put(fresh, change.vectors)
+            change.file.rows = [*old[: change.head], *fresh, *old[tail:]]
+            self._hits.update(zip(change.file.rows, change.hits, strict=True))
+            self._files[change.path] = change.file
         except BaseException:
             # an interrupt between two lines; what was made is kept and soon in its place again
             self._forget()
             raise
-        return made
-
-    def _place(
-        self,
-        path: str,
-        file: File,
-        hits: list[Hit],
-        head: int,
-        tail: int,
-        vectors: Mapping[bytes, Matrix],
-    ) -> None:
-        """Put a file in the place of what it was: all but `head` and `tail` documents are new."""
-        before = self._files.get(path)
-        old = before.rows if before else []
-        end = len(hits) - tail
-        self._free(old[head : len(old) - tail])
-        fresh = [self._rows.new() for _ in range(head, end)]
-        file.rows = [*old[:head], *fresh, *old[len(old) - tail :]]
-        for row, hit in zip(file.rows, hits, strict=True):
-            self._hits[row] = hit
-        self._files[path] = file
-        if head == end:
-            return
-        low, high = max(0, head - len(HEARD)), min(end + len(HEARD), len(hits))
-        near = np.stack([vectors[key] for key, _ in file.documents[low:high]])
-        if hits[0].source != "note":
-            near = smooth(near, [session for _, session in file.documents[low:high]])
-        for at in range(head, end):
-            self._rows.put(file.rows[at], near[at - low])
 
     def _free(self, rows: Sequence[int]) -> None:
         for row in rows:
@@ -289,22 +310,23 @@ class Vectors:
 
     # Making vectors
 
-    def _vectors(self, texts: Mapping[bytes, str]) -> tuple[dict[bytes, Matrix], int]:
-        """Return the vector of each text, from the cache or from the embedder."""
-        vectors: dict[bytes, Matrix] = {}
+    def _vectors(self, keys: Sequence[bytes], texts: Sequence[str]) -> tuple[Matrix, int]:
+        """Return the vector of each text, and how many of them the embedder had to make."""
+        vectors = np.full((len(keys), self._dims), np.nan, np.float32)
         with self._keeping():
-            for key, value in self._cache.find(texts).items():
-                vector = np.frombuffer(value, "<f4")
-                if np.isfinite(vector).all():
-                    vectors[key] = vector
-        missing = [key for key in texts if key not in vectors]
+            found = self._cache.find(keys)
+            for at, key in enumerate(keys):
+                if key in found:
+                    vectors[at] = np.frombuffer(found[key], "<f4")
+        missing = np.flatnonzero(~np.isfinite(vectors).all(axis=1)).tolist()
         for first in range(0, len(missing), BATCH):
-            keys = missing[first : first + BATCH]
-            batch = [texts[key] for key in keys]
-            made = self._asked(partial(self._embedder.embed_documents, batch), len(batch))
-            vectors |= zip(keys, made, strict=True)
+            batch = missing[first : first + BATCH]
+            asked = [texts[at] for at in batch]
+            made = self._asked(partial(self._embedder.embed_documents, asked), len(asked))
+            vectors[batch] = made
             with self._keeping():
-                self._cache.add({key: vectors[key].astype("<f4").tobytes() for key in keys})
+                kept = [vector.astype("<f4").tobytes() for vector in made]
+                self._cache.add(dict(zip((keys[at] for at in batch), kept, strict=True)))
         return vectors, len(missing)
 
     @contextmanager

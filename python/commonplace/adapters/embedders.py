@@ -106,7 +106,7 @@ class OpenAIEmbedder:
         vectors: list[list[float]] = []
         for batch in portions([self._prefixes[1] + text for text in texts]):
             vectors += self._ask(batch)
-        return np.asarray(vectors, np.float32).reshape(len(texts), -1)
+        return np.asarray(vectors or np.zeros((0, self.dims)), np.float32)
 
     def embed_query(self, text: str, /) -> Matrix:
         """Return the vector of what is sought."""

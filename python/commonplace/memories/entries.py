@@ -32,9 +32,9 @@ _DATE = re.compile(
 _META_DATE = re.compile(r'^- date: "(?P<day>\d{4}-\d{2}-\d{2})"$', re.MULTILINE)
 # An entry that comes after it must be seen as one.
 _FOLLOWER = "\n## follower\n\nx\n"
-# What may have been left open at the end of a note, and what ends it.
-_CLOSERS = ("", "```\n", "~~~\n", "-->\n")
-_CLOSED = re.compile(r"(?:\n+(?:```|~~~|-->))?\n*\Z")
+# What may have been left open at the end of a note ends with what began it, or with this.
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
+_CLOSED = re.compile(r"(?:\n+(?:`{3,}|~{3,}|-->))?\n*\Z")
 
 
 def entries(text: str, day: date | None = None) -> str:
@@ -74,18 +74,15 @@ def added(note: str, *some: str) -> str:
     """Return a note with entries at its end, each seen as one, even if a fence was left open."""
     head = f"{note}\n" if note and not note.endswith("\n") else note
     joined = "\n".join(entry.strip("\n") + "\n" for entry in some)
-    for closer in _CLOSERS:
+    fences = dict.fromkeys(f"{found[1]}\n" for found in _FENCE.finditer(note))
+    for closer in ("", *fences, "-->\n"):
         before = head + closer
         if before and not before.endswith("\n\n"):
             before += "\n"
         seen = [block.start >= len(before) for block in parse(before + joined)]
         if sum(seen) >= len(some):
             return before + joined
-    if len(some) == 1:
-        return f"{head}\n{joined}"
-    for entry in some:
-        note = added(note, entry)
-    return note
+    return f"{head}\n{joined}"
 
 
 def continued(note: str, text: str) -> str:
@@ -103,7 +100,7 @@ def continued(note: str, text: str) -> str:
 
 def is_closed(text: str) -> bool:
     """Return whether what follows a text is still seen for what it is: no fence is left open."""
-    return parse(f"{text}\n{_FOLLOWER}")[-1].start == len(text) + 2
+    return any(block.start == len(text) + 2 for block in parse(f"{text}\n{_FOLLOWER}"))
 
 
 def day_of(entry: str) -> date | None:

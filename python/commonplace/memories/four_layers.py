@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections import Counter
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from os import PathLike
@@ -22,8 +22,11 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from commonplace.compaction import summarise
-from commonplace.memories.four_layers_entries import (
-    KEYS,
+from commonplace.memories.four_layers_entries import KEYS, Record, checked, of_layer
+from commonplace.memories.four_layers_json import dump, read_files, write_files
+from commonplace.memories.four_layers_notes import LayerNotes
+from commonplace.memories.four_layers_terms import by_terms, summary_text
+from commonplace.memories.four_layers_types import (
     CompactOptions,
     EntryLike,
     KnowledgeEntry,
@@ -33,14 +36,8 @@ from commonplace.memories.four_layers_entries import (
     MemoryStats,
     MemoryType,
     OptionsLike,
-    ProceduralRule,
-    Record,
-    checked,
     given,
 )
-from commonplace.memories.four_layers_json import dump, read_files, stringify, write_files
-from commonplace.memories.four_layers_notes import Given, LayerNotes
-from commonplace.memories.four_layers_terms import by_terms, summary_text
 from commonplace.models import ChatModel
 from commonplace.records import receipt
 from commonplace.store import Store
@@ -146,20 +143,8 @@ class FourLayers:
             self._working.append(MemoryEntry(**record))
             del self._working[: max(0, len(self._working) - self._most)]
             return {"success": True, **answer}
-        beside: dict[str, Any] = {}
-        if layer != "episodic":
-            rest = dict(record.pop("metadata", {}))
-            if layer == "semantic":
-                key = rest.pop("key", "") or record["id"]
-                record = {"key": key, "value": record["content"], "timestamp": record["timestamp"]}
-            else:
-                condition = rest.pop("condition", "")
-                record |= {"condition": condition, "action": record.pop("content")}
-                record = {key: record[key] for key in KEYS[layer]}
-                beside = dict(answer)
-            record = checked(layer, record, "the entry")
-            beside |= {"metadata": rest} if rest else {}
-        (written,) = self._notes.add(layer, [(record, beside)], expected_version=expected_version)
+        kept = of_layer(layer, record)
+        (written,) = self._notes.add(layer, [kept], expected_version=expected_version)
         return receipt(written) | answer
 
     def search(
@@ -188,9 +173,9 @@ class FourLayers:
         _known(type)
         if scoring not in {"bm25f", "terms"}:
             raise ValueError(f'scoring is "bm25f" or "terms", not {scoring!r:.60}')
+        if limit < 1:
+            raise ValueError(f"limit is 1 or more, not {limit}")
         if scoring == "terms" or type == "working":
-            if limit < 1:
-                raise ValueError(f"limit is 1 or more, not {limit}")
             return by_terms(self._entries(type), query, limit, self._now())
         return [entry for entry, _ in self.search_cited(type, query, limit)]
 
@@ -266,7 +251,7 @@ class FourLayers:
             self._working[: len(older)] = summary
             return _compacted(len(older), summary=summary[0].id if summary else None)
         held = self._notes.held(layer)
-        kept = held[len(held) - keep :] if keep else []
+        kept = held[max(0, len(held) - keep) :]
         leaving = [one for one in held[: len(held) - len(kept)] if one.ours]
         if not leaving:
             return _compacted(0)
@@ -324,7 +309,7 @@ class FourLayers:
 
     def get_working_memory(self) -> list[MemoryEntry]:
         """Return a copy of the working memory, oldest first."""
-        return self._working.copy()
+        return deepcopy(self._working)
 
     def get_episodic_memory(self) -> list[MemoryEntry]:
         """Return a copy of all episodes, in the order in which they were appended."""
@@ -341,17 +326,9 @@ class FourLayers:
         """Return what `search` finds in a layer of notes, each entry with its citation."""
         return [(one.entry, one.citation) for one in self._notes.search(type, query, limit)]
 
-    def rules(self) -> list[tuple[ProceduralRule, str]]:
-        """Return all rules with their citations, in the order in which they were appended."""
-        return [
-            (
-                ProceduralRule(
-                    **{key: one.record[key] for key in KEYS["procedural"] if key in one.record}
-                ),
-                one.citation,
-            )
-            for one in self._notes.held("procedural")
-        ]
+    def cited(self, type: Layer) -> list[tuple[MemoryEntry, str]]:  # noqa: A002 - as in search
+        """Return all entries of a layer of notes with their citations, as they were appended."""
+        return [(one.entry, one.citation) for one in self._notes.held(type)]
 
     def import_json(self, folder: str | PathLike[str]) -> dict[str, Any]:
         """Import `episodic.json`, `semantic.json` and `procedural.json` of the design.
@@ -371,24 +348,8 @@ class FourLayers:
             NotFound: None of the files is there.
         """
         found, mended = read_files(Path(folder))
-        there = 0
-        new: dict[Layer, list[Given]] = {}
-        for layer, records in found.items():
-            known = Counter(stringify(one.record) for one in self._notes.held(layer))
-            new[layer] = []
-            for record in records:
-                text = stringify(record)
-                if known[text]:
-                    known[text] -= 1
-                    there += 1
-                else:
-                    rule = layer == "procedural"
-                    new[layer].append((record, {"id": str(uuid.uuid4())} if rule else {}))
-        for layer, given_records in new.items():
-            self._notes.check(layer, given_records)
-        for layer, given_records in new.items():
-            self._notes.add(layer, given_records)
-        imported = {layer: len(given_records) for layer, given_records in new.items()}
+        imported = self._notes.add_new(found)
+        there = sum(map(len, found.values())) - sum(imported.values())
         return {"success": True, "imported": imported, "there": there, "mended": mended}
 
     def export_json(

@@ -23,80 +23,18 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from copy import deepcopy
+from typing import Any
 
 from commonplace import blocks
 from commonplace.blocks import Block
+from commonplace.memories.four_layers_types import Layer, MemoryEntry
 from commonplace.moments import seconds
 
-MemoryType = Literal["working", "episodic", "semantic", "procedural"]
-Layer = Literal["episodic", "semantic", "procedural"]
 Record = dict[str, Any]
-Kind = TypeVar("Kind")
+Given = tuple[Record, Mapping[str, Any]]
+"""A checked record, and what META says beyond it."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryEntry:
-    """Something that happened, or an entry of another layer in this form.
-
-    `timestamp` is in milliseconds since 1970. When an entry is appended, an empty `id` becomes a
-    UUID and a `timestamp` of 0 the time of the call, as in the design.
-    """
-
-    id: str = ""
-    timestamp: float = 0
-    content: str
-    metadata: dict[str, Any] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class KnowledgeEntry:
-    """Something known, under a key; `timestamp` in milliseconds since 1970."""
-
-    key: str
-    value: str
-    timestamp: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ProceduralRule:
-    """What to do when; an empty condition always holds."""
-
-    condition: str
-    action: str
-    timestamp: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CompactOptions:
-    """How many of the newest entries stay, and whether a summary takes the place of the others."""
-
-    keep_last: int = 10
-    summarize_older: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryStats:
-    """The four layers in numbers.
-
-    A token is four characters of content; the bytes are those of the layers as JSON.
-    """
-
-    working_memory_tokens: int
-    episodic_entry_count: int
-    semantic_entry_count: int
-    procedural_rule_count: int
-    total_storage_bytes: int
-
-
-# What a caller may hand in. A tool's JSON schema is made of the class alone.
-if TYPE_CHECKING:
-    EntryLike = MemoryEntry | Mapping[str, Any]
-    KnowledgeLike = KnowledgeEntry | Mapping[str, Any]
-    OptionsLike = CompactOptions | Mapping[str, Any]
-else:
-    EntryLike, KnowledgeLike, OptionsLike = MemoryEntry, KnowledgeEntry, CompactOptions
 
 KEYS: dict[Layer, tuple[str, ...]] = {
     "episodic": ("id", "timestamp", "content", "metadata"),
@@ -112,31 +50,6 @@ _NEEDED: dict[Layer, tuple[str, ...]] = {
 }
 WHOLE = range(-(2**63), 2**64)
 """The whole numbers that META holds: 64 bits, with a sign or without."""
-_CAMEL = {"keepLast": "keep_last", "summarizeOlder": "summarize_older"}
-
-
-def given(kind: type[Kind], value: Kind | Mapping[str, Any]) -> Kind:
-    """Return what a caller gave as the dataclass `kind`; a dict is read as tools and JSON give it.
-
-    Raises:
-        ValueError: A key that there is not, or a needed one that is missing.
-
-    >>> given(CompactOptions, {"keepLast": 3})
-    CompactOptions(keep_last=3, summarize_older=True)
-    """
-    if isinstance(value, kind):
-        return value
-    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
-    known = f"{kind.__name__} has {', '.join(names)}"
-    if not isinstance(value, Mapping):
-        raise ValueError(f"{known}; {value!r:.60} is neither one nor a dict of these")
-    named = {_CAMEL.get(key, key): item for key, item in value.items() if item is not None}
-    if strangers := [key for key in named if key not in names]:
-        raise ValueError(f"{known}, and no {strangers[0]!r:.60}")
-    try:
-        return kind(**named)
-    except TypeError as error:
-        raise ValueError(f"{known}: {str(error).partition('() ')[2] or error}") from None
 
 
 def checked(layer: Layer, value: Any, what: str) -> Record:
@@ -273,8 +186,9 @@ def record_of(layer: Layer, block: Block, path: str) -> Record:
 def entry_of(layer: Layer, record: Record, meta: Mapping[str, Any]) -> MemoryEntry:
     """Return a record as the entry that `append` took: the inverse of it for facts and rules."""
     if layer == "episodic":
-        return MemoryEntry(**{key: record[key] for key in KEYS["episodic"] if key in record})
-    beside = _object(meta["metadata"], "metadata") if "metadata" in meta else {}
+        known = {key: record[key] for key in KEYS["episodic"] if key in record}
+        return MemoryEntry(**deepcopy(known))
+    beside = deepcopy(_object(meta["metadata"], "metadata")) if "metadata" in meta else {}
     timestamp = record.get("timestamp", 0)
     if layer == "semantic":
         key = record["key"]
@@ -293,6 +207,32 @@ def entry_of(layer: Layer, record: Record, meta: Mapping[str, Any]) -> MemoryEnt
         content=action,
         metadata={"condition": condition, **beside},
     )
+
+
+def of_layer(layer: Layer, record: Record) -> Given:
+    """Return the record of an entry as the layer keeps it: the inverse of `entry_of`.
+
+    Args:
+        layer: Where it goes.
+        record: Of an episode.
+
+    Raises:
+        ValueError: The key or the condition in its metadata is no text.
+    """
+    if layer == "episodic":
+        return record, {}
+    more = dict(record.get("metadata", {}))
+    beside: dict[str, Any] = {}
+    if layer == "semantic":
+        key = more.pop("key", "") or record["id"]
+        kept = {"key": key, "value": record["content"], "timestamp": record["timestamp"]}
+    else:
+        beside["id"] = record["id"]
+        kept = {"condition": more.pop("condition", ""), "action": record["content"]}
+        kept["timestamp"] = record["timestamp"]
+    if more:
+        beside["metadata"] = more
+    return checked(layer, kept, "the entry"), beside
 
 
 def key_of(block: Block) -> str:

@@ -243,7 +243,8 @@ class Facts:
                     return note[: block.start] + make(block) + ("\n" if after else "") + after
             if note.strip() and not any("id" in block.meta for block in old):
                 raise _NotHereError
-            new = f"{note.rstrip()}\n\n{make(None)}" if note.strip() else make(None)
+            end = note.rstrip("\n")
+            new = f"{end}\n\n{make(None)}" if end else make(None)
             if len(parse(new)) != len(old) + 1:
                 raise _NotHereError
             return new

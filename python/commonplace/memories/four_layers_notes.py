@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import uuid
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -11,22 +13,14 @@ from commonplace import blocks
 from commonplace._core import Hit, Written
 from commonplace.blocks import Block
 from commonplace.compaction import archive_blocks, replace_blocks
-from commonplace.memories.four_layers_entries import (
-    Layer,
-    MemoryEntry,
-    Record,
-    entry_of,
-    record_of,
-    render,
-)
+from commonplace.memories.four_layers_entries import Given, Record, entry_of, record_of, render
 from commonplace.memories.four_layers_files import Facts, Series, name_older, take_out
+from commonplace.memories.four_layers_json import stringify
+from commonplace.memories.four_layers_types import Layer, MemoryEntry
 from commonplace.store import Store
 
 _MONTH = r"\d{4}-(?:0[1-9]|1[0-2])"
 _RULES = "rules"
-
-Given = tuple[Record, Mapping[str, Any]]
-"""A checked record, and what META says beyond it."""
 
 
 class Held(NamedTuple):
@@ -93,7 +87,7 @@ class LayerNotes:
 
     def search(self, layer: Layer, query: str, limit: int) -> list[Held]:
         """Return up to `limit` entries as the store ranks them."""
-        ask = 2 * limit
+        ask = limit + 2
         while True:
             hits = self._store.search(query, ask, prefix=self._place(layer).folder, source="note")
             found = {one.citation: one for hit in hits if (one := self._at(layer, hit))}
@@ -130,7 +124,7 @@ class LayerNotes:
             Conflict: The note is no longer the expected version.
         """
         if layer == "semantic":
-            self.check(layer, records)
+            self._check(layer, records)
             return [self._learn(*one, expected_version) for one in records]
         stems = [
             self._month(record["timestamp"]) if layer == "episodic" else _RULES
@@ -141,10 +135,30 @@ class LayerNotes:
             list(zip(stems, rendered, strict=True)), expected_version=expected_version
         )
 
-    def check(self, layer: Layer, records: Iterable[Given]) -> None:
-        """Raise what `add` would raise for records that cannot be written."""
-        for record, beside in records:
-            render(layer, record, beside)
+    def add_new(self, layers: Mapping[Layer, Sequence[Record]]) -> dict[Layer, int]:
+        """Add those checked records that are not there yet, word for word.
+
+        All are rendered before the first is written. Of records that are alike, as many are
+        added as there are more of than in the layer.
+
+        Returns:
+            How many were added to each layer.
+        """
+        new: dict[Layer, list[Given]] = {}
+        for layer, records in layers.items():
+            there = Counter(stringify(one.record) for one in self.held(layer))
+            new[layer] = []
+            for record in records:
+                text = stringify(record)
+                if there[text]:
+                    there[text] -= 1
+                else:
+                    rule = {"id": str(uuid.uuid4())} if layer == "procedural" else {}
+                    new[layer].append((record, rule))
+            self._check(layer, new[layer])
+        for layer, records_new in new.items():
+            self.add(layer, records_new)
+        return {layer: len(records_new) for layer, records_new in new.items()}
 
     def forget(self, layer: Layer) -> int:
         """Take all entries of ours out of a layer, into the history; return how many."""
@@ -232,6 +246,11 @@ class LayerNotes:
         if not self._place(layer).holds(hit.path, block):
             return None
         return Held(layer, hit.path, block, record_of(layer, block, hit.path))
+
+    def _check(self, layer: Layer, records: Iterable[Given]) -> None:
+        """Raise what a record that cannot be written raises."""
+        for record, beside in records:
+            render(layer, record, beside)
 
     def _learn(
         self, record: Record, beside: Mapping[str, Any], expected_version: str | None

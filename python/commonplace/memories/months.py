@@ -9,6 +9,7 @@ file grows without end, adding an entry costs the same however many there are.
 from __future__ import annotations
 
 import calendar
+import contextlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -85,15 +86,17 @@ class Months:
         if not span.week and not self.files(span.month):
             note = self._notes.text(span.path)
             if _size(note) + _size(entry) <= self._limit or not split(note):
-                return self._add(span, [entry], summary, expected)
+                return self._add(span, entry, summary, expected)
         found = self._notes.version(span.path)
         if expected not in {None, found}:
             raise Conflict(f"{span.path} is version {found}, not {expected}: read it again")
         if split(self._notes.text(Span(span.month).path)):
-            self.divide(span.month)
+            # what could not be moved stands where it stood, and the next entry tries again
+            with contextlib.suppress(CompactionFailed):
+                self.divide(span.month)
         week = span.week or _week(span.month, day_of(entry) or day)
         target = self._place(span.month, week, _size(entry))
-        written = self._add(target, [entry], summary, expected if target == span else None)
+        written = self._add(target, entry, summary, expected if target == span else None)
         self._list_weeks(span.month)
         return written
 
@@ -118,12 +121,7 @@ class Months:
             by_week.setdefault(week, []).append(entry)
         for week, some in sorted(by_week.items()):
             self._fill(month, week, some)
-        lost = minus(moving, self._held(self.files(month)))
-        if lost:
-            raise CompactionFailed(
-                f"{len(lost)} entries of {page.path} do not read back from its weeks: it was left "
-                f"as it is; the first is {lost[0]!r:.60}"
-            )
+        _check_none_lost(moving, self._held(self.files(month)), page.path)
         names = [span.name for span in self.files(month)]
         self._notes.change(page.path, lambda note: with_links(removed(note, moving), names))
 
@@ -170,6 +168,11 @@ class Months:
         else:
             self._notes.delete(path, expected=version)
 
+    def _add(self, span: Span, entry: str, summary: str | None, expected: str | None) -> Written:
+        return self._notes.change(
+            span.path, lambda note: added(note, entry), summary=summary, expected=expected
+        )
+
     def _fill(self, month: str, week: int, some: Sequence[str]) -> None:
         """Add entries to a week, as many at once as a file takes; not those that it holds."""
         parts = [span for span in self.files(month) if span.week == week]
@@ -181,8 +184,18 @@ class Months:
             while count < len(pending) and (room >= _size(pending[count]) or not count):
                 room -= _size(pending[count]) + 1
                 count += 1
-            self._add(target, pending[:count], None, None)
+            self._move(target, pending[:count])
             pending = pending[count:]
+
+    def _move(self, span: Span, some: Sequence[str]) -> None:
+        """Add entries to a file, only if each of them will be seen there."""
+
+        def change(note: str) -> str:
+            whole = added(note, *some)
+            _check_none_lost(some, split(whole), span.path)
+            return whole
+
+        self._notes.change(span.path, change)
 
     def _place(self, month: str, week: int, size: int) -> Span:
         """Return the file that `size` bytes go to; `week` 0 is the last week that there is."""
@@ -200,13 +213,6 @@ class Months:
         note = self._notes.text(page)
         if with_links(note, names) != note:
             self._notes.change(page, lambda note: with_links(note, names))
-
-    def _add(
-        self, span: Span, some: Sequence[str], summary: str | None, expected: str | None
-    ) -> Written:
-        return self._notes.change(
-            span.path, lambda note: added(note, *some), summary=summary, expected=expected
-        )
 
     def _spans(self, above: str) -> list[Span]:
         """Return the files of months and weeks that there are, in order of time."""
@@ -241,6 +247,14 @@ def with_links(note: str, names: Sequence[str]) -> str:
 def without_links(note: str) -> str:
     """Return the note of a month without the lines that `with_links()` adds."""
     return _LINK.sub("", note)
+
+
+def _check_none_lost(some: Sequence[str], held: Sequence[str], path: str) -> None:
+    if lost := minus(some, held):
+        raise CompactionFailed(
+            f"{len(lost)} entries could not be moved: they would not be seen in {path} or its "
+            f"weeks, where something was left open; the first is {lost[0]!r:.60}"
+        )
 
 
 def _week(month: str, day: date | None) -> int:

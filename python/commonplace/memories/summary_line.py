@@ -46,6 +46,8 @@ _KEY = re.compile(
 )
 # what a note says about itself, not about what it is for
 _ASIDE = {"updated", "summary", "date", "created", "更新", "日期", "摘要"}
+# what shorthand leaves out of a title
+_FILLER = re.compile(r"\b(?:an?|and|at|by|for|from|in|of|on|the|to|with)\b\s+", re.IGNORECASE)
 _DATED = re.compile(r"\d{4}(?:-\d{2}){0,2}(?:-W\d.*)?\Z")
 
 
@@ -103,7 +105,8 @@ def make(note: str, *, newest_first: bool = False) -> str:
     """
     blocks = parse(note)
     titles = [
-        first_sentence(block.text) if _DATED.match(block.title) else block.title for block in blocks
+        first_sentence(block.text) if _DATED.match(block.title) else _FILLER.sub("", block.title)
+        for block in blocks
     ]
     body = without(note[: blocks[0].start] if blocks else note)
     keys = [
