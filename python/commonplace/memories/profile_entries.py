@@ -25,6 +25,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 
 from commonplace import _core, topics
 from commonplace.blocks import quote, unquote
@@ -32,6 +33,8 @@ from commonplace.errors import EncodingError, FormatError, Refused
 from commonplace.memories.profile_items import blocks, dedented
 
 GENERAL = "General"
+# So many characters are parsed faster than looked up
+SMALL = 2000
 
 _ATX = re.compile(r" {0,3}#{1,6}(?:[ \t]|\Z)")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*\Z")
@@ -66,23 +69,33 @@ class Entry:
     @property
     def key(self) -> tuple[str, str]:
         """What two entries share that say the same under the same category."""
-        return topics.key(self.category), self.text
+        return _key(self.category), self.text
 
 
-def parse(note: str) -> list[Entry]:
+def parse(note: str) -> tuple[Entry, ...]:
     r"""Return the entries of a note in file order.
+
+    What was parsed last is kept: a change looks at the same text several times.
 
     >>> note = "# Memory\n\n## Style\n- concise,\n  technical\n- > # odd\n"
     >>> [(entry.category, entry.text) for entry in parse(note)]
     [('Style', 'concise,\ntechnical'), ('Style', '# odd')]
     """
-    entries = []
+    return _parsed(note) if len(note) > SMALL else _parse(note)
+
+
+def _parse(note: str) -> tuple[Entry, ...]:
+    entries: list[Entry] = []
     category = GENERAL
     for level, title, start, line, body in _sections(note):
         if 1 <= level <= 2:
             category = title if level == 2 and title else GENERAL
         entries += _entries(body, category, start, line)
-    return entries
+    return tuple(entries)
+
+
+_parsed = lru_cache(maxsize=8)(_parse)
+_key = lru_cache(maxsize=1024)(topics.key)
 
 
 def heading(category: str) -> str:
@@ -303,7 +316,9 @@ def _entries(body: str, category: str, start: int, line: int) -> list[Entry]:
     found = []
     for block in blocks(body):
         source = "".join(block.lines)
-        if block.width:
+        if block.width and len(block.lines) == 1:
+            lines = [source.rstrip("\n")[block.skip :]]
+        elif block.width:
             first, *rest = source.split("\n")
             lines = [first[block.skip :], *(dedented(one, block.width) for one in rest)]
         else:

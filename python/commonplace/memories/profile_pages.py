@@ -1,6 +1,6 @@
 """Where the entries of a profile lie: in MEMORY.md, and when that is full on pages beside it.
 
-`MEMORY.md` is rewritten by each change, so it stays small: when it grows beyond 64 KB, the older
+`MEMORY.md` is rewritten by each change, so it stays small: when it grows beyond 32 KB, the older
 half of each category moves to `memory/{category}.md`, which goes on in `memory/{category}-2.md`.
 A page is written and read back before anything is taken out of MEMORY.md: an entry may for a
 moment be in both, and is never in neither.
@@ -18,7 +18,7 @@ from commonplace.errors import CompactionFailed, NotFound, Refused
 from commonplace.memories.profile_entries import Entry, added, begun, parse, removed, render
 from commonplace.store import Store
 
-LIMIT = 64 * 1024
+LIMIT = 32 * 1024
 """Most bytes of MEMORY.md and of a page, but for an entry that is larger by itself."""
 
 _PART = re.compile(r"(?P<name>.*?)(?:-(?P<part>[2-9]|[1-9]\d{1,3}))?\.md")
@@ -38,8 +38,6 @@ class Pages:
         self.folder = f"{base}memory"
         self._store = store
         self._limit = limit
-        # what was parsed last, by path, with its text
-        self._parsed: dict[str, tuple[str, list[Entry]]] = {}
 
     @property
     def prefixes(self) -> tuple[str, str]:
@@ -59,13 +57,9 @@ class Pages:
         except NotFound:
             return ""
 
-    def entries(self, path: str) -> list[Entry]:
+    def entries(self, path: str) -> tuple[Entry, ...]:
         """Return the entries of a file as it is now."""
-        text = self.text(path)
-        known = self._parsed.get(path)
-        if known is None or known[0] != text:
-            known = self._parsed[path] = (text, parse(text))
-        return known[1]
+        return parse(self.text(path))
 
     def all(self) -> Iterator[tuple[str, Entry]]:
         """Yield every entry with its path, MEMORY.md first."""

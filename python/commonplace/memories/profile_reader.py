@@ -95,7 +95,7 @@ class Reader:
         """
         counts: dict[str, tuple[str, int]] = {}
         for _, entry in self._pages.all():
-            key = topics.key(entry.category)
+            key = entry.key[0]
             title, count = counts.get(key, (entry.category, 0))
             counts[key] = title, count + 1
         return dict(counts.values())
@@ -113,7 +113,7 @@ class Reader:
         key = None if category is None else topics.key(category)
         found: list[Remembered] = []
         for path, entry in self._pages.all():
-            if key is None or topics.key(entry.category) == key:
+            if key is None or entry.key[0] == key:
                 start -= 1
                 if start < 0:
                     found.append(remembered(path, entry))

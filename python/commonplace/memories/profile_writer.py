@@ -35,7 +35,7 @@ from commonplace.store import Store
 
 # So many that a search finds, and of the newest of the category, are compared with a new entry
 CANDIDATES = 20
-NEWEST = 50
+NEWEST = 20
 
 _WORD = re.compile(r"\w+")
 
@@ -197,7 +197,7 @@ class _Change:
         if self.same is not None:
             return note
         key = topics.key(self.title)
-        own = [entry for entry in entries if topics.key(entry.category) == key][-NEWEST:]
+        own = [entry for entry in entries if entry.key[0] == key][-NEWEST:]
         others = [entry for entry in entries if entry.key in self.near and entry not in own]
         judged = [(entry, self.judge(entry.text)) for entry in (*own, *others)]
         self.gone = [(entry, verdict) for entry, verdict in judged if verdict.conflict]
@@ -217,7 +217,7 @@ class _Change:
         if self.follow and old:
             self.placed = old[0].category
         key = topics.key(self.placed)
-        place = next((entry for entry in old if topics.key(entry.category) == key), None)
+        place = next((entry for entry in old if entry.key[0] == key), None)
         if others := [entry for entry in old if entry is not place]:
             note = removed(note, others)
         if place is None:
