@@ -30,7 +30,7 @@ from functools import lru_cache
 from commonplace import _core, topics
 from commonplace.blocks import quote, unquote
 from commonplace.errors import EncodingError, FormatError, Refused
-from commonplace.memories.profile_items import blocks, dedented
+from commonplace.memories.profile_items import blocks, dedented, lines_of
 
 GENERAL = "General"
 # So many characters are parsed faster than looked up
@@ -184,11 +184,13 @@ def added(note: str, title: str, sources: Sequence[str]) -> str:
         if _is_changed(note, changed, coming=coming):
             return changed
     head = note if note.endswith("\n") or not note else f"{note}\n"
+    count = len(parse(note))
     for closer in _CLOSERS:
         before = head + closer
         blank = "" if not before or before.endswith("\n\n") else "\n"
         changed = f"{before}{blank}## {title}\n\n{whole}"
-        if _is_changed(note, changed, coming=coming):
+        # a block that was left open ends with its closer
+        if len(parse(before)) == count and _is_changed(before, changed, coming=coming):
             return changed
     raise FormatError(
         "what is added to the note would not be read as it was written: look for a comment or a "
@@ -304,10 +306,10 @@ def _head(section: _core.Section, source: str) -> tuple[int, str]:
     if section.level == 0:
         front = _FRONT.match(source)
         return (front.end() if front else 0), ""
-    lines = source.splitlines(keepends=True)
-    if _ATX.match(lines[0]):
+    lines = lines_of(source)
+    ends = (at for at, line in enumerate(lines) if at and _UNDERLINE.match(line.rstrip("\r\n")))
+    if _ATX.match(lines[0].rstrip("\r\n")) or (at := next(ends, None)) is None:
         return len(lines[0]), lines[0].lstrip().removeprefix("##").strip()
-    at = next(at for at, line in enumerate(lines) if at and _UNDERLINE.match(line.rstrip("\r\n")))
     return sum(map(len, lines[: at + 1])), section.heading[-1]
 
 
@@ -316,17 +318,15 @@ def _entries(body: str, category: str, start: int, line: int) -> list[Entry]:
     found = []
     for block in blocks(body):
         source = "".join(block.lines)
-        if block.width and len(block.lines) == 1:
-            lines = [source.rstrip("\n")[block.skip :]]
-        elif block.width:
-            first, *rest = source.split("\n")
+        first, *rest = (one.rstrip("\r\n") for one in block.lines)
+        if block.width:
             lines = [first[block.skip :], *(dedented(one, block.width) for one in rest)]
         else:
-            lines = [] if _SILENT.match(source.strip()) else source.strip().split("\n")
-        text, day = _dated("\n".join(one.rstrip("\r") for one in lines).rstrip("\n"))
+            lines = [] if _SILENT.match(source.strip()) else [first.strip(), *rest]
+        text, day = _dated("\n".join(lines).rstrip("\n"))
         if text.strip():
             begin, first_line = start + block.at, line + block.line
-            last_line = first_line + len(block.lines) - 1
+            last_line = first_line + source.rstrip("\n").count("\n")
             end = begin + len(source)
             found.append(
                 Entry(unquote(text), category, day, source, first_line, last_line, begin, end)

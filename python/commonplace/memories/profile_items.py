@@ -15,7 +15,7 @@ _RULE = re.compile(r" {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*\Z")
 _FENCE = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})")
 # What ends a paragraph without a blank line
 _OPENS = re.compile(rf" {{0,3}}(?:`{{3}}|~{{3}}|>|<!--)|{_RULE.pattern}")
-_LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
 
 
 @dataclass(slots=True)
@@ -40,9 +40,9 @@ def blocks(body: str) -> list[Block]:
     [['One\n', 'two.\n'], ['- a\n', '  - b\n', '\n', '  c\n'], ['- d\n']]
     """
     found: list[Block] = []
-    at = 0
+    at = number = 0
     blank, until = True, ""
-    for number, line in enumerate(_LINE.findall(body)):
+    for line in lines_of(body):
         bare = line.expandtabs(4).rstrip()
         marker = _marker(line.rstrip("\r\n"))
         if found and (until or _belongs(bare, found[-1], blank, marker)):
@@ -57,10 +57,16 @@ def blocks(body: str) -> list[Block]:
             until = _end_of(bare)
             blank = bool(_RULE.match(bare))
         at += len(line)
+        number += line.count("\n")
     for block in found:
         while not block.lines[-1].strip():
             block.lines.pop()
     return found
+
+
+def lines_of(text: str) -> list[str]:
+    """Return the lines of a text as Markdown has them, with their ends."""
+    return _LINE.findall(text)
 
 
 def dedented(line: str, width: int) -> str:

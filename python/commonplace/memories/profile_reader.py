@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import date
+from itertools import islice
 
 from commonplace import topics
 from commonplace.memories.profile_entries import Entry, is_by_item
@@ -111,15 +112,12 @@ class Reader:
             start: How many to skip.
         """
         key = None if category is None else topics.key(category)
-        found: list[Remembered] = []
-        for path, entry in self._pages.all():
-            if key is None or entry.key[0] == key:
-                start -= 1
-                if start < 0:
-                    found.append(remembered(path, entry))
-                if len(found) >= limit:
-                    break
-        return found
+        found = (
+            remembered(path, entry)
+            for path, entry in self._pages.all()
+            if key is None or entry.key[0] == key
+        )
+        return list(islice(found, start, start + limit))
 
     def full(self, start: int = 0) -> str:
         """Return MEMORY.md and its pages, from a character on."""
