@@ -430,6 +430,33 @@ def test_an_entry_is_what_the_index_takes_for_one(contents: list[str]) -> None:
         assert all(text.startswith(("---", "#")) for text in rest)
 
 
+HAND_PIECES = st.sampled_from(
+    [
+        *("a", "- ", "\n", "\n\n", "\n- ", "\n- x\n", "\n\n## P\n", "\n# T\n", "```", "~~~", "> "),
+        *("---", "===", "\t", "<!--", "-->", "<div>", "\r", "\r\n", "[x]: y", "    ", "\ufeff", "1. "),
+        *("---\na: b\n---\n", "unit: item\n", "\n### s\n", "Summary: x", "`", "#"),
+    ]
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(HAND_PIECES, max_size=25).map("".join), st.sampled_from(["P", "New"]))
+def test_whatever_a_person_wrote_stays(note: str, title: str) -> None:
+    found = parse(note)
+    assert all(note[entry.start : entry.end] == entry.source for entry in found)
+    marked = begun(note)
+    assert begun(marked) == marked
+    keys = Counter(entry.key for entry in found)
+    if note.strip("\ufeff\r\n\t "):
+        assert Counter(entry.key for entry in parse(marked)) == keys
+    try:
+        more = Counter(entry.key for entry in parse(added(note, title, ["- added\n"])))
+    except FormatError:
+        return
+    assert more[title.casefold(), "added"] == keys[title.casefold(), "added"] + 1
+    assert more.total() == keys.total() + 1
+
+
 def test_the_day_of_an_entry_is_not_its_text() -> None:
     day = date(2026, 2, 24)
     note = (

@@ -45,8 +45,7 @@ _UNIT = re.compile(r"^unit[ \t]*:", re.MULTILINE)
 _DAY = re.compile(r"(?P<gap>[ \n])<!-- (?P<day>\d{4}-\d{2}-\d{2}) -->\Z")
 # Blocks that say nothing: comments, and rules between what does.
 _SILENT = re.compile(r"<!--|(?:[-*_][ \t]*){3,}\Z")
-# What may have been left open at the end of a note, and what ends it.
-_CLOSERS = ("", "```\n", "~~~\n", "-->\n")
+_RUNS = re.compile(r"`{3,}|~{3,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +184,7 @@ def added(note: str, title: str, sources: Sequence[str]) -> str:
             return changed
     head = note if note.endswith("\n") or not note else f"{note}\n"
     count = len(parse(note))
-    for closer in _CLOSERS:
+    for closer in _closers(note):
         before = head + closer
         blank = "" if not before or before.endswith("\n\n") else "\n"
         changed = f"{before}{blank}## {title}\n\n{whole}"
@@ -263,6 +262,12 @@ def _is_changed(
     return +wanted == counted(parse(after))
 
 
+def _closers(note: str) -> list[str]:
+    """Return what may end what was left open at the end of a note."""
+    fences = sorted(set(_RUNS.findall(note)), key=len)
+    return ["", *(f"{fence}\n" for fence in fences), "-->\n"]
+
+
 def _end_of(note: str, title: str) -> int | None:
     """Return where the last entry of a category ends, or its heading; None if it has none."""
     key = topics.key(title)
@@ -295,7 +300,10 @@ def _sections(note: str) -> Iterator[tuple[int, str, int, int, str]]:
         end = sections[number + 1].start if number + 1 < len(sections) else len(data)
         begin = section.start if number else 0
         source = data[begin:end].decode()
-        skip, title = _head(section, source)
+        # a byte order mark is no text
+        bom = 1 if not start and source.startswith("\ufeff") else 0
+        skip, title = _head(section, source[bom:])
+        skip += bom
         line = section.line if number else 1
         yield section.level, title, start + skip, line + source[:skip].count("\n"), source[skip:]
         start += len(source)

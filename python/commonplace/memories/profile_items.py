@@ -47,7 +47,7 @@ def blocks(body: str) -> list[Block]:
         marker = _marker(line.rstrip("\r\n"))
         if found and (until or _belongs(bare, found[-1], blank, marker)):
             found[-1].lines.append(line)
-            blank = until in bare if until else not bare
+            blank = _ends(bare, until) if until else not bare
             until = "" if blank else until
         elif marker:
             found.append(Block(marker[0], marker[1], at, number, [line]))
@@ -96,6 +96,14 @@ def _marker(line: str) -> tuple[int, int, bool] | None:
     empty = found.end() == len(line)
     width = found.end("marker") + 1 if empty else skip
     return width, skip, not empty and found["marker"] in {"-", "*", "+", "1.", "1)"}
+
+
+def _ends(bare: str, until: str) -> bool:
+    """Return whether a line ends a fence or a comment."""
+    if until == "-->":
+        return until in bare
+    mark = bare.strip()
+    return len(mark) >= len(until) and not mark.strip(until[0])
 
 
 def _end_of(bare: str) -> str:
