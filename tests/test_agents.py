@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from commonplace import agents
-from commonplace.agents import (
+from commonplace.errors import FormatError, NotFound, Refused, StorageError
+from commonplace.memories.world_and_agents import WorldAndAgents
+from commonplace.memories.world_and_agents import agent_file as agents
+from commonplace.memories.world_and_agents.agent_file import (
     load_agent,
     memory_directive,
     register_backend,
     with_memory_directive,
 )
-from commonplace.errors import FormatError, NotFound, Refused, StorageError
-from commonplace.memories.world_and_agents import WorldAndAgents
 
 OF_THE_DESIGN = """\
 # agent.yaml
@@ -198,5 +198,6 @@ def test_the_directive_names_every_tool_and_stands_once() -> None:
 
 
 def test_yaml_is_loaded_when_a_file_is_read() -> None:
-    program = "import sys, commonplace.agents; sys.exit('yaml' in sys.modules)"
+    module = "commonplace.memories.world_and_agents.agent_file"
+    program = f"import sys, {module}; sys.exit('yaml' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -33,12 +33,11 @@ from commonplace.errors import (
     QueryError,
     Refused,
 )
-from commonplace.memories import FourLayers
-from commonplace.memories.four_layers_entries import record_of, render
-from commonplace.memories.four_layers_files import LIMIT
-from commonplace.memories.four_layers_json import parse, stringify
-from commonplace.memories.four_layers_runs import AgentRuns
-from commonplace.memories.four_layers_types import (
+from commonplace.memories import AgentRuns, FourLayers
+from commonplace.memories.four_layers.entries import record_of, render
+from commonplace.memories.four_layers.files import LIMIT
+from commonplace.memories.four_layers.json_files import parse, stringify
+from commonplace.memories.four_layers.types import (
     CompactOptions,
     KnowledgeEntry,
     MemoryEntry,

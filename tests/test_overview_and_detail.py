@@ -21,11 +21,11 @@ import commonplace
 from commonplace import CompactionFailed, Conflict, NotFound, QueryError, Store
 from commonplace.blocks import parse, render
 from commonplace.memories import OverviewAndDetail
-from commonplace.memories.detail import parse_detail, render_detail
-from commonplace.memories.merging import merge_texts
-from commonplace.memories.session import OVERVIEW
-from commonplace.memories.session_folder import session_folder
-from commonplace.memories.session_search import Searched, SearchOptions
+from commonplace.memories.overview_and_detail.detail import parse_detail, render_detail
+from commonplace.memories.overview_and_detail.folder import session_folder
+from commonplace.memories.overview_and_detail.merging import merge_texts
+from commonplace.memories.overview_and_detail.search import Searched, SearchOptions
+from commonplace.memories.overview_and_detail.session import OVERVIEW
 from commonplace.models import Reply, Turn
 
 CWD = "/home/alex/app"

@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 import commonplace
-from commonplace import topics
 from commonplace.blocks import parse
 from commonplace.errors import Conflict, EncodingError, QueryError, Refused
-from commonplace.memories.world_and_agents import WorldAndAgents
+from commonplace.memories.world_and_agents import WorldAndAgents, topics
 from commonplace.store import Store
 
 NOON = datetime(2026, 2, 24, 12, 0, 0, tzinfo=UTC)

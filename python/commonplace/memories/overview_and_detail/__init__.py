@@ -1,7 +1,7 @@
 """The overview/detail memory: an overview always in context, notes and raw messages to recall.
 
 Nothing decays, nothing is counted, nothing is ranked by its age: a note is found for what it says
-(§10.3 of the design). See `commonplace.memories.session` for the layout.
+(§10.3 of the design). See `commonplace.memories.overview_and_detail.session` for the layout.
 """
 
 from __future__ import annotations
@@ -11,11 +11,15 @@ from collections.abc import Sequence
 from types import FunctionType, MethodType
 from typing import Any, Literal
 
-from commonplace.conversation import last_messages
 from commonplace.errors import NotFound, QueryError
-from commonplace.memories.detail import Detail, parse_detail, render_detail, stem
-from commonplace.memories.session import Session
-from commonplace.memories.session_search import (
+from commonplace.memories.overview_and_detail.conversation import last_messages
+from commonplace.memories.overview_and_detail.detail import (
+    Detail,
+    parse_detail,
+    render_detail,
+    stem,
+)
+from commonplace.memories.overview_and_detail.search import (
     SOURCES,
     Searched,
     SearchOptions,
@@ -23,6 +27,7 @@ from commonplace.memories.session_search import (
     search_session,
     shorten,
 )
+from commonplace.memories.overview_and_detail.session import Session
 from commonplace.records import receipt
 from commonplace.store import Store
 

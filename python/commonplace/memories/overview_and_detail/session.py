@@ -22,11 +22,16 @@ from typing import Any
 from commonplace._core import Message
 from commonplace.blocks import parse
 from commonplace.compaction import INSTRUCTION, first_sentence, summarise
-from commonplace.conversation import last_line, last_turns, spoken, turns
 from commonplace.errors import CompactionFailed, NotFound
-from commonplace.memories.branches import Branches
-from commonplace.memories.detail import parse_detail, render_detail
-from commonplace.memories.session_folder import session_folder
+from commonplace.memories.overview_and_detail.branches import Branches
+from commonplace.memories.overview_and_detail.conversation import (
+    last_line,
+    last_turns,
+    spoken,
+    turns,
+)
+from commonplace.memories.overview_and_detail.detail import parse_detail, render_detail
+from commonplace.memories.overview_and_detail.folder import session_folder
 from commonplace.models import ChatModel
 from commonplace.records import receipt
 from commonplace.store import Store

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from commonplace.errors import QueryError
 from commonplace.extraction import extract
 from commonplace.injection import CUT, Injection, Piece, pack
-from commonplace.memories.four_layers_types import (
+from commonplace.memories.four_layers.types import (
     KnowledgeEntry,
     Layer,
     MemoryEntry,

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from commonplace._core import Entry, Written
 from commonplace.blocks import parse
 from commonplace.errors import NotFound, Refused
-from commonplace.memories import summary_line
-from commonplace.memories.usage import Usage
+from commonplace.memories.facts_and_episodes import summary_line
+from commonplace.memories.facts_and_episodes.usage import Usage
 from commonplace.store import Store
 
 EPISODES = "episodes/"

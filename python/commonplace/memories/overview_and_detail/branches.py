@@ -15,9 +15,9 @@ from typing import Any
 
 from commonplace.blocks import title_for
 from commonplace.errors import NotFound
-from commonplace.memories.commits import Commit, Commits
-from commonplace.memories.detail import parse_detail
-from commonplace.memories.merging import merge_texts
+from commonplace.memories.overview_and_detail.commits import Commit, Commits
+from commonplace.memories.overview_and_detail.detail import parse_detail
+from commonplace.memories.overview_and_detail.merging import merge_texts
 from commonplace.store import Store
 
 MAIN = "main"

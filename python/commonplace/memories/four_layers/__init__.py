@@ -22,11 +22,11 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from commonplace.compaction import summarise
-from commonplace.memories.four_layers_entries import KEYS, Record, checked, of_layer
-from commonplace.memories.four_layers_json import dump, read_files, write_files
-from commonplace.memories.four_layers_notes import LayerNotes
-from commonplace.memories.four_layers_terms import by_terms, summary_text
-from commonplace.memories.four_layers_types import (
+from commonplace.memories.four_layers.entries import KEYS, Record, checked, of_layer
+from commonplace.memories.four_layers.json_files import dump, read_files, write_files
+from commonplace.memories.four_layers.notes import LayerNotes
+from commonplace.memories.four_layers.terms import by_terms, summary_text
+from commonplace.memories.four_layers.types import (
     CompactOptions,
     EntryLike,
     KnowledgeEntry,
@@ -176,7 +176,7 @@ class FourLayers:
         if limit < 1:
             raise ValueError(f"limit is 1 or more, not {limit}")
         if scoring == "terms" or type == "working":
-            return by_terms(self._entries(type), query, limit, self._now())
+            return _copies(by_terms(self._entries(type), query, limit, self._now()))
         return [entry for entry, _ in self.search_cited(type, query, limit)]
 
     def learn(
@@ -263,7 +263,7 @@ class FourLayers:
         def cite(ranges: list[str]) -> MemoryEntry:
             return replace(entry, metadata={**(entry.metadata or {}), "archived": ranges})
 
-        _, archived = self._notes.replace(leaving, cite)
+        _, archived = self._notes.sum_up(leaving, cite)
         return _compacted(len(leaving), archived, entry.id)
 
     def get_stats(self) -> MemoryStats:
@@ -309,11 +309,11 @@ class FourLayers:
 
     def get_working_memory(self) -> list[MemoryEntry]:
         """Return a copy of the working memory, oldest first."""
-        return deepcopy(self._working)
+        return _copies(self._working)
 
     def get_episodic_memory(self) -> list[MemoryEntry]:
         """Return a copy of all episodes, in the order in which they were appended."""
-        return self._entries("episodic")
+        return _copies(self._entries("episodic"))
 
     # Beyond the design
 
@@ -328,7 +328,9 @@ class FourLayers:
 
     def cited(self, type: Layer) -> list[tuple[MemoryEntry, str]]:  # noqa: A002 - as in search
         """Return all entries of a layer of notes with their citations, as they were appended."""
-        return [(one.entry, one.citation) for one in self._notes.held(type)]
+        held = self._notes.held(type)
+        entries = _copies([one.entry for one in held])
+        return [(entry, one.citation) for entry, one in zip(entries, held, strict=True)]
 
     def import_json(self, folder: str | PathLike[str]) -> dict[str, Any]:
         """Import `episodic.json`, `semantic.json` and `procedural.json` of the design.
@@ -375,7 +377,7 @@ class FourLayers:
 
     def _entries(self, layer: MemoryType) -> list[MemoryEntry]:
         if layer == "working":
-            return self.get_working_memory()
+            return self._working
         return [one.entry for one in self._notes.held(layer)]
 
     def _summary(self, older: Sequence[MemoryEntry]) -> MemoryEntry:
@@ -391,6 +393,14 @@ class FourLayers:
             content=text,
             metadata={"entries": len(older)},
         )
+
+
+def _copies(entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
+    """Return entries that are the caller's to change."""
+    return [
+        replace(entry, metadata=deepcopy(entry.metadata)) if entry.metadata else entry
+        for entry in entries
+    ]
 
 
 def _known(layer: MemoryType) -> MemoryType:

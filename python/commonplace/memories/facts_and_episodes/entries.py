@@ -17,7 +17,7 @@ from datetime import date
 
 from commonplace.blocks import Block, parse, preamble, render, title_for
 from commonplace.compaction import first_sentence
-from commonplace.memories.summary_line import shortened
+from commonplace.memories.facts_and_episodes.summary_line import shortened
 
 _HEADING = re.compile(r"\s*#{1,6}[ \t]+(?P<title>\S[^\n]*)(?:\n|\Z)")
 _SUMMARY = re.compile(

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from commonplace.errors import FormatError, NotFound, Refused
-from commonplace.memories.four_layers_entries import KEYS, WHOLE, Record, checked
-from commonplace.memories.four_layers_types import Layer
+from commonplace.memories.four_layers.entries import KEYS, WHOLE, Record, checked
+from commonplace.memories.four_layers.types import Layer
 
 _HALF = re.compile("[\ud800-\udfff]")
 

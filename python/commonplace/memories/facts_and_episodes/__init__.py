@@ -15,12 +15,12 @@ from typing import TypedDict
 
 from commonplace._core import Written
 from commonplace.errors import EncodingError
-from commonplace.memories import index, summary_line
-from commonplace.memories.entries import added, continued, entries, is_closed
-from commonplace.memories.index import Listed
-from commonplace.memories.months import ARCHIVE, Months, Span
-from commonplace.memories.notes import EPISODES, Notes
-from commonplace.memories.usage import Usage, Use
+from commonplace.memories.facts_and_episodes import index_message, summary_line
+from commonplace.memories.facts_and_episodes.entries import added, continued, entries, is_closed
+from commonplace.memories.facts_and_episodes.index_message import Listed
+from commonplace.memories.facts_and_episodes.months import ARCHIVE, Months, Span
+from commonplace.memories.facts_and_episodes.notes import EPISODES, Notes
+from commonplace.memories.facts_and_episodes.usage import Usage, Use
 from commonplace.models import ChatModel
 from commonplace.records import receipt
 from commonplace.store import Store
@@ -138,9 +138,8 @@ class FactsAndEpisodes:
         """
         edits = [(patch["oldText"], patch["newText"]) for patch in patches]
         first, last = self._notes.patch(path, edits, expected=expected_version)
-        answer = self._receipt(first)
-        answer["appliedCount"] = answer.pop("applied")
-        return {**answer, "version": last.version}
+        counted = {"appliedCount": first.applied, "version": last.version}
+        return {**self._receipt(first), **counted}
 
     def memory_append(
         self,
@@ -227,7 +226,7 @@ class FactsAndEpisodes:
         files = self.memory_list() if iteration == 1 else []
         if not files:
             return None
-        return index.message(files, self._weight(), budget=budget, measure=measure)
+        return index_message.message(files, self._weight(), budget=budget, measure=measure)
 
     def facts(self) -> dict[str, str]:
         """Return the whole text of every file of facts by its path, for one who will add to them.
@@ -240,7 +239,7 @@ class FactsAndEpisodes:
     def episode_index(self) -> str:
         """Return the lines of the index that are about episodes; empty while there are none."""
         episodes = [file for file in self.memory_list() if file["path"].startswith(EPISODES)]
-        return "\n".join(index.line(file) for file in episodes)
+        return "\n".join(index_message.line(file) for file in episodes)
 
     def summarise_months(
         self, older_than: date | None = None, *, model: ChatModel | None = None

@@ -23,12 +23,11 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping
-from copy import deepcopy
 from typing import Any
 
 from commonplace import blocks
 from commonplace.blocks import Block
-from commonplace.memories.four_layers_types import Layer, MemoryEntry
+from commonplace.memories.four_layers.types import Layer, MemoryEntry
 from commonplace.moments import seconds
 
 Record = dict[str, Any]
@@ -186,9 +185,8 @@ def record_of(layer: Layer, block: Block, path: str) -> Record:
 def entry_of(layer: Layer, record: Record, meta: Mapping[str, Any]) -> MemoryEntry:
     """Return a record as the entry that `append` took: the inverse of it for facts and rules."""
     if layer == "episodic":
-        known = {key: record[key] for key in KEYS["episodic"] if key in record}
-        return MemoryEntry(**deepcopy(known))
-    beside = deepcopy(_object(meta["metadata"], "metadata")) if "metadata" in meta else {}
+        return MemoryEntry(**{key: record[key] for key in KEYS["episodic"] if key in record})
+    beside = _object(meta["metadata"], "metadata") if "metadata" in meta else {}
     timestamp = record.get("timestamp", 0)
     if layer == "semantic":
         key = record["key"]

@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from commonplace._core import Hit
-from commonplace.cache import Cache
 from commonplace.errors import Conflict, ModelError, NotFound
 from commonplace.models import Embedder
-from commonplace.nearest import Rows, normal
 from commonplace.store import Store
+from commonplace.vectors.cache import Cache
+from commonplace.vectors.nearest import Rows, normal
 
 try:
     import numpy as np

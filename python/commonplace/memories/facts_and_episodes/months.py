@@ -20,9 +20,16 @@ from commonplace._core import Written
 from commonplace.blocks import parse, preamble
 from commonplace.compaction import archive_blocks, summarise
 from commonplace.errors import CompactionFailed, Conflict
-from commonplace.memories import summary_line
-from commonplace.memories.entries import added, day_of, entry_of, minus, removed, split
-from commonplace.memories.notes import EPISODES, Notes
+from commonplace.memories.facts_and_episodes import summary_line
+from commonplace.memories.facts_and_episodes.entries import (
+    added,
+    day_of,
+    entry_of,
+    minus,
+    removed,
+    split,
+)
+from commonplace.memories.facts_and_episodes.notes import EPISODES, Notes
 from commonplace.models import ChatModel
 
 ARCHIVE = "archive/"

@@ -13,10 +13,10 @@ from commonplace import blocks
 from commonplace._core import Hit, Written
 from commonplace.blocks import Block
 from commonplace.compaction import archive_blocks, replace_blocks
-from commonplace.memories.four_layers_entries import Given, Record, entry_of, record_of, render
-from commonplace.memories.four_layers_files import Facts, Series, name_older, take_out
-from commonplace.memories.four_layers_json import stringify
-from commonplace.memories.four_layers_types import Layer, MemoryEntry
+from commonplace.memories.four_layers.entries import Given, Record, entry_of, record_of, render
+from commonplace.memories.four_layers.files import Facts, Series, name_older, take_out
+from commonplace.memories.four_layers.json_files import stringify
+from commonplace.memories.four_layers.types import Layer, MemoryEntry
 from commonplace.store import Store
 
 _MONTH = r"\d{4}-(?:0[1-9]|1[0-2])"
@@ -87,12 +87,17 @@ class LayerNotes:
 
     def search(self, layer: Layer, query: str, limit: int) -> list[Held]:
         """Return up to `limit` entries as the store ranks them."""
-        ask = limit + 2
+        ask = limit
         while True:
             hits = self._store.search(query, ask, prefix=self._place(layer).folder, source="note")
-            found = {one.citation: one for hit in hits if (one := self._at(layer, hit))}
-            if len(found) >= limit or len(hits) < ask:
-                return list(found.values())[:limit]
+            found: dict[str, Held] = {}
+            for hit in hits:
+                if len(found) == limit:
+                    break
+                if one := self._at(layer, hit):
+                    found.setdefault(one.citation, one)
+            if len(found) == limit or len(hits) < ask:
+                return list(found.values())
             # other notes of the folder, or parts of one long entry, were among the hits
             ask *= 4
 
@@ -178,7 +183,7 @@ class LayerNotes:
             self._take_out(layer, group)
         return ranges
 
-    def replace(
+    def sum_up(
         self, leaving: Sequence[Held], summary: Callable[[list[str]], MemoryEntry]
     ) -> tuple[MemoryEntry, list[str]]:
         """Archive episodes and put one entry in their place, where the last note of them is.

@@ -19,10 +19,10 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Literal
 
-from commonplace import topics
 from commonplace._core import Hit
 from commonplace.blocks import render
 from commonplace.errors import CommonplaceError, Conflict, NotFound, QueryError, Refused
+from commonplace.memories.world_and_agents import topics
 from commonplace.records import receipt
 from commonplace.store import Store
 

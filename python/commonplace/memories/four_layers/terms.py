@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from commonplace.memories.four_layers_json import stringify
-from commonplace.memories.four_layers_types import MemoryEntry
+from commonplace.memories.four_layers.json_files import stringify
+from commonplace.memories.four_layers.types import MemoryEntry
 
 _DAY = 24 * 3600 * 1000
 # Of a summary: the longest line of an entry's content, and the most lines.

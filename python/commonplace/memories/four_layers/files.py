@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from commonplace._core import Entry, Written
 from commonplace.blocks import Block, parse
 from commonplace.errors import Conflict, FormatError, NotFound, Refused
-from commonplace.memories.four_layers_entries import key_of
+from commonplace.memories.four_layers.entries import key_of
 from commonplace.store import Store
 
 LIMIT = 64 * 1024

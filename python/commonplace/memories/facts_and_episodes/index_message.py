@@ -6,7 +6,7 @@ import bisect
 from collections.abc import Callable, Sequence
 from typing import TypedDict
 
-from commonplace.memories.notes import EPISODES
+from commonplace.memories.facts_and_episodes.notes import EPISODES
 
 
 class Listed(TypedDict):
