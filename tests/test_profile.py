@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+import lzma
 import re
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -18,7 +21,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 import commonplace
-from commonplace import topics
 from commonplace.adapters.embedders import CallableEmbedder
 from commonplace.adapters.local import LocalEmbedder
 from commonplace.errors import (
@@ -30,18 +32,17 @@ from commonplace.errors import (
     QueryError,
     Refused,
 )
-from commonplace.memories import profile_pages
-from commonplace.memories.profile import Profile, Said
-from commonplace.memories.profile_entries import (
+from commonplace.memories.profile import Profile, Said, pages
+from commonplace.memories.profile.categories import heading, key_of
+from commonplace.memories.profile.entries import (
     added,
     begun,
-    heading,
     parse,
     removed,
     render,
     replaced,
 )
-from commonplace.memories.profile_items import blocks
+from commonplace.memories.profile.items import blocks
 from commonplace.store import Store
 from commonplace.tools import tools_for
 
@@ -247,7 +248,7 @@ def test_an_entry_that_cannot_be_taken_out_safely_is_left(
     def stuck(*_: object) -> str:
         raise FormatError("it does not stand by itself")
 
-    monkeypatch.setattr("commonplace.memories.profile_writer.replaced", stuck)
+    monkeypatch.setattr("commonplace.memories.profile.writer.replaced", stuck)
     receipt = memory.remember("User prefers dark mode", "preference")
     assert receipt["replaced"] == []
     assert "was left where it is" in receipt["notes"][0]
@@ -401,7 +402,7 @@ def test_any_text_comes_back_from_its_note(pairs: list[tuple[str, str, date | No
         except (Refused, EncodingError):
             continue
         note = added(note, title, [source])
-        wanted.append((topics.key(title), text, day))
+        wanted.append((key_of(title), text, day))
     found = parse(note)
     assert Counter((*entry.key, entry.day) for entry in found) == Counter(wanted)
     assert all(note[entry.start : entry.end] == entry.source for entry in found)
@@ -433,8 +434,21 @@ def test_an_entry_is_what_the_index_takes_for_one(contents: list[str]) -> None:
 HAND_PIECES = st.sampled_from(
     [
         *("a", "- ", "\n", "\n\n", "\n- ", "\n- x\n", "\n\n## P\n", "\n# T\n", "```", "~~~", "> "),
-        *("---", "===", "\t", "<!--", "-->", "<div>", "\r", "\r\n", "[x]: y", "    ", "\ufeff", "1. "),
-        *("---\na: b\n---\n", "unit: item\n", "\n### s\n", "Summary: x", "`", "#"),
+        *(
+            "---",
+            "===",
+            "\t",
+            "<!--",
+            "-->",
+            "<div>",
+            "\r",
+            "\r\n",
+            "[x]: y",
+            "    ",
+            "\ufeff",
+            "1. ",
+        ),
+        *("---\na: b\n---\n", "unit: item\n", "\n### s\n", "Summary: x", "`", "#", "\ufeff"),
     ]
 )
 
@@ -513,8 +527,8 @@ class Interleaving(RuleBasedStateMachine):
             return
         assert receipt["notes"] == []
         for old in receipt["replaced"]:
-            self.model.remove((topics.key(old["category"]), old["text"]))
-        self.model.append((topics.key(category), text))
+            self.model.remove((key_of(old["category"]), old["text"]))
+        self.model.append((key_of(category), text))
 
     @rule(number=st.integers(0, 100))
     def delete_by_hand(self, number: int) -> None:
@@ -535,12 +549,12 @@ class Interleaving(RuleBasedStateMachine):
     @rule()
     def search(self) -> None:
         for one in self.memory.recall("zebra", 3).found:
-            assert (topics.key(one.category), one.text) in self.model
+            assert (key_of(one.category), one.text) in self.model
 
     @invariant()
     def holds_what_the_model_holds(self) -> None:
         found = self.memory.entries(limit=1000)
-        assert Counter((topics.key(one.category), one.text) for one in found) == Counter(self.model)
+        assert Counter((key_of(one.category), one.text) for one in found) == Counter(self.model)
 
     def teardown(self) -> None:
         assert self.store.verify().differences == []
@@ -602,7 +616,7 @@ def test_what_a_crash_left_in_both_files_comes_once(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(profile_pages.Pages, "take_out", crash)
+        patched.setattr(pages.Pages, "take_out", crash)
         with pytest.raises(KeyboardInterrupt):
             fill(memory, 20)
     held = set(texts(memory))
@@ -614,12 +628,12 @@ def test_a_page_that_does_not_read_back_costs_nothing(
     one: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory = Profile(one, clock=clock, limit=300)
-    monkeypatch.setattr(profile_pages.Pages, "_put", lambda *_: None)
+    monkeypatch.setattr(pages.Pages, "_put", lambda *_: None)
     receipts = [memory.remember(f"Thing {number} of many", "style") for number in range(20)]
     assert len(texts(memory)) == 20
     assert "do not read back" in receipts[-1]["notes"][0]
     with pytest.raises(CompactionFailed):
-        profile_pages.Pages(one, "", 300).relieve()
+        pages.Pages(one, "", 300).relieve()
 
 
 # Fusion search and the tool
@@ -748,10 +762,13 @@ def test_injection_has_the_shape_of_the_design(memory: Profile) -> None:
 
 @pytest.fixture
 def full(one: Store, clock: Clock) -> Profile:
-    memory = Profile(one, clock=clock, limit=3000)
-    for number in range(120):
-        about = "oranges" if number < 9 else "work"
-        memory.remember(f"Known thing {number} about {about}", "habit")
+    """Return a profile with nine entries about oranges on a page, and many others."""
+    head = begun("") + "\n## Habit\n\n"
+    page = "".join(f"- Known thing {number} about oranges\n" for number in range(9))
+    others = "".join(f"- Known thing {number} about work\n" for number in range(60))
+    one.write("memory/habit.md", head + page)
+    one.write("MEMORY.md", head + others)
+    memory = Profile(one, clock=clock)
     memory.remember("Style: short", "style")
     memory.remember("User prefers dark mode", "preference")
     return memory
@@ -770,7 +787,7 @@ def test_shares_of_the_budget(full: Profile) -> None:
     # whatever is asked, these are first
     assert [used.piece.text for used in of_file[:2]] == ["Style: short", "User prefers dark mode"]
     # then the newest
-    assert of_file[2].piece.text == "Known thing 119 about work"
+    assert of_file[2].piece.text == "Known thing 59 about work"
     assert {left.reason for left in found.left_out} == {"over budget"}
     assert len({used.piece.citation for used in found.used}) == len(found.used)
 
@@ -896,6 +913,75 @@ def test_a_session_with_nothing_in_it_leaves_nothing(one: Store, memory: Profile
     assert memory.flush([])["log"] is None
     assert memory.flush([("user", "Fix the test.")])["passed_over"] == 1
     assert one.list() == []
+
+
+def replay(store: Store, source: Path) -> dict[str, Any]:
+    """Load a long session, flush it, and look that all of it is found and nothing comes twice."""
+    store.transcript("sessions/long").load(source)
+    memory = Profile(store, limit=4000)
+    done = memory.flush("sessions/long")
+    gone = {old["text"] for kept in done["remembered"] for old in kept["replaced"]}
+    held = texts(memory)
+    assert len(held) == len(set(held))
+    for kept in done["remembered"]:
+        assert kept["text"] in held or kept["text"] in gone or not kept["added"]
+        assert kept["notes"] == [] or not kept["added"]
+    for text in held:
+        assert text in [one.text for one in memory.recall(" ".join(re.findall(r"\w+", text))).found]
+    assert memory.flush("sessions/long")["messages"] == 0
+    assert texts(memory) == held
+    assert memory.inject("what did we learn").size <= 1500
+    return done
+
+
+@pytest.mark.shared
+def test_a_real_session_is_flushed_and_recalled(one: Store, shared: Path, tmp_path: Path) -> None:
+    packed = shared / "data" / "speed" / "claude-code-sessions.jsonl.xz"
+    source = tmp_path / "session.jsonl"
+    with lzma.open(packed) as lines:
+        source.write_bytes(lines.read())
+    done = replay(one, source)
+    assert done["messages"] > 10_000
+    assert len(done["remembered"]) > 10
+
+
+def test_a_session_of_our_own_is_flushed_and_recalled(one: Store, tmp_path: Path) -> None:
+    source = tmp_path / "session.jsonl"
+    said = [
+        line
+        for number in range(60)
+        for line in (
+            {"role": "user", "content": f"Now look at module {number}, please."},
+            {"role": "assistant", "content": f"Module {number} is fine."},
+        )
+    ]
+    said[10]["content"] = "I prefer dark mode."
+    said[50]["content"] = "I always run the linter before I commit."
+    said[80]["content"] = "Skip the tests for now."
+    said[100]["content"] = "I prefer light mode."
+    source.write_text("".join(json.dumps(line) + "\n" for line in said))
+    done = replay(one, source)
+    assert [kept["text"] for kept in done["remembered"]] == [
+        "I prefer dark mode.",
+        "I always run the linter before I commit.",
+        "I prefer light mode.",
+    ]
+    assert [old["text"] for old in done["remembered"][2]["replaced"]] == ["I prefer dark mode."]
+    assert [left["text"] for left in done["filtered"]] == ["Skip the tests for now."]
+
+
+def test_threads_lose_nothing(one: Store) -> None:
+    memory = Profile(one, limit=1000)
+    other = memory.of("other")
+    said = [f"Thing number {number}" for number in range(40)]
+
+    def remember(number: int) -> None:
+        memory.remember(said[number], "style")
+        other.remember(said[number], "style")
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(remember, range(len(said))))
+    assert Counter(texts(memory)) == Counter(texts(other)) == Counter(said)
 
 
 # What the design lists as future work

@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, zip_longest
 
-from commonplace import topics
 from commonplace.injection import Injection, Piece, pack
+from commonplace.memories.profile.categories import key_of
 
 BUDGET = 1500
 SHARE = 0.6
@@ -61,7 +61,7 @@ def by_interest(profile: Sequence[tuple[str, Piece]]) -> list[Piece]:
     """Return what goes in always, then the newest of each other category in turn."""
     by_category: dict[str, list[Piece]] = {}
     for category, piece in reversed(profile):
-        by_category.setdefault(topics.key(category), []).append(piece)
+        by_category.setdefault(key_of(category), []).append(piece)
     always = [by_category.pop(name, []) for name in ALWAYS]
     # in the order of the file
     others = list(reversed(by_category.values()))

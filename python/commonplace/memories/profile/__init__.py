@@ -26,14 +26,12 @@ from commonplace.errors import (
 )
 from commonplace.extraction import extract
 from commonplace.injection import Injection, Piece
-from commonplace.memories import profile_injector
-from commonplace.memories.profile_entries import (
-    heading,
-)
-from commonplace.memories.profile_log import Log, Message
-from commonplace.memories.profile_pages import LIMIT, Pages
-from commonplace.memories.profile_reader import Reader, Recollection, Remembered, remembered
-from commonplace.memories.profile_writer import CANDIDATES, Writer
+from commonplace.memories.profile import injector
+from commonplace.memories.profile.categories import heading
+from commonplace.memories.profile.log import Log, Message
+from commonplace.memories.profile.pages import LIMIT, Pages
+from commonplace.memories.profile.reader import Reader, Recollection, Remembered, remembered
+from commonplace.memories.profile.writer import CANDIDATES, Writer
 from commonplace.models import Embedder
 from commonplace.recall import Recall
 from commonplace.store import Store
@@ -212,8 +210,9 @@ class Profile:
 
         Returns:
             `remembered`: the receipt of each statement kept, with its text and the reason;
-            `filtered`: text and reason of what was left out as passing; `passed_over`: how many
-            other sentences; `log`: the citation of the log, None when there was nothing to note.
+            `filtered`: text and reason of what the user meant only for then;
+            `passed_over`: how many other sentences; `log`: the path of the log, None when there
+            was nothing to note.
 
         Raises:
             NotFound: There is no such transcript.
@@ -230,7 +229,7 @@ class Profile:
         filtered = [
             {"text": found.text, "reason": found.reason}
             for found in judged
-            if found.reason.startswith("ephemeral")
+            if found.reason.startswith("ephemeral") and said[known + found.source][0] == "user"
         ]
         lines = [_logged(one) for one in remembered]
         lines += [f"left out ({one['reason']}): {one['text']}" for one in filtered]
@@ -264,7 +263,7 @@ class Profile:
         self,
         query: str = "",
         *,
-        budget: int = profile_injector.BUDGET,
+        budget: int = injector.BUDGET,
         skip_memory: bool = False,
         measure: Callable[[str], int] = len,
     ) -> Injection:
@@ -302,7 +301,7 @@ class Profile:
         if query.strip():
             answer = self.recall(query, CANDIDATES)
             found, notes = [_piece(one) for one in answer.found], answer.notes
-        return replace(profile_injector.inject(profile, found, budget, measure), notes=notes)
+        return replace(injector.inject(profile, found, budget, measure), notes=notes)
 
     # What they are made of
 

@@ -15,11 +15,12 @@ from datetime import date
 from functools import cache
 from typing import Any
 
-from commonplace import conflict, topics
+from commonplace import conflict
 from commonplace._core import Hit, Written
 from commonplace.conflict import Verdict
-from commonplace.errors import CompactionFailed, Conflict, FormatError, ModelError
-from commonplace.memories.profile_entries import (
+from commonplace.errors import CommonplaceError, Conflict, FormatError, ModelError
+from commonplace.memories.profile.categories import key_of
+from commonplace.memories.profile.entries import (
     Entry,
     added,
     begun,
@@ -28,7 +29,7 @@ from commonplace.memories.profile_entries import (
     render,
     replaced,
 )
-from commonplace.memories.profile_pages import Pages
+from commonplace.memories.profile.pages import Pages
 from commonplace.recall import Recall
 from commonplace.records import receipt
 from commonplace.store import Store
@@ -99,15 +100,18 @@ class Writer:
             if path != main and (verdict := judge(old.text)).conflict:
                 try:
                     gone.append(_gone(path, self._pages.take_out(path, [old.key]), old, verdict))
-                except FormatError as error:
+                except CommonplaceError as error:
                     notes.append(f"an older entry was left in {path}: {error}")
         try:
             written = self._pages.relieve() or written
-        except (CompactionFailed, FormatError) as error:
+        except CommonplaceError as error:
+            # the entry itself is safe
             notes.append(f"{main} has grown large: {error}")
-        mine = (topics.key(change.placed), content)
-        path, entry = next(one for one in self._pages.all() if one[1].key == mine)
-        return {**self._told(path, entry, written), "added": True, "replaced": gone, "notes": notes}
+        mine = (key_of(change.placed), content)
+        places = (f"{path}#L{one.line}" for path, one in self._pages.all() if one.key == mine)
+        # somebody else may have changed it since
+        told = _told(written, change.placed, next(places, main))
+        return {**told, "added": True, "replaced": gone, "notes": notes}
 
     def _check(self, expected_version: str | None) -> None:
         main = self._pages.main
@@ -119,11 +123,8 @@ class Writer:
         """Return the receipt of what was there already."""
         written = self._store.update(path, lambda text: text)
         note = f"nothing was written: {path} says this already"
-        return {**self._told(path, entry, written), "added": False, "replaced": [], "notes": [note]}
-
-    def _told(self, path: str, entry: Entry, written: Written) -> dict[str, Any]:
-        citation = f"{path}#L{entry.line}"
-        return {**receipt(written), "category": entry.category, "citation": citation}
+        told = _told(written, entry.category, f"{path}#L{entry.line}")
+        return {**told, "added": False, "replaced": [], "notes": [note]}
 
     def _near(self, content: str) -> list[tuple[str, Entry]]:
         """Return the entries that a search finds for a new one, with their paths."""
@@ -196,7 +197,7 @@ class _Change:
         self.same = next((entry for entry in entries if _words(entry.text) == words), None)
         if self.same is not None:
             return note
-        key = topics.key(self.title)
+        key = key_of(self.title)
         own = [entry for entry in entries if entry.key[0] == key][-NEWEST:]
         others = [entry for entry in entries if entry.key in self.near and entry not in own]
         judged = [(entry, self.judge(entry.text)) for entry in (*own, *others)]
@@ -216,7 +217,7 @@ class _Change:
         old = [entry for entry, _ in self.gone]
         if self.follow and old:
             self.placed = old[0].category
-        key = topics.key(self.placed)
+        key = key_of(self.placed)
         place = next((entry for entry in old if entry.key[0] == key), None)
         if others := [entry for entry in old if entry is not place]:
             note = removed(note, others)
@@ -224,6 +225,10 @@ class _Change:
             return added(note, self.placed, [self.source])
         again = next(entry for entry in parse(note) if entry.key == place.key)
         return replaced(note, again, self.source)
+
+
+def _told(written: Written, category: str, citation: str) -> dict[str, Any]:
+    return {**receipt(written), "category": category, "citation": citation}
 
 
 def _gone(path: str, written: Written, old: Entry, verdict: Verdict) -> dict[str, Any]:

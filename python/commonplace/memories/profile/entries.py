@@ -27,12 +27,12 @@ from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 
-from commonplace import _core, topics
+from commonplace import _core
 from commonplace.blocks import quote, unquote
 from commonplace.errors import EncodingError, FormatError, Refused
-from commonplace.memories.profile_items import blocks, dedented, lines_of
+from commonplace.memories.profile.categories import GENERAL, key_of
+from commonplace.memories.profile.items import blocks, dedented, lines_of
 
-GENERAL = "General"
 # So many characters are parsed faster than looked up
 SMALL = 2000
 
@@ -68,7 +68,7 @@ class Entry:
     @property
     def key(self) -> tuple[str, str]:
         """What two entries share that say the same under the same category."""
-        return _key(self.category), self.text
+        return key_of(self.category), self.text
 
 
 def parse(note: str) -> tuple[Entry, ...]:
@@ -94,25 +94,6 @@ def _parse(note: str) -> tuple[Entry, ...]:
 
 
 _parsed = lru_cache(maxsize=8)(_parse)
-_key = lru_cache(maxsize=1024)(topics.key)
-
-
-def heading(category: str) -> str:
-    r"""Return the heading of a category: its words, each with a capital.
-
-    Raises:
-        Refused: It is empty or longer than 200 characters.
-        EncodingError: It is not UTF-8.
-
-    >>> heading("preference"), heading(" coding\nstyle "), heading("偏好")
-    ('Preference', 'Coding Style', '偏好')
-    """
-    shown = "".join(
-        char if char.isprintable() or char in "\u200c\u200d" else " " for char in category
-    )
-    words = topics.checked(shown or " ").split(" ")
-    title = " ".join(word[:1].upper() + word[1:] for word in words)
-    return title if topics.key(title) == topics.key(category) else " ".join(words)
 
 
 def render(text: str, day: date | None = None) -> str:
@@ -244,7 +225,7 @@ def _item(text: str) -> str:
     return "".join([f"- {first}\n", *(f"  {line}\n" if line else "\n" for line in rest)])
 
 
-def _read(source: str, title: str) -> list[Entry]:
+def _read(source: str, title: str) -> tuple[Entry, ...]:
     """Return what a source says under a heading."""
     return parse(f"## {title}\n\n{source}")
 
@@ -270,12 +251,12 @@ def _closers(note: str) -> list[str]:
 
 def _end_of(note: str, title: str) -> int | None:
     """Return where the last entry of a category ends, or its heading; None if it has none."""
-    key = topics.key(title)
+    key = key_of(title)
     place = None
     inside = False
     for level, heading_, start, line, body in _sections(note):
         if 1 <= level <= 2:
-            inside = level == 2 and topics.key(heading_) == key
+            inside = level == 2 and key_of(heading_) == key
             if inside:
                 place = start
         if inside and (entries := _entries(body, title, start, line)):

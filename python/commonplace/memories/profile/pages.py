@@ -11,11 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from commonplace import topics
 from commonplace._core import Entry as File
 from commonplace._core import Hit, Written
 from commonplace.errors import CompactionFailed, NotFound, Refused
-from commonplace.memories.profile_entries import Entry, added, begun, parse, removed, render
+from commonplace.memories.profile.categories import page_names
+from commonplace.memories.profile.entries import Entry, added, begun, parse, removed, render
 from commonplace.store import Store
 
 LIMIT = 32 * 1024
@@ -132,13 +132,13 @@ class Pages:
             self._store.update(path, change)
         except Refused:
             # a name that no file may have, such as con.md
-            self._store.update(f"{self.folder}/{topics.names(title)[1]}.md", change)
+            self._store.update(f"{self.folder}/{page_names(title)[1]}.md", change)
 
     def _room(self, title: str, size: int) -> tuple[str, int]:
         """Return the page that takes so many bytes more of a category, and how many it takes."""
         pages = self._pages(title)
         if not pages:
-            return f"{self.folder}/{_names(title)[0]}.md", self._limit
+            return f"{self.folder}/{page_names(title)[0]}.md", self._limit
         room = self._limit - pages[-1].size
         if room >= size:
             return pages[-1].path, room
@@ -147,16 +147,9 @@ class Pages:
 
     def _pages(self, title: str) -> list[File]:
         """Return the pages that are named for a category; their headings say what is on them."""
-        stems = {f"{self.folder}/{name}" for name in _names(title)}
+        stems = {f"{self.folder}/{name}" for name in page_names(title)}
         found = [entry for entry in self._store.list(self.folder) if _order(entry.path)[0] in stems]
         return sorted(found, key=lambda entry: _order(entry.path))
-
-
-def _names(title: str) -> list[str]:
-    """Return how the pages of a category may be named, the best first."""
-    name, hashed = topics.names(title)
-    # a name that ends in a number would pass for the next page of another category
-    return [name, hashed] if name and _order(f"{name}.md")[1] == 1 else [hashed]
 
 
 def _order(path: str) -> tuple[str, int]:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from datetime import date
 from itertools import islice
 
-from commonplace import topics
-from commonplace.memories.profile_entries import Entry, is_by_item
-from commonplace.memories.profile_pages import Pages
+from commonplace.memories.profile.categories import key_of
+from commonplace.memories.profile.entries import Entry, is_by_item
+from commonplace.memories.profile.pages import Pages
 from commonplace.recall import Recall
 
 # Most characters that are shown at once
@@ -111,7 +111,7 @@ class Reader:
             limit: Most entries to return.
             start: How many to skip.
         """
-        key = None if category is None else topics.key(category)
+        key = None if category is None else key_of(category)
         found = (
             remembered(path, entry)
             for path, entry in self._pages.all()
