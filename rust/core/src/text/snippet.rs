@@ -3,12 +3,11 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
 use crate::text::starts::Starts;
 use crate::text::stems::stem;
-use crate::text::tokens::{self, Term};
+use crate::text::tokens;
 
 /// A passage with the places that matched.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -24,18 +23,12 @@ pub struct Snippet {
 /// Longest text that is looked at: a snippet of a 30 MB line need not read all of it.
 const LONGEST: usize = 1 << 18;
 
-/// Chunks of which it is remembered what is sought in them, and the longest of these.
-const REMEMBERED: usize = 4096;
-const LONGEST_REMEMBERED: usize = 48;
-
 /// The terms to look for, with what it takes to find them; made once a query.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Shown {
     /// Number and weight of each.
     terms: FxHashMap<String, (usize, f32)>,
     starts: OnceLock<Starts>,
-    /// What is sought in a chunk: the hits of a query share their words.
-    remembered: Mutex<FxHashMap<String, Vec<Place>>>,
 }
 
 impl Shown {
@@ -49,24 +42,11 @@ impl Shown {
         }
     }
 
-    /// Returns what is sought in a chunk, with bytes of the chunk.
-    fn places_in(&self, chunk: &str) -> Vec<Place> {
-        let mut places = Vec::new();
-        tokens::terms_like(chunk, Some(self.starts()), &mut |Term { text, range, .. }| {
-            let known = |text: &str| self.terms.get(text).copied();
-            if let Some((term, weight)) = known(text).or_else(|| known(&stem(text)?)) {
-                places.push(Place { bytes: range, term, weight });
-            }
-        });
-        places
-    }
-
     fn starts(&self) -> &Starts {
         self.starts.get_or_init(|| Starts::of(self.terms.keys().map(String::as_str)))
     }
 }
 
-#[derive(Debug, Clone)]
 struct Place {
     bytes: Range<usize>,
     term: usize,
@@ -157,27 +137,16 @@ fn highlight(all: &mut Vec<(usize, usize)>, start: usize, end: usize) {
 
 fn places(text: &str, sought: &Shown) -> Vec<Place> {
     let starts = sought.starts();
-    let mut remembered = sought.remembered.lock();
     let mut places = Vec::new();
     tokens::chunks(text, &mut |chunk| {
-        if !starts.may_be_in(chunk) {
-            return;
-        }
         let start = chunk.as_ptr() as usize - text.as_ptr() as usize;
-        let found = match remembered.get(chunk) {
-            Some(found) => found.clone(),
-            None => {
-                let found = sought.places_in(chunk);
-                if chunk.len() <= LONGEST_REMEMBERED && remembered.len() < REMEMBERED {
-                    remembered.insert(chunk.to_owned(), found.clone());
-                }
-                found
+        tokens::terms_like(chunk, Some(starts), &mut |term| {
+            let known = |text: &str| sought.terms.get(text).copied();
+            if let Some((number, weight)) = known(term.text).or_else(|| known(&stem(term.text)?)) {
+                let bytes = start + term.range.start..start + term.range.end;
+                places.push(Place { bytes, term: number, weight });
             }
-        };
-        places.extend(found.into_iter().map(|Place { bytes, term, weight }| {
-            let bytes = start + bytes.start..start + bytes.end;
-            Place { bytes, term, weight }
-        }));
+        });
     });
     places.sort_by_key(|place| (place.bytes.start, place.bytes.end));
     places
@@ -270,20 +239,6 @@ mod tests {
         assert!(snippet.text.starts_with('…') && snippet.text.ends_with('…'));
         assert!(snippet.text.contains("red fox and the blue hen."));
         assert_eq!(marked(&snippet), ["red", "hen"]);
-    }
-
-    #[test]
-    fn what_is_remembered_of_other_texts_changes_nothing() {
-        let terms = ["run", "数据", "getusername", "user", "don"];
-        let shared = sought(&terms);
-        let texts =
-            ["He runs; we ran, running.", "getUserName() runs 数据库", "don't Run USER-run"];
-        for text in texts.iter().chain(&texts).chain(texts.iter().rev()) {
-            for width in [8, 300] {
-                assert_eq!(snippet(text, &shared, width), snippet(text, &sought(&terms), width));
-            }
-        }
-        assert_eq!(marked(&snippet(texts[0], &shared, 300)), ["runs", "ran", "running"]);
     }
 
     #[test]

@@ -52,14 +52,6 @@ impl Starts {
         }
     }
 
-    /// Says whether one of the words of a chunk may be sought, of an ASCII one by how they begin.
-    pub fn may_be_in(&self, chunk: &str) -> bool {
-        match chunk.bytes().all(|byte| byte.is_ascii_lowercase()) {
-            true => self.may_begin(chunk.as_bytes()),
-            false => !chunk.is_ascii() || self.may_stand_in(chunk),
-        }
-    }
-
     /// Says whether one of the words of an ASCII chunk may be sought: a word begins at its front,
     /// with a capital, or behind what is no letter.
     pub fn may_stand_in(&self, chunk: &str) -> bool {
