@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+import commonplace
 from commonplace.cli import app, run
 
 USER = "# User\n\n> Summary: name, role\n\n- Name: Zhang San\n- Role: developer\n"
@@ -399,3 +400,16 @@ def test_programs_do_not_pay_for_the_printer(shell: Shell) -> None:
         subprocess.run([sys.executable, "-c", program], capture_output=True, check=False).returncode
         == 0
     )
+
+
+def test_nothing_found_is_said_on_stderr(shell: Shell) -> None:
+    assert not shell("search", "zebra", code=1)
+    assert shell.err == "commonplace: nothing found\n"
+    assert not shell("list", "fcats", code=1)
+    assert shell.err == f"commonplace: nothing found: no file is at or below {shell.root}/fcats\n"
+    assert shell.json("search", "ferry", "--prefix", "fcats", code=1)["hits"] == []
+    assert "fcats" in shell.err
+
+
+def test_version(shell: Shell) -> None:
+    assert shell("--version") == f"commonplace {commonplace.__version__}\n"

@@ -11,6 +11,7 @@ from commonplace.records import FIELDS
 
 PACKAGE = Path(commonplace.__file__).parent
 SUBMODULES = {path.stem for path in PACKAGE.glob("*.py")} | {"_core"}
+SUBMODULES |= {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
 
 
 def test_all_is_sorted_and_complete() -> None:

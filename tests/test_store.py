@@ -459,3 +459,59 @@ def test_results_show_what_they_are(store: Store, root: Path) -> None:
         commonplace.Weights(),
     ]
     assert not [text for text in map(repr, shown) if " object at 0x" in text]
+
+
+ITEMS = """---
+unit: item
+---
+# Memory
+
+## Preference
+
+- Prefers dark mode
+- Likes tea,
+  green if there is any
+
+  - not black
+- > # quoted
+A remark.
+
+## Habit
+
+Of the morning:
+
+* Runs at dawn
+"""
+
+
+def test_a_note_may_ask_to_be_found_item_by_item(store: commonplace.Store) -> None:
+    store.write("MEMORY.md", ITEMS)
+    assert [(hit.line, hit.text.strip()) for hit in store.documents("MEMORY.md")] == [
+        (8, "- Prefers dark mode"),
+        (9, "- Likes tea,\n  green if there is any\n\n  - not black"),
+        (13, "- > # quoted"),
+        (14, "A remark."),
+        (18, "Of the morning:"),
+        (20, "* Runs at dawn"),
+    ]
+    (hit,) = store.search("green tea")
+    assert (hit.citation, hit.heading) == ("MEMORY.md#L9", ("Memory", "Preference"))
+    store.patch("MEMORY.md", [("Likes tea", "Loathes tea")])
+    assert store.search("loathes")[0].citation == "MEMORY.md#L9"
+    assert not store.verify().differences
+
+
+def test_a_search_may_look_in_several_places(store: commonplace.Store) -> None:
+    for path in ("a/x.md", "b/x.md", "b.md", "c.md"):
+        store.write(path, "walrus")
+
+    def found(*prefixes: str) -> list[str]:
+        return [hit.path for hit in store.search("walrus", prefix=prefixes)]
+
+    assert found("a", "c.md") == ["a/x.md", "c.md"]
+    assert found("b/", "b") == ["b/x.md"]
+    assert found("a", "") == ["a/x.md", "b.md", "b/x.md", "c.md"]
+    with pytest.raises(ValueError, match="names no folder"):
+        found()
+    with pytest.raises(ValueError, match="names no folder"):
+        store.grep("walrus", prefix=[])

@@ -19,15 +19,18 @@ from commonplace._core import (
 from commonplace.errors import (
     Busy,
     CommonplaceError,
+    CompactionFailed,
     Conflict,
     EncodingError,
     FormatError,
     InDoubt,
+    ModelError,
     NotFound,
     PatchFailed,
     QueryError,
     Refused,
     StorageError,
+    ToolError,
 )
 from commonplace.store import Store, find_root, open  # noqa: A004
 from commonplace.transcript import Transcript
@@ -35,6 +38,7 @@ from commonplace.transcript import Transcript
 __all__ = [
     "Busy",
     "CommonplaceError",
+    "CompactionFailed",
     "Conflict",
     "EncodingError",
     "Entry",
@@ -46,6 +50,7 @@ __all__ = [
     "InDoubt",
     "Match",
     "Message",
+    "ModelError",
     "NotFound",
     "Past",
     "PatchFailed",
@@ -55,6 +60,7 @@ __all__ = [
     "Status",
     "StorageError",
     "Store",
+    "ToolError",
     "Transcript",
     "Verified",
     "Weights",

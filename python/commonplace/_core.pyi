@@ -20,6 +20,7 @@ __all__ = [
     "Weights",
     "Written",
     "__version__",
+    "sections",
 ]
 
 __version__: str
@@ -42,6 +43,9 @@ class Section:
     summary: str | None
     category: str | None
     keywords: tuple[str, ...]
+
+def sections(text: str) -> list[Section]:
+    """Return the sections of Markdown that lies in no file; their `path` is empty."""
 
 @final
 class Message:
@@ -258,7 +262,7 @@ class Store:
         query: str,
         limit: int,
         *,
-        prefix: str,
+        prefixes: Sequence[str],
         source: str | None,
         since: float | None,
         until: float | None,

@@ -31,6 +31,7 @@ Root = Annotated[
         "folder upwards with .commonplace/, else ~/.commonplace.",
     ),
 ]
+Version = Annotated[bool, Option("--version", is_eager=True, help="Print the version.")]
 Json = Annotated[bool, Option("--json", help="Print JSON for programs.")]
 
 # What to look for

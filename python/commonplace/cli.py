@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 FOUND, NOTHING, ERROR, INTERRUPTED = 0, 1, 2, 130
 
 app = typer.Typer(
-    no_args_is_help=True,
+    invoke_without_command=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -30,9 +30,16 @@ app = typer.Typer(
 
 
 @app.callback()
-def options(context: typer.Context, root: given.Root = None) -> None:
+def options(
+    context: typer.Context, root: given.Root = None, version: given.Version = False
+) -> None:
     """Memory in plain files: Markdown notes and messages.jsonl, searched at once."""
     context.obj = root
+    if version:
+        print(f"commonplace {commonplace.__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        print(context.get_help())
 
 
 @app.command()
@@ -69,6 +76,8 @@ def search(
             emit({"hits": found, "freshness": hits.freshness, "notes": hits.notes})
         else:
             screen().hits(hits)
+        if not hits:
+            nothing(store, [prefix])
     return FOUND if hits else NOTHING
 
 
@@ -124,6 +133,8 @@ def grep(
             screen().scanned(scan)
         if keep:
             store.settle()
+        if not matched:
+            nothing(store, prefixes or [])
     if count:
         emit({"count": matched}) if as_json else print(matched)
     return FOUND if matched else NOTHING
@@ -134,6 +145,8 @@ def list_(context: typer.Context, prefix: given.Prefix = "", as_json: given.Json
     """List the files with size, last change and summary."""
     with opened(context) as store:
         entries = store.list(prefix)
+        if not entries:
+            nothing(store, [prefix])
     if as_json:
         emit([record(entry) for entry in entries])
     elif entries:
@@ -346,12 +359,24 @@ def done(written: commonplace.Written, verb: str, as_json: bool) -> int:
     return FOUND
 
 
+def nothing(store: commonplace.Store, prefixes: Sequence[str]) -> None:
+    """Say on stderr that nothing was found, and where there was nothing to look at."""
+    missing = [prefix for prefix in prefixes or [""] if not store.list(prefix)]
+    where = " or ".join(f"{store.root}/{prefix}".rstrip("/") for prefix in missing)
+    remark(f"nothing found{f': no file is at or below {where}' if missing else ''}")
+
+
 def complain(text: str) -> int:
     """Print an error as one line of stderr."""
+    remark(text)
+    return ERROR
+
+
+def remark(text: str) -> None:
+    """Print one line on stderr."""
     from commonplace.show import clean
 
     print(f"commonplace: {clean(' '.join(text.split()))}", file=sys.stderr)
-    return ERROR
 
 
 def run(arguments: Sequence[str]) -> int:

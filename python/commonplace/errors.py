@@ -10,7 +10,10 @@ CommonplaceError
 ├── InDoubt        written, but the disk did not confirm it (also OSError)
 ├── StorageError   the operating system refused (also OSError)
 ├── QueryError     a query or pattern that cannot be run (also ValueError)
-└── FormatError    a file that is not in a form we read (also ValueError)
+├── FormatError    a file that is not in a form we read (also ValueError)
+├── ToolError      a tool called wrongly; it says what would be right (also ValueError)
+├── ModelError     a model that failed, or broke its protocol (also RuntimeError)
+└── CompactionFailed  no summary worth having, or a copy that does not read back
 """
 
 
@@ -78,3 +81,21 @@ class FormatError(CommonplaceError, ValueError):
     """A file that is not in a form we read."""
 
     code = "format"
+
+
+class ToolError(CommonplaceError, ValueError):
+    """A tool that does not exist, or arguments that it does not take; nothing was done."""
+
+    code = "tool"
+
+
+class ModelError(CommonplaceError, RuntimeError):
+    """A model that failed, or whose answer is not what its protocol promises."""
+
+    code = "model"
+
+
+class CompactionFailed(CommonplaceError):
+    """No summary worth having, or a copy that does not read back; no entry left its place."""
+
+    code = "compaction"

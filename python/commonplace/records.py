@@ -113,3 +113,17 @@ def record(result: Result) -> dict[str, Any]:
     'facts/user.md'
     """
     return {name: getattr(result, name) for name in FIELDS[type(result)]}
+
+
+def receipt(written: Written) -> dict[str, Any]:
+    """Return what a write answers to a model: success, path, version, where the old text lies.
+
+    >>> import commonplace, tempfile
+    >>> store = commonplace.open(tempfile.mkdtemp())
+    >>> receipt(store.write("facts/user.md", "# User"))["success"]
+    True
+    """
+    told = record(written)
+    # how many edits a patch made is for `memory_patch` to say
+    del told["applied"]
+    return {"success": True, **told}

@@ -77,7 +77,7 @@ class Store(Files):
         query: str,
         limit: int = 10,
         *,
-        prefix: str = "",
+        prefix: str | Iterable[str] = "",
         source: Literal["note", "message"] | None = None,
         since: When | None = None,
         until: When | None = None,
@@ -95,7 +95,7 @@ class Store(Files):
         Args:
             query: Words in any language.
             limit: Most hits to return.
-            prefix: Only files below this folder, or this file.
+            prefix: Only files below this folder, or this file; of several, below any of them.
             source: Only notes, or only messages.
             since: Only messages at or after this time.
             until: Only messages before this time.
@@ -106,11 +106,12 @@ class Store(Files):
 
         Raises:
             QueryError: The query is empty or not text.
+            ValueError: `prefix` is a list of nothing.
         """
         return self._core.search(
             query,
             limit,
-            prefix=prefix,
+            prefixes=places(prefix),
             source=source,
             since=seconds(since),
             until=seconds(until),
@@ -205,7 +206,7 @@ class Store(Files):
         """
         return self._core.grep(
             pattern,
-            prefixes=[prefix] if isinstance(prefix, str) else list(prefix),
+            prefixes=places(prefix),
             fixed=fixed,
             ignore_case=ignore_case,
             role=role,
@@ -251,3 +252,15 @@ class Store(Files):
 
     def __repr__(self) -> str:
         return f"Store({str(self.root)!r})"
+
+
+def places(prefix: str | Iterable[str]) -> builtins.list[str]:
+    """Return one or several prefixes as a list.
+
+    Raises:
+        ValueError: There is none: it is not guessed whether that means everything or nothing.
+    """
+    found = [prefix] if isinstance(prefix, str) else [*prefix]
+    if not found:
+        raise ValueError('prefix names no folder; leave it out, or give "", to search everything')
+    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,7 +11,7 @@ import orjson
 
 from commonplace import _core
 from commonplace._core import Imported, Message
-from commonplace.errors import EncodingError
+from commonplace.errors import Conflict, EncodingError
 
 
 class Transcript:
@@ -80,6 +80,47 @@ class Transcript:
     def messages(self, start: int = 1, limit: int | None = None) -> list[Message]:
         """Return up to `limit` messages from line `start` on; other lines are passed over."""
         return self._core.messages(self.path, start, limit)
+
+    def records(self, messages: Sequence[Message]) -> list[dict[str, Any]]:
+        """Return the JSON objects of messages of this transcript, as they were written.
+
+        Raises:
+            Conflict: A line is no longer where its message was read: the file was rewritten.
+
+        >>> import commonplace, tempfile
+        >>> log = commonplace.open(tempfile.mkdtemp()).transcript("sessions/s1")
+        >>> _ = log.append({"role": "user", "content": "Hi", "timestamp": 0, "mood": "good"})
+        >>> log.records(log.messages())
+        [{'role': 'user', 'content': 'Hi', 'timestamp': 0, 'mood': 'good'}]
+        """
+        if not messages:
+            return []
+        found = []
+        with os.fdopen(self._open(), "rb") as file:
+            for message in messages:
+                file.seek(message.offset)
+                try:
+                    # what editors and crashes leave around a record
+                    record = orjson.loads(file.readline().strip(b"\xef\xbb\xbf\0 \t\r\n"))
+                except orjson.JSONDecodeError:
+                    record = None
+                if not isinstance(record, dict):
+                    raise Conflict(f"{self.path}#L{message.line} was rewritten meanwhile")
+                found.append(record)
+        return found
+
+    def _open(self) -> int:
+        """Open the file beneath the root, following no link."""
+        *folders, name = self.path.split("/")
+        at = os.open(self._core.root, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            for folder in folders:
+                inner = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=at)
+                os.close(at)
+                at = inner
+            return os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=at)
+        finally:
+            os.close(at)
 
     def __getitem__(self, line: int) -> Message:
         """Return the message at a line, counted from 1 as in its citation."""

@@ -156,9 +156,15 @@ fn filters() {
         files_of(&store.search(&request, &|| false).unwrap())
     };
     let all = Filter::default();
-    assert_eq!(files(Filter { prefix: "deep".into(), ..all.clone() }, false), ["deep/quick.md"]);
-    assert_eq!(files(Filter { prefix: "dee".into(), ..all.clone() }, false), [""; 0]);
-    assert_eq!(files(Filter { prefix: "deep/".into(), ..all.clone() }, false), ["deep/quick.md"]);
+    assert_eq!(
+        files(Filter { prefixes: vec!["deep".into()], ..all.clone() }, false),
+        ["deep/quick.md"]
+    );
+    assert_eq!(files(Filter { prefixes: vec!["dee".into()], ..all.clone() }, false), [""; 0]);
+    assert_eq!(
+        files(Filter { prefixes: vec!["deep/".into()], ..all.clone() }, false),
+        ["deep/quick.md"]
+    );
     let said = ["s/messages.jsonl"];
     assert_eq!(files(Filter { kind: Some(Kind::Transcript), ..all.clone() }, false), said);
     assert_eq!(files(Filter { role: Some("user".into()), ..all.clone() }, false), said);

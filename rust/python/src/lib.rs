@@ -22,7 +22,9 @@ mod _core {
     #[pymodule_export]
     use super::hits::{Hit, Hits};
     #[pymodule_export]
-    use super::results::{Entry, Imported, Message, Past, Section, Status, Verified, Written};
+    use super::results::{
+        Entry, Imported, Message, Past, Section, Status, Verified, Written, sections,
+    };
     #[pymodule_export]
     use super::store::Store;
 

@@ -7,9 +7,11 @@ use commonplace_core::files::{self, past};
 use commonplace_core::messages::message;
 use commonplace_core::store::transcript::Placed;
 use commonplace_core::store::{Store, upkeep};
-use commonplace_core::text::sections::{Note, line_of};
+use commonplace_core::text::sections::{Note, line_of, parse};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
+
+use crate::given::Text;
 
 /// Milliseconds as the seconds that Python counts in.
 pub fn seconds(milliseconds: i64) -> f64 {
@@ -80,6 +82,12 @@ impl Section {
     fn __repr__(&self) -> String {
         format!("Section({:?}, line={}, heading={:?})", self.path, self.line, self.heading)
     }
+}
+
+/// Cuts Markdown that lies in no file into sections.
+#[pyfunction]
+pub fn sections(py: Python<'_>, text: Text) -> Vec<Section> {
+    py.detach(|| Section::all("", &text, &parse(&text)))
 }
 
 /// One line of a transcript, whatever tool wrote it.

@@ -226,7 +226,7 @@ impl Store {
     }
 
     #[pyo3(signature = (
-        query, limit, *, prefix, source, since, until, role, session, category, tools
+        query, limit, *, prefixes, source, since, until, role, session, category, tools
     ))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python call")]
     fn search(
@@ -234,7 +234,7 @@ impl Store {
         py: Python<'_>,
         query: Text,
         limit: Count,
-        prefix: Text,
+        prefixes: Vec<Text>,
         source: Option<Text>,
         since: Option<Moment>,
         until: Option<Moment>,
@@ -253,7 +253,7 @@ impl Store {
             }
         };
         let filter = Filter {
-            prefix: prefix.into(),
+            prefixes: prefixes.into_iter().map(String::from).collect(),
             kind,
             since: since.map(Moment::milliseconds),
             until: until.map(Moment::milliseconds),

@@ -98,7 +98,8 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// Drafts the sections of a note, in file order; long ones in several parts.
+/// Drafts the sections of a note, in file order; long ones in several parts, and where the front
+/// matter says `unit: item` each list item by itself.
 ///
 /// Returns the summary of the whole note, if it gives one.
 pub fn note(path: &str, text: &str, each: &mut dyn FnMut(Draft<'_>)) -> Option<String> {
@@ -115,7 +116,9 @@ pub fn note(path: &str, text: &str, each: &mut dyn FnMut(Draft<'_>)) -> Option<S
         let title = if headings.contains(&title) { "" } else { title };
         let trail = headings.join(&TRAIL.to_string());
         let (keywords, category) = told(&note, at);
-        for span in note.split(at, text, PART) {
+        let by_item = note.front.by_item;
+        let spans = if by_item { note.units(at, text) } else { note.split(at, text, PART) };
+        for span in spans {
             line += memchr::memchr_iter(b'\n', &text.as_bytes()[counted..span.start]).count();
             counted = span.start;
             let mut draft = Draft {

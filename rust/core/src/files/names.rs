@@ -40,7 +40,9 @@ pub fn check_create(path: &str) -> Result<String> {
     }
     let (folders, file) = path.rsplit_once('/').unwrap_or(("", &path));
     for folder in folders.split('/').filter(|folder| !folder.is_empty()) {
-        check_component(&path, folder)?;
+        // `--home-me-app--`: what agents call the folder of the sessions of a working directory
+        let framed = folder.strip_prefix("--").filter(|rest| rest.ends_with("--"));
+        check_component(&path, framed.unwrap_or(folder))?;
         check_visible(&path, folder)?;
     }
     check_component(&path, file)?;
@@ -243,6 +245,11 @@ mod tests {
             ("x.md\u{37E}.md", "name"),
             ("com¹.md", "name"),
             ("communism.md", "ok"),
+            ("sessions/--home-me-app--/s1/messages.jsonl", "ok"),
+            ("sessions/--home-me/messages.jsonl", "name"),
+            ("sessions/----/messages.jsonl", "name"),
+            ("-rf/x.md", "name"),
+            ("--x--.md", "name"),
             ("sub/Claude.MD", "case"),
             (".cursorrules", "reserved"),
             ("facts.txt", "ext"),

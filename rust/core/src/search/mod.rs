@@ -18,8 +18,8 @@ use crate::text::sought::{QueryTerm, terms_of};
 /// Which documents may be found at all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// A folder or a file; empty for all.
-    pub prefix: String,
+    /// Folders and files, of which any will do; none for all.
+    pub prefixes: Vec<String>,
     /// Only notes, or only transcripts.
     pub kind: Option<Kind>,
     /// Not before, in milliseconds since 1970.
@@ -51,10 +51,12 @@ struct Gate {
 
 impl Gate {
     fn new(filter: &Filter, catalog: &Catalog) -> Self {
+        let within = |path: &str| filter.prefixes.iter().any(|prefix| is_below(path, prefix));
+        let anywhere = filter.prefixes.is_empty() || within("");
         let passes = |file: &FileRow| {
-            filter.kind.is_none_or(|kind| file.kind == kind) && is_below(&file.path, &filter.prefix)
+            filter.kind.is_none_or(|kind| file.kind == kind) && (anywhere || within(&file.path))
         };
-        let all = filter.prefix.is_empty() && filter.kind.is_none();
+        let all = anywhere && filter.kind.is_none();
         let label = |name: &Option<String>| name.as_ref().map(|name| catalog.labels.get(name));
         Self {
             files: (!all).then(|| catalog.files.iter().map(passes).collect()),

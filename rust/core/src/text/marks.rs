@@ -20,6 +20,8 @@ pub struct Marks {
     pub keywords: Vec<String>,
     /// Milliseconds since 1970 of the date that is given.
     pub time: Option<i64>,
+    /// `unit: item`: what is found of this note is one list item, not a whole section.
+    pub by_item: bool,
 }
 
 /// Longest value, and most bytes of keywords, that are taken: every section below repeats them.
@@ -39,6 +41,7 @@ impl Marks {
             "summary" | "description" => self.summary = Some(value.to_owned()),
             "category" => self.category = Some(value.to_owned()),
             "keywords" | "tags" => list(value).for_each(|keyword| self.add_keyword(keyword)),
+            "unit" => self.by_item = value == "item",
             "date" | "created" | "time" => self.time = parse_time(value).or(self.time),
             _ => {}
         }

@@ -43,6 +43,8 @@ pub struct Note {
     pub code: Vec<Range<usize>>,
     /// Where the blocks of the document itself begin: the borders at which text may be split.
     pub breaks: Vec<usize>,
+    /// Where the items of its lists begin; those of a list within a list do not count.
+    pub items: Vec<usize>,
 }
 
 /// Longest heading, in bytes: every section below repeats it. What is longer is text as well.
@@ -70,6 +72,27 @@ impl Note {
             .title
             .as_deref()
             .or_else(|| self.sections.iter().find(|s| s.level == 1).map(|s| s.heading.as_str()))
+    }
+
+    /// Cuts a section into its list items and other blocks; a heading alone is none of them.
+    pub fn units(&self, section: usize, text: &str) -> Vec<Range<usize>> {
+        let Section { span, body, .. } = &self.sections[section];
+        let inside = |borders: &[usize]| -> Vec<usize> {
+            let first = borders.partition_point(|&at| at < *body);
+            borders[first..].iter().copied().take_while(|&at| at < span.end).collect()
+        };
+        let mut borders = inside(&self.breaks);
+        borders.extend(inside(&self.items));
+        borders.sort_unstable();
+        borders.dedup();
+        let lead = borders.first().map_or(span.end, |&first| first);
+        let mut units = Vec::with_capacity(borders.len() + 1);
+        if !text[*body..lead].trim().is_empty() {
+            units.push(*body..lead);
+        }
+        let ends = borders.iter().skip(1).copied().chain([span.end]);
+        units.extend(borders.iter().zip(ends).map(|(&start, end)| start..end));
+        units
     }
 
     /// Cuts a section into spans of about `limit` characters, at block borders, else at line ends.
@@ -187,6 +210,9 @@ pub fn parse(text: &str) -> Note {
                             marks: Marks::default(),
                         });
                     }
+                }
+                if depth == 1 && matches!(tag, Tag::Item) {
+                    note.items.push(line_start(text, range.start).max(start));
                 }
                 if matches!(tag, Tag::CodeBlock(_)) {
                     note.code.push(range);

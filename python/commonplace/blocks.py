@@ -1,0 +1,203 @@
+"""Blocks: the entries of a note, in Markdown that holds any text and gives it back exactly.
+
+A block is a second-level heading, a `META` comment when there is something to say about it, and
+its text. Text that would change the structure of the note (a heading, an open fence, a comment,
+blank lines at an end) is written as a quotation; anything else stands as it is:
+
+    ## Logger stdout leak fix
+    <!--
+    META:
+    - id: "entry-1"
+    -->
+
+    - Summary: pino pipeline stdout leak → custom JS transport
+
+The comment is that of the overview/detail design, with JSON values. What a person wrote by hand
+is read as well: a block is what the section parser says it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from commonplace import _core
+from commonplace.errors import EncodingError
+
+_META = re.compile(
+    r"\A<!--[ \t]*\n?META:[ \t]*\n(?P<lines>.*?)^-->[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE
+)
+_META_LINE = re.compile(r"(?:[-*] )?(?P<key>[\w-]+):[ \t]*(?P<value>.*)")
+_ATX = re.compile(r" {0,3}##(?:[ \t]|\Z)")
+_KEY = re.compile(r"[\w-]+\Z")
+# What a quotation must spell out: a carriage return ends a line in Markdown, NUL is not allowed.
+_SPELLED = {"\r": "&#13;", "\0": "&#0;", "&": "&amp;"}
+_SPELL = re.compile(r"[\r\0]|&(?=amp;|#13;|#0;)")
+_READ = re.compile(r"&amp;|&#13;|&#0;")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One entry of a note.
+
+    `start` and `end` are the character offsets of the whole block, heading included, in the note
+    it was read from; `line` is that of its heading, from 1.
+    """
+
+    title: str
+    text: str
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    line: int = field(default=0, compare=False)
+    start: int = field(default=0, compare=False)
+    end: int = field(default=0, compare=False)
+
+
+def title_for(text: str, width: int = 60) -> str:
+    r"""Return a heading for any text: its first words, on one line, at most `width` characters.
+
+    >>> title_for("# the logger is fixed\nIt leaked.")
+    'the logger is fixed'
+    """
+    lines = (" ".join(line.split()).strip("#>-*` ") for line in text.splitlines())
+    first = "".join(char for char in next(filter(None, lines), "") if char.isprintable())
+    first = " ".join(first.split())
+    if len(first) > width:
+        first = first[: width - 1].rsplit(" ", 1)[0].rstrip() + "…"
+    return first or "…"
+
+
+def render(title: str, text: str, meta: Mapping[str, Any] | None = None) -> str:
+    r"""Return a block as Markdown, ending in one line end.
+
+    Args:
+        title: One line; see `title_for()`.
+        text: Any text.
+        meta: What is said about it: words as keys, anything that JSON can hold as values.
+
+    Raises:
+        ValueError: The title is not one plain line, or a value of `meta` is not JSON.
+        EncodingError: The text is not UTF-8.
+
+    >>> print(render("Bob", "# likes tea", {"id": "b"}), end="")
+    ## Bob
+    <!--
+    META:
+    - id: "b"
+    -->
+    <BLANKLINE>
+    > # likes tea
+    """
+    if title != " ".join(title.split()) or not title:
+        raise ValueError(f"a title is one line without spaces at its ends, not {title!r:.60}")
+    head = f"## {title}\n{comment(meta)}\n"
+    try:
+        plain = f"{head}{text}\n"
+        if _is_tame(plain, title, text, dict(meta or {})):
+            return plain
+    except UnicodeEncodeError:
+        raise EncodingError(f"the text of {title!r:.60} is not UTF-8") from None
+    spelled = _SPELL.sub(lambda found: _SPELLED[found[0]], text)
+    quoted = "\n".join(f"> {line}" if line else ">" for line in spelled.split("\n"))
+    return f"{head}{quoted}\n"
+
+
+def parse(note: str) -> list[Block]:
+    r"""Return the blocks of a note in file order; what stands before the first is no block.
+
+    >>> [block.text for block in parse("# June\n\n## One\n\nfirst\n\n## Two\n\n> a\n> b\n")]
+    ['first', 'a\nb']
+    """
+    data = note.encode()
+    cuts = [section for section in _core.sections(note) if 1 <= section.level <= 2]
+    ends = [section.start for section in cuts[1:]] + [len(data)]
+    blocks = []
+    at = start = 0
+    for section, end in zip(cuts, ends, strict=False):
+        start += len(data[at : section.start].decode())
+        at = section.start
+        if section.level == 2:
+            blocks.append(_read(section, data[at:end].decode(), start))
+    return blocks
+
+
+def preamble(note: str) -> str:
+    """Return what stands before the first block: the title of the note and its summary."""
+    blocks = parse(note)
+    return note[: blocks[0].start] if blocks else note
+
+
+def comment(meta: Mapping[str, Any] | None) -> str:
+    """Return the `META` comment that says `meta`, ending in a line end; for nothing, nothing.
+
+    Raises:
+        ValueError: A key is no word, or a value is not JSON.
+    """
+    if not meta:
+        return ""
+    lines = []
+    for key, value in meta.items():
+        if not _KEY.match(key):
+            raise ValueError(f"{key!r:.60} is no key for META: letters, digits, - and _ only")
+        try:
+            text = orjson.dumps(value).decode()
+        except orjson.JSONEncodeError as error:
+            raise ValueError(f"META {key} cannot be written as JSON: {error}") from None
+        # the same JSON, which cannot end the comment
+        text = text.replace("-->", r"--\u003e")
+        lines.append(f"- {key}: {text}\n")
+    return f"<!--\nMETA:\n{''.join(lines)}-->\n"
+
+
+def read_comment(text: str) -> tuple[dict[str, Any], str]:
+    r"""Return what a `META` comment at the start of a text says, and the text after it.
+
+    >>> read_comment('<!--\nMETA:\n- created: 2024-01-15\n-->\n\nrest')
+    ({'created': '2024-01-15'}, '\nrest')
+    """
+    said = _META.match(text)
+    if not said:
+        return {}, text
+    lines = (_META_LINE.match(line.strip()) for line in said["lines"].split("\n"))
+    meta = {found["key"]: _value(found["value"].strip()) for found in lines if found}
+    return meta, text[said.end() :]
+
+
+def _is_tame(plain: str, title: str, text: str, meta: dict[str, Any]) -> bool:
+    """Return whether a text comes back as it was, and leaves what follows alone."""
+    follower = "\n## follower\n\nx\n"
+    found = parse(plain + follower)
+    return (
+        len(found) == 2
+        and (found[0].title, found[0].text, found[0].meta) == (title, text, meta)
+        and found[1].start == len(plain) + 1
+        and len(_core.sections(plain)) == 1
+    )
+
+
+def _read(section: _core.Section, source: str, start: int) -> Block:
+    """Read one block from its source, heading included."""
+    heading, _, rest = source.partition("\n")
+    title = heading.lstrip().removeprefix("##").strip()
+    if not _ATX.match(heading):
+        # underlined: such a heading may take several lines
+        title = section.heading[-1]
+        rest = re.split(r"^ {0,3}-+[ \t\r]*(?:\n|\Z)", rest, maxsplit=1, flags=re.MULTILINE)[-1]
+    meta, rest = read_comment(rest)
+    text = rest.strip("\n")
+    lines = text.split("\n")
+    if all(quoted.startswith(">") for quoted in lines):
+        text = "\n".join(quoted[1:].removeprefix(" ") for quoted in lines)
+        text = _READ.sub(lambda found: {v: k for k, v in _SPELLED.items()}[found[0]], text)
+    return Block(title, text, meta, section.line, start, start + len(source))
+
+
+def _value(text: str) -> Any:
+    """Return a value of META: JSON, or what a person wrote instead."""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return text

@@ -1,0 +1,266 @@
+"""Find by rules what is worth remembering in a conversation; no model, no store.
+
+Caution first: what no rule knows is left out, and a veto (a question, "this time", somebody
+else's words) outweighs a rule, for a memory full of junk is worse than one that lacks a fact.
+The rules are tables in `rules/english.toml` and `rules/chinese.toml`, each with its examples.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib import resources
+from typing import Any, Literal, NamedTuple
+
+Kind = Literal["preference", "habit", "correction", "identity", "decision", "lesson"]
+
+# Rules look at one short sentence; a bound on its length bounds the time of every pattern.
+LONGEST = 400
+# An assistant speaks of the user's memory only where it states what both know.
+ASSISTANTS = frozenset({"decision", "lesson"})
+
+CHINESE = re.compile(r"[\u3400-\u9fff]")
+ENDS = re.compile(
+    r"(?<=[.!?…])(?<!\bDr\.)(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bSt\.)(?<!e\.g\.)(?<!i\.e\.)"
+    r"(?<!\bvs\.)(?<!\betc\.)[\"')\]]{0,3}\s+|(?<=[。！？])[”」』）]?|\n+"
+)
+FENCE = re.compile(r"^\s{0,3}(?:```|~~~)")
+# Quoted lines, prompts, comments, log lines, stack frames, tables and statements of code
+CODE = re.compile(
+    r"^(?:>|\$ |//|/\*|\*/|<!--|<\w|@@|[+-]{3} |#\s?\w+.*[=({]|#!|\||Traceback|\s*at \S+\()"
+    r"|^\[?\d{4}-\d\d-\d\d[ T]\d\d:|^\[?(?:ERROR|WARN|WARNING|INFO|DEBUG|FATAL|TRACE)\b"
+    r"|^(?:def|class|import|const|let|var|fn|func|public|private|return|SELECT|INSERT|UPDATE) .*"
+    r"[(){};=]|[;{}]$|^\S+ ?(?:[+:]?=|=>) ?\S|\w\(\)\s*$|^\w+(?:\.\w+)+\(.*\)$"
+)
+MARK = re.compile(r"^(?:[-*•]|\d{1,2}[.)]|#{1,6})\s+")
+# More than a name between quotes is somebody's words
+QUOTED = re.compile(
+    r"“[^”]{12,}”|「[^」]{8,}」|『[^』]{8,}』|\"[^\"]{24,}\"|‘[^’]{24,}’|“[^”]*[\u3400-\u9fff]{5,}[^”]*”"
+)
+# After one of these the next plain statement is the right value.
+REJECTED = re.compile(
+    r"^(?:no|nope|nah|wrong|incorrect|not (?:quite|right|correct|true)|that's (?:wrong|incorrect"
+    r"|not (?:right|correct|true|it)|outdated|a mistake)|that is (?:wrong|incorrect|not \w+)"
+    r"|you're (?:wrong|mistaken)|you (?:got|have|remembered) (?:that|it|this|my [\w ]{1,20}) wrong"
+    r"|不对|错了|不是|搞错了|弄错了|你(?:记|说|写|弄|搞)错了|有误|不是这样的?)"
+    r"(?: there|, sorry|,? actually|哦|啊|吧|了|的)?[.!。！]*$",
+    re.IGNORECASE,
+)
+STATEMENT = re.compile(
+    r"^(?:it's|it is|i'm|i am|we're|(?:my|the|our|her|his) .{1,50}? (?:is|are|was|has|starts|lives"
+    r"|works|runs|ends)|(?:i|we|she|he) (?:live|work|use|have|teach|lives|works|uses|has))"
+    r" (?!not )\S"
+    r"|^[^，。]{1,20}(?:是|叫|在|住|姓|改到)\S",
+    re.IGNORECASE,
+)
+# What a sentence says of the past is dropped when it goes on to the present.
+NOW = re.compile(
+    r"^.{0,200}?(?:\bused to\b|以前|之前|过去|原来|曾经).{0,200}?"
+    r"(?:\bbut now,? |\bnow,? |\bthese days,? |\bnowadays,? |[，,]?(?=(?:但|不过)?(?:我)?现在))",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What was decided about one sentence.
+
+    `reason` is a short stable code: that of the rule (`preference:i-prefer`) when it is kept, else
+    that of the veto (`ephemeral:this-time`, `question`), or `no-rule`, `too-long`, `code`,
+    `quoted`, `role`, `duplicate`.
+    """
+
+    text: str
+    kind: Kind | None
+    reason: str
+    source: int = 0
+
+    @property
+    def kept(self) -> bool:
+        """Whether it is worth remembering."""
+        return self.kind is not None
+
+
+class Rule(NamedTuple):
+    """One row of a table; a veto has no kind."""
+
+    code: str
+    pattern: re.Pattern[str]
+    kind: Kind | None
+    spares: frozenset[str]
+    roles: frozenset[str]
+    carries: bool
+    examples: tuple[str, ...]
+
+
+class Rules(NamedTuple):
+    """The table of one language, in the order in which it is tried."""
+
+    vetoes: tuple[Rule, ...]
+    rules: tuple[Rule, ...]
+
+
+def judge(sentence: str, role: str = "user") -> Judgement:
+    """Decide whether one sentence is worth remembering, and as what.
+
+    Args:
+        sentence: At most `LONGEST` characters; longer ones are left out as `too-long`.
+        role: Who said it. Of an assistant only decisions and lessons count, of others nothing.
+
+    Returns:
+        Its kind (None when it is not kept) and the code of the rule that decided.
+
+    >>> judge("I prefer dark mode")
+    Judgement(text='I prefer dark mode', kind='preference', reason='preference:i-prefer', source=0)
+    >>> judge("这次别用PPT").reason
+    'ephemeral:this-time'
+    """
+    text = MARK.sub("", " ".join(sentence.split()).replace("\u2019", "'"))
+    if role not in {"user", "assistant"}:
+        return Judgement(text, None, "role")
+    if len(text) > LONGEST:
+        return Judgement(text, None, "too-long")
+    if CODE.search(text):
+        return Judgement(text, None, "code")
+    heard = QUOTED.sub("…", text)
+    heard = heard[now.end() :] if (now := NOW.match(heard)) else heard
+    rule = next(matching(heard, "rules", role), None)
+    veto = next(
+        (v for v in matching(heard, "vetoes", role) if not rule or rule.kind not in v.spares), None
+    )
+    if veto:
+        return Judgement(text, None, veto.code)
+    if rule:
+        return Judgement(text, rule.kind, f"{rule.kind}:{rule.code}")
+    return Judgement(text, None, "quoted" if heard != text and not now else "no-rule")
+
+
+def extract(messages: Iterable[tuple[str, str]]) -> list[Judgement]:
+    """Judge every sentence of a conversation.
+
+    Args:
+        messages: (role, text) in the order they were said.
+
+    Returns:
+        A judgement for each sentence, in order; `source` counts the messages from 0. Fenced code
+        is passed over. Each thing is kept once; its repetitions have the reason `duplicate`.
+
+    >>> said = [("user", "Fix the test. I prefer tabs."), ("user", "i prefer tabs")]
+    >>> [(found.source, found.reason) for found in extract(said)]
+    [(0, 'no-rule'), (0, 'preference:i-prefer'), (1, 'duplicate')]
+    """
+    judgements: list[Judgement] = []
+    seen: set[str] = set()
+    for source, (role, text) in enumerate(messages):
+        for judged in of_message(text, role):
+            found = judged
+            key = "".join(filter(str.isalnum, found.text.casefold()))
+            if found.kept and key in seen:
+                found = replace(found, kind=None, reason="duplicate")
+            elif found.kept:
+                seen.add(key)
+            judgements.append(replace(found, source=source))
+    return judgements
+
+
+def is_ephemeral(sentence: str) -> str | None:
+    """Return the words that bind a sentence to the moment, or None when nothing does.
+
+    >>> is_ephemeral("Skip the introduction for now")
+    'for now'
+    >>> is_ephemeral("从今天起都用英文")
+    """
+    text = " ".join(sentence.split())[:LONGEST]
+    for table in tables(text):
+        for veto in table.vetoes:
+            if veto.code.startswith("ephemeral:") and (found := veto.pattern.search(text)):
+                return found.group().strip(" ，,、；;。")
+    return None
+
+
+def of_message(text: str, role: str) -> list[Judgement]:
+    """Return the judgements of one message; some sentences bear on their neighbours."""
+    found: list[Judgement] = []
+    carried = None
+    rejected = False
+    for sentence in sentences(text):
+        judged = judge(sentence, role)
+        if carried:
+            judged = replace(judged, kind=None, reason=carried)
+        elif rejected and judged.reason == "no-rule" and STATEMENT.match(judged.text):
+            judged = replace(judged, kind="correction", reason="correction:after-no")
+        elif judged.reason in carrying():
+            carried = judged.reason
+        elif judged.reason.startswith(("ephemeral", "joke")) and len(judged.text) < 25:
+            # "Use bullets please, I prefer them. Just this once."
+            found = [replace(f, kind=None, reason=judged.reason) if f.kept else f for f in found]
+        rejected = role == "user" and bool(REJECTED.match(judged.text))
+        found.append(judged)
+    return found
+
+
+def sentences(text: str) -> Iterator[str]:
+    """Yield the sentences of a message without its fenced code."""
+    prose: list[str] = []
+    fenced = False
+    for line in text.splitlines():
+        if FENCE.match(line):
+            fenced = not fenced
+        elif not fenced:
+            prose.append(line)
+    for part in ENDS.split("\n".join(prose)):
+        if part.strip():
+            yield part.strip()
+
+
+def matching(text: str, table: Literal["rules", "vetoes"], role: str) -> Iterator[Rule]:
+    """Yield the rows that match a sentence said by `role`, in order."""
+    for rules in tables(text):
+        rows: tuple[Rule, ...] = getattr(rules, table)
+        for row in rows:
+            if row.kind and role == "assistant" and row.kind not in ASSISTANTS:
+                continue
+            if role in row.roles and row.pattern.search(text):
+                yield row
+
+
+def tables(text: str) -> Iterator[Rules]:
+    """Yield the tables for the languages of a text; Chinese text may hold English, too."""
+    if CHINESE.search(text):
+        yield load("chinese")
+    yield load("english")
+
+
+@cache
+def carrying() -> frozenset[str]:
+    """Return the codes of the vetoes that hold for the rest of a message."""
+    vetoes = (*load("english").vetoes, *load("chinese").vetoes)
+    return frozenset(veto.code for veto in vetoes if veto.carries)
+
+
+@cache
+def load(language: str) -> Rules:
+    """Read the table of a language from `rules/`."""
+    source = resources.files("commonplace") / "rules" / f"{language}.toml"
+    table: dict[str, Any] = tomllib.loads(source.read_text(encoding="utf-8"))
+
+    def compiled(row: dict[str, Any]) -> Rule:
+        pattern = row["pattern"]
+        while (
+            filled := re.sub(r"<(\w+)>", lambda name: f"(?:{table['words'][name[1]]})", pattern)
+        ) != pattern:
+            pattern = filled
+        return Rule(
+            row["code"],
+            re.compile(pattern, re.IGNORECASE),
+            row.get("kind"),
+            frozenset(row.get("spares", ())),
+            frozenset(row.get("roles", ("user", "assistant"))),
+            row.get("carries", False),
+            tuple(row["examples"]),
+        )
+
+    return Rules(tuple(map(compiled, table["veto"])), tuple(map(compiled, table["rule"])))

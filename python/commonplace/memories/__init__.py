@@ -1,0 +1,9 @@
+"""Five memory systems over one store: ways to lay out files, and the tools that go with them."""
+
+from commonplace.memories.facts_and_episodes import FactsAndEpisodes
+from commonplace.memories.four_layers import FourLayers
+from commonplace.memories.four_layers.runs import AgentRuns
+from commonplace.memories.overview_and_detail import OverviewAndDetail
+from commonplace.memories.world_and_agents import WorldAndAgents
+
+__all__ = ["AgentRuns", "FactsAndEpisodes", "FourLayers", "OverviewAndDetail", "WorldAndAgents"]

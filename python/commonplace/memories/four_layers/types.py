@@ -1,0 +1,100 @@
+"""What callers hand to the four layers and get from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+MemoryType = Literal["working", "episodic", "semantic", "procedural"]
+Layer = Literal["episodic", "semantic", "procedural"]
+Kind = TypeVar("Kind")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryEntry:
+    """Something that happened, or an entry of another layer in this form.
+
+    `timestamp` is in milliseconds since 1970. When an entry is appended, an empty `id` becomes a
+    UUID and a `timestamp` of 0 the time of the call, as in the design.
+    """
+
+    id: str = ""
+    timestamp: float = 0
+    content: str
+    metadata: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeEntry:
+    """Something known, under a key; `timestamp` in milliseconds since 1970."""
+
+    key: str
+    value: str
+    timestamp: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProceduralRule:
+    """What to do when; an empty condition always holds."""
+
+    condition: str
+    action: str
+    timestamp: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CompactOptions:
+    """How many of the newest entries stay, and whether a summary takes the place of the others."""
+
+    keep_last: int = 10
+    summarize_older: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryStats:
+    """The four layers in numbers.
+
+    A token is four characters of content; the bytes are those of the layers as JSON.
+    """
+
+    working_memory_tokens: int
+    episodic_entry_count: int
+    semantic_entry_count: int
+    procedural_rule_count: int
+    total_storage_bytes: int
+
+
+# What a caller may hand in. A tool's JSON schema is made of the class alone.
+if TYPE_CHECKING:
+    EntryLike = MemoryEntry | Mapping[str, Any]
+    KnowledgeLike = KnowledgeEntry | Mapping[str, Any]
+    OptionsLike = CompactOptions | Mapping[str, Any]
+else:
+    EntryLike, KnowledgeLike, OptionsLike = MemoryEntry, KnowledgeEntry, CompactOptions
+
+_CAMEL = {"keepLast": "keep_last", "summarizeOlder": "summarize_older"}
+
+
+def given(kind: type[Kind], value: Kind | Mapping[str, Any]) -> Kind:
+    """Return what a caller gave as the dataclass `kind`; a dict is read as tools and JSON give it.
+
+    Raises:
+        ValueError: A key that there is not, or a needed one that is missing.
+
+    >>> given(CompactOptions, {"keepLast": 3})
+    CompactOptions(keep_last=3, summarize_older=True)
+    """
+    if isinstance(value, kind):
+        return value
+    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    known = f"{kind.__name__} has {', '.join(names)}"
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{known}; {value!r:.60} is neither one nor a dict of these")
+    named = {_CAMEL.get(key, key): item for key, item in value.items() if item is not None}
+    if strangers := [key for key in named if key not in names]:
+        raise ValueError(f"{known}, and no {strangers[0]!r:.60}")
+    try:
+        return kind(**named)
+    except TypeError as error:
+        raise ValueError(f"{known}: {str(error).partition('() ')[2] or error}") from None

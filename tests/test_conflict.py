@@ -1,0 +1,94 @@
+"""Which statements replace which."""
+
+from __future__ import annotations
+
+import pytest
+from benches.labelled import answers, score
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.conflict import compare, load
+
+VALUES = ["dark mode", "light mode", "tabs", "short answers", "long answers", "Postgres", "MySQL"]
+STATEMENTS = st.builds(
+    "{} {} {}{}".format,
+    st.sampled_from(["User", "I", "The user", "Alice", "我", "用户"]),
+    st.sampled_from(
+        ["prefers", "likes", "uses", "switched to", "does not like", "喜欢", "不用", "换成了"]
+    ),
+    st.sampled_from([*VALUES, "深色模式", "空格缩进", "vim"]),
+    st.sampled_from(["", " in Go", " at work", ".", "了"]),
+)
+ANY_TEXT = st.text() | STATEMENTS
+
+
+@pytest.mark.parametrize("half", ["open", "blind"])
+def test_labelled_pairs(half: str) -> None:
+    found = list(answers("conflict", half))
+    scores = score(found)
+    wrong = [
+        (one.item["old"], one.item["new"], one.reason)
+        for one in found
+        if one.got and not one.wanted
+    ]
+    assert scores.precision >= 0.95, wrong
+    if half == "open":
+        assert scores.recall >= 0.9
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("User prefers dark mode", "User prefers light mode", "changed:theme"),
+        ("Name: Ann", "Name: Bea", "changed:name"),
+        ("Name: Ann", "My name is Bea", "changed:name"),
+        ("User drinks coffee", "User no longer drinks coffee", "denied"),
+        ("We use Jenkins", "We switched from Jenkins to Drone", "replaced"),
+        ("我住在北京", "我搬到上海了", "changed:home"),
+        ("端口是8080", "端口改为8443", "changed:端口"),
+        ("User prefers dark mode", "I like dark themes", "same"),
+        ("Name: Ann", "Name: Ann Lee", "detail"),
+        ("User uses tabs in Go", "User uses spaces in Python", "scope"),
+        ("User uses Chrome", "User uses Firefox", "unsure"),
+        ("User likes tea", "User likes coffee", "unrelated"),
+        ("User lives in Munich", "User lives in Germany", "detail"),
+        ("Pets: cat", "Pets: dog", "unrelated"),
+    ],
+)
+def test_reasons(old: str, new: str, reason: str) -> None:
+    assert compare(old, new).reason == reason
+
+
+def test_the_parts_are_named() -> None:
+    verdict = compare("Alice lives in Paris", "Alice moved to Berlin")
+    assert (verdict.subject, verdict.attribute) == ("alice", "home")
+    assert (verdict.old_value, verdict.new_value) == ("paris", "berlin")
+
+
+def test_an_embedder_joins_in_and_never_decides_alone() -> None:
+    assert compare("User uses Chrome", "User uses Firefox", 0.8).reason == "confirmed:browser"
+    assert not compare("User uses Chrome", "User uses Firefox", 0.5).conflict
+    assert compare("Name: Ann", "Name: Bea", 0.1).reason == "vetoed"
+    assert compare("Name: Ann", "Name: Bea", 0.4).conflict
+    assert not compare("User likes tea", "User likes coffee", 0.99).conflict
+
+
+@pytest.mark.parametrize("name", sorted(load().families))
+def test_a_family_holds_one_value_at_a_time(name: str) -> None:
+    family = load().families[name]
+    assert len(family.members) >= 2
+
+
+@given(ANY_TEXT, ANY_TEXT, st.none() | st.floats(-1, 1))
+def test_any_two_texts_are_compared(old: str, new: str, similarity: float | None) -> None:
+    assert compare(old, new, similarity) == compare(old, new, similarity)
+    for text in (old, new):
+        assert not compare(text, text, similarity).conflict
+    if not (old.strip() and new.strip()):
+        assert not compare(old, new, similarity).conflict
+
+
+def test_hostile_input_is_bounded() -> None:
+    for piece in ("is ", "a is b ", "从", "在", ": ", "moved to ", "用户", "not "):
+        for text in (piece * 50_000, (piece * 300)[:300]):
+            assert not compare(text, text + "x").conflict

@@ -1,0 +1,135 @@
+"""What is kept of a conversation, and what is left out and why."""
+
+from __future__ import annotations
+
+import pytest
+from benches.labelled import answers, score
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.extraction import LONGEST, Rule, extract, is_ephemeral, judge, load
+
+TABLES = {language: load(language) for language in ("english", "chinese")}
+RULES = [(language, rule) for language, table in TABLES.items() for rule in table.rules]
+VETOES = [(language, veto) for language, table in TABLES.items() for veto in table.vetoes]
+WORDS = st.sampled_from(
+    [word for _, row in RULES + VETOES for example in row.examples for word in example.split()]
+    + ["。", "？", "\n", "```", "> ", "“", ": "]
+)
+ANY_TEXT = st.text() | st.lists(WORDS).map(" ".join)
+
+
+def named(pair: tuple[str, Rule]) -> str:
+    return f"{pair[0]}-{pair[1].code}"
+
+
+@pytest.mark.parametrize("pair", RULES, ids=named)
+def test_each_rule_keeps_its_examples(pair: tuple[str, Rule]) -> None:
+    for example in pair[1].examples:
+        assert judge(example).reason == f"{pair[1].kind}:{pair[1].code}", example
+
+
+@pytest.mark.parametrize("pair", VETOES, ids=named)
+def test_each_veto_stops_its_examples(pair: tuple[str, Rule]) -> None:
+    for example in pair[1].examples:
+        assert pair[1].pattern.search(example), example
+        assert not judge(example).kept, example
+
+
+@pytest.mark.parametrize("half", ["open", "blind"])
+def test_labelled_messages(half: str) -> None:
+    found = list(answers("extraction", half))
+    scores = score(found)
+    wrong = [
+        (one.item["text"], one.got, one.reason)
+        for one in found
+        if one.got not in {None, one.wanted}
+    ]
+    assert scores.precision >= 0.95, wrong
+    if half == "open":
+        assert scores.recall >= 0.9
+
+
+@pytest.mark.parametrize(
+    ("sentence", "reason"),
+    [
+        ("Don't use PPT this time", "ephemeral:this-time"),
+        ("Skip the introduction for now", "ephemeral:for-now"),
+        ("Call me Alex", "identity:call-me"),
+        ("I prefer dark mode", "preference:i-prefer"),
+        ("From now on please use tabs", "preference:from-now-on"),
+        ("先进的算法", "no-rule"),
+        ("以后都用中文回复", "preference:from-now-on"),
+        ("# I prefer = dark()", "code"),
+        ("“I live in Paris and I work at a bank”", "quoted"),
+    ],
+)
+def test_reasons(sentence: str, reason: str) -> None:
+    assert judge(sentence).reason == reason
+
+
+@pytest.mark.parametrize(
+    ("sentence", "words"),
+    [
+        ("use tabs just this once", "just this once"),
+        ("这次别用PPT", "这次"),
+        ("from now on use tabs", None),
+        ("以后别用PPT", None),
+        ("先进的算法", None),
+    ],
+)
+def test_ephemeral_words(sentence: str, words: str | None) -> None:
+    assert is_ephemeral(sentence) == words
+
+
+def test_sentences_bear_on_their_neighbours() -> None:
+    def reasons(text: str) -> list[str]:
+        return [found.reason for found in extract([("user", text)])]
+
+    assert reasons("That's wrong. The office is on the fourth floor.") == [
+        "no-rule",
+        "correction:after-no",
+    ]
+    assert reasons("I prefer tabs. Just this once.") == ["ephemeral:this-time"] * 2
+    assert reasons("Translate this: hello. I prefer tabs.") == ["text-to-work-on"] * 2
+    assert reasons("I used to like tabs but now I prefer spaces.") == ["preference:i-prefer"]
+    assert reasons("```\nI prefer tabs.\n```\nI prefer spaces.") == ["preference:i-prefer"]
+
+
+def test_who_said_it_matters() -> None:
+    said = [("assistant", "I prefer tabs."), ("tool", "I prefer tabs."), ("user", "I prefer tabs.")]
+    assert [found.kept for found in extract(said)] == [False, False, True]
+    assert judge("Root cause: the clock was off.", "assistant").kept
+
+
+def test_each_thing_is_kept_once() -> None:
+    said = [("user", "I prefer tabs."), ("user", "- i prefer TABS!")]
+    assert [(found.source, found.reason) for found in extract(said)] == [
+        (0, "preference:i-prefer"),
+        (1, "duplicate"),
+    ]
+
+
+@pytest.mark.parametrize("pair", RULES + VETOES, ids=named)
+def test_hostile_input_is_bounded(pair: tuple[str, Rule]) -> None:
+    example = pair[1].examples[0]
+    assert judge(example * 100_000).reason == "too-long"
+    # the longest sentence that is looked at, made to fail as late as it can
+    for filler in ("a ", "我", "i ", ", ", "is "):
+        pair[1].pattern.search((example + filler * LONGEST)[:LONGEST])
+
+
+@pytest.mark.parametrize("piece", ["I ", "我", "...", "“", '"', "`", "- ", "\n\n", "Dr. "])
+def test_a_hostile_message_is_bounded(piece: str) -> None:
+    assert not any(found.kept for found in extract([("user", piece * (100_000 // len(piece)))]))
+
+
+@given(ANY_TEXT, st.sampled_from(["user", "assistant", "tool"]))
+def test_any_text_is_judged_and_always_the_same(text: str, role: str) -> None:
+    assert judge(text, role) == judge(text, role)
+    found = extract([(role, text), (role, text)])
+    assert found == extract([(role, text), (role, text)])
+    assert [one.source for one in found] == sorted(one.source for one in found)
+    kept = [one.text.casefold() for one in found if one.kept]
+    assert len(kept) == len(set(kept))
+    assert is_ephemeral(text) == is_ephemeral(text)

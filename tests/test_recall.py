@@ -1,0 +1,319 @@
+"""Recall against a plain twin; whatever an embedder does, words still find."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import commonplace
+from commonplace import recall
+from commonplace.adapters.embedders import CallableEmbedder
+from commonplace.errors import ModelError, QueryError
+from commonplace.recall import Recall, Recalled, overlap, terms
+from commonplace.vectors import Vectors
+
+LETTERS = "abcdefgh"
+
+
+def count_letters(texts: list[str]) -> list[list[float]]:
+    return [[text.count(letter) + 0.01 for letter in LETTERS] for text in texts]
+
+
+def letters(answer: Callable[[list[str]], Any] = count_letters) -> CallableEmbedder:
+    return CallableEmbedder(answer, "letters", len(LETTERS))
+
+
+def cited(answer: recall.Answer) -> list[str]:
+    return [one.hit.citation for one in answer]
+
+
+Method = Literal["weighted", "rrf"]
+
+
+def by_hand(
+    store: commonplace.Store,
+    query: str,
+    limit: int,
+    method: Method,
+    weights: tuple[float, float],
+    floor: float,
+    duplicates: float,
+) -> list[tuple[str, int, float]]:
+    """Return what a recall must: every document scored, one rule after the other."""
+    lexical = {(hit.path, hit.start): hit.score for hit in store.search(query, 1000)}
+    near = {
+        (hit.path, hit.start): (cosine, hit)
+        for hit, cosine in Vectors(store, letters()).nearest(query, 1000)
+    }
+    ranks = [sorted(lexical, key=lambda key: (-lexical[key], key))]
+    ranks += [sorted((k for k in near if near[k][0] >= floor), key=lambda k: (-near[k][0], k))]
+    scored = []
+    for key, (cosine, hit) in near.items():
+        if key not in lexical and cosine < floor:
+            continue
+        share = lexical.get(key, 0) / max(lexical.values(), default=1)
+        score = weights[0] * share + weights[1] * max(cosine, 0)
+        if method == "rrf":
+            score = sum(1 / (61 + rank.index(key)) for rank in ranks if key in rank)
+        scored.append((score, key, hit))
+    scored.sort(key=lambda one: (-one[0], one[1]))
+    kept: list[tuple[float, tuple[str, int], Any]] = []
+    for one in scored:
+        words = terms(one[2].text)
+        if all(overlap(words, terms(other[2].text)) <= duplicates for other in kept):
+            kept.append(one)
+    return [(*key, score) for score, key, _ in kept[:limit]]
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    notes=st.lists(st.text("abcdefgh ", min_size=1, max_size=12), max_size=12),
+    query=st.text("abcdefgh ", min_size=1, max_size=8).filter(str.strip),
+    limit=st.integers(1, 12),
+    method=st.sampled_from(["weighted", "rrf"]),
+    weights=st.sampled_from([(0.6, 0.4), (1.0, 0.0), (0.0, 1.0), (2, 5)]),
+    floor=st.sampled_from([-1.0, 0.35, 0.9, 1.1]),
+    duplicates=st.sampled_from([0.0, 0.7, 1.0]),
+)
+def test_fusion_is_what_the_plain_twin_says(
+    notes: list[str],
+    query: str,
+    limit: int,
+    method: Method,
+    weights: tuple[float, float],
+    floor: float,
+    duplicates: float,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    with commonplace.open(tmp_path_factory.mktemp("memory")) as store:
+        for number, text in enumerate(notes):
+            (store.root / f"{number:02}.md").write_text(text)
+        made = Recall(
+            store,
+            letters(),
+            weights=weights,
+            floor=floor,
+            duplicates=duplicates,
+            method=method,
+        )
+        answer = made.search(query, limit)
+        want = by_hand(store, query, limit, method, weights, floor, duplicates)
+        got = [(one.hit.path, one.hit.start, one.score) for one in answer]
+        assert [score for *_, score in got] == pytest.approx([score for *_, score in want])
+        # rounding may turn those that tie
+        close = {round(score, 5) for *_, score in want}
+        if len(close) == len(want) and duplicates == 1.0:
+            assert [row[:2] for row in got] == [row[:2] for row in want]
+        assert [score for *_, score in got] == sorted((score for *_, score in got), reverse=True)
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_an_embedder_that_answers_anything(
+    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    numbers = st.floats(allow_nan=True, allow_infinity=True)
+    rows = st.lists(st.lists(numbers, min_size=7, max_size=9), max_size=4)
+
+    def anything(_: list[str]) -> Any:
+        return data.draw(st.one_of(st.none(), st.text(), numbers, rows, st.just(rows)))
+
+    def right(texts: list[str]) -> Any:
+        size = st.lists(numbers, min_size=8, max_size=8)
+        return data.draw(st.lists(size, min_size=len(texts), max_size=len(texts)))
+
+    with commonplace.open(tmp_path_factory.mktemp("memory")) as store:
+        for number, text in enumerate(("abc abd", "cafe bad", "gag hedge")):
+            store.write(f"{number}.md", text)
+        answers = data.draw(st.sampled_from([anything, right]))
+        answer = Recall(store, CallableEmbedder(answers, "any", 8)).search("cafe abc")
+        scores = [one.score for one in answer]
+        assert scores == sorted(scores, reverse=True)
+        assert all(math.isfinite(score) and score >= 0 for score in scores)
+        assert {"0.md", "1.md"} <= {one.hit.path for one in answer}
+
+
+def test_without_an_embedder_it_is_the_search(store: commonplace.Store) -> None:
+    for number in range(9):
+        store.write(f"{number}.md", f"tea {'cup ' * number}and {number * 'word '}number{number}\n")
+    answer = Recall(store, duplicates=1).search("tea cup word", 5)
+    hits = store.search("tea cup word", 5)
+    assert cited(answer) == [hit.citation for hit in hits]
+    assert [one.score for one in answer] == [hit.score / hits[0].score for hit in hits]
+    assert all(one.cosine is None and one.lexical == one.score for one in answer)
+    assert answer.notes == ["found by words only: there is no embedder"]
+    assert answer.freshness == "fresh"
+    assert (answer[0], *answer[1:4], answer[-1]) == tuple(answer)
+    assert "Answer([Recalled(" in repr(answer)
+    assert isinstance(answer[0], Recalled)
+
+
+def test_vectors_find_what_words_do_not(store: commonplace.Store) -> None:
+    store.write("a.md", "abab abba\n")
+    store.write("b.md", "hhhh gghh\n")
+    answer = Recall(store, letters()).search("baab")
+    assert cited(answer) == ["a.md#L1"]
+    assert answer[0].lexical is None
+    assert answer[0].score == pytest.approx(0.4 * (answer[0].cosine or 0))
+    assert answer.notes == []
+    # what a person writes counts at once
+    (store.root / "b.md").write_text("aabb bb\n")
+    assert set(cited(Recall(store, letters()).search("baab"))) == {"a.md#L1", "b.md#L1"}
+
+
+def test_a_floor_is_for_what_only_vectors_find(store: commonplace.Store) -> None:
+    store.write("a.md", "hhhhhhhhh baab\n")
+    store.write("b.md", "hhhhhhhhh ba\n")
+    answer = Recall(store, letters(), floor=0.9).search("baab")
+    assert cited(answer) == ["a.md#L1"]
+    assert 0 < (answer[0].cosine or 0) < 0.9
+
+
+def test_filters_hold_for_vectors_as_well(store: commonplace.Store) -> None:
+    log = store.transcript("s")
+    for day, role, text in ((1, "user", "abab"), (2, "assistant", "baba"), (3, "user", "bbaa")):
+        time_ = f"2026-03-0{day}T00:00:00Z"
+        record = {"role": role, "content": text, "session": f"s{day}", "timestamp": time_}
+        log.append(record)
+    log.append({"role": "user", "content": "aaabbb", "timestamp": "8 May, 2023"})
+    store.write("notes/a.md", "---\ncategory: style\n---\n\nabbaab\n")
+    store.write("notesx.md", "aabb\n")
+    search = Recall(store, letters(), duplicates=1).search
+    lines = {f"s/messages.jsonl#L{line}" for line in (1, 2, 3, 4)}
+
+    def given_by(**filters: Any) -> set[str]:
+        return set(cited(search("baab", **filters)))
+
+    assert given_by() == lines | {"notes/a.md#L1", "notesx.md#L1"}
+    assert given_by(prefix="notes") == given_by(prefix="notes/") == {"notes/a.md#L1"}
+    assert given_by(prefix="notesx.md") == {"notesx.md#L1"}
+    assert given_by(source="message") == lines
+    assert given_by(source="note") == {"notes/a.md#L1", "notesx.md#L1"}
+    assert given_by(role="assistant") == {"s/messages.jsonl#L2"}
+    assert given_by(session="s3") == {"s/messages.jsonl#L3"}
+    assert given_by(category="style") == {"notes/a.md#L1"}
+    assert given_by(since="2026-03-02") == {f"s/messages.jsonl#L{line}" for line in (2, 3)}
+    assert given_by(until="2026-03-02") == {f"s/messages.jsonl#L{line}" for line in (1, 4)}
+    assert given_by(since="2026-03-02", until=datetime(2026, 3, 3, tzinfo=UTC)) == {
+        "s/messages.jsonl#L2"
+    }
+
+
+@pytest.mark.parametrize("query", ['"abba"', 'x "abba"', "abba -hedge", 'abba -"a hedge"'])
+def test_vectors_add_nothing_to_a_phrase_or_an_exclusion(
+    store: commonplace.Store, query: str
+) -> None:
+    store.write("a.md", "abba\n")
+    store.write("b.md", "abba abba a hedge aabb\n")
+    store.write("c.md", "aabb bbaa\n")
+    assert {path[:4] for path in cited(Recall(store, letters()).search("abba"))} == {
+        "a.md",
+        "b.md",
+        "c.md",
+    }
+    found = {path[:4] for path in cited(Recall(store, letters()).search(query))}
+    assert found == ({"a.md"} if "-" in query else {"a.md", "b.md"})
+
+
+def test_nearly_the_same_is_said_once(store: commonplace.Store) -> None:
+    store.write("a.md", "- The user prefers dark mode in every single editor\n")
+    store.write("b.md", "- The user prefers dark mode in every single editor, always\n")
+    store.write("c.md", "- The cat prefers dark rooms\n")
+    answer = Recall(store).search("dark mode editor")
+    assert [one.hit.path for one in answer] == ["a.md", "c.md"]
+    assert answer.notes[-1] == "1 left out that say nearly the same as a better one"
+    assert len(Recall(store, duplicates=1).search("dark mode editor")) == 3
+    # none is missed for it
+    assert [one.hit.path for one in Recall(store).search("dark mode editor", 2)] == ["a.md", "c.md"]
+
+
+def test_terms_of_scripts_without_spaces() -> None:
+    dark, light = terms("用户喜欢深色模式"), terms("用户喜欢浅色模式")
+    assert overlap(dark, light) < 0.7
+    assert overlap(dark, terms("用户喜欢深色模式。")) == 1
+    assert overlap(terms(""), terms("🎉")) == 0
+
+
+def test_age_counts_where_it_is_asked_for(store: commonplace.Store) -> None:
+    log = store.transcript("s")
+    now = time.time()
+    for days, text in ((20, "tea tea"), (10, "tea and cake"), (0, "some tea with a biscuit")):
+        moment = datetime.fromtimestamp(now - days * 86_400, UTC).isoformat()
+        log.append({"role": "user", "content": text, "timestamp": moment, "session": f"{days}"})
+    log.append({"role": "user", "content": "tea long ago it seems", "timestamp": "x"})
+    plain = {one.hit.line: one.score for one in Recall(store).search("tea")}
+    aged = {one.hit.line: one.score for one in Recall(store, half_life=10).search("tea")}
+    for line, days in ((1, 20), (2, 10), (3, 0)):
+        assert aged[line] == pytest.approx(plain[line] * 0.5 ** (days / 10), rel=1e-3)
+    # what says no time is not old
+    assert aged[4] == plain[4]
+    store.write("a.md", "tea in a note")
+    assert Recall(store, half_life=10).search("tea", source="note")[0].score == pytest.approx(
+        1, rel=1e-3
+    )
+
+
+def test_while_an_embedder_fails_words_find(store: commonplace.Store) -> None:
+    down = True
+
+    def answer(texts: list[str]) -> list[list[float]]:
+        if down:
+            raise TimeoutError("no answer")
+        return count_letters(texts)
+
+    store.write("a.md", "abba\n")
+    made = Recall(store, letters(answer))
+    assert cited(made.search("abba")) == ["a.md#L1"]
+    note = "found by words only: the embedder 'letters' failed: no answer"
+    assert made.search("abba").notes == [note]
+    down = False
+    assert made.search("abba").notes == []
+    assert made.search("abba")[0].cosine == pytest.approx(1, abs=1e-4)
+
+
+def test_what_cannot_be_meant(store: commonplace.Store) -> None:
+    wrong: list[dict[str, Any]] = [
+        {"weights": (-1, 1)},
+        {"weights": (0, 0)},
+        {"weights": (math.nan, 1)},
+        {"method": "best"},
+        {"half_life": 0},
+        {"half_life": math.inf},
+        {"floor": math.nan},
+    ]
+    for options in wrong:
+        with pytest.raises(ValueError, match=r"weight|method|half-life|floor"):
+            Recall(store, **options)
+    for embedder in (None, letters()):
+        with pytest.raises(QueryError):
+            Recall(store, embedder).search(" ")
+        assert len(Recall(store, embedder).search("x", 0)) == 0
+    with pytest.raises(ModelError):
+        Recall(store, CallableEmbedder(count_letters, "none", 0))
+
+
+def test_threads_share_one(store: commonplace.Store) -> None:
+    made, wrong = Recall(store, letters()), []
+
+    def ask() -> None:
+        for _ in range(15):
+            answer = made.search("abba")
+            if answer.freshness == "fresh" and any(one.cosine is None for one in answer):
+                wrong.append(answer)
+
+    threads = [threading.Thread(target=ask) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for number in range(40):
+        store.write(f"{number % 9}.md", f"abba {number} {'ab' * (number % 5)}")
+    for thread in threads:
+        thread.join()
+    assert wrong == []
