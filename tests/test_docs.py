@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import commonplace
 from commonplace.cli import app
 from commonplace.tools import SETS
 
@@ -69,3 +70,13 @@ def test_each_feature_lives_where_the_table_says(row: list[str]) -> None:
 @pytest.mark.parametrize("system", SETS)
 def test_every_tool_is_in_the_table(system: str) -> None:
     assert {f"{system}.{tool}" for tool in SETS[system]} <= set(NAMES.findall(TABLE))
+
+
+def test_every_module_is_in_the_architecture() -> None:
+    package = Path(commonplace.__file__).parent
+    named = set(re.findall(r"`(\w+)/?`", (ROOT / "ARCHITECTURE.md").read_text()))
+    for path in package.rglob("*.py"):
+        unit, *inner = path.relative_to(package).with_suffix("").parts
+        # of a system each module is named, of another folder only the folder
+        wanted = set(inner) if unit == "memories" else {unit}
+        assert wanted - {"__init__", "__main__"} <= named, path
