@@ -71,15 +71,17 @@ class Reader:
         """
         asked = limit if self._half_life is None else 5 * limit
         answer = self._recall.search(query, asked + 10, prefix=self._pages.prefixes, source="note")
+        by_place = {(one.hit.path, one.hit.start): one for one in answer}
         found: dict[str, Remembered] = {}
-        for one in answer:
-            if entry := self._pages.at(one.hit):
-                kept = remembered(one.hit.path, entry)
-                score = one.score * self._freshness(entry)
-                found.setdefault(
-                    kept.citation,
-                    replace(kept, score=score, lexical=one.lexical, cosine=one.cosine),
-                )
+        for hit, entry in self._pages.located(one.hit for one in answer):
+            one = by_place[hit.path, hit.start]
+            kept = replace(
+                remembered(hit.path, entry),
+                score=one.score * self._freshness(entry),
+                lexical=one.lexical,
+                cosine=one.cosine,
+            )
+            found.setdefault(kept.citation, kept)
         best = sorted(found.values(), key=lambda one: -one.score)[:limit]
         notes = list(answer.notes)
         if (main := self._pages.text(self._pages.main)).strip() and not is_by_item(main):
