@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 # must not move the cursor, retitle the window or hide a word from the reader.
 CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 UNBROKEN = 100_000
+# The most columns of a brief line, and all it has where there is no terminal
+BRIEF = 110
 
 COUNTED = ("groups", "documents", "queries")
 MEASURED = ("any_at_1", "any_at_5", "any_at_10", "recall_at_5", "recall_at_10", "ndcg_at_10", "mrr")
@@ -67,6 +69,12 @@ def marked(text: str, highlights: Iterable[tuple[int, int]]) -> Text:
         shown.append(clean(line[start:end]), style="bold red")
         at = end
     return shown.append(clean(line[at:]))
+
+
+def assembled(parts: Iterable[str | tuple[str, str]]) -> Text:
+    """Return plain and styled parts as one cleaned text, ready to print."""
+    clear = (clean(part) if isinstance(part, str) else (clean(part[0]), part[1]) for part in parts)
+    return Text.assemble(*clear)
 
 
 def size(count: int) -> str:
@@ -104,10 +112,14 @@ class Screen:
 
     def line(self, *parts: str | tuple[str, str]) -> None:
         """Print one line of plain and styled parts; their control characters are left out."""
-        clear = (
-            clean(part) if isinstance(part, str) else (clean(part[0]), part[1]) for part in parts
-        )
-        self.put(Text.assemble(*clear))
+        self.put(assembled(parts))
+
+    def brief(self, *parts: str | tuple[str, str], end: str = "") -> None:
+        """Print one line, cut with a mark where the terminal ends; `end` is never cut."""
+        shown = assembled(parts)
+        tail = Text(f"  {clean(end)}" if end else "", style="dim")
+        shown.truncate(min(self.out.width, BRIEF) - tail.cell_len, overflow="ellipsis")
+        self.put(shown + tail)
 
     def title(self, text: str) -> None:
         """Print a headline: a rule on a terminal, a line of its own elsewhere."""
@@ -224,8 +236,9 @@ class Screen:
         """Say whether index and files agree."""
         for difference in verified.differences:
             self.line(difference)
-        verdict = "differences, mended" if verified.differences else "all agree with the index"
-        self.line(f"{verified.files:,} files: {len(verified.differences) or ''} {verdict}")
+        count = len(verified.differences)
+        verdict = f"{count} differences, mended" if count else "all agree with the index"
+        self.line(f"{verified.files:,} files: {verdict}")
 
     def scores(self, scores: Sequence[Scores]) -> None:
         """Print the metrics of labelled sets as one table; shares as points of 100."""
