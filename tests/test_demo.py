@@ -65,6 +65,7 @@ def test_what_the_tour_made_is_a_memory(tmp_path: Path) -> None:
     assert "episodes/2026-03.md" in paths
     assert "sessions/--srv-ferrytime--/2026-03/working-memory/detail/2026-03-03-summary.md" in paths
     assert "agents/fog-watch/daily/2026-03-02.md" in paths
+    assert "daily/2026-03-03.md" in paths
     assert "agents/importer/archive/episodes/2026-03.md" in paths
 
 

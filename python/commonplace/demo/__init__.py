@@ -18,6 +18,7 @@ from commonplace.demo import (
     files_and_search,
     four_layers,
     overview_and_detail,
+    profile,
     world_and_agents,
 )
 from commonplace.demo.stage import Stage
@@ -27,7 +28,7 @@ from commonplace.store import open as open_store
 if TYPE_CHECKING:
     from commonplace.show import Screen
 
-SYSTEMS = (facts_and_episodes, overview_and_detail, world_and_agents, four_layers)
+SYSTEMS = (facts_and_episodes, overview_and_detail, world_and_agents, four_layers, profile)
 
 
 def tour(root: Path | None, screen: Screen) -> None:

@@ -18,7 +18,7 @@ def show(stage: Stage) -> None:
     screen.title("A memory is a folder of files")
     # the first call that needs the index makes it
     state = stage.timed("read and indexed", stage.store.status)
-    screen.entries(stage.store.list())
+    screen.entries(stage.store.list(), brief=True)
     stage.say(f"{state.sections} sections and {state.messages} messages can be searched")
 
     screen.title("Search notes and messages at once")
@@ -61,7 +61,7 @@ def ask(stage: Stage, question: str, limit: int = 3) -> None:
     """Search and print the best hits."""
     stage.screen.line(("? ", "bold"), (question, "bold"))
     hits = stage.timed("answered", lambda: stage.store.search(question, limit))
-    stage.screen.hits(hits)
+    stage.screen.hits(hits, brief=True)
 
 
 def why(stage: Stage, question: str) -> None:
