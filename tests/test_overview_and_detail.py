@@ -951,6 +951,29 @@ def test_a_branch_that_was_not_finished_begins_anew(store: Store) -> None:
     assert memory.branches.files("b") == ["detail/a.md"]
 
 
+@pytest.mark.parametrize("when", ["files", "_keep"])
+def test_a_branch_that_another_opens_meanwhile_is_left_alone(
+    store: Store, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    memory, other = remember(store), remember(store)
+    memory.write_detail("plan", "The plan.")
+    ask = getattr(other.branches, when)
+
+    def late(name: str) -> Any:
+        monkeypatch.undo()
+        memory.branch("try")
+        memory.write_detail("plan", "Another plan.")
+        memory.write_detail("idea", "An idea.")
+        return ask(name)
+
+    monkeypatch.setattr(other.branches, when, late)
+    with pytest.raises(Conflict):
+        other.branch("try")
+    assert memory.read_detail("plan").content == "Another plan."
+    assert memory.read_detail("idea").content == "An idea."
+    assert [commit.kind for commit in memory.branches.log("try")] == ["branch"]
+
+
 def test_the_log_of_commits_may_be_edited(store: Store) -> None:
     memory = remember(store)
     memory.commit("one")

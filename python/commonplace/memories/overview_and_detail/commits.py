@@ -90,13 +90,18 @@ class Commits:
             raise NotFound(f"{len(found)} commits begin with {start!r:.40}; there are: {known}")
         return found[0]
 
+    @property
+    def version(self) -> str:
+        """The version of the log, `absent` when there is none."""
+        return self._store.version(self._path) or "absent"
+
     def check(self, expected: str | None) -> None:
         """Look whether the log is at the version that was seen; adding to it looks again.
 
         Raises:
             Conflict: Somebody added to it.
         """
-        if expected not in {None, self._store.version(self._path) or "absent"}:
+        if expected not in {None, self.version}:
             raise Conflict(f"{self._path} is not as you saw it: read context() again")
 
     def add(
@@ -119,7 +124,7 @@ class Commits:
             raise ValueError("say in a few words what this checkpoint is about")
         for left in reversed(range(UPDATES)):
             # the id, the parent and the title of the log follow from what is there
-            seen = self._store.version(self._path) or "absent"
+            seen = self.version
             text, commit = self._entry(kind, branch, message, files, more)
             try:
                 written = self._store.append(self._path, text, expected_version=expected or seen)
