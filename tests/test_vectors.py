@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import commonplace
-from commonplace import nearest, vectors
-from commonplace.cache import Cache
+from commonplace import vectors
 from commonplace.errors import ModelError
-from commonplace.vectors import HEARD, Vectors
+from commonplace.vectors import HEARD, Vectors, nearest
+from commonplace.vectors.cache import Cache
 
 DIMS = 12
 

@@ -37,7 +37,7 @@ _ROLES: dict[str | None, Author] = {
     "system": "system",
     "developer": "system",
 }
-_AGENTS = {"agents", "episodes", "sessions", "archive"}
+_AGENTS = {"agents", "archive", "episodes", "sessions", "world"}
 _META_AUTHOR = re.compile(
     r"\A(?:#[^\n]*\n)?\s*<!--\s*META:(?:(?!-->).)*?^[-* \t]*author:[ \t]*\"?(\w+)",
     re.DOTALL | re.MULTILINE,
@@ -119,12 +119,17 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Injection:
-    """The framed text with its receipt; `size` is that of the whole text, as it was measured."""
+    """The framed text with its receipt.
+
+    `size` is that of the whole text, as it was measured; `notes` is what else is to be known,
+    such as why nothing was looked for.
+    """
 
     text: str
     used: tuple[Used, ...]
     left_out: tuple[LeftOut, ...]
     size: int
+    notes: tuple[str, ...] = ()
 
 
 def piece_of(hit: Hit, store: Store | None = None) -> Piece:

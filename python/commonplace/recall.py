@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal, overload
@@ -33,7 +33,7 @@ from commonplace._core import Hit, Hits
 from commonplace.errors import ModelError
 from commonplace.models import Embedder
 from commonplace.moments import When, seconds
-from commonplace.store import Store
+from commonplace.store import Store, places
 
 if TYPE_CHECKING:
     from commonplace.vectors import Vectors
@@ -106,6 +106,7 @@ class Recall:
         method: `rrf` adds up reciprocal ranks instead, and ignores the weights; it is worse.
         half_life: Days after which a score counts half; None: age does not matter. Of a note it
             is the time since its file was last changed.
+        text_of: What the embedder is given of a document; see `Vectors`.
 
     Raises:
         ValueError: A weight is negative or no number, or both are 0, or another argument is out
@@ -129,6 +130,7 @@ class Recall:
         duplicates: float = 0.7,
         method: Literal["weighted", "rrf"] = "weighted",
         half_life: float | None = None,
+        text_of: Callable[[Hit], str] | None = None,
     ) -> None:
         if not all(0 <= weight < math.inf for weight in weights):
             raise ValueError(f"weights are two numbers of 0 or more, not {weights!r}")
@@ -152,14 +154,14 @@ class Recall:
             # numpy is loaded by those who have an embedder only
             from commonplace.vectors import Vectors  # noqa: PLC0415
 
-            self.vectors = Vectors(store, embedder)
+            self.vectors = Vectors(store, embedder, text_of=text_of)
 
     def search(
         self,
         query: str,
         limit: int = 10,
         *,
-        prefix: str = "",
+        prefix: str | Iterable[str] = "",
         source: Literal["note", "message"] | None = None,
         since: When | None = None,
         until: When | None = None,
@@ -177,11 +179,12 @@ class Recall:
             QueryError: The query is empty or not text.
         """
         depth = max(DEPTH, 3 * limit)
+        prefixes = places(prefix)
         words = partial(
             self._store.search,
             query,
             depth,
-            prefix=prefix,
+            prefix=prefixes,
             source=source,
             since=since,
             until=until,
@@ -192,7 +195,7 @@ class Recall:
         why = "there is no embedder"
         if self.vectors is not None:
             wanted = {"source": source, "role": role, "session": session, "category": category}
-            admits = self._admits(prefix, wanted, seconds(since), seconds(until))
+            admits = self._admits(prefixes, wanted, seconds(since), seconds(until))
             try:
                 return self._finish(limit, *self._both(self.vectors, query, depth, words, admits))
             except ModelError as error:
@@ -274,17 +277,22 @@ class Recall:
         return self._store.transcript(hit.path)[hit.first_line].timestamp
 
     def _admits(
-        self, prefix: str, wanted: dict[str, str | None], since: float | None, until: float | None
+        self,
+        prefixes: Iterable[str],
+        wanted: dict[str, str | None],
+        since: float | None,
+        until: float | None,
     ) -> Callable[[Hit], bool] | None:
         """Return what tells whether the filters let a document pass; None when there are none."""
-        prefix = prefix.rstrip("/")
+        within = [prefix.rstrip("/") for prefix in prefixes]
+        anywhere = "" in within
         wanted = {name: value for name, value in wanted.items() if value is not None}
         timed = since is not None or until is not None
-        if not prefix and not wanted and not timed:
+        if anywhere and not wanted and not timed:
             return None
 
         def admits(hit: Hit) -> bool:
-            if prefix and hit.path != prefix and not hit.path.startswith(f"{prefix}/"):
+            if not anywhere and not any(f"{hit.path}/".startswith(f"{one}/") for one in within):
                 return False
             if any(getattr(hit, name) != value for name, value in wanted.items()):
                 return False

@@ -1,0 +1,294 @@
+"""Facts and episodes: a folder of notes that is its own index, read when a task needs them.
+
+    facts/user.md        what is true: of the user, the project, preferences
+    episodes/2026-02.md  what happened: one file a month, one entry a task
+
+An agent is shown a list of the files with a summary each, and reads those that its task needs.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from datetime import UTC, date, datetime
+from typing import TypedDict
+
+from commonplace._core import Written
+from commonplace.errors import EncodingError
+from commonplace.memories.facts_and_episodes import index_message, summary_line
+from commonplace.memories.facts_and_episodes.entries import added, continued, entries, is_closed
+from commonplace.memories.facts_and_episodes.index_message import Listed
+from commonplace.memories.facts_and_episodes.months import ARCHIVE, Months, Span
+from commonplace.memories.facts_and_episodes.notes import EPISODES, Notes
+from commonplace.memories.facts_and_episodes.usage import Usage, Use
+from commonplace.models import ChatModel
+from commonplace.records import receipt
+from commonplace.store import Store
+
+_DAY = 86_400
+
+
+class Patch(TypedDict):
+    """A replacement: `oldText` must be in the file exactly once."""
+
+    oldText: str
+    newText: str
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class FactsAndEpisodes:
+    r"""Long-term memory as facts and episodes in plain Markdown.
+
+    Every file has a line `> Summary:` under its title. Where nobody wrote one, it is made from the
+    keys and entries of the file, and made again by each later change. A line that a person or a
+    model wrote is kept for as long as it stands in the file; entries that come after it are named
+    behind it (`logger fix; latest: Short ID`). Nothing else that somebody wrote is changed.
+
+    Args:
+        store: Where the files are.
+        folder: The folder of this memory in the store, such as `data/memory`; `""` is its root.
+        month_limit: The size in bytes from which the file of a month goes on as weeks.
+        clock: Tells the time.
+
+    >>> import commonplace, tempfile
+    >>> memory = FactsAndEpisodes(commonplace.open(tempfile.mkdtemp()))
+    >>> memory.memory_write("facts/user.md", "# User Facts\n\n- Name: Zhang San\n")["success"]
+    True
+    >>> print(memory.index_message(1))
+    Available memory:
+    - facts/user.md (49B): name
+    <BLANKLINE>
+    Use memory_read to load relevant files before responding.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        folder: str = "",
+        *,
+        month_limit: int = 64 << 10,
+        clock: Callable[[], datetime] = _now,
+    ) -> None:
+        self._clock = clock
+        self._usage = Usage(store.root / ".commonplace" / "usage.json")
+        self._notes = Notes(store, folder, self._usage)
+        self._months = Months(self._notes, month_limit)
+        self._turn = threading.RLock()
+
+    # The tools
+
+    def memory_read(self, path: str) -> str:
+        """Read a memory file.
+
+        Args:
+            path: The file as `memory_list` names it, such as `facts/user.md`.
+
+        Raises:
+            NotFound: There is no such file.
+            Refused: The path leads out of the memory.
+        """
+        text = self._notes.read(path)
+        self._usage.note_read(self._notes.full(path), self._clock().timestamp())
+        return text
+
+    def memory_write(
+        self, path: str, content: str, *, expected_version: str | None = None
+    ) -> dict[str, object]:
+        """Create or overwrite a memory file, such as one of facts.
+
+        A line `> Summary: …` in the content is kept as the summary of the file; without one it
+        is made from the keys of the facts.
+
+        Args:
+            path: The file, such as `facts/user.md`.
+            content: The whole new text, Markdown.
+            expected_version: The version you have read; if the file is another by now, nothing
+                is changed.
+
+        Returns:
+            `success`, `path`, `version`, and where the text that was replaced lies.
+
+        Raises:
+            Conflict: The file is not the expected version.
+            Refused: The path leads out of the memory, or is no name for a note.
+        """
+        written = self._notes.write(path, _text(content), expected=expected_version)
+        return self._receipt(written)
+
+    def memory_patch(
+        self, path: str, patches: Sequence[Patch], *, expected_version: str | None = None
+    ) -> dict[str, object]:
+        """Replace pieces of a memory file, all of them or none.
+
+        Args:
+            path: The file, such as `facts/user.md`.
+            patches: Each with `oldText`, which must be in the file exactly once, and `newText`.
+            expected_version: The version you have read; if the file is another by now, nothing
+                is changed.
+
+        Returns:
+            `success`, `appliedCount`, `path`, `version`, and where the text that was replaced lies.
+
+        Raises:
+            PatchFailed: An old text is not in the file, or more than once; nothing was changed.
+            Conflict: The file is not the expected version.
+        """
+        edits = [(patch["oldText"], patch["newText"]) for patch in patches]
+        first, last = self._notes.patch(path, edits, expected=expected_version)
+        counted = {"appliedCount": first.applied, "version": last.version}
+        return {**self._receipt(first), **counted}
+
+    def memory_append(
+        self,
+        path: str,
+        entry: str,
+        summary: str | None = None,
+        *,
+        expected_version: str | None = None,
+    ) -> dict[str, object]:
+        """Add an entry to a memory file, such as the episodes of a month.
+
+        An entry of a file in `episodes/` has a heading `## …`, a line `- Summary: …` and a line
+        `- Date: …`; what is missing is added. When the file of a month has grown large, the entry
+        goes to the file of its week: `path` of the answer says where it is.
+
+        Args:
+            path: The file, such as `episodes/2026-02.md`; it is made if it is not there.
+            entry: Markdown.
+            summary: A new summary of the whole file, instead of the one that is made.
+            expected_version: The version you have read; if the file is another by now, nothing
+                is changed.
+
+        Returns:
+            `success`, `path`, `version`, and where the text that was replaced lies.
+
+        Raises:
+            ValueError: The entry is empty.
+            Conflict: The file is not the expected version.
+            Refused: The path leads out of the memory, or is no name for a note.
+        """
+        if not _text(entry).strip():
+            raise ValueError("the entry is empty: give the Markdown that is to be added")
+        summary = _text(summary or "")
+        today = self._clock().date()
+        if span := Span.of(path):
+            block = entries(entry, today if f"{today:%Y-%m}" == span.month else None)
+            with self._turn:
+                written = self._months.append(span, block, today, summary, expected_version)
+            return self._receipt(written)
+
+        def change(note: str) -> str:
+            if path.startswith(EPISODES) or not is_closed(entry):
+                return added(note, entries(entry, today))
+            return continued(note, entry)
+
+        written = self._notes.change(path, change, summary=summary, expected=expected_version)
+        return self._receipt(written)
+
+    def memory_list(self) -> list[Listed]:
+        """List the memory files with a one-line summary each, and their size in bytes.
+
+        What was archived is not listed; the summary that took its place names it.
+        """
+        listed = []
+        for entry in self._notes.files():
+            path = self._notes.relative(entry.path)
+            if entry.kind == "note" and not path.startswith(ARCHIVE):
+                summary = entry.summary or summary_line.make(self._notes.text(path))
+                line = "".join(char for char in " ".join(summary.split()) if char.isprintable())
+                listed.append(Listed(path=path, summary=line, size=entry.size))
+        return listed
+
+    def index_message(
+        self,
+        iteration: int,
+        *,
+        budget: int | None = 4000,
+        measure: Callable[[str], int] = len,
+    ) -> str | None:
+        """Return the list of the memory files, as the first user message of a task.
+
+        When the list outgrows the budget, the files that were changed or read of late, and those
+        read often, come first, and a last line says how many were left out.
+
+        Args:
+            iteration: Which turn of the task it is, from 1: the message is given once, at the
+                first.
+            budget: The most that the message may measure; None for no limit.
+            measure: Tells how much a text takes of the budget; default: its characters.
+
+        Returns:
+            The message, or None after the first iteration and while there is no memory.
+        """
+        files = self.memory_list() if iteration == 1 else []
+        if not files:
+            return None
+        return index_message.message(files, self._weight(), budget=budget, measure=measure)
+
+    def facts(self) -> dict[str, str]:
+        """Return the whole text of every file of facts by its path, for one who will add to them.
+
+        What is read here does not count as use.
+        """
+        listed = [file["path"] for file in self.memory_list()]
+        return {path: self._notes.text(path) for path in listed if path.startswith("facts/")}
+
+    def episode_index(self) -> str:
+        """Return the lines of the index that are about episodes; empty while there are none."""
+        episodes = [file for file in self.memory_list() if file["path"].startswith(EPISODES)]
+        return "\n".join(index_message.line(file) for file in episodes)
+
+    def summarise_months(
+        self, older_than: date | None = None, *, model: ChatModel | None = None
+    ) -> list[str]:
+        """Put a summary on the page of its year in the place of each old month.
+
+        The entries of the month are copied to `archive/episodes/` and read there again; then the
+        summary goes to `episodes/2026.md`, with links to the copies; then the month's own files
+        go. What stops in between loses nothing, and is finished by the next call.
+
+        Args:
+            older_than: Months that ended before this day; default: a year before this month.
+            model: Writes the summaries; default: rules.
+
+        Returns:
+            Where the originals lie now, one citation an entry, oldest first.
+
+        Raises:
+            CompactionFailed: A copy does not read back, or a summary is empty. The month is as it
+                was.
+        """
+        if older_than is None:
+            today = self._clock().date()
+            older_than = date(today.year - 1, today.month, 1)
+        with self._turn:
+            return self._months.summarise(older_than, model)
+
+    # How
+
+    def _receipt(self, written: Written) -> dict[str, object]:
+        return {**receipt(written), "path": self._notes.relative(written.path)}
+
+    def _weight(self) -> Callable[[str], float]:
+        """Return a function that tells how often, and how lately, a file was used."""
+        uses, now = self._usage.all(), self._clock().timestamp()
+        changed = {entry.path: entry.modified for entry in self._notes.files()}
+
+        def weight(path: str) -> float:
+            use = uses.get(self._notes.full(path), Use())
+            last = max(use.last, changed.get(self._notes.full(path), 0.0))
+            return (1 + use.reads) / (1 + max(0.0, now - last) / _DAY)
+
+        return weight
+
+
+def _text(text: str) -> str:
+    """Return a text that can be written."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise EncodingError(f"the text is not UTF-8: {error}") from None
+    return text

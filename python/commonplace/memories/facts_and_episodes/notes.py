@@ -1,0 +1,149 @@
+"""The notes of a memory: files in one folder of a store, whose summary line is kept true."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from commonplace._core import Entry, Written
+from commonplace.blocks import parse
+from commonplace.errors import NotFound, Refused
+from commonplace.memories.facts_and_episodes import summary_line
+from commonplace.memories.facts_and_episodes.usage import Usage
+from commonplace.store import Store
+
+EPISODES = "episodes/"
+"""In the notes of this folder the last entry is the newest and matters most."""
+
+
+class Notes:
+    """The notes of a memory; their paths are relative to its folder.
+
+    Args:
+        store: Where they are.
+        folder: The folder in the store; `""` is its root.
+        usage: Remembers which summary lines were made here.
+    """
+
+    def __init__(self, store: Store, folder: str, usage: Usage) -> None:
+        self.store = store
+        self._folder = f"{folder.strip('/')}/" if folder.strip("/") else ""
+        self._usage = usage
+
+    def full(self, path: str) -> str:
+        """Return the path of a note in the store."""
+        return self._folder + path
+
+    def relative(self, path: str) -> str:
+        """Return the path in the memory of a file of the store."""
+        return path.removeprefix(self._folder)
+
+    def files(self, folder: str = "") -> list[Entry]:
+        """Return the files that there are, with their paths in the store, sorted."""
+        return self.store.list(self._folder + folder)
+
+    def read(self, path: str) -> str:
+        """Return the text of a note."""
+        return self.store.read(self.full(path))
+
+    def text(self, path: str) -> str:
+        """Return the text of a note, empty if there is none."""
+        try:
+            return self.read(path)
+        except NotFound:
+            return ""
+
+    def version(self, path: str) -> str:
+        """Return the version of a note; `absent` if there is none."""
+        return self.store.version(self.full(path)) or "absent"
+
+    def write(self, path: str, content: str, *, expected: str | None = None) -> Written:
+        """Write the whole text of a note."""
+        whole, made = self._summed(path, self.text(path), content)
+        written = self.store.write(self._writable(path), whole, expected_version=expected)
+        self._usage.note_line(written.path, made)
+        return written
+
+    def patch(
+        self, path: str, edits: Sequence[tuple[str, str]], *, expected: str | None = None
+    ) -> tuple[Written, Written]:
+        """Replace pieces of a note, then make its summary line true; return both writes."""
+        before = self.text(path)
+        first = self.store.patch(self._writable(path), edits, expected_version=expected)
+        # a crash in between leaves the old summary line, and the next change mends it
+        return first, self.change(path, lambda note: note, before=before)
+
+    def change(
+        self,
+        path: str,
+        change: Callable[[str], str],
+        *,
+        summary: str | None = None,
+        expected: str | None = None,
+        before: str | None = None,
+    ) -> Written:
+        """Change a note by a function of its text; what others write meanwhile is kept.
+
+        Args:
+            path: The note; `change` is given a title if there is none.
+            change: As for `Store.update()`.
+            summary: What the summary line is to say; default: see `FactsAndEpisodes`.
+            expected: The version that is to be changed.
+            before: The text before the change, if it is not the one in the file.
+        """
+        made: str | None = None
+
+        def whole(note: str) -> str:
+            nonlocal made
+            changed = change(note or f"# {_title(path)}\n")
+            whole, made = self._summed(path, note if before is None else before, changed, summary)
+            return whole
+
+        full = self._writable(path)
+        if expected is None:
+            written = self.store.update(full, whole)
+        else:
+            try:
+                note = "" if expected == "absent" else self.store.read(full, expected)
+            except NotFound:
+                note = ""  # no such version: the write says so
+            written = self.store.write(full, whole(note), expected_version=expected)
+        self._usage.note_line(written.path, made)
+        return written
+
+    def delete(self, path: str, *, expected: str) -> Written:
+        """Take a note away; its text goes to the history."""
+        return self.store.delete(self.full(path), expected_version=expected)
+
+    def _summed(
+        self, path: str, before: str, after: str, given: str | None = None
+    ) -> tuple[str, str | None]:
+        """Return a changed text with its summary line, and that line if it was made here."""
+        if given and given.strip():
+            return summary_line.put(after, given), None
+        newest_first = path.startswith(EPISODES)
+        line = summary_line.read(after)
+        ours = not line or line == self._usage.of(self.full(path)).line
+        if ours or line == summary_line.make(before, newest_first=newest_first):
+            line = summary_line.make(after, newest_first=newest_first)
+            return summary_line.put(after, line), line
+        blocks = parse(after)
+        if line and line == summary_line.read(before) and len(blocks) > len(parse(before)):
+            words = line.partition(summary_line.LATEST)[0]
+            latest = summary_line.shortened(blocks[-1].title)
+            after = summary_line.put(after, f"{words}{summary_line.LATEST}{latest}")
+        return after, None
+
+    def _writable(self, path: str) -> str:
+        if path.lower().endswith(".jsonl"):
+            raise Refused(f"{path!r:.80} is a transcript: a memory file is a note and ends in .md")
+        return self.full(path)
+
+
+def _title(path: str) -> str:
+    """Return the title of a new note.
+
+    >>> _title("facts/user.md"), _title("episodes/2026-02.md")
+    ('User Facts', '2026-02 Episodes')
+    """
+    *folders, name = path.removesuffix(".md").split("/")
+    return " ".join(word[:1].upper() + word[1:] for word in [name, *folders[-1:]])

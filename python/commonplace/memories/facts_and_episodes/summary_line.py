@@ -1,0 +1,166 @@
+"""The `> Summary:` line of a note: where it stands, and what it says when nobody wrote one.
+
+It stands among the leading lines of a note, under its title, as the facts-and-episodes design
+shows:
+
+    # User Facts
+
+    > Summary: name, language, role
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from commonplace.blocks import parse
+from commonplace.compaction import first_sentence
+
+MOST_WORDS = 9
+"""Every word of a summary costs room in a prompt: "aim for under 10 words"."""
+MOST_CHARACTERS = 120
+
+LATEST = "; latest: "
+"""What stands between a summary that somebody wrote and what has come since."""
+
+# front matter, blank lines, a title in either form; what was read in one way is not tried in
+# another (`(?>`, `*+`): that would take twice the time a line, or the square of a long one
+_HEAD = re.compile(
+    r"""\ufeff?
+    (?:---[ \t]*\r?\n (?>(?:[\w.-]+:|[ \t#\]}-])[^\n]*\n|\r?\n)*? (?:---|\.\.\.)[ \t]*\r?\n)?
+    (?:[ \t]*\r?\n)*
+    (?:[ ]{0,3}\#[ \t][^\n]*(?:\n|\Z)
+      |(?![>#*-])[^\S\n]*+\S[^\n]*+\n[ ]{0,3}=+[ \t\r]*(?:\n|\Z))?""",
+    re.VERBOSE,
+)
+_LINE = re.compile(
+    r" {0,3}>[ \t]*(?:\*\*)?Summary(?:\*\*)?[ \t]*:[ \t]*(?P<words>.*)", re.IGNORECASE
+)
+_FENCE = re.compile(r"^(```|~~~).*?(?:^\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+# `- Key: value`, `- **Key**: value`, `- 键：值`, and a link
+_KEY = re.compile(
+    r"""^[-*+][ \t]+(?:\*\*)?
+    (?:\[(?P<link>[^\]\n]+)\]\(
+      |(?P<key>[^:：\n]{1,40}?)(?:\*\*)?(?::(?=\s|\*|$)|：))""",
+    re.MULTILINE | re.VERBOSE,
+)
+# what a note says about itself, not about what it is for
+_ASIDE = {"updated", "summary", "date", "created", "更新", "日期", "摘要"}
+# what shorthand leaves out of a title
+_FILLER = re.compile(r"\b(?:an?|and|at|by|for|from|in|of|on|the|to|with)\b\s+", re.IGNORECASE)
+_DATED = re.compile(r"\d{4}(?:-\d{2}){0,2}(?:-W\d.*)?\Z")
+
+
+def read(note: str) -> str | None:
+    r"""Return what the summary line of a note says, or None when it has none.
+
+    >>> read("# User Facts\n\n> Summary: name, role\n\n- Name: Zhang San\n")
+    'name, role'
+    """
+    span = _span(note)
+    found = _LINE.match(note[span[0] : span[1]]) if span else None
+    return " ".join(found["words"].replace("**", "").split()) if found else None
+
+
+def put(note: str, words: str) -> str:
+    r"""Return a note whose summary line says `words`; nothing else of it is changed.
+
+    >>> put("# User Facts\n\n- Name: Zhang San\n", "name")
+    '# User Facts\n\n> Summary: name\n\n- Name: Zhang San\n'
+    """
+    words = " ".join(words.split())
+    end = "\r\n" if note.partition("\n")[0].endswith("\r") else "\n"
+    if span := _span(note):
+        return f"{note[: span[0]]}> Summary: {words}{note[span[1] :]}"
+    at = _head(note)
+    head, rest = note[:at], note[at:]
+    if head.strip("\ufeff"):
+        head += end if head.endswith("\n") else 2 * end
+    blank = "" if not rest or rest.startswith(("\n", "\r\n")) else end
+    return f"{head}> Summary: {words}{end}{blank}{rest}"
+
+
+def without(note: str) -> str:
+    """Return a note without its title and its summary line: what it is there for."""
+    if span := _span(note):
+        note = note[: span[0]] + note[span[1] :]
+    return note[_head(note) :]
+
+
+def make(note: str, *, newest_first: bool = False) -> str:
+    r"""Return what the summary line of a note should say, from what is in it.
+
+    These are the keys of its `- Key: value` lines and the titles of its entries, as many as nine
+    words and 120 characters hold; `…` says that there is more. A note with neither is summarised
+    by its first sentence.
+
+    Args:
+        note: Markdown; its own summary line does not count.
+        newest_first: The entries stand in order of time, and the last one matters most.
+
+    >>> make("# User Facts\n\n- Name: Zhang San\n- Role: developer\n- Updated: 2026-02-24\n")
+    'name, role'
+    >>> make("# 2026-02\n\n## Logger fix\n- Date: 2026-02-24\n\n## Short ID\n", newest_first=True)
+    'Short ID, Logger fix'
+    """
+    blocks = parse(note)
+    titles = [
+        first_sentence(block.text) if _DATED.match(block.title) else _FILLER.sub("", block.title)
+        for block in blocks
+    ]
+    body = without(note[: blocks[0].start] if blocks else note)
+    keys = [
+        found["link"] or _lowered(found["key"].strip())
+        for found in _KEY.finditer(_FENCE.sub("", _COMMENT.sub("", body)))
+    ]
+    keys = [key for key in keys if key and key.casefold() not in _ASIDE]
+    items = titles[::-1] + keys if newest_first else keys + titles
+    return _joined(items) or shortened(first_sentence(body)) or "empty"
+
+
+def shortened(text: str) -> str:
+    """Return the first words of a text: at most nine, and 120 characters."""
+    words = text.split()
+    line = " ".join(words[:MOST_WORDS])
+    if len(words) <= MOST_WORDS and len(line) <= MOST_CHARACTERS:
+        return line
+    return line[: MOST_CHARACTERS - 1].rstrip(" ,;:…") + "…"
+
+
+def _joined(items: Iterable[str]) -> str:
+    """Return as many of the items as a summary holds."""
+    line = ""
+    for item in dict.fromkeys(" ".join(item.split()) for item in items):
+        longer = f"{line}, {item}" if line else shortened(item)
+        if len(longer.split()) > MOST_WORDS or len(longer) >= MOST_CHARACTERS:
+            return line.removesuffix("…") + "…"
+        line = longer
+    return line
+
+
+def _lowered(key: str) -> str:
+    """Return a key as it reads within a line: `name`, but `API key`."""
+    return key if key[:2].isupper() else key[:1].lower() + key[1:]
+
+
+def _head(note: str) -> int:
+    """Return where the text of a note begins, behind its title."""
+    found = _HEAD.match(note)
+    return found.end() if found else 0
+
+
+def _span(note: str) -> tuple[int, int] | None:
+    """Return where the summary line of a note stands, without its line end."""
+    at = _head(note)
+    in_comment = False
+    for line in note[at:].split("\n")[:40]:
+        bare = line.strip()
+        if in_comment or bare.startswith("<!--"):
+            in_comment = "-->" not in bare
+        elif _LINE.match(line):
+            return at, at + len(line.removesuffix("\r"))
+        elif bare and not bare.startswith((">", "- ", "* ")):
+            break
+        at += len(line) + 1
+    return None

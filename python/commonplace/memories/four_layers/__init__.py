@@ -1,0 +1,427 @@
+"""Four layers: what is at hand, what happened, what is known, what to do (design 003).
+
+Working memory is a list in this process. The others are notes: episodes by month in
+`episodes/2026-02.md`, each fact in a note of its own in `facts/`, rules in `procedures/rules.md`.
+Nothing is read before it is asked for, and what a person edits is seen by the next call.
+
+Entries that a person or another system wrote into these notes (blocks without an `id` in META)
+are read, searched, counted and exported like all others, but `compact` and `clear` leave them
+where they are. What those two take away lies in `archive/` and in the history of the store.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from commonplace.compaction import summarise
+from commonplace.memories.four_layers.entries import KEYS, Record, checked, of_layer
+from commonplace.memories.four_layers.json_files import dump, read_files, write_files
+from commonplace.memories.four_layers.notes import LayerNotes
+from commonplace.memories.four_layers.terms import by_terms, summary_text
+from commonplace.memories.four_layers.types import (
+    CompactOptions,
+    EntryLike,
+    KnowledgeEntry,
+    KnowledgeLike,
+    Layer,
+    MemoryEntry,
+    MemoryStats,
+    MemoryType,
+    OptionsLike,
+    given,
+)
+from commonplace.models import ChatModel
+from commonplace.records import receipt
+from commonplace.store import Store
+
+
+class FourLayers:
+    r"""Working, episodic, semantic and procedural memory over one store.
+
+    Args:
+        store: Where the notes are.
+        folder: Folder of this memory in the store; default its root.
+        agent: Who writes. It is noted as `agentId` in the metadata of what is appended.
+        shared: Whether an agent has its parent's memory: it reads all of it and adds to it under
+            its own name. If not, its memory is apart, in `agents/{agent}/` below `folder`.
+        max_working_entries: Working memory keeps the last so many entries.
+        model: Asked for the summaries of `compact`; without it they are made by rules.
+        clock: The time, aware of its zone.
+
+    >>> import commonplace, tempfile
+    >>> memory = FourLayers(commonplace.open(tempfile.mkdtemp()))
+    >>> _ = memory.append("episodic", {"content": "Analyzed vulnerabilities in src/"})
+    >>> [entry.content for entry in memory.search("episodic", "vulnerability")]
+    ['Analyzed vulnerabilities in src/']
+    >>> _ = memory.learn(KnowledgeEntry("dataset-format", "CSV with headers"))
+    >>> memory.recall("dataset-format").value
+    'CSV with headers'
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        folder: str = "",
+        *,
+        agent: str | None = None,
+        shared: bool = True,
+        max_working_entries: int = 50,
+        model: ChatModel | None = None,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        if max_working_entries < 1:
+            raise ValueError(f"max_working_entries is 1 or more, not {max_working_entries}")
+        base = f"{folder.strip('/')}/" if folder.strip("/") else ""
+        if not shared:
+            if not agent or not re.fullmatch(r"\w[\w-]*", agent):
+                raise ValueError(
+                    f"a memory of its own is named by its agent: letters, digits, - and _, not "
+                    f"{agent!r:.60}"
+                )
+            base = f"{base}agents/{agent}/"
+        self._notes = LayerNotes(store, base, clock)
+        self._agent = agent
+        self._model = model
+        self._clock = clock
+        self._most = max_working_entries
+        self._working: list[MemoryEntry] = []
+
+    # The design's own
+
+    def append(
+        self,
+        type: MemoryType,  # noqa: A002 - the name in the design
+        entry: EntryLike,
+        *,
+        expected_version: str | None = None,
+    ) -> dict[str, Any]:
+        """Append an entry to a layer of memory.
+
+        Working memory keeps the last entries only, in this process. An episode is kept for good.
+        A semantic entry is a fact under `metadata.key`, or else under its id, and replaces what
+        was known under it. A procedural entry is a rule: do what the content says when
+        `metadata.condition` holds; without a condition it always holds.
+
+        Args:
+            type: The layer.
+            entry: What to keep; an id and the time are given to it if it has none.
+            expected_version: The version of the newest note of the layer (of a fact: of its note)
+                as an earlier answer named it, `absent` for none yet.
+
+        Returns:
+            The receipt of the write with the `id` of the entry.
+
+        Raises:
+            ValueError: The entry has no content, or metadata that JSON cannot hold.
+            Conflict: The note is not the expected version; nothing was changed.
+        """
+        layer = _known(type)
+        entry = given(MemoryEntry, entry)
+        metadata = entry.metadata
+        if self._agent is not None:
+            metadata = {"agentId": self._agent, **(metadata or {})}
+        record = checked(
+            "episodic",
+            {
+                "id": entry.id or str(uuid.uuid4()),
+                "timestamp": entry.timestamp or self._now(),
+                "content": entry.content,
+                "metadata": metadata,
+            },
+            "the entry",
+        )
+        answer = {"id": record["id"]}
+        if layer == "working":
+            self._working.append(MemoryEntry(**record))
+            del self._working[: max(0, len(self._working) - self._most)]
+            return {"success": True, **answer}
+        kept = of_layer(layer, record)
+        (written,) = self._notes.add(layer, [kept], expected_version=expected_version)
+        return receipt(written) | answer
+
+    def search(
+        self,
+        type: MemoryType,  # noqa: A002 - the name in the design
+        query: str,
+        limit: int = 10,
+        *,
+        scoring: Literal["bm25f", "terms"] = "bm25f",
+    ) -> list[MemoryEntry]:
+        """Search a layer of memory, best first.
+
+        Facts and rules come as entries: the key or the condition is in their metadata.
+
+        Args:
+            type: The layer.
+            query: Words.
+            limit: Most entries to return.
+            scoring: `bm25f` ranks as every search of the store does. `terms` is the algorithm of
+                the design, which reads the whole layer: substrings counted, and newer first. The
+                working layer, which is in no note, is always searched so.
+
+        Raises:
+            QueryError: The query is empty (bm25f; by terms nothing is found).
+        """
+        _known(type)
+        if scoring not in {"bm25f", "terms"}:
+            raise ValueError(f'scoring is "bm25f" or "terms", not {scoring!r:.60}')
+        if limit < 1:
+            raise ValueError(f"limit is 1 or more, not {limit}")
+        if scoring == "terms" or type == "working":
+            return _copies(by_terms(self._entries(type), query, limit, self._now()))
+        return [entry for entry, _ in self.search_cited(type, query, limit)]
+
+    def learn(
+        self, knowledge: KnowledgeLike, *, expected_version: str | None = None
+    ) -> dict[str, Any]:
+        """Learn a fact: a value under a key; what was known under the key is replaced.
+
+        Args:
+            knowledge: The key, such as `dataset-format`, and the value.
+            expected_version: The version of the note of the key as an earlier answer named it,
+                `absent` for none yet.
+
+        Returns:
+            The receipt of the write with the `key`; the old text lies in the history it names.
+        """
+        fact = given(KnowledgeEntry, knowledge)
+        timestamp = self._now() if fact.timestamp is None else fact.timestamp
+        record = {"key": fact.key, "value": fact.value, "timestamp": timestamp}
+        record = checked("semantic", record, "the fact")
+        beside = {} if self._agent is None else {"metadata": {"agentId": self._agent}}
+        (written,) = self._notes.add(
+            "semantic", [(record, beside)], expected_version=expected_version
+        )
+        return receipt(written) | {"key": fact.key}
+
+    def recall(self, key: str) -> KnowledgeEntry | None:
+        """Recall the fact that was learned under a key, or None.
+
+        Args:
+            key: Exactly as it was learned.
+        """
+        record = self._notes.fact(key)
+        if record is None:
+            return None
+        return KnowledgeEntry(record["key"], record["value"], record.get("timestamp"))
+
+    def compact(
+        self,
+        type: MemoryType,  # noqa: A002 - the name in the design
+        opts: OptionsLike | None = None,
+    ) -> dict[str, Any]:
+        """Compact a layer: the newest entries stay, a summary takes the place of the older ones.
+
+        Of episodes and rules the originals go to `archive/` first and are read again there. Rules
+        get no summary, and facts are left as they are.
+
+        Args:
+            type: The layer.
+            opts: `keep_last` (default 10) entries stay; `summarize_older` (default true).
+
+        Returns:
+            `compacted`, how many entries left, `archived`, where they lie now (`path#L3-L90`),
+            and `summary`, the id of the entry in their place, if there is one.
+
+        Raises:
+            CompactionFailed: The model failed or said nothing, or the archive does not read back.
+                Nothing was taken away.
+            Conflict: An entry was changed meanwhile; it is as others left it.
+        """
+        layer = _known(type)
+        options = CompactOptions() if opts is None else given(CompactOptions, opts)
+        keep: object = options.keep_last
+        if not isinstance(keep, int) or keep < 0:
+            raise ValueError(f"keep_last is a whole number, 0 or more, not {keep!r:.60}")
+        if layer == "semantic":
+            return _compacted(0)
+        if layer == "working":
+            older = self._working[: max(0, len(self._working) - keep)]
+            if not older or (options.summarize_older and _is_summary(older)):
+                return _compacted(0)
+            summary = [self._summary(older)] if options.summarize_older else []
+            # not those that took their place while a model was asked
+            gone = set(map(id, older))
+            self._working[: sum(id(entry) in gone for entry in self._working)] = summary
+            return _compacted(len(older), summary=summary[0].id if summary else None)
+        held = self._notes.held(layer)
+        kept = held[max(0, len(held) - keep) :]
+        leaving = [one for one in held[: len(held) - len(kept)] if one.ours]
+        older = [one.entry for one in leaving]
+        summed = layer == "episodic" and options.summarize_older
+        if not leaving or (summed and _is_summary(older)):
+            return _compacted(0)
+        if not summed:
+            archived = self._notes.retire(layer, leaving, kept[0].path if kept else None)
+            return _compacted(len(leaving), archived)
+        entry = self._summary(older)
+
+        def cite(ranges: list[str]) -> MemoryEntry:
+            return replace(entry, metadata={**(entry.metadata or {}), "archived": ranges})
+
+        _, archived = self._notes.sum_up(leaving, cite)
+        return _compacted(len(leaving), archived, entry.id)
+
+    def get_stats(self) -> MemoryStats:
+        """Return how much each layer holds, in entries, tokens and bytes."""
+        working: list[Record] = [
+            {key: value for key, value in asdict(entry).items() if value is not None}
+            for entry in self._working
+        ]
+        records = {layer: [one.record for one in self._notes.held(layer)] for layer in KEYS}
+        characters = sum(len(entry.content) for entry in self._working)
+        texts = [dump("episodic", working)]
+        texts += [dump(layer, held) for layer, held in records.items()]
+        return MemoryStats(
+            working_memory_tokens=-(-characters // 4),
+            episodic_entry_count=len(records["episodic"]),
+            semantic_entry_count=len(records["semantic"]),
+            procedural_rule_count=len(records["procedural"]),
+            total_storage_bytes=sum(len(text.encode()) for text in texts),
+        )
+
+    def clear(
+        self,
+        type: MemoryType | None = None,  # noqa: A002 - the name in the design
+    ) -> dict[str, Any]:
+        """Clear a layer, or all four; the history keeps what the notes said.
+
+        Args:
+            type: The layer; default all.
+
+        Returns:
+            `cleared`, how many entries of each layer were taken away. What was written by hand,
+            or by another system in the same folders, stays.
+        """
+        layers = [_known(type)] if type is not None else list(get_args(MemoryType))
+        cleared: dict[str, int] = {}
+        for layer in layers:
+            if layer == "working":
+                cleared[layer] = len(self._working)
+                self._working.clear()
+            else:
+                cleared[layer] = self._notes.forget(layer)
+        return {"success": True, "cleared": cleared}
+
+    def get_working_memory(self) -> list[MemoryEntry]:
+        """Return a copy of the working memory, oldest first."""
+        return _copies(self._working)
+
+    def get_episodic_memory(self) -> list[MemoryEntry]:
+        """Return a copy of all episodes, in the order in which they were appended."""
+        return _copies(self._entries("episodic"))
+
+    # Beyond the design
+
+    def search_cited(
+        self,
+        type: Layer,  # noqa: A002 - as in search
+        query: str,
+        limit: int = 10,
+    ) -> list[tuple[MemoryEntry, str]]:
+        """Return what `search` finds in a layer of notes, each entry with its citation."""
+        return [(one.entry, one.citation) for one in self._notes.search(type, query, limit)]
+
+    def cited(self, type: Layer) -> list[tuple[MemoryEntry, str]]:  # noqa: A002 - as in search
+        """Return all entries of a layer of notes with their citations, as they were appended."""
+        held = self._notes.held(type)
+        entries = _copies([one.entry for one in held])
+        return [(entry, one.citation) for entry, one in zip(entries, held, strict=True)]
+
+    def import_json(self, folder: str | PathLike[str]) -> dict[str, Any]:
+        """Import `episodic.json`, `semantic.json` and `procedural.json` of the design.
+
+        All is checked before anything is written. What is there already, word for word, is not
+        imported twice: an import that was interrupted can be repeated.
+
+        Args:
+            folder: Where the files lie, in or out of the store; not all need be there.
+
+        Returns:
+            How many entries of each layer were `imported`, how many were `there`, and in which
+            files how many half characters were `mended` (they are U+FFFD now).
+
+        Raises:
+            FormatError: A file is not in the form of the design; the message says where.
+            NotFound: None of the files is there.
+        """
+        found, mended = read_files(Path(folder))
+        imported = self._notes.add_new(found)
+        there = sum(map(len, found.values())) - sum(imported.values())
+        return {"success": True, "imported": imported, "there": there, "mended": mended}
+
+    def export_json(
+        self, folder: str | PathLike[str], *, indent: int = 0, overwrite: bool = False
+    ) -> None:
+        """Write the three JSON files of the design; see `import_json`.
+
+        Args:
+            folder: Where to; made if needed.
+            indent: Spaces a level, as `JSON.stringify(value, null, indent)`; 0 is on one line.
+            overwrite: Replace files that are there and say something else.
+
+        Raises:
+            Refused: A file is there and says something else.
+        """
+        layers = {layer: [one.record for one in self._notes.held(layer)] for layer in KEYS}
+        write_files(Path(folder), layers, indent=indent, overwrite=overwrite)
+
+    # Within
+
+    def _now(self) -> int:
+        return int(self._clock().timestamp() * 1000)
+
+    def _entries(self, layer: MemoryType) -> list[MemoryEntry]:
+        if layer == "working":
+            return self._working
+        return [one.entry for one in self._notes.held(layer)]
+
+    def _summary(self, older: Sequence[MemoryEntry]) -> MemoryEntry:
+        """Return the entry that stands for others; it is as old as the newest of them."""
+        text = summary_text(older)
+        if self._model is not None:
+            first, _, _ = text.partition("\n")
+            said = summarise([entry.content for entry in older], model=self._model)
+            text = f"{first}\n{said}"
+        return MemoryEntry(
+            id=str(uuid.uuid4()),
+            timestamp=max(entry.timestamp for entry in older),
+            content=text,
+            metadata={"entries": len(older)},
+        )
+
+
+def _copies(entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
+    """Return entries that are the caller's to change."""
+    return [
+        replace(entry, metadata=deepcopy(entry.metadata)) if entry.metadata else entry
+        for entry in entries
+    ]
+
+
+def _is_summary(older: Sequence[MemoryEntry]) -> bool:
+    """Return whether there is nothing but an earlier summary: a summary of it only says less."""
+    (first, *rest) = older
+    is_made = first.content.startswith("[Summary of ") and "entries" in (first.metadata or {})
+    return is_made and not rest
+
+
+def _known(layer: MemoryType) -> MemoryType:
+    """Return a layer that there is."""
+    if layer not in get_args(MemoryType):
+        raise ValueError(f"type is one of {', '.join(get_args(MemoryType))}, not {layer!r:.60}")
+    return layer
+
+
+def _compacted(
+    count: int, archived: Sequence[str] = (), summary: str | None = None
+) -> dict[str, Any]:
+    return {"success": True, "compacted": count, "archived": list(archived), "summary": summary}

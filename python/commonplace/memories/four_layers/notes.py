@@ -1,0 +1,316 @@
+"""The three layers that are notes: what is in them, how it is found, and how it leaves them."""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from commonplace import blocks
+from commonplace._core import Hit, Written
+from commonplace.blocks import Block
+from commonplace.compaction import archive_blocks, replace_blocks
+from commonplace.memories.four_layers.entries import Given, Record, entry_of, record_of, render
+from commonplace.memories.four_layers.files import Facts, Series, name_older, take_out
+from commonplace.memories.four_layers.json_files import stringify
+from commonplace.memories.four_layers.types import Layer, MemoryEntry
+from commonplace.store import Store
+
+_MONTH = r"\d{4}-(?:0[1-9]|1[0-2])"
+_RULES = "rules"
+
+
+class Held(NamedTuple):
+    """An entry where it lies."""
+
+    layer: Layer
+    path: str
+    block: Block
+    record: Record
+
+    @property
+    def ours(self) -> bool:
+        """Whether this system wrote it, and may take it away."""
+        return "id" in self.block.meta
+
+    @property
+    def entry(self) -> MemoryEntry:
+        """The entry as `append` took it."""
+        return entry_of(self.layer, self.record, self.block.meta)
+
+    @property
+    def citation(self) -> str:
+        """Where it lies: `episodes/2026-02.md#L3`."""
+        return f"{self.path}#L{self.block.line}"
+
+
+class LayerNotes:
+    """The notes of the episodic, semantic and procedural layers below one folder.
+
+    Args:
+        store: Where they are.
+        base: The folder, empty or with a `/` at its end.
+        clock: The time, aware of its zone.
+    """
+
+    def __init__(self, store: Store, base: str, clock: Callable[[], datetime]) -> None:
+        self._store = store
+        self._clock = clock
+        self._facts = Facts(store, f"{base}facts/")
+        self._series = {
+            "episodic": Series(store, f"{base}episodes/", _MONTH, "Episodes {}"),
+            "procedural": Series(store, f"{base}procedures/", _RULES, "Rules"),
+        }
+        self._archives = {
+            "episodic": Series(store, f"{base}archive/episodes/", _MONTH, ""),
+            "procedural": Series(store, f"{base}archive/procedures/", _RULES, ""),
+        }
+        # what was read of each layer, and the revision of the store then
+        self._seen: dict[Layer, tuple[int, list[Held]]] = {}
+        self._latest = 0
+
+    # Reading
+
+    def held(self, layer: Layer) -> list[Held]:
+        """Return the entries of a layer, in the order in which they were appended."""
+        revision = self._store.revision()
+        if layer not in self._seen or self._seen[layer][0] != revision:
+            found = self._place(layer).blocks()
+            held = [
+                Held(layer, path, block, record_of(layer, block, path)) for path, block in found
+            ]
+            self._seen[layer] = (revision, held)
+        return self._seen[layer][1]
+
+    def search(self, layer: Layer, query: str, limit: int) -> list[Held]:
+        """Return up to `limit` entries as the store ranks them."""
+        ask = limit
+        while True:
+            hits = self._store.search(query, ask, prefix=self._place(layer).folder, source="note")
+            found: dict[str, Held] = {}
+            for hit in hits:
+                if len(found) == limit:
+                    break
+                if one := self._at(layer, hit):
+                    found.setdefault(one.citation, one)
+            if len(found) == limit or len(hits) < ask:
+                return list(found.values())
+            # other notes of the folder, or parts of one long entry, were among the hits
+            ask *= 4
+
+    def fact(self, key: str) -> Record | None:
+        """Return the record of a key; no other note is read."""
+        found = self._facts.find(key)
+        return record_of("semantic", found[1], found[0]) if found else None
+
+    # Writing
+
+    def add(
+        self,
+        layer: Layer,
+        records: Sequence[Given],
+        *,
+        expected_version: str | None = None,
+    ) -> list[Written]:
+        """Add checked records to a layer, each with the metadata that it has no place for.
+
+        All are rendered before the first is written.
+
+        Args:
+            layer: Facts replace what is there under their key.
+            records: Record and further META each, which for a rule is at least its `id`.
+            expected_version: That of the newest note, or of the note of the (one) fact.
+
+        Raises:
+            ValueError: A record cannot be written; none was.
+            Conflict: The note is no longer the expected version.
+        """
+        if layer == "semantic":
+            self._check(layer, records)
+            return [self._learn(*one, expected_version) for one in records]
+        stems = [
+            self._month(record["timestamp"]) if layer == "episodic" else _RULES
+            for record, _ in records
+        ]
+        rendered = [render(layer, *one) for one in records]
+        return self._series[layer].extend(
+            list(zip(stems, rendered, strict=True)), expected_version=expected_version
+        )
+
+    def add_new(self, layers: Mapping[Layer, Sequence[Record]]) -> dict[Layer, int]:
+        """Add those checked records that are not there yet, word for word.
+
+        All are rendered before the first is written. Of records that are alike, as many are
+        added as there are more of than in the layer.
+
+        Returns:
+            How many were added to each layer.
+        """
+        new: dict[Layer, list[Given]] = {}
+        for layer, records in layers.items():
+            there = Counter(stringify(one.record) for one in self.held(layer))
+            new[layer] = []
+            for record in records:
+                text = stringify(record)
+                if there[text]:
+                    there[text] -= 1
+                else:
+                    rule = {"id": str(uuid.uuid4())} if layer == "procedural" else {}
+                    new[layer].append((record, rule))
+            self._check(layer, new[layer])
+        for layer, records_new in new.items():
+            self.add(layer, records_new)
+        return {layer: len(records_new) for layer, records_new in new.items()}
+
+    def forget(self, layer: Layer) -> int:
+        """Take all entries of ours out of a layer, into the history; return how many."""
+        return sum(self._take_out(layer, leaving) for leaving in _by_note(self.held(layer)))
+
+    def retire(self, layer: Layer, leaving: Sequence[Held], kept: str | None) -> list[str]:
+        """Archive entries and take them out; `kept`, a note that stays, says where they are.
+
+        Returns:
+            Where they lie now, a range of lines a note.
+        """
+        ranges = [_range(self._archive(layer, group)) for group in _by_note(leaving)]
+        if kept is not None:
+            archives = [cited.partition("#")[0] for cited in ranges]
+            name_older(self._store, kept, self._place(layer).head(kept), archives)
+        for group in _by_note(leaving):
+            self._take_out(layer, group)
+        return ranges
+
+    def sum_up(
+        self, leaving: Sequence[Held], summary: Callable[[list[str]], MemoryEntry]
+    ) -> tuple[MemoryEntry, list[str]]:
+        """Archive episodes and put one entry in their place, where the last note of them is.
+
+        Args:
+            leaving: One or more entries, oldest first.
+            summary: Is given where they lie now, and returns what stands for them.
+
+        Returns:
+            The entry, and where the episodes lie.
+        """
+        *earlier, last = _by_note(leaving)
+        ranges = [_range(self._archive("episodic", group)) for group in earlier]
+        made: list[MemoryEntry] = []
+
+        def put(citations: list[str]) -> str:
+            entry = summary([*ranges, _range(citations)])
+            made.append(entry)
+            record = {
+                "id": entry.id,
+                "timestamp": entry.timestamp,
+                "content": entry.content,
+                "metadata": entry.metadata,
+            }
+            return render("episodic", record, {})
+
+        done = replace_blocks(
+            self._store,
+            last[0].path,
+            [one.block for one in last],
+            self._target("episodic", last[0].path),
+            put,
+        )
+        for group in earlier:
+            self._take_out("episodic", group)
+        return made[-1], [*ranges, _range(done.citations)]
+
+    # Within
+
+    def _place(self, layer: Layer) -> Series | Facts:
+        return self._facts if layer == "semantic" else self._series[layer]
+
+    def _month(self, timestamp: float) -> str:
+        """Return the month of an episode; what lies ahead, or before 1970, is not believed."""
+        now = self._clock().timestamp()
+        at = min(max(timestamp / 1000, 0), now)
+        return datetime.fromtimestamp(at, UTC).strftime("%Y-%m")
+
+    def _at(self, layer: Layer, hit: Hit) -> Held | None:
+        """Return the entry that a hit is in, or None."""
+        # with the line after it: a hit may be the first part of a long entry
+        found = blocks.parse(hit.text + self._line_after(hit))
+        if found and (found[0].start, found[0].end) == (0, len(hit.text)):
+            block = replace(found[0], line=hit.first_line)
+        else:
+            # a part, or below a heading of somebody's own, or outside of all entries
+            note = self._store.read(hit.path)
+            inside = [
+                one
+                for one in blocks.parse(note)
+                if 0 <= hit.first_line - one.line < note.count("\n", one.start, one.end)
+            ]
+            if not inside:
+                return None
+            block = inside[0]
+        if not self._place(layer).holds(hit.path, block):
+            return None
+        return Held(layer, hit.path, block, record_of(layer, block, hit.path))
+
+    def _line_after(self, hit: Hit) -> str:
+        """Return the beginning of the line after a hit, without reading the note around it."""
+        try:
+            with (self._store.root / hit.path).open("rb") as note:
+                note.seek(hit.end)
+                return note.readline(1000).decode(errors="replace")
+        except FileNotFoundError:
+            # deleted since it was found
+            return ""
+
+    def _check(self, layer: Layer, records: Iterable[Given]) -> None:
+        """Raise what a record that cannot be written raises."""
+        for record, beside in records:
+            render(layer, record, beside)
+
+    def _learn(
+        self, record: Record, beside: Mapping[str, Any], expected_version: str | None
+    ) -> Written:
+        self._latest = max(self._latest + 1, int(self._clock().timestamp() * 1_000_000))
+        latest = self._latest
+
+        def make(old: Block | None) -> str:
+            # a key that is learned again keeps its place in the order of the facts
+            since = latest if old is None else old.meta.get("since", 0)
+            return render("semantic", record, {"since": since, **beside})
+
+        return self._facts.put(record["key"], make, expected_version=expected_version)
+
+    def _target(self, layer: Layer, path: str) -> str:
+        """Return the archive note for entries of a note; it is bounded as well."""
+        return self._archives[layer].current(self._series[layer].stem(path))
+
+    def _archive(self, layer: Layer, group: Sequence[Held]) -> list[str]:
+        path = group[0].path
+        return archive_blocks(
+            self._store, path, [one.block for one in group], self._target(layer, path)
+        )
+
+    def _take_out(self, layer: Layer, group: Sequence[Held]) -> int:
+        path = group[0].path
+        head = self._place(layer).head(path)
+        return take_out(self._store, path, [one.block for one in group], head)
+
+
+def _by_note(held: Iterable[Held]) -> list[list[Held]]:
+    """Return the entries that are ours in groups, one a note."""
+    groups: dict[str, list[Held]] = {}
+    for one in held:
+        if one.ours:
+            groups.setdefault(one.path, []).append(one)
+    return list(groups.values())
+
+
+def _range(citations: Sequence[str]) -> str:
+    """Return citations of one note as one.
+
+    >>> _range(["archive/episodes/2026-02.md#L3", "archive/episodes/2026-02.md#L9"])
+    'archive/episodes/2026-02.md#L3-L9'
+    """
+    first, last = citations[0], citations[-1]
+    return first if first == last else f"{first}-{last.rpartition('#')[2]}"

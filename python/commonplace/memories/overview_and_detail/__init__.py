@@ -1,0 +1,310 @@
+"""The overview/detail memory: an overview always in context, notes and raw messages to recall.
+
+Nothing decays, nothing is counted, nothing is ranked by its age: a note is found for what it says
+(§10.3 of the design). See `commonplace.memories.overview_and_detail.session` for the layout.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from types import FunctionType, MethodType
+from typing import Any, Literal
+
+from commonplace.errors import NotFound, QueryError
+from commonplace.memories.overview_and_detail.conversation import last_messages
+from commonplace.memories.overview_and_detail.detail import (
+    Detail,
+    parse_detail,
+    render_detail,
+    stem,
+)
+from commonplace.memories.overview_and_detail.search import (
+    SOURCES,
+    Searched,
+    SearchOptions,
+    SearchResult,
+    search_session,
+    shorten,
+)
+from commonplace.memories.overview_and_detail.session import Session
+from commonplace.records import receipt
+from commonplace.store import Store
+
+Level = Literal["status", "branch", "commit", "log", "metadata"]
+
+_CITATION = re.compile(r"(?P<path>.+)#L(?P<line>[0-9]{1,12})")
+
+
+class OverviewAndDetail(Session):
+    r"""The memory of one session: what is in its context, and what can be recalled.
+
+    Args:
+        store: Where it lies.
+        session_id: Letters, digits, `.`, `_`, `-`.
+        default_limit: How many results a search gives that names no limit. This and `enabled` are
+            the keys of `memory:` in the configuration of §9.
+        session: What else `Session` takes: `cwd`, `enabled`, `overview_limit`, `clock`.
+
+    >>> import commonplace, tempfile
+    >>> store = commonplace.open(tempfile.mkdtemp())
+    >>> memory = OverviewAndDetail(store, "s1", cwd="/home/alex/app")
+    >>> _ = memory.write_detail("auth-design", "# Auth\n\nJWT, refresh rotated.", ["jwt"])
+    >>> print(memory.recall_memory("refresh"))
+    Found 1 result(s) for: "refresh"
+    <BLANKLINE>
+    [1] Source: detail
+        File: detail/auth-design.md:9
+        Content: …JWT, refresh rotated.
+        Citation: detail/auth-design.md#L9
+    """
+
+    def __init__(
+        self, store: Store, session_id: str, *, default_limit: int = 5, **session: Any
+    ) -> None:
+        super().__init__(store, session_id, **session)
+        self.default_limit = default_limit
+        tool = type(self).recall_memory
+        if default_limit != 5:
+            # the tool of this memory, with the configured number as the default that models read
+            own = FunctionType(
+                tool.__code__,
+                tool.__globals__,
+                tool.__name__,
+                ("all", default_limit),
+                tool.__closure__,
+            )
+            own.__kwdefaults__ = tool.__kwdefaults__
+            own.__annotations__ = tool.__annotations__
+            own.__doc__ = tool.__doc__
+            self.recall_memory = MethodType(own, self)  # type: ignore[method-assign]
+
+    # Recall
+
+    def recall_memory(
+        self,
+        query: str,
+        scope: Literal["all", "detail", "messages"] = "all",
+        limit: int = 5,
+        *,
+        all_sessions: bool = False,
+    ) -> str:
+        """Search external memory for relevant information.
+
+        Searches:
+        - detail/: Summaries and notes you've written
+        - messages.jsonl: Raw conversation history
+
+        Returns: Matching entries with citations.
+
+        Args:
+            query: Search query
+            scope: Which sources to search
+            limit: Maximum results
+            all_sessions: Search every session of this memory, not only this one
+
+        Raises:
+            QueryError: The query is empty, the scope unknown, or the limit less than 1.
+        """
+        if scope not in {"all", *SOURCES}:
+            raise QueryError(f'scope is "all", "detail" or "messages", not {scope!r:.40}')
+        sources = SOURCES if scope == "all" else (scope,)
+        found = self._found(SearchOptions(query, limit, sources), all_sessions)
+        return found.told(query)
+
+    def search(self, options: SearchOptions, *, all_sessions: bool = False) -> list[SearchResult]:
+        """Return what answers a query, best first, at most 300 characters of each.
+
+        Notes and messages are ranked by one score in one index. So that neither starves the
+        other, each of two sources gets a third of the places if it has as many answers.
+
+        Args:
+            options: The query, how many results, which sources.
+            all_sessions: Search every session; what is of another is cited with its whole path.
+
+        Raises:
+            QueryError: The query is empty, a source unknown, or the limit less than 1.
+        """
+        return self._found(options, all_sessions).results
+
+    def read_citation(self, citation: str, *, limit: int = 2000, start: int = 0) -> str:
+        """Return what a citation points to: a note from that line on, or a message.
+
+        Args:
+            citation: As recall_memory gives it, such as `detail/auth-design.md#L10`
+            limit: Longest answer, in characters
+            start: Characters to leave out at the beginning, to read on
+
+        Raises:
+            NotFound: There is no such line.
+            QueryError: It is no citation of a session.
+        """
+        found = _CITATION.fullmatch(citation.strip())
+        if not found:
+            raise QueryError(f"a citation is like detail/auth.md#L10, not {citation!r:.80}")
+        path, line = found["path"], int(found["line"])
+        if path == "messages.jsonl":
+            path = self.messages.path
+        elif path == "overview.md" or path.startswith("detail/"):
+            path = f"{self.branches.workspace()}/{path}"
+        elif not path.startswith("sessions/"):
+            raise QueryError(
+                f"{path!r:.80} is of no session: it is detail/…, messages.jsonl or sessions/…"
+            )
+        if path.endswith(".jsonl"):
+            messages = self._store.transcript(path).messages(line, 1)
+            if not messages or messages[0].line != line:
+                raise NotFound(f"there is no message at {citation}")
+            heard = filter(None, (messages[0].said, messages[0].tools))
+            return _bounded(f"{messages[0].role}: {chr(10).join(heard)}", limit, start)
+        lines = self._store.read(path).split("\n")
+        if not 0 < line <= len(lines):
+            raise NotFound(f"{path} has {len(lines)} lines, so there is no {citation}")
+        return _bounded("\n".join(lines[line - 1 :]), limit, start)
+
+    # Notes
+
+    def write_detail(
+        self,
+        name: str,
+        content: str,
+        keywords: Sequence[str] = (),
+        *,
+        expected_version: str | None = None,
+    ) -> dict[str, Any]:
+        """Write a note to external memory: a summary, a decision, anything to remember.
+
+        What was there by this name is replaced.
+
+        Args:
+            name: A file name such as `auth-design`
+            content: Markdown; a title is added when it does not begin with one
+            keywords: Words to find it by that are not in it
+            expected_version: The version you read; `absent`: it must be new
+
+        Raises:
+            ValueError: It is no name of a file.
+            Conflict: It is no longer the expected version.
+        """
+        more: dict[str, Any] = {}
+        created = self._now()
+        try:
+            old = self.read_detail(name)
+        except NotFound:
+            pass
+        else:
+            created = old.created or created
+            # a summary that is written anew still stands for its lines
+            more = {key: old.meta[key] for key in old.meta.keys() - {"created", "keywords"}}
+        text = render_detail(name, content, created, keywords, **more)
+        written = self._store.write(self._detail(name), text, expected_version=expected_version)
+        return {**receipt(written), "citation": f"detail/{stem(name)}.md#L1"}
+
+    def read_detail(self, name: str) -> Detail:
+        """Return a note of external memory, as it was given or as a person wrote it.
+
+        Raises:
+            NotFound: There is no such note.
+        """
+        return parse_detail(name, self._store.read(self._detail(name)))
+
+    # Commits and branches (§10.2)
+
+    def commit(self, message: str, *, expected_version: str | None = None) -> dict[str, Any]:
+        """Keep a checkpoint of the overview and all notes of the branch you work on.
+
+        Args:
+            message: The progress so far: what was done, what was found, what comes next
+            expected_version: Of the log of commits, as the last commit answered it
+        """
+        return self.branches.commit(message, expected_version)
+
+    def branch(
+        self, name: str, purpose: str = "", *, expected_version: str | None = None
+    ) -> dict[str, Any]:
+        """Open a copy of overview and notes to try something else in, and work on it.
+
+        A branch that is there already is gone to, also `main`.
+
+        Args:
+            name: Letters, digits, `.`, `_`, `-`
+            purpose: What is to be tried
+            expected_version: Of the log of commits, as the last commit answered it
+        """
+        return self.branches.branch(name, purpose, expected_version)
+
+    def merge(
+        self, name: str, message: str = "", *, expected_version: str | None = None
+    ) -> dict[str, Any]:
+        """Bring what a branch changed into the branch you work on, and keep what both changed.
+
+        From the branch itself it goes into the one that it came from, and you work on that.
+
+        Args:
+            name: The branch that is brought back
+            message: What came of it
+            expected_version: Of the log of commits, as the last commit answered it
+        """
+        return self.branches.merge(name, message, expected_version)
+
+    def context(self, level: Level = "status", name: str = "", limit: int = 10) -> str:
+        """Look at your memory at a chosen level, from the whole to one message.
+
+        Args:
+            level: `status`: branches and notes; `branch`: commits of a branch; `commit`: one of
+                them, or a note as it was in it; `log`: raw messages; `metadata`: what is said
+                about the notes
+            name: Of a branch; the id of a commit, or `id:detail/auth.md`; for `log` the line up
+                to which messages are shown
+            limit: How many commits, messages or notes
+
+        Raises:
+            NotFound: There is no such branch, commit or note.
+            QueryError: The level is unknown.
+        """
+        if limit < 1:
+            raise QueryError(f"a limit is 1 or more, not {limit}")
+        match level:
+            case "status":
+                return self.branches.tell_status(limit)
+            case "branch":
+                return self.branches.tell_branch(name or self.branches.active, limit)
+            case "commit":
+                return self.branches.tell_commit(name)
+            case "metadata":
+                return self.branches.tell_metadata(limit)
+            case "log":
+                return self._log(name, limit)
+        raise QueryError(f"level is status, branch, commit, log or metadata, not {level!r:.40}")
+
+    def _log(self, until: str, limit: int) -> str:
+        """Return the last messages up to a line, one line each."""
+        if until and not re.fullmatch("[0-9]{1,12}", until):
+            raise QueryError(f"for log the name is the number of a line, not {until!r:.40}")
+        end = self._end()
+        end = min(int(until), end) if until else end
+        messages = last_messages(self.messages, limit, end=end)
+        lines = [
+            f"{one.role}: {shorten(one.said or one.tools)} (messages.jsonl#L{one.line})"
+            for one in messages
+        ]
+        if messages and messages[0].line > 1:
+            lines.append(f'… earlier: context("log", "{messages[0].line - 1}")')
+        return "\n".join(lines) or "No messages."
+
+    def _found(self, options: SearchOptions, all_sessions: bool) -> Searched:
+        if not self.enabled:
+            return Searched([], ["memory is not enabled"])
+        folders = (self.folder, self.branches.workspace())
+        return search_session(self._store, folders, options, self.default_limit, all_sessions)
+
+    def _detail(self, name: str) -> str:
+        return f"{self.branches.workspace()}/detail/{stem(name)}.md"
+
+
+def _bounded(text: str, limit: int, start: int) -> str:
+    if limit < 1 or start < 0:
+        raise QueryError(f"limit is 1 or more and start 0 or more, not {limit} and {start}")
+    shown = text[start : start + limit]
+    left = len(text) - start - len(shown)
+    return f"{shown}\n[… {left} more characters: start={start + limit}]" if left > 0 else shown

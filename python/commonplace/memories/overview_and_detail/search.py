@@ -1,0 +1,175 @@
+"""Search the notes and messages of a session, both fairly, and tell what was found."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from commonplace._core import Hit
+from commonplace.errors import QueryError
+from commonplace.store import Store
+
+Source = Literal["detail", "messages"]
+SOURCES: tuple[Source, ...] = ("detail", "messages")
+
+# The longest text of a result, in characters (§11 of the overview/detail design).
+_WIDTH = 300
+_META = re.compile(r"<!--[ \t]*\n?META:.*?-->", re.DOTALL)
+_ANY_DETAIL = re.compile(r"sessions/(?:[^/]+/){1,2}working-memory/detail/")
+
+
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """What to look for (§4.1): no limit means the configured one, no sources means both."""
+
+    query: str
+    limit: int | None = None
+    sources: Sequence[Source] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """One memory (§4.1); `file_path` is None for a message."""
+
+    source: Source
+    file_path: str | None
+    line_number: int
+    text: str
+    citation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """What a search found, and what is to be said about it: how fresh it is, what was not used."""
+
+    results: list[SearchResult]
+    notes: list[str]
+
+    def told(self, query: str) -> str:
+        """Return the results in the format of §5.2."""
+        asked = " ".join(query.split())
+        parts = [f'Found {len(self.results)} result(s) for: "{asked:.{_WIDTH}}"']
+        for number, result in enumerate(self.results, start=1):
+            place = f"Line: {result.line_number}"
+            if result.file_path is not None:
+                place = f"File: {result.file_path}:{result.line_number}"
+            parts.append(
+                f"[{number}] Source: {result.source}\n    {place}\n"
+                f"    Content: {result.text}\n    Citation: {result.citation}"
+            )
+        return "\n\n".join([*parts, *(f"Note: {note}" for note in self.notes)])
+
+
+def search_session(
+    store: Store,
+    folders: tuple[str, str],
+    options: SearchOptions,
+    default_limit: int,
+    all_sessions: bool = False,
+) -> Searched:
+    """Return what answers a query, best first.
+
+    Args:
+        store: Where the sessions are.
+        folders: That of the session, and that of the branch that is worked on.
+        options: The query, how many results, which sources.
+        default_limit: How many where the options do not say.
+        all_sessions: Search every session; what is of another is cited with its whole path.
+
+    Raises:
+        QueryError: The query is empty, a source unknown, or the limit less than 1.
+    """
+    limit = default_limit if options.limit is None else options.limit
+    if limit < 1:
+        raise QueryError(f"a limit is 1 or more, not {limit}")
+    sources = options.sources or SOURCES
+    if not set(sources) <= set(SOURCES):
+        raise QueryError(f"sources are detail and messages, not {sources!r:.80}")
+    notes: list[str] = []
+    found = [
+        _ranked(store, folders, source, options.query, limit, all_sessions, notes)
+        for source in SOURCES
+        if source in sources
+    ]
+    # a third of the places for each source, the rest for the best
+    floor = max(limit // 3, min(limit - 1, 1))
+    hits = [hit for ranked in found for hit in ranked[:floor]]
+    rest = sorted((hit for ranked in found for hit in ranked[floor:]), key=_rank)
+    hits = sorted(hits + rest[: max(limit - len(hits), 0)], key=_rank)[:limit]
+    return Searched([_result(hit, folders) for hit in hits], list(dict.fromkeys(notes)))
+
+
+def shorten(text: str) -> str:
+    """Return a text on one line of at most 300 characters."""
+    text = " ".join(text.split())
+    return text if len(text) <= _WIDTH else text[: _WIDTH - 1].rstrip() + "…"
+
+
+def _ranked(
+    store: Store,
+    folders: tuple[str, str],
+    source: Source,
+    query: str,
+    limit: int,
+    all_sessions: bool,
+    notes: list[str],
+) -> list[Hit]:
+    """Return the best hits of one source; adds to `notes` what is to be said about them."""
+    session, workspace = folders
+    own = f"{workspace}/detail"
+    prefix = own if source == "detail" else f"{session}/messages.jsonl"
+    where = "sessions" if all_sessions else prefix
+    wanted = limit
+    while True:
+        hits = store.search(
+            query,
+            wanted,
+            prefix=where,
+            source="note" if source == "detail" else "message",
+        )
+        kept = list(hits)
+        if source == "detail":
+            kept = [h for h in hits if h.path.startswith(f"{own}/") or _ANY_DETAIL.match(h.path)]
+            # a comment that holds the word says less than the text it is about
+            told = {hit.path for hit in kept if not _is_comment(hit)}
+            kept = [hit for hit in kept if not _is_comment(hit) or hit.path not in told]
+        if len(kept) >= limit or len(hits) < wanted:
+            break
+        wanted *= 4
+    if source == "messages" and len(kept) < limit:
+        # what a tool took or gave comes after what was said
+        more = store.search(query, limit, prefix=where, source="message", tools=True)
+        kept += [hit for hit in more if hit.source == "tool"]
+    notes += hits.notes
+    if hits.freshness != "fresh":
+        notes.append(f"the answer is {hits.freshness}")
+    return kept[:limit]
+
+
+def _result(hit: Hit, folders: tuple[str, str]) -> SearchResult:
+    session, workspace = folders
+    # what is of another session keeps its whole path
+    path = hit.path.removeprefix(f"{workspace}/").removeprefix(f"{session}/")
+    text, line = hit.snippet, hit.line
+    if _is_comment(hit):
+        text = _META.sub(" ", hit.text)
+    return SearchResult(
+        "detail" if hit.source == "note" else "messages",
+        None if path == "messages.jsonl" else path,
+        line,
+        shorten(text),
+        f"{path}#L{line}",
+    )
+
+
+def _rank(hit: Hit) -> tuple[float, str, int]:
+    return -hit.score, hit.path, hit.line
+
+
+def _is_comment(hit: Hit) -> bool:
+    """Return whether a section holds nothing but its title and a `META` comment."""
+    bare, comments = _META.subn("", hit.text)
+    lines = [line for line in bare.splitlines() if line.strip()]
+    return bool(comments) and all(line.startswith("#") for line in lines)

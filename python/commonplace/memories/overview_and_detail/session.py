@@ -1,0 +1,365 @@
+"""A session: what is in the context window, and how old turns leave it.
+
+    sessions/--<cwd>--/<session-id>/
+    ├── messages.jsonl              the raw conversation, only added to
+    └── working-memory/
+        ├── overview.md             what is always in the context window
+        ├── detail/                 summaries, notes, decisions
+        ├── commits.md              what was committed, branched and merged
+        └── branches/<name>/        the overview and detail of a branch
+
+The layout of §3.1 of the overview/detail design, with the branches of its §10.2.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from commonplace._core import Message, sections
+from commonplace.blocks import parse
+from commonplace.compaction import INSTRUCTION, first_sentence, summarise
+from commonplace.errors import CompactionFailed, Conflict, NotFound
+from commonplace.memories.overview_and_detail.branches import Branches
+from commonplace.memories.overview_and_detail.conversation import (
+    last_line,
+    last_turns,
+    spoken,
+    turns,
+)
+from commonplace.memories.overview_and_detail.detail import parse_detail, render_detail
+from commonplace.memories.overview_and_detail.folder import session_folder
+from commonplace.models import ChatModel
+from commonplace.records import receipt
+from commonplace.store import Store
+
+OVERVIEW = """\
+# Working Memory
+
+## Current Task
+<!-- What are you working on? -->
+
+## Key Decisions
+<!-- Important decisions made and why -->
+
+## Known Context
+<!-- Project structure, tech stack, key files -->
+
+## Pending Issues
+<!-- Blockers or open questions -->
+
+## Recent Operations
+<!-- Quick summary of recent actions -->
+"""
+"""The template of §3.2: what the overview says before anybody wrote it."""
+
+# How many turns one summary is made of; more become several notes.
+_TURNS = 50
+# What of a turn is handed to a model that summarises, in characters.
+_SAID = 4000
+_CITED = re.compile(r"[ \t]*\(?messages\.jsonl#L([0-9]+)\)?")
+
+
+class Session:
+    """The messages and the overview of one session.
+
+    Args:
+        store: Where it lies.
+        session_id: Letters, digits, `.`, `_`, `-`.
+        cwd: The folder that the session works in; the current one by default.
+        enabled: Without it the context has no overview, and nothing is recalled (§9).
+        overview_limit: Longest overview, in characters: it is in every context.
+        clock: Tells the time.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        session_id: str,
+        *,
+        cwd: str | os.PathLike[str] | None = None,
+        enabled: bool = True,
+        overview_limit: int = 8000,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self.folder = session_folder(os.curdir if cwd is None else cwd, session_id)
+        self.enabled = enabled
+        self.overview_limit = overview_limit
+        self.messages = store.transcript(self.folder)
+        self.branches = Branches(store, f"{self.folder}/working-memory", clock)
+        self._store = store
+        self._clock = clock
+        self._last = 0
+        self._marks: dict[tuple[str, int, float], int] = {}
+
+    # Messages
+
+    def append(self, message: Mapping[str, Any]) -> int:
+        """Add a message to the log and return its line: its citation is `messages.jsonl#L<line>`.
+
+        Args:
+            message: `role`, `content` (text or content blocks), and anything else.
+        """
+        return self.messages.append(message)
+
+    def build_context(self, system_prompt: str, turns: int = 10) -> list[dict[str, Any]]:
+        """Return what a model is given: system prompt, overview, and the last turns.
+
+        A turn begins with what a person says and holds all that was done for it. Turns that were
+        compacted are left out; they are found by recall. It costs what is returned, however long
+        the log is.
+
+        Args:
+            system_prompt: The first message.
+            turns: How many turns at most.
+
+        Returns:
+            Messages with `role` and `content`, and the calls and results of tools as they were
+            written; no result without its call, and no call without its result.
+
+        Raises:
+            ValueError: The number of turns is negative.
+        """
+        _check_turns(turns)
+        context = [{"role": "system", "content": system_prompt}]
+        if self.enabled:
+            overview = self.read_overview()
+            if len(overview) > self.overview_limit:
+                # a person may write more than the tools do
+                cut = overview[: self.overview_limit].rpartition("\n")[0]
+                overview = f"{cut}\n[… {len(overview) - len(cut)} more characters in overview.md]\n"
+            context.append({"role": "system", "content": overview})
+        recent = last_turns(self.messages, turns, after=self.compacted, end=self._end())
+        return context + spoken(self.messages, recent)
+
+    @property
+    def compacted(self) -> int:
+        """The last line of the log that a summary stands for; 0 when there is none."""
+        end = self._end()
+        # a person may write any number there
+        return max((last for last in self._summarised() if last <= end), default=0)
+
+    def compact(
+        self, keep_turns: int = 10, *, model: ChatModel | None = None, limit: int = 6000
+    ) -> list[str]:
+        """Summarise the turns before the last ones into notes of `detail/`, and return these.
+
+        The log stays as it is: each summary says which lines it stands for and cites them, and
+        the context leaves them out from then on. Summary and mark are one write, made after the
+        cited lines were read: a run that fails or is interrupted leaves whole summaries, and the
+        next one goes on behind them.
+
+        Args:
+            keep_turns: How many turns stay in the context.
+            model: Asked for the summaries; made by rules without one.
+            limit: Longest summary, in characters.
+
+        Returns:
+            The names of the notes, oldest first: `detail/2026-02-24-summary.md`. None when there
+            are no older turns.
+
+        Raises:
+            CompactionFailed: There is no summary worth having; its turns stay in the context.
+            ValueError: The number of turns is negative, or the limit less than 200.
+        """
+        _check_turns(keep_turns)
+        end = self._end()
+        first = self.compacted + 1
+        kept = last_turns(self.messages, keep_turns, after=first - 1, end=end)
+        stop = kept[0].line if kept else end + 1
+        notes = []
+        batch: list[list[Message]] = []
+        for turn in turns(self._between(first, stop)):
+            batch.append(turn)
+            if len(batch) == _TURNS:
+                notes.append(self._summarise(batch, model, limit))
+                batch = []
+        if batch:
+            notes.append(self._summarise(batch, model, limit))
+        return notes
+
+    # Overview
+
+    def read_overview(self) -> str:
+        """Return the overview: current task, decisions, context, open issues, recent operations."""
+        try:
+            return self._store.read(self._overview)
+        except NotFound:
+            return OVERVIEW
+
+    def write_overview(
+        self, content: str, *, expected_version: str | None = None
+    ) -> dict[str, Any]:
+        """Replace the overview, which is in your context at all times: keep it short.
+
+        Args:
+            content: The whole new text; keep the headings of the old one
+            expected_version: The version you read; without it whatever is there is replaced
+
+        Raises:
+            ValueError: It is too long to be in every context.
+        """
+        self._check_overview(content)
+        written = self._store.write(self._overview, content, expected_version=expected_version)
+        return receipt(written)
+
+    def patch_overview(
+        self, section: str, content: str, *, expected_version: str | None = None
+    ) -> dict[str, Any]:
+        """Replace the text of one section of the overview; a new section comes to its end.
+
+        Args:
+            section: The heading, such as `Current Task`, in upper or lower case
+            content: The new text below it; headings in it begin with `###`
+            expected_version: The version you read; without it what others wrote meanwhile is kept
+
+        Raises:
+            ValueError: It is no heading, the content would not stay below it, or the overview
+                would be too long to be in every context.
+        """
+        wanted = section.strip().lstrip("#").strip()
+
+        def change(text: str) -> str:
+            text = text or OVERVIEW
+            same = [b for b in parse(text) if b.title.casefold() == wanted.casefold()]
+            old = min(same, key=lambda block: block.title != wanted, default=None)
+            new = f"## {old.title if old else wanted}\n{content.strip(chr(10))}\n"
+            if not wanted or _cuts(new) != [0, len(new.encode()) + 1]:
+                raise ValueError(
+                    "a section has a heading of one line; its text has no heading but ### or "
+                    "deeper, and leaves no fence or comment open"
+                )
+            if _cuts(text)[-1] != len(text.encode()) + 1:
+                raise ValueError(
+                    "a fence or comment is left open in the overview and takes in what follows: "
+                    "write_overview with it closed, then patch"
+                )
+            if old:
+                rest = text[old.end :]
+                text = text[: old.start] + new + ("\n" + rest if rest else "")
+            else:
+                text = f"{text.rstrip(chr(10))}\n\n{new}"
+            self._check_overview(text)
+            return text
+
+        if expected_version is None:
+            return receipt(self._store.update(self._overview, change))
+        new = change(self.read_overview())
+        written = self._store.write(self._overview, new, expected_version=expected_version)
+        return receipt(written)
+
+    @property
+    def _overview(self) -> str:
+        return f"{self.branches.workspace()}/overview.md"
+
+    def _check_overview(self, text: str) -> None:
+        if len(text) > self.overview_limit:
+            raise ValueError(
+                f"the overview is in every context and may have {self.overview_limit} characters, "
+                f"not {len(text)}: move what is not needed at all times into a note of detail/"
+            )
+
+    def _now(self) -> str:
+        return self._clock().isoformat(timespec="seconds").replace("+00:00", "Z")
+
+    def _end(self) -> int:
+        # with the index open a line is looked up, not counted
+        self._store.revision()
+        try:
+            self._last = last_line(self.messages, self._last)
+        except NotFound:
+            self._last = 0
+        return self._last
+
+    def _between(self, start: int, stop: int) -> list[Message]:
+        found: list[Message] = []
+        while start < stop and (batch := self.messages.messages(start, min(1000, stop - start))):
+            found += [message for message in batch if message.line < stop]
+            start = batch[-1].line + 1
+        return found
+
+    def _summarised(self) -> list[int]:
+        """Return the last line that each summary of the active branch stands for."""
+        marks = {}
+        for entry in self._store.list(f"{self.branches.workspace()}/detail"):
+            if entry.path.rpartition("/")[2].partition("-summary")[1]:
+                seen = (entry.path, entry.size, entry.modified)
+                marks[seen] = self._marks[seen] if seen in self._marks else self._mark(entry.path)
+        self._marks = marks
+        return list(marks.values())
+
+    def _mark(self, path: str) -> int:
+        match parse_detail(path.rpartition("/")[2], self._store.read(path)).meta.get("lines"):
+            case [int(), int(last)]:
+                return last
+        return 0
+
+    def _summarise(
+        self, batch: Sequence[list[Message]], model: ChatModel | None, limit: int
+    ) -> str:
+        first, last = batch[0][0].line, batch[-1][-1].line
+        if model is None:
+            texts = [f"- Summary: {_outline(turn)}" for turn in batch]
+        else:
+            texts = [_told(turn) for turn in batch]
+        instruction = f"{INSTRUCTION} End each item with where it stands: (messages.jsonl#L12)."
+        try:
+            text = summarise(texts, model=model, instruction=instruction, limit=limit)
+        except CompactionFailed:
+            # turns of which nothing can be said still leave the context, and are cited
+            if model is not None or any(message.said for turn in batch for message in turn):
+                raise
+            text = "- nothing was said, only tools were at work"
+        # a place that a model made up is no citation
+        text = _CITED.sub(lambda cited: cited[0] if first <= int(cited[1]) <= last else "", text)
+        date = self._now()[:10]
+        content = (
+            f"# Summary of {date}\n\n{text}\n\n"
+            f"Made of messages.jsonl#L{first} to messages.jsonl#L{last}.\n"
+        )
+        folder = f"{self.branches.workspace()}/detail"
+        while True:
+            taken = {entry.path.rpartition("/")[2] for entry in self._store.list(folder)}
+            number, name = 1, f"{date}-summary.md"
+            while name in taken:
+                number += 1
+                name = f"{date}-summary-{number}.md"
+            note = render_detail(name, content, self._now(), ["summary"], lines=[first, last])
+            # another process that compacts may take the name first
+            with contextlib.suppress(Conflict):
+                self._store.write(f"{folder}/{name}", note, expected_version="absent")
+                return f"detail/{name}"
+
+
+def _check_turns(count: int) -> None:
+    if count < 0:
+        raise ValueError(f"a number of turns is 0 or more, not {count}")
+
+
+def _cuts(text: str) -> list[int]:
+    """Return at which bytes the sections of a text begin, and one that is put behind it."""
+    return [part.start for part in sections(f"{text}\n## Next\n") if 1 <= part.level <= 2]
+
+
+def _outline(turn: Sequence[Message]) -> str:
+    """Return one line for a turn: where it stands, what was asked, what was said at last."""
+    said = [message for message in turn if message.said]
+    asked = first_sentence(said[0].said, 90) if said else "only tools were at work"
+    answers = [message.said for message in said[1:] if message.role == "assistant"]
+    answer = f" → {first_sentence(answers[-1], 70)}" if answers else ""
+    return f"{asked}{answer} (messages.jsonl#L{turn[0].line})"
+
+
+def _told(turn: Sequence[Message]) -> str:
+    """Return what a model reads of a turn."""
+    said = [message for message in turn if message.said]
+    each = _SAID // max(len(said), 1)
+    lines = (
+        f"{message.role} (messages.jsonl#L{message.line}): {message.said[:each]}"
+        for message in said
+    )
+    return "\n".join(lines)
