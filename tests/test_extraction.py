@@ -92,8 +92,18 @@ def test_sentences_bear_on_their_neighbours() -> None:
     ]
     assert reasons("I prefer tabs. Just this once.") == ["ephemeral:this-time"] * 2
     assert reasons("Translate this: hello. I prefer tabs.") == ["text-to-work-on"] * 2
+    assert reasons("Our fiscal year is the calendar year. You keep writing April.") == [
+        "correction:before-reproach",
+        "no-rule",
+    ]
+    assert reasons("Aisle seats for me. Every time.") == ["preference:standing-wish", "no-rule"]
     assert reasons("I used to like tabs but now I prefer spaces.") == ["preference:i-prefer"]
     assert reasons("```\nI prefer tabs.\n```\nI prefer spaces.") == ["preference:i-prefer"]
+
+
+def test_a_later_clause_does_not_hide_what_an_earlier_one_says() -> None:
+    assert judge("I'm 67 and retired from the railways two years ago").reason == "identity:age"
+    assert judge("Two years ago I worked at a bank and lived in Rome").reason == "past"
 
 
 def test_who_said_it_matters() -> None:
