@@ -25,7 +25,7 @@ from commonplace.conflict import compare
 from commonplace.extraction import extract
 
 FOLDER = Path(__file__).resolve().parents[1] / "tests" / "labelled"
-HALVES = ("open", "blind")
+HALVES = ("open", "blind", "held")
 CONFLICT = "conflict"
 
 

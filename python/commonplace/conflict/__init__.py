@@ -100,7 +100,7 @@ def word_for_word(old: str, new: str) -> Verdict | None:
     (old_core, old_denied), (new_core, new_denied) = core(old), core(new)
     if old == new or (old_core == new_core and old_denied == new_denied):
         return Verdict(conflict=False, reason="same")
-    if old_core == new_core:
+    if old_core and old_core == new_core:
         return Verdict(conflict=True, reason="denied", old_value=old, new_value=new)
     return None
 
