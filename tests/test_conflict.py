@@ -23,8 +23,9 @@ STATEMENTS = st.builds(
 ANY_TEXT = st.text() | STATEMENTS
 
 
-@pytest.mark.parametrize("half", ["open", "blind"])
-def test_labelled_pairs(half: str) -> None:
+# Recall: what was reached, a little below it (see benches/labelled.py).
+@pytest.mark.parametrize(("half", "recall"), [("open", 0.95), ("blind", 0.9), ("held", 0.54)])
+def test_labelled_pairs(half: str, recall: float) -> None:
     found = list(answers("conflict", half))
     scores = score(found)
     wrong = [
@@ -33,8 +34,7 @@ def test_labelled_pairs(half: str) -> None:
         if one.got and not one.wanted
     ]
     assert scores.precision >= 0.95, wrong
-    if half == "open":
-        assert scores.recall >= 0.9
+    assert scores.recall >= recall
 
 
 @pytest.mark.parametrize(

@@ -36,8 +36,13 @@ def test_each_veto_stops_its_examples(pair: tuple[str, Rule]) -> None:
         assert not judge(example).kept, example
 
 
-@pytest.mark.parametrize("half", ["open", "blind"])
-def test_labelled_messages(half: str) -> None:
+# What was reached, a little below it. The rules were written with the first two halves in view;
+# on the third they were measured once (see benches/labelled.py) and fell short of 0.95.
+@pytest.mark.parametrize(
+    ("half", "precision", "recall"),
+    [("open", 0.95, 0.95), ("blind", 0.95, 0.9), ("held", 0.9, 0.58)],
+)
+def test_labelled_messages(half: str, precision: float, recall: float) -> None:
     found = list(answers("extraction", half))
     scores = score(found)
     wrong = [
@@ -45,9 +50,8 @@ def test_labelled_messages(half: str) -> None:
         for one in found
         if one.got not in {None, one.wanted}
     ]
-    assert scores.precision >= 0.95, wrong
-    if half == "open":
-        assert scores.recall >= 0.9
+    assert scores.precision >= precision, wrong
+    assert scores.recall >= recall
 
 
 @pytest.mark.parametrize(

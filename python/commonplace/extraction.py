@@ -44,7 +44,8 @@ QUOTED = re.compile(
 # After one of these the next plain statement is the right value.
 REJECTED = re.compile(
     r"^(?:no|nope|nah|wrong|incorrect|not (?:quite|right|correct|true)|that's (?:wrong|incorrect"
-    r"|not (?:right|correct|true|it)|outdated|a mistake|(?:the|my) (?:old|wrong|previous) \w+)|that is (?:wrong|incorrect|not \w+)"
+    r"|not (?:right|correct|true|it)|outdated|a mistake"
+    r"|(?:the|my) (?:old|wrong|previous) \w+)|that is (?:wrong|incorrect|not \w+)"
     r"|you're (?:wrong|mistaken)|you (?:got|have|remembered) (?:that|it|this|my [\w ]{1,20}) wrong"
     r"|不对|错了|不是|搞错了|弄错了|你(?:记|说|写|弄|搞)错了|有误|不是这样的?)"
     r"(?: there|, sorry|,? actually|哦|啊|吧|了|的)?[.!。！]*$",

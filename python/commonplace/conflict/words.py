@@ -139,8 +139,8 @@ def content(text: str) -> frozenset[str]:
     Light verbs, articles, denials and words of change are left out, other names of a thing are
     brought to one.
 
-    >>> sorted(content("The production database runs PostgreSQL 13"))
-    ['13', 'database', 'postgr', 'prod']
+    >>> sorted(content("the production database runs postgresql 13"))
+    ['13', 'databas', 'postgr', 'prod']
     """
     tables = load()
     text = SELF.sub("", text)
