@@ -52,6 +52,8 @@ def test_labelled_pairs(half: str, recall: float) -> None:
         ("团队有 6 个人", "团队有 11 个人", "changed:number"),
         ("The web app uses Postgres", "The mobile app moved from Postgres to SQLite", "unrelated"),
         ("Meeting room A seats 6", "Meeting room B seats 12", "unrelated"),
+        ("Thing number 3", "Thing number 4", "unrelated"),
+        ("Thing 3 of many", "Thing 4 of many", "unrelated"),
         ("Alice uses vim", "Bob no longer uses vim", "unrelated"),
         ("User prefers dark mode", "I like dark themes", "same"),
         ("Name: Ann", "Name: Ann Lee", "detail"),

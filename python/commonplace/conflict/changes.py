@@ -173,8 +173,8 @@ def other_number(old: str, new: str, *, changed: bool) -> tuple[str, str, str] |
     found = [slot.findall(text) for text in texts]
     if any(len(numbers) != 1 for numbers in found) or found[0] == found[1]:
         return None
-    # what begins with a number is named by it
-    if any(text.find(numbers[0]) < 3 for text, numbers in zip(texts, found, strict=True)):
+    # "thing number 3" is named by its number, "has 3 things" has it for a value
+    if not all(tables.measured.search(text) for text in texts):
         return None
     first, second = (content(slot.sub(" ", text)) for text in texts)
     if first and (first == second or (first > second and changed and second)):

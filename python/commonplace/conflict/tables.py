@@ -42,6 +42,7 @@ class Tables(NamedTuple):
     changes: list[tuple[re.Pattern[str], bool, bool]]
     durable: re.Pattern[str]
     events: re.Pattern[str]
+    measured: re.Pattern[str]
     counted: re.Pattern[str]
     person: re.Pattern[str]
     changed: re.Pattern[str]
@@ -111,6 +112,7 @@ def load() -> Tables:
         ],
         re.compile(change["durable"], re.ASCII),
         re.compile(f"{change['durable']}|{change['events']}", re.ASCII),
+        re.compile(fill(change["measured"]), re.ASCII),
         re.compile(change["counted"], re.ASCII),
         re.compile(change["person"], re.ASCII),
         re.compile(change["changed"], re.ASCII),
