@@ -779,7 +779,7 @@ def test_old_months_become_the_page_of_a_year(opened: Store) -> None:
     cited = memory.summarise_months(date(2026, 3, 1))
     assert cited == [
         "data/memory/archive/episodes/2026-02.md#L3",
-        "data/memory/archive/episodes/2026-02.md#L11",
+        "data/memory/archive/episodes/2026-02.md#L10",
     ]
     assert [*listed(memory)] == ["episodes/2026-03.md", "episodes/2026.md"]
     page = memory.memory_read("episodes/2026.md")

@@ -55,7 +55,7 @@ class OverviewAndDetail(Session):
     <BLANKLINE>
     [1] Source: detail
         File: detail/auth-design.md:9
-        Content: …JWT, refresh rotated.
+        Content: JWT, refresh rotated.
         Citation: detail/auth-design.md#L9
     """
 
