@@ -40,15 +40,24 @@ MARK = re.compile(r"^(?:[-*•]|\d{1,2}[.)]|#{1,6})\s+")
 # More than a name between quotes is somebody's words
 QUOTED = re.compile(
     r"“[^”]{12,}”|「[^」]{8,}」|『[^』]{8,}』|\"[^\"]{24,}\"|‘[^’]{24,}’|“[^”]*[\u3400-\u9fff]{5,}[^”]*”"
+    r"|\"(?:[^\" ]+ ){0,5}(?:[Ii]|[Ii]'m|[Ww]e|[Mm]y|[Yy]ou)\b[^\"]{4,}\""
 )
 # After one of these the next plain statement is the right value.
 REJECTED = re.compile(
-    r"^(?:no|nope|nah|wrong|incorrect|not (?:quite|right|correct|true)|that's (?:wrong|incorrect"
+    r"^(?:(?:no|nope|nah|不)[,，.!！ ]+)?"
+    r"(?:no|nope|nah|wrong|incorrect|not (?:quite|right|correct|true)|that's (?:wrong|incorrect"
     r"|not (?:right|correct|true|it)|outdated|a mistake"
     r"|(?:the|my) (?:old|wrong|previous) \w+)|that is (?:wrong|incorrect|not \w+)"
     r"|you're (?:wrong|mistaken)|you (?:got|have|remembered) (?:that|it|this|my [\w ]{1,20}) wrong"
     r"|不对|错了|不是|搞错了|弄错了|你(?:记|说|写|弄|搞)错了|有误|不是这样的?)"
     r"(?: there|, sorry|,? actually|哦|啊|吧|了|的)?[.!。！]*$",
+    re.IGNORECASE,
+)
+# Takes back, for later, what the sentence before it says.
+AFTERTHOUGHT = re.compile(
+    r"^(?:but |and |only |just |ok(?:ay)?,? |for |(?:只|就|不过|仅)?(?:是|限)?)*(?:now|today|tonight"
+    r"|this (?:once|time|one)|once|temporarily|haha\w*|lol|jk|kidding|这(?:一)?次|今天|暂时|一次"
+    r"|开玩笑|哈哈+|逗你).{0,12}$",
     re.IGNORECASE,
 )
 STATEMENT = re.compile(
@@ -226,7 +235,7 @@ def of_message(text: str, role: str) -> list[Judgement]:
             judged = replace(judged, kind="correction", reason="correction:after-no")
         elif judged.reason in carrying():
             carried = judged.reason
-        elif judged.reason.startswith(("ephemeral", "joke")) and len(judged.text) < 25:
+        elif judged.reason.startswith(("ephemeral", "joke")) and AFTERTHOUGHT.match(judged.text):
             # "Use bullets please, I prefer them. Just this once."
             found = [replace(f, kind=None, reason=judged.reason) if f.kept else f for f in found]
         elif role == "user" and found and found[-1].reason == "no-rule":
