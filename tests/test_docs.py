@@ -1,13 +1,17 @@
-"""What the README shows runs, and what can be typed is in the README."""
+"""What the README shows runs, what it names is there, and what can be typed or called is in it."""
 
 from __future__ import annotations
 
+import contextlib
+import pkgutil
 import re
 from pathlib import Path
 
 import pytest
 
+import commonplace
 from commonplace.cli import app
+from commonplace.tools import SETS
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -37,3 +41,42 @@ def test_every_command_is_in_the_readme(command: str) -> None:
 def test_makefile_and_readme_agree() -> None:
     targets = set(re.findall(r"^([a-z]+):.*##", (ROOT / "Makefile").read_text(), re.MULTILINE))
     assert set(re.findall(r"[$`] ?make ([a-z]+)", README)) <= targets
+
+
+# The table of features: design, feature, where it lives, its tests.
+TABLE = README.partition("\n## The five designs")[2].partition("\n## ")[0]
+FEATURES = [line.strip("| ").split(" | ") for line in TABLE.splitlines() if line.endswith("` |")]
+NAMES = re.compile(r"`([\w.]+)`")
+TESTS = {
+    name
+    for path in (ROOT / "tests").glob("test_*.py")
+    for name in re.findall(r"^(?:def )?([Tt]est\w+)(?:\(| =)", path.read_text(), re.MULTILINE)
+}
+
+
+@pytest.mark.parametrize("row", FEATURES, ids=lambda row: row[-3])
+def test_each_feature_lives_where_the_table_says(row: list[str]) -> None:
+    where, tests = NAMES.findall(row[-2]), NAMES.findall(row[-1])
+    assert where
+    assert tests
+    for name in where:
+        with contextlib.suppress(AttributeError, ImportError):
+            pkgutil.resolve_name(f"commonplace.memories.{name}")
+            continue
+        pkgutil.resolve_name(f"commonplace.{name}")
+    assert set(tests) <= TESTS
+
+
+@pytest.mark.parametrize("system", SETS)
+def test_every_tool_is_in_the_table(system: str) -> None:
+    assert {f"{system}.{tool}" for tool in SETS[system]} <= set(NAMES.findall(TABLE))
+
+
+def test_every_module_is_in_the_architecture() -> None:
+    package = Path(commonplace.__file__).parent
+    named = set(re.findall(r"`(\w+)/?`", (ROOT / "ARCHITECTURE.md").read_text()))
+    for path in package.rglob("*.py"):
+        unit, *inner = path.relative_to(package).with_suffix("").parts
+        # of a system each module is named, of another folder only the folder
+        wanted = set(inner) if unit == "memories" else {unit}
+        assert wanted - {"__init__", "__main__"} <= named, path

@@ -96,7 +96,7 @@ def beside(own: tuple[str, ...], other: tuple[str, ...]) -> bool:
 def test_no_sdk_outside_adapters(path: Path) -> None:
     roots = {name.split(".")[0] for name in imported(path)}
     assert not roots & FOREIGN or unit(path) == "adapters"
-    if path.stem not in {"cli", "show", "arguments"}:
+    if unit(path) not in {"cli", "show", "arguments"}:
         assert not roots & ONLY_THE_COMMAND_LINE
 
 

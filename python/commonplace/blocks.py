@@ -100,9 +100,7 @@ def render(title: str, text: str, meta: Mapping[str, Any] | None = None) -> str:
             return plain
     except UnicodeEncodeError:
         raise EncodingError(f"the text of {title!r:.60} is not UTF-8") from None
-    spelled = _SPELL.sub(lambda found: _SPELLED[found[0]], text)
-    quoted = "\n".join(f"> {line}" if line else ">" for line in spelled.split("\n"))
-    return f"{head}{quoted}\n"
+    return f"{head}{quote(text)}\n"
 
 
 def parse(note: str) -> list[Block]:
@@ -128,6 +126,31 @@ def preamble(note: str) -> str:
     """Return what stands before the first block: the title of the note and its summary."""
     blocks = parse(note)
     return note[: blocks[0].start] if blocks else note
+
+
+def quote(text: str) -> str:
+    r"""Return any text as a Markdown quotation, in which it cannot change what is around it.
+
+    >>> print(quote("# likes\n\ntea"))
+    > # likes
+    >
+    > tea
+    """
+    spelled = _SPELL.sub(lambda found: _SPELLED[found[0]], text)
+    return "\n".join(f"> {line}" if line else ">" for line in spelled.split("\n"))
+
+
+def unquote(text: str) -> str:
+    r"""Return what `quote()` was given; a text that is no quotation is returned as it is.
+
+    >>> unquote(quote("\r\n> &amp;\0\n")), unquote("plain")
+    ('\r\n> &amp;\x00\n', 'plain')
+    """
+    lines = text.split("\n")
+    if not all(line.startswith(">") for line in lines):
+        return text
+    text = "\n".join(line[1:].removeprefix(" ") for line in lines)
+    return _READ.sub(lambda found: {v: k for k, v in _SPELLED.items()}[found[0]], text)
 
 
 def comment(meta: Mapping[str, Any] | None) -> str:
@@ -187,11 +210,7 @@ def _read(section: _core.Section, source: str, start: int) -> Block:
         title = section.heading[-1]
         rest = re.split(r"^ {0,3}-+[ \t\r]*(?:\n|\Z)", rest, maxsplit=1, flags=re.MULTILINE)[-1]
     meta, rest = read_comment(rest)
-    text = rest.strip("\n")
-    lines = text.split("\n")
-    if all(quoted.startswith(">") for quoted in lines):
-        text = "\n".join(quoted[1:].removeprefix(" ") for quoted in lines)
-        text = _READ.sub(lambda found: {v: k for k, v in _SPELLED.items()}[found[0]], text)
+    text = unquote(rest.strip("\n"))
     return Block(title, text, meta, section.line, start, start + len(source))
 
 

@@ -119,12 +119,17 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Injection:
-    """The framed text with its receipt; `size` is that of the whole text, as it was measured."""
+    """The framed text with its receipt.
+
+    `size` is that of the whole text, as it was measured; `notes` is what else is to be known,
+    such as why nothing was looked for.
+    """
 
     text: str
     used: tuple[Used, ...]
     left_out: tuple[LeftOut, ...]
     size: int
+    notes: tuple[str, ...] = ()
 
 
 def piece_of(hit: Hit, store: Store | None = None) -> Piece:

@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal, overload
@@ -33,7 +33,7 @@ from commonplace._core import Hit, Hits
 from commonplace.errors import ModelError
 from commonplace.models import Embedder
 from commonplace.moments import When, seconds
-from commonplace.store import Store
+from commonplace.store import Store, places
 
 if TYPE_CHECKING:
     from commonplace.vectors import Vectors
@@ -159,7 +159,7 @@ class Recall:
         query: str,
         limit: int = 10,
         *,
-        prefix: str = "",
+        prefix: str | Iterable[str] = "",
         source: Literal["note", "message"] | None = None,
         since: When | None = None,
         until: When | None = None,
@@ -177,11 +177,12 @@ class Recall:
             QueryError: The query is empty or not text.
         """
         depth = max(DEPTH, 3 * limit)
+        prefixes = places(prefix)
         words = partial(
             self._store.search,
             query,
             depth,
-            prefix=prefix,
+            prefix=prefixes,
             source=source,
             since=since,
             until=until,
@@ -192,7 +193,7 @@ class Recall:
         why = "there is no embedder"
         if self.vectors is not None:
             wanted = {"source": source, "role": role, "session": session, "category": category}
-            admits = self._admits(prefix, wanted, seconds(since), seconds(until))
+            admits = self._admits(prefixes, wanted, seconds(since), seconds(until))
             try:
                 return self._finish(limit, *self._both(self.vectors, query, depth, words, admits))
             except ModelError as error:
@@ -274,17 +275,22 @@ class Recall:
         return self._store.transcript(hit.path)[hit.first_line].timestamp
 
     def _admits(
-        self, prefix: str, wanted: dict[str, str | None], since: float | None, until: float | None
+        self,
+        prefixes: Iterable[str],
+        wanted: dict[str, str | None],
+        since: float | None,
+        until: float | None,
     ) -> Callable[[Hit], bool] | None:
         """Return what tells whether the filters let a document pass; None when there are none."""
-        prefix = prefix.rstrip("/")
+        within = [prefix.rstrip("/") for prefix in prefixes]
+        anywhere = "" in within
         wanted = {name: value for name, value in wanted.items() if value is not None}
         timed = since is not None or until is not None
-        if not prefix and not wanted and not timed:
+        if anywhere and not wanted and not timed:
             return None
 
         def admits(hit: Hit) -> bool:
-            if prefix and hit.path != prefix and not hit.path.startswith(f"{prefix}/"):
+            if not anywhere and not any(f"{hit.path}/".startswith(f"{one}/") for one in within):
                 return False
             if any(getattr(hit, name) != value for name, value in wanted.items()):
                 return False

@@ -24,7 +24,6 @@ from rich.text import Text
 from commonplace._core import (
     Entry,
     Grep,
-    Hit,
     Hits,
     Imported,
     Match,
@@ -41,6 +40,8 @@ if TYPE_CHECKING:
 # must not move the cursor, retitle the window or hide a word from the reader.
 CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 UNBROKEN = 100_000
+# The most columns of a brief line, and all it has where there is no terminal
+BRIEF = 110
 
 COUNTED = ("groups", "documents", "queries")
 MEASURED = ("any_at_1", "any_at_5", "any_at_10", "recall_at_5", "recall_at_10", "ndcg_at_10", "mrr")
@@ -67,6 +68,19 @@ def marked(text: str, highlights: Iterable[tuple[int, int]]) -> Text:
         shown.append(clean(line[start:end]), style="bold red")
         at = end
     return shown.append(clean(line[at:]))
+
+
+def assembled(parts: Iterable[str | tuple[str, str] | Text]) -> Text:
+    """Return plain and styled parts as one cleaned text, ready to print; a `Text` is clean."""
+    shown = Text()
+    for part in parts:
+        if isinstance(part, Text):
+            shown.append_text(part)
+        elif isinstance(part, str):
+            shown.append(clean(part))
+        else:
+            shown.append(clean(part[0]), part[1])
+    return shown
 
 
 def size(count: int) -> str:
@@ -102,12 +116,16 @@ class Screen:
             self.out.file.write(f"{text.plain}\n")
             self.out.file.flush()
 
-    def line(self, *parts: str | tuple[str, str]) -> None:
+    def line(self, *parts: str | tuple[str, str] | Text) -> None:
         """Print one line of plain and styled parts; their control characters are left out."""
-        clear = (
-            clean(part) if isinstance(part, str) else (clean(part[0]), part[1]) for part in parts
-        )
-        self.put(Text.assemble(*clear))
+        self.put(assembled(parts))
+
+    def brief(self, *parts: str | tuple[str, str] | Text, end: str = "") -> None:
+        """Print one line, cut with a mark where the terminal ends; `end` is never cut."""
+        shown = assembled(parts)
+        tail = Text(f"  {clean(end)}" if end else "", style="dim")
+        shown.truncate(min(self.out.width, BRIEF) - tail.cell_len, overflow="ellipsis")
+        self.put(shown + tail)
 
     def title(self, text: str) -> None:
         """Print a headline: a rule on a terminal, a line of its own elsewhere."""
@@ -122,25 +140,22 @@ class Screen:
         if text:
             self.put(Text(clean(text).removesuffix("\n")))
 
-    def hits(self, hits: Hits) -> None:
+    def hits(self, hits: Hits, *, brief: bool = False) -> None:
         """Print ranked hits with citation, heading trail or speaker, score and snippet."""
+        put = self.brief if brief else self.line
         for rank, hit in enumerate(hits, 1):
-            self.hit(rank, hit)
+            where = " › ".join(hit.heading) or spoken(hit.role, hit.name, hit.time)
+            put(
+                (f"{rank:>2} ", "dim"),
+                (hit.citation, "cyan"),
+                f"  {where}" if where else "",
+                (f"  {hit.score:.2f}", "dim"),
+            )
+            put("   ", marked(hit.snippet, hit.highlights))
         if hits.freshness != "fresh":
             self.warn(f"these results are {hits.freshness}")
         for note in hits.notes:
             self.warn(note)
-
-    def hit(self, rank: int, hit: Hit) -> None:
-        """Print one hit under its rank."""
-        where = " › ".join(hit.heading) or spoken(hit.role, hit.name, hit.time)
-        self.line(
-            (f"{rank:>2} ", "dim"),
-            (hit.citation, "cyan"),
-            f"  {where}" if where else "",
-            (f"  {hit.score:.2f}", "dim"),
-        )
-        self.put(Text.assemble("   ", marked(hit.snippet, hit.highlights)))
 
     def match(self, match: Match) -> None:
         """Print one grep match, with its neighbours in file order around it."""
@@ -170,11 +185,12 @@ class Screen:
             some = ", ".join(scan.bad_lines[:3])
             self.warn(f"{scan.bad_line_count} lines hold no readable record: {some}")
 
-    def entries(self, entries: Iterable[Entry]) -> None:
+    def entries(self, entries: Iterable[Entry], *, brief: bool = False) -> None:
         """Print files one a line: size, last change, path and summary."""
+        put = self.brief if brief else self.line
         for entry in entries:
             changed = datetime.fromtimestamp(entry.modified).astimezone()
-            self.line(
+            put(
                 f"{size(entry.size):>8}",
                 (f"  {changed:%Y-%m-%d %H:%M}  ", "dim"),
                 (entry.path, "cyan"),
@@ -224,8 +240,9 @@ class Screen:
         """Say whether index and files agree."""
         for difference in verified.differences:
             self.line(difference)
-        verdict = "differences, mended" if verified.differences else "all agree with the index"
-        self.line(f"{verified.files:,} files: {len(verified.differences) or ''} {verdict}")
+        count = len(verified.differences)
+        verdict = f"{count} differences, mended" if count else "all agree with the index"
+        self.line(f"{verified.files:,} files: {verdict}")
 
     def scores(self, scores: Sequence[Scores]) -> None:
         """Print the metrics of labelled sets as one table; shares as points of 100."""

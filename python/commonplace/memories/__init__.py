@@ -4,6 +4,14 @@ from commonplace.memories.facts_and_episodes import FactsAndEpisodes
 from commonplace.memories.four_layers import FourLayers
 from commonplace.memories.four_layers.runs import AgentRuns
 from commonplace.memories.overview_and_detail import OverviewAndDetail
+from commonplace.memories.profile import Profile
 from commonplace.memories.world_and_agents import WorldAndAgents
 
-__all__ = ["AgentRuns", "FactsAndEpisodes", "FourLayers", "OverviewAndDetail", "WorldAndAgents"]
+__all__ = [
+    "AgentRuns",
+    "FactsAndEpisodes",
+    "FourLayers",
+    "OverviewAndDetail",
+    "Profile",
+    "WorldAndAgents",
+]

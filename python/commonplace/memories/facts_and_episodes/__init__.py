@@ -138,9 +138,8 @@ class FactsAndEpisodes:
         """
         edits = [(patch["oldText"], patch["newText"]) for patch in patches]
         first, last = self._notes.patch(path, edits, expected=expected_version)
-        answer = self._receipt(first)
-        answer["appliedCount"] = answer.pop("applied")
-        return {**answer, "version": last.version}
+        counted = {"appliedCount": first.applied, "version": last.version}
+        return {**self._receipt(first), **counted}
 
     def memory_append(
         self,

@@ -12,7 +12,7 @@ use crate::files::root::{Root, Stat};
 use crate::files::stamps::{Clock, now_ns};
 use crate::index::Index;
 use crate::index::bm25f::Weights;
-use crate::index::packing::Run;
+use crate::index::run::Run;
 use crate::index::terms::Terms;
 
 /// Files that a thread takes at a time: neighbours, which share words, stay on one thread.

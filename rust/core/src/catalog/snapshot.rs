@@ -31,6 +31,8 @@ const FORMAT: u64 = 4;
 /// Bytes before the directory, and arrays in it.
 const HEAD: usize = 40;
 const ARRAYS: usize = 30;
+/// Entries for which an array has room when it is read.
+const ROOM: usize = 1 << 14;
 const ARRAYS_AT: usize = HEAD + ARRAYS * size_of::<Extent>();
 
 /// Why a snapshot cannot be used.
@@ -187,7 +189,7 @@ struct Arrays {
 impl Arrays {
     fn array<T: Pod>(&mut self) -> Result<Vec<T>, Refusal> {
         let extent = self.directory.next().ok_or(ODD)?;
-        self.kept.read(&extent).ok_or(DAMAGED)
+        self.kept.read_roomy(&extent, ROOM).ok_or(DAMAGED)
     }
 
     /// Returns pages, and how much there is in them.

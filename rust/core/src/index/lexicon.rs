@@ -89,7 +89,7 @@ impl Lexicon {
             return None;
         }
         let mut latest = vec![NONE; concepts];
-        let mut before = Vec::with_capacity(places.len());
+        let mut before = Vec::with_capacity(places.capacity());
         for (word, place) in places.iter().enumerate() {
             let last = std::mem::replace(&mut latest[place.concept as usize], word as u32);
             let spelling = if last == NONE { 0 } else { places[last as usize].spelling + 1 };
@@ -203,7 +203,12 @@ impl Lexicon {
     fn count(&mut self, field: Field, word: u32) {
         let at = word as usize;
         if at >= self.slots.len() {
-            self.slots.resize(self.words.len().max(at + 1), (0, 0));
+            let wanted = self.words.len().max(at + 1);
+            match self.slots.is_empty() {
+                // zeros from the system cost nothing until they are looked at
+                true => self.slots = vec![(0, 0); wanted + wanted / 8],
+                false => self.slots.resize(wanted + wanted / 8, (0, 0)),
+            }
         }
         let slot = &mut self.slots[at];
         // documents are numbered from 1 here, so a fresh slot belongs to none
@@ -242,57 +247,6 @@ impl Lexicon {
         Document { concepts, lengths }
     }
 
-    /// Takes over the words and patterns of another lexicon; returns how its numbers translate.
-    pub fn absorb(&mut self, other: &Self) -> Translation {
-        let mut translation = Translation {
-            concepts: vec![0; other.concepts()],
-            spellings: vec![None; other.concepts()],
-            patterns: Vec::with_capacity(other.patterns.len()),
-            pattern: Vec::new(),
-        };
-        for concept in 0..other.concepts() {
-            let words = other.spellings(concept as u32).into_iter().map(|word| {
-                let id = self.intern(other.words.text(word));
-                self.places[id as usize]
-            });
-            let places: Vec<Place> = words.collect();
-            translation.concepts[concept] = places.first().map_or(0, |place| place.concept);
-            let moved = places.iter().enumerate().any(|(at, place)| place.spelling != at as u32);
-            if moved {
-                let numbers = places.iter().map(|place| place.spelling as u16).collect();
-                translation.spellings[concept] = Some(numbers);
-            }
-        }
-        for pattern in 0..other.patterns.len() as u32 {
-            let pattern = self.patterns.intern(other.patterns.spellings(pattern));
-            translation.patterns.push(pattern);
-        }
-        translation
-    }
-
-    /// Translates one posting of another lexicon.
-    pub fn translate(
-        &mut self,
-        translation: &mut Translation,
-        other: &Self,
-        (concept, pattern): (u32, u32),
-    ) -> (u32, u32) {
-        let pattern = match &translation.spellings[concept as usize] {
-            None => translation.patterns[pattern as usize],
-            Some(numbers) => {
-                let spellings = &mut translation.pattern;
-                spellings.clear();
-                spellings.extend_from_slice(other.patterns.spellings(pattern));
-                for spelling in spellings.iter_mut() {
-                    spelling.number = numbers[spelling.number as usize];
-                }
-                spellings.sort_unstable_by_key(|spelling| spelling.number);
-                self.patterns.intern(spellings)
-            }
-        };
-        (translation.concepts[concept as usize], pattern)
-    }
-
     /// Forgets what only speeds things up.
     pub fn rest(&mut self) {
         self.memo = Memo::default();
@@ -311,16 +265,4 @@ impl Lexicon {
             + patterns.len() * 20
             + ends.len() * 28
     }
-}
-
-/// How the numbers of one lexicon read in another.
-#[derive(Debug)]
-pub struct Translation {
-    concepts: Vec<u32>,
-    /// For concepts whose spellings have other numbers: those.
-    spellings: Vec<Option<Vec<u16>>>,
-    /// For all the other concepts.
-    patterns: Vec<u32>,
-    /// The pattern being translated.
-    pattern: Vec<Spelling>,
 }

@@ -15,6 +15,7 @@ pub mod packing;
 pub mod paged;
 pub mod patterns;
 pub mod postings;
+pub mod run;
 pub mod terms;
 pub mod topk;
 mod window;
@@ -263,9 +264,11 @@ fn impact_of(formula: &Bm25f, counts: &Counts, lengths: &Lengths) -> Impact {
     if (0..FIELDS).any(|field| counts[field] > 0 && lengths[field] == 0) {
         return Impact { speaker, ..Impact::MOST };
     }
-    Impact::new(
-        formula.score(1.0, formula.frequency(counts, lengths)),
-        formula.score(1.0, formula.heading_frequency(counts, lengths)),
-        speaker,
-    )
+    let saturation = formula.score(1.0, formula.frequency(counts, lengths));
+    // divisions are most of the cost, and few postings are of headings
+    let heading = match counts[Field::Heading as usize] | counts[Field::Title as usize] {
+        0 => 0.0,
+        _ => formula.score(1.0, formula.heading_frequency(counts, lengths)),
+    };
+    Impact::new(saturation, heading, speaker)
 }

@@ -9,6 +9,7 @@ use super::lexicon::{Document, Lexicon};
 use super::paged::Pages;
 use super::patterns::Patterns;
 use super::postings::{Posting, encode, take_varint, varint};
+use super::run::{Held, Run, unkey};
 use super::{Holders, Index, impact_of};
 use crate::index::bm25f::{Bm25f, Lengths, Totals, Weights};
 
@@ -85,61 +86,6 @@ impl Packed {
     }
 }
 
-/// A concept above its pattern: so they sort as numbers.
-type Key = u64;
-
-fn key(&(concept, pattern): &(u32, u32)) -> Key {
-    Key::from(concept) << 32 | Key::from(pattern)
-}
-
-fn unkey(key: Key) -> (u32, u32) {
-    ((key >> 32) as u32, key as u32)
-}
-
-/// What a document holds, and how long its fields are.
-type Held<'a> = (&'a [Key], Lengths);
-
-/// Documents read by one thread, with dictionaries of its own.
-#[derive(Debug, Default)]
-pub struct Run {
-    /// The dictionaries.
-    pub lexicon: Lexicon,
-    /// What the documents hold, one after the other: the system takes one large array back at once,
-    /// but of a hundred thousand small ones the allocator keeps most.
-    keys: Vec<Key>,
-    /// Where each document ends in `keys`, and its lengths.
-    documents: Vec<(usize, Lengths)>,
-}
-
-impl Run {
-    /// Adds a document.
-    pub fn push(&mut self, document: &Document) {
-        self.keys.extend(document.concepts.iter().map(key));
-        self.documents.push((self.keys.len(), document.lengths));
-    }
-
-    fn documents(&self) -> impl Iterator<Item = Held<'_>> {
-        let mut start = 0;
-        self.documents.iter().map(move |&(end, lengths)| {
-            (&self.keys[std::mem::replace(&mut start, end)..end], lengths)
-        })
-    }
-
-    /// Translates everything into the numbers of another lexicon, which takes over the words.
-    fn translate(&mut self, lexicon: &mut Lexicon) {
-        let own = std::mem::take(&mut self.lexicon);
-        let mut translation = lexicon.absorb(&own);
-        let mut start = 0;
-        for &(end, _) in &self.documents {
-            let held = &mut self.keys[std::mem::replace(&mut start, end)..end];
-            for posting in held.iter_mut() {
-                *posting = key(&lexicon.translate(&mut translation, &own, unkey(*posting)));
-            }
-            held.sort_unstable();
-        }
-    }
-}
-
 impl Index {
     /// Builds an index of all the documents of several runs; `turns` says, in the order of the
     /// places they are to have, from which run the next so many come.
@@ -151,7 +97,7 @@ impl Index {
             others.iter_mut().for_each(|run| run.translate(&mut lexicon));
         }
         let mut queues: Vec<_> = runs.iter().map(Run::documents).collect();
-        let mut documents = Vec::with_capacity(runs.iter().map(|run| run.documents.len()).sum());
+        let mut documents = Vec::with_capacity(runs.iter().map(Run::len).sum());
         for &(run, count) in turns {
             documents.extend(queues[run].by_ref().take(count));
         }

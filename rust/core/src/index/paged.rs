@@ -47,9 +47,16 @@ impl Kept {
 
     /// Reads an array; none, and damage, if it is not what was written.
     pub fn read<T: Pod>(&self, extent: &Extent) -> Option<Vec<T>> {
+        self.read_roomy(extent, 0)
+    }
+
+    /// As [`Self::read`], with room for so many more: moving a large array at the first change
+    /// would take longer than the change, and room that is not used takes no memory.
+    pub fn read_roomy<T: Pod>(&self, extent: &Extent, room: usize) -> Option<Vec<T>> {
         let read = || {
             let count = usize::try_from(extent.bytes).ok()? / size_of::<T>();
-            let mut array = bytemuck::zeroed_vec(count);
+            let mut array = bytemuck::zeroed_vec(count.checked_add(room)?);
+            array.truncate(count);
             let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut array);
             self.file.read_exact_at(bytes, extent.start).ok()?;
             let same = bytes.len() as u64 == extent.bytes && xxh3_64(bytes) == extent.sum;

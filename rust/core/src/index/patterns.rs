@@ -31,6 +31,9 @@ pub struct Patterns {
     /// The counts of each pattern, over its spellings.
     sums: Vec<Counts>,
     briefs: Vec<Brief>,
+    /// Those that came since the snapshot: to hash all the others would cost the first change
+    /// after an opening milliseconds, and a pattern that is there twice costs a few bytes until
+    /// the next packing.
     by_spellings: HashTable<u32>,
     /// The number, plus one, of patterns that are [`Plain`].
     plain: Vec<u32>,
@@ -122,30 +125,17 @@ impl Patterns {
     }
 
     fn look_up(&mut self, pattern: &[Spelling]) -> u32 {
-        // of what came from a snapshot, only who adds to it looks patterns up
-        let missing = self.by_spellings.len()..self.ends.len();
-        if missing.len() > 1 {
-            let Self { spellings, ends, by_spellings, .. } = &mut *self;
-            by_spellings.reserve(missing.len(), |&id| hash(slice(spellings, ends, id)));
-        }
-        for id in missing {
-            self.remember(id as u32);
-        }
         let found = self.by_spellings.find(hash(pattern), |&id| self.spellings(id) == pattern);
         match found {
             Some(&id) => id,
             None => {
                 let id = self.add(pattern);
-                self.remember(id);
+                let Self { spellings, ends, by_spellings, .. } = self;
+                let hash_of = |&id: &u32| hash(slice(spellings, ends, id));
+                by_spellings.insert_unique(hash_of(&id), id, hash_of);
                 id
             }
         }
-    }
-
-    fn remember(&mut self, id: u32) {
-        let Self { spellings, ends, by_spellings, .. } = self;
-        let hash_of = |&id: &u32| hash(slice(spellings, ends, id));
-        by_spellings.insert_unique(hash_of(&id), id, hash_of);
     }
 
     fn add(&mut self, pattern: &[Spelling]) -> u32 {

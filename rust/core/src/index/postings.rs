@@ -46,8 +46,12 @@ impl Impact {
 
     /// Rounds two saturations, from 0 to 1, up.
     pub fn new(saturation: f32, heading: f32, speaker: bool) -> Self {
-        // with room for how f32 rounds
-        let level = |part: f32| (part * 255.0 * 1.000_01).ceil().min(255.0) as u8;
+        // with room for how f32 rounds; up, without the call that `ceil` is on plain x86-64
+        let level = |part: f32| {
+            let exact = (part * 255.0 * 1.000_01).min(255.0);
+            let down = exact as u8;
+            down + u8::from(f32::from(down) < exact)
+        };
         Self { saturation: level(saturation), heading: level(heading), speaker }
     }
 

@@ -1,6 +1,7 @@
 //! The term dictionary: text ↔ number.
 
 use std::hash::Hasher;
+use std::ops::Range;
 
 use rustc_hash::FxHasher;
 
@@ -62,9 +63,14 @@ impl Terms {
 
     /// Returns the text of a term.
     pub fn text(&self, id: u32) -> &str {
+        &self.text[self.span(id)]
+    }
+
+    #[inline]
+    fn span(&self, id: u32) -> Range<usize> {
         let id = id as usize;
         let start = if id == 0 { 0 } else { self.ends[id - 1] as usize };
-        &self.text[start..self.ends[id] as usize]
+        start..self.ends[id] as usize
     }
 
     /// Returns the number of a known term.
@@ -79,7 +85,9 @@ impl Terms {
         loop {
             match self.slots.get(at) {
                 Some(&Slot { hash: other, next: next @ 1.. }) => {
-                    if other == hash && self.text(next - 1) == term {
+                    // as bytes: borders of characters are looked for in vain
+                    let text = || self.text.as_bytes().get(self.span(next - 1));
+                    if other == hash && text() == Some(term.as_bytes()) {
                         return Ok(next - 1);
                     }
                 }

@@ -265,7 +265,11 @@ fn whole_term(whole: &str, range: Range<usize>, emit: &mut impl FnMut(Term<'_>))
 
 fn word_term(word: &str, range: Range<usize>, emit: &mut impl FnMut(Term<'_>)) {
     let mut folded = fold(word);
-    if folded.contains(is_apostrophe) {
+    let apostrophes = match folded.is_ascii() {
+        true => folded.as_bytes().contains(&b'\''),
+        false => folded.contains(is_apostrophe),
+    };
+    if apostrophes {
         folded.retain(|c| !is_apostrophe(c));
     }
     folded.truncate(folded.floor_char_boundary(LONGEST_WORD));

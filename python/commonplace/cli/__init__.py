@@ -1,0 +1,88 @@
+"""The command `commonplace`: 0 found or done, 1 nothing found, 2 error."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Sequence
+from io import TextIOWrapper
+
+import typer
+
+import commonplace
+from commonplace import arguments as given
+from commonplace.cli import change, look
+from commonplace.cli.outcome import ERROR, FOUND, INTERRUPTED, complain
+from commonplace.errors import CommonplaceError
+
+app = typer.Typer(
+    invoke_without_command=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback()
+def options(
+    context: typer.Context, root: given.Root = None, version: given.Version = False
+) -> None:
+    """Memory in plain files: Markdown notes and messages.jsonl, searched at once."""
+    context.obj = root
+    if version:
+        print(f"commonplace {commonplace.__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+for command in (
+    look.search,
+    look.grep,
+    look.list_,
+    look.read,
+    change.write,
+    change.append,
+    change.patch,
+    change.move,
+    change.delete,
+    change.import_,
+    look.status,
+    look.verify,
+    look.explain,
+    look.eval_,
+    look.demo,
+):
+    app.command(command.__name__.rstrip("_"))(command)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line and return its exit code."""
+    try:
+        return int(app(list(arguments), prog_name="commonplace", standalone_mode=False) or FOUND)
+    except typer.TyperException as error:
+        text = error.format_message()
+        if "No such option: --root" in text:
+            text = "--root goes before the command: commonplace --root FOLDER …"
+        elif "No such option" in text:
+            text += '; text that begins with "-" goes after "--"'
+        return complain(text) if text else ERROR
+    except CommonplaceError as error:
+        return complain(str(error))
+    except UnicodeEncodeError:
+        return complain("an argument is not UTF-8; set a UTF-8 locale or rename the file")
+    except OSError as error:
+        return complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def main() -> int:
+    """Run the command line of this process."""
+    if hasattr(signal, "SIGPIPE"):
+        # as grep does: when the reader has seen enough, stop without a word
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    if isinstance(sys.stdout, TextIOWrapper):
+        # a terminal that cannot show a character is no reason to show nothing
+        sys.stdout.reconfigure(errors="replace")
+    return run(sys.argv[1:])

@@ -1,0 +1,345 @@
+"""A profile: what is known of a user in one MEMORY.md, found by words and by meaning.
+
+    MEMORY.md                 the entries, by category; the source of truth, for people to edit
+    memory/{category}.md      older entries, once MEMORY.md has grown large
+    daily/YYYY-MM-DD.md       what each session left; only grows
+    users/{id}/…              the same for each of many users
+
+What a new entry contradicts it replaces: the old text goes to the history and into the receipt.
+The index and the vectors follow the files by themselves, so that an edit by hand is seen by the
+next call.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from typing import Any, Literal, TypedDict
+
+from commonplace.errors import (
+    QueryError,
+    Refused,
+)
+from commonplace.extraction import extract
+from commonplace.injection import Injection, Piece
+from commonplace.memories.profile import injector
+from commonplace.memories.profile.categories import heading
+from commonplace.memories.profile.log import Log, Message
+from commonplace.memories.profile.pages import LIMIT, Pages
+from commonplace.memories.profile.reader import Reader, Recollection, Remembered, remembered
+from commonplace.memories.profile.writer import CANDIDATES, Writer
+from commonplace.models import Embedder
+from commonplace.recall import Recall
+from commonplace.store import Store
+
+_USER = re.compile(r"[^\W_](?:[\w.-]{0,62}[\w-])?")
+
+
+class Said(TypedDict):
+    """One message of a conversation."""
+
+    role: str
+    content: str
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Profile:
+    r"""The memory of one user.
+
+    Args:
+        store: Where the files are.
+        user: Whose memory it is, when there are many: letters, digits, `-`, `_` and `.`, at most
+            64. Nothing that this object does reads or writes what is another's.
+        embedder: Makes vectors, so that paraphrases are found. Without one words alone find, and
+            the answers say so.
+        folder: Where in the store the layout begins; default: at its root.
+        clock: Gives the time, with its zone; days of the log are those of this zone.
+        weights: Of words and of vectors in the score of a recall.
+        half_life: Days after which the score of an entry counts half. Then new entries say of
+            which day they are (`<!-- 2026-02-24 -->`); those that do not, do not age.
+        limit: Most bytes of MEMORY.md, and of each page that it goes on in.
+
+    Raises:
+        Refused: The user is not of that form.
+        ValueError: A weight, or the half-life, is out of its range.
+
+    >>> import commonplace, tempfile
+    >>> memory = Profile(commonplace.open(tempfile.mkdtemp()))
+    >>> memory.remember("User prefers light mode", "preference")["citation"]
+    'MEMORY.md#L8'
+    >>> memory.remember("User prefers dark mode", "preference")["replaced"][0]["text"]
+    'User prefers light mode'
+    >>> print(memory.memory_recall("dark mode"))
+    1. [Preference] User prefers dark mode (MEMORY.md#L8)
+    [found by words only: there is no embedder]
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        user: str | None = None,
+        embedder: Embedder | None = None,
+        folder: str = "",
+        clock: Callable[[], datetime] = _now,
+        weights: tuple[float, float] = (0.6, 0.4),
+        half_life: float | None = None,
+        limit: int = LIMIT,
+    ) -> None:
+        if half_life is not None and not half_life > 0:
+            raise ValueError(f"a half-life is a number of days above 0, not {half_life!r}")
+        self.store = store
+        self._root = f"{folder.strip('/')}/" if folder.strip("/") else ""
+        self._clock = clock
+        self._half_life = half_life
+        self._limit = limit
+        self._recall = Recall(store, embedder, weights=weights)
+        self._settle_in(user)
+
+    def of(self, user: str) -> Profile:
+        """Return the profile of another user of this store, which shares only the vectors.
+
+        Raises:
+            Refused: The user is not of the form that the constructor asks for.
+        """
+        other = copy.copy(self)
+        other._settle_in(user)  # noqa: SLF001 - another of our own
+        return other
+
+    def _settle_in(self, user: str | None) -> None:
+        base = self._root
+        if user is not None:
+            if not _USER.fullmatch(user) or unicodedata.normalize("NFC", user) != user:
+                raise Refused(
+                    f"{user!r:.80} is no user id: use letters, digits, - _ and . (at most 64, "
+                    "beginning with a letter or digit, not ending in a dot)"
+                )
+            base += f"users/{user}/"
+        self.user = user
+        self._pages = Pages(self.store, base, self._limit)
+        self._log = Log(self.store, base)
+        self._reader = Reader(self._pages, self._recall, self._half_life, self._today)
+        self._writer = Writer(self.store, self._pages, self._recall)
+
+    # Tools
+
+    def remember(
+        self, content: str, category: str = "general", *, expected_version: str | None = None
+    ) -> dict[str, Any]:
+        """Keep something about the user: a preference, a habit, a fact, a correction.
+
+        An entry that the new one contradicts is replaced by it; what is there already is not
+        added twice. The answer says what was replaced, and where the old text lies.
+
+        Args:
+            content: One statement, such as `User prefers dark mode`.
+            category: The heading it belongs under: `preference`, `style`, `identity`, …
+            expected_version: Only if MEMORY.md is still this version (`absent`: not there yet).
+
+        Returns:
+            The receipt: `added` (false for what was there already), citation, category, version,
+            `replaced` with text, citation, version and reason of each old entry.
+
+        Raises:
+            Conflict: MEMORY.md is not the expected version; nothing was written.
+            Refused: The content or the category is empty, or the category too long.
+        """
+        return self._add(content, category, expected_version)
+
+    def memory_recall(
+        self,
+        query: str = "",
+        mode: Literal["search", "full"] = "search",
+        *,
+        limit: int = 10,
+        start: int = 0,
+    ) -> str:
+        """Look up what is known about the user.
+
+        `search` finds entries by words and by meaning, best first, each with its category and
+        citation. `full` gives the whole of MEMORY.md, and of the pages that it goes on in.
+
+        Args:
+            query: What is sought, in any language; not needed with `full`.
+            mode: `search` or `full`.
+            limit: Most entries that `search` gives.
+            start: How many characters `full` skips, as the end of an earlier answer says.
+
+        Raises:
+            QueryError: There is no query to search for, the mode is another, or a number is
+                negative.
+        """
+        if limit < 1 or start < 0:
+            raise QueryError("limit is 1 or more, start is 0 or more")
+        if mode == "full":
+            return self._reader.full(start)
+        if mode != "search":
+            raise QueryError(f"mode is 'search' or 'full', not {mode!r:.40}")
+        if not query.strip():
+            raise QueryError("say what to search for (query), or read everything: mode='full'")
+        answer = self.recall(query, limit + 1)
+        shown = [
+            f"{number}. [{one.category}] {_indented(one.text)} ({one.citation})"
+            for number, one in enumerate(answer.found[:limit], 1)
+        ]
+        if not shown:
+            shown.append(f"Nothing matches {query!r:.200}.")
+        if len(answer.found) > limit:
+            shown.append(f"[There is more: the same call with limit={limit * 2}.]")
+        return "\n".join(shown + [f"[{note}]" for note in answer.notes])
+
+    def flush(
+        self, messages: Sequence[Said | Message] | str, *, session: str | None = None
+    ) -> dict[str, Any]:
+        """Keep what is worth it of a conversation that ends: preferences, habits, corrections.
+
+        What is meant only for the moment ("this time", "for now") is left out. What was kept goes
+        to the daily log as well. To flush a session twice, or once more when it has gone on, adds
+        only what is new.
+
+        Args:
+            messages: What was said, in order, or the path of a transcript in the store.
+            session: The name of the session, if it has one.
+
+        Returns:
+            `remembered`: the receipt of each statement kept, with its text and the reason;
+            `filtered`: text and reason of what the user meant only for then;
+            `passed_over`: how many other sentences; `log`: the path of the log, None when there
+            was nothing to note.
+
+        Raises:
+            NotFound: There is no such transcript.
+        """
+        said = self._said(messages)
+        known = self._log.flushed(said, session)
+        judged = extract(said[known:])
+        remembered = []
+        for found in judged:
+            if found.kind is not None:
+                # a correction belongs where the mistake was
+                done = self._add(found.text, found.kind, follow=found.kind == "correction")
+                remembered.append({"text": found.text, "reason": found.reason, **done})
+        filtered = [
+            {"text": found.text, "reason": found.reason}
+            for found in judged
+            if found.reason.startswith("ephemeral") and said[known + found.source][0] == "user"
+        ]
+        lines = [_logged(one) for one in remembered]
+        lines += [f"left out ({one['reason']}): {one['text']}" for one in filtered]
+        written = self._log.add(self._clock(), said, session, lines) if lines else None
+        return {
+            "success": True,
+            "messages": len(said) - known,
+            "remembered": remembered,
+            "filtered": filtered,
+            "passed_over": len(judged) - len(lines),
+            "log": written and written.path,
+        }
+
+    # For the program around the agent
+
+    def recall(self, query: str, limit: int = 10) -> Recollection:
+        """Return up to `limit` entries that answer `query`, best first; see `Reader.recall`."""
+        return self._reader.recall(query, limit)
+
+    def categories(self) -> dict[str, int]:
+        """Return how many entries each category has, in the order of MEMORY.md."""
+        return self._reader.categories()
+
+    def entries(
+        self, category: str | None = None, *, limit: int = 100, start: int = 0
+    ) -> list[Remembered]:
+        """Return entries of one category, or of all, oldest first; see `Reader.entries`."""
+        return self._reader.entries(category, limit=limit, start=start)
+
+    def inject(
+        self,
+        query: str = "",
+        *,
+        budget: int = injector.BUDGET,
+        skip_memory: bool = False,
+        measure: Callable[[str], int] = len,
+    ) -> Injection:
+        r"""Return what of the memory goes into a prompt, framed as data, with its receipt.
+
+        60 % of the budget is for MEMORY.md, with "style" and "preference" first, 40 % for what
+        answers the query; what one share leaves is for the other. Entries go in whole, each once.
+
+        Args:
+            query: What the user asks now; empty: nothing is searched for.
+            budget: The most that the text may measure, frame included.
+            skip_memory: This request needs no memory: nothing is read.
+            measure: What a text measures: characters, or a tokenizer's count of tokens.
+
+        Raises:
+            ValueError: The budget is negative.
+
+        >>> import commonplace, tempfile
+        >>> memory = Profile(commonplace.open(tempfile.mkdtemp()))
+        >>> _ = memory.remember("User prefers Python for coding tasks", "preference")
+        >>> print(memory.inject().text)
+        <user_memory>
+        ## Memory Profile
+        - User prefers Python for coding tasks (MEMORY.md#L8, owner)
+        </user_memory>
+        """
+        if skip_memory:
+            return Injection("", (), (), measure(""), ("skipped: this request needs no memory",))
+        main = self._pages.main
+        profile = [
+            (entry.category, _piece(remembered(main, entry))) for entry in self._pages.entries(main)
+        ]
+        notes: tuple[str, ...] = ("no query: nothing was searched for",)
+        found: list[Piece] = []
+        if query.strip():
+            answer = self.recall(query, CANDIDATES)
+            found, notes = [_piece(one) for one in answer.found], answer.notes
+        return replace(injector.inject(profile, found, budget, measure), notes=notes)
+
+    # What they are made of
+
+    def _today(self) -> date:
+        return self._clock().date()
+
+    def _add(
+        self,
+        content: str,
+        category: str,
+        expected_version: str | None = None,
+        *,
+        follow: bool = False,
+    ) -> dict[str, Any]:
+        day = None if self._half_life is None else self._today()
+        return self._writer.add(content, heading(category), day, expected_version, follow=follow)
+
+    def _said(self, messages: Sequence[Said | Message] | str) -> list[Message]:
+        """Return role and text of each message."""
+        if isinstance(messages, str):
+            return [(one.role, one.said) for one in self.store.transcript(messages)]
+        return [
+            (one["role"], one["content"]) if isinstance(one, Mapping) else (one[0], one[1])
+            for one in messages
+        ]
+
+
+def _logged(one: Mapping[str, Any]) -> str:
+    """Return the line of the log about a statement that was kept."""
+    old = "; ".join(gone["text"] for gone in one["replaced"])
+    known = "" if one["added"] else " (known already)"
+    return f"{one['category']}: {one['text']}{known}" + (f" (in place of: {old})" if old else "")
+
+
+def _piece(one: Remembered) -> Piece:
+    return Piece(one.text, one.citation, "owner", time=one.day.isoformat() if one.day else None)
+
+
+def _indented(text: str) -> str:
+    """Return a text as it stands in a list."""
+    return text.replace("\n", "\n   ")

@@ -1,0 +1,335 @@
+r"""Entries of a profile: list items under the heading of their category.
+
+    ---
+    unit: item
+    ---
+    # Memory
+
+    ## Preference
+
+    - User prefers dark mode
+    - Writing style: concise,
+      technical
+
+The front matter makes each item a document of its own, so that a search finds entries. More lines
+of an entry are indented; a text that would change the structure is a quotation within its item
+(`- > …`), and any text comes back exactly. `<!-- 2026-02-24 -->` at the end of an entry is the day
+it is from. What a person wrote by hand counts too: items of any list, numbered or not, and
+paragraphs; what stands under no second-level heading is of the category "general".
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import lru_cache
+
+from commonplace import _core
+from commonplace.blocks import quote, unquote
+from commonplace.errors import EncodingError, FormatError, Refused
+from commonplace.memories.profile.categories import GENERAL, key_of
+from commonplace.memories.profile.items import blocks, dedented, lines_of
+
+# So many characters are parsed faster than looked up
+SMALL = 2000
+
+_ATX = re.compile(r" {0,3}#{1,6}(?:[ \t]|\Z)")
+_UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*\Z")
+_FRONT = re.compile(
+    r"\A\ufeff?---[ \t]*\r?\n(?:(?:[\w-]+[ \t]*:|[ \t#-]).*\n)*?(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)"
+)
+_UNIT = re.compile(r"^unit[ \t]*:", re.MULTILINE)
+_DAY = re.compile(r"(?P<gap>[ \n])<!-- (?P<day>\d{4}-\d{2}-\d{2}) -->\Z")
+# Blocks that say nothing: comments, and rules between what does.
+_SILENT = re.compile(r"<!--|(?:[-*_][ \t]*){3,}\Z")
+_RUNS = re.compile(r"`{3,}|~{3,}")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry of a note.
+
+    `category` is the heading above it; `start` and `end` are character offsets of its source in
+    the note, `line` and `last_line` count from 1. `day` is the day it is from, when it says so.
+    """
+
+    text: str
+    category: str
+    day: date | None
+    source: str
+    line: int
+    last_line: int
+    start: int
+    end: int
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What two entries share that say the same under the same category."""
+        return key_of(self.category), self.text
+
+
+def parse(note: str) -> tuple[Entry, ...]:
+    r"""Return the entries of a note in file order.
+
+    What was parsed last is kept: a change looks at the same text several times.
+
+    >>> note = "# Memory\n\n## Style\n- concise,\n  technical\n- > # odd\n"
+    >>> [(entry.category, entry.text) for entry in parse(note)]
+    [('Style', 'concise,\ntechnical'), ('Style', '# odd')]
+    """
+    return _parsed(note) if len(note) > SMALL else _parse(note)
+
+
+def _parse(note: str) -> tuple[Entry, ...]:
+    entries: list[Entry] = []
+    category = GENERAL
+    for level, title, start, line, body in _sections(note):
+        if 1 <= level <= 2:
+            category = title if level == 2 and title else GENERAL
+        entries += _entries(body, category, start, line)
+    return tuple(entries)
+
+
+_parsed = lru_cache(maxsize=8)(_parse)
+
+
+def render(text: str, day: date | None = None) -> str:
+    r"""Return an entry as a list item, ending in one line end.
+
+    Raises:
+        Refused: There is nothing in it.
+        EncodingError: The text is not UTF-8.
+
+    >>> print(render("concise,\ntechnical") + render("- a list\n"), end="")
+    - concise,
+      technical
+    - > - a list
+      >
+    """
+    if not text.strip():
+        raise Refused("there is nothing to remember: the content is empty")
+    mark = f"<!-- {day.isoformat()} -->" if day else ""
+    try:
+        if plain := _plain(text, mark, day):
+            return plain
+    except UnicodeEncodeError:
+        raise EncodingError(f"the content {text!r:.60} is not UTF-8") from None
+    return _item(quote(text) + (f"\n{mark}" if mark else ""))
+
+
+def begun(note: str, title: str = "Memory") -> str:
+    r"""Return a note whose front matter says that its unit is the item.
+
+    >>> begun("# Mine\n")
+    '---\nunit: item\n---\n# Mine\n'
+    """
+    if not note.strip("\ufeff\n\r\t "):
+        return f"---\nunit: item\n---\n# {title}\n"
+    if front := _FRONT.match(note):
+        if _UNIT.search(front[0]):
+            return note
+        first = note.index("\n") + 1
+        return f"{note[:first]}unit: item\n{note[first:]}"
+    bare = note.removeprefix("\ufeff")
+    return f"{note[: len(note) - len(bare)]}---\nunit: item\n---\n{bare}"
+
+
+def is_by_item(note: str) -> bool:
+    """Return whether the entries of a note are documents of their own."""
+    front = _FRONT.match(note)
+    return bool(front and re.search(r"^unit[ \t]*:[ \t]*['\"]?item\b", front[0], re.MULTILINE))
+
+
+def added(note: str, title: str, sources: Sequence[str]) -> str:
+    """Return a note with entries at the end of a category, which is made if it is not there.
+
+    Args:
+        note: The note.
+        title: The heading of the category.
+        sources: The entries, as `render()` makes them.
+
+    Raises:
+        FormatError: The note is such that what is added is not read as it was written.
+    """
+    coming = [entry for source in sources for entry in _read(source, title)]
+    whole = "".join(sources)
+    place = _end_of(note, title)
+    if place is not None:
+        before = note[:place] if note[:place].endswith("\n") else f"{note[:place]}\n"
+        blank = "" if _continues(note, place, whole) else "\n"
+        changed = f"{before}{blank}{whole}{note[place:]}"
+        if _is_changed(note, changed, coming=coming):
+            return changed
+    head = note if note.endswith("\n") or not note else f"{note}\n"
+    count = len(parse(note))
+    for closer in _closers(note):
+        before = head + closer
+        blank = "" if not before or before.endswith("\n\n") else "\n"
+        changed = f"{before}{blank}## {title}\n\n{whole}"
+        # a block that was left open ends with its closer
+        if len(parse(before)) == count and _is_changed(before, changed, coming=coming):
+            return changed
+    raise FormatError(
+        "what is added to the note would not be read as it was written: look for a comment or a "
+        "fence (```) that is not closed"
+    )
+
+
+def removed(note: str, entries: Iterable[Entry]) -> str:
+    """Return a note without some of its entries.
+
+    Raises:
+        FormatError: Without them, others would not be read as they are now.
+    """
+    gone = sorted(entries, key=lambda entry: entry.start)
+    kept, at = [], 0
+    for entry in gone:
+        kept.append(note[at : entry.start])
+        at = entry.end
+    changed = "".join(kept) + note[at:]
+    if not _is_changed(note, changed, gone=gone):
+        raise FormatError(f"the entry {gone[0].text!r:.60} does not stand by itself in its note")
+    return changed
+
+
+def replaced(note: str, old: Entry, source: str) -> str:
+    """Return a note with another entry in the place of one.
+
+    Raises:
+        FormatError: The new one, or others, would not be read as they were written.
+    """
+    changed = note[: old.start] + source + note[old.end :]
+    if not _is_changed(note, changed, coming=_read(source, old.category), gone=[old]):
+        raise FormatError(f"the entry {old.text!r:.60} does not stand by itself in its note")
+    return changed
+
+
+def _plain(text: str, mark: str, day: date | None) -> str | None:
+    """Return a text as an item without a quotation, or None if it does not come back as it was."""
+    item = _item(f"{text} {mark}" if mark else text)
+    if "\r" in text or "\0" in text or text[0].isspace():
+        return None
+    note = f"## x\n\n{item}- follower\n\n## end\n\n- end\n"
+    found = parse(note)
+    tame = [(entry.text, entry.day) for entry in found[:1]] == [(text, day)]
+    follows = [entry.text for entry in found[1:]] == ["follower", "end"]
+    return item if tame and follows and len(_core.sections(note)) == 2 else None
+
+
+def _item(text: str) -> str:
+    """Return a text as a list item, its lines indented."""
+    first, *rest = text.split("\n")
+    return "".join([f"- {first}\n", *(f"  {line}\n" if line else "\n" for line in rest)])
+
+
+def _read(source: str, title: str) -> tuple[Entry, ...]:
+    """Return what a source says under a heading."""
+    return parse(f"## {title}\n\n{source}")
+
+
+def _is_changed(
+    before: str, after: str, *, coming: Iterable[Entry] = (), gone: Iterable[Entry] = ()
+) -> bool:
+    """Return whether a note holds what it held, with what came and without what went."""
+
+    def counted(entries: Iterable[Entry]) -> Counter[tuple[str, str]]:
+        return Counter(entry.key for entry in entries)
+
+    wanted = counted(parse(before)) + counted(coming)
+    wanted.subtract(counted(gone))
+    return +wanted == counted(parse(after))
+
+
+def _closers(note: str) -> list[str]:
+    """Return what may end what was left open at the end of a note."""
+    fences = sorted(set(_RUNS.findall(note)), key=len)
+    return ["", *(f"{fence}\n" for fence in fences), "-->\n"]
+
+
+def _end_of(note: str, title: str) -> int | None:
+    """Return where the last entry of a category ends, or its heading; None if it has none."""
+    key = key_of(title)
+    place = None
+    inside = False
+    for level, heading_, start, line, body in _sections(note):
+        if 1 <= level <= 2:
+            inside = level == 2 and key_of(heading_) == key
+            if inside:
+                place = start
+        if inside and (entries := _entries(body, title, start, line)):
+            place = entries[-1].end
+    return place
+
+
+def _continues(note: str, place: int, source: str) -> bool:
+    """Return whether an item there goes on a list, and needs no blank line before it."""
+    if not source.startswith("- "):
+        return False
+    above = note[:place].rstrip("\n").rpartition("\n")[2]
+    return note[:place].endswith("\n\n") or above.startswith(("- ", "  "))
+
+
+def _sections(note: str) -> Iterator[tuple[int, str, int, int, str]]:
+    """Yield level, heading, and offset, line and text of the body of each section, in order."""
+    data = note.encode()
+    sections = _core.sections(note)
+    start = 0
+    for number, section in enumerate(sections):
+        end = sections[number + 1].start if number + 1 < len(sections) else len(data)
+        begin = section.start if number else 0
+        source = data[begin:end].decode()
+        # a byte order mark is no text
+        bom = 1 if not start and source.startswith("\ufeff") else 0
+        skip, title = _head(section, source[bom:])
+        skip += bom
+        line = section.line if number else 1
+        yield section.level, title, start + skip, line + source[:skip].count("\n"), source[skip:]
+        start += len(source)
+
+
+def _head(section: _core.Section, source: str) -> tuple[int, str]:
+    """Return how much of a section is its heading, and what that says as it is written."""
+    if section.level == 0:
+        front = _FRONT.match(source)
+        return (front.end() if front else 0), ""
+    lines = lines_of(source)
+    ends = (at for at, line in enumerate(lines) if at and _UNDERLINE.match(line.rstrip("\r\n")))
+    if _ATX.match(lines[0].rstrip("\r\n")) or (at := next(ends, None)) is None:
+        return len(lines[0]), lines[0].lstrip().removeprefix("##").strip()
+    return sum(map(len, lines[: at + 1])), section.heading[-1]
+
+
+def _entries(body: str, category: str, start: int, line: int) -> list[Entry]:
+    """Return the entries of the body of a section that begins at an offset and a line."""
+    found = []
+    for block in blocks(body):
+        source = "".join(block.lines)
+        first, *rest = (one.rstrip("\r\n") for one in block.lines)
+        if block.width:
+            lines = [first[block.skip :], *(dedented(one, block.width) for one in rest)]
+        else:
+            lines = [] if _SILENT.match(source.strip()) else [first.strip(), *rest]
+        text, day = _dated("\n".join(lines).rstrip("\n"))
+        if text.strip():
+            begin, first_line = start + block.at, line + block.line
+            last_line = first_line + source.rstrip("\n").count("\n")
+            end = begin + len(source)
+            found.append(
+                Entry(unquote(text), category, day, source, first_line, last_line, begin, end)
+            )
+    return found
+
+
+def _dated(text: str) -> tuple[str, date | None]:
+    """Return a text without the day at its end, and that day."""
+    found = _DAY.search(text)
+    # within a quotation it is part of what is quoted
+    if not found or (text.startswith(">") and found["gap"] != "\n"):
+        return text, None
+    try:
+        return text[: found.start()], date.fromisoformat(found["day"])
+    except ValueError:
+        return text, None

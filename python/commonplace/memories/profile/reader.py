@@ -1,0 +1,152 @@
+"""What is read of a profile: entries found by words and by meaning, listed, or all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import date
+from itertools import islice
+
+from commonplace.memories.profile.categories import key_of
+from commonplace.memories.profile.entries import Entry, is_by_item
+from commonplace.memories.profile.pages import Pages
+from commonplace.recall import Recall
+
+# Most characters that are shown at once
+PAGE = 16_000
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """An entry, and how well it answers when it was found by a query.
+
+    `lexical` is its share of the best BM25F score and `cosine` its nearness; None where the words,
+    or the vectors, do not find it. `day` is the day it is from, where the entry says so.
+    """
+
+    text: str
+    category: str
+    citation: str
+    day: date | None = None
+    score: float = 0.0
+    lexical: float | None = None
+    cosine: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recollection:
+    """What a recall found, best first, and what is to be known about it."""
+
+    found: tuple[Remembered, ...]
+    notes: tuple[str, ...]
+
+
+class Reader:
+    """Reads the pages of one profile.
+
+    Args:
+        pages: The files.
+        recall: Searches them.
+        half_life: Days after which the score of an entry counts half, None: never.
+        today: Gives the day.
+    """
+
+    def __init__(
+        self, pages: Pages, recall: Recall, half_life: float | None, today: Callable[[], date]
+    ) -> None:
+        self._pages = pages
+        self._recall = recall
+        self._half_life = half_life
+        self._today = today
+
+    def recall(self, query: str, limit: int = 10) -> Recollection:
+        """Return up to `limit` entries that answer `query`, best first.
+
+        The score is the weighted sum of `commonplace.recall`: of entries that say nearly the same
+        (Jaccard above 0.7) the better stays, and what only the vectors find needs a cosine of
+        0.35.
+
+        Raises:
+            QueryError: The query is empty or not text.
+        """
+        asked = limit if self._half_life is None else 5 * limit
+        answer = self._recall.search(query, asked + 10, prefix=self._pages.prefixes, source="note")
+        found: dict[str, Remembered] = {}
+        for one in answer:
+            if entry := self._pages.at(one.hit):
+                kept = remembered(one.hit.path, entry)
+                score = one.score * self._freshness(entry)
+                found.setdefault(
+                    kept.citation,
+                    replace(kept, score=score, lexical=one.lexical, cosine=one.cosine),
+                )
+        best = sorted(found.values(), key=lambda one: -one.score)[:limit]
+        notes = list(answer.notes)
+        if (main := self._pages.text(self._pages.main)).strip() and not is_by_item(main):
+            notes.append(
+                f"{self._pages.main} is searched by whole sections until the first remember(): "
+                "its front matter does not say `unit: item`"
+            )
+        return Recollection(tuple(best), tuple(notes))
+
+    def categories(self) -> dict[str, int]:
+        """Return how many entries each category has, in the order of MEMORY.md.
+
+        Categories that only pages have come last.
+        """
+        counts: dict[str, tuple[str, int]] = {}
+        for _, entry in self._pages.all():
+            key = entry.key[0]
+            title, count = counts.get(key, (entry.category, 0))
+            counts[key] = title, count + 1
+        return dict(counts.values())
+
+    def entries(
+        self, category: str | None = None, *, limit: int = 100, start: int = 0
+    ) -> list[Remembered]:
+        """Return entries, oldest first in each file, MEMORY.md before its pages.
+
+        Args:
+            category: Only of this category; None: all.
+            limit: Most entries to return.
+            start: How many to skip.
+        """
+        key = None if category is None else key_of(category)
+        found = (
+            remembered(path, entry)
+            for path, entry in self._pages.all()
+            if key is None or entry.key[0] == key
+        )
+        return list(islice(found, start, start + limit))
+
+    def full(self, start: int = 0) -> str:
+        """Return MEMORY.md and its pages, from a character on."""
+        shown = ""
+        for path in self._pages.paths():
+            text = self._pages.text(path)
+            shown += f"\n\n[{path}]\n\n{text}" if shown else text
+            if len(shown) > start + PAGE:
+                break
+        if not shown:
+            return "Nothing is remembered yet; remember(content) begins MEMORY.md."
+        page = shown[start : start + PAGE]
+        if len(shown) <= start + PAGE:
+            return page or f"There is nothing after character {len(shown)}."
+        if (cut := page.rfind("\n") + 1) > PAGE // 2:
+            page = page[:cut]
+        return (
+            f"{page}\n[There is more: memory_recall(mode='full', start={start + len(page)}) goes "
+            "on here.]"
+        )
+
+    def _freshness(self, entry: Entry) -> float:
+        """Return what is left of a score after the age of an entry."""
+        if self._half_life is None or entry.day is None:
+            return 1.0
+        days = max(0, (self._today() - entry.day).days)
+        return float(0.5 ** (days / self._half_life))
+
+
+def remembered(path: str, entry: Entry) -> Remembered:
+    """Return an entry with the citation that it has in its file."""
+    return Remembered(entry.text, entry.category, f"{path}#L{entry.line}", entry.day)

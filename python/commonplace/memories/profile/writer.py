@@ -1,0 +1,247 @@
+"""How a profile takes in an entry: in the place of what it contradicts, and no text twice.
+
+A new entry is compared (`conflict.py`) with the newest of its category and with what a search
+finds for it, never with all there are. A change is read back before it is written: an entry that
+does not stand by itself in a file that a person wrote is left there, and the receipt says so.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import date
+from functools import cache
+from typing import Any
+
+from commonplace import conflict
+from commonplace._core import Hit, Written
+from commonplace.conflict import Verdict
+from commonplace.errors import CommonplaceError, Conflict, FormatError, ModelError
+from commonplace.memories.profile.categories import key_of
+from commonplace.memories.profile.entries import (
+    Entry,
+    added,
+    begun,
+    parse,
+    removed,
+    render,
+    replaced,
+)
+from commonplace.memories.profile.pages import Pages
+from commonplace.recall import Recall
+from commonplace.records import receipt
+from commonplace.store import Store
+
+# So many that a search finds, and of the newest of the category, are compared with a new entry
+CANDIDATES = 20
+NEWEST = 20
+
+_WORD = re.compile(r"\w+")
+
+
+class Writer:
+    """Adds entries to the pages of one profile.
+
+    Args:
+        store: Where the files are.
+        pages: Which of them.
+        recall: Knows the vectors, if there are any.
+    """
+
+    def __init__(self, store: Store, pages: Pages, recall: Recall) -> None:
+        self._store = store
+        self._pages = pages
+        self._recall = recall
+
+    def add(
+        self,
+        content: str,
+        title: str,
+        day: date | None = None,
+        expected_version: str | None = None,
+        *,
+        follow: bool = False,
+    ) -> dict[str, Any]:
+        """Add an entry, or put it in the place of what it contradicts; return the receipt.
+
+        Args:
+            content: Any text.
+            title: The heading of its category.
+            day: The day it is from, if it is to say so.
+            expected_version: That of MEMORY.md.
+            follow: It belongs to the category of what it replaces.
+
+        Raises:
+            Conflict: MEMORY.md is not the expected version; nothing was written.
+            Refused: There is nothing in it.
+        """
+        near = self._near(content)
+        main = self._pages.main
+        for path, entry in near:
+            if path != main and _words(entry.text) == _words(content):
+                self._check(expected_version)
+                return self._known(path, entry)
+        here = frozenset(entry.key for path, entry in near if path == main)
+        judge = self._judge(content)
+        change = _Change(content, title, render(content, day), here, judge, follow=follow)
+
+        def checked(note: str) -> str:
+            self._check(expected_version)
+            return change.apply(note)
+
+        written = self._store.update(main, checked)
+        if change.same is not None:
+            return self._known(main, change.same)
+        gone = [_gone(main, written, old, verdict) for old, verdict in change.gone]
+        notes = list(change.notes)
+        for path, old in near:
+            if path != main and (verdict := judge(old.text)).conflict:
+                try:
+                    gone.append(_gone(path, self._pages.take_out(path, [old.key]), old, verdict))
+                except CommonplaceError as error:
+                    notes.append(f"an older entry was left in {path}: {error}")
+        try:
+            written = self._pages.relieve() or written
+        except CommonplaceError as error:
+            # the entry itself is safe
+            notes.append(f"{main} has grown large: {error}")
+        mine = (key_of(change.placed), content)
+        places = (f"{path}#L{one.line}" for path, one in self._pages.all() if one.key == mine)
+        # somebody else may have changed it since
+        told = _told(written, change.placed, next(places, main))
+        return {**told, "added": True, "replaced": gone, "notes": notes}
+
+    def _check(self, expected_version: str | None) -> None:
+        main = self._pages.main
+        version = self._store.version(main) or "absent"
+        if expected_version not in {None, version}:
+            raise Conflict(f"{main} is version {version}, not {expected_version}: read it again")
+
+    def _known(self, path: str, entry: Entry) -> dict[str, Any]:
+        """Return the receipt of what was there already."""
+        written = self._store.update(path, lambda text: text)
+        note = f"nothing was written: {path} says this already"
+        told = _told(written, entry.category, f"{path}#L{entry.line}")
+        return {**told, "added": False, "replaced": [], "notes": [note]}
+
+    def _near(self, content: str) -> list[tuple[str, Entry]]:
+        """Return the entries that a search finds for a new one, with their paths."""
+        words = " ".join(_WORD.findall(content[:1000])[:32])
+        main, folder = self._pages.prefixes
+        hits: list[Hit] = []
+        if words:
+            hits += self._store.search(
+                words, CANDIDATES, prefix=self._pages.prefixes, source="note"
+            )
+        if (vectors := self._recall.vectors) is not None:
+            with contextlib.suppress(ModelError):
+                hits += (
+                    hit
+                    for hit, _ in vectors.nearest(
+                        content,
+                        CANDIDATES,
+                        lambda hit: hit.path == main or hit.path.startswith(f"{folder}/"),
+                    )
+                )
+        found = {}
+        for hit in hits:
+            if entry := self._pages.at(hit):
+                found[hit.path, entry.line] = (hit.path, entry)
+        return list(found.values())
+
+    def _judge(self, content: str) -> Callable[[str], Verdict]:
+        """Return what tells whether the content makes an older text untrue."""
+        vectors = self._recall.vectors
+
+        @cache
+        def judge(old: str) -> Verdict:
+            verdict = conflict.compare(old, content)
+            if vectors is None or not (verdict.conflict or verdict.reason == "unsure"):
+                return verdict
+            try:
+                return conflict.compare(
+                    old, content, float(vectors.embed(old) @ vectors.embed(content))
+                )
+            except ModelError:
+                return verdict
+
+        return judge
+
+
+@dataclass(slots=True)
+class _Change:
+    """How a new entry changes MEMORY.md; `apply` may run more than once.
+
+    `near` are the keys of the entries that a search found for it.
+    """
+
+    content: str
+    title: str
+    source: str
+    near: frozenset[tuple[str, str]]
+    judge: Callable[[str], Verdict]
+    follow: bool
+    placed: str = ""
+    same: Entry | None = None
+    gone: list[tuple[Entry, Verdict]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def apply(self, note: str) -> str:
+        """Return the note with the entry in it, in the place of what it contradicts."""
+        note = begun("") if not note.strip("\ufeff\r\n\t ") else note
+        entries = parse(note)
+        words = _words(self.content)
+        self.placed, self.gone, self.notes = self.title, [], []
+        self.same = next((entry for entry in entries if _words(entry.text) == words), None)
+        if self.same is not None:
+            return note
+        key = key_of(self.title)
+        own = [entry for entry in entries if entry.key[0] == key][-NEWEST:]
+        others = [entry for entry in entries if entry.key in self.near and entry not in own]
+        judged = [(entry, self.judge(entry.text)) for entry in (*own, *others)]
+        self.gone = [(entry, verdict) for entry, verdict in judged if verdict.conflict]
+        try:
+            changed = self._replacing(note)
+        except FormatError as error:
+            if not self.gone:
+                raise
+            # a duplicate is better than a loss
+            self.notes.append(f"what it contradicts was left where it is: {error}")
+            self.placed, self.gone = self.title, []
+            changed = added(note, self.title, [self.source])
+        return begun(changed)
+
+    def _replacing(self, note: str) -> str:
+        old = [entry for entry, _ in self.gone]
+        if self.follow and old:
+            self.placed = old[0].category
+        key = key_of(self.placed)
+        place = next((entry for entry in old if entry.key[0] == key), None)
+        if others := [entry for entry in old if entry is not place]:
+            note = removed(note, others)
+        if place is None:
+            return added(note, self.placed, [self.source])
+        again = next(entry for entry in parse(note) if entry.key == place.key)
+        return replaced(note, again, self.source)
+
+
+def _told(written: Written, category: str, citation: str) -> dict[str, Any]:
+    return {**receipt(written), "category": category, "citation": citation}
+
+
+def _gone(path: str, written: Written, old: Entry, verdict: Verdict) -> dict[str, Any]:
+    """Return what the receipt says of an entry that was replaced."""
+    return {
+        "text": old.text,
+        "category": old.category,
+        "citation": f"{path}#L{old.line}",
+        "version": written.previous,
+        "reason": verdict.reason,
+    }
+
+
+def _words(text: str) -> str:
+    """Return what two texts share that say exactly the same: case, spaces, last point aside."""
+    return " ".join(text.casefold().split()).rstrip(".。 ")
