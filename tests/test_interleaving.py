@@ -29,6 +29,7 @@ from commonplace.memories import (
     FactsAndEpisodes,
     FourLayers,
     OverviewAndDetail,
+    Profile,
     WorldAndAgents,
 )
 from commonplace.memories.overview_and_detail.folder import session_folder
@@ -56,6 +57,7 @@ FORMS = (
 forms = st.tuples(st.sampled_from(FORMS), st.sampled_from(RARE))
 # what a person leaves at the end of a file
 tails = st.sampled_from([" {}", "\n\n## By hand\n- {}", "\n```\n{}", "\n<!-- {}\n", "\n\n{}\n"])
+likings = st.sampled_from(["I prefer {}.", "Always call me {}", "The user lives in {}.", "{}"])
 agents = st.sampled_from(["planner", "coder"])
 names = st.sampled_from(["user", "a-b", "plan"])
 where = st.integers(0, 1)
@@ -85,6 +87,7 @@ class Program:
             "session": tools_for(self.session, longest=EVERYTHING),
             "layers": tools_for(FourLayers(self.store, clock=clock), longest=EVERYTHING),
         }
+        self.tools["profile"] = tools_for(Profile(self.store, clock=clock, limit=1000))
         for name in ("planner", "coder"):
             agent = WorldAndAgents(self.store, name, clock=clock)
             self.tools[name] = tools_for(agent, longest=EVERYTHING)
@@ -242,6 +245,24 @@ class Interleaving(RuleBasedStateMachine):
             if place == layer:
                 known.clear()
 
+    @rule(at=where, form=likings, rare=st.sampled_from(RARE))
+    def like(self, at: int, form: str, rare: str) -> None:
+        content, token = self.text(form, rare)
+        done = self.programs[at].call("profile", "remember", content=content, category="taste")
+        for old in done["replaced"]:
+            self.forget(set(TOKEN.findall(old["text"])))
+        self.told["profile", token].add(token)
+
+    @rule(at=where, form=likings, rare=st.sampled_from(RARE))
+    def flush(self, at: int, form: str, rare: str) -> None:
+        said = [{"role": "user", "content": self.text(form, rare)[0]}]
+        done = self.programs[at].call("profile", "flush", messages=said)
+        for kept in done["remembered"]:
+            for old in kept["replaced"]:
+                self.forget(set(TOKEN.findall(old["text"])))
+            for token in TOKEN.findall(kept["text"]):
+                self.told["profile", token].add(token)
+
     @rule(days=st.integers(1, 40))
     def wait(self, days: int) -> None:
         self.now += timedelta(days=days)
@@ -304,7 +325,7 @@ class Interleaving(RuleBasedStateMachine):
         self.programs[at] = self.open(at)
         self.told = defaultdict(set, {k: v for k, v in self.told.items() if k[0] != f"working {at}"})
 
-    @rule(name=st.sampled_from(["index", "usage.json"]), damage=st.sampled_from("dcxo"), at=index)
+    @rule(name=st.sampled_from(["index", "usage.jsonl"]), damage=st.sampled_from("dcxo"), at=index)
     def damage(self, name: str, damage: str, at: int) -> None:
         """Delete, cut, spoil or overwrite what the store keeps beside the files."""
         for file in [self.root / ".commonplace" / name]:
@@ -368,6 +389,12 @@ class Interleaving(RuleBasedStateMachine):
             case "world" | "planner" | "coder":
                 agent = "planner" if place == "world" else place
                 return str(program.call(agent, "recall", days=10_000, limit=EVERYTHING))
+            case "profile":
+                text = program.call("profile", "memory_recall", mode="full")
+                while more := re.search(r"start=([0-9]+)", text[-200:]):
+                    start = int(more[1])
+                    text += program.call("profile", "memory_recall", mode="full", start=start)
+                return str(text)
             case "episodic" | "procedural":
                 archive = self.root.glob(f"archive/{PLACES[place]}/*.md")
                 found = [file.read_text() for file in archive]
