@@ -79,12 +79,12 @@ index = st.integers(0, 99)
 
 
 class Call(NamedTuple):
-    """What is told by a tool: of which system, with what (name, text, token)."""
+    """What is told by a tool: of which system, with what (name, text, token), and its key."""
 
     system: str
     tool: str
     arguments: Callable[[str, str, str], dict[str, Any]]
-    replaces: bool = True
+    key: str = "{name}"
 
 
 def entry(layer: str) -> Callable[[str, str, str], dict[str, Any]]:
@@ -100,11 +100,11 @@ CALLS = {
         "session", "patch_overview", lambda n, _, token: {"section": n, "content": token}
     ),
     "world": Call("planner", "learn_fact", lambda n, text, _: {"topic": n, "content": text}),
-    "planner": Call("planner", "reflect", lambda _, text, __: {"content": text}),
-    "coder": Call("coder", "remember", lambda _, text, __: {"content": text}, replaces=False),
-    "working": Call("layers", "append", entry("working"), replaces=False),
-    "episodic": Call("layers", "append", entry("episodic"), replaces=False),
-    "procedural": Call("layers", "append", entry("procedural"), replaces=False),
+    "planner": Call("planner", "reflect", lambda _, text, __: {"content": text}, "own"),
+    "coder": Call("coder", "remember", lambda _, text, __: {"content": text}, "{token}"),
+    "working": Call("layers", "append", entry("working"), "{token}"),
+    "episodic": Call("layers", "append", entry("episodic"), "{token}"),
+    "procedural": Call("layers", "append", entry("procedural"), "{token}"),
     "semantic": Call(
         "layers", "learn", lambda n, text, _: {"knowledge": {"key": n, "value": text}}
     ),
@@ -221,7 +221,7 @@ class Interleaving(RuleBasedStateMachine):
             text, token = self.text(form, rare)
             self.programs[at].call(call.system, call.tool, **call.arguments(name, text, token))
             kept = f"working {at}" if place == "working" else place
-            self.told[kept, name if call.replaces else token] = {token}
+            self.told[kept, call.key.format(name=name, token=token)] = {token}
 
     @rule(at=where, name=names, one=said())
     def write_fact(self, at: int, name: str, one: tuple[str, str]) -> None:
