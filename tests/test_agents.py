@@ -18,6 +18,7 @@ from commonplace.memories.world_and_agents.agent_file import (
     register_backend,
     with_memory_directive,
 )
+from commonplace.tools import tools_for
 
 OF_THE_DESIGN = """\
 # agent.yaml
@@ -130,6 +131,9 @@ def test_a_backend_can_be_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert memory is not None
     assert memory.recall() == "3 days"
     assert made == [(tmp_path / "w", "planner")]
+    tools = tools_for(memory)
+    assert list(tools.callables()) == ["recall", "remember", "reflect", "learn_fact"]
+    assert tools.call("recall", {"days": 1}) == "1 days"
     with pytest.raises(ValueError, match="'filesystem' already"):
         register_backend("filesystem", Elsewhere)
 

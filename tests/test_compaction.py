@@ -304,3 +304,21 @@ def test_each_entry_is_in_the_note_or_in_the_archive(
 
 def show(block: Block) -> tuple[str, str]:
     return block.title, block.text
+
+
+def test_the_archive_is_word_for_word(store: Store) -> None:
+    note = (
+        "# May\n\n## One\n> He said &amp; meant it.\n> Twice.\n\n"
+        "## Two\n<!--\nMETA:\n- id: 2\nnot a key\n-->\ntext\n\n### Deeper\nmore\n\n\n\n"
+        "Three\n---\nunderlined\n\n## Open\n```\nnever closed\n"
+    )
+    store.write("may.md", note)
+    blocks = parse(note)
+    archive_blocks(store, "may.md", blocks, "archive/may.md")
+    kept = store.read("archive/may.md")
+    for block in blocks[:3]:
+        assert block.source.strip("\n") in kept
+    assert parse(kept) == blocks
+    again = archive_blocks(store, "may.md", blocks, "archive/may.md")
+    assert store.read("archive/may.md") == kept
+    assert len(again) == len(blocks)

@@ -235,6 +235,18 @@ def test_through_the_openai_sdk(
     assert [len(asked["input"]) for asked in Server.asked[-3:]] == [1, 2, 1]
 
 
+def test_a_text_is_no_longer_than_the_server_takes(
+    client: openai.OpenAI, store: commonplace.Store
+) -> None:
+    store.write("a.md", "# abba\n\n" + "b" * 20_000)
+    Vectors(store, OpenAIEmbedder(client, "m", 4)).refresh()
+    assert max(len(text) for text in Server.asked[-1]["input"]) == 8191
+    embedder = OpenAIEmbedder(client, "m", 4, query_prefix="a: ", longest=10)
+    embedder.embed_query("文字文字 \ud800")
+    assert Server.asked[-1]["input"] == ["a: 文字"]
+    assert embedder.id != OpenAIEmbedder(client, "m", 4, query_prefix="a: ").id
+
+
 @pytest.mark.parametrize("spoil", ["short", "refused"])
 def test_a_server_that_fails(client: openai.OpenAI, store: commonplace.Store, spoil: str) -> None:
     Server.spoil = spoil

@@ -341,6 +341,29 @@ def test_nothing_but_the_summary_line_is_changed(note: str, words: str) -> None:
         )
 
 
+@pytest.mark.parametrize(
+    "note",
+    [
+        "---\n" + "-a: x\n" * 60 + "no front matter\n",
+        "---\r\n" + "key: x\r\n" * 60 + "no front matter\r\n",
+        "word " * 100_000,
+        "word " * 100_000 + "\nmore\n",
+        " " * 500_000,
+    ],
+    ids=["dashes", "crlf", "one line", "long line", "blank"],
+)
+def test_no_note_takes_long_to_look_at(note: str) -> None:
+    # each took minutes or years
+    assert read(note) is None
+    assert read(put(note, make(note))) == make(note)
+
+
+def test_an_empty_summary_line_is_filled(opened: Store) -> None:
+    memory = FactsAndEpisodes(opened)
+    memory.memory_write("facts/user.md", "# User Facts\n\n> Summary:\n\n- Name: Li Si\n")
+    assert read(memory.memory_read("facts/user.md")) == "name"
+
+
 def test_memory_list_reads_files_of_a_person_too(opened: Store, tmp_path: Path) -> None:
     memory = FactsAndEpisodes(opened)
     (tmp_path / "facts").mkdir()
@@ -520,6 +543,20 @@ def test_over_budget_what_was_used_of_late_and_often_comes_first(opened: Store) 
         memory.index_message(1, budget=10)
 
 
+def test_one_long_line_does_not_cost_the_others_their_place(opened: Store) -> None:
+    memory = FactsAndEpisodes(opened)
+    memory.memory_append(FEBRUARY, "## First\nx", summary="mine")
+    memory.memory_append(FEBRUARY, f"## {'word ' * 500}\nx")
+    assert len(memory.memory_list()[0]["summary"]) < 150
+    memory.memory_append(FEBRUARY, "## Third\nx", summary="word " * 500)
+    memory.memory_write("facts/user.md", "# User\n\n- Name: Li Si\n")
+    shown = memory.index_message(1, budget=400)
+    assert shown is not None
+    assert "facts/user.md" in shown
+    assert FEBRUARY in shown
+    assert len(shown) <= 400
+
+
 def test_a_change_counts_as_use(opened: Store) -> None:
     now = datetime.now(UTC)
     memory = FactsAndEpisodes(opened, clock=Clock(now))
@@ -645,6 +682,35 @@ def test_threads_and_processes_lose_no_entry(opened: Store) -> None:
     assert all(f"## Task {number}\n" in text for number in range(24))
 
 
+class Meanwhile:
+    """A store in which something else happens just before the n-th update."""
+
+    def __init__(self, store: Store, at: int, act: Callable[[], object]) -> None:
+        self._store = store
+        self._left = at
+        self._act = act
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "update":
+            if self._left == 0:
+                self._act()
+            self._left -= 1
+        return getattr(self._store, name)
+
+
+@pytest.mark.parametrize("at", range(5))
+def test_two_processes_that_divide_a_month_move_each_entry_once(opened: Store, at: int) -> None:
+    whole = FactsAndEpisodes(opened, clock=Clock())
+    for number in range(10):
+        whole.memory_append(FEBRUARY, episode(number, number * 2 + 1, 40))
+    other = FactsAndEpisodes(opened, month_limit=900, clock=Clock())
+    busy = Meanwhile(opened, at, lambda: other.memory_append(FEBRUARY, episode(98, 3, 40)))
+    one = FactsAndEpisodes(busy, month_limit=900, clock=Clock())  # type: ignore[arg-type]
+    one.memory_append(FEBRUARY, episode(99, 5, 40))
+    text = everything(opened)
+    assert [text.count(f"## Task {number}\n") for number in (*range(10), 98, 99)] == [1] * 12
+
+
 class Stopped(Exception):
     """A crash."""
 
@@ -732,7 +798,7 @@ def test_old_months_become_the_page_of_a_year(opened: Store) -> None:
     cited = memory.summarise_months(date(2026, 3, 1))
     assert cited == [
         "data/memory/archive/episodes/2026-02.md#L3",
-        "data/memory/archive/episodes/2026-02.md#L11",
+        "data/memory/archive/episodes/2026-02.md#L10",
     ]
     assert [*listed(memory)] == ["episodes/2026-03.md", "episodes/2026.md"]
     page = memory.memory_read("episodes/2026.md")

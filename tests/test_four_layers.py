@@ -314,6 +314,19 @@ def test_one_long_entry_is_found_once(memory: FourLayers) -> None:
     assert len(memory.search("episodic", "parser", 3)) == 3
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "first words\n\n" + "\n\n".join(f"para {n} {'lorem ' * 90}" for n in range(9)) + "\n\nlast",
+        "first words\n\n```\n" + "## no heading, lorem ipsum\n" * 200 + "```\nlast",
+    ],
+)
+def test_a_long_entry_is_found_whole_by_its_first_words(memory: FourLayers, text: str) -> None:
+    append(memory, "before", text, "after")
+    for query in ("first words", "last"):
+        assert contents(memory.search("episodic", query, 1)) == [text]
+
+
 # Learn and recall
 
 
@@ -407,6 +420,40 @@ def test_compact_without_a_summary(memory: FourLayers, layer: Any) -> None:
     assert contents(entries) == ["late 1"]
 
 
+@pytest.mark.parametrize("layer", ["working", "episodic"])
+def test_a_summary_alone_is_not_summed_up_again(memory: FourLayers, layer: Any) -> None:
+    fill(memory, layer, 4)
+    memory.compact(layer, {"keepLast": 2})
+    before = memory.search(layer, "Summary", scoring="terms")
+    assert len(before) == 1
+    assert memory.compact(layer, {"keepLast": 2})["compacted"] == 0
+    assert memory.search(layer, "Summary", scoring="terms") == before
+
+
+@pytest.mark.parametrize("keep", ["3", 1.5, -1])
+def test_how_many_stay_is_a_number(memory: FourLayers, keep: Any) -> None:
+    with pytest.raises(ValueError, match="keep_last"):
+        memory.compact("episodic", {"keepLast": keep})
+
+
+def test_what_comes_while_a_model_is_asked_stays(store: commonplace.Store) -> None:
+    class Slow:
+        def complete(self, *_: Any, **__: Any) -> Reply:
+            append_two()
+            return Reply("- the first two of them")
+
+    memory = FourLayers(store, max_working_entries=3, model=Slow())
+
+    def append_two() -> None:
+        for number in (4, 5):
+            memory.append("working", {"content": f"entry {number}"})
+
+    for number in (1, 2, 3):
+        memory.append("working", {"content": f"entry {number}"})
+    memory.compact("working", {"keepLast": 1})
+    assert contents(memory.get_working_memory())[-3:] == ["entry 3", "entry 4", "entry 5"]
+
+
 def test_a_summary_is_bounded(memory: FourLayers) -> None:
     for number in range(60):
         memory.append("working", {"content": f"{number} " + "x" * 200})
@@ -476,12 +523,23 @@ def test_rules_are_archived_without_a_summary(memory: FourLayers, store: commonp
     assert store.read("procedures/rules.md").count("Older entries") == 1
 
 
+def test_a_rule_that_looks_like_the_line_of_the_archive_is_left_alone(
+    memory: FourLayers, store: commonplace.Store
+) -> None:
+    text = "Older entries: mine\n# a heading"
+    for action in ("gone", text):
+        memory.append("procedural", {"content": action, "metadata": {"condition": "c"}})
+    memory.compact("procedural", {"keepLast": 1})
+    assert contents(memory.search("procedural", "mine", scoring="terms")) == [text]
+    assert "> Older entries: archive/procedures/rules.md\n" in store.read("procedures/rules.md")
+
+
 def test_facts_are_not_compacted(memory: FourLayers) -> None:
     for number in range(3):
         memory.learn({"key": str(number), "value": "v"})
     assert memory.compact("semantic", {"keep_last": 0})["compacted"] == 0
     assert memory.get_stats().semantic_entry_count == 3
-    with pytest.raises(ValueError, match="keep_last is 0 or more"):
+    with pytest.raises(ValueError, match="keep_last is a whole number, 0 or more"):
         memory.compact("episodic", {"keep_last": -1})
     with pytest.raises(ValueError, match="keep_last, summarize_older, and no 'keep'"):
         memory.compact("episodic", {"keep": 1})

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import example, given, settings
@@ -269,6 +269,23 @@ def test_the_tool_is_declared_as_in_the_design() -> None:
     )
 
 
+def test_a_tool_of_ones_own_has_the_configured_limit_too(plain: Store) -> None:
+    class Own(OverviewAndDetail):
+        def recall_memory(
+            self,
+            query: str,
+            scope: Literal["all", "detail", "messages"] = "all",
+            limit: int = 5,
+            *,
+            all_sessions: bool = False,
+        ) -> str:
+            found = super().recall_memory(query, scope, limit, all_sessions=all_sessions)
+            return f"{limit}: {found}"
+
+    memory = Own(plain, "s1", cwd=CWD, default_limit=3)
+    assert memory.recall_memory("tea").startswith("3: Found 0")
+
+
 def test_nothing_found_is_said(store: Store) -> None:
     memory = remember(store)
     assert memory.recall_memory("anything") == 'Found 0 result(s) for: "anything"'
@@ -337,6 +354,19 @@ def test_a_snippet_is_short_and_around_the_match(plain: Store) -> None:
         assert "the needle is here" in result.text
         assert len(result.text) <= 300
         assert "\n" not in result.text
+
+
+@pytest.mark.parametrize("arrow", ["a --> b", "--> b", "<!-- a --> b", "META: --> b"])
+def test_an_arrow_is_not_the_end_of_the_comment(plain: Store, arrow: str) -> None:
+    memory = remember(plain)
+    filler = "words that go on\n\n" * 40
+    memory.write_detail("states", f"{filler}The zebra {arrow} giraffe.\n")
+    (found,) = memory.search(SearchOptions("zebra"))
+    assert found.text == f"…The zebra {arrow} giraffe."
+    assert memory.read_citation(found.citation).startswith("The zebra")
+    memory.write_detail("x", "# A --> B\n\nshort text", ["tiger"])
+    (found,) = memory.search(SearchOptions("tiger"))
+    assert (found.text, found.line_number) == ("short text", 9)
 
 
 def test_citations_resolve(plain: Store) -> None:
@@ -426,6 +456,38 @@ def test_no_result_comes_without_its_call(store: Store) -> None:
     assert given[2]["tool_calls"] == [{"id": "c1", "type": "function"}]
 
 
+def test_no_call_comes_without_its_result(store: Store) -> None:
+    """What a session was broken off in must not make the next one fail."""
+    memory = remember(store)
+    use = {"type": "tool_use", "name": "look", "input": {}}
+    text = {"type": "text", "text": "I look."}
+    done = {"type": "tool_result", "tool_use_id": "b", "content": "a pier"}
+    lost = {"type": "function", "function": {"name": "look", "arguments": "{}"}}
+    log(
+        store,
+        [
+            {"role": "user", "content": "Where?"},
+            {"role": "assistant", "content": [text, {**use, "id": "a"}, {**use, "id": "b"}]},
+            {"role": "user", "content": [done]},
+            {"role": "assistant", "content": [{**use, "id": "c"}]},
+            {"role": "assistant", "content": None, "tool_calls": [{**lost, "id": "d"}]},
+            {"role": "assistant", "content": "One more.", "tool_calls": [{**lost, "id": "e"}]},
+            {"role": "assistant", "content": "Odd.", "tool_calls": ["e", {}, None]},
+            {"role": "assistant", "content": [{"type": ["tool_use"]}], "tool_calls": "e"},
+            {"role": "user", "content": "Still there?"},
+        ],
+    )
+    assert memory.build_context("x")[2:] == [
+        {"role": "user", "content": "Where?"},
+        {"role": "assistant", "content": [text, {**use, "id": "b"}]},
+        {"role": "user", "content": [done]},
+        {"role": "assistant", "content": "One more."},
+        {"role": "assistant", "content": "Odd."},
+        {"role": "assistant", "content": [{"type": ["tool_use"]}]},
+        {"role": "user", "content": "Still there?"},
+    ]
+
+
 def test_logs_of_other_agents_make_a_context(store: Store) -> None:
     memory = remember(store)
     text = [{"type": "text", "text": "At the pier."}]
@@ -494,6 +556,16 @@ def test_a_log_that_is_made_shorter_is_no_trouble(plain: Store) -> None:
 # The overview
 
 
+@pytest.mark.parametrize("count", [-1, -10])
+def test_a_number_of_turns_is_not_negative(store: Store, count: int) -> None:
+    memory = remember(store)
+    memory.append({"role": "user", "content": "Stay in the context."})
+    for ask in (lambda: memory.compact(count), lambda: memory.build_context("x", count)):
+        with pytest.raises(ValueError, match=f"0 or more, not {count}"):
+            ask()
+    assert memory.compacted == 0
+
+
 def test_the_overview_is_edited_by_section(store: Store) -> None:
     memory = remember(store)
     memory.patch_overview("Current Task", "Ship the login.")
@@ -514,6 +586,46 @@ def test_the_overview_is_edited_by_section(store: Store) -> None:
     version = store.version(f"{FOLDER}/working-memory/overview.md")
     memory.patch_overview("Risks", "One.", expected_version=version)
     assert memory.read_overview() == "# Working Memory\n\n## Risks\nOne.\n"
+
+
+def test_a_section_is_found_as_a_model_writes_it(store: Store) -> None:
+    memory = remember(store)
+    memory.patch_overview("## current task", "Ship the login.")
+    assert "## Current Task\nShip the login.\n\n## Key" in memory.read_overview()
+    store.write(f"{FOLDER}/working-memory/overview.md", "## a\n1\n\n## A\n2\n")
+    memory.patch_overview("A", "3")
+    assert memory.read_overview() == "## a\n1\n\n## A\n3\n"
+
+
+@pytest.mark.parametrize(
+    ("section", "content"),
+    [
+        ("Current Task", "```\nopen"),
+        ("Current Task", "<!-- open"),
+        ("Current Task", "## Another\nx"),
+        ("Current Task", "# Above\nx"),
+        ("Current Task", "x\n---"),
+        ("a\n## b", "x"),
+        ("", "x"),
+        ("##", "x"),
+    ],
+)
+def test_a_section_does_not_swallow_what_follows(store: Store, section: str, content: str) -> None:
+    memory = remember(store)
+    with pytest.raises(ValueError, match="a section has a heading"):
+        memory.patch_overview(section, content)
+    assert memory.read_overview() == OVERVIEW
+
+
+def test_what_a_person_left_open_is_not_replaced_with_its_section(store: Store) -> None:
+    memory = remember(store)
+    path = f"{FOLDER}/working-memory/overview.md"
+    text = "## Task\n```\ncode\n\n## Decisions\nall of them\n"
+    store.write(path, text)
+    for section in ("Task", "Decisions"):
+        with pytest.raises(ValueError, match="left open"):
+            memory.patch_overview(section, "short")
+    assert store.read(path) == text
 
 
 def test_the_overview_stays_short(store: Store) -> None:
@@ -548,6 +660,36 @@ class Says:
         if isinstance(answer, Exception):
             raise answer
         return Reply(answer)
+
+
+def test_a_note_that_a_person_named_is_read(store: Store) -> None:
+    memory = remember(store)
+    for number in range(3):
+        memory.append({"role": "user", "content": f"Question {number}."})
+    (name,) = memory.compact(1)
+    kept = memory.build_context("x")
+    folder = f"{FOLDER}/working-memory/detail"
+    store.write(f"{folder}/2026-02-24-summary (copy).md", memory.read_citation(f"{name}#L1"))
+    store.write(f"{folder}/c#.md", "# C sharp\n\nzebra\n")
+    assert memory.build_context("x") == kept
+    assert "- detail/c#.md: 17 B" in memory.context("metadata")
+    (found,) = memory.search(SearchOptions("zebra"))
+    assert memory.read_citation(found.citation) == "zebra\n"
+
+
+def test_two_that_compact_at_once_both_end(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory, other = remember(store), remember(store)
+    for number in range(3):
+        memory.append({"role": "user", "content": f"Question {number}."})
+
+    def late(*given: Any, **more: Any) -> str:
+        monkeypatch.undo()
+        other.compact(1)
+        return render_detail(*given, **more)
+
+    monkeypatch.setattr(f"{OverviewAndDetail.__module__}.session.render_detail", late)
+    assert memory.compact(1) == ["detail/2026-02-24-summary-2.md"]
+    assert memory.compacted == 2
 
 
 def test_old_turns_leave_the_context_for_a_note(store: Store) -> None:
@@ -642,6 +784,26 @@ def test_a_commit_can_be_read_again(store: Store) -> None:
             memory.context("commit", wrong)
     with pytest.raises(ValueError, match="few words"):
         memory.commit(" ")
+
+
+def test_commits_of_two_at_once_are_two_entries_of_one_log(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory, other = (OverviewAndDetail(store, "s1", cwd=CWD, clock=lambda: START) for _ in range(2))
+    append, ids = Store.append, []
+
+    def late(*given: Any, **more: Any) -> Any:
+        monkeypatch.undo()
+        ids.append(other.commit("Halfway.")["commit"])
+        return append(*given, **more)
+
+    for _ in range(2):
+        monkeypatch.setattr(Store, "append", late)
+        ids.append(memory.commit("Halfway.")["commit"])
+    assert store.read(f"{FOLDER}/working-memory/commits.md").count("# Commits\n") == 1
+    assert [commit.id for commit in memory.branches.log("main")] == ids
+    assert [commit.parent for commit in memory.branches.log("main")] == [None, *ids[:-1]]
+    assert all("Halfway." in memory.context("commit", one) for one in ids)
 
 
 def test_a_branch_is_apart_until_it_is_merged(store: Store) -> None:
@@ -787,6 +949,29 @@ def test_a_branch_that_was_not_finished_begins_anew(store: Store) -> None:
     store.write(f"{FOLDER}/working-memory/branches/b/detail/half.md", "half")
     memory.branch("b")
     assert memory.branches.files("b") == ["detail/a.md"]
+
+
+@pytest.mark.parametrize("when", ["files", "_keep"])
+def test_a_branch_that_another_opens_meanwhile_is_left_alone(
+    store: Store, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    memory, other = remember(store), remember(store)
+    memory.write_detail("plan", "The plan.")
+    ask = getattr(other.branches, when)
+
+    def late(name: str) -> Any:
+        monkeypatch.undo()
+        memory.branch("try")
+        memory.write_detail("plan", "Another plan.")
+        memory.write_detail("idea", "An idea.")
+        return ask(name)
+
+    monkeypatch.setattr(other.branches, when, late)
+    with pytest.raises(Conflict):
+        other.branch("try")
+    assert memory.read_detail("plan").content == "Another plan."
+    assert memory.read_detail("idea").content == "An idea."
+    assert [commit.kind for commit in memory.branches.log("try")] == ["branch"]
 
 
 def test_the_log_of_commits_may_be_edited(store: Store) -> None:

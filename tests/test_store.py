@@ -515,3 +515,13 @@ def test_a_search_may_look_in_several_places(store: commonplace.Store) -> None:
         found()
     with pytest.raises(ValueError, match="names no folder"):
         store.grep("walrus", prefix=[])
+
+
+def test_a_snippet_shows_the_text_and_not_what_is_for_programs(store: commonplace.Store) -> None:
+    note = "# Tea\n\n<!--\nMETA:\n- topic: green\n-->\n\nSencha is {}.\n"
+    store.write("tea.md", note.format("green"))
+    store.write("bare.md", "# Bare\n\n<!--\nMETA:\n- topic: mauve\n-->\n")
+    (hit,) = store.search("green")
+    assert (hit.snippet, hit.citation) == ("Sencha is green.", "tea.md#L8")
+    assert store.search("tea")[0].citation == "tea.md#L8"
+    assert "mauve" in store.search("mauve")[0].snippet

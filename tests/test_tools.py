@@ -358,6 +358,10 @@ def test_a_tool_may_page_by_itself() -> None:
 
     toolset = Toolset((Tool.of(recall, "reads"),), longest=7)
     assert toolset.call("recall", {"start": 6}) == "ghij"
+    toolset = Toolset((Tool.of(recall, "reads"),), longest=3)
+    answer = toolset.call("recall", {"start": 2})
+    assert answer == ("cde\n[characters 2 to 5 of 7; for the rest call recall again with start=5]")
+    assert toolset.call("recall", {"start": 8}) == "ij"
 
 
 def test_what_cannot_be_a_tool_is_said() -> None:

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -16,9 +17,10 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 import commonplace
 from commonplace.blocks import parse
-from commonplace.errors import Conflict, EncodingError, QueryError, Refused
+from commonplace.errors import Conflict, EncodingError, QueryError, Refused, ToolError
 from commonplace.memories.world_and_agents import WorldAndAgents, topics
 from commonplace.store import Store
+from commonplace.tools import tools_for
 
 NOON = datetime(2026, 2, 24, 12, 0, 0, tzinfo=UTC)
 
@@ -276,6 +278,21 @@ def test_a_page_that_a_person_began_goes_on(memory: WorldAndAgents, one: Store) 
     assert page.read_text() == "my own words, no line end\n\n## 12:00:00\n\ntwo\n"
 
 
+def test_a_long_page_is_not_read_to_add_to_it(
+    memory: WorldAndAgents, one: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = memory.remember("first")["path"]
+    with monkeypatch.context() as patch:
+        for reads in ("read", "list", "version"):
+            patch.setattr(Store, reads, None)
+        memory.remember("second")
+    assert one.read(path).count("# 2026-02-24\n") == 1
+    assert "first" in one.read(path)
+    (one.root / path).write_text("")
+    memory.remember("third")
+    assert one.read(path) == "# 2026-02-24\n\n## 12:00:00\n\nthird\n"
+
+
 def test_a_page_only_grows(memory: WorldAndAgents, one: Store) -> None:
     done = memory.remember("one")
     with pytest.raises(Refused, match="appendonly"):
@@ -479,6 +496,19 @@ def test_agents_of_another_folder_are_another_world(one: Store) -> None:
 
 
 # Search
+
+
+@pytest.mark.parametrize("since", ["yesterday", "2026-2-4", 3])
+def test_a_model_is_told_how_a_day_is_written(memory: WorldAndAgents, since: Any) -> None:
+    with pytest.raises(ToolError, match="`since`: a day is written like 2026-02-24"):
+        tools_for(memory).call("recall", {"since": since})
+
+
+def test_a_folder_may_be_spelled_in_parts(one: Store, clock: Clock) -> None:
+    memory = WorldAndAgents(one, "planner", folder="/cafe\u0301/", clock=clock)
+    memory.remember("an espresso")
+    assert "an espresso" in memory.recall()
+    assert "espresso" in memory.search_memory("espresso")
 
 
 def test_search_finds_world_memory_and_old_days(memory: WorldAndAgents, clock: Clock) -> None:

@@ -33,6 +33,7 @@ _META = re.compile(
 )
 _META_LINE = re.compile(r"(?:[-*] )?(?P<key>[\w-]+):[ \t]*(?P<value>.*)")
 _ATX = re.compile(r" {0,3}##(?:[ \t]|\Z)")
+_FOLLOWER = "\n## follower\n\nx\n"
 _KEY = re.compile(r"[\w-]+\Z")
 # What a quotation must spell out: a carriage return ends a line in Markdown, NUL is not allowed.
 _SPELLED = {"\r": "&#13;", "\0": "&#0;", "&": "&amp;"}
@@ -45,7 +46,7 @@ class Block:
     """One entry of a note.
 
     `start` and `end` are the character offsets of the whole block, heading included, in the note
-    it was read from; `line` is that of its heading, from 1.
+    it was read from; `line` is that of its heading, from 1; `source` is the block word for word.
     """
 
     title: str
@@ -54,6 +55,7 @@ class Block:
     line: int = field(default=0, compare=False)
     start: int = field(default=0, compare=False)
     end: int = field(default=0, compare=False)
+    source: str = field(default="", compare=False, repr=False)
 
 
 def title_for(text: str, width: int = 60) -> str:
@@ -101,6 +103,21 @@ def render(title: str, text: str, meta: Mapping[str, Any] | None = None) -> str:
     except UnicodeEncodeError:
         raise EncodingError(f"the text of {title!r:.60} is not UTF-8") from None
     return f"{head}{quote(text)}\n"
+
+
+def copy_of(block: Block) -> str:
+    r"""Return a block as it can stand in another note: word for word, ending in one line end.
+
+    Where that would change what follows it there, it is rendered anew.
+
+    >>> copy_of(parse("Intro\n\n## One\n> said &amp; done\n\n\n## Two\n")[0])
+    '## One\n> said &amp; done\n'
+    """
+    source = block.source.strip("\n") + "\n"
+    found = parse(source + _FOLLOWER)
+    if len(found) == 2 and found[0] == block and found[1].start == len(source) + 1:
+        return source
+    return render(" ".join(block.title.split()) or "…", block.text, block.meta)
 
 
 def parse(note: str) -> list[Block]:
@@ -191,8 +208,7 @@ def read_comment(text: str) -> tuple[dict[str, Any], str]:
 
 def _is_tame(plain: str, title: str, text: str, meta: dict[str, Any]) -> bool:
     """Return whether a text comes back as it was, and leaves what follows alone."""
-    follower = "\n## follower\n\nx\n"
-    found = parse(plain + follower)
+    found = parse(plain + _FOLLOWER)
     return (
         len(found) == 2
         and (found[0].title, found[0].text, found[0].meta) == (title, text, meta)
@@ -211,7 +227,7 @@ def _read(section: _core.Section, source: str, start: int) -> Block:
         rest = re.split(r"^ {0,3}-+[ \t\r]*(?:\n|\Z)", rest, maxsplit=1, flags=re.MULTILINE)[-1]
     meta, rest = read_comment(rest)
     text = unquote(rest.strip("\n"))
-    return Block(title, text, meta, section.line, start, start + len(source))
+    return Block(title, text, meta, section.line, start, start + len(source), source)
 
 
 def _value(text: str) -> Any:

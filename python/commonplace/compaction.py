@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import orjson
 
 from commonplace._core import Written
-from commonplace.blocks import Block, parse, preamble, render
+from commonplace.blocks import Block, copy_of, parse, preamble
 from commonplace.errors import CompactionFailed, Conflict, NotFound
 from commonplace.models import ChatModel, Turn
 from commonplace.store import Store
@@ -149,7 +149,7 @@ def archive_blocks(store: Store, path: str, blocks: Sequence[Block], target: str
     missing = []
     for block, number in _numbered(blocks):
         if len(there.get(_key(block), ())) < number:
-            missing.append(render(_title(block), block.text, block.meta))
+            missing.append(copy_of(block))
     if missing:
         start = "" if there or store.version(target) else f"# Archive of {path}\n"
         store.append(target, f"{start}\n" + "\n".join(missing).rstrip("\n"))
@@ -205,6 +205,7 @@ def replace_blocks(
 
     >>> import commonplace, tempfile
     >>> store = commonplace.open(tempfile.mkdtemp())
+    >>> from commonplace.blocks import render
     >>> note = render("One", "first") + "\n" + render("Two", "second")
     >>> _ = store.write("episodes/2026-02.md", note)
     >>> replace_blocks(
@@ -281,13 +282,10 @@ def _letters(text: str) -> int:
     return sum(map(str.isalnum, text))
 
 
-def _title(block: Block) -> str:
-    return " ".join(block.title.split()) or "…"
-
-
 def _key(block: Block) -> tuple[str, str, bytes]:
     """Return what two blocks share when they say the same."""
-    return _title(block), block.text, orjson.dumps(dict(block.meta), option=orjson.OPT_SORT_KEYS)
+    title = " ".join(block.title.split()) or "…"
+    return title, block.text, orjson.dumps(dict(block.meta), option=orjson.OPT_SORT_KEYS)
 
 
 def _numbered(blocks: Iterable[Block]) -> list[tuple[Block, int]]:

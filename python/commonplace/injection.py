@@ -37,7 +37,7 @@ _ROLES: dict[str | None, Author] = {
     "system": "system",
     "developer": "system",
 }
-_AGENTS = {"agents", "episodes", "sessions", "archive"}
+_AGENTS = {"agents", "archive", "episodes", "sessions", "world"}
 _META_AUTHOR = re.compile(
     r"\A(?:#[^\n]*\n)?\s*<!--\s*META:(?:(?!-->).)*?^[-* \t]*author:[ \t]*\"?(\w+)",
     re.DOTALL | re.MULTILINE,

@@ -106,6 +106,7 @@ class Recall:
         method: `rrf` adds up reciprocal ranks instead, and ignores the weights; it is worse.
         half_life: Days after which a score counts half; None: age does not matter. Of a note it
             is the time since its file was last changed.
+        text_of: What the embedder is given of a document; see `Vectors`.
 
     Raises:
         ValueError: A weight is negative or no number, or both are 0, or another argument is out
@@ -129,6 +130,7 @@ class Recall:
         duplicates: float = 0.7,
         method: Literal["weighted", "rrf"] = "weighted",
         half_life: float | None = None,
+        text_of: Callable[[Hit], str] | None = None,
     ) -> None:
         if not all(0 <= weight < math.inf for weight in weights):
             raise ValueError(f"weights are two numbers of 0 or more, not {weights!r}")
@@ -152,7 +154,7 @@ class Recall:
             # numpy is loaded by those who have an embedder only
             from commonplace.vectors import Vectors  # noqa: PLC0415
 
-            self.vectors = Vectors(store, embedder)
+            self.vectors = Vectors(store, embedder, text_of=text_of)
 
     def search(
         self,

@@ -96,7 +96,8 @@ def reflect(
     Args:
         model: Which model.
         tools: What it may call.
-        conversation: What was said, as turns or as text.
+        conversation: What was said, as turns or as text. Of a long one the end is shown, with a
+            mark: at most a quarter of `max_tokens`, for it is sent anew with each answer.
         facts: The text of each file of facts by its path; all of them are shown.
         episode_index: The list of the files of episodes, with their summaries.
         instruction: What it is told to do.
@@ -112,6 +113,7 @@ def reflect(
     Raises:
         ModelError: The model did not answer. What was written until then stays; the error says
             what it was.
+        ValueError: A bound is below 1, or what is known alone takes more than `max_tokens`.
 
     >>> from commonplace.models import Reply
     >>> class Quiet:
@@ -125,8 +127,13 @@ def reflect(
         raise ValueError("max_turns, max_tokens and answer_tokens are at least 1")
     turns = [
         Turn("system", _instructions(instruction, today, facts or {}, episode_index)),
-        Turn("user", f"This was the conversation.\n\n{_quoted(conversation)}"),
+        Turn("user", _quoted(conversation, max_tokens * _TOKEN // 4)),
     ]
+    if (first := _estimate(turns, Reply(""))) > max_tokens:
+        raise ValueError(
+            f"the first request would take about {first} tokens of {max_tokens}: "
+            "allow more, or shorten the files of facts"
+        )
     calls: list[Called] = []
     spent = 0
     reply = Reply("")
@@ -202,16 +209,27 @@ def _instructions(
     )
 
 
-def _quoted(conversation: str | Sequence[Turn]) -> str:
-    """Return a conversation as data; nothing said in it can pass for a turn of this one."""
+def _quoted(conversation: str | Sequence[Turn], most: int) -> str:
+    """Return the end of a conversation as data, of at most about `most` characters.
+
+    Nothing said in it can pass for a turn of this one.
+    """
     if isinstance(conversation, str):
-        pieces = [Piece(conversation, "conversation", "untrusted")]
+        left, shown = max(len(conversation) - most, 0), conversation[-most:]
+        mark = f"[the first {left:,} characters are left out]\n" if left else ""
+        pieces = [Piece(mark + shown, "conversation", "untrusted")]
     else:
-        pieces = [
-            Piece(_said(turn), f"{number} {turn.role}", _AUTHORS.get(turn.role, "untrusted"))
-            for number, turn in enumerate(conversation, 1)
-        ]
-    return frame(pieces, tag="conversation", heading="Its turns, oldest first.") or "It is empty."
+        pieces = []
+        for number, turn in reversed([*enumerate(conversation, 1)]):
+            most -= len(said := _said(turn))
+            if most < 0:
+                said = f"[turns 1 to {number} are left out or cut] …{said[:most][-500:]}"
+            author = _AUTHORS.get(turn.role, "untrusted")
+            pieces.insert(0, Piece(said, f"{number} {turn.role}", author))
+            if most < 0:
+                break
+    shown = frame(pieces, tag="conversation", heading="Its turns, oldest first.") or "It is empty."
+    return f"This was the conversation.\n\n{shown}"
 
 
 def _said(turn: Turn) -> str:

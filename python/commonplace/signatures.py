@@ -130,6 +130,8 @@ class Signature:
             what, _, where = str(error).partition(" - at `$.")
             where = where.rstrip("`")
             shape = shapes.get(re.split(r"[.\[]", where, maxsplit=1)[0], {})
+            if "date" in what:
+                what = "a day is written like 2026-02-24"
             if "enum" in shape:
                 what = f"one of {', '.join(map(repr, shape['enum']))}"
             about = f" ({shape['description']})" if "description" in shape else ""

@@ -80,7 +80,8 @@ class Tool:
     """One method that a model may call.
 
     `effect` says whether it reads, adds to what is there, or replaces some of it. `pages` says
-    that its answer is given from `start` on; a function with a `start` of its own sees to it.
+    that its answer is given from `start` on; a function with a `start` of its own sees to it,
+    in characters of its answer as well.
     """
 
     signature: Signature
@@ -111,6 +112,12 @@ class Tool:
     def parameters(self) -> dict[str, Any]:
         """What it takes, as a JSON schema."""
         return self.signature.parameters
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the rest of a long answer can be had with `start`."""
+        shape = self.parameters["properties"].get("start", {})
+        return self.read_only and shape.get("type") == "integer"
 
     @property
     def read_only(self) -> bool:
@@ -196,24 +203,28 @@ class Toolset:
         >>> toolset.call("memory_read", '{"path": "facts/user.md"}')
         '# User'
         """
-        answer, start = self._answer(name, arguments)
+        answer, start, skipped = self._answer(name, arguments)
         text = answer if isinstance(answer, str) else _json(answer)
         if start > len(text):
             raise ToolError(f"{name}: the answer has {len(text)} characters, none at {start}")
         end = start + self.longest
         if end >= len(text):
             return text[start:]
-        pages = self[name].pages
-        rest = f"for the rest call {name} again with start={end}" if pages else "cut here"
-        return f"{text[start:end]}\n[characters {start} to {end} of {len(text)}; {rest}]"
+        rest = f"for the rest call {name} again with start={skipped + end}"
+        place = f"characters {skipped + start} to {skipped + end} of {skipped + len(text)}"
+        more = rest if self[name].goes_on else "cut here"
+        return f"{text[start:end]}\n[{place}; {more}]"
 
-    def _answer(self, name: str, arguments: Mapping[str, Any] | str | bytes) -> tuple[Any, int]:
-        """Return what a tool answers, and where of it a model wants to begin."""
+    def _answer(
+        self, name: str, arguments: Mapping[str, Any] | str | bytes
+    ) -> tuple[Any, int, int]:
+        """Return what a tool answers, where to begin in it, and how much it skipped by itself."""
         tool = self[name]
         given = tool.signature.read(arguments)
         start = given.pop("start", 0) if tool.pages else 0
+        skipped = given.get("start", 0) if tool.goes_on else 0
         try:
-            return tool.function(**given), start
+            return tool.function(**given), start, skipped
         except CommonplaceError:
             raise
         except (TypeError, ValueError, OverflowError) as error:
@@ -224,17 +235,23 @@ def tools_for(memory: object, *, longest: int = LONGEST) -> Toolset:
     """Return the tools of a memory.
 
     Args:
-        memory: One of the five systems, or something derived from one.
+        memory: One of the five systems, something derived from one, or another backend of
+            agents (`memories.world_and_agents.agent_file.AgentMemory`).
         longest: Most characters of an answer that `Toolset.call()` gives at once.
 
     Raises:
         TypeError: It is none of them.
     """
-    for kind in type(memory).__mro__:
-        if effects := SETS.get(kind.__name__):
-            tools = (Tool.of(getattr(memory, name), effect) for name, effect in effects.items())
-            return Toolset(tuple(tools), longest)
-    raise TypeError(f"{type(memory).__name__} has no tools; these have: {', '.join(SETS)}")
+    kinds = [kind.__name__ for kind in type(memory).__mro__]
+    effects = next((SETS[kind] for kind in kinds if kind in SETS), None)
+    if effects is None:
+        # another backend of agents has the four tools of the design, and may search
+        world = SETS["WorldAndAgents"]
+        effects = {name: effect for name, effect in world.items() if hasattr(memory, name)}
+        if world.keys() - effects.keys() - {"search_memory"}:
+            raise TypeError(f"{kinds[0]} has no tools; these have: {', '.join(SETS)}")
+    tools = (Tool.of(getattr(memory, name), effect) for name, effect in effects.items())
+    return Toolset(tuple(tools), longest)
 
 
 def _json(answer: Any) -> str:

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
     Matrix = NDArray[np.float32]
 
-# OpenAI takes at most 2,048 texts and 300,000 tokens a request; an empty text is an error there
+# OpenAI takes at most 2,048 texts and 300,000 tokens a request, and 8,191 tokens a text, none of
+# which is shorter than a byte; an empty text is an error there
+LONGEST = 8191
 MOST_TEXTS = 256
 MOST_CHARACTERS = 200_000
 EMPTY = " "
@@ -76,6 +78,8 @@ class OpenAIEmbedder:
         shorten: Ask the server for `dims` numbers, where the model can be cut to fewer.
         query_prefix: Put before what is sought, as some models want.
         document_prefix: Put before each document.
+        longest: Cut a text, prefix included, after this many bytes: the server refuses a longer
+            one, and all that are asked with it.
     """
 
     def __init__(
@@ -87,15 +91,18 @@ class OpenAIEmbedder:
         shorten: bool = False,
         query_prefix: str = "",
         document_prefix: str = "",
+        longest: int = LONGEST,
     ) -> None:
         prefixes = f" {query_prefix!r} {document_prefix!r}"
         self.id = model + (prefixes if query_prefix or document_prefix else "")
+        self.id += f" {longest}" if longest != LONGEST else ""
         self.dims = dims
         self._client = client
         self._options: dict[str, Any] = {"model": model}
         if shorten:
             self._options["dimensions"] = dims
         self._prefixes = query_prefix, document_prefix
+        self._longest = longest
 
     def embed_documents(self, texts: list[str], /) -> Matrix:
         """Return one vector a text, in the order of the texts.
@@ -104,13 +111,18 @@ class OpenAIEmbedder:
             ModelError: The server answered another number of vectors.
         """
         vectors: list[list[float]] = []
-        for batch in portions([self._prefixes[1] + text for text in texts]):
+        for batch in portions([self._cut(self._prefixes[1] + text) for text in texts]):
             vectors += self._ask(batch)
         return np.asarray(vectors or np.zeros((0, self.dims)), np.float32)
 
     def embed_query(self, text: str, /) -> Matrix:
         """Return the vector of what is sought."""
-        return np.asarray(self._ask([self._prefixes[0] + text])[0], np.float32)
+        return np.asarray(self._ask([self._cut(self._prefixes[0] + text)])[0], np.float32)
+
+    def _cut(self, text: str) -> str:
+        # no more of it than may be needed: a text can be megabytes
+        start = text[: self._longest].encode(errors="replace")
+        return start[: self._longest].decode(errors="ignore")
 
     def _ask(self, texts: list[str]) -> list[list[float]]:
         # floats, not base64: the one form that every compatible server has

@@ -96,6 +96,8 @@ class Vectors:
         embedder: Makes the vectors. Those of another `id` or of other `dims` are never mixed in.
         exact: Beyond so many vectors `nearest` asks an index of neighbours (usearch), which may
             miss some; it is made in memory when first needed.
+        text_of: What the embedder is given of a document; default: its text, and what it is said
+            under.
 
     >>> import commonplace, tempfile
     >>> from commonplace.adapters.embedders import CallableEmbedder
@@ -109,7 +111,14 @@ class Vectors:
     [('a.md', 1.0)]
     """
 
-    def __init__(self, store: Store, embedder: Embedder, *, exact: int = EXACT) -> None:
+    def __init__(
+        self,
+        store: Store,
+        embedder: Embedder,
+        *,
+        exact: int = EXACT,
+        text_of: Callable[[Hit], str] | None = None,
+    ) -> None:
         if embedder.dims < 1:
             raise ModelError(f"the embedder {embedder.id!r} says that it has {embedder.dims} dims")
         self.revision: int | None = None
@@ -118,6 +127,7 @@ class Vectors:
         self._embedder = embedder
         self._dims = embedder.dims
         self._exact = exact
+        self._text_of = text_of or given
         self._cache = Cache(store.root, *kept_as(embedder))
         self._lock = threading.RLock()
         self.missed: list[str] = []
@@ -255,7 +265,7 @@ class Vectors:
             except Conflict as error:
                 self.missed.append(f"vectors miss what is new in {path}: {error}")
                 continue
-            texts = [given(hit) for hit in hits]
+            texts = [self._text_of(hit) for hit in hits]
             documents = [(digest(text), hit.session) for text, hit in zip(texts, hits, strict=True)]
             head, tail = unchanged(known.documents if known else [], documents)
             starts = {hit.start: at for at, hit in enumerate(hits)}

@@ -34,7 +34,7 @@ _META_DATE = re.compile(r'^- date: "(?P<day>\d{4}-\d{2}-\d{2})"$', re.MULTILINE)
 _FOLLOWER = "\n## follower\n\nx\n"
 # What may have been left open at the end of a note ends with what began it, or with this.
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
-_CLOSED = re.compile(r"(?:\n+(?:`{3,}|~{3,}|-->))?\n*\Z")
+_CLOSER = re.compile(r"`{3,}|~{3,}|-->")
 
 
 def entries(text: str, day: date | None = None) -> str:
@@ -162,7 +162,8 @@ def removed(note: str, some: Iterable[str]) -> str:
 
 def _core_of(entry: str) -> str:
     """Return an entry without what `added` may have put after it."""
-    return _CLOSED.sub("", entry).strip("\n")
+    text, _, last = entry.rstrip("\n").rpartition("\n")
+    return (text if text and _CLOSER.fullmatch(last) else entry).strip("\n")
 
 
 def _entry(block: Block, source: str | None, day: date | None) -> str:

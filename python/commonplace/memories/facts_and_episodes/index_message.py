@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TypedDict
 
 from commonplace.memories.facts_and_episodes.notes import EPISODES
+from commonplace.memories.facts_and_episodes.summary_line import shortened
 
 
 class Listed(TypedDict):
@@ -41,11 +42,13 @@ def message(
     if budget is None or measure(whole) <= budget:
         return whole
     files = sorted(files, key=lambda file: -weight(file["path"]))
+    # one long line that somebody wrote must not cost all others their place
+    files = [Listed(**{**file, "summary": shortened(file["summary"])}) for file in files]
 
     def taking(count: int) -> str:
         return _message(files[:count], len(files) - count)
 
-    counts = range(len(files))
+    counts = range(len(files) + 1)
     count = bisect.bisect_right(counts, budget, key=lambda count: measure(taking(count))) - 1
     # a measure need not grow with every line
     while count >= 0 and measure(taking(count)) > budget:

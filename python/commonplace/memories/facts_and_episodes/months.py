@@ -183,23 +183,26 @@ class Months:
 
     def _fill(self, month: str, week: int, some: Sequence[str]) -> None:
         """Add entries to a week, as many at once as a file takes; not those that it holds."""
-        parts = [span for span in self.files(month) if span.week == week]
-        pending = minus(some, self._held(parts))
-        while pending:
-            target = self._place(month, week, _size(pending[0]))
-            room = self._limit - _size(self._notes.text(target.path))
+        while left := minus(some, self._held(self._parts(month, week))):
+            target = self._place(month, week, _size(left[0]))
+            held = self._notes.text(target.path)
+            room = self._limit - _size(held)
             count = 0
-            while count < len(pending) and (room >= _size(pending[count]) or not count):
-                room -= _size(pending[count]) + 1
+            while count < len(left) and (room >= _size(left[count]) or not count):
+                room -= _size(left[count]) + 1
                 count += 1
-            self._move(target, pending[:count])
-            pending = pending[count:]
+            self._move(target, left[:count], split(held))
 
-    def _move(self, span: Span, some: Sequence[str]) -> None:
-        """Add entries to a file, only if each of them will be seen there."""
+    def _parts(self, month: str, week: int) -> list[Span]:
+        return [span for span in self.files(month) if span.week == week]
+
+    def _move(self, span: Span, some: Sequence[str], held: Sequence[str]) -> None:
+        """Add entries to a file that held some, only if each of them will be seen there."""
 
         def change(note: str) -> str:
-            whole = added(note, *some)
+            # another process that divides the same month may have been here since
+            fresh = minus(some, minus(split(note), held))
+            whole = added(note, *fresh) if fresh else note
             _check_none_lost(some, split(whole), span.path)
             return whole
 

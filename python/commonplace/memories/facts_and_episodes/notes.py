@@ -122,14 +122,15 @@ class Notes:
             return summary_line.put(after, given), None
         newest_first = path.startswith(EPISODES)
         line = summary_line.read(after)
-        ours = line in {None, self._usage.of(self.full(path)).line}
+        ours = not line or line == self._usage.of(self.full(path)).line
         if ours or line == summary_line.make(before, newest_first=newest_first):
             line = summary_line.make(after, newest_first=newest_first)
             return summary_line.put(after, line), line
         blocks = parse(after)
         if line and line == summary_line.read(before) and len(blocks) > len(parse(before)):
             words = line.partition(summary_line.LATEST)[0]
-            after = summary_line.put(after, f"{words}{summary_line.LATEST}{blocks[-1].title}")
+            latest = summary_line.shortened(blocks[-1].title)
+            after = summary_line.put(after, f"{words}{summary_line.LATEST}{latest}")
         return after, None
 
     def _writable(self, path: str) -> str:

@@ -23,13 +23,14 @@ MOST_CHARACTERS = 120
 LATEST = "; latest: "
 """What stands between a summary that somebody wrote and what has come since."""
 
-# front matter, blank lines, a title in either form
+# front matter, blank lines, a title in either form; what was read in one way is not tried in
+# another (`(?>`, `*+`): that would take twice the time a line, or the square of a long one
 _HEAD = re.compile(
     r"""\ufeff?
-    (?:---[ \t]*\r?\n (?:(?:[\w.-]+:|[ \t#\]}-]).*\r?\n|\r?\n)*? (?:---|\.\.\.)[ \t]*\r?\n)?
+    (?:---[ \t]*\r?\n (?>(?:[\w.-]+:|[ \t#\]}-])[^\n]*\n|\r?\n)*? (?:---|\.\.\.)[ \t]*\r?\n)?
     (?:[ \t]*\r?\n)*
     (?:[ ]{0,3}\#[ \t][^\n]*(?:\n|\Z)
-      |(?![>#*-])[^\n]*\S[^\n]*\n[ ]{0,3}=+[ \t\r]*(?:\n|\Z))?""",
+      |(?![>#*-])[^\S\n]*+\S[^\n]*+\n[ ]{0,3}=+[ \t\r]*(?:\n|\Z))?""",
     re.VERBOSE,
 )
 _LINE = re.compile(
@@ -69,7 +70,7 @@ def put(note: str, words: str) -> str:
     '# User Facts\n\n> Summary: name\n\n- Name: Zhang San\n'
     """
     words = " ".join(words.split())
-    end = "\r\n" if "\r\n" in note[:1000] else "\n"
+    end = "\r\n" if note.partition("\n")[0].endswith("\r") else "\n"
     if span := _span(note):
         return f"{note[: span[0]]}> Summary: {words}{note[span[1] :]}"
     at = _head(note)

@@ -238,27 +238,31 @@ class FourLayers:
         """
         layer = _known(type)
         options = CompactOptions() if opts is None else given(CompactOptions, opts)
-        keep = options.keep_last
-        if keep < 0:
-            raise ValueError(f"keep_last is 0 or more, not {keep!r:.60}")
+        keep: object = options.keep_last
+        if not isinstance(keep, int) or keep < 0:
+            raise ValueError(f"keep_last is a whole number, 0 or more, not {keep!r:.60}")
         if layer == "semantic":
             return _compacted(0)
         if layer == "working":
             older = self._working[: max(0, len(self._working) - keep)]
-            if not older:
+            if not older or (options.summarize_older and _is_summary(older)):
                 return _compacted(0)
             summary = [self._summary(older)] if options.summarize_older else []
-            self._working[: len(older)] = summary
+            # not those that took their place while a model was asked
+            gone = set(map(id, older))
+            self._working[: sum(id(entry) in gone for entry in self._working)] = summary
             return _compacted(len(older), summary=summary[0].id if summary else None)
         held = self._notes.held(layer)
         kept = held[max(0, len(held) - keep) :]
         leaving = [one for one in held[: len(held) - len(kept)] if one.ours]
-        if not leaving:
+        older = [one.entry for one in leaving]
+        summed = layer == "episodic" and options.summarize_older
+        if not leaving or (summed and _is_summary(older)):
             return _compacted(0)
-        if layer == "procedural" or not options.summarize_older:
+        if not summed:
             archived = self._notes.retire(layer, leaving, kept[0].path if kept else None)
             return _compacted(len(leaving), archived)
-        entry = self._summary([one.entry for one in leaving])
+        entry = self._summary(older)
 
         def cite(ranges: list[str]) -> MemoryEntry:
             return replace(entry, metadata={**(entry.metadata or {}), "archived": ranges})
@@ -401,6 +405,13 @@ def _copies(entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
         replace(entry, metadata=deepcopy(entry.metadata)) if entry.metadata else entry
         for entry in entries
     ]
+
+
+def _is_summary(older: Sequence[MemoryEntry]) -> bool:
+    """Return whether there is nothing but an earlier summary: a summary of it only says less."""
+    (first, *rest) = older
+    is_made = first.content.startswith("[Summary of ") and "entries" in (first.metadata or {})
+    return is_made and not rest
 
 
 def _known(layer: MemoryType) -> MemoryType:

@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 
 from commonplace._core import Entry, Written
-from commonplace.blocks import Block, parse
+from commonplace.blocks import Block, parse, preamble
 from commonplace.errors import Conflict, FormatError, NotFound, Refused
 from commonplace.memories.four_layers.entries import key_of
 from commonplace.store import Store
@@ -255,7 +255,7 @@ class Facts:
         """Return where the note of a key may be: under its name, or under a hash."""
         folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", key).casefold())
         name = "-".join(re.findall(r"[^\W_]+", folded))
-        mark = hashlib.sha256(key.encode()).hexdigest()[:12]
+        mark = hashlib.sha256(key.encode(errors="surrogatepass")).hexdigest()[:12]
         short = name.encode()[:60].decode(errors="ignore").rstrip("-")
         # cut names get the hash too, so that long keys with one beginning have a note each
         names = [name if name == short else f"{short}-{mark}", f"fact-{mark}"]
@@ -306,7 +306,8 @@ def name_older(store: Store, path: str, head: str, archives: Sequence[str]) -> N
     """Say below the heading of a note in which archive notes its older entries are, each once."""
 
     def change(note: str) -> str:
-        known = next((line for line in note.splitlines() if line.startswith(_OLDER)), None)
+        # below the heading only: an entry may hold such a line as well
+        known = next((line for line in preamble(note).split("\n") if line.startswith(_OLDER)), None)
         paths = known.removeprefix(_OLDER).split(", ") if known else []
         line = _OLDER + ", ".join(dict.fromkeys([*paths, *archives]))
         if known:

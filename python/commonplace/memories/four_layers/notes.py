@@ -234,11 +234,12 @@ class LayerNotes:
 
     def _at(self, layer: Layer, hit: Hit) -> Held | None:
         """Return the entry that a hit is in, or None."""
-        found = blocks.parse(hit.text)
-        if len(found) == 1 and found[0].start == 0:
+        # with the line after it: a hit may be the first part of a long entry
+        found = blocks.parse(hit.text + self._line_after(hit))
+        if found and (found[0].start, found[0].end) == (0, len(hit.text)):
             block = replace(found[0], line=hit.first_line)
         else:
-            # below a heading of somebody's own, or outside of all entries
+            # a part, or below a heading of somebody's own, or outside of all entries
             note = self._store.read(hit.path)
             inside = [
                 one
@@ -251,6 +252,16 @@ class LayerNotes:
         if not self._place(layer).holds(hit.path, block):
             return None
         return Held(layer, hit.path, block, record_of(layer, block, hit.path))
+
+    def _line_after(self, hit: Hit) -> str:
+        """Return the beginning of the line after a hit, without reading the note around it."""
+        try:
+            with (self._store.root / hit.path).open("rb") as note:
+                note.seek(hit.end)
+                return note.readline(1000).decode(errors="replace")
+        except FileNotFoundError:
+            # deleted since it was found
+            return ""
 
     def _check(self, layer: Layer, records: Iterable[Given]) -> None:
         """Raise what a record that cannot be written raises."""

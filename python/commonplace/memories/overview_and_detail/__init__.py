@@ -33,7 +33,7 @@ from commonplace.store import Store
 
 Level = Literal["status", "branch", "commit", "log", "metadata"]
 
-_CITATION = re.compile(r"(?P<path>[^#]+)#L(?P<line>[0-9]{1,12})")
+_CITATION = re.compile(r"(?P<path>.+)#L(?P<line>[0-9]{1,12})")
 
 
 class OverviewAndDetail(Session):
@@ -55,7 +55,7 @@ class OverviewAndDetail(Session):
     <BLANKLINE>
     [1] Source: detail
         File: detail/auth-design.md:9
-        Content: …JWT, refresh rotated.
+        Content: JWT, refresh rotated.
         Citation: detail/auth-design.md#L9
     """
 
@@ -64,11 +64,15 @@ class OverviewAndDetail(Session):
     ) -> None:
         super().__init__(store, session_id, **session)
         self.default_limit = default_limit
-        tool = OverviewAndDetail.recall_memory
+        tool = type(self).recall_memory
         if default_limit != 5:
             # the tool of this memory, with the configured number as the default that models read
             own = FunctionType(
-                tool.__code__, tool.__globals__, tool.__name__, ("all", default_limit)
+                tool.__code__,
+                tool.__globals__,
+                tool.__name__,
+                ("all", default_limit),
+                tool.__closure__,
             )
             own.__kwdefaults__ = tool.__kwdefaults__
             own.__annotations__ = tool.__annotations__
@@ -275,7 +279,7 @@ class OverviewAndDetail(Session):
 
     def _log(self, until: str, limit: int) -> str:
         """Return the last messages up to a line, one line each."""
-        if until and not until.isdecimal():
+        if until and not re.fullmatch("[0-9]{1,12}", until):
             raise QueryError(f"for log the name is the number of a line, not {until!r:.40}")
         end = self._end()
         end = min(int(until), end) if until else end

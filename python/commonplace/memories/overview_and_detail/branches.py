@@ -81,7 +81,13 @@ class Branches:
         return self.commits.add("commit", active, message, self._keep(active), expected)
 
     def branch(self, name: str, purpose: str = "", expected: str | None = None) -> dict[str, Any]:
-        """Open a copy of the active branch under a new name, or go to a branch that is there."""
+        """Open a copy of the active branch under a new name, or go to a branch that is there.
+
+        Raises:
+            Conflict: Somebody added to the log while the notes were copied: ask again.
+            ValueError: The name is not one of a branch.
+        """
+        seen = self.commits.version
         self.commits.check(expected)
         active = self.active
         if name in self.names():
@@ -91,14 +97,19 @@ class Branches:
                 f"{name!r:.80} cannot be a branch: up to 64 letters, digits, '.', '_' and '-', "
                 f"and not one of {', '.join(self.names())} in other case"
             )
-        # what an attempt that was interrupted left there; nothing in the log speaks of it
-        for file in self.files(name):
-            self._store.delete(f"{self.workspace(name)}/{file}")
+        # what an attempt that was interrupted left there, unless another process made it just now:
+        # then the log speaks of it
+        left = [f"{self.workspace(name)}/{file}" for file in self.files(name)]
+        versions = [self._store.version(path) for path in left]
+        self.commits.check(seen)
+        for path, version in zip(left, versions, strict=True):
+            self._store.delete(path, expected_version=version)
         for file, version in self._keep(active).items():
             text = self._store.read(f"{self.workspace(active)}/{file}", version)
-            self._store.write(f"{self.workspace(name)}/{file}", text)
+            path = f"{self.workspace(name)}/{file}"
+            self._store.write(path, text, expected_version="absent")
         told = purpose if purpose.strip() else f"Opened {name}"
-        return self.commits.add("branch", name, told, self._keep(name), expected, origin=active)
+        return self.commits.add("branch", name, told, self._keep(name), seen, origin=active)
 
     def merge(self, name: str, message: str = "", expected: str | None = None) -> dict[str, Any]:
         """Bring what a branch changed into the active one, or into its origin from itself."""

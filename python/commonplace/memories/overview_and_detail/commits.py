@@ -26,6 +26,7 @@ import orjson
 
 from commonplace.blocks import Block, parse, render, title_for
 from commonplace.errors import Conflict, FormatError, NotFound
+from commonplace.files import UPDATES
 from commonplace.records import receipt
 from commonplace.store import Store
 
@@ -89,13 +90,18 @@ class Commits:
             raise NotFound(f"{len(found)} commits begin with {start!r:.40}; there are: {known}")
         return found[0]
 
+    @property
+    def version(self) -> str:
+        """The version of the log, `absent` when there is none."""
+        return self._store.version(self._path) or "absent"
+
     def check(self, expected: str | None) -> None:
         """Look whether the log is at the version that was seen; adding to it looks again.
 
         Raises:
             Conflict: Somebody added to it.
         """
-        if expected not in {None, self._store.version(self._path) or "absent"}:
+        if expected not in {None, self.version}:
             raise Conflict(f"{self._path} is not as you saw it: read context() again")
 
     def add(
@@ -111,10 +117,38 @@ class Commits:
 
         Raises:
             ValueError: The message says nothing.
+            Conflict: The log is not the expected version, or others added to it each of 64 times.
             FormatError: The log does not give back what was added.
         """
         if not message.strip():
             raise ValueError("say in a few words what this checkpoint is about")
+        for left in reversed(range(UPDATES)):
+            # the id, the parent and the title of the log follow from what is there
+            seen = self.version
+            text, commit = self._entry(kind, branch, message, files, more)
+            try:
+                written = self._store.append(self._path, text, expected_version=expected or seen)
+            except Conflict:
+                if expected is not None or not left:
+                    raise
+            else:
+                break
+        if commit not in {known.id for known in self.all()[-8:]}:
+            raise FormatError(
+                f"{self._path} does not give back what was added to it: look whether a fence or "
+                "comment is left open in it"
+            )
+        return {**receipt(written), "commit": commit, "branch": branch, "files": list(files)}
+
+    def _entry(
+        self,
+        kind: Kind,
+        branch: str,
+        message: str,
+        files: Mapping[str, str],
+        more: Mapping[str, Any],
+    ) -> tuple[str, str]:
+        """Return what is to be added to the log as it is now, and the id of the entry."""
         known = self.all()
         parents = (commit.id for commit in reversed(known) if commit.branch == branch)
         said = {
@@ -128,14 +162,7 @@ class Commits:
         unique = orjson.dumps([len(known), message, said])
         meta = {"id": hashlib.sha256(unique).hexdigest()[:10], **said}
         start = "\n" if self._text else "# Commits\n\n"
-        text = start + render(title_for(message), message, meta).rstrip("\n")
-        written = self._store.append(self._path, text, expected_version=expected)
-        if meta["id"] not in {commit.id for commit in self.all()[-8:]}:
-            raise FormatError(
-                f"{self._path} does not give back what was added to it: look whether a fence or "
-                "comment is left open in it"
-            )
-        return {**receipt(written), "commit": meta["id"], "branch": branch, "files": list(files)}
+        return start + render(title_for(message), message, meta).rstrip("\n"), meta["id"]
 
 
 def _commit(block: Block, start: int, lines: int) -> Commit | None:

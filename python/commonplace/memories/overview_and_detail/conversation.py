@@ -5,7 +5,7 @@ Reading begins at the end, so that it costs what the last turns hold and not wha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from commonplace._core import Message
@@ -93,32 +93,54 @@ def _back(
 def spoken(transcript: Transcript, messages: Sequence[Message]) -> list[dict[str, Any]]:
     """Return messages as a model's API takes them: role and content as written, calls, results.
 
-    What a log says beside it (times, ids of sessions, costs) is left out, and so is the result of
-    a tool whose call is not among the messages: no API takes one without the other.
+    What a log says beside it (times, ids of sessions, costs) is left out. So is the result of a
+    tool whose call is not among the messages, and a call that was never answered, since the
+    session was broken off: no API takes one without the other.
     """
+    records = transcript.records(messages)
+    entries = [_entry(*pair) for pair in zip(messages, records, strict=True)]
     called: set[str] = set()
-    given = []
-    for message, record in zip(messages, transcript.records(messages), strict=True):
-        entry = _entry(message, record)
-        content = entry["content"]
-        if isinstance(content, list):
-            blocks = [block for block in content if isinstance(block, dict)]
-            called.update(str(b.get("id")) for b in blocks if b.get("type") == "tool_use")
-            kept = [
-                block
-                for block in content
-                if not isinstance(block, dict)
-                or block.get("type") != "tool_result"
-                or str(block.get("tool_use_id")) in called
-            ]
-            if content and not kept:
-                continue
-            entry["content"] = kept
-        called.update(str(call.get("id")) for call in entry.get("tool_calls") or [])
-        if entry["role"] == "tool" and str(entry.get("tool_call_id")) not in called:
-            continue
-        given.append(entry)
-    return given
+    answered: set[str] = set()
+    for entry in entries:
+        called.update(_ids(entry, "tool_use"))
+        answered.update(called.intersection(_ids(entry, "tool_result")))
+    return [kept for entry in entries if (kept := _whole(entry, answered))]
+
+
+def _tool(block: object) -> tuple[str, str] | None:
+    """Return whether a block is a `tool_use` or a `tool_result`, and of which call."""
+    match block:
+        case {"type": "tool_use" as kind, **rest}:
+            return kind, str(rest.get("id"))
+        case {"type": "tool_result" as kind, **rest}:
+            return kind, str(rest.get("tool_use_id"))
+    return None
+
+
+def _ids(entry: Mapping[str, Any], wanted: str) -> list[str]:
+    """Return of which calls a message holds the `tool_use` or the `tool_result`."""
+    content = entry["content"] if isinstance(entry["content"], list) else []
+    found = [tool[1] for tool in map(_tool, content) if tool and tool[0] == wanted]
+    if wanted == "tool_use":
+        found += [str(call.get("id")) for call in entry.get("tool_calls", ())]
+    elif entry["role"] == "tool":
+        found.append(str(entry.get("tool_call_id")))
+    return found
+
+
+def _whole(entry: dict[str, Any], answered: Container[str]) -> dict[str, Any] | None:
+    """Return a message without calls and results that lack the other; None if it was only those."""
+    if entry["role"] == "tool" and str(entry.get("tool_call_id")) not in answered:
+        return None
+    content, calls = entry["content"], entry.pop("tool_calls", [])
+    if isinstance(content, list):
+        entry["content"] = [
+            block for block in content if not (tool := _tool(block)) or tool[1] in answered
+        ]
+    if kept := [call for call in calls if str(call.get("id")) in answered]:
+        entry["tool_calls"] = kept
+    gone = (content or calls) and not entry["content"] and not kept
+    return None if gone else entry
 
 
 def _entry(message: Message, record: dict[str, Any]) -> dict[str, Any]:
@@ -134,7 +156,10 @@ def _entry(message: Message, record: dict[str, Any]) -> dict[str, Any]:
     if inner.get("type") == "function_call_output":
         return {"role": "tool", "content": message.tools, "tool_call_id": inner.get("call_id")}
     entry: dict[str, Any] = {"role": message.role or "user", "content": inner.get("content")}
-    entry |= {key: inner[key] for key in ("name", "tool_calls", "tool_call_id") if inner.get(key)}
+    entry |= {key: inner[key] for key in ("name", "tool_call_id") if inner.get(key)}
+    calls = inner.get("tool_calls")
+    if calls and isinstance(calls, list):
+        entry["tool_calls"] = [call for call in calls if isinstance(call, dict)]
     if entry["content"] is None and "tool_calls" not in entry:
         entry["content"] = message.said or message.tools
     return entry

@@ -46,7 +46,7 @@ def stem(name: str) -> str:
     Raises:
         ValueError: It is not the name of one file.
     """
-    plain = name.removeprefix("detail/").removesuffix(".md")
+    plain = _plain(name)
     if not _NAME.fullmatch(plain):
         raise ValueError(f"a note of detail/ has a name such as auth-design, not {name!r:.80}")
     return plain
@@ -84,7 +84,7 @@ def parse_detail(name: str, text: str) -> Detail:
     head = _HEAD.match(text)
     meta, rest = read_comment(text[head.end() :] if head else text)
     if not meta:
-        return Detail(stem(name), text)
+        return Detail(_plain(name), text)
     if head and head["title"] != _title(name):
         content = f"# {head['title']}\n{rest}"
     else:
@@ -94,7 +94,7 @@ def parse_detail(name: str, text: str) -> Detail:
         words = [word.strip(" \"'") for word in str(words).strip("[]").split(",")]
     created = meta.get("created")
     return Detail(
-        stem(name),
+        _plain(name),
         content.removesuffix("\n"),
         None if created is None else str(created),
         tuple(str(word) for word in words if word),
@@ -102,6 +102,11 @@ def parse_detail(name: str, text: str) -> Detail:
     )
 
 
+def _plain(name: str) -> str:
+    # a person may call a note as no tool would: it is read all the same
+    return name.removeprefix("detail/").removesuffix(".md")
+
+
 def _title(name: str) -> str:
-    words = re.sub(r"[-_\s]+", " ", stem(name)).strip()
+    words = re.sub(r"[-_\s]+", " ", _plain(name)).strip()
     return words[:1].upper() + words[1:]

@@ -120,12 +120,13 @@ def _ranked(
     session, workspace = folders
     own = f"{workspace}/detail"
     prefix = own if source == "detail" else f"{session}/messages.jsonl"
+    where = "sessions" if all_sessions else prefix
     wanted = limit
     while True:
         hits = store.search(
             query,
             wanted,
-            prefix="sessions" if all_sessions else prefix,
+            prefix=where,
             source="note" if source == "detail" else "message",
         )
         kept = list(hits)
@@ -137,6 +138,10 @@ def _ranked(
         if len(kept) >= limit or len(hits) < wanted:
             break
         wanted *= 4
+    if source == "messages" and len(kept) < limit:
+        # what a tool took or gave comes after what was said
+        more = store.search(query, limit, prefix=where, source="message", tools=True)
+        kept += [hit for hit in more if hit.source == "tool"]
     notes += hits.notes
     if hits.freshness != "fresh":
         notes.append(f"the answer is {hits.freshness}")
@@ -148,17 +153,10 @@ def _result(hit: Hit, folders: tuple[str, str]) -> SearchResult:
     # what is of another session keeps its whole path
     path = hit.path.removeprefix(f"{workspace}/").removeprefix(f"{session}/")
     text, line = hit.snippet, hit.line
-    comment = _META.search(hit.text)
-    if comment and _is_comment(hit):
+    if _is_comment(hit):
         text = _META.sub(" ", hit.text)
-    elif comment and "-->" in text:
-        # the passage begins above the comment: what is of use stands behind it
-        text = text.partition("-->")[2]
-        rest = hit.text[comment.end() :]
-        behind = len(hit.text) - len(rest.lstrip())
-        line = hit.first_line + hit.text.count("\n", 0, behind)
     return SearchResult(
-        "messages" if hit.source == "message" else "detail",
+        "detail" if hit.source == "note" else "messages",
         None if path == "messages.jsonl" else path,
         line,
         shorten(text),

@@ -13,16 +13,17 @@ The layout of §3.1 of the overview/detail design, with the branches of its §10
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from commonplace._core import Message
+from commonplace._core import Message, sections
 from commonplace.blocks import parse
 from commonplace.compaction import INSTRUCTION, first_sentence, summarise
-from commonplace.errors import CompactionFailed, NotFound
+from commonplace.errors import CompactionFailed, Conflict, NotFound
 from commonplace.memories.overview_and_detail.branches import Branches
 from commonplace.memories.overview_and_detail.conversation import (
     last_line,
@@ -118,8 +119,12 @@ class Session:
 
         Returns:
             Messages with `role` and `content`, and the calls and results of tools as they were
-            written; no result without its call.
+            written; no result without its call, and no call without its result.
+
+        Raises:
+            ValueError: The number of turns is negative.
         """
+        _check_turns(turns)
         context = [{"role": "system", "content": system_prompt}]
         if self.enabled:
             overview = self.read_overview()
@@ -159,7 +164,9 @@ class Session:
 
         Raises:
             CompactionFailed: There is no summary worth having; its turns stay in the context.
+            ValueError: The number of turns is negative, or the limit less than 200.
         """
+        _check_turns(keep_turns)
         end = self._end()
         first = self.compacted + 1
         kept = last_turns(self.messages, keep_turns, after=first - 1, end=end)
@@ -206,22 +213,34 @@ class Session:
         """Replace the text of one section of the overview; a new section comes to its end.
 
         Args:
-            section: The heading, such as `Current Task`
-            content: The new text below it
+            section: The heading, such as `Current Task`, in upper or lower case
+            content: The new text below it; headings in it begin with `###`
             expected_version: The version you read; without it what others wrote meanwhile is kept
 
         Raises:
-            ValueError: The overview would be too long to be in every context.
+            ValueError: It is no heading, the content would not stay below it, or the overview
+                would be too long to be in every context.
         """
+        wanted = section.strip().lstrip("#").strip()
 
         def change(text: str) -> str:
             text = text or OVERVIEW
-            new = f"## {section}\n{content.strip(chr(10))}\n"
-            for block in parse(text):
-                if block.title == section:
-                    rest = text[block.end :]
-                    text = text[: block.start] + new + ("\n" + rest if rest else "")
-                    break
+            same = [b for b in parse(text) if b.title.casefold() == wanted.casefold()]
+            old = min(same, key=lambda block: block.title != wanted, default=None)
+            new = f"## {old.title if old else wanted}\n{content.strip(chr(10))}\n"
+            if not wanted or _cuts(new) != [0, len(new.encode()) + 1]:
+                raise ValueError(
+                    "a section has a heading of one line; its text has no heading but ### or "
+                    "deeper, and leaves no fence or comment open"
+                )
+            if _cuts(text)[-1] != len(text.encode()) + 1:
+                raise ValueError(
+                    "a fence or comment is left open in the overview and takes in what follows: "
+                    "write_overview with it closed, then patch"
+                )
+            if old:
+                rest = text[old.end :]
+                text = text[: old.start] + new + ("\n" + rest if rest else "")
             else:
                 text = f"{text.rstrip(chr(10))}\n\n{new}"
             self._check_overview(text)
@@ -303,14 +322,27 @@ class Session:
             f"Made of messages.jsonl#L{first} to messages.jsonl#L{last}.\n"
         )
         folder = f"{self.branches.workspace()}/detail"
-        taken = {entry.path.rpartition("/")[2] for entry in self._store.list(folder)}
-        number, name = 1, f"{date}-summary.md"
-        while name in taken:
-            number += 1
-            name = f"{date}-summary-{number}.md"
-        note = render_detail(name, content, self._now(), ["summary"], lines=[first, last])
-        self._store.write(f"{folder}/{name}", note, expected_version="absent")
-        return f"detail/{name}"
+        while True:
+            taken = {entry.path.rpartition("/")[2] for entry in self._store.list(folder)}
+            number, name = 1, f"{date}-summary.md"
+            while name in taken:
+                number += 1
+                name = f"{date}-summary-{number}.md"
+            note = render_detail(name, content, self._now(), ["summary"], lines=[first, last])
+            # another process that compacts may take the name first
+            with contextlib.suppress(Conflict):
+                self._store.write(f"{folder}/{name}", note, expected_version="absent")
+                return f"detail/{name}"
+
+
+def _check_turns(count: int) -> None:
+    if count < 0:
+        raise ValueError(f"a number of turns is 0 or more, not {count}")
+
+
+def _cuts(text: str) -> list[int]:
+    """Return at which bytes the sections of a text begin, and one that is put behind it."""
+    return [part.start for part in sections(f"{text}\n## Next\n") if 1 <= part.level <= 2]
 
 
 def _outline(turn: Sequence[Message]) -> str:

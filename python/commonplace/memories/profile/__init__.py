@@ -30,7 +30,7 @@ from commonplace.memories.profile import injector
 from commonplace.memories.profile.categories import heading
 from commonplace.memories.profile.log import Log, Message
 from commonplace.memories.profile.pages import LIMIT, Pages
-from commonplace.memories.profile.reader import Reader, Recollection, Remembered, remembered
+from commonplace.memories.profile.reader import Reader, Recollection, Remembered, bare, remembered
 from commonplace.memories.profile.writer import CANDIDATES, Writer
 from commonplace.models import Embedder
 from commonplace.recall import Recall
@@ -100,7 +100,7 @@ class Profile:
         self._clock = clock
         self._half_life = half_life
         self._limit = limit
-        self._recall = Recall(store, embedder, weights=weights)
+        self._recall = Recall(store, embedder, weights=weights, text_of=bare)
         self._settle_in(user)
 
     def of(self, user: str) -> Profile:

@@ -93,7 +93,8 @@ def _parse(note: str) -> tuple[Entry, ...]:
     return tuple(entries)
 
 
-_parsed = lru_cache(maxsize=8)(_parse)
+# some 200 kB each; a search looks at many pages
+_parsed = lru_cache(maxsize=64)(_parse)
 
 
 def render(text: str, day: date | None = None) -> str:

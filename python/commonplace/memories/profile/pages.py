@@ -9,6 +9,7 @@ moment be in both, and is never in neither.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
 from commonplace._core import Entry as File
@@ -67,10 +68,16 @@ class Pages:
             for entry in self.entries(path):
                 yield path, entry
 
-    def at(self, hit: Hit) -> Entry | None:
-        """Return the entry that a search has found, or None: a heading is none."""
-        entries = self.entries(hit.path)
-        return next((one for one in entries if one.line <= hit.line <= one.last_line), None)
+    def located(self, hits: Iterable[Hit]) -> Iterator[tuple[Hit, Entry]]:
+        """Yield what a search has found with its entry; what is none, a heading, is left out."""
+        known: dict[str, tuple[Entry, ...]] = {}
+        for hit in hits:
+            entries = known.get(hit.path)
+            if entries is None:
+                entries = known[hit.path] = self.entries(hit.path)
+            at = bisect_right(entries, hit.line, key=lambda entry: entry.line) - 1
+            if at >= 0 and hit.line <= entries[at].last_line:
+                yield hit, entries[at]
 
     def take_out(self, path: str, keys: Iterable[tuple[str, str]]) -> Written:
         """Take the entries with these keys out of a file.

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from datetime import date
 from itertools import islice
 
+from commonplace._core import Hit
 from commonplace.memories.profile.categories import key_of
-from commonplace.memories.profile.entries import Entry, is_by_item
+from commonplace.memories.profile.entries import Entry, is_by_item, parse
 from commonplace.memories.profile.pages import Pages
 from commonplace.recall import Recall
 
@@ -71,15 +72,17 @@ class Reader:
         """
         asked = limit if self._half_life is None else 5 * limit
         answer = self._recall.search(query, asked + 10, prefix=self._pages.prefixes, source="note")
+        by_place = {(one.hit.path, one.hit.start): one for one in answer}
         found: dict[str, Remembered] = {}
-        for one in answer:
-            if entry := self._pages.at(one.hit):
-                kept = remembered(one.hit.path, entry)
-                score = one.score * self._freshness(entry)
-                found.setdefault(
-                    kept.citation,
-                    replace(kept, score=score, lexical=one.lexical, cosine=one.cosine),
-                )
+        for hit, entry in self._pages.located(one.hit for one in answer):
+            one = by_place[hit.path, hit.start]
+            kept = replace(
+                remembered(hit.path, entry),
+                score=one.score * self._freshness(entry),
+                lexical=one.lexical,
+                cosine=one.cosine,
+            )
+            found.setdefault(kept.citation, kept)
         best = sorted(found.values(), key=lambda one: -one.score)[:limit]
         notes = list(answer.notes)
         if (main := self._pages.text(self._pages.main)).strip() and not is_by_item(main):
@@ -150,3 +153,12 @@ class Reader:
 def remembered(path: str, entry: Entry) -> Remembered:
     """Return an entry with the citation that it has in its file."""
     return Remembered(entry.text, entry.category, f"{path}#L{entry.line}", entry.day)
+
+
+def bare(hit: Hit) -> str:
+    """Return what an embedder is given of an entry: its text alone.
+
+    With its headings before it, its cosine with what paraphrases it is lower: of 24 questions to
+    MiniLM ten had their entry above the floor of 0.35, and seventeen without.
+    """
+    return "\n".join(entry.text for entry in parse(hit.text)) or hit.text

@@ -145,11 +145,8 @@ class Writer:
                         lambda hit: hit.path == main or hit.path.startswith(f"{folder}/"),
                     )
                 )
-        found = {}
-        for hit in hits:
-            if entry := self._pages.at(hit):
-                found[hit.path, entry.line] = (hit.path, entry)
-        return list(found.values())
+        found = {(hit.path, entry.line): entry for hit, entry in self._pages.located(hits)}
+        return [(path, entry) for (path, _), entry in found.items()]
 
     def _judge(self, content: str) -> Callable[[str], Verdict]:
         """Return what tells whether the content makes an older text untrue."""

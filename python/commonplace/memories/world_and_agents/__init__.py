@@ -68,7 +68,9 @@ class WorldAndAgents:
                 f"{agent_id!r:.80} is no agent id: use letters, digits, - _ and . (at most 64, "
                 "beginning with a letter or digit, not ending in a dot)"
             )
-        base = f"{folder.strip('/')}/" if folder.strip("/") else ""
+        # as the store names it
+        folder = unicodedata.normalize("NFC", folder).strip("/")
+        base = f"{folder}/" if folder else ""
         self.store = store
         self.agent_id = agent_id
         self._world = f"{base}world"
@@ -151,9 +153,9 @@ class WorldAndAgents:
         path = f"{self._diary}/{now.date().isoformat()}.md"
         entry = render(f"{now:%H:%M:%S}", content)
         begun = False
-        with contextlib.suppress(NotFound):
-            # not `list`, which brings the index up to date: a long page would be parsed anew
-            begun = bool(self.store.read(path))
+        with contextlib.suppress(OSError):
+            # a long page is not read, nor by `list` parsed, only to see that it is there
+            begun = (self.store.root / path).stat().st_size > 0
         if not begun:
             seen = expected_version or self.store.version(path) or "absent"
             text = f"# {now.date().isoformat()}\n\n{entry}"

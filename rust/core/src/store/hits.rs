@@ -10,6 +10,7 @@ use crate::search::query::Query;
 use crate::search::{Filter, explain, search};
 use crate::store::documents::Reader;
 use crate::store::{Freshness, State, Store};
+use crate::text::marks::behind_meta;
 use crate::text::sections::line_of;
 use crate::text::snippet::{Shown, snippet};
 
@@ -76,10 +77,11 @@ impl Hit {
     /// all the rest of a hit.
     pub fn passage(&self) -> &Passage {
         self.passage.get_or_init(|| {
-            let found = snippet(&self.text, &self.terms, SNIPPET);
+            let from = if self.message.is_none() { behind_meta(&self.text) } else { 0 };
+            let found = snippet(&self.text[from..], &self.terms, SNIPPET);
             let line = match self.message {
                 Some(_) => self.first_line,
-                None => self.first_line + line_of(self.text.as_bytes(), found.start) - 1,
+                None => self.first_line + line_of(self.text.as_bytes(), from + found.start) - 1,
             };
             let citation = format!("{}#L{line}", self.path);
             Passage { line, citation, snippet: found.text, highlights: found.highlights }

@@ -135,6 +135,17 @@ pub fn leading(text: &str) -> Marks {
     marks
 }
 
+/// Returns where the text of a section goes on behind its heading and its `META:` comment, which
+/// is for programs to read; 0 where there is no such comment, or nothing behind it.
+pub fn behind_meta(text: &str) -> usize {
+    let heading = if text.starts_with('#') { text.find('\n').unwrap_or(0) } else { 0 };
+    let rest = text[heading..].trim_start();
+    let is_meta = |inner: &str| inner.trim_start().starts_with("META:");
+    let Some(comment) = rest.strip_prefix("<!--").filter(|inner| is_meta(inner)) else { return 0 };
+    let behind = comment.find("-->").map_or("", |end| comment[end + 3..].trim_start());
+    if behind.is_empty() { 0 } else { text.len() - behind.len() }
+}
+
 fn unquote(value: &str) -> &str {
     for quote in ['"', '\''] {
         if let Some(inner) = value.strip_prefix(quote).and_then(|v| v.strip_suffix(quote)) {
