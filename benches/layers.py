@@ -2,10 +2,11 @@
 
 Appending must not depend on how many entries are there, a search must stay under a millisecond,
 and no file may grow beyond what an editor opens at once. Each layer has a store of its own, and is
-filled by its own calls, as an agent makes them: one by one, each durable. The first 100 are to warm
-up; timed are the next 100, and 100 when 10,000 are there, then 300 searches for two common words
-and one of a single entry. Beside them: what a durable write of a few bytes costs on this disk
-(`TMPDIR` says where that is). The names that are given choose layers: `002`, `daily`.
+filled by its own calls, as an agent makes them: one by one, each durable (but the pages of 004 are
+written as they would be: a call compares with what is there). The first 100 are to warm up; timed
+are the next 100, and 100 when 10,000 are there, then 300 searches for two common words and one of
+a single entry. Beside them: what a durable write of a few bytes costs on this disk (`TMPDIR` says
+where that is). The names that are given choose layers: `002`, `daily`.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ class Calls(NamedTuple):
 
     append: Callable[[int, str], object]
     search: Callable[[str], object]
+    fill: Callable[[list[str]], object] | None = None
 
 
 def clock() -> Callable[[], datetime]:
@@ -113,7 +115,14 @@ def layer(name: Layer, store: commonplace.Store) -> Calls:
 
 def profile(store: commonplace.Store) -> Calls:
     memory = Profile(store)
-    return Calls(lambda _, text: memory.remember(text), memory.memory_recall)
+
+    def fill(texts: list[str]) -> None:
+        for page in range(0, len(texts), 250):
+            items = "".join(f"- {text}\n" for text in texts[page : page + 250])
+            head = "---\nunit: item\n---\n# Memory: General\n\n## General\n\n"
+            store.write(f"memory/general-{page // 250 + 2}.md", head + items)
+
+    return Calls(lambda _, text: memory.remember(text), memory.memory_recall, fill)
 
 
 LAYERS: dict[str, Callable[[commonplace.Store], Calls]] = {
@@ -152,7 +161,11 @@ def measure(calls: Calls, root: Path) -> dict[str, float]:
     draw = random.Random(SEED)
     appended(calls, draw, range(SAMPLE))
     few = appended(calls, draw, range(SAMPLE, 2 * SAMPLE))
-    appended(calls, draw, range(2 * SAMPLE, ENTRIES))
+    between = range(2 * SAMPLE, ENTRIES)
+    if calls.fill is None:
+        appended(calls, draw, between)
+    else:
+        calls.fill([said(draw, number) for number in between])
     many = appended(calls, draw, range(ENTRIES, ENTRIES + SAMPLE))
     queries = [
         f"{' '.join(draw.sample(WORDS, 2))} case{draw.randrange(ENTRIES)}" for _ in range(SEARCHES)
