@@ -418,7 +418,7 @@ def findable(path: str, data: bytes) -> str:
 
 
 TestInterleaving = Interleaving.TestCase
-TestInterleaving.settings = settings(max_examples=15, stateful_step_count=20, deadline=None)
+TestInterleaving.settings = settings(max_examples=30, stateful_step_count=20, deadline=None)
 
 
 def test_a_month_that_is_divided_keeps_what_another_system_wrote(root: Path) -> None:
