@@ -25,6 +25,7 @@ from commonplace.blocks import parse
 from commonplace.memories.facts_and_episodes import FactsAndEpisodes
 from commonplace.memories.facts_and_episodes.entries import added, entries, minus, removed, split
 from commonplace.memories.facts_and_episodes.summary_line import make, put, read
+from commonplace.memories.facts_and_episodes.usage import Usage, Use
 from commonplace.models import Reply, Turn
 
 USER = """# User Facts
@@ -286,11 +287,29 @@ def test_a_given_summary_is_kept_while_it_stands(opened: Store, tmp_path: Path) 
 def test_without_our_own_file_a_made_line_is_still_known(opened: Store, tmp_path: Path) -> None:
     memory = FactsAndEpisodes(opened)
     memory.memory_write("facts/user.md", "- Name: A\n")
-    for damage in ("", "{", "[1]", '{"facts/user.md": {"x": 1}}', '{"facts/user.md": 3}'):
-        (tmp_path / ".commonplace/usage.json").write_text(damage)
+    for damage in ("", "{", "[1]\n", '["facts/user.md", 1e999, "x", 3]\n', "3\n[[], 0, 0, null]\n"):
+        (tmp_path / ".commonplace/usage.jsonl").write_text(damage)
         memory.memory_append("facts/user.md", "- City: B")
         memory.memory_write("facts/user.md", memory.memory_read("facts/user.md")[:-10])
     assert listed(memory)["facts/user.md"] == "name"
+
+
+def test_uses_are_noted_line_by_line(tmp_path: Path) -> None:
+    path = tmp_path / "usage.jsonl"
+    one, other = Usage(path), Usage(path)
+    for number in range(1000):
+        (one if number % 3 else other).note_read(f"{number % 7}.md", number)
+        one.note_line(f"{number % 7}.md", f"line {number // 100}")
+    for usage in (one, other, Usage(path)):
+        assert usage.of("3.md") == Use(reads=143, last=997, line="line 9")
+        assert sum(use.reads for use in usage.all().values()) == 1000
+    # what is out of date is thrown away now and then
+    assert path.read_bytes().count(b"\n") < 300
+    with path.open("ab") as log:
+        log.write(b'["half')
+    assert one.of("3.md").reads == 143
+    path.unlink()
+    assert one.all() == other.all() == {}
 
 
 lines = st.lists(

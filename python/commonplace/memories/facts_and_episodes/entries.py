@@ -117,8 +117,20 @@ def day_of(entry: str) -> date | None:
 
 
 def split(note: str) -> list[str]:
-    """Return the entries of a note, word for word."""
-    return [note[block.start : block.end] for block in parse(note)]
+    r"""Return the entries of a note that are not another system's, word for word.
+
+    What another system wrote into the note has an `id` in its `META` comment, and that system
+    looks for it where it is.
+
+    >>> split("## One\n\na\n\n## Two\n<!--\nMETA:\n- id: 7\n-->\n\nb\n")
+    ['## One\n\na\n\n']
+    """
+    return [note[block.start : block.end] for block in own(note)]
+
+
+def own(note: str) -> list[Block]:
+    """Return the entries of a note that `split` returns, as blocks."""
+    return [block for block in parse(note) if "id" not in block.meta]
 
 
 def minus(some: Iterable[str], others: Iterable[str]) -> list[str]:

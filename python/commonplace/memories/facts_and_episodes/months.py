@@ -26,6 +26,7 @@ from commonplace.memories.facts_and_episodes.entries import (
     day_of,
     entry_of,
     minus,
+    own,
     removed,
     split,
 )
@@ -142,7 +143,7 @@ class Months:
             archived = []
             for path, note in notes.items():
                 here, there = self._notes.full(path), self._notes.full(ARCHIVE + path)
-                archived += archive_blocks(self._notes.store, here, parse(note), there)
+                archived += archive_blocks(self._notes.store, here, own(note), there)
             if archived:
                 self._put_on_year(month, model)
             # the page of the month last: it lists its weeks

@@ -10,6 +10,9 @@ from pathlib import Path
 
 import orjson
 
+_SPARE = 256
+"""How many notes more than there are files may lie in the log before it is written anew."""
+
 
 @dataclass(frozen=True, slots=True)
 class Use:
@@ -24,10 +27,12 @@ class Use:
 
 
 class Usage:
-    """A small file of ours under `.commonplace/`.
+    """A small log of ours under `.commonplace/`, one JSON list a line: path, reads, last, line.
 
-    Without it nothing is lost but the order of use. Two processes that count at the same moment
-    may lose a count.
+    The last one of a path counts. A note costs the same however many files there are: it is one
+    line more, and what others have added is read from where we had come to. Without the log
+    nothing is lost but the order of use. Two processes that count at the same moment may lose a
+    count.
 
     Args:
         path: Where it lies.
@@ -36,38 +41,69 @@ class Usage:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = threading.Lock()
+        self._uses: dict[str, Use] = {}
+        # which file was read, and up to which byte
+        self._read = (0, 0)
+        self._lines = 0
 
     def all(self) -> dict[str, Use]:
         """Return the use of every file that we know of, by its path in the store."""
-        try:
-            uses = orjson.loads(self._path.read_bytes())
-            return {path: Use(**use) for path, use in uses.items()}
-        except (OSError, ValueError, TypeError, AttributeError):
-            # there is none yet, or it is not as we write it: begin again
-            return {}
+        with self._lock:
+            return dict(self._known())
 
     def of(self, path: str) -> Use:
         """Return the use of one file."""
-        return self.all().get(path, Use())
+        with self._lock:
+            return self._known().get(path, Use())
 
     def note_read(self, path: str, when: float) -> None:
         """Note that a file was read."""
         with self._lock:
-            uses = self.all()
-            use = uses.get(path, Use())
-            self._save({**uses, path: replace(use, reads=use.reads + 1, last=when)})
+            use = self._known().get(path, Use())
+            self._add(path, replace(use, reads=use.reads + 1, last=when))
 
     def note_line(self, path: str, line: str | None) -> None:
         """Note the summary line that we made for a file."""
         with self._lock:
-            uses = self.all()
-            use = uses.get(path, Use())
+            use = self._known().get(path, Use())
             if use.line != line:
-                self._save({**uses, path: replace(use, line=line)})
+                self._add(path, replace(use, line=line))
 
-    def _save(self, uses: dict[str, Use]) -> None:
-        beside = self._path.with_name(f"{self._path.name}.{os.getpid()}.tmp")
+    def _known(self) -> dict[str, Use]:
+        """Return what the log says, of which only what is new is read."""
+        try:
+            with self._path.open("rb") as log:
+                about = os.fstat(log.fileno())
+                file, at = self._read
+                if about.st_ino != file or about.st_size < at:
+                    # there is none of ours, or it was written anew
+                    self._uses, self._lines, at = {}, 0, 0
+                log.seek(at)
+                new = log.read()
+            # a line that is being written is read when it is whole
+            new = new[: new.rfind(b"\n") + 1]
+        except OSError:
+            self._uses, self._lines, self._read = {}, 0, (0, 0)
+            return self._uses
+        for line in new.splitlines():
+            # what a crash or a person left there is passed over
+            with contextlib.suppress(ValueError, TypeError, OverflowError):
+                path, reads, last, made = orjson.loads(line)
+                self._uses[path] = Use(int(reads), float(last), made)
+        self._lines += new.count(b"\n")
+        self._read = (about.st_ino, at + len(new))
+        return self._uses
+
+    def _add(self, path: str, use: Use) -> None:
         # a folder that cannot be written is no reason to refuse a read
         with contextlib.suppress(OSError):
-            beside.write_bytes(orjson.dumps(uses))
-            beside.replace(self._path)
+            if self._lines > 2 * len(self._uses) + _SPARE:
+                beside = self._path.with_name(f"{self._path.name}.{os.getpid()}.tmp")
+                beside.write_bytes(b"".join(_line(*one) for one in self._uses.items()))
+                beside.replace(self._path)
+            with self._path.open("ab", buffering=0) as log:
+                log.write(_line(path, use))
+
+
+def _line(path: str, use: Use) -> bytes:
+    return orjson.dumps([path, use.reads, use.last, use.line], option=orjson.OPT_APPEND_NEWLINE)
