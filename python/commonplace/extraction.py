@@ -55,9 +55,9 @@ REJECTED = re.compile(
 )
 # Takes back, for later, what the sentence before it says.
 AFTERTHOUGHT = re.compile(
-    r"^(?:but |and |only |just |ok(?:ay)?,? |for |(?:只|就|不过|仅)?(?:是|限)?)*(?:now|today|tonight"
-    r"|this (?:once|time|one)|once|temporarily|haha\w*|lol|jk|kidding|这(?:一)?次|今天|暂时|一次"
-    r"|开玩笑|哈哈+|逗你).{0,12}$",
+    r"^(?:(?:but|and|only|just|ok|okay|for),? )*[只就仅是限不过]*(?:now|today|tonight|once"
+    r"|this (?:once|time|one)|temporarily|haha\w*|lol|jk|kidding|这一?次|今天|暂时|一次|开玩笑"
+    r"|哈哈|逗你).{0,12}$",
     re.IGNORECASE,
 )
 STATEMENT = re.compile(
