@@ -109,7 +109,7 @@ def by_claims(old: str, new: str, names: tuple[str, str]) -> Verdict:
     """Compare the claims of two plain statements; `names` is how they were written."""
     apart = places(old) != places(new)
     best = Verdict(conflict=False, reason="unrelated")
-    claims = list(read(new, names[1]))
+    claims = read(new, names[1])
     for first in read(old, names[0]):
         for second in claims:
             if (first.subject, first.attribute) != (second.subject, second.attribute):

@@ -9,7 +9,6 @@ does; topics are compared as sets of words, so that order and articles do not ma
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from itertools import product
 from typing import NamedTuple
 
@@ -23,6 +22,7 @@ from commonplace.conflict.words import (
     kind,
     more,
     places,
+    remembered,
     scalar,
 )
 
@@ -103,9 +103,11 @@ def elsewhere(old: str, new: str, left: frozenset[str]) -> bool:
     return bool(ties[0] and ties[1] and not ties[0] & ties[1])
 
 
-def read_changes(text: str) -> Iterator[Change]:
-    """Yield the readings of a statement as a topic with its value."""
+@remembered
+def read_changes(text: str) -> tuple[Change, ...]:
+    """Return the readings of a statement as a topic with its value."""
     tables = load()
+    readings: list[Change] = []
     for part in clauses(text):
         if denies(part):
             continue
@@ -120,7 +122,8 @@ def read_changes(text: str) -> Iterator[Change]:
                 continue
             short = len(value) <= 16 if CHINESE.search(value) else len(value.split()) <= 5
             if topic and value and short and (sort(value) == "day" or not LIST.search(value)):
-                yield Change(topic, value, changed, key)
+                readings.append(Change(topic, value, changed, key))
+    return tuple(readings)
 
 
 def other_value(old: str, new: str) -> tuple[str, str, str] | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from commonplace.conflict.tables import load
-from commonplace.conflict.words import CHINESE, DATES, DENIALS, SCALAR, SELF, stem
+from commonplace.conflict.words import CHINESE, DATES, DENIALS, SCALAR, SELF, remembered, stem
 
 SCOPE = re.compile(
     r"\b(?:in|for|at|on|when|whenever|during|while|with|under|inside|within|after|before|if)\b"
@@ -49,15 +49,18 @@ class Claim(NamedTuple):
     strong: bool = True
 
 
-def read(text: str, names: str) -> Iterator[Claim]:
-    """Yield the readings of a plain statement; `names` is it as it was written."""
+@remembered
+def read(text: str, names: str) -> tuple[Claim, ...]:
+    """Return the readings of a plain statement; `names` is it as it was written."""
+    found: list[Claim] = []
     for part in dict.fromkeys([text, *re.split(r"[,，;；]", text)]):
-        yield from of_families(part, names)
+        found += of_families(part, names)
     key = re.match(r"^(?P<key>[^:：=]{1,30}?)\s*(?:：|:(?![\d/])|=)\s*(?P<value>\S.*)$", text)
     if key:
-        yield from of_key(SELF.sub("", key["key"]).strip(), key["value"])
+        found += of_key(SELF.sub("", key["key"]).strip(), key["value"])
     elif not DENIALS.search(text):
-        yield from of_forms(text, names)
+        found += of_forms(text, names)
+    return tuple(found)
 
 
 def of_key(key: str, value: str) -> Iterator[Claim]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 from commonplace.conflict.tables import load
 
@@ -87,6 +87,10 @@ KINDS = {
 }
 
 
+# One new statement is compared with many old ones, and those come again with the next.
+remembered = lru_cache(maxsize=4096)
+
+
 def kind(value: str) -> str:
     """Return whether a value is a day, a date, a number (or time) or a word."""
     return next((name for name, pattern in KINDS.items() if pattern.search(value)), "word")
@@ -100,6 +104,7 @@ def more(value: str, longer: str) -> bool:
     return set(words) <= set(re.findall(r"\w+", longer)) and not value.isdigit()
 
 
+@remembered
 def plain(text: str) -> str:
     """Return a statement in one line of lower case, contractions and fillers resolved."""
     text = MARK.sub("", " ".join(text.split())).replace("\u2019", "'")
@@ -112,6 +117,7 @@ def plain(text: str) -> str:
     ).strip(" .。!！;；,，")
 
 
+@remembered
 def core(text: str) -> tuple[tuple[str, ...], bool]:
     """Return the words of a statement without denials, and whether it denies.
 
@@ -132,7 +138,7 @@ def core(text: str) -> tuple[tuple[str, ...], bool]:
     return tuple(kept), denied
 
 
-@cache
+@remembered
 def content(text: str) -> frozenset[str]:
     """Return the words that a statement is about: stems of English, single Chinese characters.
 
@@ -166,12 +172,13 @@ def short_stem(word: str) -> str:
     return stem(word) if len(word) > 3 else word
 
 
-def places(text: str) -> set[str]:
+@remembered
+def places(text: str) -> frozenset[str]:
     """Return the places and times that a statement is tied to, wherever they stand in it."""
     found = APART.findall(
         load().names["prod"].sub("production", HOURS.sub("", DATES.sub("", text)))
     )
-    return set(found) - {"new", "old", "first", "second", "work", "home"}
+    return frozenset(found) - {"new", "old", "first", "second", "work", "home"}
 
 
 ACTS_ZH = re.compile(
