@@ -525,3 +525,13 @@ def test_a_snippet_shows_the_text_and_not_what_is_for_programs(store: commonplac
     assert (hit.snippet, hit.citation) == ("Sencha is green.", "tea.md#L8")
     assert store.search("tea")[0].citation == "tea.md#L8"
     assert "mauve" in store.search("mauve")[0].snippet
+
+
+def test_a_comment_above_sections_is_found_with_them(store: commonplace.Store) -> None:
+    head = '# Tea\n\n<!--\nMETA:\n- keywords: ["matcha"]\n-->\n\n'
+    store.write("tea.md", head + "## How\n\nWhisk it.\n\n## When\n\nAt four.\n")
+    assert [hit.heading for hit in store.documents("tea.md")] == [("Tea", "How"), ("Tea", "When")]
+    assert [hit.line for hit in store.search("matcha")] == [8, 12]
+    store.write("bare.md", head)
+    assert store.search("matcha", prefix="bare.md")[0].citation == "bare.md#L5"
+    assert not store.verify().differences

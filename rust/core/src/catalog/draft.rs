@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use crate::index::bm25f::Field;
 use crate::messages::message::{self, Line, Message};
-use crate::text::marks::Marks;
+use crate::text::marks::{Marks, behind_meta};
 use crate::text::sections::{self, Note, TRAIL};
 use crate::text::time;
 
@@ -116,6 +116,11 @@ pub fn note(path: &str, text: &str, each: &mut dyn FnMut(Draft<'_>)) -> Option<S
         let title = if headings.contains(&title) { "" } else { title };
         let trail = headings.join(&TRAIL.to_string());
         let (keywords, category) = told(&note, at);
+        // what it says holds for the sections below, and is found with them
+        let below = note.sections.get(at + 1).is_some_and(|next| next.parent == Some(at));
+        if below && behind_meta(&text[section.span.clone()]) == Some("") {
+            continue;
+        }
         let by_item = note.front.by_item;
         let spans = if by_item { note.units(at, text) } else { note.split(at, text, PART) };
         for span in spans {

@@ -77,7 +77,11 @@ impl Hit {
     /// all the rest of a hit.
     pub fn passage(&self) -> &Passage {
         self.passage.get_or_init(|| {
-            let from = if self.message.is_none() { behind_meta(&self.text) } else { 0 };
+            let behind = behind_meta(&self.text).filter(|rest| !rest.is_empty());
+            let from = match (&self.message, behind) {
+                (None, Some(rest)) => self.text.len() - rest.len(),
+                _ => 0,
+            };
             let found = snippet(&self.text[from..], &self.terms, SNIPPET);
             let line = match self.message {
                 Some(_) => self.first_line,

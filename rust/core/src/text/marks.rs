@@ -135,15 +135,13 @@ pub fn leading(text: &str) -> Marks {
     marks
 }
 
-/// Returns where the text of a section goes on behind its heading and its `META:` comment, which
-/// is for programs to read; 0 where there is no such comment, or nothing behind it.
-pub fn behind_meta(text: &str) -> usize {
+/// Returns the text of a section behind its heading and its `META:` comment, which is for programs
+/// to read; None where there is no such comment.
+pub fn behind_meta(text: &str) -> Option<&str> {
     let heading = if text.starts_with('#') { text.find('\n').unwrap_or(0) } else { 0 };
-    let rest = text[heading..].trim_start();
-    let is_meta = |inner: &str| inner.trim_start().starts_with("META:");
-    let Some(comment) = rest.strip_prefix("<!--").filter(|inner| is_meta(inner)) else { return 0 };
-    let behind = comment.find("-->").map_or("", |end| comment[end + 3..].trim_start());
-    if behind.is_empty() { 0 } else { text.len() - behind.len() }
+    let rest = text[heading..].trim_start().strip_prefix("<!--")?;
+    let comment = rest.trim_start().strip_prefix("META:")?;
+    comment.find("-->").map(|end| comment[end + 3..].trim_start())
 }
 
 fn unquote(value: &str) -> &str {
