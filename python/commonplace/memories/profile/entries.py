@@ -39,7 +39,8 @@ SMALL = 2000
 _ATX = re.compile(r" {0,3}#{1,6}(?:[ \t]|\Z)")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*\Z")
 _FRONT = re.compile(
-    r"\A\ufeff?---[ \t]*\r?\n(?:(?:[\w-]+[ \t]*:|[ \t#-]).*\n)*?(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)"
+    r"\A(?P<first>\ufeff?---[ \t]*(?:\r\n?|\n))"
+    r"(?:(?:[\w-]+[ \t]*:|[ \t#-])[^\r\n]*(?:\r\n?|\n))*?(?:---|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)"
 )
 _UNIT = re.compile(r"^unit[ \t]*:", re.MULTILINE)
 _DAY = re.compile(r"(?P<gap>[ \n])<!-- (?P<day>\d{4}-\d{2}-\d{2}) -->\Z")
@@ -132,7 +133,7 @@ def begun(note: str, title: str = "Memory") -> str:
     if front := _FRONT.match(note):
         if _UNIT.search(front[0]):
             return note
-        first = note.index("\n") + 1
+        first = front.end("first")
         return f"{note[:first]}unit: item\n{note[first:]}"
     bare = note.removeprefix("\ufeff")
     return f"{note[: len(note) - len(bare)]}---\nunit: item\n---\n{bare}"
