@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from benches.labelled import answers, score
 from hypothesis import given
@@ -145,3 +147,35 @@ def test_any_text_is_judged_and_always_the_same(text: str, role: str) -> None:
     kept = [one.text.casefold() for one in found if one.kept]
     assert len(kept) == len(set(kept))
     assert is_ephemeral(text) == is_ephemeral(text)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        ("user", "I prefer tabs."),
+        {"role": "user", "content": "I prefer tabs."},
+        {
+            "role": "user",
+            "content": [{"type": "text", "text": "I prefer tabs."}, {"type": "image"}],
+        },
+    ],
+)
+def test_messages_may_be_those_of_a_chat_api(message: Any) -> None:
+    silent: dict[str, Any] = {"role": "assistant", "content": None, "tool_calls": []}
+    assert [one.source for one in extract([silent, message]) if one.kept] == [1]
+
+
+@pytest.mark.parametrize("messages", ["I prefer tabs.", ["I prefer tabs."], [{"text": "x"}], [5]])
+def test_what_is_no_message_is_said(messages: Any) -> None:
+    with pytest.raises(ValueError, match="message"):
+        extract(messages)
+
+
+def test_an_afterthought_is_of_few_words() -> None:
+    kept = [
+        one.text
+        for one in extract([("user", "我叫李四。我住在上海。这次帮我订个餐厅。")])
+        if one.kept
+    ]
+    assert kept == ["我叫李四。", "我住在上海。"]
+    assert not any(one.kept for one in extract([("user", "我喜欢表格。就这一次。")]))

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from typing import Any, Literal, NamedTuple
 
 Kind = Literal["preference", "habit", "correction", "identity", "decision", "lesson"]
+
+# A message as its role and text, or as chat APIs have it
+Said = tuple[str, str] | Mapping[str, Any]
 
 # Rules look at one short sentence; a bound on its length bounds the time of every pattern.
 LONGEST = 400
@@ -55,9 +58,10 @@ REJECTED = re.compile(
 )
 # Takes back, for later, what the sentence before it says.
 AFTERTHOUGHT = re.compile(
-    r"^(?:(?:but|and|only|just|ok|okay|for),? )*[只就仅是限不过]*(?:now|today|tonight|once"
-    r"|this (?:once|time|one)|temporarily|haha\w*|lol|jk|kidding|这一?次|今天|暂时|一次|开玩笑"
-    r"|哈哈|逗你).{0,12}$",
+    r"^(?:(?:but|and|only|just|ok|okay|for),? )*(?:now|today|tonight|once"
+    r"|this (?:once|time|one)|temporarily|haha\w*|lol|jk|kidding).{0,12}$"
+    r"|^(?:但|不过|就|只|仅|限|是)*(?:这一?次|今天|暂时|一次|开玩笑|哈哈|逗你)"
+    r"(?:就好|就行|而已|而已啦|的|吧|啦|哦|例外|先这样|玩的|了)*[。！!～~]*$",
     re.IGNORECASE,
 )
 STATEMENT = re.compile(
@@ -179,15 +183,49 @@ def through(rule: Rule, text: str) -> str:
     return text[: end.start()] if end else text
 
 
-def extract(messages: Iterable[tuple[str, str]]) -> list[Judgement]:
+def said_in(message: object) -> tuple[str, str]:
+    """Return the role and the text of a message; what a tool took or gave is no text.
+
+    Args:
+        message: (role, text), or as chat APIs have it: `role`, and `content` as text, None or a
+            list of blocks.
+
+    Raises:
+        ValueError: It is neither.
+
+    >>> said_in({"role": "user", "content": [{"type": "text", "text": "Hi."}]})
+    ('user', 'Hi.')
+    """
+    role: object = None
+    content: object = None
+    if isinstance(message, Mapping):
+        role, content = message.get("role"), message.get("content")
+    elif isinstance(message, tuple | list) and len(message) == 2:
+        role, content = message
+    if not isinstance(role, str):
+        raise ValueError(
+            f"a message is (role, text) or {{'role': …, 'content': …}}, not {message!r:.60}"
+        )
+    if isinstance(content, list):
+        texts = (block.get("text") for block in content if isinstance(block, Mapping))
+        content = "\n".join(text for text in texts if isinstance(text, str))
+    if not isinstance(content, str | None):
+        raise ValueError(f"the content of a message is text or blocks, not {content!r:.60}")
+    return role, content or ""
+
+
+def extract(messages: Iterable[Said]) -> list[Judgement]:
     """Judge every sentence of a conversation.
 
     Args:
-        messages: (role, text) in the order they were said.
+        messages: In the order they were said, each as `said_in()` takes it.
 
     Returns:
         A judgement for each sentence, in order; `source` counts the messages from 0. Fenced code
         is passed over. Each thing is kept once; its repetitions have the reason `duplicate`.
+
+    Raises:
+        ValueError: Something is no message.
 
     >>> said = [("user", "Fix the test. I prefer tabs."), ("user", "i prefer tabs")]
     >>> [(found.source, found.reason) for found in extract(said)]
@@ -195,7 +233,9 @@ def extract(messages: Iterable[tuple[str, str]]) -> list[Judgement]:
     """
     judgements: list[Judgement] = []
     seen: set[str] = set()
-    for source, (role, text) in enumerate(messages):
+    if isinstance(messages, str):
+        raise ValueError("a conversation is a list of messages; `judge()` takes one sentence")
+    for source, (role, text) in enumerate(map(said_in, messages)):
         for judged in of_message(text, role):
             found = judged
             key = "".join(filter(str.isalnum, found.text.casefold()))

@@ -24,7 +24,7 @@ from commonplace.errors import (
     QueryError,
     Refused,
 )
-from commonplace.extraction import extract
+from commonplace.extraction import extract, said_in
 from commonplace.injection import Injection, Piece
 from commonplace.memories.profile import injector
 from commonplace.memories.profile.categories import heading
@@ -206,7 +206,8 @@ class Profile:
 
         Args:
             messages: What was said, in order, or the path of a transcript in the store.
-            session: The name of the session, if it has one.
+            session: The name of the session, if it has one. Without a name two sessions of the
+                same words are one.
 
         Returns:
             `remembered`: the receipt of each statement kept, with its text and the reason;
@@ -323,10 +324,7 @@ class Profile:
         """Return role and text of each message."""
         if isinstance(messages, str):
             return [(one.role, one.said) for one in self.store.transcript(messages)]
-        return [
-            (one["role"], one["content"]) if isinstance(one, Mapping) else (one[0], one[1])
-            for one in messages
-        ]
+        return [said_in(one) for one in messages]
 
 
 def _logged(one: Mapping[str, Any]) -> str:
