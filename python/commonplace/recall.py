@@ -359,4 +359,5 @@ def terms(text: str) -> frozenset[str]:
 
 def overlap(a: frozenset[str], b: frozenset[str]) -> float:
     """Return what two texts share of their terms (Jaccard 1901); 0 when neither has any."""
-    return len(a & b) / (len(a | b) or 1)
+    shared = len(a & b)
+    return shared / ((len(a) + len(b) - shared) or 1)

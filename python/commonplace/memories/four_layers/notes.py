@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -58,6 +59,7 @@ class LayerNotes:
 
     def __init__(self, store: Store, base: str, clock: Callable[[], datetime]) -> None:
         self._store = store
+        self._root = str(store.root)
         self._clock = clock
         self._facts = Facts(store, f"{base}facts/")
         self._series = {
@@ -256,12 +258,16 @@ class LayerNotes:
     def _line_after(self, hit: Hit) -> str:
         """Return the beginning of the line after a hit, without reading the note around it."""
         try:
-            with (self._store.root / hit.path).open("rb") as note:
-                note.seek(hit.end)
-                return note.readline(1000).decode(errors="replace")
+            # a file object would cost as much as the search that found the hit
+            note = os.open(f"{self._root}/{hit.path}", os.O_RDONLY | os.O_NOFOLLOW)
         except FileNotFoundError:
             # deleted since it was found
             return ""
+        try:
+            behind = os.pread(note, 1000, hit.end)
+        finally:
+            os.close(note)
+        return behind[: behind.find(b"\n") + 1 or None].decode(errors="replace")
 
     def _check(self, layer: Layer, records: Iterable[Given]) -> None:
         """Raise what a record that cannot be written raises."""

@@ -22,6 +22,8 @@ from commonplace.store import Store
 LIMIT = 32 * 1024
 """Most bytes of MEMORY.md and of a page, but for an entry that is larger by itself."""
 
+# Most pages whose entries are kept from search to search
+KNOWN = 64
 _PART = re.compile(r"(?P<name>.*?)(?:-(?P<part>[2-9]|[1-9]\d{1,3}))?\.md")
 
 
@@ -39,6 +41,9 @@ class Pages:
         self.folder = f"{base}memory"
         self._store = store
         self._limit = limit
+        # what searches have looked at since the index last changed
+        self._revision = -1
+        self._known: dict[str, tuple[Entry, ...]] = {}
 
     @property
     def prefixes(self) -> tuple[str, str]:
@@ -70,7 +75,10 @@ class Pages:
 
     def located(self, hits: Iterable[Hit]) -> Iterator[tuple[Hit, Entry]]:
         """Yield what a search has found with its entry; what is none, a heading, is left out."""
-        known: dict[str, tuple[Entry, ...]] = {}
+        revision = self._store.revision()
+        if revision != self._revision or len(self._known) > KNOWN:
+            self._revision, self._known = revision, {}
+        known = self._known
         for hit in hits:
             entries = known.get(hit.path)
             if entries is None:

@@ -74,15 +74,19 @@ class Reader:
         answer = self._recall.search(query, asked + 10, prefix=self._pages.prefixes, source="note")
         by_place = {(one.hit.path, one.hit.start): one for one in answer}
         found: dict[str, Remembered] = {}
-        for hit, entry in self._pages.located(one.hit for one in answer):
-            one = by_place[hit.path, hit.start]
-            kept = replace(
-                remembered(hit.path, entry),
-                score=one.score * self._freshness(entry),
-                lexical=one.lexical,
-                cosine=one.cosine,
-            )
-            found.setdefault(kept.citation, kept)
+        # pages are read for those that are needed: more only where several hits are one entry
+        for some in answer[:asked], answer[asked:]:
+            for hit, entry in self._pages.located(one.hit for one in some):
+                one = by_place[hit.path, hit.start]
+                kept = replace(
+                    remembered(hit.path, entry),
+                    score=one.score * self._freshness(entry),
+                    lexical=one.lexical,
+                    cosine=one.cosine,
+                )
+                found.setdefault(kept.citation, kept)
+            if len(found) >= asked:
+                break
         best = sorted(found.values(), key=lambda one: -one.score)[:limit]
         notes = list(answer.notes)
         if (main := self._pages.text(self._pages.main)).strip() and not is_by_item(main):
