@@ -164,6 +164,7 @@ def test_read(shell: Shell) -> None:
         shell("read", "facts/user.md", "--lines", "5-6") == "- Name: Zhang San\n- Role: developer\n"
     )
     assert shell("read", "facts/user.md#L99", code=1) == ""
+    assert shell.err == "commonplace: there is no text at facts/user.md, line 99\n"
     document = shell.json("read", "facts/user.md")
     assert document["text"] == USER
     assert document["version"]

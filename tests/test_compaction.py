@@ -322,3 +322,12 @@ def test_the_archive_is_word_for_word(store: Store) -> None:
     again = archive_blocks(store, "may.md", blocks, "archive/may.md")
     assert store.read("archive/may.md") == kept
     assert len(again) == len(blocks)
+
+
+def test_an_archive_with_an_open_fence_does_not_grow(store: Store) -> None:
+    store.write("archive/may.md", "# Archive\n\n```\nleft open")
+    store.write("may.md", "## One\n\nfirst\n")
+    for _ in range(2):
+        with pytest.raises(CompactionFailed, match="left open"):
+            archive_blocks(store, "may.md", parse("## One\n\nfirst\n"), "archive/may.md")
+    assert store.read("archive/may.md") == "# Archive\n\n```\nleft open"

@@ -1202,3 +1202,13 @@ def test_a_session_of_our_own_is_compacted_and_recalled(plain: Store, tmp_path: 
     found = memory.search(SearchOptions("What broke the deploy in Frankfurt?"))
     assert {result.source for result in found} == {"detail", "messages"}
     assert "messages.jsonl#L81" in {result.citation for result in found}
+
+
+def test_what_tools_took_and_gave_comes_after_what_was_said(store: Store) -> None:
+    memory = OverviewAndDetail(store, "s1", cwd=CWD)
+    call = {"type": "tool_use", "id": "1", "name": "bash", "input": {"cmd": "ls walrus"}}
+    memory.append({"role": "assistant", "content": [call]})
+    memory.append({"role": "user", "content": "Where is the walrus?"})
+    found = memory.search(SearchOptions("walrus"))
+    assert [(one.source, one.line_number) for one in found] == [("messages", 2), ("messages", 1)]
+    assert [one.line_number for one in memory.search(SearchOptions("walrus", limit=1))] == [2]

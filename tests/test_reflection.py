@@ -209,3 +209,23 @@ def test_bounds_are_positive(wrong: dict[str, int]) -> None:
 def test_the_receipt_is_a_plain_value(memory: FactsAndEpisodes) -> None:
     done = post_task_reflector(memory, Script(Reply("nothing", tokens=5)))("x")
     assert done == Reflection("nothing", "done", (), done.turns, 5)
+
+
+def test_of_a_long_conversation_the_end_is_shown() -> None:
+    model = Script(Reply("done"), Reply("done"))
+    reflect(model, Toolset(()), "early " * 9_000 + "the very end", max_tokens=2_000)
+    shown = model.shown[0][1].text
+    assert "the very end" in shown
+    assert "characters are left out" in shown
+    assert len(shown) < 2_000 * 4 / 2
+    turns = [Turn("user", f"turn {number} " + "x" * 90) for number in range(1, 101)]
+    reflect(model, Toolset(()), turns, max_tokens=2_000)
+    shown = model.shown[1][1].text
+    assert "turn 100" in shown
+    assert "are left out" in shown
+    assert "turn 2 " not in shown
+
+
+def test_what_is_known_alone_may_be_too_much() -> None:
+    with pytest.raises(ValueError, match="shorten the files of facts"):
+        reflect(Script(Reply("")), Toolset(()), "hi", facts={"a.md": "x" * 9_000}, max_tokens=2_000)

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import orjson
 
 from commonplace._core import Written
 from commonplace.blocks import Block, copy_of, parse, preamble
-from commonplace.errors import CompactionFailed, Conflict, NotFound
+from commonplace.errors import CompactionFailed, Conflict
 from commonplace.models import ChatModel, Turn
 from commonplace.store import Store
 
@@ -138,22 +138,37 @@ def archive_blocks(store: Store, path: str, blocks: Sequence[Block], target: str
         One citation a block, in the order of the blocks: `archive/episodes/2026-02.md#L12`.
 
     Raises:
-        CompactionFailed: A block does not read back from the archive as it was. The archive was
-            only added to, and the note is as before.
+        CompactionFailed: A block would not read back from the archive as it is, or does not. The
+            archive was only added to, in the first case not even that, and the note is as before.
     """
     if target == path:
         raise ValueError(f"{path} cannot be its own archive")
     if not blocks:
         return []
-    there = _cited(store, target)
+    text = store.read(target) if store.version(target) else ""
+    there = _cited(text, target)
     missing = []
     for block, number in _numbered(blocks):
         if len(there.get(_key(block), ())) < number:
             missing.append(copy_of(block))
     if missing:
-        start = "" if there or store.version(target) else f"# Archive of {path}\n"
-        store.append(target, f"{start}\n" + "\n".join(missing).rstrip("\n"))
-        there = _cited(store, target)
+        start = "" if text else f"# Archive of {path}\n"
+        added = f"{start}\n" + "\n".join(missing).rstrip("\n")
+        # first as it would be: what cannot be read there is not added at every try anew
+        line_end = "\n" if text and not text.endswith("\n") else ""
+        _in_order(blocks, _cited(f"{text}{line_end}{added}\n", target), path, target)
+        store.append(target, added)
+        there = _cited(store.read(target), target)
+    return _in_order(blocks, there, path, target)
+
+
+def _in_order(
+    blocks: Sequence[Block],
+    there: Mapping[tuple[str, str, bytes], list[str]],
+    path: str,
+    target: str,
+) -> list[str]:
+    """Return the citation of each block in its archive; raise when one is not there as it is."""
     citations = []
     for block, number in _numbered(blocks):
         held = there.get(_key(block), [])
@@ -298,12 +313,8 @@ def _numbered(blocks: Iterable[Block]) -> list[tuple[Block, int]]:
     return numbered
 
 
-def _cited(store: Store, target: str) -> dict[tuple[str, str, bytes], list[str]]:
+def _cited(note: str, target: str) -> dict[tuple[str, str, bytes], list[str]]:
     """Return the citations of the blocks in an archive note, by what they say."""
-    try:
-        note = store.read(target)
-    except NotFound:
-        return {}
     cited: dict[tuple[str, str, bytes], list[str]] = {}
     for block in parse(note):
         cited.setdefault(_key(block), []).append(f"{target}#L{block.line}")

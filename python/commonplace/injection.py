@@ -137,8 +137,8 @@ def piece_of(hit: Hit, store: Store | None = None) -> Piece:
 
     A user's message is the owner's, an assistant's is an agent's, a system prompt is the
     system's, and what came out of a tool is untrusted. A note is the owner's unless it lies below
-    `agents/`, `episodes/`, `sessions/` or `archive/`; an `author` in the `META` comment of its
-    section wins. The comment itself is left out of the text.
+    `agents/`, `archive/`, `episodes/`, `sessions/` or `world/`; an `author` in the `META` comment
+    of its section wins. The comment itself is left out of the text.
 
     Args:
         hit: Of a search.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from commonplace import arguments as given
-from commonplace.cli.outcome import FOUND, NOTHING, emit, nothing, opened, screen
+from commonplace.cli.outcome import FOUND, NOTHING, emit, nothing, opened, remark, screen
 from commonplace.records import record
 
 
@@ -135,6 +135,8 @@ def read(
                 emit({"path": path, "messages": [record(message) for message in messages]})
             else:
                 screen().messages(messages)
+            if not messages:
+                remark(f"there is no message at {where}")
             return FOUND if messages else NOTHING
         text, version = store.read(path), store.version(path)
     if first:
@@ -143,7 +145,10 @@ def read(
         emit({"path": path, "version": version, "text": text})
     else:
         screen().text(text)
-    return FOUND if text or not first else NOTHING
+    if first and not text:
+        remark(f"there is no text at {path}, line {first}")
+        return NOTHING
+    return FOUND
 
 
 def status(context: typer.Context, as_json: given.Json = False) -> int:

@@ -164,8 +164,9 @@ def _result(hit: Hit, folders: tuple[str, str]) -> SearchResult:
     )
 
 
-def _rank(hit: Hit) -> tuple[float, str, int]:
-    return -hit.score, hit.path, hit.line
+def _rank(hit: Hit) -> tuple[bool, float, str, int]:
+    """Return by what hits are sorted; those of tools, of another index, fill what is left."""
+    return hit.source == "tool", -hit.score, hit.path, hit.line
 
 
 def _is_comment(hit: Hit) -> bool:
