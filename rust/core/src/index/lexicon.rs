@@ -4,6 +4,7 @@
 //! The *words* of a concept are its spellings. One list for all of them costs half of what a list
 //! for the stem and one for each spelling would, in memory and in time.
 
+use super::memo::Memo;
 use super::patterns::{Patterns, Spelling};
 use super::terms::Terms;
 use crate::index::bm25f::{Counts, FIELDS, Field, Lengths};
@@ -50,6 +51,12 @@ pub struct Lexicon {
     /// The patterns.
     pub patterns: Patterns,
     memo: Memo,
+    tally: Tally,
+}
+
+/// The counts of the document being read.
+#[derive(Debug, Default)]
+struct Tally {
     /// For each word, its place in `counts` plus the number of the document that put it there.
     slots: Vec<(u32, u32)>,
     document: u32,
@@ -57,19 +64,41 @@ pub struct Lexicon {
     lengths: [u32; FIELDS],
 }
 
-/// What the chunks of text that came lately are as words: they repeat, so this saves most of the
-/// folding and stemming of a build.
-#[derive(Debug, Default)]
-struct Memo {
-    chunks: Terms,
-    /// Where the words of each chunk end in `words`, and what it adds to the length of a field.
-    ends: Vec<(u32, u32)>,
-    words: Vec<u32>,
-}
+impl Tally {
+    #[inline]
+    fn count(&mut self, field: Field, word: u32) {
+        let at = word as usize;
+        if at >= self.slots.len() {
+            self.make_room(at + 1);
+        }
+        let slot = &mut self.slots[at];
+        // documents are numbered from 1 here, so a fresh slot belongs to none
+        if slot.1 != self.document + 1 {
+            *slot = (self.counts.len() as u32, self.document + 1);
+            self.counts.push((word, [0; FIELDS]));
+        }
+        let count = &mut self.counts[slot.0 as usize].1[field as usize];
+        *count = count.saturating_add(1);
+    }
 
-/// Chunks the memo holds before it starts anew, and the longest it takes.
-const MEMO_CHUNKS: usize = 1 << 18;
-const MEMO_LENGTH: usize = 48;
+    /// Makes room for so many words, and some more.
+    #[cold]
+    fn make_room(&mut self, words: usize) {
+        let wanted = words + words / 8;
+        match self.slots.is_empty() {
+            // zeros from the system cost nothing until they are looked at
+            true => self.slots = vec![(0, 0); wanted],
+            false => self.slots.resize(wanted, (0, 0)),
+        }
+    }
+
+    /// Forgets the counts, for the next document.
+    fn next(&mut self) {
+        self.counts.clear();
+        self.lengths = [0; FIELDS];
+        self.document = self.document.wrapping_add(1);
+    }
+}
 
 impl Lexicon {
     /// Puts together what a snapshot kept; `None` if it does not fit.
@@ -159,65 +188,35 @@ impl Lexicon {
 
     /// Counts the words of `text` for `field` of the document being read.
     pub fn add(&mut self, field: Field, text: &str) {
+        if self.words.len() > self.tally.slots.len() {
+            self.tally.make_room(self.words.len());
+        }
         tokens::chunks(text, &mut |chunk| {
-            if chunk.len() > MEMO_LENGTH {
-                let mut words = Vec::new();
-                self.lengths[field as usize] += self.read(chunk, &mut words);
-                words.into_iter().for_each(|word| self.count(field, word));
+            if let Some(known) = self.memo.get(chunk) {
+                self.tally.lengths[field as usize] += u32::from(known.length);
+                for &word in self.memo.words(&known) {
+                    self.tally.count(field, word);
+                }
                 return;
             }
-            let chunk = match self.memo.chunks.get(chunk) {
-                Some(id) => id as usize,
-                None => self.remember(chunk),
-            };
-            let start = if chunk == 0 { 0 } else { self.memo.ends[chunk - 1].0 };
-            let (end, length) = self.memo.ends[chunk];
-            self.lengths[field as usize] += length;
-            for at in start..end {
-                self.count(field, self.memo.words[at as usize]);
-            }
+            let mut words = Vec::new();
+            let mut length = 0;
+            tokens::terms(chunk, &mut |term| {
+                let counts = u32::from(term.counts);
+                length += counts;
+                // parts of identifiers are most often words that stand elsewhere too
+                words.push(self.memo.word(term.text).unwrap_or_else(|| {
+                    let word = self.intern(term.text);
+                    if term.form == tokens::Form::Word {
+                        self.memo.note_word(term.text, word, counts);
+                    }
+                    word
+                }));
+            });
+            self.memo.note(chunk, &words, length);
+            self.tally.lengths[field as usize] += length;
+            words.into_iter().for_each(|word| self.tally.count(field, word));
         });
-    }
-
-    /// Looks up the words of a chunk and returns what it adds to the length of a field.
-    fn read(&mut self, chunk: &str, words: &mut Vec<u32>) -> u32 {
-        let mut length = 0;
-        tokens::terms(chunk, &mut |term| {
-            words.push(self.intern(term.text));
-            length += u32::from(term.counts);
-        });
-        length
-    }
-
-    fn remember(&mut self, chunk: &str) -> usize {
-        if self.memo.chunks.len() >= MEMO_CHUNKS {
-            self.memo = Memo::default();
-        }
-        let mut words = std::mem::take(&mut self.memo.words);
-        let length = self.read(chunk, &mut words);
-        self.memo.words = words;
-        self.memo.ends.push((self.memo.words.len() as u32, length));
-        self.memo.chunks.intern(chunk) as usize
-    }
-
-    fn count(&mut self, field: Field, word: u32) {
-        let at = word as usize;
-        if at >= self.slots.len() {
-            let wanted = self.words.len().max(at + 1);
-            match self.slots.is_empty() {
-                // zeros from the system cost nothing until they are looked at
-                true => self.slots = vec![(0, 0); wanted + wanted / 8],
-                false => self.slots.resize(wanted + wanted / 8, (0, 0)),
-            }
-        }
-        let slot = &mut self.slots[at];
-        // documents are numbered from 1 here, so a fresh slot belongs to none
-        if slot.1 != self.document + 1 {
-            *slot = (self.counts.len() as u32, self.document + 1);
-            self.counts.push((word, [0; FIELDS]));
-        }
-        let count = &mut self.counts[slot.0 as usize].1[field as usize];
-        *count = count.saturating_add(1);
     }
 
     /// Ends the document being read and begins the next.
@@ -226,32 +225,29 @@ impl Lexicon {
         let concept = |(at, (word, _)): (usize, &(u32, Counts))| {
             u64::from(self.places[*word as usize].concept) << 32 | at as u64
         };
-        let mut order: Vec<u64> = self.counts.iter().enumerate().map(concept).collect();
+        let mut order: Vec<u64> = self.tally.counts.iter().enumerate().map(concept).collect();
         order.sort_unstable();
         let mut concepts = Vec::with_capacity(order.len());
         let mut pattern = Vec::new();
         for same in order.chunk_by(|a, b| a >> 32 == b >> 32) {
             pattern.clear();
             pattern.extend(same.iter().map(|&key| {
-                let (word, counts) = self.counts[key as u32 as usize];
+                let (word, counts) = self.tally.counts[key as u32 as usize];
                 let number = self.places[word as usize].spelling;
                 Spelling { number: u16::try_from(number).unwrap_or(u16::MAX), counts }
             }));
             pattern.sort_unstable_by_key(|spelling| spelling.number);
             concepts.push(((same[0] >> 32) as u32, self.patterns.intern(&pattern)));
         }
-        self.counts.clear();
-        let lengths = self.lengths.map(|length| u16::try_from(length).unwrap_or(u16::MAX));
-        self.lengths = [0; FIELDS];
-        self.document = self.document.wrapping_add(1);
+        let lengths = self.tally.lengths.map(|length| u16::try_from(length).unwrap_or(u16::MAX));
+        self.tally.next();
         Document { concepts, lengths }
     }
 
     /// Forgets what only speeds things up.
     pub fn rest(&mut self) {
         self.memo = Memo::default();
-        self.slots = Vec::new();
-        self.document = 0;
+        self.tally = Tally::default();
     }
 
     /// Returns the bytes that the dictionaries take.
