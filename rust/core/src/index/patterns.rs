@@ -6,7 +6,7 @@
 //! word, so that all concepts share the same few thousand patterns.
 
 use hashbrown::HashTable;
-use rustc_hash::FxHasher;
+use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::Hasher;
 
 use crate::index::bm25f::{Counts, FIELDS};
@@ -35,6 +35,8 @@ pub struct Patterns {
     /// after an opening milliseconds, and a pattern that is there twice costs a few bytes until
     /// the next packing.
     by_spellings: HashTable<u32>,
+    /// As `by_spellings`, for those that are a number themselves.
+    by_code: FxHashMap<u128, u32>,
     /// The number, plus one, of patterns that are [`Plain`].
     plain: Vec<u32>,
 }
@@ -85,6 +87,27 @@ impl Brief {
     }
 }
 
+/// Returns the number that a pattern is if it has up to three spellings with small counts.
+///
+/// It is found without a look at the patterns themselves, which lie in far memory.
+fn code(pattern: &[Spelling]) -> Option<u128> {
+    if pattern.len() > 3 {
+        return None;
+    }
+    let mut code = 0u128;
+    for Spelling { number, counts } in pattern {
+        // four bits each; a spelling that stands nowhere would look like none
+        let all = counts.iter().fold(*number, |all, count| all | count);
+        if all >= 16 || counts == &[0; FIELDS] {
+            return None;
+        }
+        let digits =
+            counts.iter().fold(u64::from(*number), |sum, &count| sum << 4 | u64::from(count));
+        code = code << 40 | u128::from(digits);
+    }
+    Some(code)
+}
+
 fn hash(spellings: &[Spelling]) -> u64 {
     let mut hasher = FxHasher::default();
     hasher.write(bytemuck::cast_slice(spellings));
@@ -125,6 +148,16 @@ impl Patterns {
     }
 
     fn look_up(&mut self, pattern: &[Spelling]) -> u32 {
+        let Some(code) = code(pattern) else { return self.look_up_long(pattern) };
+        if let Some(&id) = self.by_code.get(&code) {
+            return id;
+        }
+        let id = self.add(pattern);
+        self.by_code.insert(code, id);
+        id
+    }
+
+    fn look_up_long(&mut self, pattern: &[Spelling]) -> u32 {
         let found = self.by_spellings.find(hash(pattern), |&id| self.spellings(id) == pattern);
         match found {
             Some(&id) => id,
@@ -190,4 +223,35 @@ fn slice<'a>(spellings: &'a [Spelling], ends: &[u32], id: u32) -> &'a [Spelling]
     let id = id as usize;
     let start = if id == 0 { 0 } else { ends[id - 1] as usize };
     &spellings[start..ends[id] as usize]
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn pattern() -> impl Strategy<Value = Vec<Spelling>> {
+        let count = prop_oneof![6 => Just(0u16), 3 => 1u16..3, 1 => 14u16..18];
+        let spelling = (prop_oneof![0u16..3, 14u16..18], proptest::array::uniform9(count));
+        vec(spelling.prop_map(|(number, counts)| Spelling { number, counts }), 1..5)
+    }
+
+    proptest! {
+        /// The plain twin is a list that is searched from the beginning.
+        #[test]
+        fn each_pattern_has_one_number(all in vec(pattern(), 1..60)) {
+            let (mut patterns, mut twin) = (Patterns::default(), Vec::new());
+            for pattern in all.iter().chain(&all) {
+                let place = twin.iter().position(|known| known == pattern).unwrap_or(twin.len());
+                if place == twin.len() {
+                    twin.push(pattern.clone());
+                }
+                let id = patterns.intern(pattern);
+                prop_assert_eq!(id as usize, place);
+                prop_assert_eq!(patterns.spellings(id), &pattern[..]);
+            }
+        }
+    }
 }
