@@ -2,10 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use rustc_hash::FxHashMap;
-
 use crate::catalog::draft::Part;
-use crate::catalog::reading::{Content, Reader, Reading};
+use crate::catalog::reading::{Content, Known, Reader, Reading};
 use crate::catalog::{Catalog, Documents, FileRow, Row};
 use crate::error::{Error, Interrupt, Result};
 use crate::files::root::{Root, Stat};
@@ -76,7 +74,7 @@ impl Work<'_> {
                     labels: &mut half.labels,
                     part: self.part,
                     interrupt: &stop,
-                    known: FxHashMap::default(),
+                    known: Known::default(),
                 };
                 let reading = reader.whole(path, stat).map(|reading| half.take(reading));
                 half.readings.push((at, reading));
@@ -124,15 +122,12 @@ impl Catalog {
         now: i64,
         halves: [Half; 2],
     ) -> (Self, Vec<(String, Error)>) {
-        let catalog = &mut self;
         let mut failures = Vec::new();
         let mut order = Vec::new();
-        let (mut runs, mut rows, mut label_of) = (Vec::new(), Vec::new(), Vec::new());
-        for (half, Half { run, labels, rows: own, readings }) in halves.into_iter().enumerate() {
+        let (mut runs, mut rest) = (Vec::new(), Vec::new());
+        for (half, Half { run, labels, rows, readings }) in halves.into_iter().enumerate() {
             runs.push(run);
-            rows.push(own.into_iter());
-            let labels = (0..labels.len() as u32).map(|id| catalog.labels.intern(labels.text(id)));
-            label_of.push(labels.collect::<Vec<u32>>());
+            rest.push((labels, rows));
             for (at, reading) in readings {
                 match reading {
                     Ok((reading, count)) => order.push((at, half, reading, count)),
@@ -145,34 +140,54 @@ impl Catalog {
         order.sort_unstable_by_key(|&(at, ..)| at);
         let turns: Vec<(usize, usize)> =
             order.iter().map(|&(_, half, _, count)| (half, count)).collect();
-        catalog.files.reserve_exact(order.len());
-        catalog.rows.reserve_exact(rows.iter().map(|rows| rows.len()).sum());
-        for (at, half, reading, count) in order {
-            let (path, stat) = &files[at];
-            let file = catalog.files.len() as u32;
-            let label = |id: u32| label_of[half][id as usize];
-            let mut row = FileRow::new(path.clone());
-            let first = catalog.rows.len() as u32;
-            row.stat = catalog.clock.trusted(stat, now);
-            row.seen = reading.seen;
-            row.left_out = reading.left_out;
-            row.summary = catalog.labels.intern(&reading.summary);
-            for draft in rows[half].by_ref().take(count) {
-                catalog.rows.push(Row {
-                    file,
-                    trail: label(draft.trail),
-                    role: label(draft.role),
-                    session: label(draft.session),
-                    category: label(draft.category),
-                    ..draft
-                });
+        let weights = self.index.weights().clone();
+        self.index = std::thread::scope(|scope| {
+            // it begins with what only one thread can do, so another makes the rows meanwhile
+            let index = scope.spawn(|| Index::build(weights, runs, &turns));
+            let numbers = |(labels, _): &(Terms, _)| self.labels.take_in(labels);
+            let labels: Vec<Vec<u32>> = rest.iter().map(numbers).collect();
+            let mut rows: Vec<_> = rest.into_iter().map(|(_, rows)| rows.into_iter()).collect();
+            self.files.reserve_exact(order.len());
+            self.rows.reserve(rows.iter().map(|rows| rows.len()).sum());
+            for (at, half, reading, count) in order {
+                let (path, stat) = &files[at];
+                let stat = self.clock.trusted(stat, now);
+                let file = FileRow { stat, ..FileRow::new(path.clone()) };
+                self.add(file, reading, rows[half].by_ref().take(count), &labels[half]);
             }
-            row.documents = Documents::Run(first..catalog.rows.len() as u32);
-            catalog.files.push(row);
-        }
-        catalog.sorted = catalog.files.len();
-        drop(rows);
-        catalog.index = Index::build(catalog.index.weights().clone(), runs, &turns);
+            index.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        self.sorted = self.files.len();
         (self, failures)
+    }
+
+    /// Adds a file behind all others, and the rows of its documents, whose labels are numbered
+    /// otherwise.
+    fn add(
+        &mut self,
+        file: FileRow,
+        reading: Reading,
+        rows: impl Iterator<Item = Row>,
+        labels: &[u32],
+    ) {
+        let (at, first) = (self.files.len() as u32, self.rows.len() as u32);
+        let label = |id: u32| labels[id as usize];
+        for row in rows {
+            self.rows.push(Row {
+                file: at,
+                trail: label(row.trail),
+                role: label(row.role),
+                session: label(row.session),
+                category: label(row.category),
+                ..row
+            });
+        }
+        self.files.push(FileRow {
+            seen: reading.seen,
+            left_out: reading.left_out,
+            summary: self.labels.intern(&reading.summary),
+            documents: Documents::Run(first..self.rows.len() as u32),
+            ..file
+        });
     }
 }

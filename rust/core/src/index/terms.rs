@@ -115,6 +115,11 @@ impl Terms {
         id
     }
 
+    /// Takes in all terms of another dictionary and returns the numbers that they have here.
+    pub fn take_in(&mut self, other: &Self) -> Vec<u32> {
+        (0..other.len() as u32).map(|id| self.intern(other.text(id))).collect()
+    }
+
     fn grow(&mut self) {
         let wider = vec![Slot::default(); (self.slots.len() * 2).max(8)];
         for slot in std::mem::replace(&mut self.slots, wider) {
