@@ -23,7 +23,7 @@ use crate::files::root::Stat;
 use crate::files::stamps::Clock;
 use crate::index::Index;
 use crate::index::bm25f::Weights;
-use crate::index::paged::Kept;
+use crate::index::paged::{Kept, ROOM};
 use crate::index::terms::Terms;
 
 /// One file that was read.
@@ -215,7 +215,7 @@ impl Catalog {
         self.files.retain(|file| file.present);
         self.files.sort_by(|a, b| a.path.cmp(&b.path));
         let mut order = Vec::with_capacity(self.rows.len());
-        let mut rows: Vec<Row> = Vec::with_capacity(self.rows.len());
+        let mut rows: Vec<Row> = Vec::with_capacity(self.rows.len() + ROOM);
         // headings that were edited leave their old labels behind
         let old = std::mem::take(&mut self.labels);
         let labels = &mut self.labels;

@@ -1,9 +1,10 @@
 //! One file read into rows and documents, before they have a place in the index.
 
+use std::collections::hash_map::Entry;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::catalog::draft::{Draft, Kind, Messages, Part, note};
@@ -34,7 +35,7 @@ pub(crate) struct Reading {
 /// The content of a document that was read.
 #[derive(Debug)]
 pub(crate) enum Content {
-    /// The index holds it under this number.
+    /// The index holds it under this number, and its trail in the row of that number.
     Known(u32),
     /// The index is to take it in.
     New(Document),
@@ -47,8 +48,53 @@ pub(crate) struct Reader<'a> {
     pub labels: &'a mut Terms,
     pub part: Part,
     pub interrupt: Interrupt<'a>,
-    /// Documents of this file that the index holds, by key.
-    pub known: FxHashMap<u64, Vec<u32>>,
+    /// Documents of this file that the index holds.
+    pub known: Known,
+}
+
+/// Documents of a file that the index holds, by the hash of all that was indexed of them.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    /// The place in `rest` of the first document with a key that is not taken.
+    first: FxHashMap<u64, usize>,
+    /// The documents, and for each the place of the next one with the same key.
+    rest: Vec<(Option<u32>, Option<usize>)>,
+}
+
+impl Known {
+    /// Gathers documents with their keys, given from the last to the first.
+    pub fn from_last(documents: impl ExactSizeIterator<Item = (u64, u32)>) -> Self {
+        let count = documents.len();
+        let mut first = FxHashMap::with_capacity_and_hasher(count, FxBuildHasher);
+        let rest = documents
+            .enumerate()
+            .map(|(place, (key, number))| (Some(number), first.insert(key, place)))
+            .collect();
+        Self { first, rest }
+    }
+
+    /// Returns how many documents there were.
+    fn len(&self) -> usize {
+        self.rest.len()
+    }
+
+    /// Takes the first document with a key.
+    fn take(&mut self, key: u64) -> Option<u32> {
+        let Entry::Occupied(mut first) = self.first.entry(key) else { return None };
+        let (number, next) = &mut self.rest[*first.get()];
+        match *next {
+            Some(next) => *first.get_mut() = next,
+            None => {
+                first.remove();
+            }
+        }
+        number.take()
+    }
+
+    /// Returns those that nobody took.
+    pub fn left(self) -> impl Iterator<Item = u32> {
+        self.rest.into_iter().filter_map(|(number, _)| number)
+    }
 }
 
 /// Where the reading of a transcript that has grown goes on.
@@ -105,6 +151,7 @@ impl Reader<'_> {
     /// Reads a file from its beginning.
     pub fn whole(&mut self, path: &str, stat: &Stat) -> Result<Reading> {
         let mut reading = Reading::default();
+        reading.rows.reserve(self.known.len());
         match Kind::of(path) {
             Kind::Note if self.part == Part::Said => self.note(path, stat, &mut reading)?,
             Kind::Transcript => {
@@ -173,7 +220,7 @@ impl Reader<'_> {
     }
 
     fn draft(&mut self, draft: &Draft<'_>, reading: &mut Reading) {
-        let content = match self.known.get_mut(&draft.key).and_then(Vec::pop) {
+        let content = match self.known.take(draft.key) {
             Some(number) => Content::Known(number),
             None => {
                 for (field, text) in &draft.fields {
@@ -181,6 +228,12 @@ impl Reader<'_> {
                 }
                 Content::New(self.lexicon.finish())
             }
+        };
+        // the index has the heading of what it holds: to look up all those of a long note takes as
+        // long as to hash it
+        let trail = match content {
+            Content::Known(_) => 0,
+            Content::New(_) => self.labels.intern(&draft.trail),
         };
         let row = Row {
             start: draft.start,
@@ -190,7 +243,7 @@ impl Reader<'_> {
             file: 0,
             length: draft.length,
             line: draft.line,
-            trail: self.labels.intern(&draft.trail),
+            trail,
             role: self.labels.intern(&draft.role),
             session: self.labels.intern(&draft.session),
             category: self.labels.intern(&draft.category),

@@ -2,7 +2,7 @@
 
 use std::ops::{Index, Range};
 
-use crate::index::paged::Pages;
+use crate::index::paged::{Pages, ROOM};
 
 /// Where a document lies and what filters may ask about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
@@ -80,9 +80,9 @@ impl Rows {
         self.len() == 0
     }
 
-    /// Makes room for exactly so many more.
-    pub fn reserve_exact(&mut self, more: usize) {
-        self.since.reserve_exact(more);
+    /// Makes room for so many more and [`ROOM`].
+    pub fn reserve(&mut self, more: usize) {
+        self.since.reserve_exact(more + ROOM);
     }
 
     /// Adds the row of a new document.

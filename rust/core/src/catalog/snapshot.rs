@@ -21,7 +21,7 @@ use crate::index::Index;
 use crate::index::bm25f::{FIELDS, Totals, Weights};
 use crate::index::lexicon::Lexicon;
 use crate::index::packing::Packed;
-use crate::index::paged::{Extent, Kept, Pages};
+use crate::index::paged::{Extent, Kept, Pages, ROOM};
 use crate::index::patterns::Patterns;
 use crate::index::terms::Terms;
 
@@ -31,8 +31,6 @@ const FORMAT: u64 = 5;
 /// Bytes before the directory, and arrays in it.
 const HEAD: usize = 40;
 const ARRAYS: usize = 30;
-/// Entries for which an array has room when it is read.
-const ROOM: usize = 1 << 14;
 const ARRAYS_AT: usize = HEAD + ARRAYS * size_of::<Extent>();
 
 /// Why a snapshot cannot be used.

@@ -2,10 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustc_hash::FxHashMap;
-
 use crate::catalog::draft::Kind;
-use crate::catalog::reading::{Content, Reader, Reading, Resume};
+use crate::catalog::reading::{Content, Known, Reader, Reading, Resume};
 use crate::catalog::{Catalog, Documents, FileRow, Row, Seen};
 use crate::error::{Error, Interrupt, Result};
 use crate::files::root::{Root, Stat};
@@ -76,11 +74,13 @@ impl Catalog {
         }
         let held = std::mem::take(&mut self.files[file as usize].documents);
         let mut moved = false;
-        let mut documents: Vec<u32> = held.iter().take(kept).collect();
+        let mut documents = Vec::with_capacity(kept + reading.rows.len());
+        documents.extend(held.iter().take(kept));
         for (row, content) in reading.rows {
             let row = Row { file, ..row };
             documents.push(match content {
                 Content::Known(number) => {
+                    let row = Row { trail: self.rows[number as usize].trail, ..row };
                     moved |= self.rows[number as usize] != row;
                     self.rows.set(number, row);
                     number
@@ -115,15 +115,13 @@ impl Catalog {
         stat: &Stat,
         interrupt: Interrupt<'_>,
     ) -> Result<Change> {
-        let none = Documents::default();
-        let held = self.file(path).map_or(&none, |file| &file.documents);
-        let resume = self.resume(root, path, stat)?;
+        let (none, file) = (Documents::default(), self.file(path));
+        let held = file.map_or(&none, |file| &file.documents);
+        let seen = file.map_or(0, |file| file.seen.offset);
+        let resume = file.map_or(Ok(None), |file| self.resume(root, file, stat))?;
         let kept = resume.as_ref().map_or(0, |_| held.len().saturating_sub(1));
-        let mut known: FxHashMap<u64, Vec<u32>> = FxHashMap::default();
-        for number in (kept..held.len()).rev().map(|at| held.get(at)) {
-            known.entry(self.rows[number as usize].key).or_default().push(number);
-        }
-        let seen = self.file(path).map_or(0, |file| file.seen.offset);
+        let from_last = (kept..held.len()).rev().map(|at| held.get(at));
+        let known = Known::from_last(from_last.map(|n| (self.rows[n as usize].key, n)));
         let (lexicon, labels, part) = (self.index.lexicon(), &mut self.labels, self.part);
         let mut reader = Reader { root, lexicon, labels, part, interrupt, known };
         let reading = match resume {
@@ -136,7 +134,7 @@ impl Catalog {
                 reader.whole(path, stat)?
             }
         };
-        let mut gone: Vec<u32> = reader.known.into_values().flatten().collect();
+        let mut gone: Vec<u32> = reader.known.left().collect();
         gone.sort_unstable();
         Ok(Change { reading, kept, gone })
     }
@@ -144,16 +142,16 @@ impl Catalog {
     /// Says where to go on with a transcript that has only grown since it was read.
     ///
     /// One that has not grown was changed inside, if at all, and is read as a whole.
-    fn resume(&self, root: &Root, path: &str, stat: &Stat) -> Result<Option<Resume>> {
-        let grown = |file: &&FileRow| {
-            file.kind == Kind::Transcript
-                && (file.stat.dev, file.stat.ino) == (stat.dev, stat.ino)
-                && file.stat.size < stat.size
-        };
-        let Some(file) = self.file(path).filter(grown) else { return Ok(None) };
+    fn resume(&self, root: &Root, file: &FileRow, stat: &Stat) -> Result<Option<Resume>> {
+        let grown = file.kind == Kind::Transcript
+            && (file.stat.dev, file.stat.ino) == (stat.dev, stat.ino)
+            && file.stat.size < stat.size;
+        if !grown {
+            return Ok(None);
+        }
         let mut last = file.documents.iter().rev().map(|number| self.rows[number as usize]);
         let (last, before) = (last.next(), last.next());
-        Resume::new(root, path, file.seen, [before, last])
+        Resume::new(root, &file.path, file.seen, [before, last])
     }
 
     /// Takes a file out; returns whether it was there.

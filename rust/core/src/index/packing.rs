@@ -6,7 +6,7 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 
 use super::lexicon::{Document, Lexicon};
-use super::paged::Pages;
+use super::paged::{Pages, ROOM};
 use super::patterns::Patterns;
 use super::postings::{Posting, encode, take_varint, varint};
 use super::run::{Held, Run, unkey};
@@ -106,7 +106,8 @@ impl Index {
 
     fn pack(weights: Weights, mut lexicon: Lexicon, documents: &[Held<'_>]) -> Self {
         let mut totals = Totals::default();
-        let lengths: Vec<Lengths> = documents.iter().map(|&(_, lengths)| lengths).collect();
+        let mut lengths: Vec<Lengths> = Vec::with_capacity(documents.len() + ROOM);
+        lengths.extend(documents.iter().map(|&(_, lengths)| lengths));
         lengths.iter().for_each(|lengths| totals.add(lengths));
         let middle = documents.len() / 2 / HOLDERS * HOLDERS;
         let [(mut counts, mut uses), more] = on_two_threads(documents.len(), middle, |part| {
@@ -138,7 +139,9 @@ impl Index {
             lengths: &lengths,
         };
         let halves = on_two_threads(packed.counts.len(), lists.middle(), |part| lists.encode(part));
-        let (mut concepts, mut words) = (Vec::new(), vec![0; lexicon.words.len()]);
+        let mut concepts = Vec::with_capacity(packed.counts.len() + ROOM);
+        let mut words = Vec::with_capacity(lexicon.words.len() + ROOM);
+        words.resize(lexicon.words.len(), 0);
         for half in halves {
             let before = packed.lists.len() as u32;
             let spots = half.spots.iter().map(|spot| Spot { page: before + spot.page, ..*spot });

@@ -13,6 +13,10 @@ use std::sync::{Arc, OnceLock};
 use bytemuck::{Pod, Zeroable};
 use xxhash_rust::xxh3::xxh3_64;
 
+/// Entries for which an array that was read or built has room: to move a large one at the first
+/// change would take longer than the change, and room that is not used takes no memory.
+pub const ROOM: usize = 1 << 14;
+
 /// A snapshot that is open. It is never written again: a newer one is another file.
 #[derive(Debug)]
 pub struct Kept {
@@ -50,8 +54,7 @@ impl Kept {
         self.read_roomy(extent, 0)
     }
 
-    /// As [`Self::read`], with room for so many more: moving a large array at the first change
-    /// would take longer than the change, and room that is not used takes no memory.
+    /// As [`Self::read`], with room for so many more.
     pub fn read_roomy<T: Pod>(&self, extent: &Extent, room: usize) -> Option<Vec<T>> {
         let read = || {
             let count = usize::try_from(extent.bytes).ok()? / size_of::<T>();
