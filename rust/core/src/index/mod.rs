@@ -11,6 +11,7 @@ pub mod clause;
 pub mod cursor;
 pub mod expand;
 pub mod lexicon;
+mod outlook;
 pub mod packing;
 pub mod paged;
 pub mod patterns;
