@@ -47,12 +47,17 @@ impl Unpacked {
     /// Makes room for a list of so many blocks.
     fn new(blocks: usize) -> Self {
         let places = blocks.next_power_of_two().min(UNPACKED);
-        Self { blocks: vec![usize::MAX; places], documents: vec![[0; BLOCK]; places] }
+        Self { blocks: vec![usize::MAX; places], documents: Vec::new() }
     }
 
     fn take(&mut self, block: usize, blocks: Blocks<'_>) -> &[u32; BLOCK] {
         let place = block & (self.blocks.len() - 1);
         if self.blocks[place] != block {
+            if place >= self.documents.len() {
+                // not before: many lists are opened for a block or two
+                self.documents.reserve_exact(self.blocks.len() - self.documents.len());
+                self.documents.resize(place + 1, [0; BLOCK]);
+            }
             blocks.unpack(block, &mut self.documents[place]);
             self.blocks[place] = block;
         }

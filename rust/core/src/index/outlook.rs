@@ -82,9 +82,18 @@ impl Outlook {
         self.0.iter().copied().max().unwrap_or(0)
     }
 
-    /// Returns the stretches in the order in which to look at them: the most promising, best
-    /// first, and then all as they lie, so that what lies in one block is unpacked once.
-    pub fn order(&self) -> impl Iterator<Item = usize> + use<> {
+    /// Returns how many stretches there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Returns what a stretch promises.
+    pub fn of(&self, stretch: usize) -> Reach {
+        self.0[stretch]
+    }
+
+    /// Returns the most promising stretches, best first.
+    pub fn first(&self) -> Vec<usize> {
         let key = |(at, &sum): (usize, &Reach)| Reverse(u64::from(sum) << 32 | !(at as u32) as u64);
         let mut first: Vec<Reverse<u64>> = self.0.iter().enumerate().map(key).collect();
         if first.len() > FIRST {
@@ -92,15 +101,11 @@ impl Outlook {
             first.truncate(FIRST);
         }
         first.sort_unstable();
-        first.into_iter().map(|Reverse(key)| !(key as u32) as usize).chain(0..self.0.len())
+        first.into_iter().map(|Reverse(key)| !(key as u32) as usize).collect()
     }
 
-    /// Takes a stretch out, if it may hold a document that reaches `threshold`.
-    pub fn take(&mut self, stretch: usize, threshold: Reach) -> bool {
-        let worth = self.0[stretch] >= threshold;
-        if worth {
-            self.0[stretch] = 0;
-        }
-        worth
+    /// Takes out stretches that were looked at.
+    pub fn remove(&mut self, stretches: &[usize]) {
+        stretches.iter().for_each(|&stretch| self.0[stretch] = 0);
     }
 }

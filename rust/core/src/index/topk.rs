@@ -82,8 +82,9 @@ impl<S: Scoring> Best<'_, S> {
     }
 }
 
-/// The best of nearly all queries score more than this part of what the best stretch promises.
-const GUESS: Reach = 2;
+/// The best of most queries score more than this part of what the best stretch promises: while
+/// there is no threshold yet, less is not worth a look.
+const GUESS: f32 = 0.45;
 
 /// Returns the `k` best documents, best first.
 ///
@@ -112,7 +113,6 @@ pub fn top_k<S: Scoring>(
 struct Search<'a, 's, S> {
     /// Least bound first.
     clauses: Vec<Numbered<'a>>,
-    stretches: usize,
     outlook: Outlook,
     best: Best<'s, S>,
     window: Window,
@@ -138,24 +138,33 @@ impl<'a, 's, S: Scoring> Search<'a, 's, S> {
         let mut clauses: Vec<Numbered<'a>> = clauses.into_iter().enumerate().map(number).collect();
         clauses.sort_by_key(|clause| (clause.bounds.most, clause.number));
         let outlook = Outlook::new(stretches, clauses.iter().map(|clause| &clause.bounds));
-        Self { clauses, stretches, outlook, best, window: Window::new(), below: Vec::new() }
+        Self { clauses, outlook, best, window: Window::new(), below: Vec::new() }
     }
 
-    /// Looks for the best among what is promising, and if those are too few, among all.
     fn run(&mut self, accept: &mut dyn FnMut(u32) -> bool) {
-        self.best.least = (self.outlook.most() / GUESS).max(1);
-        self.pass(accept);
-        if !self.best.is_sure() {
-            self.best.least = 1;
-            self.outlook = Outlook::new(self.stretches, self.clauses.iter().map(|c| &c.bounds));
-            self.pass(accept);
+        let first = self.outlook.first();
+        for least in [(self.outlook.most() as f32 * GUESS) as Reach, 1] {
+            self.best.least = least.max(1);
+            self.pass(first.iter().copied(), accept);
+            if self.best.is_sure() {
+                break;
+            }
         }
+        self.best.least = 1;
+        self.outlook.remove(&first);
+        // as they lie, so that what is in one block is unpacked once
+        self.pass(0..self.outlook.len(), accept);
     }
 
-    fn pass(&mut self, accept: &mut dyn FnMut(u32) -> bool) {
+    /// Looks at those of some stretches that may hold a document worth keeping.
+    fn pass(
+        &mut self,
+        stretches: impl Iterator<Item = usize>,
+        accept: &mut dyn FnMut(u32) -> bool,
+    ) {
         let mut threshold = self.best.threshold();
-        for stretch in self.outlook.order() {
-            if self.outlook.take(stretch, threshold) {
+        for stretch in stretches {
+            if self.outlook.of(stretch) >= threshold {
                 self.look_at(stretch, accept);
                 threshold = self.best.threshold();
             }

@@ -187,23 +187,23 @@ impl<'a> Ranking<'a> {
         };
         let mut shares = [share(sought.concept + all); 256];
         let patterns = &self.catalog.index.words().patterns;
-        let briefs = &patterns.briefs()[..patterns.len().min(255)];
+        let spelled = patterns.spelled();
         if !sought.words.is_empty() {
             let (many, other) = (shares[255], share(sought.concept));
-            for (brief, reach) in briefs.iter().zip(&mut shares) {
-                *reach = if brief.spelling == Brief::MANY { many } else { other };
+            for (&spelling, reach) in spelled.iter().zip(&mut shares) {
+                *reach = if spelling == Brief::MANY { many } else { other };
             }
             // one word at a time: most concepts are sought by one
             for &(number, weight) in &sought.words {
                 let own = share(sought.concept + weight);
-                for (brief, reach) in briefs.iter().zip(&mut shares) {
-                    *reach = if brief.spelling == number { own } else { *reach };
+                for (&spelling, reach) in spelled.iter().zip(&mut shares) {
+                    *reach = if spelling == number { own } else { *reach };
                 }
             }
         }
         let speakers = (sought.speaker > 0.0).then(|| {
             let mut speakers = Box::new([scale.reach(sought.speaker); 256]);
-            for (pattern, reach) in (0..briefs.len() as u32).zip(&mut speakers[..]) {
+            for (pattern, reach) in (0..spelled.len() as u32).zip(&mut speakers[..]) {
                 let counts = patterns.sum(pattern);
                 // the shortest there is: a name may be all stop words, which do not count
                 let frequency = self.formula.speaker_frequency(counts, &[0; FIELDS]);
