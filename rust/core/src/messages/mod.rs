@@ -4,3 +4,4 @@ pub mod formats;
 pub mod json;
 pub mod lines;
 pub mod message;
+mod quotes;
