@@ -1,5 +1,7 @@
 //! Takes one chunk of a file apart into lines and judges those that may match.
 
+use std::ops::Range;
+
 use memchr::{memchr, memchr_iter, memrchr};
 use regex_automata::meta::Cache;
 use regex_automata::{Input, Span};
@@ -135,7 +137,8 @@ impl Finder {
         })
     }
 
-    fn judge(&self, line: &[u8], build: bool, memory: &mut Memory) -> Verdict {
+    /// Judges a line whose first place that may matter is `at`.
+    fn judge(&self, line: &[u8], at: usize, build: bool, memory: &mut Memory) -> Verdict {
         if !self.json {
             let text = String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line));
             return self.judge_text(&text, build, memory);
@@ -145,14 +148,16 @@ impl Finder {
             Line::Other | Line::Blank => return Verdict::No,
             Line::Bad => return Verdict::Bad,
         };
-        let mut likely = false;
-        outline.each_text(self.tools, |body| {
-            likely = likely
-                || self.pattern.needles().is_none()
-                || self.candidates(body).next(0, memory, |_| {}).is_some();
-        });
         // A pattern without needles may match even where nothing was said.
-        if !(likely || self.pattern.needles().is_none()) || !self.admits(&outline) {
+        let mut likely = self.pattern.needles().is_none();
+        let place = line[at..].as_ptr();
+        outline.each_text(self.tools, |body| {
+            let Range { start, end } = body.as_ptr_range();
+            likely = likely
+                || (start..end).contains(&place)
+                || start > place && self.candidates(body).next(0, memory, |_| {}).is_some();
+        });
+        if !likely || !self.admits(&outline) {
             return Verdict::No;
         }
         match self.judge_text(&outline.text(self.tools), build, memory) {
@@ -397,7 +402,7 @@ impl Lines<'_, '_> {
             let stop = memchr(b'\n', &text[at..]).map_or(text.len(), |end| at + end);
             let line = &text[start..stop];
             from = stop;
-            match finder.judge(line, build, self.memory) {
+            match finder.judge(line, at - start, build, self.memory) {
                 Verdict::No => {}
                 Verdict::Bad => seen.bad.push(seen.ends),
                 Verdict::Match(found) => {
