@@ -332,6 +332,25 @@ fn notes_are_searched_by_line() {
 }
 
 #[test]
+fn quotes_and_backslashes_are_found_in_every_spelling() {
+    let texts = [r#"in "C:\users", twice"#, r#"in \"C:\\users\", twice"#, "in C:/users, twice"];
+    let said = |text: &str, spelling| {
+        format!("{{\"role\":\"user\",\"content\":{}}}\n", spell(text, &[spelling]))
+    };
+    for pattern in [r#""C:\users""#, r#""C:\"#, r"\users", r#"users\", t"#, "\"", "\\", "\", t"] {
+        let options = Options { fixed: true, case: Case::Sensitive, ..options(pattern) };
+        let holding = texts.iter().enumerate().filter(|(_, text)| text.contains(pattern));
+        let expected: Vec<u64> = holding.map(|(at, _)| at as u64 + 1).collect();
+        for spelling in [0, 6, 7] {
+            let lines = texts.map(|text| said(text, spelling)).concat();
+            assert_eq!(lines_of(&grep(lines.as_bytes(), options.clone()).0), expected, "{pattern}");
+        }
+        let mut scan = Scan::note(file(texts.join("\n").as_bytes()), "a.md", options).unwrap();
+        assert_eq!(lines_of(&all(&mut scan)), expected, "{pattern}");
+    }
+}
+
+#[test]
 fn lines_of_a_byte_or_two_are_built_a_few_at_a_time() {
     let text = "a\n\nb\n".repeat(30_000);
     let expected: Vec<u64> = (0..30_000).map(|at| 3 * at + 1).collect();

@@ -214,7 +214,7 @@ fn flatten<'h>(hir: &'h Hir, out: &mut Vec<&'h Hir>) {
 /// The letters of a literal, or of a class that is one ASCII letter in both cases.
 ///
 /// `None` stands for a letter that may be spelt in more ways than a run can say:
-/// JSON must or may escape it, or its case folds leave ASCII (k, s, é).
+/// JSON may escape it or not, or its case folds leave ASCII (k, s, é).
 fn single_letters(hir: &Hir) -> Vec<Option<(char, bool)>> {
     match hir.kind() {
         HirKind::Literal(literal) => {
@@ -236,9 +236,9 @@ fn single_letters(hir: &Hir) -> Vec<Option<(char, bool)>> {
     }
 }
 
-/// Whether JSON writers leave `c` as it is, but for `\u`.
+/// Whether JSON writers spell `c` in one way, but for `\u`.
 fn is_safe(c: char) -> bool {
-    !matches!(c, '"' | '\\' | '/' | '\u{0}'..='\u{1f}' | char::REPLACEMENT_CHARACTER)
+    !matches!(c, '/' | '\u{0}'..='\u{1f}' | char::REPLACEMENT_CHARACTER)
 }
 
 fn inside(hir: &Hir) -> Option<Found> {

@@ -82,7 +82,9 @@ impl Sweep {
         };
         let mut order: Vec<usize> = (0..run.len().min(REACH)).collect();
         order.sort_by_key(|&at| rank(at));
-        let at = [order[0], order[1], order[2 % order.len()]];
+        // The letters of a word go together: a quote beside it tells more than a third of them.
+        let quote = order.iter().copied().find(|&at| run[at] == b'"');
+        let at = [order[0], order[1], quote.unwrap_or(order[2 % order.len()])];
         let rarest = Probe { at, bytes: at.map(|at| run[at]) };
         Self { run: run.to_vec(), rarest, bits: if caseless { !0x20 } else { !0 } }
     }
