@@ -154,15 +154,22 @@ impl Finder {
         };
         // A pattern without needles may match even where nothing was said.
         let mut likely = self.pattern.needles().is_none();
+        let mut sure = false;
         let place = line[at..].as_ptr();
         outline.each_text(self.tools, |body| {
             let Range { start, end } = body.as_ptr_range();
-            likely = likely
-                || (start..end).contains(&place)
-                || start > place && self.candidates(body).next(0, memory, |_| {}).is_some();
+            if (start..end).contains(&place) {
+                likely = true;
+                sure = self.pattern.matches_at(body, place as usize - start as usize);
+            } else if start > place && !likely {
+                likely = self.candidates(body).next(0, memory, |_| {}).is_some();
+            }
         });
         if !likely || !self.admits(&outline) {
             return Verdict::No;
+        }
+        if sure && !build {
+            return Verdict::Match(None);
         }
         match self.judge_text(&outline.text(self.tools), build, memory) {
             Verdict::Match(Some(found)) => Verdict::Match(Some(describe(found, &outline))),

@@ -110,6 +110,16 @@ impl Needles {
         self.runs.iter().map(|run| &*run.text)
     }
 
+    /// Whether the only run stands at a place in the body of a JSON string, decoded too.
+    pub fn stands(&self, body: &[u8], at: usize) -> bool {
+        // No escape reaches so far.
+        let lead = &body[at.saturating_sub(5)..at];
+        match &self.json {
+            Engine::One(sweep) => sweep.begins(&body[at..]) && !lead.contains(&b'\\'),
+            Engine::Folded(_) => false,
+        }
+    }
+
     /// Begins to look for places in a text.
     pub fn places<'n, 't>(&'n self, text: &'t [u8], json: bool) -> Places<'n, 't> {
         let engine = self.plain.as_ref().filter(|_| !json).unwrap_or(&self.json);

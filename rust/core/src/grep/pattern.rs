@@ -34,6 +34,7 @@ pub enum Case {
 pub struct Pattern {
     regex: meta::Regex,
     needles: Option<Arc<Needles>>,
+    is_run: bool,
 }
 
 impl Pattern {
@@ -84,7 +85,8 @@ impl Pattern {
                 wrong(&std::error::Error::source(&e).map_or(e.to_string(), |s| s.to_string()))
             })?;
         let needles = required(&hir).and_then(|found| Needles::new(found.runs)).map(Arc::new);
-        Ok(Self { regex, needles })
+        let is_run = needles.as_ref().is_some_and(|needles| is_run(&hir, needles));
+        Ok(Self { regex, needles, is_run })
     }
 
     /// The regex that decides.
@@ -95,6 +97,11 @@ impl Pattern {
     /// Raw text that every match holds in some spelling, where there is any.
     pub(crate) fn needles(&self) -> Option<&Needles> {
         self.needles.as_deref()
+    }
+
+    /// Whether a needle in the body of a JSON string is a match without a look at the decoded text.
+    pub(crate) fn matches_at(&self, body: &[u8], at: usize) -> bool {
+        self.is_run && self.needles().is_some_and(|needles| needles.stands(body, at))
     }
 }
 
@@ -234,6 +241,30 @@ fn single_letters(hir: &Hir) -> Vec<Option<(char, bool)>> {
         },
         _ => Vec::new(),
     }
+}
+
+/// Whether the pattern is one run and nothing else.
+fn is_run(hir: &Hir, needles: &Needles) -> bool {
+    let parts = match hir.kind() {
+        HirKind::Concat(parts) => parts,
+        _ => std::slice::from_ref(hir),
+    };
+    let (mut text, mut cases) = (String::new(), [false; 2]);
+    for part in parts {
+        let letters = single_letters(part);
+        if letters.is_empty() {
+            return false;
+        }
+        for letter in letters {
+            let Some((c, caseless)) = letter else {
+                return false;
+            };
+            text.push(c);
+            cases[usize::from(caseless)] |= c.is_ascii_alphabetic();
+        }
+    }
+    // Of `(?i:a)b` the needle is caseless, the pattern not.
+    cases != [true; 2] && needles.runs().eq([&*text])
 }
 
 /// Whether JSON writers spell `c` in one way, but for `\u`.

@@ -103,7 +103,8 @@ impl Sweep {
         }
     }
 
-    fn begins(&self, text: &[u8]) -> bool {
+    /// Whether `text` begins with the run.
+    pub fn begins(&self, text: &[u8]) -> bool {
         let Some(text) = text.get(..self.run.len()) else {
             return false;
         };
