@@ -155,6 +155,24 @@ fn is_local(file: &File) -> bool {
     fstatfs(file).is_ok_and(|system| KNOWN.contains(&(system.f_type as u32)))
 }
 
+/// Asks for what a mapped file holds a page further on. The processor does not look beyond the
+/// page that it is in, and waiting for the next one took a sixth of the time.
+#[inline(always)]
+pub(crate) fn fetch<const N: usize>(window: &[u8; N]) {
+    #[cfg(target_arch = "x86_64")]
+    for line in window.chunks_exact(64) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let ahead = line.as_ptr().wrapping_add(4096);
+        // SAFETY: a hint, which no address makes fail.
+        #[expect(unsafe_code, reason = "a hint to the processor")]
+        unsafe {
+            _mm_prefetch::<_MM_HINT_T0>(ahead.cast());
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = window;
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs::{self, OpenOptions};

@@ -4,13 +4,13 @@
 //! of a search for a frequent word. So 64 bytes at a time become bits, and one addition tells of
 //! all of them which are escaped.
 
-/// Bytes looked at together, a bit each.
-const BLOCK: usize = u64::BITS as usize;
+use crate::files::lease::fetch;
+use crate::messages::bits::{self, BLOCK, Block};
+
 /// Bytes passed over together where there is nothing to stop at.
 const STEP: usize = 4 * BLOCK;
 const EVEN: u64 = u64::MAX / 3;
 
-type Block = [u8; BLOCK];
 type Window = [u8; 2 + STEP];
 
 /// What a search may stop at.
@@ -24,24 +24,24 @@ pub(crate) enum Stop {
 #[inline]
 pub(crate) fn next(text: &[u8], from: usize, stop: Stop) -> Option<usize> {
     #[cfg(target_arch = "x86_64")]
-    if wide::has_avx512() {
+    if bits::wide::has_avx512() {
         // SAFETY: the processor has what the function was compiled for.
         #[expect(unsafe_code, reason = "a wider compilation of safe code")]
         return unsafe { wide::next(text, from, stop) };
     }
-    ahead(text, from, stop, equal)
+    ahead(text, from, stop, bits::equal)
 }
 
 /// The last quote in `from..to`.
 #[inline]
 pub(crate) fn last(text: &[u8], from: usize, to: usize) -> Option<usize> {
     #[cfg(target_arch = "x86_64")]
-    if wide::has_avx512() {
+    if bits::wide::has_avx512() {
         // SAFETY: as above.
         #[expect(unsafe_code, reason = "a wider compilation of safe code")]
         return unsafe { wide::last(text, from, to) };
     }
-    behind(text, from, to, equal)
+    behind(text, from, to, bits::equal)
 }
 
 #[inline(always)]
@@ -56,7 +56,11 @@ fn ahead(text: &[u8], from: usize, stop: Stop, equal: impl Fn(&Block, u8) -> u64
             return Some(at + stops.trailing_zeros() as usize);
         }
         at += BLOCK;
-        while window(text, at).is_some_and(|window| is_clear(window, stop)) {
+        while let Some(window) = window(text, at) {
+            fetch(window);
+            if !is_clear(window, stop) {
+                break;
+            }
             at += STEP;
         }
     }
@@ -145,49 +149,19 @@ fn is_escaped(before: &[u8]) -> bool {
     before.iter().rev().take_while(|&&byte| byte == b'\\').count() % 2 == 1
 }
 
-/// The places of a block that hold `byte`.
-fn equal(block: &Block, byte: u8) -> u64 {
-    let (eights, _) = block.as_chunks::<8>();
-    eights.iter().rev().fold(0, |bits, &eight| bits << 8 | u64::from(equal_eight(eight, byte)))
-}
-
-fn equal_eight(bytes: [u8; 8], byte: u8) -> u8 {
-    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
-    let unlike = u64::from_le_bytes(bytes) ^ u64::from_le_bytes([byte; 8]);
-    // The highest bit of each byte that is zero; no addition carries into the next byte.
-    let zero = !(((unlike & LOW) + LOW) | unlike | LOW);
-    // Bit 8i + 7 meets bit 49 - 7i of the factor in bit 56 + i, and no two products meet there.
-    ((zero >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8
-}
-
-/// The same searches, with the comparison of a whole block that AVX-512 has.
+/// The same searches, compiled for more.
 #[cfg(target_arch = "x86_64")]
 mod wide {
-    use std::arch::x86_64::{_mm512_cmpeq_epi8_mask, _mm512_loadu_si512, _mm512_set1_epi8};
+    use super::{Stop, ahead, behind, bits};
 
-    use super::{Block, Stop, ahead, behind};
-
-    pub fn has_avx512() -> bool {
-        is_x86_feature_detected!("avx512bw")
-    }
-
-    #[target_feature(enable = "avx512bw")]
+    #[target_feature(enable = "avx512bw,avx512vl")]
     pub fn next(text: &[u8], from: usize, stop: Stop) -> Option<usize> {
-        ahead(text, from, stop, |block, byte| equal(block, byte))
+        ahead(text, from, stop, |block, byte| bits::wide::equal(block, byte))
     }
 
-    #[target_feature(enable = "avx512bw")]
+    #[target_feature(enable = "avx512bw,avx512vl")]
     pub fn last(text: &[u8], from: usize, to: usize) -> Option<usize> {
-        behind(text, from, to, |block, byte| equal(block, byte))
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx512bw")]
-    pub fn equal(block: &Block, byte: u8) -> u64 {
-        // SAFETY: a block is 64 bytes that may be read, and the load needs no alignment.
-        #[expect(unsafe_code, reason = "there is no safe load")]
-        let block = unsafe { _mm512_loadu_si512(block.as_ptr().cast()) };
-        _mm512_cmpeq_epi8_mask(block, _mm512_set1_epi8(byte.cast_signed()))
+        behind(text, from, to, |block, byte| bits::wide::equal(block, byte))
     }
 }
 
@@ -195,18 +169,6 @@ mod wide {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    /// Every comparison that this processor can run.
-    fn compiled() -> Vec<fn(&Block, u8) -> u64> {
-        let mut all: Vec<fn(&Block, u8) -> u64> = vec![equal];
-        #[cfg(target_arch = "x86_64")]
-        if wide::has_avx512() {
-            // SAFETY: the processor has what the function was compiled for.
-            #[expect(unsafe_code, reason = "a wider compilation of safe code")]
-            all.push(|block, byte| unsafe { wide::equal(block, byte) });
-        }
-        all
-    }
 
     proptest! {
         #[test]
@@ -240,22 +202,10 @@ mod tests {
             prop_assert_eq!(last(&text, from, to), expected.0);
             prop_assert_eq!(next(&text, from, Stop::Quote), expected.1);
             prop_assert_eq!(next(&text, from, Stop::QuoteOrLineEnd), expected.2);
-            for equal in compiled() {
+            for equal in bits::tests::compiled() {
                 prop_assert_eq!(behind(&text, from, to, equal), expected.0);
                 prop_assert_eq!(ahead(&text, from, Stop::Quote, equal), expected.1);
                 prop_assert_eq!(ahead(&text, from, Stop::QuoteOrLineEnd, equal), expected.2);
-            }
-        }
-
-        #[test]
-        fn comparisons_equal_their_plain_twin(bytes: [[u8; 32]; 2], few: bool) {
-            let block: Vec<u8> = bytes.concat().iter().map(|b| if few { b'!' + b % 3 } else { *b }).collect();
-            let block: Block = block.try_into().unwrap();
-            for byte in [b'"', b'!', block[7], block[63], 0, 0x80] {
-                let twin = (0..BLOCK).fold(0, |bits, at| bits | u64::from(block[at] == byte) << at);
-                for equal in compiled() {
-                    prop_assert_eq!(equal(&block, byte), twin);
-                }
             }
         }
     }
