@@ -117,6 +117,7 @@ fn any_pattern() -> impl Strategy<Value = (String, bool)> {
             "(?s)a.b",
             "ab.*zz",
             "KEY",
+            "(?i:f)oo",
             "(foo|needle|zab|bza|kas|sak) ?",
             r#"""#,
             r"\\",
