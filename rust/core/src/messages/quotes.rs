@@ -24,10 +24,17 @@ pub(crate) enum Stop {
 #[inline]
 pub(crate) fn next(text: &[u8], from: usize, stop: Stop) -> Option<usize> {
     #[cfg(target_arch = "x86_64")]
-    if bits::wide::has_avx512() {
-        // SAFETY: the processor has what the function was compiled for.
-        #[expect(unsafe_code, reason = "a wider compilation of safe code")]
-        return unsafe { wide::next(text, from, stop) };
+    {
+        if bits::wide::has_avx512() {
+            // SAFETY: the processor has what the function was compiled for.
+            #[expect(unsafe_code, reason = "a wider compilation of safe code")]
+            return unsafe { wide::next_avx512(text, from, stop) };
+        }
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: as above.
+            #[expect(unsafe_code, reason = "a wider compilation of safe code")]
+            return unsafe { wide::next_avx2(text, from, stop) };
+        }
     }
     ahead(text, from, stop, bits::equal)
 }
@@ -39,7 +46,7 @@ pub(crate) fn last(text: &[u8], from: usize, to: usize) -> Option<usize> {
     if bits::wide::has_avx512() {
         // SAFETY: as above.
         #[expect(unsafe_code, reason = "a wider compilation of safe code")]
-        return unsafe { wide::last(text, from, to) };
+        return unsafe { wide::last_avx512(text, from, to) };
     }
     behind(text, from, to, bits::equal)
 }
@@ -155,12 +162,17 @@ mod wide {
     use super::{Stop, ahead, behind, bits};
 
     #[target_feature(enable = "avx512bw,avx512vl")]
-    pub fn next(text: &[u8], from: usize, stop: Stop) -> Option<usize> {
+    pub fn next_avx512(text: &[u8], from: usize, stop: Stop) -> Option<usize> {
         ahead(text, from, stop, |block, byte| bits::wide::equal(block, byte))
     }
 
+    #[target_feature(enable = "avx2")]
+    pub fn next_avx2(text: &[u8], from: usize, stop: Stop) -> Option<usize> {
+        ahead(text, from, stop, bits::equal)
+    }
+
     #[target_feature(enable = "avx512bw,avx512vl")]
-    pub fn last(text: &[u8], from: usize, to: usize) -> Option<usize> {
+    pub fn last_avx512(text: &[u8], from: usize, to: usize) -> Option<usize> {
         behind(text, from, to, |block, byte| bits::wide::equal(block, byte))
     }
 }
@@ -202,6 +214,13 @@ mod tests {
             prop_assert_eq!(last(&text, from, to), expected.0);
             prop_assert_eq!(next(&text, from, Stop::Quote), expected.1);
             prop_assert_eq!(next(&text, from, Stop::QuoteOrLineEnd), expected.2);
+            #[cfg(target_arch = "x86_64")]
+            if is_x86_feature_detected!("avx2") {
+                // SAFETY: the processor has what the function was compiled for.
+                #[expect(unsafe_code, reason = "a wider compilation of safe code")]
+                let found = unsafe { wide::next_avx2(&text, from, Stop::QuoteOrLineEnd) };
+                prop_assert_eq!(found, expected.2);
+            }
             for equal in bits::tests::compiled() {
                 prop_assert_eq!(behind(&text, from, to, equal), expected.0);
                 prop_assert_eq!(ahead(&text, from, Stop::Quote, equal), expected.1);
