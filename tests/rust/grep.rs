@@ -11,7 +11,7 @@ use commonplace_core::store::{self, Store};
 use proptest::prelude::*;
 use regex_automata::meta::Regex;
 use regex_automata::util::syntax;
-use scans::{all, file, never, spell};
+use scans::{all, at_rest, file, never, spell};
 use serde_json::Value;
 
 fn options(pattern: &str) -> Options {
@@ -19,7 +19,7 @@ fn options(pattern: &str) -> Options {
 }
 
 fn grep(content: &[u8], options: Options) -> (Vec<Match>, Report) {
-    let mut scan = Scan::transcript(file(content), "messages.jsonl", options).unwrap();
+    let mut scan = Scan::transcript(at_rest(content), "messages.jsonl", options).unwrap();
     let found = all(&mut scan);
     (found, scan.report().clone())
 }
@@ -136,13 +136,16 @@ proptest! {
         ends: bool,
         chunk in prop::sample::select(vec![1usize, 7, 64, 300, 1 << 18]),
         newest_first: bool,
+        mapped: bool,
     ) {
         let mut content = lines.join("\n");
         if ends { content.push('\n') }
         let content = content.as_bytes();
         let case = if ignore_case { Case::Ignore } else { Case::Sensitive };
         let expected = twin(content, &pattern, fixed, ignore_case);
-        let options = Options { fixed, case, chunk, newest_first, ..options(&pattern) };
+        let worth_mapping = if mapped { 0 } else { u64::MAX };
+        let options =
+            Options { fixed, case, chunk, newest_first, worth_mapping, ..options(&pattern) };
         let (found, report) = grep(content, options.clone());
         let mut numbers = lines_of(&found);
         if newest_first { numbers.reverse() }
@@ -157,7 +160,7 @@ proptest! {
                 prop_assert!(from < to && to <= found.snippet.chars().count());
             }
         }
-        let mut scan = Scan::transcript(file(content), "m", options).unwrap();
+        let mut scan = Scan::transcript(at_rest(content), "m", options).unwrap();
         prop_assert_eq!(scan.count(&never).unwrap(), expected.len() as u64);
         prop_assert_eq!(&scan.report().resume, &report.resume);
     }
@@ -309,6 +312,23 @@ fn a_file_that_shrinks() {
     .unwrap();
     let first = scan.next_batch(&never).unwrap();
     file.set_len(10).unwrap();
+    assert!(!first.is_empty());
+    assert!(all(&mut scan).len() < 2000);
+}
+
+#[test]
+fn a_mapped_file_that_shrinks() {
+    let content = (0..2000).map(|i| plain(&format!("word {i}"))).collect::<String>();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), content).unwrap();
+    let path = file.into_temp_path();
+    let options = Options { chunk: 1000, worth_mapping: 0, ..options("word") };
+    let mut scan = Scan::transcript(std::fs::File::open(&path).unwrap(), "m", options).unwrap();
+    let first = scan.next_batch(&never).unwrap();
+    // Nothing is leased while the caller looks at what was found: this would wait for ever.
+    let writer = std::fs::File::options().write(true).open(&path).unwrap();
+    writer.set_len(10).unwrap();
+    drop(writer);
     assert!(!first.is_empty());
     assert!(all(&mut scan).len() < 2000);
 }
