@@ -32,7 +32,7 @@ pub struct Shown {
     starts: OnceLock<Starts>,
     /// What stands in a stretch between borders: the texts that one query finds hold the same
     /// ones again and again, and to cut, fold and stem them is most of the work.
-    seen: Mutex<FxHashMap<Box<str>, Box<[Place]>>>,
+    seen: Mutex<FxHashMap<Box<str>, Vec<Place>>>,
 }
 
 /// Stretches that are remembered for a query, and the longest of them.
@@ -55,7 +55,7 @@ impl Shown {
     }
 
     /// Returns where a text holds a term, or a word that has one for its stem.
-    fn look_at(&self, text: &str) -> Box<[Place]> {
+    fn look_at(&self, text: &str) -> Vec<Place> {
         let mut places = Vec::new();
         tokens::chunks(text, &mut |chunk| {
             let start = chunk.as_ptr() as usize - text.as_ptr() as usize;
@@ -68,7 +68,7 @@ impl Shown {
                 }));
             });
         });
-        places.into()
+        places
     }
 }
 
@@ -195,6 +195,9 @@ fn highlight(all: &mut Vec<(usize, usize)>, start: usize, end: usize) {
 fn places(text: &str, sought: &Shown) -> Vec<Place> {
     let starts = sought.starts();
     let mut seen = sought.seen.lock();
+    if seen.is_empty() {
+        seen.reserve(64);
+    }
     let mut places = Vec::with_capacity(32);
     let mut done = 0;
     while let Some(at) = starts.next(text, done) {

@@ -328,14 +328,17 @@ fn parts_of(chunk: &str) -> impl Iterator<Item = Range<usize>> + '_ {
         let inside = |c: char| c != '_' && is_word(c);
         let start = at + chunk[at..].find(inside)?;
         let mut end = start;
-        let mut chars = chunk[start..].char_indices().peekable();
-        while let Some((offset, c)) = chars.next() {
-            let next = chars.peek().map(|&(_, c)| c);
-            let joins = is_apostrophe(c) && next.is_some_and(char::is_alphabetic);
+        loop {
+            // nearly all of it
+            let letters = chunk.as_bytes()[end..].iter();
+            end += letters.take_while(|byte| byte.is_ascii_alphanumeric()).count();
+            let mut rest = chunk[end..].chars();
+            let Some(c) = rest.next() else { break };
+            let joins = is_apostrophe(c) && rest.next().is_some_and(char::is_alphabetic);
             if !(inside(c) || joins) {
                 break;
             }
-            end = start + offset + c.len_utf8();
+            end += c.len_utf8();
         }
         at = end;
         let part = &chunk[start..end];
@@ -349,8 +352,12 @@ fn pieces_of(part: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     let mut at = 0;
     std::iter::from_fn(move || {
         let rest = part.get(at..).filter(|rest| !rest.is_empty())?;
-        let mut chars = rest.char_indices().peekable();
-        let mut before = None;
+        // small letters and digits begin no word
+        let plain = |byte: &u8| byte.is_ascii() && !byte.is_ascii_uppercase();
+        let first = usize::from(rest.as_bytes()[0].is_ascii());
+        let start = first + rest.as_bytes()[first..].iter().take_while(|b| plain(b)).count();
+        let mut before = start.checked_sub(1).map(|last| char::from(rest.as_bytes()[last]));
+        let mut chars = rest[start..].char_indices().peekable();
         let mut end = rest.len();
         while let Some((offset, c)) = chars.next() {
             let next = chars.peek().map(|&(_, c)| c);
@@ -361,7 +368,7 @@ fn pieces_of(part: &str) -> impl Iterator<Item = Range<usize>> + '_ {
                         || before.is_uppercase() && next.is_some_and(char::is_lowercase))
             });
             if begins {
-                end = offset;
+                end = start + offset;
                 break;
             }
             before = Some(c);
