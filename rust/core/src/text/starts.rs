@@ -143,12 +143,11 @@ impl Starts {
         // what is not ASCII is folded, and apostrophes are left out
         let unsure = front & LOW << 7 != 0 || apart.wrapping_sub(LOW) & !apart & LOW << 7 != 0;
         let is_single = || {
-            // the words that have a letter for their stem are that letter, aed and aing
-            let single = word.first().is_some_and(|first| self.single[usize::from(*first)]);
-            single
-                && word.get(1).is_none_or(|second| {
-                    !second.is_ascii_lowercase() || matches!(second, b'e' | b'i')
-                })
+            let alone = |second: &u8| !second.is_ascii_lowercase();
+            // aed and aing have a for their stem
+            let vowel = || b"aeiou".contains(&(front as u8)) && matches!(word[1], b'e' | b'i');
+            let is_single = |first: &u8| self.single[usize::from(*first)];
+            word.first().is_some_and(is_single) && (word.get(1).is_none_or(alone) || vowel())
         };
         unsure || is_single() || self.fronts.iter().any(|(sought, mask)| front & mask == *sought)
     }

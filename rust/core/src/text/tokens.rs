@@ -120,16 +120,18 @@ pub(super) fn apart(text: &str, from: usize, at: usize) -> Range<usize> {
     let bytes = text.as_bytes();
     let is_border = |byte: &u8| IS_BORDER[usize::from(*byte)];
     let start = bytes[from..at].iter().rposition(is_border).map_or(from, |back| from + back + 1);
-    let mut is_ascii = bytes[start..=at].is_ascii();
-    let end = (at + 1..bytes.len()).find(|&end| {
-        is_ascii &= bytes[end].is_ascii();
+    let mut end = at + 1;
+    loop {
+        end += bytes[end..].iter().take_while(|byte| !is_border(byte)).count();
         // white space within a run of Han is in its chunk
-        let next = bytes.get(end + 1).unwrap_or(&b' ');
+        let is_white = |at: usize| bytes.get(at).is_none_or(|byte| byte.is_ascii_whitespace());
         let ends_run =
-            || !bytes[end].is_ascii_whitespace() || next.is_ascii() && !next.is_ascii_whitespace();
-        is_border(&bytes[end]) && (is_ascii || ends_run())
-    });
-    start..end.unwrap_or(bytes.len())
+            || !is_white(end) || bytes.get(end + 1).is_some_and(u8::is_ascii) && !is_white(end + 1);
+        if end >= bytes.len() || bytes[start..end].is_ascii() || ends_run() {
+            return start..end;
+        }
+        end += 1;
+    }
 }
 
 /// ASCII characters that no chunk of words holds.
