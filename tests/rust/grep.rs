@@ -334,6 +334,30 @@ fn a_mapped_file_that_shrinks() {
 }
 
 #[test]
+fn a_mapped_file_that_others_write_and_cut() {
+    let content = (0..20_000).map(|i| plain(&format!("word {i}"))).collect::<String>();
+    let half = content.len() as u64 / 2;
+    let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+    std::fs::write(&path, content).unwrap();
+    let over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(std::sync::atomic::Ordering::Relaxed) {
+                let mut writer = std::fs::File::options().append(true).open(&path).unwrap();
+                writer.write_all(plain("word").repeat(10_000).as_bytes()).unwrap();
+                writer.set_len(half).unwrap();
+            }
+        });
+        for _ in 0..100 {
+            let options = Options { chunk: 10_000, worth_mapping: 0, ..options("word") };
+            let open = std::fs::File::open(&path).unwrap();
+            assert!(Scan::transcript(open, "m", options).unwrap().count(&never).unwrap() > 5000);
+        }
+        over.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+}
+
+#[test]
 fn notes_are_searched_by_line() {
     let content = "# Title\r\nA needle here\n\n\\u006eeedle\nlast Needle";
     let mut scan = Scan::note(

@@ -180,6 +180,7 @@ fn pass_avx2(text: &[u8], from: usize, wanted: Wanted) -> (usize, Hits) {
 fn pass(text: &[u8], from: usize, wanted: Wanted) -> (usize, Hits) {
     let mut at = from;
     while let Some(window) = text.get(at..).and_then(|rest| rest.first_chunk()) {
+        fetch(window);
         let hits = test(window, wanted);
         if hits != Hits::default() {
             return (at, hits);
@@ -200,6 +201,24 @@ fn pass(text: &[u8], from: usize, wanted: Wanted) -> (usize, Hits) {
         at += STEP;
     }
     (at, Hits::default())
+}
+
+/// Asks for what a mapped file holds a page further on. The processor does not look beyond the
+/// page that it is in, and waiting for the next one took a sixth of the time.
+#[inline(always)]
+fn fetch(window: &[u8; STEP + REACH]) {
+    #[cfg(target_arch = "x86_64")]
+    for line in (0..STEP).step_by(64) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let ahead = window.as_ptr().wrapping_add(4096 + line);
+        // SAFETY: a hint, which no address makes fail.
+        #[expect(unsafe_code, reason = "a hint to the processor")]
+        unsafe {
+            _mm_prefetch::<_MM_HINT_T0>(ahead.cast());
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = window;
 }
 
 #[inline(always)]
