@@ -88,7 +88,7 @@ impl Starts {
         let sure = sure.min(ascii).min(FRONT);
         let second = match bytes[1] {
             // an apostrophe may stand before it
-            second if sure > 1 => 1 << (second & 31) | 1 << (b'\'' & 31),
+            second if sure > 1 => (1 << (second & 31)) | (1 << (b'\'' & 31)),
             _ => u32::MAX,
         };
         self.seconds[usize::from(first)] |= second;
@@ -109,7 +109,7 @@ impl Starts {
             let pairs = bytes.get(at..)?.windows(2);
             let is_sought = |pair: &[u8]| {
                 // most places of a text end here
-                self.seconds[usize::from(pair[0])] >> (pair[1] & 31) & 1 == 1
+                (self.seconds[usize::from(pair[0])] >> (pair[1] & 31)) & 1 == 1
             };
             at = match pairs.map(is_sought).position(|is_sought| is_sought) {
                 Some(offset) => at + offset,
@@ -139,10 +139,11 @@ impl Starts {
     #[inline]
     pub fn may_begin(&self, word: &[u8]) -> bool {
         const LOW: u64 = u64::MAX / 255;
+        const HIGH: u64 = LOW << 7;
         let front = front(word);
-        let apart = front ^ LOW * u64::from(b'\'');
+        let apart = front ^ (LOW * u64::from(b'\''));
         // what is not ASCII is folded, and apostrophes are left out
-        let unsure = front & LOW << 7 != 0 || apart.wrapping_sub(LOW) & !apart & LOW << 7 != 0;
+        let unsure = front & HIGH != 0 || apart.wrapping_sub(LOW) & !apart & HIGH != 0;
         let is_single = || {
             let alone = |second: &u8| !second.is_ascii_lowercase();
             // aed and aing have a for their stem
@@ -157,7 +158,7 @@ impl Starts {
     #[inline]
     pub fn may_begin_run(&self, c: char) -> bool {
         // what stands behind them is folded
-        c as u32 >= 0xF900 || self.characters[c as usize / 64 % 16] >> (c as u32 % 64) & 1 == 1
+        c as u32 >= 0xF900 || (self.characters[c as usize / 64 % 16] >> (c as u32 % 64)) & 1 == 1
     }
 }
 
