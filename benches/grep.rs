@@ -1,7 +1,7 @@
 //! grep on a large transcript, for comparing with ripgrep.
 //!
-//! `cargo bench --bench grep -- FILE PATTERN [count|find] [threads] [chunk KiB]` prints one figure a run;
-//! without arguments it searches a small transcript made here.
+//! `cargo bench --bench grep -- FILE PATTERN [count|find] [threads] [chunk KiB] [read]` prints one figure a
+//! run; with `read` the file is not mapped; without arguments it searches a small transcript made here.
 
 #![allow(clippy::print_stdout, missing_docs)]
 
@@ -27,7 +27,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let options = Options {
         pattern: arg(1).unwrap_or("april").into(),
         threads: arg(3).map_or(Ok(0), str::parse)?,
-        chunk: arg(4).map_or(Ok(512), str::parse::<usize>)? * 1024,
+        chunk: arg(4).map_or(Ok(4096), str::parse::<usize>)? * 1024,
+        worth_mapping: if arg(5) == Some("read") { u64::MAX } else { 0 },
         ..Options::default()
     };
     let size = path.metadata()?.len() as f64;

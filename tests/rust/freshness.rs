@@ -54,6 +54,34 @@ fn edits_in_place_and_by_rename() {
 }
 
 #[test]
+fn what_is_shown_is_what_is_there_now() {
+    both_ways(|memory, store| {
+        let shown = |word: &str| -> Vec<(String, String, String)> {
+            let hits = ask(store, word).hits.into_iter();
+            hits.map(|h| (h.path.clone(), h.passage().snippet.clone(), h.text)).collect()
+        };
+        let is = |path: &str, text: &str| {
+            vec![(path.to_owned(), text.trim_end().replace("# User\n", "…"), text.to_owned())]
+        };
+        for turn in 0..20 {
+            // of one length, so that only what was read tells them apart
+            let text = format!("# User\nolder words {turn:02}\n");
+            memory.put("facts/user.md", &text);
+            assert_eq!(shown("older"), is("facts/user.md", &text));
+            // kept from now on
+            assert_eq!(shown("older"), is("facts/user.md", &text));
+        }
+        let text = "# User\nolder words 19\n";
+        fs::rename(memory.at("facts/user.md"), memory.at("facts/moved.md")).unwrap();
+        assert_eq!(shown("older"), is("facts/moved.md", text));
+        memory.put("facts/moved.md", "A line above.\n# User\nolder words 19\n");
+        assert_eq!(shown("older"), is("facts/moved.md", text));
+        fs::remove_file(memory.at("facts/moved.md")).unwrap();
+        assert_eq!(shown("older"), []);
+    });
+}
+
+#[test]
 fn stamps_that_lie() {
     both_ways(|memory, store| {
         let note = memory.at("facts/user.md");

@@ -11,7 +11,7 @@ use commonplace_core::store::{self, Store};
 use proptest::prelude::*;
 use regex_automata::meta::Regex;
 use regex_automata::util::syntax;
-use scans::{all, file, never, spell};
+use scans::{all, at_rest, file, never, spell};
 use serde_json::Value;
 
 fn options(pattern: &str) -> Options {
@@ -19,7 +19,7 @@ fn options(pattern: &str) -> Options {
 }
 
 fn grep(content: &[u8], options: Options) -> (Vec<Match>, Report) {
-    let mut scan = Scan::transcript(file(content), "messages.jsonl", options).unwrap();
+    let mut scan = Scan::transcript(at_rest(content), "messages.jsonl", options).unwrap();
     let found = all(&mut scan);
     (found, scan.report().clone())
 }
@@ -117,6 +117,7 @@ fn any_pattern() -> impl Strategy<Value = (String, bool)> {
             "(?s)a.b",
             "ab.*zz",
             "KEY",
+            "(?i:f)oo",
             "(foo|needle|zab|bza|kas|sak) ?",
             r#"""#,
             r"\\",
@@ -136,13 +137,16 @@ proptest! {
         ends: bool,
         chunk in prop::sample::select(vec![1usize, 7, 64, 300, 1 << 18]),
         newest_first: bool,
+        mapped: bool,
     ) {
         let mut content = lines.join("\n");
         if ends { content.push('\n') }
         let content = content.as_bytes();
         let case = if ignore_case { Case::Ignore } else { Case::Sensitive };
         let expected = twin(content, &pattern, fixed, ignore_case);
-        let options = Options { fixed, case, chunk, newest_first, ..options(&pattern) };
+        let worth_mapping = if mapped { 0 } else { u64::MAX };
+        let options =
+            Options { fixed, case, chunk, newest_first, worth_mapping, ..options(&pattern) };
         let (found, report) = grep(content, options.clone());
         let mut numbers = lines_of(&found);
         if newest_first { numbers.reverse() }
@@ -157,7 +161,7 @@ proptest! {
                 prop_assert!(from < to && to <= found.snippet.chars().count());
             }
         }
-        let mut scan = Scan::transcript(file(content), "m", options).unwrap();
+        let mut scan = Scan::transcript(at_rest(content), "m", options).unwrap();
         prop_assert_eq!(scan.count(&never).unwrap(), expected.len() as u64);
         prop_assert_eq!(&scan.report().resume, &report.resume);
     }
@@ -314,6 +318,47 @@ fn a_file_that_shrinks() {
 }
 
 #[test]
+fn a_mapped_file_that_shrinks() {
+    let content = (0..2000).map(|i| plain(&format!("word {i}"))).collect::<String>();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), content).unwrap();
+    let path = file.into_temp_path();
+    let options = Options { chunk: 1000, worth_mapping: 0, ..options("word") };
+    let mut scan = Scan::transcript(std::fs::File::open(&path).unwrap(), "m", options).unwrap();
+    let first = scan.next_batch(&never).unwrap();
+    // Nothing is leased while the caller looks at what was found: this would wait for ever.
+    let writer = std::fs::File::options().write(true).open(&path).unwrap();
+    writer.set_len(10).unwrap();
+    drop(writer);
+    assert!(!first.is_empty());
+    assert!(all(&mut scan).len() < 2000);
+}
+
+#[test]
+fn a_mapped_file_that_others_write_and_cut() {
+    let content = (0..20_000).map(|i| plain(&format!("word {i}"))).collect::<String>();
+    let half = content.len() as u64 / 2;
+    let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+    std::fs::write(&path, content).unwrap();
+    let over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(std::sync::atomic::Ordering::Relaxed) {
+                let mut writer = std::fs::File::options().append(true).open(&path).unwrap();
+                writer.write_all(plain("word").repeat(10_000).as_bytes()).unwrap();
+                writer.set_len(half).unwrap();
+            }
+        });
+        for _ in 0..100 {
+            let options = Options { chunk: 10_000, worth_mapping: 0, ..options("word") };
+            let open = std::fs::File::open(&path).unwrap();
+            assert!(Scan::transcript(open, "m", options).unwrap().count(&never).unwrap() > 5000);
+        }
+        over.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+}
+
+#[test]
 fn notes_are_searched_by_line() {
     let content = "# Title\r\nA needle here\n\n\\u006eeedle\nlast Needle";
     let mut scan = Scan::note(
@@ -329,6 +374,25 @@ fn notes_are_searched_by_line() {
         ("# Title", "")
     );
     assert_eq!(found[1].offset as usize, content.len() - 11);
+}
+
+#[test]
+fn quotes_and_backslashes_are_found_in_every_spelling() {
+    let texts = [r#"in "C:\users", twice"#, r#"in \"C:\\users\", twice"#, "in C:/users, twice"];
+    let said = |text: &str, spelling| {
+        format!("{{\"role\":\"user\",\"content\":{}}}\n", spell(text, &[spelling]))
+    };
+    for pattern in [r#""C:\users""#, r#""C:\"#, r"\users", r#"users\", t"#, "\"", "\\", "\", t"] {
+        let options = Options { fixed: true, case: Case::Sensitive, ..options(pattern) };
+        let holding = texts.iter().enumerate().filter(|(_, text)| text.contains(pattern));
+        let expected: Vec<u64> = holding.map(|(at, _)| at as u64 + 1).collect();
+        for spelling in [0, 6, 7] {
+            let lines = texts.map(|text| said(text, spelling)).concat();
+            assert_eq!(lines_of(&grep(lines.as_bytes(), options.clone()).0), expected, "{pattern}");
+        }
+        let mut scan = Scan::note(file(texts.join("\n").as_bytes()), "a.md", options).unwrap();
+        assert_eq!(lines_of(&all(&mut scan)), expected, "{pattern}");
+    }
 }
 
 #[test]

@@ -12,7 +12,7 @@ use commonplace_core::files::root::Stat;
 use commonplace_core::grep::sieve::{Shape, Sieve, Source, build};
 use commonplace_core::grep::{Case, Match, Options, Report, Scan};
 use proptest::prelude::*;
-use scans::{all, file, never, spell};
+use scans::{all, at_rest, file, never, spell};
 
 const PATH: &str = "sessions/a/messages.jsonl";
 const TINY: Shape = shape(40, 9, [128, 384]);
@@ -43,10 +43,13 @@ fn bytes(mut side: &File) -> Vec<u8> {
     bytes
 }
 
-/// All matches in order, what the report says, and what a count gives.
+/// All matches in order, what the report says, and what a count gives. With a sieve the file is
+/// mapped, without one it is read.
 fn grep(content: &[u8], options: &Options, sieve: Option<&Sieve>) -> (Vec<Match>, Report, u64) {
+    let worth_mapping = if sieve.is_some() { 0 } else { u64::MAX };
+    let options = Options { worth_mapping, ..options.clone() };
     let scan = || {
-        let mut scan = Scan::transcript(file(content), PATH, options.clone()).unwrap();
+        let mut scan = Scan::transcript(at_rest(content), PATH, options.clone()).unwrap();
         if let Some(sieve) = sieve {
             scan.skip_by(sieve);
         }

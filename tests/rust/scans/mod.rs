@@ -43,6 +43,13 @@ pub fn file(content: &[u8]) -> File {
     file
 }
 
+/// Makes such a file that nobody has open for writing, so that it may be mapped.
+pub fn at_rest(content: &[u8]) -> File {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(content).unwrap();
+    File::open(file.path()).unwrap()
+}
+
 /// Takes all batches of a scan.
 pub fn all(scan: &mut Scan) -> Vec<Match> {
     let mut found = Vec::new();

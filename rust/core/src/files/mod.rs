@@ -7,6 +7,7 @@
 
 pub mod append;
 mod history;
+pub(crate) mod lease;
 pub mod lock;
 pub mod names;
 pub(crate) mod open;

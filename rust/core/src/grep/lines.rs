@@ -1,5 +1,7 @@
 //! Takes one chunk of a file apart into lines and judges those that may match.
 
+use std::ops::Range;
+
 use memchr::{memchr, memchr_iter, memrchr};
 use regex_automata::meta::Cache;
 use regex_automata::{Input, Span};
@@ -12,10 +14,14 @@ use super::round::{Round, next_data};
 use super::snippet::snippet;
 use super::{MAX_BAD_LINES, Match, Options};
 use crate::error::Result;
+use crate::files::lease::Window;
 use crate::messages::message::{self, Line, Outline};
 
 /// The most matches that are built of a chunk: lines may be as short as a byte.
 pub(super) const MOST_MATCHES: usize = 4096;
+
+/// The most that is read on at a time for the end of a line.
+const MOST_READ_ON: usize = 1 << 20;
 
 /// What a chunk of a file holds. A line belongs to the chunk in which it begins.
 #[derive(Debug, Default)]
@@ -135,7 +141,8 @@ impl Finder {
         })
     }
 
-    fn judge(&self, line: &[u8], build: bool, memory: &mut Memory) -> Verdict {
+    /// Judges a line whose first place that may matter is `at`.
+    fn judge(&self, line: &[u8], at: usize, build: bool, memory: &mut Memory) -> Verdict {
         if !self.json {
             let text = String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line));
             return self.judge_text(&text, build, memory);
@@ -145,15 +152,24 @@ impl Finder {
             Line::Other | Line::Blank => return Verdict::No,
             Line::Bad => return Verdict::Bad,
         };
-        let mut likely = false;
-        outline.each_text(self.tools, |body| {
-            likely = likely
-                || self.pattern.needles().is_none()
-                || self.candidates(body).next(0, memory, |_| {}).is_some();
-        });
         // A pattern without needles may match even where nothing was said.
-        if !(likely || self.pattern.needles().is_none()) || !self.admits(&outline) {
+        let mut likely = self.pattern.needles().is_none();
+        let mut sure = false;
+        let place = line[at..].as_ptr();
+        outline.each_text(self.tools, |body| {
+            let Range { start, end } = body.as_ptr_range();
+            if (start..end).contains(&place) {
+                likely = true;
+                sure = self.pattern.matches_at(body, place as usize - start as usize);
+            } else if start > place && !likely {
+                likely = self.candidates(body).next(0, memory, |_| {}).is_some();
+            }
+        });
+        if !likely || !self.admits(&outline) {
             return Verdict::No;
+        }
+        if sure && !build {
+            return Verdict::Match(None);
         }
         match self.judge_text(&outline.text(self.tools), build, memory) {
             Verdict::Match(Some(found)) => Verdict::Match(Some(describe(found, &outline))),
@@ -225,103 +241,142 @@ impl Worker {
         &mut self.buffer[..size]
     }
 
-    /// Reads the lines that begin in `from..to` and judges them.
+    /// Judges the lines that begin in `from..to`.
     pub fn scan(&mut self, round: &Round<'_>, from: u64, to: u64) -> Result<Chunk> {
         let mut chunk = Chunk { from, to, ..Chunk::default() };
         // The byte before tells whether a line begins at `from`.
         let lead = usize::from(from > 0);
         let base = from - lead as u64;
         let size = lead + (to - from) as usize;
-        let hole = round.finder.json && next_data(round.file, from) >= to;
-        let wanted = if hole { lead } else { size };
-        let mut read = read_full(round.file, round.path, base, self.buffer(wanted))?;
-        let mut start = 0;
-        if lead > 0 {
-            match memchr(b'\n', &self.buffer[..read]) {
-                Some(end) => start = end + 1,
-                None => return Ok(chunk),
-            }
-        }
-        if hole {
-            read = read_full(round.file, round.path, base, self.buffer(size))?;
-        }
-        if start > lead {
-            chunk.line_ends += 1;
-        }
-        let own = read;
-        let mut at_end = base + read as u64 >= round.end || read < size;
-        if !at_end && start < read {
-            at_end = self.finish_line(round, base, start, &mut read)?;
-        }
-        let mut long = None;
-        if read - start > LONG_LINE {
-            let last =
-                memrchr(b'\n', &self.buffer[start..read]).map_or(start, |end| start + end + 1);
-            if read - last > LONG_LINE {
-                (long, read) = (Some(last), last);
-            }
-        }
-        let buffer = std::mem::take(&mut self.buffer);
-        let mut lines = Lines {
-            round,
-            text: &buffer[start..read],
-            offset: base + start as u64,
-            skipped_ends: chunk.line_ends,
-            memory: &mut self.memory,
-            chunk: &mut chunk,
-        };
-        lines.look(at_end && long.is_none());
-        // The end of the last line may lie beyond this chunk.
-        let beyond = read > own && buffer[read - 1] == b'\n';
-        chunk.line_ends -= u64::from(beyond);
-        if at_end
-            && long.is_none()
-            && chunk.tail.is_none()
-            && base + read as u64 >= to
-            && to >= round.end
-        {
-            let offset = base + read as u64;
-            chunk.tail = Some(Tail { offset, line_ends: chunk.line_ends, torn: false });
-        }
-        self.buffer = buffer;
+        let mut loaded = Loaded::new(round, base, size, std::mem::take(&mut self.buffer));
+        let long = loaded.judge(lead, size, &mut self.memory, &mut chunk);
+        self.buffer = loaded.buffer;
         if self.buffer.len() > size.max(1 << 20) {
             self.buffer.truncate(size);
             self.buffer.shrink_to_fit();
         }
-        if let Some(last) = long.filter(|_| !chunk.is_overfull()) {
+        if let Some(last) = long?.filter(|_| !chunk.is_overfull()) {
             long::judge(self, round, base + last as u64, &mut chunk)?;
         }
         Ok(chunk)
     }
+}
 
-    /// Reads on to the end of the last line, unless it is long; `true` at the end of the file.
-    fn finish_line(
+/// The bytes of a file from `base` on, as far as they are looked at.
+struct Loaded<'r> {
+    round: &'r Round<'r>,
+    base: u64,
+    /// They are mapped where that can be done, and else read.
+    window: Option<Window<'r>>,
+    buffer: Vec<u8>,
+    /// How many there are.
+    count: usize,
+}
+
+impl<'r> Loaded<'r> {
+    fn new(round: &'r Round<'r>, base: u64, size: usize, buffer: Vec<u8>) -> Self {
+        // The last line may go on; what is not looked at costs nothing.
+        let most = size + LONG_LINE + 2 * MOST_READ_ON;
+        let window = round.lease.and_then(|lease| lease.window(base, most));
+        Self { round, base, window, buffer, count: 0 }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.window.as_deref().unwrap_or(&self.buffer)[..self.count]
+    }
+
+    /// Loads up to `size` bytes; fewer only at the end of the file.
+    fn load(&mut self, size: usize) -> Result<()> {
+        if let Some(window) = &self.window {
+            self.count = window.len().min(size);
+            return Ok(());
+        }
+        if self.buffer.len() < size {
+            self.buffer.resize(size, 0);
+        }
+        let Round { file, path, .. } = *self.round;
+        let place = self.base + self.count as u64;
+        self.count += read_full(file, path, place, &mut self.buffer[self.count..size])?;
+        Ok(())
+    }
+
+    /// Judges the whole lines, up to a long last one, whose beginning is given.
+    fn judge(
         &mut self,
-        round: &Round<'_>,
-        base: u64,
-        start: usize,
-        read: &mut usize,
-    ) -> Result<bool> {
-        let mut step = 8 * 1024;
-        if *read > start && self.buffer[*read - 1] == b'\n' {
+        lead: usize,
+        size: usize,
+        memory: &mut Memory,
+        chunk: &mut Chunk,
+    ) -> Result<Option<usize>> {
+        let (round, base) = (self.round, self.base);
+        let hole = round.finder.json && next_data(round.file, chunk.from) >= chunk.to;
+        self.load(if hole { lead } else { size })?;
+        let mut start = 0;
+        if lead > 0 {
+            match memchr(b'\n', self.bytes()) {
+                Some(end) => start = end + 1,
+                None => return Ok(None),
+            }
+        }
+        if hole {
+            self.load(size)?;
+        }
+        if start > lead {
+            chunk.line_ends += 1;
+        }
+        let own = self.count;
+        let mut at_end = base + own as u64 >= round.end || own < size;
+        if !at_end && start < own {
+            at_end = self.finish_line(start)?;
+        }
+        let mut long = None;
+        if self.count - start > LONG_LINE {
+            let last = memrchr(b'\n', &self.bytes()[start..]).map_or(start, |end| start + end + 1);
+            if self.count - last > LONG_LINE {
+                (long, self.count) = (Some(last), last);
+            }
+        }
+        let text = self.bytes();
+        let mut lines = Lines {
+            round,
+            text: &text[start..],
+            offset: base + start as u64,
+            skipped_ends: chunk.line_ends,
+            memory,
+            chunk,
+        };
+        lines.look(at_end && long.is_none());
+        // The end of the last line may lie beyond this chunk.
+        let beyond = text.len() > own && text.ends_with(b"\n");
+        chunk.line_ends -= u64::from(beyond);
+        let offset = base + text.len() as u64;
+        let last = offset >= chunk.to && chunk.to >= round.end;
+        if at_end && long.is_none() && chunk.tail.is_none() && last {
+            chunk.tail = Some(Tail { offset, line_ends: chunk.line_ends, torn: false });
+        }
+        Ok(long)
+    }
+
+    /// Goes on to the end of the last line, unless it is long; `true` at the end of the file.
+    fn finish_line(&mut self, start: usize) -> Result<bool> {
+        if self.bytes().ends_with(b"\n") {
             return Ok(false);
         }
-        let line = memrchr(b'\n', &self.buffer[start..*read]).map_or(start, |end| start + end + 1);
-        while *read - line <= LONG_LINE {
-            let place = base + *read as u64;
-            let size = (step as u64).min(round.end - place) as usize;
-            self.buffer(*read + size);
-            let more =
-                read_full(round.file, round.path, place, &mut self.buffer[*read..*read + size])?;
-            if let Some(end) = memchr(b'\n', &self.buffer[*read..*read + more]) {
-                *read += end + 1;
+        let mut step = 8 * 1024;
+        let line = memrchr(b'\n', &self.bytes()[start..]).map_or(start, |end| start + end + 1);
+        while self.count - line <= LONG_LINE {
+            let before = self.count;
+            let left = self.round.end - (self.base + before as u64);
+            let size = (step as u64).min(left) as usize;
+            self.load(before + size)?;
+            if let Some(end) = memchr(b'\n', &self.bytes()[before..]) {
+                self.count = before + end + 1;
                 return Ok(false);
             }
-            *read += more;
-            if more < size || base + *read as u64 >= round.end {
+            if self.count < before + size || self.base + self.count as u64 >= self.round.end {
                 return Ok(true);
             }
-            step = (step * 2).min(1 << 20);
+            step = (step * 2).min(MOST_READ_ON);
         }
         Ok(false)
     }
@@ -397,7 +452,7 @@ impl Lines<'_, '_> {
             let stop = memchr(b'\n', &text[at..]).map_or(text.len(), |end| at + end);
             let line = &text[start..stop];
             from = stop;
-            match finder.judge(line, build, self.memory) {
+            match finder.judge(line, at - start, build, self.memory) {
                 Verdict::No => {}
                 Verdict::Bad => seen.bad.push(seen.ends),
                 Verdict::Match(found) => {

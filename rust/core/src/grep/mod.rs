@@ -16,6 +16,7 @@ use std::fs::File;
 use std::sync::Arc;
 
 use crate::error::{Error, Interrupt, Result};
+use crate::files::lease::Lease;
 
 mod context;
 mod lines;
@@ -39,6 +40,10 @@ use parts::Parts;
 use round::Round;
 use sieve::Sieve;
 
+/// The most bytes that a thread maps at a time. With less, unmapping costs more than it spares.
+const MOST_MAPPED: usize = 4 << 20;
+/// The most bytes that a thread reads at a time: what stays in a processor's own cache.
+const MOST_READ: usize = 512 << 10;
 /// Parts handed to the threads at a time.
 const MOST_PARTS: usize = 1024;
 /// The most matches that one [`Scan::next_batch`] gives.
@@ -73,8 +78,10 @@ pub struct Options {
     pub tools: bool,
     /// The most characters of a snippet.
     pub max_snippet: usize,
-    /// Bytes read at a time by each thread.
+    /// The most bytes that a thread looks at at a time.
     pub chunk: usize,
+    /// From so many bytes on a file is mapped where that is safe, and not read.
+    pub worth_mapping: u64,
     /// How many threads scan; zero for two, or one where there is one processor.
     pub threads: usize,
 }
@@ -94,7 +101,8 @@ impl Default for Options {
             newest_first: false,
             tools: false,
             max_snippet: 300,
-            chunk: 512 * 1024,
+            chunk: MOST_MAPPED,
+            worth_mapping: 8 << 20,
             threads: 0,
         }
     }
@@ -163,7 +171,7 @@ impl Searcher {
     /// [`Error::Query`] for a pattern that cannot be run.
     pub fn new(mut options: Options) -> Result<Self> {
         let pattern = Pattern::new(&options.pattern, options.fixed, options.case)?;
-        options.chunk = options.chunk.clamp(1, 4 << 20);
+        options.chunk = options.chunk.clamp(1, MOST_MAPPED);
         // Asked once, not for every file: the answer is read from several files itself.
         let processors = || std::thread::available_parallelism().map_or(1, usize::from);
         options.threads = match options.threads {
@@ -193,7 +201,7 @@ impl Searcher {
             end,
             parts: Parts::default(),
             line_ends: None,
-            chunk: self.options.chunk,
+            chunk: self.options.chunk.min(MOST_READ),
             chunks_per_round: 4,
             pending: VecDeque::new(),
             given: 0,
@@ -375,8 +383,20 @@ impl Scan {
             };
         }
         let (file, path, finder) = (self.file.clone(), self.path.clone(), self.finder.clone());
-        let round =
-            Round { file: &file, path: &path, finder: &finder, end: self.end, build: wanted > 0 };
+        let worth = self.to - self.from >= self.options.worth_mapping;
+        let lease = worth.then(|| Lease::take(&file)).flatten();
+        let most =
+            if lease.is_some() { self.options.chunk } else { self.options.chunk.min(MOST_READ) };
+        let round = Round {
+            file: &file,
+            lease: lease.as_ref(),
+            path: &path,
+            finder: &finder,
+            end: self.end,
+            build: wanted > 0,
+        };
+        // The first matches are wanted soon; a count is not there before its end.
+        self.chunk = if wanted == 0 { most } else { self.chunk.min(most) };
         let parts = self.parts.next(self.from, self.to, self.chunk as u64, backwards, MOST_PARTS);
         let enough = (self.chunks_per_round, if wanted > 0 { wanted } else { usize::MAX });
         let mut workers = std::mem::take(&mut self.workers);
@@ -388,10 +408,14 @@ impl Scan {
         });
         self.workers = workers;
         done?;
-        let most = (64 << 20) / self.options.chunk;
-        self.chunks_per_round = (self.chunks_per_round * 2).min(most.max(4));
+        self.chunks_per_round = (self.chunks_per_round * 2).min(((64 << 20) / self.chunk).max(4));
         // So many bytes have no more lines than that, so it cannot be overfull again.
-        self.chunk = if overfull { MOST_MATCHES } else { self.chunk * 2 }.min(self.options.chunk);
+        self.chunk = match overfull {
+            true => MOST_MATCHES.min(most),
+            // Where there are matches, more at a time would only wait to be given.
+            false if self.chunk >= MOST_READ && !self.pending.is_empty() => self.chunk,
+            false => (self.chunk * 2).min(most),
+        };
         Ok(true)
     }
 

@@ -1,8 +1,9 @@
 //! Finds, in raw JSON, the places where a pattern's required text may stand.
 //!
 //! The search must never miss a line, though JSON may spell any character as
-//! `\uXXXX`. So a place is found where a run stands as it is (in either case, if
-//! the pattern says so), or where an escape spells any of its characters.
+//! `\uXXXX`. So a place is found where a run stands (in either case, if the pattern
+//! says so), its quotes and backslashes behind the backslash that JSON puts there,
+//! or where an escape spells any of its characters.
 
 use aho_corasick::{AhoCorasick, packed};
 use memchr::{memchr_iter, memmem};
@@ -33,12 +34,17 @@ impl Run {
         if self.text.len() < 2 { 0 } else { self.text.len().min(MAX_RUN) }
     }
 
-    /// The run cut at characters to at most [`MAX_RUN`] bytes.
+    /// The run cut at characters to at most [`MAX_RUN`] bytes of JSON.
     pub fn pieces(mut self) -> Vec<Self> {
-        while self.text.len() > MAX_RUN {
+        while self.spelled().len() > MAX_RUN {
             self.text.pop();
         }
         vec![self]
+    }
+
+    /// As JSON spells it.
+    fn spelled(&self) -> String {
+        self.text.replace('\\', r"\\").replace('"', "\\\"")
     }
 }
 
@@ -68,7 +74,9 @@ struct Escapes {
 #[derive(Debug)]
 pub(crate) struct Needles {
     runs: Vec<Run>,
-    engine: Engine,
+    json: Engine,
+    /// For plain text, where the runs are spelled otherwise there.
+    plain: Option<Engine>,
     escapes: Escapes,
 }
 
@@ -90,18 +98,11 @@ impl Needles {
         runs.sort_by(|a, b| a.text.cmp(&b.text));
         runs.dedup();
         let escapes = Escapes::new(&runs, caseless);
-        let engine = match (&runs[..], caseless) {
-            ([run], caseless) => Engine::One(Sweep::new(run.text.as_bytes(), caseless)),
-            (several, _) => {
-                let lower: Vec<String> =
-                    several.iter().map(|run| run.text.to_ascii_lowercase()).collect();
-                Engine::Folded(match packed::Searcher::new(&lower) {
-                    Some(searcher) => Several::Packed(Box::new(searcher)),
-                    None => Several::Automaton(Box::new(AhoCorasick::new(&lower).ok()?)),
-                })
-            }
-        };
-        Some(Self { runs, engine, escapes })
+        let texts: Vec<String> = runs.iter().map(|run| run.text.clone()).collect();
+        let spelled: Vec<String> = runs.iter().map(Run::spelled).collect();
+        let json = Engine::new(&spelled, caseless)?;
+        let plain = if texts == spelled { None } else { Some(Engine::new(&texts, caseless)?) };
+        Some(Self { runs, json, plain, escapes })
     }
 
     /// The texts of which every match holds one, whatever their case.
@@ -109,9 +110,20 @@ impl Needles {
         self.runs.iter().map(|run| &*run.text)
     }
 
+    /// Whether the only run stands at a place in the body of a JSON string, decoded too.
+    pub fn stands(&self, body: &[u8], at: usize) -> bool {
+        // No escape reaches so far.
+        let lead = &body[at.saturating_sub(5)..at];
+        match &self.json {
+            Engine::One(sweep) => sweep.begins(&body[at..]) && !lead.contains(&b'\\'),
+            Engine::Folded(_) => false,
+        }
+    }
+
     /// Begins to look for places in a text.
     pub fn places<'n, 't>(&'n self, text: &'t [u8], json: bool) -> Places<'n, 't> {
-        let way = match &self.engine {
+        let engine = self.plain.as_ref().filter(|_| !json).unwrap_or(&self.json);
+        let way = match engine {
             Engine::One(sweep) => Way::Stops(sweep.stops(text, json)),
             Engine::Folded(several) => Way::Windows(several),
         };
@@ -156,9 +168,9 @@ impl Places<'_, '_> {
             }
             Way::Stops(stops) => {
                 while let Some(at) = stops.next(start) {
-                    match text[at] {
-                        b'\n' => line_end(at),
-                        b'\\' if !escapes.spells(&text[at..]) => {}
+                    match text[at..] {
+                        [b'\n', ..] => line_end(at),
+                        [b'\\', b'u', ..] if !escapes.spells(&text[at..]) => {}
                         _ => return Some(at),
                     }
                     start = at + 1;
@@ -184,6 +196,19 @@ impl Places<'_, '_> {
             start = end;
         }
         None
+    }
+}
+
+impl Engine {
+    fn new(runs: &[String], caseless: bool) -> Option<Self> {
+        if let [run] = runs {
+            return Some(Self::One(Sweep::new(run.as_bytes(), caseless)));
+        }
+        let lower: Vec<String> = runs.iter().map(|run| run.to_ascii_lowercase()).collect();
+        Some(Self::Folded(match packed::Searcher::new(&lower) {
+            Some(searcher) => Several::Packed(Box::new(searcher)),
+            None => Several::Automaton(Box::new(AhoCorasick::new(&lower).ok()?)),
+        }))
     }
 }
 

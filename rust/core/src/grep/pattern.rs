@@ -34,6 +34,7 @@ pub enum Case {
 pub struct Pattern {
     regex: meta::Regex,
     needles: Option<Arc<Needles>>,
+    is_run: bool,
 }
 
 impl Pattern {
@@ -84,7 +85,8 @@ impl Pattern {
                 wrong(&std::error::Error::source(&e).map_or(e.to_string(), |s| s.to_string()))
             })?;
         let needles = required(&hir).and_then(|found| Needles::new(found.runs)).map(Arc::new);
-        Ok(Self { regex, needles })
+        let is_run = needles.as_ref().is_some_and(|needles| is_run(&hir, needles));
+        Ok(Self { regex, needles, is_run })
     }
 
     /// The regex that decides.
@@ -95,6 +97,11 @@ impl Pattern {
     /// Raw text that every match holds in some spelling, where there is any.
     pub(crate) fn needles(&self) -> Option<&Needles> {
         self.needles.as_deref()
+    }
+
+    /// Whether a needle in the body of a JSON string is a match without a look at the decoded text.
+    pub(crate) fn matches_at(&self, body: &[u8], at: usize) -> bool {
+        self.is_run && self.needles().is_some_and(|needles| needles.stands(body, at))
     }
 }
 
@@ -214,7 +221,7 @@ fn flatten<'h>(hir: &'h Hir, out: &mut Vec<&'h Hir>) {
 /// The letters of a literal, or of a class that is one ASCII letter in both cases.
 ///
 /// `None` stands for a letter that may be spelt in more ways than a run can say:
-/// JSON must or may escape it, or its case folds leave ASCII (k, s, é).
+/// JSON may escape it or not, or its case folds leave ASCII (k, s, é).
 fn single_letters(hir: &Hir) -> Vec<Option<(char, bool)>> {
     match hir.kind() {
         HirKind::Literal(literal) => {
@@ -236,9 +243,33 @@ fn single_letters(hir: &Hir) -> Vec<Option<(char, bool)>> {
     }
 }
 
-/// Whether JSON writers leave `c` as it is, but for `\u`.
+/// Whether the pattern is one run and nothing else.
+fn is_run(hir: &Hir, needles: &Needles) -> bool {
+    let parts = match hir.kind() {
+        HirKind::Concat(parts) => parts,
+        _ => std::slice::from_ref(hir),
+    };
+    let (mut text, mut cases) = (String::new(), [false; 2]);
+    for part in parts {
+        let letters = single_letters(part);
+        if letters.is_empty() {
+            return false;
+        }
+        for letter in letters {
+            let Some((c, caseless)) = letter else {
+                return false;
+            };
+            text.push(c);
+            cases[usize::from(caseless)] |= c.is_ascii_alphabetic();
+        }
+    }
+    // Of `(?i:a)b` the needle is caseless, the pattern not.
+    cases != [true; 2] && needles.runs().eq([&*text])
+}
+
+/// Whether JSON writers spell `c` in one way, but for `\u`.
 fn is_safe(c: char) -> bool {
-    !matches!(c, '"' | '\\' | '/' | '\u{0}'..='\u{1f}' | char::REPLACEMENT_CHARACTER)
+    !matches!(c, '/' | '\u{0}'..='\u{1f}' | char::REPLACEMENT_CHARACTER)
 }
 
 fn inside(hir: &Hir) -> Option<Found> {

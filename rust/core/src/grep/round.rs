@@ -12,10 +12,12 @@ use super::lines::{Chunk, Finder, Worker};
 use super::parts::Part;
 use super::resume::read_full;
 use crate::error::{Error, Interrupt, Result};
+use crate::files::lease::Lease;
 
 /// A step of a scan: some parts, scanned in parallel and taken in order.
 pub(super) struct Round<'s> {
     pub file: &'s File,
+    pub lease: Option<&'s Lease<'s>>,
     pub path: &'s str,
     pub finder: &'s Finder,
     pub end: u64,

@@ -17,8 +17,8 @@ pub struct Clause<'a> {
 pub struct Reaches {
     /// For one 255th of saturation.
     pub shares: [Reach; 256],
-    /// For a speaker's name.
-    pub speakers: [Reach; 256],
+    /// For a speaker's name, if it may be one.
+    pub speakers: Option<Box<[Reach; 256]>>,
     /// For one 255th of saturation in headings.
     pub heading: Reach,
 }
@@ -27,16 +27,25 @@ impl Reaches {
     /// Returns what one posting adds, at most.
     #[inline]
     pub(super) fn of(&self, saturation: u8, heading: u8, code: u8) -> Reach {
-        let code = usize::from(code);
-        Reach::from(saturation) * self.shares[code]
+        self.said(saturation, heading, code) + self.speaker(code.into())
+    }
+
+    /// As [`Self::of`], where it is no speaker's name.
+    #[inline]
+    pub(super) fn said(&self, saturation: u8, heading: u8, code: u8) -> Reach {
+        Reach::from(saturation) * self.shares[usize::from(code)]
             + Reach::from(heading) * self.heading
-            + self.speakers[code]
+    }
+
+    #[inline]
+    fn speaker(&self, code: usize) -> Reach {
+        self.speakers.as_ref().map_or(0, |speakers| speakers[code])
     }
 
     /// Returns what a stretch of postings adds, at most.
     #[inline]
     pub(super) fn most(&self, impact: Impact) -> Reach {
-        let speaker = if impact.speaker { self.speakers[255] } else { 0 };
+        let speaker = if impact.speaker { self.speaker(255) } else { 0 };
         Reach::from(impact.saturation) * self.shares[255]
             + Reach::from(impact.heading) * self.heading
             + speaker

@@ -17,7 +17,6 @@ struct Blocks<'a> {
 /// A packed list and the loose tail of what came since.
 #[derive(Clone)]
 pub struct Cursor<'a> {
-    most: Impact,
     blocks: Blocks<'a>,
     /// What is packed but fills no block.
     rest: Vec<(Posting, Impact)>,
@@ -29,28 +28,40 @@ pub struct Cursor<'a> {
     block: usize,
     /// Place behind the blocks, in `rest` and then in `tail`.
     loose_at: usize,
-    walked: Unpacked,
-    found: Unpacked,
+    unpacked: Unpacked,
 }
 
-/// The documents of one block.
+/// The documents of the blocks that were unpacked lately: what was walked is looked up next, in no
+/// order, and unpacking costs more than all else of a look-up.
 #[derive(Clone)]
 struct Unpacked {
-    block: usize,
-    /// Apart, for cursors are moved about.
-    documents: Box<[u32; BLOCK]>,
+    /// Which block lies in each place.
+    blocks: Vec<usize>,
+    documents: Vec<[u32; BLOCK]>,
 }
 
+/// Blocks that stay unpacked: those of a frequent word in a stretch.
+const UNPACKED: usize = 16;
+
 impl Unpacked {
-    fn none() -> Self {
-        Self { block: usize::MAX, documents: Box::new([0; BLOCK]) }
+    /// Makes room for a list of so many blocks.
+    fn new(blocks: usize) -> Self {
+        let places = blocks.next_power_of_two().min(UNPACKED);
+        Self { blocks: vec![usize::MAX; places], documents: Vec::new() }
     }
 
-    fn take(&mut self, block: usize, blocks: Blocks<'_>) {
-        if self.block != block {
-            blocks.unpack(block, &mut self.documents);
-            self.block = block;
+    fn take(&mut self, block: usize, blocks: Blocks<'_>) -> &[u32; BLOCK] {
+        let place = block & (self.blocks.len() - 1);
+        if self.blocks[place] != block {
+            if place >= self.documents.len() {
+                // not before: many lists are opened for a block or two
+                self.documents.reserve_exact(self.blocks.len() - self.documents.len());
+                self.documents.resize(place + 1, [0; BLOCK]);
+            }
+            blocks.unpack(block, &mut self.documents[place]);
+            self.blocks[place] = block;
         }
+        &self.documents[place]
     }
 }
 
@@ -97,7 +108,13 @@ impl<'a> Blocks<'a> {
 
     /// Returns the first block from `low` on that ends at `document` or later.
     fn holding(&self, document: u32, mut low: usize) -> usize {
-        let mut high = self.count();
+        let (mut step, end) = (1, self.count());
+        // it is near more often than not
+        while low + step < end && self.last(low + step) < document {
+            low += step;
+            step *= 2;
+        }
+        let mut high = (low + step).min(end);
         while low < high {
             let middle = (low + high) / 2;
             if self.last(middle) < document { low = middle + 1 } else { high = middle }
@@ -110,13 +127,9 @@ impl<'a> Cursor<'a> {
     /// Opens a packed list of `count` postings at the front of `bytes`, and what came since.
     pub fn new(bytes: &'a [u8], count: u32, tail: &'a [Posting], tail_impact: Impact) -> Self {
         let blocks = count as usize / BLOCK;
-        let (most, bytes) = match blocks {
-            0 => (Impact::default(), bytes),
-            _ => (Impact::from_bytes(bytes), &bytes[IMPACT..]),
-        };
+        let bytes = if blocks > 0 { &bytes[IMPACT..] } else { bytes };
         let (entries, data) = bytes.split_at(blocks * ENTRY);
         let mut cursor = Self {
-            most: if tail.is_empty() { most } else { most.or(tail_impact) },
             blocks: Blocks { entries, data },
             rest: Vec::new(),
             tail,
@@ -124,13 +137,9 @@ impl<'a> Cursor<'a> {
             position: 0,
             block: 0,
             loose_at: 0,
-            walked: Unpacked::none(),
-            found: Unpacked::none(),
+            unpacked: Unpacked::new(blocks),
         };
         cursor.read_rest(count as usize % BLOCK);
-        if blocks == 0 {
-            cursor.most = cursor.rest.iter().fold(cursor.most, |most, rest| most.or(rest.1));
-        }
         cursor.settle();
         cursor
     }
@@ -155,9 +164,29 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Returns how much the whole list can say.
-    pub fn most(&self) -> Impact {
-        self.most
+    /// Returns the number behind the last document.
+    pub fn end(&self) -> u32 {
+        let rest = self.rest.last().map(|(posting, _)| posting.document);
+        let packed = || self.blocks.count().checked_sub(1).map(|last| self.blocks.last(last));
+        let last = self.tail.last().map(|posting| posting.document).or(rest).or_else(packed);
+        last.map_or(0, |last| last + 1)
+    }
+
+    /// Returns how many full blocks there are.
+    pub fn blocks(&self) -> usize {
+        self.blocks.count()
+    }
+
+    /// Hands out between which documents each block lies and how much it says, and moves the walk
+    /// behind them.
+    pub fn each_block(&mut self, mut each: impl FnMut(u32, u32, Impact)) {
+        let mut first = 0;
+        for entry in self.blocks.entries.as_chunks::<ENTRY>().0 {
+            let last = u32::from_le_bytes([entry[0], entry[1], entry[2], entry[3]]);
+            each(first, last, Impact::from_bytes(&entry[8..]));
+            first = last + 1;
+        }
+        self.seek(first);
     }
 
     /// Returns about how many postings lie from `from` on and before `to`, to within two blocks.
@@ -168,29 +197,20 @@ impl<'a> Cursor<'a> {
         (last - first) * BLOCK + loose
     }
 
-    /// Returns where the walk is: no document before this one is still to come; [`END`] at the end.
-    #[inline]
-    pub fn position(&self) -> u32 {
-        self.position
-    }
-
-    /// Moves the walk on to `target`, unpacking nothing.
+    /// Moves the walk to `target`, unpacking nothing.
     pub fn seek(&mut self, target: u32) {
-        if self.position >= target {
-            return;
-        }
+        let behind = self.position <= target;
+        let low = if behind { self.block } else { 0 };
         self.position = target;
-        if self.block < self.blocks.count() && self.blocks.last(self.block) < target {
-            self.block = self.blocks.holding(target, self.block + 1);
+        let here = behind && low < self.blocks.count() && self.blocks.last(low) >= target;
+        if !here {
+            self.block = self.blocks.holding(target, low);
         }
+        self.loose_at = 0;
         if self.block == self.blocks.count() {
-            if self.loose_at < self.rest.len() {
-                let behind = &self.rest[self.loose_at..];
-                self.loose_at += behind.partition_point(|(p, _)| p.document < target);
-            }
-            if self.loose_at >= self.rest.len() {
-                let behind = &self.tail[self.loose_at - self.rest.len()..];
-                self.loose_at += behind.partition_point(|posting| posting.document < target);
+            self.loose_at = self.rest.partition_point(|(p, _)| p.document < target);
+            if self.loose_at == self.rest.len() {
+                self.loose_at += self.tail.partition_point(|posting| posting.document < target);
             }
             self.settle();
         }
@@ -223,10 +243,9 @@ impl<'a> Cursor<'a> {
         while self.position <= end && self.block < self.blocks.count() {
             let (block, last) = (self.block, self.blocks.last(self.block));
             if worth(self.blocks.impact(block)) {
-                self.walked.take(block, self.blocks);
+                let documents = self.unpacked.take(block, self.blocks);
                 let (saturations, rest) = self.blocks.impacts(block).split_at(BLOCK);
                 let (headings, codes) = rest.split_at(BLOCK);
-                let documents = &self.walked.documents;
                 let from = documents.partition_point(|&document| document < self.position);
                 let to = match last <= end {
                     true => BLOCK,
@@ -257,27 +276,43 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Returns the pattern of a document, if it is in the list; documents may come in any order.
-    pub fn find(&mut self, document: u32) -> Option<u32> {
-        self.find_if(document, |_| true)
+    /// Walks to the end.
+    pub fn walk_on(&mut self, each: impl FnMut(u32, u8, u8, u8)) {
+        self.walk(END - 1, |_| true, each);
     }
 
-    /// Returns the pattern of a document, if it is in the list and its block is `worth` it.
-    pub fn find_if(&mut self, document: u32, worth: impl Fn(Impact) -> bool) -> Option<u32> {
+    /// Returns the pattern of a document, if it is in the list; documents may come in any order.
+    pub fn find(&mut self, document: u32) -> Option<u32> {
         let block = self.blocks.holding(document, 0);
         if block < self.blocks.count() {
-            if !worth(self.blocks.impact(block)) {
-                return None;
-            }
-            self.found.take(block, self.blocks);
-            let at = self.found.documents.binary_search(&document).ok()?;
+            let documents = self.unpacked.take(block, self.blocks);
+            let at = documents.binary_search(&document).ok()?;
             return Some(pattern(self.blocks.codes(block), at));
         }
+        self.loose(document).map(|(posting, _)| posting.pattern)
+    }
+
+    /// Returns what [`Self::walk`] would hand out for a document, if it is in the list and not
+    /// before the walk.
+    pub fn look_up(&mut self, document: u32) -> Option<(u8, u8, u8)> {
+        let block = self.blocks.holding(document, self.block);
+        if block < self.blocks.count() {
+            let documents = self.unpacked.take(block, self.blocks);
+            let at = documents.binary_search(&document).ok()?;
+            let impacts = self.blocks.impacts(block);
+            return Some((impacts[at], impacts[BLOCK + at], impacts[2 * BLOCK + at]));
+        }
+        let (posting, impact) = self.loose(document)?;
+        Some((impact.saturation, impact.heading, code(posting.pattern)))
+    }
+
+    /// Finds a document behind the blocks.
+    fn loose(&self, document: u32) -> Option<(Posting, Impact)> {
         if let Ok(at) = self.rest.binary_search_by_key(&document, |(p, _)| p.document) {
-            return Some(self.rest[at].0.pattern);
+            return Some(self.rest[at]);
         }
         let at = self.tail.binary_search_by_key(&document, |posting| posting.document).ok()?;
-        Some(self.tail[at].pattern)
+        Some((self.tail[at], self.tail_impact))
     }
 
     /// Hands out every posting.
@@ -344,6 +379,7 @@ mod tests {
             let mut bytes = Vec::new();
             encode(packed, impact, &mut bytes);
             let cursor = || Cursor::new(&bytes, packed.len() as u32, tail, Impact::MOST);
+            let most = |at: usize| if at < packed.len() { list[at].pattern as u8 } else { 255 };
             let mut all = Vec::new();
             cursor().each(|posting| all.push(posting));
             prop_assert_eq!(&all, &list);
@@ -355,19 +391,34 @@ mod tests {
             }
 
             let mut seeking = cursor();
-            let mut least = 0;
             for target in targets {
-                least = least.max(target);
-                seeking.seek(least);
-                let expected = list.iter().find(|posting| posting.document >= least);
-                prop_assert!(seeking.position() <= expected.map_or(END, |p| p.document));
-                prop_assert!(expected.is_none() || seeking.position() >= least);
+                seeking.seek(target);
+                let behind: Vec<(usize, &Posting)> =
+                    list.iter().enumerate().filter(|(_, p)| p.document >= target).collect();
                 let mut next = None;
                 seeking.clone().walk(END - 1, |_| true, |document, _, _, _| {
                     next = next.or(Some(document));
                 });
-                prop_assert_eq!(next, expected.map(|p| p.document));
+                prop_assert_eq!(next, behind.first().map(|(_, p)| p.document));
+                for &(at, posting) in behind.iter().step_by(37) {
+                    let found = seeking.look_up(posting.document);
+                    prop_assert_eq!(found, Some((most(at), most(at), code(posting.pattern))));
+                    let other = posting.document + 1;
+                    let held = list.iter().any(|posting| posting.document == other);
+                    prop_assert_eq!(seeking.look_up(other).is_some(), held);
+                }
             }
+
+            let (mut blocks, mut end) = (0, 0);
+            cursor().each_block(|first, last, impact| {
+                let block = &packed[blocks * BLOCK..][..BLOCK];
+                assert_eq!((first, last), (end, block[BLOCK - 1].document));
+                let most = block.iter().map(|posting| posting.pattern as u8).max();
+                assert_eq!(Some(impact.saturation), most);
+                (blocks, end) = (blocks + 1, last + 1);
+            });
+            prop_assert_eq!(blocks, cursor().blocks());
+            prop_assert_eq!(cursor().end(), list.last().map_or(0, |last| last.document + 1));
 
             let mut walking = cursor();
             let mut seen = Vec::new();
@@ -380,7 +431,6 @@ mod tests {
                 });
                 prop_assert!(seen.iter().all(|&(document, ..)| document <= end));
             }
-            let most = |at: usize| if at < packed.len() { list[at].pattern as u8 } else { 255 };
             let seen_of = |(at, p): (usize, &Posting)| (p.document, most(at), code(p.pattern));
             let expected: Vec<(u32, u8, u8)> = list.iter().enumerate().map(seen_of).collect();
             prop_assert_eq!(seen, expected);

@@ -12,6 +12,7 @@ pub mod cursor;
 pub mod expand;
 pub mod lexicon;
 mod memo;
+mod outlook;
 pub mod packing;
 pub mod paged;
 pub mod patterns;

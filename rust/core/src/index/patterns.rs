@@ -9,7 +9,11 @@ use hashbrown::HashTable;
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::Hasher;
 
+use super::postings::ESCAPE;
 use crate::index::bm25f::{Counts, FIELDS};
+
+/// Patterns that a posting tells by one byte.
+const COMMON: usize = ESCAPE as usize;
 
 /// How often one spelling stands in each field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, bytemuck::Pod, bytemuck::Zeroable)]
@@ -31,6 +35,8 @@ pub struct Patterns {
     /// The counts of each pattern, over its spellings.
     sums: Vec<Counts>,
     briefs: Vec<Brief>,
+    /// The spellings of the first [`COMMON`] of `briefs`, alone: each query compares all of them.
+    spelled: Vec<u16>,
     /// Those that came since the snapshot: to hash all the others would cost the first change
     /// after an opening milliseconds, and a pattern that is there twice costs a few bytes until
     /// the next packing.
@@ -179,7 +185,11 @@ impl Patterns {
                 *sum = sum.saturating_add(count);
             }
         }
-        self.briefs.push(Brief::of(pattern, &sum));
+        let brief = Brief::of(pattern, &sum);
+        if self.spelled.len() < COMMON {
+            self.spelled.push(brief.spelling);
+        }
+        self.briefs.push(brief);
         self.spellings.extend_from_slice(pattern);
         self.ends.push(self.spellings.len() as u32);
         self.sums.push(sum);
@@ -203,9 +213,9 @@ impl Patterns {
         self.briefs[id as usize]
     }
 
-    /// Returns all patterns in brief, by number.
-    pub fn briefs(&self) -> &[Brief] {
-        &self.briefs
+    /// Returns the [`Brief::spelling`] of the patterns that a posting tells by one byte.
+    pub fn spelled(&self) -> &[u16] {
+        &self.spelled
     }
 
     /// Returns the number of patterns.

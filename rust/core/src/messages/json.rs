@@ -11,6 +11,8 @@ use std::borrow::Cow;
 
 use memchr::memchr;
 
+use crate::messages::quotes::{self, Stop};
+
 /// Deeper nesting than this is not JSON to us; no format we read comes near it.
 pub const MAX_DEPTH: usize = 1024;
 
@@ -73,17 +75,9 @@ impl<'a> Cursor<'a> {
             }
             break;
         }
-        let mut from = start;
-        loop {
-            let quote = from + memchr(b'"', &self.text[from..])?;
-            let before = &self.text[start..quote];
-            let slashes = before.iter().rev().take_while(|&&b| b == b'\\').count();
-            from = quote + 1;
-            if slashes % 2 == 0 {
-                self.at = from;
-                return Some(before);
-            }
-        }
+        let quote = quotes::next(self.text, start, Stop::Quote)?;
+        self.at = quote + 1;
+        Some(&self.text[start..quote])
     }
 
     /// Steps over one value of any type and gives its text.

@@ -185,29 +185,33 @@ impl<'a> Ranking<'a> {
             true => scale.reach(weight * self.drift / 255.0),
             false => 0,
         };
-        let shares = [share(sought.concept + all); 256];
-        let heading = share(sought.heading);
-        let mut reaches = Box::new(Reaches { shares, speakers: [0; 256], heading });
+        let mut shares = [share(sought.concept + all); 256];
         let patterns = &self.catalog.index.words().patterns;
-        let briefs = &patterns.briefs()[..patterns.len().min(255)];
+        let spelled = patterns.spelled();
         if !sought.words.is_empty() {
-            let other = share(sought.concept);
-            for (brief, reach) in briefs.iter().zip(&mut reaches.shares) {
-                if brief.spelling != Brief::MANY {
-                    let own = sought.words.iter().find(|(number, _)| *number == brief.spelling);
-                    *reach = own.map_or(other, |(_, weight)| share(sought.concept + weight));
+            let (many, other) = (shares[255], share(sought.concept));
+            for (&spelling, reach) in spelled.iter().zip(&mut shares) {
+                *reach = if spelling == Brief::MANY { many } else { other };
+            }
+            // one word at a time: most concepts are sought by one
+            for &(number, weight) in &sought.words {
+                let own = share(sought.concept + weight);
+                for (&spelling, reach) in spelled.iter().zip(&mut shares) {
+                    *reach = if spelling == number { own } else { *reach };
                 }
             }
         }
-        if sought.speaker > 0.0 {
-            for (pattern, reach) in (0..briefs.len() as u32).zip(&mut reaches.speakers) {
+        let speakers = (sought.speaker > 0.0).then(|| {
+            let mut speakers = Box::new([scale.reach(sought.speaker); 256]);
+            for (pattern, reach) in (0..spelled.len() as u32).zip(&mut speakers[..]) {
                 let counts = patterns.sum(pattern);
                 // the shortest there is: a name may be all stop words, which do not count
                 let frequency = self.formula.speaker_frequency(counts, &[0; FIELDS]);
                 *reach = scale.reach(self.formula.score(sought.speaker, frequency));
             }
-            reaches.speakers[255] = scale.reach(sought.speaker);
-        }
+            speakers
+        });
+        let reaches = Box::new(Reaches { shares, speakers, heading: share(sought.heading) });
         Clause { cursor: self.cursor(number), reaches }
     }
 

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::{Arc, OnceLock};
 
+use parking_lot::Mutex;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::catalog::draft::{Kind, Part};
@@ -12,8 +13,9 @@ use crate::catalog::{Catalog, Row};
 use crate::error::{Error, Interrupt, Result};
 use crate::index::topk::Scored;
 use crate::messages::message::{self, Line, Message};
-use crate::store::Store;
 use crate::store::hits::{ATTEMPTS, Hit, Source};
+use crate::store::recent::Recent;
+use crate::store::{State, Store};
 use crate::text::sections::{TRAIL, as_text, line_of};
 use crate::text::snippet::Shown;
 
@@ -71,6 +73,8 @@ pub(super) struct Reader<'a> {
     changed: &'a mut BTreeSet<String>,
     /// The file read last: hits come in groups.
     open: Option<(u32, File)>,
+    /// What was read before, where that can be trusted.
+    recent: Option<&'a Mutex<Recent>>,
 }
 
 impl<'a> Reader<'a> {
@@ -80,11 +84,22 @@ impl<'a> Reader<'a> {
         catalog: &'a Catalog,
         changed: &'a mut BTreeSet<String>,
     ) -> Self {
-        Self { store, catalog, changed, open: None }
+        Self { store, catalog, changed, open: None, recent: None }
+    }
+
+    /// Takes what was read before for what is there, as long as the system reports changes.
+    pub(super) fn trusting(self, state: &State) -> Self {
+        // whoever holds the watch may be waiting for the state that this call reads
+        let watched = self.store.watch.try_lock().is_some_and(|watch| watch.is_some());
+        let trusted = watched && state.unchecked.is_none();
+        Self { recent: trusted.then_some(&self.store.recent), ..self }
     }
 
     /// Returns the bytes of a document if they are still those that were indexed.
     fn bytes(&mut self, row: &Row) -> Option<Vec<u8>> {
+        if let Some(bytes) = self.recent.and_then(|recent| recent.lock().get(row)) {
+            return Some(bytes);
+        }
         let path = &self.catalog.files[row.file as usize].path;
         if self.open.as_ref().is_none_or(|(file, _)| *file != row.file) {
             self.open = self.store.root().open_read(path).ok().map(|file| (row.file, file));
@@ -95,6 +110,9 @@ impl<'a> Reader<'a> {
         let same =
             || xxh3_64(&bytes) == row.hash || xxh3_64(as_text(&bytes).as_bytes()) == row.hash;
         if matches!(read, Some(Ok(()))) && same() {
+            if let Some(recent) = self.recent {
+                recent.lock().put(row, &bytes);
+            }
             return Some(bytes);
         }
         self.changed.insert(path.clone());

@@ -197,7 +197,7 @@ impl Store {
         let tools = state.tools.as_ref().filter(|_| request.tools);
         for (number, catalog) in [Some(&state.said), tools].into_iter().enumerate() {
             let Some(catalog) = catalog else { continue };
-            let mut reader = Reader::new(self, catalog, &mut *changed);
+            let mut reader = Reader::new(self, catalog, &mut *changed).trusting(state);
             let (expander, filter, limit) =
                 (&self.expanders[number], &request.filter, request.limit);
             let mut text = |document| reader.text(document).map(|(text, _)| text);

@@ -5,6 +5,7 @@ mod documents;
 mod follow;
 pub mod hits;
 mod import;
+mod recent;
 mod sieves;
 pub mod transcript;
 pub mod upkeep;
@@ -25,6 +26,7 @@ use crate::files::watch::Watch;
 use crate::index::bm25f::Weights;
 use crate::index::expand::Expander;
 use crate::store::follow::walk;
+use crate::store::recent::Recent;
 use crate::store::sieves::Sieves;
 
 /// How far an answer can be trusted.
@@ -76,6 +78,7 @@ pub struct Store {
     files: Files,
     pub(crate) state: RwLock<State>,
     pub(crate) watch: Mutex<Option<Watch>>,
+    recent: Mutex<Recent>,
     /// The finite-state form of the dictionaries of [`State::said`] and [`State::tools`].
     pub(crate) expanders: [Expander; 2],
     pub(crate) weights: Weights,
@@ -134,6 +137,7 @@ impl Store {
             state: RwLock::new(state),
             files,
             watch: Mutex::new(if watch { Watch::new() } else { None }),
+            recent: Mutex::default(),
             expanders: Default::default(),
             weights,
             clock,

@@ -1,137 +1,200 @@
-//! How the words that are sought begin: it spares most words of a text a closer look.
+//! How the words that are sought begin: it spares most of a text a closer look.
 
 use std::sync::LazyLock;
 
-use crate::text::stems::irregular;
+use rustc_hash::FxHashMap;
 
-/// Irregular forms that do not begin as their stem does.
-static OTHER_STARTS: LazyLock<Vec<(&str, String)>> = LazyLock::new(|| {
-    let begins_otherwise = |(form, stem): &(&str, String)| {
-        let mut starts = Starts { triples: [[0; 26]; 26] };
-        starts.note(stem);
-        !starts.may_begin(form.as_bytes())
-    };
-    let mut other: Vec<(&str, String)> = irregular().filter(begins_otherwise).collect();
-    other.sort_unstable();
-    other
+use crate::text::stems::irregular;
+use crate::text::tokens::{is_apostrophe, is_unspaced, is_word};
+
+/// So many first letters are compared.
+const FRONT: usize = 8;
+
+/// For each stem, the forms that do not begin as it does: went is a form of go.
+static UNLIKE: LazyLock<FxHashMap<String, Vec<&str>>> = LazyLock::new(|| {
+    let mut unlike_of: FxHashMap<String, Vec<&str>> = FxHashMap::default();
+    for (form, stem) in irregular() {
+        let mut starts = Starts::default();
+        starts.note(&stem);
+        if !starts.may_begin(form.as_bytes()) {
+            unlike_of.entry(stem).or_default().push(form);
+        }
+    }
+    unlike_of
 });
 
-/// How the words that are sought begin, and their other forms: most words of a text can be told
-/// from them by three letters, without folding and stemming.
+/// How the words that are sought begin, and their other forms.
 #[derive(Debug, Clone)]
 pub struct Starts {
-    /// For each pair of letters, one bit for each third one.
-    triples: [[u32; 26]; 26],
+    /// For each byte that a word may begin with, one bit for the lower five of each second one.
+    seconds: [u32; 256],
+    /// The first letters, small, under the mask that says how many of them are sure.
+    fronts: Vec<(u64, u64)>,
+    /// Whether a byte is a word alone.
+    single: [bool; 256],
+    /// One bit for the lower ten of each character of an unspaced script that begins a term.
+    characters: [u64; 16],
 }
+
+impl Default for Starts {
+    fn default() -> Self {
+        Self { seconds: SECONDS, fronts: Vec::new(), single: [false; 256], characters: [0; 16] }
+    }
+}
+
+/// What begins with another character than an ASCII one is always looked at.
+const SECONDS: [u32; 256] = {
+    let mut seconds = [0; 256];
+    let mut byte = 0xc2;
+    while byte < 256 {
+        seconds[byte] = u32::MAX;
+        byte += 1;
+    }
+    seconds
+};
 
 impl Starts {
     /// Notes how these words and stems begin.
     pub fn of<'a>(texts: impl Iterator<Item = &'a str>) -> Self {
-        let mut starts = Self { triples: [[0; 26]; 26] };
+        let mut starts = Self::default();
         for text in texts {
             starts.note(text);
             // bought begins as buy does, but went not as go
-            for (form, _) in OTHER_STARTS.iter().filter(|(_, stem)| stem == text) {
-                starts.note(form);
-            }
+            UNLIKE.get(text).into_iter().flatten().for_each(|form| starts.note(form));
         }
         starts
     }
 
     fn note(&mut self, text: &str) {
-        // the stem of using is use: of short ones, the last letter is not sure
-        let third = |third: Option<usize>| match third.filter(|_| text.len() > 3) {
-            Some(third) => 1 << third,
-            None => u32::MAX,
+        let bytes = text.as_bytes();
+        let Some(&first) = bytes.first().filter(|first| first.is_ascii()) else {
+            if let Some(c) = text.chars().next() {
+                self.characters[c as usize / 64 % 16] |= 1 << (c as u32 % 64);
+            }
+            return;
         };
-        match front(text.as_bytes()) {
-            (Some(first), Some(second), last) => self.triples[first][second] |= third(last),
-            (Some(first), None, _) if text.len() == 1 => self.triples[first] = [u32::MAX; 26],
-            // what begins otherwise passes anyway
-            _ => {}
+        if bytes.len() == 1 {
+            self.seconds[usize::from(first)] = u32::MAX;
+            self.seconds[usize::from(first.to_ascii_uppercase())] = u32::MAX;
+            self.single[usize::from(first)] = true;
+            self.single[usize::from(first.to_ascii_uppercase())] = true;
+            return;
+        }
+        let letters = bytes.iter().all(u8::is_ascii_lowercase);
+        // what the stemmer puts in the place of an ending has all but its last letter from there:
+        // the stem of using is use, and that of happy happi
+        let sure = if letters { 2.max(bytes.len() - 1) } else { bytes.len() };
+        let ascii = bytes.iter().position(|byte| !byte.is_ascii()).unwrap_or(sure);
+        let sure = sure.min(ascii).min(FRONT);
+        let second = match bytes[1] {
+            // an apostrophe may stand before it
+            second if sure > 1 => (1 << (second & 31)) | (1 << (b'\'' & 31)),
+            _ => u32::MAX,
+        };
+        self.seconds[usize::from(first)] |= second;
+        self.seconds[usize::from(first.to_ascii_uppercase())] |= second;
+        let mask = u64::MAX >> (64 - 8 * sure);
+        let front = (front(bytes) & mask, mask);
+        if !self.fronts.contains(&front) {
+            self.fronts.push(front);
         }
     }
 
-    /// Says whether one of the words of an ASCII chunk may be sought: a word begins at its front,
-    /// with a capital, or behind what is no letter.
-    pub fn may_stand_in(&self, chunk: &str) -> bool {
-        let bytes = chunk.as_bytes();
-        let is = |at: usize, what: fn(&u8) -> bool| bytes.get(at).is_some_and(what);
-        let mut joined = false;
-        (0..bytes.len()).any(|at| {
-            let begins = !joined || is(at, u8::is_ascii_uppercase);
-            joined = is(at, u8::is_ascii_alphanumeric);
-            // the x of xMax and the A of ABit are words of one letter
-            let alone = is(at + 1, u8::is_ascii_uppercase)
-                && (!is(at, u8::is_ascii_uppercase) || is(at + 2, u8::is_ascii_lowercase));
-            begins && joined && (alone || self.may_begin(&bytes[at..]))
+    /// Returns the first place from `at` on where a word that is sought may begin, or where a
+    /// character stands that may change how a word is folded.
+    pub fn next(&self, text: &str, at: usize) -> Option<usize> {
+        let bytes = text.as_bytes();
+        let mut at = at;
+        loop {
+            let pairs = bytes.get(at..)?.windows(2);
+            let is_sought = |pair: &[u8]| {
+                // most places of a text end here
+                (self.seconds[usize::from(pair[0])] >> (pair[1] & 31)) & 1 == 1
+            };
+            at = match pairs.map(is_sought).position(|is_sought| is_sought) {
+                Some(offset) => at + offset,
+                None => bytes.len().checked_sub(1).filter(|last| *last >= at)?,
+            };
+            if self.may_begin_at(text, at) {
+                return Some(at);
+            }
+            at += 1;
+        }
+    }
+
+    fn may_begin_at(&self, text: &str, at: usize) -> bool {
+        let bytes = text.as_bytes();
+        let joined = at > 0 && bytes[at - 1].is_ascii_alphanumeric();
+        if bytes[at].is_ascii() {
+            // also a word: the N of userName
+            return (!joined || bytes[at].is_ascii_uppercase()) && self.may_begin(&bytes[at..]);
+        }
+        text.get(at..).and_then(|rest| rest.chars().next()).is_some_and(|c| match c {
+            c if is_unspaced(c) => self.may_begin_run(c),
+            c => is_word(c) || joined && is_apostrophe(c),
         })
     }
 
     /// Says whether a word may be one of those sought.
     #[inline]
     pub fn may_begin(&self, word: &[u8]) -> bool {
-        match front(word) {
-            (Some(first), Some(second), Some(third)) => {
-                self.triples[first][second] >> third & 1 == 1
-            }
-            (Some(first), Some(second), None) => self.triples[first][second] != 0,
-            _ => true,
-        }
+        const LOW: u64 = u64::MAX / 255;
+        const HIGH: u64 = LOW << 7;
+        let front = front(word);
+        let apart = front ^ (LOW * u64::from(b'\''));
+        // what is not ASCII is folded, and apostrophes are left out
+        let unsure = front & HIGH != 0 || apart.wrapping_sub(LOW) & !apart & HIGH != 0;
+        let is_single = || {
+            let alone = |second: &u8| !second.is_ascii_lowercase();
+            // aed and aing have a for their stem
+            let vowel = || b"aeiou".contains(&(front as u8)) && matches!(word[1], b'e' | b'i');
+            let is_single = |first: &u8| self.single[usize::from(*first)];
+            word.first().is_some_and(is_single) && (word.get(1).is_none_or(alone) || vowel())
+        };
+        unsure || is_single() || self.fronts.iter().any(|(sought, mask)| front & mask == *sought)
+    }
+
+    /// Says whether a character of an unspaced script may begin a term that is sought.
+    #[inline]
+    pub fn may_begin_run(&self, c: char) -> bool {
+        // what stands behind them is folded
+        c as u32 >= 0xF900 || (self.characters[c as usize / 64 % 16] >> (c as u32 % 64)) & 1 == 1
     }
 }
 
-/// Returns the first three letters, as numbers from 0, as far as they are English letters.
+/// Returns the first letters, small ones in the place of capitals.
 #[inline]
-fn front(word: &[u8]) -> (Option<usize>, Option<usize>, Option<usize>) {
-    let letter = |at: usize| {
-        let letter = word.get(at)?.to_ascii_lowercase().wrapping_sub(b'a');
-        (letter < 26).then_some(usize::from(letter))
+fn front(word: &[u8]) -> u64 {
+    let front = match word.first_chunk::<FRONT>() {
+        Some(front) => *front,
+        None => {
+            let mut front = [0; FRONT];
+            front[..word.len()].copy_from_slice(word);
+            front
+        }
     };
-    // the stemmer turns a y into an i, as in dying
-    let inner = |at: usize| letter(at).map(|l| if l == 24 { 8 } else { l });
-    (letter(0), inner(1), inner(2))
+    u64::from_le_bytes(front) | 0x2020_2020_2020_2020
 }
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
     use crate::text::stems::stem;
-    use crate::text::tokens::{chunks, terms_like};
-
-    proptest! {
-        #[test]
-        fn words_that_begin_otherwise_are_all_that_is_left_out(
-            text in "([a-zA-Z]{1,5}|[aäß'’0-9_.:#+/-]|went|Gone|dying|[uU]sing|skies|数据|  |\n){0,24}",
-            sought in prop::collection::vec("[a-z]{1,4}|go|die|use|sky|数|[a-z]{2}_[a-z]", 1..4),
-        ) {
-            let starts = Starts::of(sought.iter().map(String::as_str));
-            let found = |starts: Option<&Starts>| {
-                let mut found = Vec::new();
-                chunks(&text, &mut |chunk| {
-                    terms_like(chunk, starts, &mut |term| {
-                        let is_sought = |text: &str| sought.iter().any(|word| word == text);
-                        if is_sought(term.text) || stem(term.text).is_some_and(|s| is_sought(&s)) {
-                            found.push((chunk.to_owned(), term.range));
-                        }
-                    });
-                });
-                found
-            };
-            prop_assert_eq!(found(Some(&starts)), found(None));
-        }
-    }
 
     #[test]
     fn a_word_begins_as_its_stem_does() {
-        // every form that a stop list, an irregular verb or an English ending can give
-        let endings =
-            ["", "s", "es", "ed", "ing", "ies", "ied", "y", "ly", "ation", "ability", "er"];
-        let fronts = include_str!("words/irregular_en.txt").split_whitespace();
-        let tried = fronts.flat_map(|front| {
-            (1..=front.len()).flat_map(move |end| endings.map(|e| format!("{}{e}", &front[..end])))
+        // every form that an irregular verb or an English ending can give
+        let endings = "s es ed ing ies ied y ly edly ingly eed eedly ation ational ator ability \
+            ibility ality ivity icity ization izing izer ating ated bling bled ously fully lessly \
+            ently ency ancy ably bly ally ogy alism iveness fulness ousness icate ative alize ical \
+            ness ement ance ion e ee ss sses us ying yed ys ie";
+        let short = ('a'..='z').flat_map(|a| ('a'..='z').map(move |b| format!("{a}{b}")));
+        let listed = include_str!("words/irregular_en.txt").split_whitespace();
+        let fronts: Vec<String> = short.chain(listed.map(str::to_owned)).collect();
+        let tried = fronts.iter().flat_map(|front| {
+            let fronts = (1..=front.len()).map(|end| &front[..end]);
+            let endings = endings.split(' ').chain([""]);
+            fronts.flat_map(move |front| endings.clone().map(move |end| format!("{front}{end}")))
         });
         for word in tried {
             if let Some(stem) = stem(&word) {

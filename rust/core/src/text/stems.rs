@@ -46,9 +46,12 @@ pub fn stem(word: &str) -> Option<Cow<'_, str>> {
     Some(WORDS.stemmer.stem(base))
 }
 
-/// Returns the irregular forms, each with its stem.
+/// Returns the forms that are more than their stem with another ending, each with its stem.
 pub fn irregular() -> impl Iterator<Item = (&'static str, String)> {
-    WORDS.irregular.iter().map(|(form, base)| (*form, WORDS.stemmer.stem(base).into_owned()))
+    let listed = WORDS.irregular.iter().map(|(form, base)| (*form, *base));
+    let by_the_stemmer = ["dying", "lying", "tying"].map(|form| (form, form));
+    let all = listed.chain(by_the_stemmer);
+    all.map(|(form, base)| (form, WORDS.stemmer.stem(base).into_owned()))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 //! identifier beside its parts, and the characters and pairs of characters of an unspaced run.
 //! Folding is NFKC, case and accents.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use unicode_normalization::UnicodeNormalization;
@@ -44,12 +45,12 @@ pub struct Term<'a> {
     pub counts: bool,
 }
 
-fn is_connector(c: char) -> bool {
+const fn is_connector(c: char) -> bool {
     matches!(c, '\'' | '’' | '.' | '-' | '/' | ':' | '@' | '+')
 }
 
 /// Scripts written without spaces between words.
-fn is_unspaced(c: char) -> bool {
+pub(super) fn is_unspaced(c: char) -> bool {
     is_ideographic(c)
         || matches!(c as u32,
             0x0E00..=0x0EFF // Thai, Lao
@@ -69,7 +70,7 @@ fn is_ideographic(c: char) -> bool {
     )
 }
 
-fn is_word(c: char) -> bool {
+pub(super) fn is_word(c: char) -> bool {
     if let Ok(byte) = u8::try_from(c)
         && byte.is_ascii()
     {
@@ -109,9 +110,41 @@ pub fn chunks<'a>(text: &'a str, emit: &mut impl FnMut(&'a str)) {
 
 /// Says of an ASCII character what [`is_word`] does.
 #[inline]
-fn is_word_byte(byte: u8) -> bool {
+const fn is_word_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
+
+/// Returns a stretch around `at`, not before `from`, that falls into the same chunks alone as it
+/// does within all of the text.
+pub(super) fn apart(text: &str, from: usize, at: usize) -> Range<usize> {
+    let bytes = text.as_bytes();
+    let is_border = |byte: &u8| IS_BORDER[usize::from(*byte)];
+    let start = bytes[from..at].iter().rposition(is_border).map_or(from, |back| from + back + 1);
+    let mut end = at + 1;
+    loop {
+        end += bytes[end..].iter().take_while(|byte| !is_border(byte)).count();
+        // white space within a run of Han is in its chunk
+        let is_white = |at: usize| bytes.get(at).is_none_or(|byte| byte.is_ascii_whitespace());
+        let ends_run =
+            || !is_white(end) || bytes.get(end + 1).is_some_and(u8::is_ascii) && !is_white(end + 1);
+        if end >= bytes.len() || bytes[start..end].is_ascii() || ends_run() {
+            return start..end;
+        }
+        end += 1;
+    }
+}
+
+/// ASCII characters that no chunk of words holds.
+const IS_BORDER: [bool; 256] = {
+    let mut is_border = [false; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        let c = byte as u8;
+        is_border[byte] = !is_word_byte(c) && !is_connector(c as char) && c != b'#';
+        byte += 1;
+    }
+    is_border
+};
 
 fn next_char(text: &str, at: usize) -> Option<char> {
     text[at..].chars().next()
@@ -192,33 +225,42 @@ pub fn terms(chunk: &str, emit: &mut impl FnMut(Term<'_>)) {
     terms_like(chunk, None, emit);
 }
 
-/// Hands out the terms of one chunk, leaving out words that begin otherwise than those sought.
+/// Hands out the terms of one chunk, leaving out what begins otherwise than what is sought.
 pub fn terms_like(chunk: &str, sought: Option<&Starts>, emit: &mut impl FnMut(Term<'_>)) {
     match chunk.chars().next() {
-        Some(c) if is_unspaced(c) => run_terms(chunk, emit),
+        Some(c) if is_unspaced(c) => run_terms(chunk, sought, emit),
         Some(_) => word_terms(chunk, sought, emit),
         None => {}
     }
 }
 
-fn run_terms(run: &str, emit: &mut impl FnMut(Term<'_>)) {
-    let mut previous: Option<(String, usize)> = None;
+fn run_terms(run: &str, sought: Option<&Starts>, emit: &mut impl FnMut(Term<'_>)) {
+    // what begins a pair that may be sought, and its place
+    let mut previous: Option<(Cow<'_, str>, usize)> = None;
     for (at, c) in run.char_indices() {
         if !is_unspaced(c) {
             continue;
         }
-        let end = at + c.len_utf8();
-        let mut buffer = [0; 4];
-        let plain = c.encode_utf8(&mut buffer);
+        let range = at..at + c.len_utf8();
+        let plain = &run[range.clone()];
         // half-width kana and compatibility Han
-        let folded = if matches!(c as u32, 0xF900..) { fold(plain) } else { plain.to_owned() };
-        emit(Term { text: &folded, form: Form::Character, range: at..end, counts: true });
-        if let Some((mut pair, start)) = previous {
-            pair.push_str(&folded);
-            let form = Form::Pair;
-            emit(Term { text: &pair, form, range: start..end, counts: false });
+        let folded = if c as u32 >= 0xF900 { Cow::Owned(fold(plain)) } else { plain.into() };
+        let begins = sought.is_none_or(|starts| starts.may_begin_run(c));
+        if begins {
+            let range = range.clone();
+            emit(Term { text: &folded, form: Form::Character, range, counts: true });
         }
-        previous = Some((folded, at));
+        if let Some((first, start)) = previous {
+            let range = start..range.end;
+            let pair = match (&first, &folded) {
+                (Cow::Borrowed(_), Cow::Borrowed(_)) if start + first.len() == at => {
+                    Cow::Borrowed(&run[range.clone()])
+                }
+                _ => Cow::Owned(format!("{first}{folded}")),
+            };
+            emit(Term { text: &pair, form: Form::Pair, range, counts: false });
+        }
+        previous = begins.then_some((folded, at));
     }
 }
 
@@ -229,9 +271,6 @@ fn word_terms(chunk: &str, sought: Option<&Starts>, emit: &mut impl FnMut(Term<'
         if passes(chunk) {
             word_term(chunk, 0..chunk.len(), emit);
         }
-        return;
-    }
-    if chunk.is_ascii() && sought.is_some_and(|starts| !starts.may_stand_in(chunk)) {
         return;
     }
     let mut parts = 0;
@@ -280,7 +319,7 @@ fn word_term(word: &str, range: Range<usize>, emit: &mut impl FnMut(Term<'_>)) {
     emit(Term { text: &folded, form: Form::Word, range, counts: !stop });
 }
 
-fn is_apostrophe(c: char) -> bool {
+pub(super) fn is_apostrophe(c: char) -> bool {
     matches!(c, '\'' | '’')
 }
 
@@ -291,14 +330,17 @@ fn parts_of(chunk: &str) -> impl Iterator<Item = Range<usize>> + '_ {
         let inside = |c: char| c != '_' && is_word(c);
         let start = at + chunk[at..].find(inside)?;
         let mut end = start;
-        let mut chars = chunk[start..].char_indices().peekable();
-        while let Some((offset, c)) = chars.next() {
-            let next = chars.peek().map(|&(_, c)| c);
-            let joins = is_apostrophe(c) && next.is_some_and(char::is_alphabetic);
+        loop {
+            // nearly all of it
+            let letters = chunk.as_bytes()[end..].iter();
+            end += letters.take_while(|byte| byte.is_ascii_alphanumeric()).count();
+            let mut rest = chunk[end..].chars();
+            let Some(c) = rest.next() else { break };
+            let joins = is_apostrophe(c) && rest.next().is_some_and(char::is_alphabetic);
             if !(inside(c) || joins) {
                 break;
             }
-            end = start + offset + c.len_utf8();
+            end += c.len_utf8();
         }
         at = end;
         let part = &chunk[start..end];
@@ -312,8 +354,12 @@ fn pieces_of(part: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     let mut at = 0;
     std::iter::from_fn(move || {
         let rest = part.get(at..).filter(|rest| !rest.is_empty())?;
-        let mut chars = rest.char_indices().peekable();
-        let mut before = None;
+        // small letters and digits begin no word
+        let plain = |byte: &u8| byte.is_ascii() && !byte.is_ascii_uppercase();
+        let first = usize::from(rest.as_bytes()[0].is_ascii());
+        let start = first + rest.as_bytes()[first..].iter().take_while(|b| plain(b)).count();
+        let mut before = start.checked_sub(1).map(|last| char::from(rest.as_bytes()[last]));
+        let mut chars = rest[start..].char_indices().peekable();
         let mut end = rest.len();
         while let Some((offset, c)) = chars.next() {
             let next = chars.peek().map(|&(_, c)| c);
@@ -324,7 +370,7 @@ fn pieces_of(part: &str) -> impl Iterator<Item = Range<usize>> + '_ {
                         || before.is_uppercase() && next.is_some_and(char::is_lowercase))
             });
             if begins {
-                end = offset;
+                end = start + offset;
                 break;
             }
             before = Some(c);

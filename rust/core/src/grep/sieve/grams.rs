@@ -1,7 +1,7 @@
 //! The grams of a text: every four bytes in a row that a required run can hold.
 //!
 //! They are taken from the decoded text, so that JSON's spellings of it are all one, and with ASCII
-//! in lower case. What breaks a run of a pattern (quotes, slashes, control characters) breaks a gram.
+//! in lower case. Quotes, slashes and control characters, which few patterns hold, break a gram.
 
 use memchr::memmem;
 

@@ -1,0 +1,76 @@
+//! Which of 64 bytes equal one, as the bits of a word.
+
+/// Bytes looked at together, a bit each.
+pub(crate) const BLOCK: usize = u64::BITS as usize;
+
+pub(crate) type Block = [u8; BLOCK];
+
+/// The places of a block that hold `byte`: the first is the lowest bit.
+pub(crate) fn equal(block: &Block, byte: u8) -> u64 {
+    let (eights, _) = block.as_chunks::<8>();
+    eights.iter().rev().fold(0, |bits, &eight| bits << 8 | u64::from(equal_eight(eight, byte)))
+}
+
+fn equal_eight(bytes: [u8; 8], byte: u8) -> u8 {
+    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+    let unlike = u64::from_le_bytes(bytes) ^ u64::from_le_bytes([byte; 8]);
+    // The highest bit of each byte that is zero; no addition carries into the next byte.
+    let zero = !(((unlike & LOW) + LOW) | unlike | LOW);
+    // Bit 8i of the factor on the left meets bit 56 - 7i of the other in bit 56 + i, and no two
+    // products meet elsewhere above it.
+    ((zero >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8
+}
+
+/// The same by one comparison.
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod wide {
+    use std::arch::x86_64::{_mm512_cmpeq_epi8_mask, _mm512_loadu_si512, _mm512_set1_epi8};
+
+    use super::Block;
+
+    pub fn has_avx512() -> bool {
+        is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512vl")
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512bw,avx512vl")]
+    pub fn equal(block: &Block, byte: u8) -> u64 {
+        // SAFETY: a block is 64 bytes that may be read, and the load needs no alignment.
+        #[expect(unsafe_code, reason = "there is no safe load")]
+        let block = unsafe { _mm512_loadu_si512(block.as_ptr().cast()) };
+        _mm512_cmpeq_epi8_mask(block, _mm512_set1_epi8(byte.cast_signed()))
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Every comparison that this processor can run.
+    pub(crate) fn compiled() -> Vec<fn(&Block, u8) -> u64> {
+        let mut all: Vec<fn(&Block, u8) -> u64> = vec![equal];
+        #[cfg(target_arch = "x86_64")]
+        if wide::has_avx512() {
+            // SAFETY: the processor has what the function was compiled for.
+            #[expect(unsafe_code, reason = "a wider compilation of safe code")]
+            all.push(|block, byte| unsafe { wide::equal(block, byte) });
+        }
+        all
+    }
+
+    proptest! {
+        #[test]
+        fn bits_equal_their_plain_twin(bytes: [[u8; 32]; 2], few: bool) {
+            let byte = |byte: &u8| if few { b'!' + byte % 3 } else { *byte };
+            let block: Vec<u8> = bytes.concat().iter().map(byte).collect();
+            let block: Block = block.try_into().unwrap();
+            for byte in [b'"', b'!', block[7], block[63], 0, 0x80] {
+                let twin = (0..BLOCK).fold(0, |bits, at| bits | u64::from(block[at] == byte) << at);
+                for equal in compiled() {
+                    prop_assert_eq!(equal(&block, byte), twin);
+                }
+            }
+        }
+    }
+}
