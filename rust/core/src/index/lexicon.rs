@@ -4,6 +4,8 @@
 //! The *words* of a concept are its spellings. One list for all of them costs half of what a list
 //! for the stem and one for each spelling would, in memory and in time.
 
+use std::borrow::Cow;
+
 use super::memo::Memo;
 use super::patterns::{Patterns, Spelling};
 use super::terms::Terms;
@@ -139,6 +141,15 @@ impl Lexicon {
         self.latest.len()
     }
 
+    /// Returns the stem of each concept that has one.
+    pub(super) fn stem_of_concept(&self) -> Vec<Option<&str>> {
+        let mut stems = vec![None; self.concepts()];
+        for (stem, &concept) in (0..).zip(&self.concept_of_stem) {
+            stems[concept as usize] = Some(self.stems.text(stem));
+        }
+        stems
+    }
+
     /// Returns the words of a concept, by the number of the spelling.
     pub fn spellings(&self, concept: u32) -> Vec<u32> {
         let first = Some(self.latest[concept as usize]);
@@ -162,10 +173,19 @@ impl Lexicon {
 
     /// Returns the number of a word, making it a spelling of its stem's concept if it is new.
     pub fn intern(&mut self, word: &str) -> u32 {
+        self.intern_by(word, || stem(word))
+    }
+
+    /// Does the same where its stem may be had for less than stemming costs.
+    pub(super) fn intern_by<'w>(
+        &mut self,
+        word: &'w str,
+        stem: impl FnOnce() -> Option<Cow<'w, str>>,
+    ) -> u32 {
         let id = self.words.intern(word);
         if id as usize == self.places.len() {
             let fresh = self.latest.len() as u32;
-            let concept = match stem(word) {
+            let concept = match stem() {
                 None => fresh,
                 Some(stem) => {
                     let stem = self.stems.intern(&stem) as usize;

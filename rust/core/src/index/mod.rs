@@ -10,6 +10,7 @@ pub mod bm25f;
 pub mod clause;
 pub mod cursor;
 pub mod expand;
+mod impacts;
 pub mod lexicon;
 mod memo;
 mod outlook;
@@ -26,6 +27,7 @@ use rustc_hash::FxHashMap;
 
 use crate::index::bm25f::{Bm25f, Counts, FIELDS, Field, Lengths, Totals, Weights};
 use cursor::Cursor;
+use impacts::impact_of;
 use lexicon::{Document, Lexicon};
 use packing::Packed;
 use postings::{Impact, Posting};
@@ -256,21 +258,4 @@ impl Index {
             + tail
             + loose
     }
-}
-
-/// Returns how much one posting can say.
-fn impact_of(formula: &Bm25f, counts: &Counts, lengths: &Lengths) -> Impact {
-    let speaker = counts[Field::Speaker as usize] > 0;
-    // a field of stop words alone has no length, and before others have it no average either:
-    // how much it says may grow by more than the drift of averages tells
-    if (0..FIELDS).any(|field| counts[field] > 0 && lengths[field] == 0) {
-        return Impact { speaker, ..Impact::MOST };
-    }
-    let saturation = formula.score(1.0, formula.frequency(counts, lengths));
-    // divisions are most of the cost, and few postings are of headings
-    let heading = match counts[Field::Heading as usize] | counts[Field::Title as usize] {
-        0 => 0.0,
-        _ => formula.score(1.0, formula.heading_frequency(counts, lengths)),
-    };
-    Impact::new(saturation, heading, speaker)
 }

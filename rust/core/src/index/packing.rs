@@ -5,12 +5,13 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
+use super::impacts::Impacts;
 use super::lexicon::{Document, Lexicon};
 use super::paged::{Pages, ROOM};
 use super::patterns::Patterns;
 use super::postings::{Posting, encode, take_varint, varint};
 use super::run::{Held, Run, unkey};
-use super::{Holders, Index, impact_of};
+use super::{Holders, Index};
 use crate::index::bm25f::{Bm25f, Lengths, Totals, Weights};
 
 /// Lists that do not change.
@@ -291,6 +292,7 @@ impl Lists<'_> {
 
     fn encode(&self, concepts: Range<usize>) -> Encoded {
         let patterns = &self.lexicon.patterns;
+        let impacts = Impacts::new(self.formula);
         let postings = self.gather(&concepts);
         let mut rest = &postings[..];
         let mut page = Vec::new();
@@ -318,7 +320,7 @@ impl Lists<'_> {
             }
             let impact = |posting: &Posting| {
                 let lengths = &self.lengths[posting.document as usize];
-                impact_of(self.formula, patterns.sum(posting.pattern), lengths)
+                impacts.of(patterns.sum(posting.pattern), lengths)
             };
             encode(list, impact, &mut page);
         }

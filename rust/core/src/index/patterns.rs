@@ -141,40 +141,37 @@ impl Patterns {
         (&self.spellings, &self.ends)
     }
 
-    /// Returns the number of a pattern, giving it one if it is new.
-    pub fn intern(&mut self, pattern: &[Spelling]) -> u32 {
-        let Some(place) = Plain::place(pattern) else { return self.look_up(pattern) };
-        if self.plain.is_empty() {
-            self.plain.resize(Plain::ALL, 0);
+    /// Returns the number of a pattern that came since the snapshot.
+    pub fn get(&self, pattern: &[Spelling]) -> Option<u32> {
+        if let Some(place) = Plain::place(pattern) {
+            return self.plain.get(place)?.checked_sub(1);
         }
-        if self.plain[place] == 0 {
-            self.plain[place] = self.look_up(pattern) + 1;
+        match code(pattern) {
+            Some(code) => self.by_code.get(&code).copied(),
+            None => {
+                let same = |&id: &u32| self.spellings(id) == pattern;
+                self.by_spellings.find(hash(pattern), same).copied()
+            }
         }
-        self.plain[place] - 1
     }
 
-    fn look_up(&mut self, pattern: &[Spelling]) -> u32 {
-        let Some(code) = code(pattern) else { return self.look_up_long(pattern) };
-        if let Some(&id) = self.by_code.get(&code) {
+    /// Returns the number of a pattern, giving it one if it is new.
+    pub fn intern(&mut self, pattern: &[Spelling]) -> u32 {
+        if let Some(id) = self.get(pattern) {
             return id;
         }
         let id = self.add(pattern);
-        self.by_code.insert(code, id);
-        id
-    }
-
-    fn look_up_long(&mut self, pattern: &[Spelling]) -> u32 {
-        let found = self.by_spellings.find(hash(pattern), |&id| self.spellings(id) == pattern);
-        match found {
-            Some(&id) => id,
-            None => {
-                let id = self.add(pattern);
-                let Self { spellings, ends, by_spellings, .. } = self;
-                let hash_of = |&id: &u32| hash(slice(spellings, ends, id));
-                by_spellings.insert_unique(hash_of(&id), id, hash_of);
-                id
-            }
+        if let Some(place) = Plain::place(pattern) {
+            self.plain.resize(Plain::ALL, 0);
+            self.plain[place] = id + 1;
+        } else if let Some(code) = code(pattern) {
+            self.by_code.insert(code, id);
+        } else {
+            let Self { spellings, ends, by_spellings, .. } = self;
+            let hash_of = |&id: &u32| hash(slice(spellings, ends, id));
+            by_spellings.insert_unique(hash_of(&id), id, hash_of);
         }
+        id
     }
 
     fn add(&mut self, pattern: &[Spelling]) -> u32 {

@@ -1,5 +1,7 @@
 //! Documents read by one thread with dictionaries of its own, and how these join those of another.
 
+use std::borrow::Cow;
+
 use super::lexicon::{Document, Lexicon, Place};
 use super::patterns::Spelling;
 use crate::index::bm25f::Lengths;
@@ -55,18 +57,33 @@ impl Run {
     /// Translates everything into the numbers of another lexicon, which takes over the words.
     pub(super) fn translate(&mut self, lexicon: &mut Lexicon) {
         let own = std::mem::take(&mut self.lexicon);
-        let mut translation = Translation::new(lexicon, &own);
-        // one by one, for they may need new patterns; then all the rest, on two threads
-        for key in &mut self.keys {
-            translation.respell(lexicon, &own, key);
-        }
+        let translation = Translation::new(lexicon, &own);
         let (first, second) = self.documents.split_at(self.documents.len() / 2);
         let middle = first.last().map_or(0, |&(end, _)| end);
         let (below, above) = self.keys.split_at_mut(middle);
+        let known: &Lexicon = lexicon;
         std::thread::scope(|scope| {
-            scope.spawn(|| translation.rest(above, second, middle));
-            translation.rest(below, first, 0);
+            scope.spawn(|| translation.all(above, &own, |pattern| known.patterns.get(pattern)));
+            translation.all(below, &own, |pattern| known.patterns.get(pattern));
         });
+        // what is left needs new patterns, which only one can number
+        let patterns = &mut lexicon.patterns;
+        translation.all(&mut self.keys, &own, |pattern| Some(patterns.intern(pattern)));
+        let (below, above) = self.keys.split_at_mut(middle);
+        std::thread::scope(|scope| {
+            scope.spawn(|| finish(above, second, middle));
+            finish(below, first, 0);
+        });
+    }
+}
+
+/// Puts the postings of some documents in order, which end where they say less `before`.
+fn finish(keys: &mut [Key], documents: &[(usize, Lengths)], before: usize) {
+    let mut start = 0;
+    for &(end, _) in documents {
+        let held = &mut keys[std::mem::replace(&mut start, end - before)..end - before];
+        held.iter_mut().for_each(|posting| *posting ^= DONE);
+        held.sort_unstable();
     }
 }
 
@@ -78,8 +95,6 @@ struct Translation {
     spellings: Vec<Option<Vec<u16>>>,
     /// For all the other concepts.
     patterns: Vec<u32>,
-    /// The pattern being translated.
-    pattern: Vec<Spelling>,
 }
 
 impl Translation {
@@ -89,11 +104,10 @@ impl Translation {
             concepts: vec![0; other.concepts()],
             spellings: vec![None; other.concepts()],
             patterns: Vec::with_capacity(other.patterns.len()),
-            pattern: Vec::new(),
         };
-        for concept in 0..other.concepts() {
+        for (concept, stem) in other.stem_of_concept().into_iter().enumerate() {
             let words = other.spellings(concept as u32).into_iter().map(|word| {
-                let id = lexicon.intern(other.words.text(word));
+                let id = lexicon.intern_by(other.words.text(word), || stem.map(Cow::Borrowed));
                 lexicon.places[id as usize]
             });
             let places: Vec<Place> = words.collect();
@@ -111,34 +125,32 @@ impl Translation {
         translation
     }
 
-    /// Translates a posting of a concept whose spellings have other numbers.
-    fn respell(&mut self, lexicon: &mut Lexicon, other: &Lexicon, posting: &mut Key) {
-        let (concept, pattern) = unkey(*posting);
-        let Some(numbers) = &self.spellings[concept as usize] else { return };
-        let spellings = &mut self.pattern;
-        spellings.clear();
-        spellings.extend_from_slice(other.patterns.spellings(pattern));
-        for spelling in spellings.iter_mut() {
-            spelling.number = numbers[spelling.number as usize];
-        }
-        spellings.sort_unstable_by_key(|spelling| spelling.number);
-        let pattern = lexicon.patterns.intern(spellings);
-        *posting = DONE | key(&(self.concepts[concept as usize], pattern));
-    }
-
-    /// Translates all other postings of some documents, which end where they say less `before`.
-    fn rest(&self, keys: &mut [Key], documents: &[(usize, Lengths)], before: usize) {
-        let mut start = 0;
-        for &(end, _) in documents {
-            let held = &mut keys[std::mem::replace(&mut start, end - before)..end - before];
-            for posting in held.iter_mut() {
-                let (concept, pattern) = unkey(*posting);
-                *posting = match *posting & DONE {
-                    0 => key(&(self.concepts[concept as usize], self.patterns[pattern as usize])),
-                    done => *posting ^ done,
-                };
+    /// Translates the postings that are not yet translated, but for those whose pattern `number`
+    /// does not know.
+    fn all(
+        &self,
+        keys: &mut [Key],
+        other: &Lexicon,
+        mut number: impl FnMut(&[Spelling]) -> Option<u32>,
+    ) {
+        let mut spellings = Vec::new();
+        for posting in keys.iter_mut().filter(|posting| **posting & DONE == 0) {
+            let (concept, pattern) = unkey(*posting);
+            let pattern = match &self.spellings[concept as usize] {
+                None => Some(self.patterns[pattern as usize]),
+                Some(numbers) => {
+                    spellings.clear();
+                    spellings.extend_from_slice(other.patterns.spellings(pattern));
+                    for spelling in &mut spellings {
+                        spelling.number = numbers[spelling.number as usize];
+                    }
+                    spellings.sort_unstable_by_key(|spelling| spelling.number);
+                    number(&spellings)
+                }
+            };
+            if let Some(pattern) = pattern {
+                *posting = DONE | key(&(self.concepts[concept as usize], pattern));
             }
-            held.sort_unstable();
         }
     }
 }
