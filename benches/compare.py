@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 from benches import corpora, transcripts, upkeep
 from benches.ours import Ours, missing
-from benches.ranked import Floors, Makers, Notes, build, prepare, query
+from benches.ranked import Floors, Makers, Notes, build, prepare, query, unasked
 from benches.ratios import OURS, Row, Table, report, versions
 from benches.rivals import Bm25s, FullText, Ranked, Tantivy
 from benches.sections import Section
@@ -112,6 +112,8 @@ class Run:
         floors = Floors({"tantivy-py": 15, "FTS5": 30}, {"tantivy-py": 8, "FTS5": 8})
         judged = scale.judged
         query(self.table, notes, built, ["snippet"], scale.rounds, floors if judged else None)
+        quick = {name: contender for name, contender in built.items() if name != "FTS5"}
+        unasked(self.table, notes, quick, "snippet", scale.rounds)
         small = self.tenth(notes)
         tenth = build(
             Table(),

@@ -9,7 +9,7 @@ answers are compared before their times count.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from statistics import mean
@@ -190,6 +190,32 @@ def query(
                     floors=bars,
                     wrong=wrong,
                 )
+
+
+def unasked(
+    table: Table, notes: Notes, contenders: Mapping[str, Ranked], take: Take, count: int
+) -> None:
+    """Time queries that nobody was asked before, others in each round: nothing of them is kept."""
+    asked = {query.words for query in notes.queries}
+    drawn = heading_queries(notes.sections, (count + 1) * len(notes.queries))
+    fresh = [query for query in drawn if query.words not in asked]
+    size = min(len(notes.queries), len(fresh) // count)
+    batches = [fresh[number * size :][:size] for number in range(count)]
+
+    def turn(contender: Ranked, turns: Iterator[list[Query]]) -> Figures:
+        return answer(contender, next(turns), take)
+
+    turns = {
+        name: partial(turn, contender, iter(batches)) for name, contender in contenders.items()
+    }
+    measured = rounds(turns, count)
+    for figure in ("p50", "p99"):
+        table.compare(
+            f"{size} queries, each asked once, top {LIMIT} with {take}s, {figure}",
+            notes.corpus.label,
+            measured,
+            figure,
+        )
 
 
 def own(contenders: Mapping[str, Ranked]) -> dict[str, Ranked]:

@@ -8,6 +8,7 @@ median over rounds. Ratios read “rival ÷ ours”: above 1 we need less time o
 from __future__ import annotations
 
 import gc
+import math
 import os
 import platform
 import subprocess
@@ -143,7 +144,7 @@ def percentiles(times: Sequence[float]) -> Figures:
     ordered = sorted(times)
     return {
         "p50": ordered[(len(ordered) - 1) // 2],
-        "p99": ordered[min(len(ordered) - 1, int(len(ordered) * 0.99))],
+        "p99": ordered[math.ceil(len(ordered) * 0.99) - 1],
     }
 
 
