@@ -127,7 +127,6 @@ class Run:
             self.table, (small, tenth), (notes, built), scale.rounds, 5 if judged else None
         )
         close(tenth)
-        upkeep.update(self.table, notes, built, scale.rounds, 0.001 if judged else None)
         upkeep.reopen(
             self.table,
             notes,
@@ -136,6 +135,7 @@ class Run:
             scale.rounds,
             0.15 if judged else None,
         )
+        upkeep.update(self.table, notes, built, scale.rounds, 0.001 if judged else None)
         close(built)
         places = {name: self.folder / "large" / f"{name}-1" for name in names if name in built}
         if OURS in built:
