@@ -43,11 +43,10 @@ fn bytes(mut side: &File) -> Vec<u8> {
     bytes
 }
 
-/// All matches in order, what the report says, and what a count gives. With a sieve the file is
-/// mapped, without one it is read.
+/// All matches in order, what the report says, and what a count gives. Where all is scanned the
+/// file is mapped.
 fn grep(content: &[u8], options: &Options, sieve: Option<&Sieve>) -> (Vec<Match>, Report, u64) {
-    let worth_mapping = if sieve.is_some() { 0 } else { u64::MAX };
-    let options = Options { worth_mapping, ..options.clone() };
+    let options = Options { worth_mapping: 0, ..options.clone() };
     let scan = || {
         let mut scan = Scan::transcript(at_rest(content), PATH, options.clone()).unwrap();
         if let Some(sieve) = sieve {

@@ -4,12 +4,14 @@
 //! it lies; but a mapped file that another process cuts short ends this one with SIGBUS, and one
 //! that it overwrites changes under a `&[u8]`. So a file is mapped only under a read lease
 //! (fcntl(2), "Leases"): the kernel grants one when nobody has the file open for writing, and whoever
-//! wants to write or cut it then waits until the lease is given back. That is done before the next
-//! window, some milliseconds later. Who gets no lease reads, as ever.
+//! wants to write or cut it then waits until the lease is given back; who opens it with
+//! `O_NONBLOCK` is told to try again. It is given back when the open windows are closed, some
+//! milliseconds later. Who gets no lease reads, as ever.
 
 use std::fs::File;
 use std::ops::Deref;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
 
 use parking_lot::Mutex;
 use rustix::fs::fstatfs;
@@ -23,8 +25,9 @@ const F_SETSIG: i32 = 10;
 
 /// The right to map a file, until somebody wants to write it.
 #[derive(Debug)]
-pub(crate) struct Lease<'f> {
-    file: &'f File,
+pub(crate) struct Lease {
+    /// Opened by us: a lease belongs to the open file, and nobody else may give this one back.
+    file: File,
     /// The size that the file keeps while this is held.
     size: u64,
     state: Mutex<State>,
@@ -41,29 +44,30 @@ struct State {
 /// A part of a leased file.
 #[derive(Debug)]
 pub(crate) struct Window<'l> {
-    lease: &'l Lease<'l>,
+    lease: &'l Lease,
     start: *mut std::ffi::c_void,
     mapped: usize,
     /// What was asked for begins so far into what is mapped.
     lead: usize,
 }
 
-impl<'f> Lease<'f> {
-    /// Takes a lease; `None` where somebody writes the file, where it is not ours, or where the
-    /// kernel does not see everybody who may write it.
-    ///
-    /// The lease belongs to the open file, so no other may be taken on `file` meanwhile.
-    pub fn take(file: &'f File) -> Option<Self> {
-        if !is_local(file) {
+impl Lease {
+    /// Takes a lease on an open file; `None` where somebody writes it, where it is not ours, where
+    /// the kernel does not see everybody who may write it, and where it has holes.
+    pub fn take(open: &File) -> Option<Self> {
+        if !is_local(open) {
             return None;
         }
+        let file = File::open(format!("/proc/self/fd/{}", open.as_raw_fd())).ok()?;
         // Whoever waits for the lease is announced by a signal. The usual one ends a process; this
         // one is ignored unless asked for. We ask the kernel instead, before each window.
-        fcntl(file, F_SETSIG, libc::SIGURG)?;
-        fcntl(file, libc::F_SETLEASE, libc::F_RDLCK)?;
+        fcntl(&file, F_SETSIG, libc::SIGURG)?;
+        fcntl(&file, libc::F_SETLEASE, libc::F_RDLCK)?;
         let mut lease = Self { file, size: 0, state: Mutex::default() };
-        lease.size = file.metadata().ok()?.len();
-        Some(lease)
+        let metadata = lease.file.metadata().ok()?;
+        lease.size = metadata.len();
+        // On tmpfs a hole takes memory when it is looked at through a mapping.
+        (metadata.blocks() >= metadata.len() / 512).then_some(lease)
     }
 
     /// Maps `size` bytes from `from`, or up to the end; `None` when the lease is no longer held.
@@ -75,15 +79,15 @@ impl<'f> Lease<'f> {
             return None;
         }
         let mut state = self.state.lock();
-        state.over |= fcntl(self.file, libc::F_GETLEASE, 0) != Some(libc::F_RDLCK);
+        state.over |= fcntl(&self.file, libc::F_GETLEASE, 0) != Some(libc::F_RDLCK);
         if state.over {
-            state.give_way(self.file);
+            state.give_way(&self.file);
             return None;
         }
         let (at, read) = (std::ptr::null_mut(), ProtFlags::READ);
         // SAFETY: a mapping at a place the kernel chooses touches no memory of ours.
         #[expect(unsafe_code, reason = "mmap")]
-        let start = unsafe { mmap(at, mapped, read, MapFlags::SHARED, self.file, start) }.ok()?;
+        let start = unsafe { mmap(at, mapped, read, MapFlags::SHARED, &self.file, start) }.ok()?;
         state.windows += 1;
         Some(Window { lease: self, start, mapped, lead })
     }
@@ -98,10 +102,10 @@ impl State {
     }
 }
 
-impl Drop for Lease<'_> {
+impl Drop for Lease {
     fn drop(&mut self) {
         self.state.get_mut().over = true;
-        self.state.get_mut().give_way(self.file);
+        self.state.get_mut().give_way(&self.file);
     }
 }
 
@@ -119,8 +123,9 @@ impl Deref for Window<'_> {
         // SAFETY: `mapped` bytes are mapped from `start` on, all within the file: `window` cuts
         // them at the size that was read under the lease. While a window is open the lease is not
         // given back, so nobody has the file open for writing, and it neither shrinks nor changes.
-        // (Who makes us stand still for longer than the kernel's lease-break-time, 45 seconds, and
-        // cuts the file meanwhile, ends us by SIGBUS.)
+        // (The kernel takes the lease from who does not give it back in its lease-break-time, 45
+        // seconds: from a process that is stopped, for a window takes milliseconds. Who then cuts the
+        // file, and a disk that cannot read it, end us by SIGBUS.)
         #[expect(unsafe_code, reason = "mmap")]
         let all = unsafe { std::slice::from_raw_parts(self.start.cast::<u8>(), self.mapped) };
         &all[self.lead..]
@@ -135,7 +140,7 @@ impl Drop for Window<'_> {
         debug_assert!(unmapped.is_ok());
         let mut state = self.lease.state.lock();
         state.windows -= 1;
-        state.give_way(self.lease.file);
+        state.give_way(&self.lease.file);
     }
 }
 
@@ -148,7 +153,8 @@ fn fcntl(file: &File, command: i32, argument: i32) -> Option<i32> {
 }
 
 /// Whether all who may write the file do so through this kernel: ext4, XFS, Btrfs, F2FS, bcachefs,
-/// tmpfs, and overlays of them. A file server's other clients know nothing of our lease.
+/// tmpfs, and overlays, whose layers must not change beneath them. A file server's other clients
+/// know nothing of our lease.
 fn is_local(file: &File) -> bool {
     const KNOWN: [u32; 7] =
         [0xEF53, 0x5846_5342, 0x9123_683E, 0xF2F5_2010, 0xCA45_1A4E, 0x0102_1994, 0x794C_7630];
@@ -181,6 +187,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::files::root::Root;
+    use crate::files::rules::Rules;
+    use crate::files::{Expected, Files};
 
     fn file_of(bytes: &[u8]) -> (tempfile::TempDir, std::path::PathBuf) {
         let folder = tempfile::tempdir().unwrap();
@@ -219,6 +228,46 @@ mod tests {
         assert!(Lease::take(&file).is_some());
         // Given back when dropped: this would wait for ever.
         OpenOptions::new().write(true).open(&path).unwrap();
+    }
+
+    #[test]
+    fn what_has_holes_is_not_leased() {
+        let (_folder, path) = file_of(b"text");
+        OpenOptions::new().write(true).open(&path).unwrap().set_len(1 << 30).unwrap();
+        assert!(Lease::take(&File::open(&path).unwrap()).is_none());
+    }
+
+    #[test]
+    fn leases_on_one_open_file_are_apart() {
+        let (_folder, path) = file_of(b"text");
+        let file = File::open(&path).unwrap();
+        let lease = Lease::take(&file).unwrap();
+        let window = lease.window(0, 4).unwrap();
+        drop(Lease::take(&file.try_clone().unwrap()));
+        assert!(lease.window(0, 4).is_some());
+        drop(window);
+    }
+
+    #[test]
+    fn our_own_append_is_done_when_the_window_is_closed() {
+        let (folder, path) = file_of(b"{}\n");
+        let jsonl = folder.path().join("messages.jsonl");
+        fs::rename(path, &jsonl).unwrap();
+        let files = Files::new(Root::open(folder.path(), false).unwrap(), Rules::default());
+        let file = File::open(&jsonl).unwrap();
+        let lease = Lease::take(&file).unwrap();
+        let window = lease.window(0, 3).unwrap();
+        std::thread::scope(|scope| {
+            let append = || files.append("messages.jsonl", b"{\"n\":1}", Expected::Any);
+            let appended = scope.spawn(append);
+            while lease.window(0, 1).is_some() {
+                std::thread::yield_now();
+            }
+            assert_eq!(window[..], *b"{}\n");
+            drop(window);
+            appended.join().unwrap().unwrap();
+        });
+        assert_eq!(fs::read(&jsonl).unwrap(), b"{}\n{\"n\":1}\n");
     }
 
     #[test]

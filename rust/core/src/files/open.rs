@@ -76,7 +76,13 @@ fn open_by_steps(dir: BorrowedFd<'_>, path: &str, flags: OFlags) -> rustix::io::
     }
 }
 
+/// How often a file that is held by a lease is tried again, a millisecond later each time.
+const HELD: usize = 5_000;
+
 /// Opens with `open` and makes sure that it is one plain file.
+///
+/// Whoever looks at the file under a lease, as a grep of ours does, gives way when we ask, but
+/// since we wait for nothing, we are told to ask again.
 ///
 /// Some editors, and we where the kernel cannot exchange two names, link a file
 /// to its backup for a moment; so a second link is looked at again, briefly.
@@ -84,9 +90,16 @@ pub(crate) fn open_regular(
     open: impl Fn() -> rustix::io::Result<OwnedFd>,
     path: &str,
 ) -> Result<File> {
-    let mut tries = 0;
+    let (mut tries, mut held) = (0, 0);
     loop {
-        let file = open().map_err(|e| refusal("open", path, e))?;
+        let file = match open() {
+            Err(Errno::AGAIN) if held < HELD => {
+                held += 1;
+                std::thread::sleep(Duration::from_millis(1));
+                continue;
+            }
+            done => done.map_err(|e| refusal("open", path, e))?,
+        };
         let raw = rustix::fs::fstat(&file).map_err(|e| refusal("open", path, e))?;
         match check_regular(path, &raw) {
             Ok(()) => return Ok(File::from(file)),

@@ -250,7 +250,10 @@ impl Worker {
         let size = lead + (to - from) as usize;
         let mut loaded = Loaded::new(round, base, size, std::mem::take(&mut self.buffer));
         let long = loaded.judge(lead, size, &mut self.memory, &mut chunk);
-        self.buffer = loaded.buffer;
+        let Loaded { buffer, window, .. } = loaded;
+        // a long line may take seconds, and nobody is to wait for them
+        drop(window);
+        self.buffer = buffer;
         if self.buffer.len() > size.max(1 << 20) {
             self.buffer.truncate(size);
             self.buffer.shrink_to_fit();

@@ -383,7 +383,10 @@ impl Scan {
             };
         }
         let (file, path, finder) = (self.file.clone(), self.path.clone(), self.finder.clone());
-        let worth = self.to - self.from >= self.options.worth_mapping;
+        // Small parts cost more to map than to read; and without letters to look for, each line is
+        // matched, which may take long.
+        let quick = self.parts.is_whole() && self.finder.pattern.needles().is_some();
+        let worth = quick && self.to - self.from >= self.options.worth_mapping;
         let lease = worth.then(|| Lease::take(&file)).flatten();
         let most =
             if lease.is_some() { self.options.chunk } else { self.options.chunk.min(MOST_READ) };

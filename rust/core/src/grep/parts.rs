@@ -23,6 +23,11 @@ impl Parts {
         Self { stretches }
     }
 
+    /// Whether nothing is known of any part, so that all is scanned.
+    pub fn is_whole(&self) -> bool {
+        self.stretches.is_empty()
+    }
+
     /// The next parts of `from..to` in the order of the scan, up to `most` of them to be scanned.
     pub fn next(&self, from: u64, to: u64, chunk: u64, backwards: bool, most: usize) -> Vec<Part> {
         let (mut from, mut to, mut parts, mut scanned) = (from, to, Vec::new(), 0);

@@ -17,7 +17,7 @@ use crate::files::lease::Lease;
 /// A step of a scan: some parts, scanned in parallel and taken in order.
 pub(super) struct Round<'s> {
     pub file: &'s File,
-    pub lease: Option<&'s Lease<'s>>,
+    pub lease: Option<&'s Lease>,
     pub path: &'s str,
     pub finder: &'s Finder,
     pub end: u64,

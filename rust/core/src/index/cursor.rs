@@ -169,7 +169,7 @@ impl<'a> Cursor<'a> {
         let rest = self.rest.last().map(|(posting, _)| posting.document);
         let packed = || self.blocks.count().checked_sub(1).map(|last| self.blocks.last(last));
         let last = self.tail.last().map(|posting| posting.document).or(rest).or_else(packed);
-        last.map_or(0, |last| last + 1)
+        last.map_or(0, |last| last.saturating_add(1))
     }
 
     /// Returns how many full blocks there are.
@@ -184,7 +184,7 @@ impl<'a> Cursor<'a> {
         for entry in self.blocks.entries.as_chunks::<ENTRY>().0 {
             let last = u32::from_le_bytes([entry[0], entry[1], entry[2], entry[3]]);
             each(first, last, Impact::from_bytes(&entry[8..]));
-            first = last + 1;
+            first = last.saturating_add(1);
         }
         self.seek(first);
     }

@@ -120,14 +120,16 @@ pub(super) fn apart(text: &str, from: usize, at: usize) -> Range<usize> {
     let bytes = text.as_bytes();
     let is_border = |byte: &u8| IS_BORDER[usize::from(*byte)];
     let start = bytes[from..at].iter().rposition(is_border).map_or(from, |back| from + back + 1);
-    let mut end = at + 1;
+    let (mut end, mut ascii_to) = (at + 1, start);
     loop {
         end += bytes[end..].iter().take_while(|byte| !is_border(byte)).count();
+        // each byte is looked at once, however many borders there are
+        ascii_to += bytes[ascii_to..end].iter().take_while(|byte| byte.is_ascii()).count();
         // white space within a run of Han is in its chunk
         let is_white = |at: usize| bytes.get(at).is_none_or(|byte| byte.is_ascii_whitespace());
         let ends_run =
             || !is_white(end) || bytes.get(end + 1).is_some_and(u8::is_ascii) && !is_white(end + 1);
-        if end >= bytes.len() || bytes[start..end].is_ascii() || ends_run() {
+        if end >= bytes.len() || ascii_to == end || ends_run() {
             return start..end;
         }
         end += 1;
