@@ -10,7 +10,8 @@ use memchr::{memchr, memchr2};
 use regex_automata::Span;
 
 use super::Match;
-use super::lines::{Chunk, Tail, Worker, describe};
+use super::chunk::{Chunk, Tail, Worker};
+use super::lines::describe;
 use super::resume::read_full;
 use super::round::{Round, next_data};
 use crate::error::Result;

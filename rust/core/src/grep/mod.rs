@@ -18,6 +18,7 @@ use std::sync::Arc;
 use crate::error::{Error, Interrupt, Result};
 use crate::files::lease::Lease;
 
+mod chunk;
 mod context;
 mod lines;
 mod long;
@@ -35,7 +36,8 @@ pub use pattern::{Case, MAX_COMPILED, MAX_PATTERN, Pattern};
 pub use resume::Resume;
 pub(crate) use round::share;
 
-use lines::{Finder, MOST_MATCHES, Worker};
+use chunk::{Chunk, MOST_MATCHES, Worker};
+use lines::Finder;
 use parts::Parts;
 use round::Round;
 use sieve::Sieve;
@@ -423,7 +425,7 @@ impl Scan {
     }
 
     /// Adds the findings of one chunk, which come in the order of the scan.
-    fn take(&mut self, mut chunk: lines::Chunk) -> Result<()> {
+    fn take(&mut self, mut chunk: Chunk) -> Result<()> {
         let first = match self.options.newest_first {
             true => {
                 self.to = chunk.from;

@@ -1,6 +1,6 @@
 //! Which parts of a file are to be scanned, and how many lines lie between them.
 
-use super::lines::Chunk;
+use super::chunk::Chunk;
 use super::sieve::Stretch;
 
 /// How a file is divided; without stretches, all of it is scanned.

@@ -8,7 +8,8 @@ use memchr::memchr_iter;
 use rustix::fs::SeekFrom;
 use rustix::io::Errno;
 
-use super::lines::{Chunk, Finder, Worker};
+use super::chunk::{Chunk, Worker};
+use super::lines::Finder;
 use super::parts::Part;
 use super::resume::read_full;
 use crate::error::{Error, Interrupt, Result};
