@@ -56,7 +56,18 @@ def imported(path: Path) -> set[str]:
 
 RUST = Path(__file__).parents[1] / "rust" / "core" / "src"
 # A folder of the core may use what stands before it, and nothing behind.
-LAYERS = ["error", "text", "files", "messages", "grep", "index", "catalog", "search", "store"]
+LAYERS = [
+    "error",
+    "memory",
+    "text",
+    "files",
+    "messages",
+    "grep",
+    "index",
+    "catalog",
+    "search",
+    "store",
+]
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 

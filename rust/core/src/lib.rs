@@ -4,6 +4,7 @@
 //! [`error::Error`]. Each module uses only those above it in this list.
 
 pub mod error;
+pub mod memory;
 pub mod text;
 
 pub mod files;

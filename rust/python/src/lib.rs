@@ -8,7 +8,11 @@ mod import;
 mod results;
 mod store;
 
+use commonplace_core::memory::Memory;
 use pyo3::prelude::*;
+
+#[global_allocator]
+static MEMORY: Memory = Memory;
 
 /// The native module.
 #[pymodule(gil_used = false)]
