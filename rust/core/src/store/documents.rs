@@ -102,7 +102,8 @@ impl<'a> Reader<'a> {
         }
         let path = &self.catalog.files[row.file as usize].path;
         if self.open.as_ref().is_none_or(|(file, _)| *file != row.file) {
-            self.open = self.store.root().open_read(path).ok().map(|file| (row.file, file));
+            // its name was looked at when it was listed
+            self.open = self.store.root().open_own(path).ok().map(|file| (row.file, file));
         }
         let mut bytes = vec![0; row.length as usize];
         let read = self.open.as_ref().map(|(_, file)| file.read_exact_at(&mut bytes, row.start));

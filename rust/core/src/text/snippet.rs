@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
 use crate::text::starts::Starts;
-use crate::text::stems::stem;
+use crate::text::stems::with_stem;
 use crate::text::tokens;
 
 /// A passage with the places that matched.
@@ -61,7 +61,7 @@ impl Shown {
             let start = chunk.as_ptr() as usize - text.as_ptr() as usize;
             tokens::terms_like(chunk, Some(self.starts()), &mut |term| {
                 let known = |text: &str| self.terms.get(text).copied();
-                let found = known(term.text).or_else(|| known(&stem(term.text)?));
+                let found = known(term.text).or_else(|| with_stem(term.text, known)?);
                 places.extend(found.map(|(number, weight)| {
                     let bytes = start + term.range.start..start + term.range.end;
                     Place { bytes, term: number, weight }
@@ -87,11 +87,11 @@ pub fn snippet(text: &str, sought: &Shown, width: usize) -> Snippet {
     let text = &text[..text.floor_char_boundary(LONGEST)];
     let places = places(text, sought);
     let window = best_window(text, &places, sought.terms.len(), width);
-    // with dots on both sides, and a byte behind the last that may be written in vain
-    let room = vec![0; window.len() + 8];
+    // with dots on both sides, and room behind the last byte that may be written in vain
+    let room = vec![0; window.len() + 2 * BLOCK];
     let mut line = Line { text: room, length: 0, count: 0, blank: true };
     if !text[..window.start].trim().is_empty() {
-        line.push("…");
+        line.push("…", 0.."…".len());
         // white space behind it is left out
         line.blank = true;
     }
@@ -109,7 +109,7 @@ pub fn snippet(text: &str, sought: &Shown, width: usize) -> Snippet {
         }
         let change = next.peek().map_or(window.end, |place| place.bytes.start);
         let change = open.map_or(change, |(_, end)| change.min(end)).min(window.end);
-        line.push(&text[at..change]);
+        line.push(text, at..change);
         at = change;
     }
     if let Some((start, _)) = open {
@@ -120,10 +120,13 @@ pub fn snippet(text: &str, sought: &Shown, width: usize) -> Snippet {
         highlight.1 = highlight.1.min(line.count);
     }
     if !text[window.end..].trim().is_empty() {
-        line.push("…");
+        line.push("…", 0.."…".len());
     }
     Snippet { text: line.into_text(), highlights, start: window.start }
 }
+
+/// Bytes that are folded at once.
+const BLOCK: usize = 16;
 
 /// Text with its white space folded.
 struct Line {
@@ -138,34 +141,60 @@ struct Line {
 }
 
 impl Line {
-    fn push(&mut self, text: &str) {
-        if text.is_ascii() {
-            return self.push_ascii(text.as_bytes());
-        }
-        for c in text.chars() {
-            let blank = is_blank(c);
-            if !(blank && self.blank) {
-                let c = if blank { ' ' } else { c };
-                self.length += c.encode_utf8(&mut self.text[self.length..]).len();
-                self.count += 1;
+    /// Adds a part of a text.
+    fn push(&mut self, text: &str, part: Range<usize>) {
+        let mut at = part.start;
+        while at < part.end {
+            let most = BLOCK.min(part.end - at);
+            let block = text.as_bytes()[at..].first_chunk();
+            if block.is_some_and(|block| self.push_block(block, most)) {
+                at += most;
+                continue;
             }
-            self.blank = blank;
+            let end = at + most;
+            for c in text[at..part.end].chars() {
+                self.push_character(c);
+                at += c.len_utf8();
+                if at >= end {
+                    break;
+                }
+            }
         }
     }
 
-    /// Does the same without a branch a byte, which halves the time.
-    fn push_ascii(&mut self, text: &[u8]) {
-        let folded = &mut self.text[self.length..];
-        let (mut count, mut was_blank) = (0, self.blank);
-        for &byte in text {
-            let blank = byte <= b' ' || byte == 0x7f;
-            folded[count] = if blank { b' ' } else { byte };
-            count += usize::from(!(blank && was_blank));
-            was_blank = blank;
+    fn push_character(&mut self, c: char) {
+        let blank = is_blank(c);
+        if !(blank && self.blank) {
+            let c = if blank { ' ' } else { c };
+            self.length += c.encode_utf8(&mut self.text[self.length..]).len();
+            self.count += 1;
         }
-        self.length += count;
-        self.count += count;
-        self.blank = was_blank;
+        self.blank = blank;
+    }
+
+    /// Adds the first bytes of a block, all at once; only if they are ASCII and no two are blank.
+    ///
+    /// Most of a text is so, and without a branch a byte it takes a tenth of the time.
+    fn push_block(&mut self, block: &[u8; BLOCK], length: usize) -> bool {
+        let mut folded = *block;
+        for byte in &mut folded {
+            *byte = if *byte <= b' ' || *byte == 0x7f { b' ' } else { *byte };
+        }
+        let mut before = [if self.blank { b' ' } else { 0 }; BLOCK];
+        before[1..].copy_from_slice(&folded[..BLOCK - 1]);
+        let mut odd = [0; BLOCK];
+        for at in 0..BLOCK {
+            odd[at] = folded[at] & 0x80 | u8::from(folded[at] == b' ' && before[at] == b' ');
+        }
+        // what is behind the part does not count
+        if u128::from_le_bytes(odd) << (8 * (BLOCK - length)) != 0 {
+            return false;
+        }
+        self.text[self.length..][..BLOCK].copy_from_slice(&folded);
+        self.length += length;
+        self.count += length;
+        self.blank = folded[length - 1] == b' ';
+        true
     }
 
     fn trim_end(&mut self) {
@@ -297,6 +326,7 @@ mod tests {
 
     use super::*;
     use crate::text::sought::terms_of;
+    use crate::text::stems::stem;
 
     /// Does what [`places`] does, and looks at every word.
     fn all_places(text: &str, sought: &Shown) -> Vec<(Range<usize>, usize)> {

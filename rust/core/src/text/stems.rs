@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
+use parking_lot::Mutex;
 use rust_stemmers::{Algorithm, Stemmer};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 struct Words {
     stop: FxHashSet<&'static str>,
@@ -46,6 +47,27 @@ pub fn stem(word: &str) -> Option<Cow<'_, str>> {
     Some(WORDS.stemmer.stem(base))
 }
 
+/// Stems of words that were asked for again and again, and how many are kept.
+static KNOWN: Mutex<FxHashMap<Box<str>, Option<Box<str>>>> =
+    Mutex::new(FxHashMap::with_hasher(FxBuildHasher));
+const MOST_KNOWN: usize = 8192;
+
+/// Hands out the stem of a word, if it has one; for texts that are read again and again, as those
+/// that are found are: to remember a stem takes a tenth of making it.
+pub fn with_stem<R>(word: &str, then: impl FnOnce(&str) -> R) -> Option<R> {
+    let mut known = KNOWN.lock();
+    if let Some(stem) = known.get(word) {
+        return stem.as_deref().map(then);
+    }
+    if known.len() >= MOST_KNOWN {
+        known.clear();
+    }
+    let stem: Option<Box<str>> = stem(word).map(Into::into);
+    let done = stem.as_deref().map(then);
+    known.insert(word.into(), stem);
+    done
+}
+
 /// Returns the forms that are more than their stem with another ending, each with its stem.
 pub fn irregular() -> impl Iterator<Item = (&'static str, String)> {
     let listed = WORDS.irregular.iter().map(|(form, base)| (*form, *base));
@@ -63,5 +85,21 @@ mod tests {
         assert_eq!(stem("running").as_deref(), Some("run"));
         assert_eq!(stem("children").as_deref(), Some("child"));
         assert_eq!((stem("the"), stem("naïve"), stem("v2")), (None, None, None));
+    }
+
+    #[test]
+    fn a_stem_is_remembered_as_it_is() {
+        for turn in 0..2 {
+            for number in 0..MOST_KNOWN / 2 * 3 {
+                let word = match number % 3 {
+                    0 => "running".to_owned(),
+                    1 => format!("the{number}"),
+                    _ => format!("skie{}", "s".repeat(number % 50)),
+                };
+                let remembered = with_stem(&word, str::to_owned);
+                assert_eq!(remembered.as_deref(), stem(&word).as_deref(), "{turn} {word}");
+            }
+        }
+        assert!(KNOWN.lock().len() <= MOST_KNOWN);
     }
 }
