@@ -2,13 +2,13 @@
 //!
 //! Bounds and scores are whole numbers, so that neither depends on the order of adding.
 
-use super::cursor::Cursor;
-use super::postings::Impact;
+use super::list::PostingList;
+use super::postings::{Impact, Posting, ROW, ROWS, STRETCH, code};
 
 /// One term of a query.
 pub struct Clause<'a> {
     /// Its postings.
-    pub cursor: Cursor<'a>,
+    pub list: PostingList<'a>,
     /// What they can add.
     pub reaches: Box<Reaches>,
 }
@@ -23,18 +23,93 @@ pub struct Reaches {
     pub heading: Reach,
 }
 
+impl Clause<'_> {
+    /// Hands out the stretches in which it has postings, each with what these add at most; then the
+    /// number of the part is told too, if it is one. A stretch may come again, and then more is added.
+    pub(super) fn each_stretch(&self, mut each: impl FnMut(usize, Option<usize>, Reach)) {
+        for (number, (stretch, impact)) in self.list.parts().enumerate() {
+            each(stretch, Some(number), self.reaches.most(impact));
+        }
+        let reach = |(posting, impact)| self.reaches.of_loose(posting, impact);
+        let stretch = |posting: &Posting| posting.document as usize / STRETCH;
+        most_of_each(
+            self.list.loose().map(|loose| (stretch(&loose.0), reach(loose))),
+            |stretch, most| each(stretch, None, most),
+        );
+    }
+
+    /// Adds to the bounds of the rows of a stretch what it adds there; it has this part there.
+    pub(super) fn raise_rows(&self, stretch: usize, part: Option<usize>, rows: &mut [Reach; ROWS]) {
+        if let Some(number) = part {
+            let mut most = [0; ROWS];
+            self.list.part(number).each_row(|row, impact| {
+                most[row] = self.reaches.most(impact).max(most[row]);
+            });
+            rows.iter_mut().zip(most).for_each(|(row, most)| *row += most);
+        }
+        let first = (stretch * STRETCH) as u32;
+        let loose = self.list.loose_in(first..first.saturating_add(STRETCH as u32));
+        let row = |posting: &Posting| posting.document as usize / ROW % ROWS;
+        most_of_each(
+            loose.map(|(posting, impact)| (row(&posting), self.reaches.of_loose(posting, impact))),
+            |row, most| rows[row] += most,
+        );
+    }
+
+    /// Adds to the bounds of the documents of a row what it adds to each.
+    pub(super) fn raise(&self, row: usize, part: Option<usize>, documents: &mut [Reach; ROW]) {
+        let Self { list, reaches } = self;
+        if let Some(number) = part {
+            let part = list.part(number);
+            // asked once: a question a posting costs a tenth of the walk
+            match reaches.speakers {
+                None => part.each_in(row % ROWS, |at, saturation, heading, code| {
+                    documents[at % ROW] += reaches.said(saturation, heading, code);
+                }),
+                Some(_) => part.each_in(row % ROWS, |at, saturation, heading, code| {
+                    documents[at % ROW] += reaches.of(saturation, heading, code);
+                }),
+            }
+        }
+        let first = (row * ROW) as u32;
+        for (posting, impact) in list.loose_in(first..first.saturating_add(ROW as u32)) {
+            documents[posting.document as usize % ROW] += reaches.of_loose(posting, impact);
+        }
+    }
+}
+
+/// Hands out the most of neighbours with the same key.
+fn most_of_each(all: impl Iterator<Item = (usize, Reach)>, mut each: impl FnMut(usize, Reach)) {
+    let (mut here, mut most) = (0, 0);
+    for (key, reach) in all {
+        if key != here {
+            each(here, most);
+            (here, most) = (key, 0);
+        }
+        most = reach.max(most);
+    }
+    if most > 0 {
+        each(here, most);
+    }
+}
+
 impl Reaches {
     /// Returns what one posting adds, at most.
     #[inline]
-    pub(super) fn of(&self, saturation: u8, heading: u8, code: u8) -> Reach {
+    fn of(&self, saturation: u8, heading: u8, code: u8) -> Reach {
         self.said(saturation, heading, code) + self.speaker(code.into())
     }
 
     /// As [`Self::of`], where it is no speaker's name.
     #[inline]
-    pub(super) fn said(&self, saturation: u8, heading: u8, code: u8) -> Reach {
+    fn said(&self, saturation: u8, heading: u8, code: u8) -> Reach {
         Reach::from(saturation) * self.shares[usize::from(code)]
             + Reach::from(heading) * self.heading
+    }
+
+    #[inline]
+    fn of_loose(&self, posting: Posting, impact: Impact) -> Reach {
+        self.of(impact.saturation, impact.heading, code(posting.pattern))
     }
 
     #[inline]
@@ -42,9 +117,9 @@ impl Reaches {
         self.speakers.as_ref().map_or(0, |speakers| speakers[code])
     }
 
-    /// Returns what a stretch of postings adds, at most.
+    /// Returns what some postings add, at most.
     #[inline]
-    pub(super) fn most(&self, impact: Impact) -> Reach {
+    fn most(&self, impact: Impact) -> Reach {
         let speaker = if impact.speaker { self.speaker(255) } else { 0 };
         Reach::from(impact.saturation) * self.shares[255]
             + Reach::from(impact.heading) * self.heading

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use crate::catalog::Catalog;
 use crate::index::bm25f::{Bm25f, Counts, FIELDS, Field, Lengths};
 use crate::index::clause::{Clause, Reaches, Scale};
-use crate::index::cursor::Cursor;
+use crate::index::list::PostingList;
 use crate::index::patterns::{Brief, Spelling};
 use crate::index::postings::{Impact, Posting};
 use crate::index::topk::Scoring;
@@ -138,7 +138,7 @@ impl<'a> Ranking<'a> {
         let mut counts: FxHashMap<u32, Counts> = FxHashMap::default();
         for &word in words {
             let place = index.words().places[word as usize];
-            index.cursor(place.concept).each(|posting| {
+            index.list(place.concept).each(|posting| {
                 let spellings = index.words().patterns.spellings(posting.pattern);
                 let spelling = |s: &&Spelling| u32::from(s.number) == place.spelling;
                 if index.is_live(posting.document)
@@ -212,13 +212,13 @@ impl<'a> Ranking<'a> {
             speakers
         });
         let reaches = Box::new(Reaches { shares, speakers, heading: share(sought.heading) });
-        Clause { cursor: self.cursor(number), reaches }
+        Clause { list: self.list(number), reaches }
     }
 
-    fn cursor(&self, number: usize) -> Cursor<'_> {
+    fn list(&self, number: usize) -> PostingList<'_> {
         match &self.sought[number].list {
-            List::Held(concept) => self.catalog.index.cursor(*concept),
-            List::Made(postings) => Cursor::new(&[], 0, postings, Impact::MOST),
+            List::Held(concept) => self.catalog.index.list(*concept),
+            List::Made(postings) => PostingList::new(&[], 0, postings, Impact::MOST),
         }
     }
 
@@ -279,7 +279,7 @@ impl<'a> Ranking<'a> {
         let mut text = String::new();
         let mut score = 0.0;
         for at in 0..self.sought.len() {
-            let found = self.cursor(at).find(document);
+            let found = self.list(at).find(document);
             let sought = &self.sought[at];
             let (name, holders) = (&sought.name, sought.holders);
             // writing to a String cannot fail
