@@ -4,8 +4,7 @@ use std::iter::zip;
 use std::ops::Range;
 
 use super::postings::{
-    CUT, ENTRY, ESCAPE, IMPACT, Impact, MANY, Posting, ROW, ROWS, SPEAKER, STRETCH, code,
-    take_varint,
+    CUT, ENTRY, ESCAPE, IMPACT, Impact, MANY, Posting, ROW, ROWS, SPEAKER, STRETCH, take_varint,
 };
 
 /// A packed list and the loose tail of what came since.

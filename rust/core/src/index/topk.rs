@@ -10,7 +10,7 @@
 //! Scores are sums of whole numbers (2⁻³² of a point each), so that they do not depend on the
 //! order of adding: the result is, to the last bit, that of scoring everything.
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use super::clause::{Clause, POINT, Points, Reach, Scale, points};
@@ -89,11 +89,41 @@ pub fn top_k<S: Scoring>(
 }
 
 /// Where something may be found, by its number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy)]
 enum Place {
-    Stretch(Reverse<u32>),
-    Row(Reverse<u32>),
-    Document(Reverse<u32>),
+    Stretch(u32),
+    Row(u32),
+    Document(u32),
+}
+
+/// What the documents of a place can score at most; the greatest is the best.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Promise(u64);
+
+impl Promise {
+    /// A bound in the upper 31 bits, a document or not in the next: there are thousands in a heap,
+    /// and one number is compared with less than a struct.
+    fn new(bound: Reach, place: Place) -> Self {
+        let place = match place {
+            Place::Stretch(number) => 1 << 31 | u64::from(number),
+            Place::Row(number) => u64::from(number),
+            Place::Document(number) => 1 << 32 | u64::from(number),
+        };
+        Self(u64::from(bound) << 33 | place)
+    }
+
+    fn bound(self) -> Reach {
+        (self.0 >> 33) as Reach
+    }
+
+    fn place(self) -> Place {
+        let number = self.0 as u32;
+        match (self.0 >> 32 & 1 == 1, number >> 31 == 1) {
+            (true, _) => Place::Document(number),
+            (false, true) => Place::Stretch(number & !(1 << 31)),
+            (false, false) => Place::Row(number),
+        }
+    }
 }
 
 /// A search under way.
@@ -101,7 +131,7 @@ struct Search<'c, 'a, 's, S> {
     clauses: &'c [Clause<'a>],
     best: Best<'s, S>,
     /// What the documents of a place can score at most.
-    promises: BinaryHeap<(Reach, Place)>,
+    promises: BinaryHeap<Promise>,
     /// For each stretch, and in it for each clause: the number of its part, plus one.
     parts: Vec<u32>,
 }
@@ -121,20 +151,20 @@ impl<'c, 'a, 's, S: Scoring> Search<'c, 'a, 's, S> {
             });
         }
         let promise = |(stretch, &bound): (u32, &Reach)| {
-            (bound > 0).then_some((bound, Place::Stretch(Reverse(stretch))))
+            (bound > 0).then(|| Promise::new(bound, Place::Stretch(stretch)))
         };
-        let promises: Vec<_> = (0..).zip(&bounds).filter_map(promise).collect();
+        let promises: Vec<Promise> = (0..).zip(&bounds).filter_map(promise).collect();
         Self { clauses, best, promises: BinaryHeap::from(promises), parts }
     }
 
     fn run(&mut self, accept: &mut dyn FnMut(u32) -> bool) {
-        while let Some((bound, place)) = self.promises.pop()
-            && bound >= self.best.threshold
+        while let Some(promise) = self.promises.pop()
+            && promise.bound() >= self.best.threshold
         {
-            match place {
-                Place::Stretch(Reverse(stretch)) => self.open_stretch(stretch as usize),
-                Place::Row(Reverse(row)) => self.open_row(row as usize),
-                Place::Document(Reverse(document)) => {
+            match promise.place() {
+                Place::Stretch(stretch) => self.open_stretch(promise, stretch),
+                Place::Row(row) => self.open_row(promise, row),
+                Place::Document(document) => {
                     let sum = self.score(document);
                     self.best.offer((sum, document), accept);
                 }
@@ -148,29 +178,55 @@ impl<'c, 'a, 's, S: Scoring> Search<'c, 'a, 's, S> {
         self.clauses.iter().zip(parts).map(|(clause, &part)| (clause, (part as usize).checked_sub(1)))
     }
 
-    fn open_stretch(&mut self, stretch: usize) {
+    fn open_stretch(&mut self, promise: Promise, stretch: u32) {
         let mut bounds = [0; ROWS];
-        for (clause, part) in self.parts(stretch) {
-            clause.raise_rows(stretch, part, &mut bounds);
+        for (clause, part) in self.parts(stretch as usize) {
+            clause.raise_rows(stretch as usize, part, &mut bounds);
         }
-        for (row, bound) in bounds.into_iter().enumerate() {
-            if bound >= self.best.threshold {
-                let place = Place::Row(Reverse((stretch * ROWS + row) as u32));
-                self.promises.push((bound, place));
-            }
-        }
+        let row = |at: usize| Some(Place::Row(stretch * ROWS as u32 + at as u32));
+        self.hand_on(promise, &bounds, row);
     }
 
-    fn open_row(&mut self, row: usize) {
+    fn open_row(&mut self, promise: Promise, row: u32) {
         let mut bounds = [0; ROW];
-        for (clause, part) in self.parts(row / ROWS) {
-            clause.raise(row, part, &mut bounds);
+        for (clause, part) in self.parts(row as usize / ROWS) {
+            clause.raise(row as usize, part, &mut bounds);
         }
-        for (at, bound) in bounds.into_iter().enumerate() {
-            let document = (row * ROW + at) as u32;
-            if bound >= self.best.threshold && self.best.scoring.allows(document) {
-                self.promises.push((bound, Place::Document(Reverse(document))));
+        let scoring = self.best.scoring;
+        self.hand_on(promise, &bounds, |at| {
+            let document = row * ROW as u32 + at as u32;
+            scoring.allows(document).then_some(Place::Document(document))
+        });
+    }
+
+    /// Puts what the parts of a place promise in place of what all of it does. Those that promise
+    /// much less than the best wait together: most are never asked for.
+    #[inline]
+    fn hand_on(
+        &mut self,
+        promise: Promise,
+        bounds: &[Reach],
+        place: impl Fn(usize) -> Option<Place>,
+    ) {
+        // what is more was handed on before
+        let left = |bound: Reach| if bound <= promise.bound() { bound } else { 0 };
+        let most = bounds.iter().fold(0, |most: Reach, &bound| most.max(left(bound)));
+        let least = self.best.threshold;
+        if most < least {
+            return;
+        }
+        let least = least.max(most - most / 4);
+        let mut rest = 0;
+        for (at, &bound) in bounds.iter().enumerate() {
+            let bound = left(bound);
+            if bound < least {
+                rest = bound.max(rest);
+            } else if let Some(place) = place(at) {
+                self.promises.push(Promise::new(bound, place));
             }
+        }
+        if rest >= self.best.threshold {
+            self.promises.push(Promise::new(rest, promise.place()));
         }
     }
 
@@ -187,6 +243,8 @@ impl<'c, 'a, 's, S: Scoring> Search<'c, 'a, 's, S> {
 
 #[cfg(test)]
 mod tests {
+    use std::cmp::Reverse;
+
     use proptest::prelude::*;
 
     use super::super::clause::Reaches;
