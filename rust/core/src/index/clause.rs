@@ -2,7 +2,9 @@
 //!
 //! Bounds and scores are whole numbers, so that neither depends on the order of adding.
 
-use super::list::PostingList;
+use std::iter::zip;
+
+use super::list::{PostingList, Rows};
 use super::postings::{Impact, Posting, ROW, ROWS, STRETCH, code};
 
 /// One term of a query.
@@ -41,11 +43,25 @@ impl Clause<'_> {
     /// Adds to the bounds of the rows of a stretch what it adds there; it has this part there.
     pub(super) fn raise_rows(&self, stretch: usize, part: Option<usize>, rows: &mut [Reach; ROWS]) {
         if let Some(number) = part {
-            let mut most = [0; ROWS];
-            self.list.part(number).each_row(|row, impact| {
-                most[row] = self.reaches.most(impact).max(most[row]);
-            });
-            rows.iter_mut().zip(most).for_each(|(row, most)| *row += most);
+            let part = self.list.part(number);
+            let speaker = if part.speaker { self.reaches.speaker(255) } else { 0 };
+            let Reaches { shares, heading, .. } = &*self.reaches;
+            match part.rows {
+                Rows::All([saturations, headings, _]) => {
+                    for row in 0..ROWS {
+                        rows[row] += Reach::from(saturations[row]) * shares[255]
+                            + Reach::from(headings[row]) * heading
+                            + speaker;
+                    }
+                }
+                Rows::Each(of) => {
+                    let reach = |(saturation, heading, code)| {
+                        self.reaches.of(saturation, heading, code)
+                    };
+                    let reaches = zip(of, part.said()).map(|(&row, said)| (row.into(), reach(said)));
+                    most_of_each(reaches, |row: usize, most| rows[row % ROWS] += most);
+                }
+            }
         }
         let first = (stretch * STRETCH) as u32;
         let loose = self.list.loose_in(first..first.saturating_add(STRETCH as u32));

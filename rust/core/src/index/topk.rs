@@ -10,6 +10,7 @@
 //! Scores are sums of whole numbers (2⁻³² of a point each), so that they do not depend on the
 //! order of adding: the result is, to the last bit, that of scoring everything.
 
+use std::cell::Cell;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
@@ -84,7 +85,7 @@ pub fn top_k<S: Scoring>(
     let mut search = Search::new(clauses, Best { scoring, scale, k, kept, threshold: 1 });
     search.run(accept);
     let score = |sum: Points| (sum as f64 / POINT) as f32;
-    let kept = search.best.kept.into_iter();
+    let kept = search.close().into_iter();
     kept.map(|(sum, document)| Scored { document, score: score(sum) }).collect()
 }
 
@@ -134,14 +135,32 @@ struct Search<'c, 'a, 's, S> {
     promises: BinaryHeap<Promise>,
     /// For each stretch, and in it for each clause: the number of its part, plus one.
     parts: Vec<u32>,
+    /// What all clauses together can add in each stretch.
+    bounds: Vec<Reach>,
+}
+
+/// The memory of a search, empty.
+#[derive(Default)]
+struct Spare {
+    promises: Vec<Promise>,
+    parts: Vec<u32>,
+    bounds: Vec<Reach>,
+}
+
+thread_local! {
+    /// Kept from query to query: fresh memory costs more than using it.
+    static SPARE: Cell<Spare> = const {
+        Cell::new(Spare { promises: Vec::new(), parts: Vec::new(), bounds: Vec::new() })
+    };
 }
 
 impl<'c, 'a, 's, S: Scoring> Search<'c, 'a, 's, S> {
     fn new(clauses: &'c [Clause<'a>], best: Best<'s, S>) -> Self {
         let end = clauses.iter().map(|clause| clause.list.end()).max().unwrap_or(0);
         let stretches = (end as usize).div_ceil(STRETCH);
-        let mut parts = vec![0; stretches * clauses.len()];
-        let mut bounds = vec![0; stretches];
+        let Spare { mut promises, mut parts, mut bounds } = SPARE.take();
+        parts.resize(stretches * clauses.len(), 0);
+        bounds.resize(stretches, 0);
         for (at, clause) in clauses.iter().enumerate() {
             clause.each_stretch(|stretch, part, most| {
                 bounds[stretch] += most;
@@ -153,8 +172,19 @@ impl<'c, 'a, 's, S: Scoring> Search<'c, 'a, 's, S> {
         let promise = |(stretch, &bound): (u32, &Reach)| {
             (bound > 0).then(|| Promise::new(bound, Place::Stretch(stretch)))
         };
-        let promises: Vec<Promise> = (0..).zip(&bounds).filter_map(promise).collect();
-        Self { clauses, best, promises: BinaryHeap::from(promises), parts }
+        promises.extend((0..).zip(&bounds).filter_map(promise));
+        Self { clauses, best, promises: BinaryHeap::from(promises), parts, bounds }
+    }
+
+    /// Leaves its memory to the next.
+    fn close(self) -> Vec<(Points, u32)> {
+        let Self { promises, mut parts, mut bounds, .. } = self;
+        let mut promises = promises.into_vec();
+        promises.clear();
+        parts.clear();
+        bounds.clear();
+        SPARE.set(Spare { promises, parts, bounds });
+        self.best.kept
     }
 
     fn run(&mut self, accept: &mut dyn FnMut(u32) -> bool) {
@@ -184,7 +214,7 @@ impl<'c, 'a, 's, S: Scoring> Search<'c, 'a, 's, S> {
             clause.raise_rows(stretch as usize, part, &mut bounds);
         }
         let row = |at: usize| Some(Place::Row(stretch * ROWS as u32 + at as u32));
-        self.hand_on(promise, &bounds, row);
+        self.hand_on(promise, &mut bounds, row);
     }
 
     fn open_row(&mut self, promise: Promise, row: u32) {
@@ -193,7 +223,7 @@ impl<'c, 'a, 's, S: Scoring> Search<'c, 'a, 's, S> {
             clause.raise(row as usize, part, &mut bounds);
         }
         let scoring = self.best.scoring;
-        self.hand_on(promise, &bounds, |at| {
+        self.hand_on(promise, &mut bounds, |at| {
             let document = row * ROW as u32 + at as u32;
             scoring.allows(document).then_some(Place::Document(document))
         });
@@ -205,27 +235,37 @@ impl<'c, 'a, 's, S: Scoring> Search<'c, 'a, 's, S> {
     fn hand_on(
         &mut self,
         promise: Promise,
-        bounds: &[Reach],
+        bounds: &mut [Reach],
         place: impl Fn(usize) -> Option<Place>,
     ) {
-        // what is more was handed on before
-        let left = |bound: Reach| if bound <= promise.bound() { bound } else { 0 };
-        let most = bounds.iter().fold(0, |most: Reach, &bound| most.max(left(bound)));
-        let least = self.best.threshold;
-        if most < least {
+        let (promised, mut most) = (promise.bound(), 0);
+        for bound in bounds.iter_mut() {
+            // what is more was handed on before
+            *bound = if *bound <= promised { *bound } else { 0 };
+            most = most.max(*bound);
+        }
+        let threshold = self.best.threshold;
+        if most < threshold {
             return;
         }
-        let least = least.max(most - most / 4);
+        let least = threshold.max(most - most / 4);
         let mut rest = 0;
-        for (at, &bound) in bounds.iter().enumerate() {
-            let bound = left(bound);
-            if bound < least {
-                rest = bound.max(rest);
-            } else if let Some(place) = place(at) {
-                self.promises.push(Promise::new(bound, place));
+        // nothing is in most of these: one question does for all of them
+        for (first, few) in (0..).step_by(ROWS).zip(bounds.as_chunks::<ROWS>().0) {
+            let most = few.iter().fold(0, |most: Reach, &bound| most.max(bound));
+            if most < least {
+                rest = most.max(rest);
+                continue;
+            }
+            for (at, &bound) in (first..).zip(few) {
+                if bound < least {
+                    rest = bound.max(rest);
+                } else if let Some(place) = place(at) {
+                    self.promises.push(Promise::new(bound, place));
+                }
             }
         }
-        if rest >= self.best.threshold {
+        if rest >= threshold {
             self.promises.push(Promise::new(rest, promise.place()));
         }
     }
