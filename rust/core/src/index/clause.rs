@@ -46,7 +46,7 @@ impl Clause<'_> {
             let part = self.list.part(number);
             let speaker = if part.speaker { self.reaches.speaker(255) } else { 0 };
             let Reaches { shares, heading, .. } = &*self.reaches;
-            match part.rows {
+            match part.rows() {
                 Rows::All([saturations, headings, _]) => {
                     for row in 0..ROWS {
                         rows[row] += Reach::from(saturations[row]) * shares[255]
@@ -55,13 +55,16 @@ impl Clause<'_> {
                     }
                 }
                 Rows::Each(of) => {
-                    let reach = |(saturation, heading, code)| {
-                        self.reaches.of(saturation, heading, code)
-                    };
-                    let reaches = zip(of, part.said()).map(|(&row, said)| (row.into(), reach(said)));
+                    let reach =
+                        |(saturation, heading, code)| self.reaches.of(saturation, heading, code);
+                    let reaches =
+                        zip(of, part.said()).map(|(&row, said)| (row.into(), reach(said)));
                     most_of_each(reaches, |row: usize, most| rows[row % ROWS] += most);
                 }
             }
+        }
+        if !self.list.is_loose() {
+            return;
         }
         let first = (stretch * STRETCH) as u32;
         let loose = self.list.loose_in(first..first.saturating_add(STRETCH as u32));
@@ -86,6 +89,9 @@ impl Clause<'_> {
                     documents[at % ROW] += reaches.of(saturation, heading, code);
                 }),
             }
+        }
+        if !list.is_loose() {
+            return;
         }
         let first = (row * ROW) as u32;
         for (posting, impact) in list.loose_in(first..first.saturating_add(ROW as u32)) {

@@ -20,16 +20,13 @@ pub struct PostingList<'a> {
 
 /// The postings of a list that lie in one stretch.
 pub(super) struct Part<'a> {
-    pub rows: Rows<'a>,
-    /// Of each posting the place in its row, how much it says, and the code of its pattern.
-    places: &'a [u8],
-    saturations: &'a [u8],
-    codes: &'a [u8],
-    /// Nothing, if none stands in a heading.
-    headings: &'a [u8],
-    escaped: &'a [u8],
+    bytes: &'a [u8],
+    /// So many.
+    count: usize,
     /// Whether some are a speaker's name.
     pub speaker: bool,
+    /// Whether some stand in a heading.
+    pub heading: bool,
 }
 
 /// Which postings lie in which row.
@@ -108,29 +105,19 @@ impl<'a> PostingList<'a> {
     #[inline]
     pub(super) fn part(&self, number: usize) -> Part<'a> {
         let entry = &self.entries[number];
-        let (start, count) = (word(entry, 4) as usize, usize::from(postings(entry) & !SPEAKER));
-        let mut bytes = &self.data[start..];
-        let mut take = |count| {
-            let taken;
-            (taken, bytes) = bytes.split_at(count);
-            taken
-        };
-        let rows = match count < MANY {
-            true => Rows::Each(take(count)),
-            false => {
-                let (rows, _) = take(3 * ROWS).as_chunks().0.as_chunks();
-                Rows::All(&rows[0])
-            }
-        };
+        let count = postings(entry);
         Part {
-            rows,
-            places: take(count),
-            saturations: take(count),
-            codes: take(count),
-            headings: take(if entry[11] > 0 { count } else { 0 }),
-            escaped: bytes,
-            speaker: postings(entry) & SPEAKER > 0,
+            bytes: &self.data[word(entry, 4) as usize..],
+            count: usize::from(count & !SPEAKER),
+            speaker: count & SPEAKER > 0,
+            heading: entry[11] > 0,
         }
+    }
+
+    /// Says whether some postings are in no part.
+    #[inline]
+    pub(super) fn is_loose(&self) -> bool {
+        !(self.few.is_empty() && self.tail.is_empty())
     }
 
     /// Returns the postings that are in no part, each with how much it says.
@@ -139,7 +126,10 @@ impl<'a> PostingList<'a> {
     }
 
     /// Returns those of some documents.
-    pub(super) fn loose_in(&self, documents: Range<u32>) -> impl Iterator<Item = (Posting, Impact)> {
+    pub(super) fn loose_in(
+        &self,
+        documents: Range<u32>,
+    ) -> impl Iterator<Item = (Posting, Impact)> {
         let few = {
             let place = |document| self.few.partition_point(|(p, _)| p.document < document);
             &self.few[place(documents.start)..place(documents.end)]
@@ -160,8 +150,8 @@ impl<'a> PostingList<'a> {
     pub(super) fn find_in(&self, part: Option<usize>, document: u32) -> Option<u32> {
         let packed = part.and_then(|number| self.part(number).find(document));
         packed.or_else(|| {
-            let found = self.loose_in(document..document.saturating_add(1)).next();
-            found.map(|(posting, _)| posting.pattern)
+            let mut found = self.loose_in(document..document.saturating_add(1));
+            self.is_loose().then(|| found.next().map(|(posting, _)| posting.pattern))?
         })
     }
 
@@ -171,8 +161,9 @@ impl<'a> PostingList<'a> {
             let part = self.part(number);
             for row in 0..ROWS {
                 for at in part.row(row) {
-                    let place = stretch * STRETCH + row * ROW + usize::from(part.places[at]);
-                    each(Posting { document: place as u32, pattern: part.pattern(at) });
+                    let place = usize::from(part.of_each(PLACES)[at]);
+                    let document = (stretch * ROWS + row) * ROW + place;
+                    each(Posting { document: document as u32, pattern: part.pattern(at) });
                 }
             }
         }
@@ -180,11 +171,33 @@ impl<'a> PostingList<'a> {
     }
 }
 
-impl Part<'_> {
+/// What is kept of each posting of a part, in this order.
+const PLACES: usize = 0;
+const SATURATIONS: usize = 1;
+const CODES: usize = 2;
+const HEADINGS: usize = 3;
+
+impl<'a> Part<'a> {
+    /// Returns which postings lie in which row.
+    #[inline]
+    pub fn rows(&self) -> Rows<'a> {
+        match self.bytes.first_chunk::<{ 3 * ROWS }>() {
+            Some(rows) if self.count >= MANY => Rows::All(bytemuck::cast_ref(rows)),
+            _ => Rows::Each(&self.bytes[..self.count]),
+        }
+    }
+
+    /// Returns what is kept of each posting, from some kind of it on.
+    #[inline]
+    fn of_each(&self, kind: usize) -> &'a [u8] {
+        let rows = if self.count < MANY { self.count } else { 3 * ROWS };
+        &self.bytes[rows + kind * self.count..]
+    }
+
     /// Returns which postings lie in a row.
     #[inline]
     fn row(&self, row: usize) -> Range<usize> {
-        match self.rows {
+        match self.rows() {
             Rows::All([_, _, counts]) => {
                 let from = sum_of_first(row, counts);
                 from..from + usize::from(counts[row])
@@ -199,8 +212,9 @@ impl Part<'_> {
     /// Returns what is said of all its postings: the saturation, that of headings, and the code of
     /// the pattern.
     pub fn said(&self) -> impl Iterator<Item = (u8, u8, u8)> {
-        let heading = |at| self.headings.get(at).copied().unwrap_or(0);
-        let said = zip(self.saturations, self.codes).enumerate();
+        let headings = if self.heading { self.of_each(HEADINGS) } else { &[] };
+        let heading = move |at| headings.get(at).copied().unwrap_or(0);
+        let said = zip(self.of_each(SATURATIONS), self.of_each(CODES)).take(self.count).enumerate();
         said.map(move |(at, (&saturation, &code))| (saturation, heading(at), code))
     }
 
@@ -209,15 +223,15 @@ impl Part<'_> {
     #[inline]
     pub fn each_in(&self, row: usize, mut each: impl FnMut(usize, u8, u8, u8)) {
         let row = self.row(row);
-        let said = zip(&self.saturations[row.clone()], &self.codes[row.clone()]);
-        let said = zip(&self.places[row.clone()], said);
+        let of = |kind| &self.of_each(kind)[row.clone()];
+        let said = zip(of(PLACES), zip(of(SATURATIONS), of(CODES)));
         // most words stand in few headings
-        if self.headings.is_empty() {
+        if !self.heading {
             for (&place, (&saturation, &code)) in said {
                 each(place.into(), saturation, 0, code);
             }
         } else {
-            for ((&place, (&saturation, &code)), &heading) in zip(said, &self.headings[row]) {
+            for ((&place, (&saturation, &code)), &heading) in zip(said, of(HEADINGS)) {
                 each(place.into(), saturation, heading, code);
             }
         }
@@ -228,16 +242,138 @@ impl Part<'_> {
     fn find(&self, document: u32) -> Option<u32> {
         let (row, place) = (document as usize / ROW % ROWS, document as usize % ROW);
         let row = self.row(row);
-        let at = memchr::memchr(place as u8, &self.places[row.clone()])?;
+        let at = memchr::memchr(place as u8, &self.of_each(PLACES)[row.clone()])?;
         Some(self.pattern(row.start + at))
     }
 
     fn pattern(&self, at: usize) -> u32 {
-        if self.codes[at] != ESCAPE {
-            return self.codes[at].into();
+        let codes = self.of_each(CODES);
+        if codes[at] != ESCAPE {
+            return codes[at].into();
         }
-        let before = memchr::memchr_iter(ESCAPE, &self.codes[..at]).count();
-        let (words, _) = self.escaped.as_chunks();
-        u32::from_le_bytes(words[before])
+        let before = memchr::memchr_iter(ESCAPE, &codes[..at]).count();
+        let escaped = self.of_each(if self.heading { HEADINGS + 1 } else { HEADINGS });
+        u32::from_le_bytes(escaped.as_chunks().0[before])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::postings::{code, encode};
+    use super::*;
+
+    /// Frequent and rare words, each somewhere in headings or nowhere.
+    fn lists() -> impl Strategy<Value = Vec<Posting>> {
+        let pattern = prop_oneof![9 => 0u32..20, 1 => 0u32..70_000];
+        let postings = prop::collection::vec((0u32..1000, pattern), 0..2000);
+        (prop_oneof![1u32..4, 2u32..60, 100u32..4000], postings).prop_map(|(gap, steps)| {
+            let mut next = 0;
+            let list = steps.into_iter().map(|(step, pattern)| {
+                let document = next + step % gap;
+                next = document + 1;
+                Posting { document, pattern }
+            });
+            list.collect()
+        })
+    }
+
+    /// What a posting says depends on its pattern alone, and so does the plain twin.
+    fn impact(posting: &Posting) -> Impact {
+        let heading = if posting.document / 5000 % 2 == 0 { posting.pattern as u8 / 2 } else { 0 };
+        Impact { saturation: posting.pattern as u8, heading, speaker: posting.pattern == 7 }
+    }
+
+    fn most<'p>(postings: impl Iterator<Item = &'p Posting>) -> Impact {
+        postings.map(impact).fold(Impact::default(), Impact::or)
+    }
+
+    fn said(posting: &Posting) -> (usize, u8, u8, u8) {
+        let Impact { saturation, heading, .. } = impact(posting);
+        (posting.document as usize % ROW, saturation, heading, code(posting.pattern))
+    }
+
+    proptest! {
+        #[test]
+        fn a_list_says_of_stretches_rows_and_documents_what_the_plain_list_does(
+            list in lists(),
+            cut in 0usize..2000,
+            others in prop::collection::vec(0u32..1_500_000, 0..40),
+        ) {
+            let (packed, tail) = list.split_at(cut.min(list.len()));
+            let mut bytes = Vec::new();
+            encode(packed, impact, &mut bytes);
+            bytes.extend([1, 2, 3]); // of the next list
+            let opened = PostingList::new(&bytes, packed.len() as u32, tail, Impact::MOST);
+            let mut all = Vec::new();
+            opened.each(|posting| all.push(posting));
+            prop_assert_eq!(&all, &list);
+            for &document in others.iter().chain(list.iter().map(|posting| &posting.document)) {
+                let expected = list.iter().find(|posting| posting.document == document);
+                prop_assert_eq!(opened.find(document), expected.map(|posting| posting.pattern));
+            }
+            let end = list.last().map_or(0, |posting| posting.document + 1);
+            prop_assert!(opened.end() >= end && opened.end() as usize <= (end as usize).next_multiple_of(STRETCH));
+
+            let stretch = |posting: &Posting| posting.document as usize / STRETCH;
+            let row = |posting: &Posting| posting.document as usize / ROW % ROWS;
+            let in_parts = if packed.len() < CUT { &[] } else { packed };
+            let mut parts = opened.parts().enumerate();
+            for postings in in_parts.chunk_by(|a, b| stretch(a) == stretch(b)) {
+                let (number, (at, impact_of_all)) = parts.next().expect("a part a stretch");
+                prop_assert_eq!((at, impact_of_all), (stretch(&postings[0]), most(postings.iter())));
+                let part = opened.part(number);
+                prop_assert_eq!(part.speaker, impact_of_all.speaker);
+                let all: Vec<_> = postings.iter().map(said).map(|(_, a, b, c)| (a, b, c)).collect();
+                prop_assert_eq!(part.said().collect::<Vec<_>>(), all);
+                for at in 0..ROWS {
+                    let here: Vec<&Posting> = postings.iter().filter(|p| row(p) == at).collect();
+                    let mut seen = Vec::new();
+                    part.each_in(at, |place, saturation, heading, code| {
+                        seen.push((place, saturation, heading, code));
+                    });
+                    prop_assert_eq!(seen, here.iter().map(|p| said(p)).collect::<Vec<_>>());
+                    match part.rows() {
+                        Rows::All([saturations, headings, counts]) => {
+                            let most = most(here.iter().copied());
+                            prop_assert_eq!(saturations[at], most.saturation);
+                            prop_assert_eq!(headings[at], most.heading);
+                            prop_assert_eq!(usize::from(counts[at]), here.len());
+                        }
+                        Rows::Each(rows) => {
+                            let rows = rows.iter().filter(|&&row| usize::from(row) == at);
+                            prop_assert_eq!(rows.count(), here.len());
+                        }
+                    }
+                }
+            }
+            prop_assert!(parts.next().is_none());
+
+            let loose: Vec<(Posting, Impact)> = match packed.len() < CUT {
+                true => packed.iter().map(|posting| (*posting, impact(posting))).collect(),
+                false => Vec::new(),
+            };
+            let tail = tail.iter().map(|posting| (*posting, Impact::MOST));
+            let loose: Vec<(Posting, Impact)> = loose.into_iter().chain(tail).collect();
+            prop_assert_eq!(opened.is_loose(), !loose.is_empty());
+            prop_assert_eq!(opened.loose().collect::<Vec<_>>(), loose.clone());
+            for pair in others.chunks_exact(2) {
+                let range = pair[0].min(pair[1])..pair[0].max(pair[1]);
+                let within = loose.iter().filter(|(p, _)| range.contains(&p.document));
+                let within: Vec<(Posting, Impact)> = within.copied().collect();
+                prop_assert_eq!(opened.loose_in(range).collect::<Vec<_>>(), within);
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_bytes_are_added_up() {
+        let bytes = std::array::from_fn(|at| 128 - at as u8);
+        for count in 0..ROWS {
+            let expected = bytes[..count].iter().map(|&byte| usize::from(byte)).sum::<usize>();
+            assert_eq!(sum_of_first(count, &bytes), expected);
+        }
+        assert_eq!(sum_of_first(15, &[255; ROWS]), 15 * 255);
     }
 }

@@ -205,7 +205,10 @@ impl<'c, 'a, 's, S: Scoring> Search<'c, 'a, 's, S> {
     /// Returns the clauses, each with the number of its part in a stretch.
     fn parts(&self, stretch: usize) -> impl Iterator<Item = (&'c Clause<'a>, Option<usize>)> {
         let parts = &self.parts[stretch * self.clauses.len()..];
-        self.clauses.iter().zip(parts).map(|(clause, &part)| (clause, (part as usize).checked_sub(1)))
+        self.clauses
+            .iter()
+            .zip(parts)
+            .map(|(clause, &part)| (clause, (part as usize).checked_sub(1)))
     }
 
     fn open_stretch(&mut self, promise: Promise, stretch: u32) {
