@@ -167,7 +167,7 @@ fn prepare(
                 continue;
             }
             Atom::Within(field, text) => {
-                let terms = terms_of(&[(text, 1.0)]);
+                let terms = terms_of(&[(text, 1.0)], |word| lexicon.stem(word));
                 let of_stem = |term: &QueryTerm| {
                     let stem = lexicon.stems.get(term.stem.as_deref()?)?;
                     let concept = lexicon.concept_of_stem[stem as usize];
@@ -190,15 +190,15 @@ fn prepare(
         ranking.seek_any(name, &ids, field);
     }
     words.extend(query.asked.iter().map(|text| (text.as_str(), ASKED)));
-    let mut terms = terms_of(&words);
+    let mut terms = terms_of(&words, |word| lexicon.stem(word));
     if terms.len() > MOST_TERMS {
         let note = format!("only the first {MOST_TERMS} of {} terms were sought", terms.len());
         found.notes.push(note);
         terms.truncate(MOST_TERMS);
     }
     for term in &terms {
-        ranking.seek(term);
-        let holders = lexicon.words.get(&term.text).map_or(0, |w| catalog.index.word_holders(w));
+        let word = ranking.seek(term);
+        let holders = word.map_or(0, |word| catalog.index.word_holders(word));
         show(&term.text, holders);
         if let Some(stem) = &term.stem {
             show(stem, holders);
@@ -220,7 +220,8 @@ impl<'a> Phrase<'a> {
             let word = index.words().words.get(&term.text)?;
             Some(index.list(index.words().places[word as usize].concept))
         };
-        let lists = terms_of(&[(words, 1.0)]).into_iter().map(list).collect();
+        let terms = terms_of(&[(words, 1.0)], |_| None);
+        let lists = terms.into_iter().map(list).collect();
         Self { words: words.to_owned(), lists }
     }
 
