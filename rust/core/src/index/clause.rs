@@ -26,60 +26,68 @@ pub struct Reaches {
 }
 
 impl Clause<'_> {
-    /// Hands out the stretches in which it has postings, each with what these add at most; then the
-    /// number of the part is told too, if it is one. A stretch may come again, and then more is added.
-    pub(super) fn each_stretch(&self, mut each: impl FnMut(usize, Option<usize>, Reach)) {
-        for (number, (stretch, impact)) in self.list.parts().enumerate() {
-            each(stretch, Some(number), self.reaches.most(impact));
+    /// Adds to the bounds of all stretches what it adds there.
+    pub(super) fn raise_stretches(&self, stretches: &mut [Reach]) {
+        let Self { list, reaches } = self;
+        let parts = list.parts();
+        // whether it is a speaker's name is asked where it is opened
+        let speaker = reaches.speaker(255);
+        let said = zip(parts.saturations, parts.headings);
+        let most = said.map(|(&saturation, &heading)| {
+            Reach::from(saturation) * reaches.shares[255]
+                + Reach::from(heading) * reaches.heading
+                + speaker
+        });
+        if parts.is_full() {
+            zip(&mut *stretches, most).for_each(|(bound, most)| *bound += most);
+        } else {
+            zip(parts.stretches(), most).for_each(|(stretch, most)| stretches[stretch] += most);
         }
-        let reach = |(posting, impact)| self.reaches.of_loose(posting, impact);
         let stretch = |posting: &Posting| posting.document as usize / STRETCH;
+        let loose = list.loose();
         most_of_each(
-            self.list.loose().map(|loose| (stretch(&loose.0), reach(loose))),
-            |stretch, most| each(stretch, None, most),
+            loose.map(|(posting, impact)| (stretch(&posting), reaches.of_loose(posting, impact))),
+            |stretch, most| stretches[stretch] += most,
         );
     }
 
-    /// Adds to the bounds of the rows of a stretch what it adds there; it has this part there.
-    pub(super) fn raise_rows(&self, stretch: usize, part: Option<usize>, rows: &mut [Reach; ROWS]) {
-        if let Some(number) = part {
-            let part = self.list.part(number);
-            let speaker = if part.speaker { self.reaches.speaker(255) } else { 0 };
-            let Reaches { shares, heading, .. } = &*self.reaches;
+    /// Adds to the bounds of the rows of a stretch what it adds there.
+    pub(super) fn raise_rows(&self, stretch: usize, rows: &mut [Reach; ROWS]) {
+        let Self { list, reaches } = self;
+        if let Some(part) = list.parts().get(stretch) {
+            let speaker = if part.speaker { reaches.speaker(255) } else { 0 };
             match part.rows() {
                 Rows::All([saturations, headings, _]) => {
                     for row in 0..ROWS {
-                        rows[row] += Reach::from(saturations[row]) * shares[255]
-                            + Reach::from(headings[row]) * heading
+                        rows[row] += Reach::from(saturations[row]) * reaches.shares[255]
+                            + Reach::from(headings[row]) * reaches.heading
                             + speaker;
                     }
                 }
                 Rows::Each(of) => {
-                    let reach =
-                        |(saturation, heading, code)| self.reaches.of(saturation, heading, code);
-                    let reaches =
-                        zip(of, part.said()).map(|(&row, said)| (row.into(), reach(said)));
+                    let reach = |(saturation, heading, code)| reaches.of(saturation, heading, code);
+                    let reaches = zip(of, part.said().map(reach));
+                    let reaches = reaches.map(|(&row, reach)| (row.into(), reach));
                     most_of_each(reaches, |row: usize, most| rows[row % ROWS] += most);
                 }
             }
         }
-        if !self.list.is_loose() {
+        if !list.is_loose() {
             return;
         }
         let first = (stretch * STRETCH) as u32;
-        let loose = self.list.loose_in(first..first.saturating_add(STRETCH as u32));
+        let loose = list.loose_in(first..first.saturating_add(STRETCH as u32));
         let row = |posting: &Posting| posting.document as usize / ROW % ROWS;
         most_of_each(
-            loose.map(|(posting, impact)| (row(&posting), self.reaches.of_loose(posting, impact))),
+            loose.map(|(posting, impact)| (row(&posting), reaches.of_loose(posting, impact))),
             |row, most| rows[row] += most,
         );
     }
 
     /// Adds to the bounds of the documents of a row what it adds to each.
-    pub(super) fn raise(&self, row: usize, part: Option<usize>, documents: &mut [Reach; ROW]) {
+    pub(super) fn raise(&self, row: usize, documents: &mut [Reach; ROW]) {
         let Self { list, reaches } = self;
-        if let Some(number) = part {
-            let part = list.part(number);
+        if let Some(part) = list.parts().get(row / ROWS) {
             // asked once: a question a posting costs a tenth of the walk
             match reaches.speakers {
                 None => part.each_in(row % ROWS, |at, saturation, heading, code| {
@@ -137,15 +145,6 @@ impl Reaches {
     #[inline]
     fn speaker(&self, code: usize) -> Reach {
         self.speakers.as_ref().map_or(0, |speakers| speakers[code])
-    }
-
-    /// Returns what some postings add, at most.
-    #[inline]
-    fn most(&self, impact: Impact) -> Reach {
-        let speaker = if impact.speaker { self.speaker(255) } else { 0 };
-        Reach::from(impact.saturation) * self.shares[255]
-            + Reach::from(impact.heading) * self.heading
-            + speaker
     }
 }
 

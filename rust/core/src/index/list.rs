@@ -4,18 +4,29 @@ use std::iter::zip;
 use std::ops::Range;
 
 use super::postings::{
-    CUT, ENTRY, ESCAPE, IMPACT, Impact, MANY, Posting, ROW, ROWS, SPEAKER, STRETCH, take_varint,
+    CUT, ESCAPE, FULL, IMPACT, Impact, MANY, Posting, ROW, ROWS, SPEAKER, SPOT, STRETCH, take_varint,
 };
 
 /// A packed list and the loose tail of what came since.
 #[derive(Clone)]
 pub struct PostingList<'a> {
-    entries: &'a [[u8; ENTRY]],
-    data: &'a [u8],
+    parts: Parts<'a>,
     /// A packed list that has no parts.
     few: Vec<(Posting, Impact)>,
     tail: &'a [Posting],
     tail_impact: Impact,
+}
+
+/// What is said of the parts of a list, and these.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Parts<'a> {
+    /// The most saturation of each part, and that of headings.
+    pub saturations: &'a [u8],
+    pub headings: &'a [u8],
+    spots: &'a [[u8; SPOT]],
+    /// The stretches, unless it has a part for each.
+    stretches: Option<&'a [[u8; 4]]>,
+    data: &'a [u8],
 }
 
 /// The postings of a list that lie in one stretch.
@@ -48,24 +59,57 @@ fn sum_of_first(count: usize, bytes: &[u8; ROWS]) -> usize {
     (fours.wrapping_mul(u64::MAX / 0xffff) >> 48) as usize
 }
 
-/// A number of an entry.
-fn word(entry: &[u8; ENTRY], at: usize) -> u32 {
-    u32::from_le_bytes([entry[at], entry[at + 1], entry[at + 2], entry[at + 3]])
-}
+impl<'a> Parts<'a> {
+    fn open(count: u32, bytes: &'a [u8]) -> Self {
+        let slots = (count & !FULL) as usize;
+        let (saturations, rest) = bytes.split_at(slots);
+        let (headings, rest) = rest.split_at(slots);
+        let (spots, rest) = rest.split_at(slots * SPOT);
+        let (stretches, data) = rest.split_at(if count & FULL > 0 { 0 } else { slots * 4 });
+        let stretches = (count & FULL == 0).then_some(stretches.as_chunks().0);
+        Self { saturations, headings, spots: spots.as_chunks().0, stretches, data }
+    }
 
-fn postings(entry: &[u8; ENTRY]) -> u16 {
-    u16::from_le_bytes([entry[8], entry[9]])
+    /// Says whether there is a part for each stretch.
+    pub fn is_full(&self) -> bool {
+        self.stretches.is_none()
+    }
+
+    /// Returns the stretch of each part.
+    pub fn stretches(&self) -> impl Iterator<Item = usize> {
+        let stretch = |slot| match self.stretches {
+            Some(stretches) => u32::from_le_bytes(stretches[slot]) as usize,
+            None => slot,
+        };
+        (0..self.spots.len()).map(stretch)
+    }
+
+    /// Returns the part in a stretch; it may be empty.
+    #[inline]
+    pub fn get(&self, stretch: usize) -> Option<Part<'a>> {
+        let slot = match self.stretches {
+            None => stretch,
+            Some(all) => all.binary_search_by_key(&(stretch as u32), |s| u32::from_le_bytes(*s)).ok()?,
+        };
+        let [a, b, c, d, count @ ..] = *self.spots.get(slot)?;
+        let count = u16::from_le_bytes(count);
+        Some(Part {
+            bytes: &self.data[u32::from_le_bytes([a, b, c, d]) as usize..],
+            count: usize::from(count & !SPEAKER),
+            speaker: count & SPEAKER > 0,
+            heading: self.headings[slot] > 0,
+        })
+    }
 }
 
 impl<'a> PostingList<'a> {
     /// Opens a packed list of `count` postings at the front of `bytes`, and what came since.
     pub fn new(bytes: &'a [u8], count: u32, tail: &'a [Posting], tail_impact: Impact) -> Self {
-        let mut list = Self { entries: &[], data: &[], few: Vec::new(), tail, tail_impact };
+        let mut list = Self { parts: Parts::default(), few: Vec::new(), tail, tail_impact };
         if (count as usize) < CUT {
             list.read_few(bytes, count as usize);
         } else if let Some((parts, rest)) = bytes.split_first_chunk() {
-            let (entries, data) = rest.split_at(u32::from_le_bytes(*parts) as usize * ENTRY);
-            (list.entries, list.data) = (entries.as_chunks().0, data);
+            list.parts = Parts::open(u32::from_le_bytes(*parts), rest);
         }
         list
     }
@@ -85,33 +129,16 @@ impl<'a> PostingList<'a> {
 
     /// Returns the number behind the last document that it may hold.
     pub fn end(&self) -> u32 {
-        let stretch = |entry| (word(entry, 0) + 1).saturating_mul(STRETCH as u32);
-        let packed = self.entries.last().map_or(0, stretch);
+        let stretch = self.parts.stretches().last().map_or(0, |last| last + 1);
+        let packed = u32::try_from(stretch * STRETCH).unwrap_or(u32::MAX);
         let few = self.few.last().map_or(0, |(posting, _)| posting.document.saturating_add(1));
         let tail = self.tail.last().map_or(0, |posting| posting.document.saturating_add(1));
         packed.max(few).max(tail)
     }
 
-    /// Returns of each part the stretch and how much it says.
-    pub(super) fn parts(&self) -> impl Iterator<Item = (usize, Impact)> {
-        self.entries.iter().map(|entry| {
-            let speaker = postings(entry) & SPEAKER > 0;
-            let impact = Impact { saturation: entry[10], heading: entry[11], speaker };
-            (word(entry, 0) as usize, impact)
-        })
-    }
-
-    /// Returns a part by its number.
-    #[inline]
-    pub(super) fn part(&self, number: usize) -> Part<'a> {
-        let entry = &self.entries[number];
-        let count = postings(entry);
-        Part {
-            bytes: &self.data[word(entry, 4) as usize..],
-            count: usize::from(count & !SPEAKER),
-            speaker: count & SPEAKER > 0,
-            heading: entry[11] > 0,
-        }
+    /// Returns the parts.
+    pub(super) fn parts(&self) -> &Parts<'a> {
+        &self.parts
     }
 
     /// Says whether some postings are in no part.
@@ -141,15 +168,8 @@ impl<'a> PostingList<'a> {
 
     /// Returns the pattern of a document, if it is in the list.
     pub fn find(&self, document: u32) -> Option<u32> {
-        let stretch = document / STRETCH as u32;
-        let number = self.entries.binary_search_by_key(&stretch, |entry| word(entry, 0)).ok();
-        self.find_in(number, document)
-    }
-
-    /// Does the same where the part is known in which it would lie.
-    pub(super) fn find_in(&self, part: Option<usize>, document: u32) -> Option<u32> {
-        let packed = part.and_then(|number| self.part(number).find(document));
-        packed.or_else(|| {
+        let part = self.parts.get(document as usize / STRETCH);
+        part.and_then(|part| part.find(document)).or_else(|| {
             let mut found = self.loose_in(document..document.saturating_add(1));
             self.is_loose().then(|| found.next().map(|(posting, _)| posting.pattern))?
         })
@@ -157,8 +177,8 @@ impl<'a> PostingList<'a> {
 
     /// Hands out every posting.
     pub fn each(&self, mut each: impl FnMut(Posting)) {
-        for (number, (stretch, _)) in self.parts().enumerate() {
-            let part = self.part(number);
+        for stretch in self.parts.stretches() {
+            let Some(part) = self.parts.get(stretch) else { continue };
             for row in 0..ROWS {
                 for at in part.row(row) {
                     let place = usize::from(part.of_each(PLACES)[at]);
@@ -319,12 +339,16 @@ mod tests {
             let stretch = |posting: &Posting| posting.document as usize / STRETCH;
             let row = |posting: &Posting| posting.document as usize / ROW % ROWS;
             let in_parts = if packed.len() < CUT { &[] } else { packed };
-            let mut parts = opened.parts().enumerate();
+            let mut stretches = Vec::new();
             for postings in in_parts.chunk_by(|a, b| stretch(a) == stretch(b)) {
-                let (number, (at, impact_of_all)) = parts.next().expect("a part a stretch");
-                prop_assert_eq!((at, impact_of_all), (stretch(&postings[0]), most(postings.iter())));
-                let part = opened.part(number);
-                prop_assert_eq!(part.speaker, impact_of_all.speaker);
+                stretches.push(stretch(&postings[0]));
+                let most_of_all = most(postings.iter());
+                let slot = opened.parts().stretches().position(|at| at == stretches[stretches.len() - 1]);
+                let slot = slot.expect("a part a stretch");
+                prop_assert_eq!(opened.parts().saturations[slot], most_of_all.saturation);
+                prop_assert_eq!(opened.parts().headings[slot], most_of_all.heading);
+                let part = opened.parts().get(stretch(&postings[0])).expect("the same part");
+                prop_assert_eq!(part.speaker, most_of_all.speaker);
                 let all: Vec<_> = postings.iter().map(said).map(|(_, a, b, c)| (a, b, c)).collect();
                 prop_assert_eq!(part.said().collect::<Vec<_>>(), all);
                 for at in 0..ROWS {
@@ -348,7 +372,15 @@ mod tests {
                     }
                 }
             }
-            prop_assert!(parts.next().is_none());
+            for (slot, stretch) in opened.parts().stretches().enumerate() {
+                if !stretches.contains(&stretch) {
+                    prop_assert!(opened.parts().is_full());
+                    prop_assert_eq!(opened.parts().saturations[slot], 0);
+                    let part = opened.parts().get(stretch).expect("an empty part");
+                    prop_assert_eq!(part.said().count(), 0);
+                }
+            }
+            prop_assert_eq!(opened.parts().get(800).is_some(), stretches.contains(&800));
 
             let loose: Vec<(Posting, Impact)> = match packed.len() < CUT {
                 true => packed.iter().map(|posting| (*posting, impact(posting))).collect(),

@@ -4,12 +4,14 @@
 //! these are. So the most that a list says in a row is known without a look at its postings, those of
 //! a row are found without one at those before, and a document needs a byte.
 //!
-//! A list of a few postings is those, one after the other. Any other is the number of its parts, one
-//! entry a part (stretch, where its bytes begin, how many postings, its impact), and the parts. A
-//! part has, each by itself: of every row, the most saturation, the most of headings, and the number
-//! of postings; of every posting, its place in the row, its saturation, the code of its pattern and,
-//! if any stands in a heading, that impact; and the patterns that need more than a byte. Where the
-//! postings are few, the row of each stands in place of what is said of all rows.
+//! A list of a few postings is those, one after the other. Any other is the number of its parts; of
+//! every part, each by itself, the most saturation, the most of headings, and where it begins and how
+//! many postings it has; and the parts. If it is in a third of all stretches, it has a part for each,
+//! be it empty; else the stretches follow too. A part has, each by itself: of every row, the most
+//! saturation, the most of headings, and the number of postings; of every posting, its place in the
+//! row, its saturation, the code of its pattern and, if any stands in a heading, that impact; and
+//! the patterns that need more than a byte. Where the postings are few, the row of each stands in
+//! place of what is said of all rows.
 
 /// Documents of a stretch.
 pub(super) const STRETCH: usize = ROWS * ROW;
@@ -23,10 +25,12 @@ pub(super) const CUT: usize = 64;
 pub(super) const MANY: usize = 32;
 /// Bytes of an impact.
 pub(super) const IMPACT: usize = 3;
-/// Bytes of the entry of a part.
-pub(super) const ENTRY: usize = 12;
-/// In the number of postings of an entry: some of them are a speaker's name.
+/// Bytes that say where a part begins and how many postings it has.
+pub(super) const SPOT: usize = 6;
+/// In the number of postings of a part: some of them are a speaker's name.
 pub(super) const SPEAKER: u16 = 1 << 15;
+/// In the number of parts: there is one for each stretch.
+pub(super) const FULL: u32 = 1 << 31;
 /// Stands for the patterns that do not fit in a byte.
 pub(super) const ESCAPE: u8 = 255;
 
@@ -93,25 +97,31 @@ pub fn encode(list: &[Posting], impact: impl Fn(&Posting) -> Impact, out: &mut V
     if list.len() < CUT {
         return encode_few(list, impact, out);
     }
-    let stretch = |posting: &Posting| posting.document / STRETCH as u32;
+    let stretch = |posting: &Posting| posting.document as usize / STRETCH;
     let parts = list.chunk_by(|a, b| stretch(a) == stretch(b));
-    let count = parts.clone().count();
-    out.extend((count as u32).to_le_bytes());
-    let mut entry = out.len();
-    out.resize(entry + count * ENTRY, 0);
+    let (count, stretches) = (parts.clone().count(), list.last().map_or(0, stretch) + 1);
+    let full = count * 3 >= stretches;
+    let slots = if full { stretches } else { count };
+    out.extend((slots as u32 | if full { FULL } else { 0 }).to_le_bytes());
+    let saturations = out.len();
+    let [headings, spots] = [saturations + slots, saturations + 2 * slots];
+    out.resize(spots + slots * SPOT, 0);
+    if !full {
+        out.extend(parts.clone().flat_map(|part| (stretch(&part[0]) as u32).to_le_bytes()));
+    }
     let data = out.len();
     let mut impacts = Vec::with_capacity(STRETCH);
-    for part in parts {
+    for (at, part) in parts.enumerate() {
+        let slot = if full { stretch(&part[0]) } else { at };
         let start = (out.len() - data) as u32;
         impacts.clear();
         impacts.extend(part.iter().map(&impact));
         let most = encode_part(part, &impacts, out);
         let postings = part.len() as u16 | if most.speaker { SPEAKER } else { 0 };
-        out[entry..entry + 4].copy_from_slice(&stretch(&part[0]).to_le_bytes());
-        out[entry + 4..entry + 8].copy_from_slice(&start.to_le_bytes());
-        out[entry + 8..entry + 10].copy_from_slice(&postings.to_le_bytes());
-        out[entry + 10..entry + ENTRY].copy_from_slice(&[most.saturation, most.heading]);
-        entry += ENTRY;
+        (out[saturations + slot], out[headings + slot]) = (most.saturation, most.heading);
+        let spot = &mut out[spots + slot * SPOT..][..SPOT];
+        spot[..4].copy_from_slice(&start.to_le_bytes());
+        spot[4..].copy_from_slice(&postings.to_le_bytes());
     }
 }
 

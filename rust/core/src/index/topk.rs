@@ -92,6 +92,7 @@ pub fn top_k<S: Scoring>(
 /// Where something may be found, by its number.
 #[derive(Debug, Clone, Copy)]
 enum Place {
+    All,
     Stretch(u32),
     Row(u32),
     Document(u32),
@@ -106,6 +107,7 @@ impl Promise {
     /// and one number is compared with less than a struct.
     fn new(bound: Reach, place: Place) -> Self {
         let place = match place {
+            Place::All => 1 << 30,
             Place::Stretch(number) => 1 << 31 | u64::from(number),
             Place::Row(number) => u64::from(number),
             Place::Document(number) => 1 << 32 | u64::from(number),
@@ -119,10 +121,11 @@ impl Promise {
 
     fn place(self) -> Place {
         let number = self.0 as u32;
-        match (self.0 >> 32 & 1 == 1, number >> 31 == 1) {
+        match (self.0 >> 32 & 1 == 1, number >> 30) {
             (true, _) => Place::Document(number),
-            (false, true) => Place::Stretch(number & !(1 << 31)),
-            (false, false) => Place::Row(number),
+            (false, 0) => Place::Row(number),
+            (false, 1) => Place::All,
+            (false, _) => Place::Stretch(number & !(1 << 31)),
         }
     }
 }
@@ -133,57 +136,33 @@ struct Search<'c, 'a, 's, S> {
     best: Best<'s, S>,
     /// What the documents of a place can score at most.
     promises: BinaryHeap<Promise>,
-    /// For each stretch, and in it for each clause: the number of its part, plus one.
-    parts: Vec<u32>,
     /// What all clauses together can add in each stretch.
     bounds: Vec<Reach>,
 }
 
-/// The memory of a search, empty.
-#[derive(Default)]
-struct Spare {
-    promises: Vec<Promise>,
-    parts: Vec<u32>,
-    bounds: Vec<Reach>,
-}
-
 thread_local! {
-    /// Kept from query to query: fresh memory costs more than using it.
-    static SPARE: Cell<Spare> = const {
-        Cell::new(Spare { promises: Vec::new(), parts: Vec::new(), bounds: Vec::new() })
-    };
+    /// Kept from query to query, empty: fresh memory costs more than using it.
+    static SPARE: Cell<(Vec<Promise>, Vec<Reach>)> = const { Cell::new((Vec::new(), Vec::new())) };
 }
 
 impl<'c, 'a, 's, S: Scoring> Search<'c, 'a, 's, S> {
     fn new(clauses: &'c [Clause<'a>], best: Best<'s, S>) -> Self {
         let end = clauses.iter().map(|clause| clause.list.end()).max().unwrap_or(0);
         let stretches = (end as usize).div_ceil(STRETCH);
-        let Spare { mut promises, mut parts, mut bounds } = SPARE.take();
-        parts.resize(stretches * clauses.len(), 0);
-        bounds.resize(stretches, 0);
-        for (at, clause) in clauses.iter().enumerate() {
-            clause.each_stretch(|stretch, part, most| {
-                bounds[stretch] += most;
-                if let Some(number) = part {
-                    parts[stretch * clauses.len() + at] = number as u32 + 1;
-                }
-            });
-        }
-        let promise = |(stretch, &bound): (u32, &Reach)| {
-            (bound > 0).then(|| Promise::new(bound, Place::Stretch(stretch)))
-        };
-        promises.extend((0..).zip(&bounds).filter_map(promise));
-        Self { clauses, best, promises: BinaryHeap::from(promises), parts, bounds }
+        let (mut promises, mut bounds) = SPARE.take();
+        bounds.resize(stretches.next_multiple_of(ROWS), 0);
+        clauses.iter().for_each(|clause| clause.raise_stretches(&mut bounds));
+        promises.push(Promise::new(Reach::MAX >> 1, Place::All));
+        Self { clauses, best, promises: BinaryHeap::from(promises), bounds }
     }
 
     /// Leaves its memory to the next.
     fn close(self) -> Vec<(Points, u32)> {
-        let Self { promises, mut parts, mut bounds, .. } = self;
+        let Self { promises, mut bounds, .. } = self;
         let mut promises = promises.into_vec();
         promises.clear();
-        parts.clear();
         bounds.clear();
-        SPARE.set(Spare { promises, parts, bounds });
+        SPARE.set((promises, bounds));
         self.best.kept
     }
 
@@ -192,6 +171,7 @@ impl<'c, 'a, 's, S: Scoring> Search<'c, 'a, 's, S> {
             && promise.bound() >= self.best.threshold
         {
             match promise.place() {
+                Place::All => self.open_all(promise),
                 Place::Stretch(stretch) => self.open_stretch(promise, stretch),
                 Place::Row(row) => self.open_row(promise, row),
                 Place::Document(document) => {
@@ -202,19 +182,16 @@ impl<'c, 'a, 's, S: Scoring> Search<'c, 'a, 's, S> {
         }
     }
 
-    /// Returns the clauses, each with the number of its part in a stretch.
-    fn parts(&self, stretch: usize) -> impl Iterator<Item = (&'c Clause<'a>, Option<usize>)> {
-        let parts = &self.parts[stretch * self.clauses.len()..];
-        self.clauses
-            .iter()
-            .zip(parts)
-            .map(|(clause, &part)| (clause, (part as usize).checked_sub(1)))
+    fn open_all(&mut self, promise: Promise) {
+        let mut bounds = std::mem::take(&mut self.bounds);
+        self.hand_on(promise, &mut bounds, |at| Some(Place::Stretch(at as u32)));
+        self.bounds = bounds;
     }
 
     fn open_stretch(&mut self, promise: Promise, stretch: u32) {
         let mut bounds = [0; ROWS];
-        for (clause, part) in self.parts(stretch as usize) {
-            clause.raise_rows(stretch as usize, part, &mut bounds);
+        for clause in self.clauses {
+            clause.raise_rows(stretch as usize, &mut bounds);
         }
         let row = |at: usize| Some(Place::Row(stretch * ROWS as u32 + at as u32));
         self.hand_on(promise, &mut bounds, row);
@@ -222,8 +199,8 @@ impl<'c, 'a, 's, S: Scoring> Search<'c, 'a, 's, S> {
 
     fn open_row(&mut self, promise: Promise, row: u32) {
         let mut bounds = [0; ROW];
-        for (clause, part) in self.parts(row as usize / ROWS) {
-            clause.raise(row as usize, part, &mut bounds);
+        for clause in self.clauses {
+            clause.raise(row as usize, &mut bounds);
         }
         let scoring = self.best.scoring;
         self.hand_on(promise, &mut bounds, |at| {
@@ -275,8 +252,8 @@ impl<'c, 'a, 's, S: Scoring> Search<'c, 'a, 's, S> {
 
     fn score(&self, document: u32) -> Points {
         let mut sum = 0;
-        for (at, (clause, part)) in self.parts(document as usize / STRETCH).enumerate() {
-            if let Some(pattern) = clause.list.find_in(part, document) {
+        for (at, clause) in self.clauses.iter().enumerate() {
+            if let Some(pattern) = clause.list.find(document) {
                 sum += points(self.best.scoring.part(at, document, pattern));
             }
         }
