@@ -51,6 +51,20 @@ impl Clause<'_> {
         );
     }
 
+    /// Asks for what [`Self::raise_rows`] reads.
+    pub(super) fn prefetch(&self, stretch: usize) {
+        if let Some(part) = self.list.parts().get(stretch) {
+            part.prefetch();
+        }
+    }
+
+    /// Asks for what [`Self::raise`] reads.
+    pub(super) fn prefetch_row(&self, row: usize) {
+        if let Some(part) = self.list.parts().get(row / ROWS) {
+            part.prefetch_row(row % ROWS);
+        }
+    }
+
     /// Adds to the bounds of the rows of a stretch what it adds there.
     pub(super) fn raise_rows(&self, stretch: usize, rows: &mut [Reach; ROWS]) {
         let Self { list, reaches } = self;

@@ -184,7 +184,11 @@ impl<'c, 'a, 's, S: Scoring> Search<'c, 'a, 's, S> {
 
     fn open_all(&mut self, promise: Promise) {
         let mut bounds = std::mem::take(&mut self.bounds);
-        self.hand_on(promise, &mut bounds, |at| Some(Place::Stretch(at as u32)));
+        let clauses = self.clauses;
+        self.hand_on(promise, &mut bounds, |at| {
+            clauses.iter().for_each(|clause| clause.prefetch(at));
+            Some(Place::Stretch(at as u32))
+        });
         self.bounds = bounds;
     }
 
@@ -199,6 +203,7 @@ impl<'c, 'a, 's, S: Scoring> Search<'c, 'a, 's, S> {
 
     fn open_row(&mut self, promise: Promise, row: u32) {
         let mut bounds = [0; ROW];
+        self.clauses.iter().for_each(|clause| clause.prefetch_row(row as usize));
         for clause in self.clauses {
             clause.raise(row as usize, &mut bounds);
         }
