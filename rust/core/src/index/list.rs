@@ -4,8 +4,10 @@ use std::iter::zip;
 use std::ops::Range;
 
 use super::postings::{
-    CUT, ESCAPE, FULL, IMPACT, Impact, MANY, Posting, ROW, ROWS, SPEAKER, SPOT, STRETCH, take_varint,
+    CUT, ESCAPE, FULL, IMPACT, Impact, MANY, Posting, ROW, ROWS, SPEAKER, SPOT, STRETCH,
+    take_varint,
 };
+use super::prefetch::prefetch;
 
 /// A packed list and the loose tail of what came since.
 #[derive(Clone)]
@@ -89,7 +91,9 @@ impl<'a> Parts<'a> {
     pub fn get(&self, stretch: usize) -> Option<Part<'a>> {
         let slot = match self.stretches {
             None => stretch,
-            Some(all) => all.binary_search_by_key(&(stretch as u32), |s| u32::from_le_bytes(*s)).ok()?,
+            Some(all) => {
+                all.binary_search_by_key(&(stretch as u32), |s| u32::from_le_bytes(*s)).ok()?
+            }
         };
         let [a, b, c, d, count @ ..] = *self.spots.get(slot)?;
         let count = u16::from_le_bytes(count);
@@ -196,19 +200,6 @@ const PLACES: usize = 0;
 const SATURATIONS: usize = 1;
 const CODES: usize = 2;
 const HEADINGS: usize = 3;
-
-/// Asks for the memory at a place of `bytes`, which is far away, without waiting for it.
-#[inline]
-#[allow(unsafe_code)]
-fn prefetch(bytes: &[u8], at: usize) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a hint to the processor, which reads nothing and faults nowhere: any address will
-        // do, and this one is made without leaving what pointers may do
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(bytes.as_ptr().wrapping_add(at).cast()) };
-    }
-}
 
 impl<'a> Part<'a> {
     /// Asks for what is said of its rows.
@@ -330,7 +321,8 @@ mod tests {
 
     /// What a posting says depends on its pattern alone, and so does the plain twin.
     fn impact(posting: &Posting) -> Impact {
-        let heading = if posting.document / 5000 % 2 == 0 { posting.pattern as u8 / 2 } else { 0 };
+        let heading =
+            if (posting.document / 5000).is_multiple_of(2) { posting.pattern as u8 / 2 } else { 0 };
         Impact { saturation: posting.pattern as u8, heading, speaker: posting.pattern == 7 }
     }
 

@@ -17,6 +17,7 @@ pub mod packing;
 pub mod paged;
 pub mod patterns;
 pub mod postings;
+mod prefetch;
 pub mod run;
 pub mod terms;
 pub mod topk;
@@ -232,6 +233,12 @@ impl Index {
     #[inline]
     pub fn lengths(&self, document: u32) -> &Lengths {
         &self.lengths[document as usize]
+    }
+
+    /// Asks for what scoring a document reads.
+    #[inline]
+    pub fn prefetch(&self, document: u32) {
+        prefetch::prefetch(&self.lengths, document as usize);
     }
 
     /// Returns the weights.

@@ -23,6 +23,8 @@ pub trait Scoring {
     fn part(&self, clause: usize, document: u32, pattern: u32) -> f32;
     /// Says whether the document exists and passes the cheap filters.
     fn allows(&self, document: u32) -> bool;
+    /// Asks for the memory that [`Self::part`] reads.
+    fn prefetch(&self, _document: u32) {}
     /// Says which of two documents with equal scores comes first.
     fn tie(&self, a: u32, b: u32) -> Ordering;
 }
@@ -210,7 +212,10 @@ impl<'c, 'a, 's, S: Scoring> Search<'c, 'a, 's, S> {
         let scoring = self.best.scoring;
         self.hand_on(promise, &mut bounds, |at| {
             let document = row * ROW as u32 + at as u32;
-            scoring.allows(document).then_some(Place::Document(document))
+            scoring.allows(document).then(|| {
+                scoring.prefetch(document);
+                Place::Document(document)
+            })
         });
     }
 

@@ -343,6 +343,10 @@ impl Scoring for Ranking<'_> {
             && self.allows.as_ref().is_none_or(|allows| allows(document))
     }
 
+    fn prefetch(&self, document: u32) {
+        self.catalog.index.prefetch(document);
+    }
+
     fn tie(&self, a: u32, b: u32) -> Ordering {
         self.catalog.order(a, b)
     }

@@ -24,10 +24,7 @@ pub struct QueryTerm {
 /// with its weight; `stem` tells the stem of a word.
 ///
 /// Stop words are left out, unless there is nothing else.
-pub fn terms_of(
-    texts: &[(&str, f32)],
-    stem: impl Fn(&str) -> Option<String>,
-) -> Vec<QueryTerm> {
+pub fn terms_of(texts: &[(&str, f32)], stem: impl Fn(&str) -> Option<String>) -> Vec<QueryTerm> {
     let mut sought = Gathered::new(&stem);
     let mut stops = Gathered::new(&stem);
     for &(text, weight) in texts {
