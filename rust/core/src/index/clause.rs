@@ -30,18 +30,17 @@ impl Clause<'_> {
     pub(super) fn raise_stretches(&self, stretches: &mut [Reach]) {
         let Self { list, reaches } = self;
         let parts = list.parts();
-        // whether it is a speaker's name is asked where it is opened
-        let speaker = reaches.speaker(255);
         let said = zip(parts.saturations, parts.headings);
         let most = said.map(|(&saturation, &heading)| {
-            Reach::from(saturation) * reaches.shares[255]
-                + Reach::from(heading) * reaches.heading
-                + speaker
+            Reach::from(saturation) * reaches.shares[255] + Reach::from(heading) * reaches.heading
         });
         if parts.is_full() {
             zip(&mut *stretches, most).for_each(|(bound, most)| *bound += most);
         } else {
             zip(parts.stretches(), most).for_each(|(stretch, most)| stretches[stretch] += most);
+        }
+        if let Some(speakers) = &reaches.speakers {
+            parts.of_speakers().for_each(|stretch| stretches[stretch] += speakers[255]);
         }
         let stretch = |posting: &Posting| posting.document as usize / STRETCH;
         let loose = list.loose();

@@ -86,6 +86,14 @@ impl<'a> Parts<'a> {
         (0..self.spots.len()).map(stretch)
     }
 
+    /// Returns the stretches in which it is in a speaker's name.
+    pub fn of_speakers(&self) -> impl Iterator<Item = usize> {
+        let speaker =
+            |[.., low, high]: &[u8; SPOT]| u16::from_le_bytes([*low, *high]) & SPEAKER > 0;
+        let all = zip(self.stretches(), self.spots);
+        all.filter(move |(_, spot)| speaker(spot)).map(|(stretch, _)| stretch)
+    }
+
     /// Returns the part in a stretch; it may be empty.
     #[inline]
     pub fn get(&self, stretch: usize) -> Option<Part<'a>> {
@@ -370,6 +378,8 @@ mod tests {
                 prop_assert_eq!(opened.parts().headings[slot], most_of_all.heading);
                 let part = opened.parts().get(stretch(&postings[0])).expect("the same part");
                 prop_assert_eq!(part.speaker, most_of_all.speaker);
+                let spoken = opened.parts().of_speakers().any(|at| at == stretch(&postings[0]));
+                prop_assert_eq!(spoken, most_of_all.speaker);
                 let all: Vec<_> = postings.iter().map(said).map(|(_, a, b, c)| (a, b, c)).collect();
                 prop_assert_eq!(part.said().collect::<Vec<_>>(), all);
                 for at in 0..ROWS {

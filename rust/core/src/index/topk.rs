@@ -142,6 +142,9 @@ struct Search<'c, 'a, 's, S> {
     bounds: Vec<Reach>,
 }
 
+/// Promises for which a thread keeps room.
+const MOST_SPARE: usize = 1 << 14;
+
 thread_local! {
     /// Kept from query to query, empty: fresh memory costs more than using it.
     static SPARE: Cell<(Vec<Promise>, Vec<Reach>)> = const { Cell::new((Vec::new(), Vec::new())) };
@@ -163,6 +166,8 @@ impl<'c, 'a, 's, S: Scoring> Search<'c, 'a, 's, S> {
         let Self { promises, mut bounds, .. } = self;
         let mut promises = promises.into_vec();
         promises.clear();
+        // a query without bounds promises every document
+        promises.shrink_to(MOST_SPARE);
         bounds.clear();
         SPARE.set((promises, bounds));
         self.best.kept
