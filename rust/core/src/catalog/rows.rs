@@ -73,8 +73,8 @@ static LOST: Row = Row {
     outline: Outline { opens: 0, level: 0, hands_down: 0, links: 0 },
 };
 
-/// Rows on a page of a snapshot.
-pub const PAGE: usize = 512;
+/// Rows on a page of a snapshot: most files have fewer documents, and are asked for one by one.
+pub const PAGE: usize = 64;
 
 /// The rows by document: first those of a snapshot, then what came since.
 #[derive(Debug, Default)]

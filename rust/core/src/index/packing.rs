@@ -39,8 +39,8 @@ pub struct Spot {
 
 /// Bytes from which on a page of lists is full.
 const LISTS: usize = 64 << 10;
-/// Documents whose concepts make a page.
-const HOLDERS: usize = 256;
+/// Documents whose concepts make a page: to delete one reads the page and walks half of it.
+const HOLDERS: usize = 32;
 
 impl Packed {
     /// Says whether there is a list for each of so many concepts, and a page for each document.
