@@ -110,6 +110,13 @@ impl Rows {
         self.since.push(row);
     }
 
+    /// Lets rows come from the disk while something else is done.
+    pub fn expect(&self, documents: Range<u32>) {
+        let end = (documents.end as usize).min(self.count);
+        (documents.start as usize / PAGE..end.div_ceil(PAGE))
+            .for_each(|page| self.kept.expect(page));
+    }
+
     /// Puts a row in the place of another.
     pub fn set(&mut self, document: u32, row: Row) {
         let document = document as usize;

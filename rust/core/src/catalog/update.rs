@@ -17,6 +17,9 @@ pub(super) fn next_revision() -> u64 {
     LAST.fetch_add(1, Ordering::Relaxed) + 1
 }
 
+/// Documents of a file that are thought to change before it is known which.
+const FEW: u32 = 64;
+
 /// What is to change in the documents of one file.
 struct Change {
     reading: Reading,
@@ -46,6 +49,11 @@ impl Catalog {
         whole: bool,
         interrupt: Interrupt<'_>,
     ) -> Result<bool> {
+        // both are looked at soon, and on the disk they lie apart
+        if let Some(FileRow { documents: Documents::Run(run), .. }) = self.file(path) {
+            self.rows.expect(run.clone());
+            self.index.expect(run.start..run.end.min(run.start + FEW));
+        }
         let now = now_ns();
         let clock = self.clock;
         let look = || root.stat(path).map(|stat| clock.see(stat));
@@ -187,7 +195,6 @@ impl Catalog {
         self.redone += stat.size;
         let file = self.file(path);
         let held: Vec<u32> = file.map_or(Vec::new(), |file| file.documents.iter().collect());
-        let rows: Vec<Row> = held.iter().map(|&number| self.rows[number as usize]).collect();
         let summary = file.map_or(0, |file| file.summary);
         let text = match read_note(root, path, stat)? {
             Ok(bytes) => bytes,
@@ -203,8 +210,12 @@ impl Catalog {
             }
         };
         let text = as_text(&text);
+        let rows: Vec<Row> = held.iter().map(|&number| self.rows[number as usize]).collect();
         let edited = if whole { None } else { edited(&text, &rows, &self.labels) };
         let (kept, rest) = edited.as_ref().map_or((0, held.len()), |e| (e.kept, e.rest));
+        if let (Some(&first), Some(&last)) = (held[kept..rest].first(), held[kept..rest].last()) {
+            self.index.expect(first..last.saturating_add(1).min(first.saturating_add(FEW)));
+        }
         let keys = rows[kept..rest].iter().map(|row| row.key).zip(held[kept..rest].iter().copied());
         let known = Known::from_last(keys.rev());
         let mut reading = Reading::default();

@@ -78,6 +78,16 @@ impl Packed {
         })
     }
 
+    /// Lets the concepts of some documents come from the disk while something else is done.
+    pub fn expect(&self, documents: Range<u32>) {
+        let documents = documents.start..documents.end.min(self.documents);
+        if !documents.is_empty() {
+            let page = |document: u32| document as usize / HOLDERS;
+            (page(documents.start)..=page(documents.end - 1))
+                .for_each(|page| self.held.expect(page));
+        }
+    }
+
     /// Returns the bytes that it takes.
     pub fn bytes(&self) -> usize {
         self.lists.bytes()
