@@ -22,6 +22,8 @@ pub mod run;
 pub mod terms;
 pub mod topk;
 
+use std::ops::Range;
+
 use rustc_hash::FxHashMap;
 
 use crate::index::bm25f::{Bm25f, Counts, FIELDS, Field, Lengths, Totals, Weights};
@@ -129,6 +131,11 @@ impl Index {
             // of a snapshot that does not fit together, the counts need not
             self.count(concept, pattern, |count| *count = count.saturating_sub(1));
         }
+    }
+
+    /// Lets come what is needed to delete some documents, while something else is done.
+    pub fn expect(&self, documents: Range<u32>) {
+        self.packed.expect(documents);
     }
 
     /// Returns the concepts of a document, ascending, with their patterns.

@@ -175,26 +175,47 @@ pub fn as_text(bytes: &[u8]) -> Cow<'_, str> {
 /// assert_eq!(headings, ["", "One", "Two"]);
 /// ```
 pub fn parse(text: &str) -> Note {
-    let mut note = Note::default();
     if text.is_empty() {
-        return note;
+        return Note::default();
     }
-    let bom = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-    let start = bom + marks::front_matter(&text[bom..], &mut note.front);
-    // room as most notes need it: growing by doubling was a twentieth of reading a long one
-    let mut open = Vec::with_capacity(2 + text.len() / 512);
-    note.breaks.reserve(8 + text.len() / 128);
-    open.push(Section {
+    let (front, start) = front(text);
+    let preamble = Section {
         span: 0..text.len(),
         body: start,
         level: 0,
         heading: String::new(),
         parent: None,
         marks: Marks::default(),
-    });
+    };
+    cut(text, start..text.len(), front, Some(preamble))
+}
+
+/// Returns what the front matter of a note says, and where the text behind it begins.
+pub fn front(text: &str) -> (Marks, usize) {
+    let bom = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let mut front = Marks::default();
+    let start = bom + marks::front_matter(&text[bom..], &mut front);
+    (front, start)
+}
+
+/// Splits a part of a note that begins with a heading of the document itself: what stands before
+/// such a heading says nothing of the blocks behind it.
+///
+/// The spans are those in the note, and parents are sought in the part alone.
+pub fn parse_part(text: &str, part: Range<usize>, front: Marks) -> Note {
+    cut(text, part, front, None)
+}
+
+fn cut(text: &str, part: Range<usize>, front: Marks, preamble: Option<Section>) -> Note {
+    let mut note = Note { front, ..Note::default() };
+    let start = part.start;
+    // room as most notes need it: growing by doubling was a twentieth of reading a long one
+    let mut open = Vec::with_capacity(2 + part.len() / 512);
+    note.breaks.reserve(8 + part.len() / 128);
+    open.extend(preamble);
     let mut depth = 0usize;
     let mut heading: Option<String> = None;
-    let mut events = Parser::new_ext(&text[start..], Options::ENABLE_TABLES).into_offset_iter();
+    let mut events = Parser::new_ext(&text[part], Options::ENABLE_TABLES).into_offset_iter();
     loop {
         // looked at where it lies: to move an event costs as much as to make it
         let next = events.next();
@@ -264,6 +285,7 @@ fn close(mut sections: Vec<Section>, text: &str) -> Vec<Section> {
     }
     // a byte order mark is no preamble
     if sections.len() > 1
+        && sections[0].level == 0
         && text[sections[0].span.clone()].trim_start_matches('\u{feff}').is_empty()
     {
         sections.remove(0);
@@ -291,7 +313,7 @@ fn line_start(text: &str, at: usize) -> usize {
 }
 
 /// Returns where the line that ends a heading is over; the parser's range may stop before it.
-fn heading_end(text: &str, at: usize) -> usize {
+pub fn heading_end(text: &str, at: usize) -> usize {
     let bytes = text.as_bytes();
     let from = if at > 0 && matches!(bytes[at - 1], b'\n' | b'\r') { at - 1 } else { at };
     match memchr::memchr2(b'\n', b'\r', &bytes[from..]) {
