@@ -7,6 +7,8 @@
 //! looked at one by one; where it may have changed, or cannot be told from the rows, the note is
 //! read whole.
 
+use std::ops::Range;
+
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::catalog::Row;
@@ -55,9 +57,24 @@ fn enter(open: &mut Vec<Open>, section: Open) {
     open.extend((section.level > 0).then_some(section));
 }
 
-/// Finds out what of a note changed since its documents were as `rows` say; none where all of it
-/// must be read.
-pub(super) fn edited(text: &str, rows: &[Row], labels: &Terms) -> Option<Edited> {
+/// Where a note differs from what its rows say.
+struct Bounds {
+    kept: usize,
+    rest: usize,
+    /// By how many bytes the rest has moved.
+    bytes: i64,
+    /// What is to be parsed.
+    part: Range<usize>,
+    /// Where the first section of the rest is to be found again, if there is a rest.
+    again: Option<usize>,
+}
+
+fn opens(row: &Row) -> bool {
+    row.outline.opens > 0
+}
+
+/// Returns the bounds of what has changed, each at the beginning of a section.
+fn bounds(text: &str, rows: &[Row]) -> Option<Bounds> {
     let ends = |row: &Row| row.start + u64::from(row.length);
     // a section without a document would be missed
     if rows.first()?.start > 0 || rows.windows(2).any(|pair| ends(&pair[0]) != pair[1].start) {
@@ -67,14 +84,12 @@ pub(super) fn edited(text: &str, rows: &[Row], labels: &Terms) -> Option<Edited>
         let bytes = text.as_bytes().get(start..start.saturating_add(row.length as usize));
         bytes.is_some_and(|bytes| xxh3_64(bytes) == row.hash)
     };
-    let opens = |row: &Row| row.outline.opens > 0;
     let same = rows.iter().take_while(|row| is_same(row, row.start as usize)).count();
     let mut kept = rows[..rows.len().min(same + 1)].iter().rposition(opens)?;
     // a heading that may have changed is looked at from the section before
     if !is_heading(text, rows[kept].start as usize) {
         kept = rows[..kept].iter().rposition(opens)?;
     }
-    let before = rows[..kept].iter().rposition(opens)?;
     let start = rows[kept].start as usize;
 
     let bytes = text.len() as i64 - ends(rows.last()?) as i64;
@@ -83,14 +98,22 @@ pub(super) fn edited(text: &str, rows: &[Row], labels: &Terms) -> Option<Edited>
     let behind = behind.take_while(|row| moved(row) > start && is_same(row, moved(row))).count();
     let rest = rows.len() - behind;
     let rest = rest + rows[rest..].iter().position(opens).unwrap_or(behind);
-    let again = rows.get(rest).map(|row| (moved(row), row));
+    let again = rows.get(rest).map(moved);
     let end = match again {
         None => text.len(),
-        Some((at, _)) if is_heading(text, at) => heading_end(text, at),
+        Some(at) if is_heading(text, at) => heading_end(text, at),
         // the underline may be some lines below
-        Some((at, row)) => at + row.length as usize,
+        Some(at) => at + rows[rest].length as usize,
     };
+    let part = text.get(start..end).map(|_| start..end)?;
+    Some(Bounds { kept, rest, bytes, part, again })
+}
 
+/// Finds out what of a note changed since its documents were as `rows` say; none where all of it
+/// must be read.
+pub(super) fn edited(text: &str, rows: &[Row], labels: &Terms) -> Option<Edited> {
+    let Bounds { kept, rest, bytes, part, again } = bounds(text, rows)?;
+    let start = part.start;
     let (front, begin) = front(text);
     let fenced = text.trim_start_matches('\u{feff}').starts_with("---");
     // front matter that ends elsewhere, or was none before
@@ -98,30 +121,38 @@ pub(super) fn edited(text: &str, rows: &[Row], labels: &Terms) -> Option<Edited>
         return None;
     }
     // what has sections below it may be no document
+    let before = rows[..kept].iter().rposition(opens)?;
     if behind_meta(&text[rows[before].start as usize..start]).is_some_and(str::is_empty) {
         return None;
     }
-    let note = parse_part(text, text.get(start..end).map(|_| start..end)?, front);
+    let note = parse_part(text, part.clone(), front);
     if note.sections.first()?.span.start != start {
         return None;
     }
     let count = note.sections.len() - usize::from(again.is_some());
-    if let (Some((at, row)), Some(found)) = (again, note.sections.last())
-        && (found.span.start, found.level) != (at, row.outline.level)
+    let new = &note.sections[..count];
+    if let (Some(at), Some(found)) = (again, note.sections.last())
+        && (found.span.start, found.level) != (at, rows[rest].outline.level)
     {
         return None;
     }
-
+    // a link that is defined in one place may be named in another
     let refers = |rows: &[Row]| rows.iter().any(|row| row.outline.links & REFERS > 0);
     let named = refers(&rows[..kept]) || refers(&rows[rest..]);
     let defines = rows.iter().any(|row| row.outline.links & DEFINES > 0);
-    if (defines || may_define(&text[start..end]))
-        && (named || note.sections[..count].iter().any(|section| may_refer(section, text)))
+    if (defines || may_define(&text[part]))
+        && (named || new.iter().any(|section| may_refer(section, text)))
     {
         return None;
     }
+    let title = title(&note, count, [&rows[..kept], rows, &rows[rest..]], labels)?;
+    // the summary is sought in the first sections of level 1
+    let in_kept = rows[..kept].iter().any(|row| row.outline.level > 1);
+    let is_ended = in_kept || note.sections[0].level > 1 && rows[kept].outline.level > 1;
+    if note.front.summary.is_none() && !is_ended {
+        return None;
+    }
 
-    let own = |label: u32| labels.text(label).rsplit(TRAIL).next().unwrap_or_default();
     let mut open = Vec::new();
     let opening = |at: usize, row: Option<usize>| {
         let outline = rows[at].outline;
@@ -130,48 +161,25 @@ pub(super) fn edited(text: &str, rows: &[Row], labels: &Terms) -> Option<Edited>
     for at in (0..kept).filter(|&at| opens(&rows[at])) {
         enter(&mut open, opening(at, Some(at)));
     }
-    let level = note.sections[0].level;
-    let above = &open[..open.iter().position(|open| open.level >= level).unwrap_or(open.len())];
-    if above.iter().any(|open| open.hands_down) {
-        return None;
-    }
-    let heading = |open: &Open| Some((open.level, own(rows[open.row?].trail).to_owned()));
-    let above: Vec<(u8, String)> = above.iter().filter_map(heading).collect();
     let mut were = open.clone();
     for at in (kept..rest).filter(|&at| opens(&rows[at])) {
         enter(&mut were, opening(at, None));
     }
-    for section in &note.sections[..count] {
+    open.retain(|open| open.level < note.sections[0].level);
+    if open.iter().any(|open| open.hands_down) {
+        return None;
+    }
+    let heading = |open: &Open| Some((open.level, own(&rows[open.row?], labels).to_owned()));
+    let above: Vec<(u8, String)> = open.iter().filter_map(heading).collect();
+    for section in new {
         let hands_down = hands_down(section);
         enter(&mut open, Open { level: section.level, row: None, hands_down });
     }
-    let is_first = |row: &&Row| row.outline.level == 1;
-    let first = |rows: &[Row]| rows.iter().find(is_first).map(|row| own(row.trail));
-    let new = || note.sections[..count].iter().find(|section| section.level == 1);
-    let title = match (&note.front.title, first(&rows[..kept])) {
-        (Some(title), _) => title.clone(),
-        (None, Some(title)) => title.to_owned(),
-        (None, None) => {
-            let title = new().map(|section| section.heading.as_str());
-            let title = title.or_else(|| first(&rows[rest..]));
-            if title != first(rows) {
-                return None;
-            }
-            title.unwrap_or_default().to_owned()
-        }
-    };
-    // the summary is sought in the first sections of level 1
-    let is_below = |level: Option<u8>| level.is_none_or(|level| level > 1);
-    let in_kept = rows[..kept].iter().any(|row| row.outline.level > 1);
-    let after = note.sections.first().map(|section| section.level);
-    let is_ended = in_kept || is_below(after) && is_below(Some(rows[kept].outline.level));
-    if note.front.summary.is_none() && !is_ended {
-        return None;
-    }
     let from = (start, rows[kept].line);
     let mut edited = Edited { kept, rest, moved: (bytes, 0), note, count, title, above, from };
-    if let Some((at, row)) = again {
-        // so is what stands above it
+    if let Some(at) = again {
+        // what stands above the rest is to be the same as well
+        let row = &rows[rest];
         for open in [&mut open, &mut were] {
             enter(open, Open { level: row.outline.level, row: Some(rest), hands_down: false });
         }
@@ -184,6 +192,24 @@ pub(super) fn edited(text: &str, rows: &[Row], labels: &Terms) -> Option<Edited>
         edited.moved.1 = i64::from(from.1) + lines as i64 - i64::from(row.line);
     }
     Some(edited)
+}
+
+/// Returns the heading of a section.
+fn own<'a>(row: &Row, labels: &'a Terms) -> &'a str {
+    labels.text(row.trail).rsplit(TRAIL).next().unwrap_or_default()
+}
+
+/// Returns the title of a note, given the rows that are kept, all that were, and the rest; none
+/// where it is another than it was.
+fn title(note: &Note, count: usize, rows: [&[Row]; 3], labels: &Terms) -> Option<String> {
+    let [kept, were, rest] =
+        rows.map(|rows| rows.iter().find(|row| row.outline.level == 1).map(|row| own(row, labels)));
+    let new = note.sections[..count].iter().find(|section| section.level == 1);
+    let new = kept.or(new.map(|section| section.heading.as_str())).or(rest);
+    match &note.front.title {
+        Some(title) => Some(title.clone()),
+        None => (new == were).then(|| new.unwrap_or_default().to_owned()),
+    }
 }
 
 /// Says whether a line is a heading whatever stands above it, as long as no block is open that
