@@ -64,6 +64,8 @@ struct Tally {
     document: u32,
     counts: Vec<(u32, Counts)>,
     lengths: [u32; FIELDS],
+    /// Room in which the counts are put in order.
+    order: Vec<u64>,
 }
 
 impl Tally {
@@ -241,26 +243,36 @@ impl Lexicon {
 
     /// Ends the document being read and begins the next.
     pub fn finish(&mut self) -> Document {
+        let Self { places, patterns, tally, .. } = self;
+        let Tally { counts, order, .. } = tally;
         // small keys sort faster than what they stand for
-        let concept = |(at, (word, _)): (usize, &(u32, Counts))| {
-            u64::from(self.places[*word as usize].concept) << 32 | at as u64
+        let concept = |(at, &(word, _)): (usize, &(u32, Counts))| {
+            u64::from(places[word as usize].concept) << 32 | at as u64
         };
-        let mut order: Vec<u64> = self.tally.counts.iter().enumerate().map(concept).collect();
+        order.clear();
+        order.extend(counts.iter().enumerate().map(concept));
         order.sort_unstable();
+        let spelling = |&key: &u64| {
+            let (word, counts) = counts[key as u32 as usize];
+            let number = places[word as usize].spelling;
+            Spelling { number: u16::try_from(number).unwrap_or(u16::MAX), counts }
+        };
         let mut concepts = Vec::with_capacity(order.len());
-        let mut pattern = Vec::new();
+        let mut several = Vec::new();
         for same in order.chunk_by(|a, b| a >> 32 == b >> 32) {
-            pattern.clear();
-            pattern.extend(same.iter().map(|&key| {
-                let (word, counts) = self.tally.counts[key as u32 as usize];
-                let number = self.places[word as usize].spelling;
-                Spelling { number: u16::try_from(number).unwrap_or(u16::MAX), counts }
-            }));
-            pattern.sort_unstable_by_key(|spelling| spelling.number);
-            concepts.push(((same[0] >> 32) as u32, self.patterns.intern(&pattern)));
+            let pattern = match same {
+                [one] => patterns.intern(&[spelling(one)]),
+                same => {
+                    several.clear();
+                    several.extend(same.iter().map(spelling));
+                    several.sort_unstable_by_key(|spelling| spelling.number);
+                    patterns.intern(&several)
+                }
+            };
+            concepts.push(((same[0] >> 32) as u32, pattern));
         }
-        let lengths = self.tally.lengths.map(|length| u16::try_from(length).unwrap_or(u16::MAX));
-        self.tally.next();
+        let lengths = tally.lengths.map(|length| u16::try_from(length).unwrap_or(u16::MAX));
+        tally.next();
         Document { concepts, lengths }
     }
 
