@@ -213,14 +213,15 @@ impl Lexicon {
         if self.words.len() > self.tally.slots.len() {
             self.tally.make_room(self.words.len());
         }
-        tokens::chunks(text, &mut |chunk| {
-            if let Some(known) = self.memo.get(chunk) {
+        tokens::spans(text, &mut |span| {
+            if let Some(known) = self.memo.get(text, &span) {
                 self.tally.lengths[field as usize] += u32::from(known.length);
                 for &word in self.memo.words(&known) {
                     self.tally.count(field, word);
                 }
                 return;
             }
+            let chunk = &text[span];
             let mut words = Vec::new();
             let mut length = 0;
             tokens::terms(chunk, &mut |term| {
