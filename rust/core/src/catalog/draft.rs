@@ -114,7 +114,7 @@ pub fn note(path: &str, text: &str, each: &mut dyn FnMut(Draft<'_>)) -> Option<S
         let headings = note.trail(at);
         // the title is most often a heading too, and would count twice
         let title = if headings.contains(&title) { "" } else { title };
-        let trail = headings.join(&TRAIL.to_string());
+        let trail = headings.join(TRAIL.encode_utf8(&mut [0; 4]));
         let (keywords, category) = told(&note, at);
         // what it says holds for the sections below, and is found with them
         let below = note.sections.get(at + 1).is_some_and(|next| next.parent == Some(at));

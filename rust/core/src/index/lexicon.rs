@@ -53,6 +53,8 @@ pub struct Lexicon {
     /// The patterns.
     pub patterns: Patterns,
     memo: Memo,
+    /// Room for the words of a chunk that is not in the memo.
+    fresh: Vec<u32>,
     tally: Tally,
 }
 
@@ -222,7 +224,7 @@ impl Lexicon {
                 return;
             }
             let chunk = &text[span];
-            let mut words = Vec::new();
+            let mut words = std::mem::take(&mut self.fresh);
             let mut length = 0;
             tokens::terms(chunk, &mut |term| {
                 let counts = u32::from(term.counts);
@@ -238,7 +240,8 @@ impl Lexicon {
             });
             self.memo.note(chunk, &words, length);
             self.tally.lengths[field as usize] += length;
-            words.into_iter().for_each(|word| self.tally.count(field, word));
+            words.drain(..).for_each(|word| self.tally.count(field, word));
+            self.fresh = words;
         });
     }
 

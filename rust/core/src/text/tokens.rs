@@ -250,9 +250,12 @@ fn run_end(text: &str, start: usize) -> usize {
 }
 
 /// Returns a word without case, accents and compatibility forms.
-pub fn fold(word: &str) -> String {
+pub fn fold(word: &str) -> Cow<'_, str> {
     if word.is_ascii() {
-        return word.to_ascii_lowercase();
+        return match word.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            true => Cow::Owned(word.to_ascii_lowercase()),
+            false => Cow::Borrowed(word),
+        };
     }
     // upper case first: that is where ß becomes ss and all sigmas become one
     let folded = word.nfkc().flat_map(char::to_uppercase).flat_map(char::to_lowercase);
@@ -283,7 +286,7 @@ fn run_terms(run: &str, sought: Option<&Starts>, emit: &mut impl FnMut(Term<'_>)
         let range = at..at + c.len_utf8();
         let plain = &run[range.clone()];
         // half-width kana and compatibility Han
-        let folded = if c as u32 >= 0xF900 { Cow::Owned(fold(plain)) } else { plain.into() };
+        let folded = if c as u32 >= 0xF900 { fold(plain) } else { plain.into() };
         let begins = sought.is_none_or(|starts| starts.may_begin_run(c));
         if begins {
             let range = range.clone();
@@ -348,14 +351,13 @@ fn word_term(word: &str, range: Range<usize>, emit: &mut impl FnMut(Term<'_>)) {
         false => folded.contains(is_apostrophe),
     };
     if apostrophes {
-        folded.retain(|c| !is_apostrophe(c));
+        folded.to_mut().retain(|c| !is_apostrophe(c));
     }
-    folded.truncate(folded.floor_char_boundary(LONGEST_WORD));
-    if folded.is_empty() {
+    let text = &folded[..folded.floor_char_boundary(LONGEST_WORD)];
+    if text.is_empty() {
         return;
     }
-    let stop = is_stop_word(&folded);
-    emit(Term { text: &folded, form: Form::Word, range, counts: !stop });
+    emit(Term { text, form: Form::Word, range, counts: !is_stop_word(text) });
 }
 
 pub(super) fn is_apostrophe(c: char) -> bool {
