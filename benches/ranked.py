@@ -18,7 +18,7 @@ from typing import NamedTuple
 from benches.corpora import Corpus, Query, heading_queries
 from benches.ratios import OURS, Figures, Table, percentiles, rounds
 from benches.rivals import Ranked, Take
-from benches.sections import Section, split_root
+from benches.sections import Section, split_root, whole
 
 LIMIT = 10
 LEAST_SHARED = 0.2  # FTS5 and tantivy-py share 0.57 of their top ten on win32-docs
@@ -104,8 +104,12 @@ def check(
     table: Table, notes: Notes, contenders: Mapping[str, Ranked], queries: Sequence[Query]
 ) -> dict[str, str]:
     """Compare answers, untimed, and return what is wrong with whom; it also warms everyone."""
+    section = whole(notes.sections)
     found = {
-        name: [contender.query(query.words, LIMIT, "text") for query in queries]
+        name: [
+            [section(hit) for hit in contender.query(query.words, LIMIT, "text")]
+            for query in queries
+        ]
         for name, contender in contenders.items()
     }
     known = [place for place, query in enumerate(queries) if query.citations]
@@ -133,7 +137,7 @@ def check(
             if name == OURS:
                 continue
             shared = [
-                len(set(ours) & set(theirs)) / min(len(ours), len(theirs))
+                len(set(ours) & set(theirs)) / min(len(set(ours)), len(set(theirs)))
                 for ours, theirs in zip(found[OURS], answers, strict=True)
                 if ours and theirs
             ]

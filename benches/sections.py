@@ -9,7 +9,8 @@ that the results of all can be compared.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -98,3 +99,22 @@ def split_root(root: Path) -> list[Section]:
     """Return the sections of every Markdown file below `root`, by path."""
     paths = sorted(file.relative_to(root).as_posix() for file in root.rglob("*.md"))
     return [section for path in paths for section in split(path, read(root, path))]
+
+
+def whole(sections: Sequence[Section]) -> Callable[[str], str]:
+    """Return what turns the citation of a part of a section into that of the section.
+
+    Ours returns a long section in parts, each with its own first line; a rival knows it by the
+    line of its heading alone.
+    """
+    lines: dict[str, list[int]] = {}
+    for section in sections:
+        lines.setdefault(section.path, []).append(section.line)
+
+    def cite(citation: str) -> str:
+        path, _, line = citation.rpartition("#L")
+        starts = lines.get(path, [])
+        place = bisect_right(starts, int(line))
+        return f"{path}#L{starts[place - 1]}" if place else citation
+
+    return cite

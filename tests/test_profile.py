@@ -456,6 +456,10 @@ HAND_PIECES = st.sampled_from(
 @settings(max_examples=300, deadline=None)
 @given(st.lists(HAND_PIECES, max_size=25).map("".join), st.sampled_from(["P", "New"]))
 @example("---\n### s\n---\r", "P")
+@example("---\n### s\n\n### s\n---", "P")
+@example("---\na list: [\n]\n\ntwo words: x\n...\n- one\n", "P")
+@example("---\n\na: b\n---\n- one\n", "P")
+@example("---\r---", "P")
 def test_whatever_a_person_wrote_stays(note: str, title: str) -> None:
     found = parse(note)
     assert all(note[entry.start : entry.end] == entry.source for entry in found)

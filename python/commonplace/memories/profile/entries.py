@@ -38,11 +38,13 @@ SMALL = 2000
 
 _ATX = re.compile(r" {0,3}#{1,6}(?:[ \t]|\Z)")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*\Z")
+# what the index takes for front matter, line by line (rust/core/src/text/marks.rs)
 _FRONT = re.compile(
-    r"\A(?P<first>\ufeff?---[ \t]*(?:\r\n?|\n))"
-    r"(?:(?:[\w-]+[ \t]*:|[ \t#-])[^\r\n]*(?:\r\n?|\n))*?(?:---|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)"
+    r"\A(?P<first>\ufeff?---[ \t]*(?:\r\n?|\n))(?![ \t]*[\r\n])"
+    r"(?:(?:[ \t#\-\]}]|[^\r\n:]*:)[^\r\n]*(?:\r\n?|\n)|\r\n?|\n)*?"
+    r"(?:---|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)"
 )
-_UNIT = re.compile(r"^unit[ \t]*:", re.MULTILINE)
+_UNIT = re.compile(r"(?:^|(?<=\r))unit[ \t]*:[ \t]*(?P<item>['\"]?item\b)?", re.MULTILINE)
 _DAY = re.compile(r"(?P<gap>[ \n])<!-- (?P<day>\d{4}-\d{2}-\d{2}) -->\Z")
 # Blocks that say nothing: comments, and rules between what does.
 _SILENT = re.compile(r"<!--|(?:[-*_][ \t]*){3,}\Z")
@@ -142,7 +144,8 @@ def begun(note: str, title: str = "Memory") -> str:
 def is_by_item(note: str) -> bool:
     """Return whether the entries of a note are documents of their own."""
     front = _FRONT.match(note)
-    return bool(front and re.search(r"^unit[ \t]*:[ \t]*['\"]?item\b", front[0], re.MULTILINE))
+    unit = front and _UNIT.search(front[0])
+    return bool(unit and unit["item"])
 
 
 def added(note: str, title: str, sources: Sequence[str]) -> str:
