@@ -1,7 +1,8 @@
 //! grep on a large transcript, for comparing with ripgrep.
 //!
-//! `cargo bench --bench grep -- FILE PATTERN [count|find] [threads] [chunk KiB] [read]` prints one figure a
-//! run; with `read` the file is not mapped; without arguments it searches a small transcript made here.
+//! `cargo bench --bench grep -- FILE PATTERN [count|find] [threads] [chunk KiB] [read|map] [smart|exact]`
+//! prints one figure a run; with `read` the file is not mapped, with `exact` the case of letters
+//! counts; without arguments it searches a small transcript made here.
 
 #![allow(clippy::print_stdout, missing_docs)]
 
@@ -9,7 +10,7 @@ use std::fs::File;
 use std::io::Write;
 use std::time::Instant;
 
-use commonplace_core::grep::{Options, Scan};
+use commonplace_core::grep::{Case, Options, Scan};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let args: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
@@ -29,6 +30,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         threads: arg(3).map_or(Ok(0), str::parse)?,
         chunk: arg(4).map_or(Ok(4096), str::parse::<usize>)? * 1024,
         worth_mapping: if arg(5) == Some("read") { u64::MAX } else { 0 },
+        case: if arg(6) == Some("exact") { Case::Sensitive } else { Case::Smart },
         ..Options::default()
     };
     let size = path.metadata()?.len() as f64;

@@ -413,3 +413,51 @@ fn hostile_changes() {
     }
     assert!(judged >= 4);
 }
+
+/// All that is indexed of a note: heading, first and last line, bytes.
+type Shown = Vec<(Vec<String>, u64, u64, u64, u64)>;
+
+fn shown(store: &Store, path: &str) -> Shown {
+    let hits = store.documents(path, &|| false).unwrap().into_iter();
+    hits.map(|h| (h.heading, h.first_line, h.end_line, h.start, h.end)).collect()
+}
+
+#[test]
+fn a_note_that_is_edited_again_and_again_is_as_if_read_for_the_first_time() {
+    let memory = Memory::new();
+    let mut blocks: Vec<String> = (0..40)
+        .map(|n| format!("{} Head {n}\n\nword{n} and more\n\n", "#".repeat(1 + n % 3)))
+        .collect();
+    memory.put("a.md", blocks.concat());
+    let store = memory.open(true);
+    let edits = [
+        "a new line\n",
+        "```\n",
+        "```\n",
+        "> quote\n",
+        "# Other\n",
+        "- Category: x\n",
+        "<!--\n",
+        "-->\n",
+        "[a]: b\n",
+        "## see [a]\n",
+        "",
+    ];
+    for (turn, edit) in edits.iter().cycle().take(60).enumerate() {
+        let at = turn * 17 % blocks.len();
+        match turn % 4 {
+            0 => blocks.insert(at, (*edit).to_owned()),
+            1 => blocks[at] += edit,
+            2 => blocks[at] = format!("{edit}new{turn} words\n\n"),
+            _ => drop(blocks.remove(at)),
+        }
+        memory.put("a.md", blocks.concat());
+        let other = memory.open(false);
+        assert_eq!(shown(&store, "a.md"), shown(&other, "a.md"), "{turn}");
+        for word in ["more", "words", "head", "new2", "x"] {
+            assert_eq!(ask(&store, word), ask(&other, word), "{turn} {word}");
+        }
+    }
+    // what is read whole does not differ either
+    assert_eq!(store.verify(&|| false).unwrap(), (1, Vec::new()));
+}

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, missing_docs)]
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use commonplace_core::catalog::draft::{Draft, Kind, Messages, Part, note};
@@ -85,7 +86,7 @@ impl Twin {
             .enumerate()
             .map(|(at, word)| (word, if asking[at] { 1.5 } else { 1.0 }))
             .collect();
-        for term in terms_of(&words) {
+        for term in terms_of(&words, |word| stem(word).map(Cow::into_owned)) {
             let concept = concept(&term.text, term.stem.as_deref());
             let times =
                 f64::from(term.times) * if term.form == Form::Character { 0.5 } else { 1.0 };

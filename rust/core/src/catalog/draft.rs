@@ -6,10 +6,11 @@
 
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
+use crate::catalog::rows::{DEFINES, Outline, REFERS};
 use crate::index::bm25f::Field;
 use crate::messages::message::{self, Line, Message};
 use crate::text::marks::{Marks, behind_meta};
-use crate::text::sections::{self, Note, TRAIL};
+use crate::text::sections::{self, Note, Section, TRAIL};
 use crate::text::time;
 
 /// Sections longer than about this many bytes are split for retrieval.
@@ -72,6 +73,8 @@ pub struct Draft<'a> {
     pub session: String,
     /// The category of a section.
     pub category: String,
+    /// What of its section concerns others.
+    pub outline: Outline,
     /// What is indexed.
     pub fields: Vec<(Field, &'a str)>,
 }
@@ -104,18 +107,54 @@ impl<'a> Draft<'a> {
 /// Returns the summary of the whole note, if it gives one.
 pub fn note(path: &str, text: &str, each: &mut dyn FnMut(Draft<'_>)) -> Option<String> {
     let note = sections::parse(text);
-    let place = path.strip_suffix(".md").unwrap_or(path);
     let title = note.title().unwrap_or_default();
-    let mut line = 1;
-    let mut counted = 0;
+    let count = note.sections.len();
+    each_of(path, text, &Cut { note: &note, count, title, above: &[], from: (0, 1) }, each);
+    let first = note.sections.iter().take_while(|section| section.level <= 1);
+    note.front.summary.clone().or_else(|| first.filter_map(|s| s.marks.summary.clone()).next())
+}
+
+/// Sections of a note, all of them or some, and what holds for them from outside.
+#[derive(Debug)]
+pub struct Cut<'a> {
+    /// The sections are the first of these; what follows them may say how they are to be read.
+    pub note: &'a Note,
+    /// So many.
+    pub count: usize,
+    /// The title of the whole note.
+    pub title: &'a str,
+    /// Level and heading of the sections that are open where these begin, from the outermost down.
+    pub above: &'a [(u8, String)],
+    /// Where these begin: byte and line.
+    pub from: (usize, u32),
+}
+
+impl<'a> Cut<'a> {
+    /// Returns the headings from the outermost down to the section's own.
+    pub fn trail(&self, at: usize) -> Vec<&'a str> {
+        if self.above.is_empty() {
+            return self.note.trail(at);
+        }
+        let up = |&at: &usize| self.note.sections[at].parent;
+        let outermost = std::iter::successors(Some(at), up).last().unwrap_or(at);
+        let level = self.note.sections[outermost].level;
+        let above = self.above.iter().filter(|above| above.0 < level).map(|above| above.1.as_str());
+        above.chain(self.note.trail(at)).collect()
+    }
+}
+
+/// Drafts sections of a note.
+pub fn each_of(path: &str, text: &str, cut: &Cut<'_>, each: &mut dyn FnMut(Draft<'_>)) {
+    let &Cut { note, title, from: (mut counted, mut line), .. } = cut;
+    let place = path.strip_suffix(".md").unwrap_or(path);
     let mut code = note.code.iter().peekable();
-    for at in 0..note.sections.len() {
+    for at in 0..cut.count {
         let section = &note.sections[at];
-        let headings = note.trail(at);
+        let headings = cut.trail(at);
         // the title is most often a heading too, and would count twice
         let title = if headings.contains(&title) { "" } else { title };
         let trail = headings.join(TRAIL.encode_utf8(&mut [0; 4]));
-        let (keywords, category) = told(&note, at);
+        let (keywords, category) = told(note, at);
         // what it says holds for the sections below, and is found with them
         let below = note.sections.get(at + 1).is_some_and(|next| next.parent == Some(at));
         if below && behind_meta(&text[section.span.clone()]) == Some("") {
@@ -123,17 +162,20 @@ pub fn note(path: &str, text: &str, each: &mut dyn FnMut(Draft<'_>)) -> Option<S
         }
         let by_item = note.front.by_item;
         let spans = if by_item { note.units(at, text) } else { note.split(at, text, PART) };
+        let mut outline = outline(section, text);
         for span in spans {
-            line += memchr::memchr_iter(b'\n', &text.as_bytes()[counted..span.start]).count();
+            let lines = memchr::memchr_iter(b'\n', &text.as_bytes()[counted..span.start]).count();
+            line += lines as u32;
             counted = span.start;
             let mut draft = Draft {
                 start: span.start as u64,
                 length: span.len() as u32,
-                line: line as u32,
+                line,
                 hash: xxh3_64(&text.as_bytes()[span.clone()]),
                 trail: trail.clone(),
                 time: section.marks.time.or(note.front.time),
                 category: category.to_owned(),
+                outline: std::mem::take(&mut outline),
                 ..Draft::default()
             };
             draft.add(Field::Path, place);
@@ -152,8 +194,35 @@ pub fn note(path: &str, text: &str, each: &mut dyn FnMut(Draft<'_>)) -> Option<S
             each(draft);
         }
     }
-    let first = note.sections.iter().take_while(|section| section.level <= 1);
-    note.front.summary.clone().or_else(|| first.filter_map(|s| s.marks.summary.clone()).next())
+}
+
+/// Returns what of a section concerns others.
+fn outline(section: &Section, text: &str) -> Outline {
+    let defines = may_define(&text[section.span.clone()]);
+    Outline {
+        opens: 1,
+        level: section.level,
+        hands_down: u8::from(hands_down(section)),
+        links: if may_refer(section, text) { REFERS } else { 0 }
+            | if defines { DEFINES } else { 0 },
+    }
+}
+
+/// Says whether a text may define a link that other places name.
+pub fn may_define(text: &str) -> bool {
+    memchr::memmem::find(text.as_bytes(), b"]:").is_some()
+}
+
+/// Says whether a heading may hold a link that is defined somewhere else.
+pub fn may_refer(section: &Section, text: &str) -> bool {
+    let heading = &text[section.span.start..section.body];
+    // one that is too long has its text in the body
+    section.level > 0 && (heading.is_empty() || heading.contains('['))
+}
+
+/// Says whether something that a section says holds for the sections below as well.
+pub fn hands_down(section: &Section) -> bool {
+    !section.marks.keywords.is_empty() || section.marks.category.is_some()
 }
 
 /// Returns the keywords and the category that hold for a section.

@@ -6,6 +6,7 @@
 mod bulk;
 pub(crate) mod cache;
 pub mod draft;
+mod edited;
 pub(crate) mod reading;
 pub mod rows;
 pub mod snapshot;

@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::catalog::draft::{Draft, Kind, Messages, Part, note};
+use crate::catalog::draft::{self, Cut, Draft, Kind, Messages, Part};
 use crate::catalog::{NO_TIME, Row, Seen};
 use crate::error::{Error, Interrupt, Result};
 use crate::files::root::{Root, Stat};
@@ -25,6 +25,7 @@ const TAIL: u64 = 1 << 20;
 /// What was read of one file.
 #[derive(Debug, Default)]
 pub(crate) struct Reading {
+    /// New or changed documents; before them, and behind them, others may stay as they are.
     pub rows: Vec<(Row, Content)>,
     pub seen: Seen,
     pub summary: String,
@@ -153,7 +154,10 @@ impl Reader<'_> {
         let mut reading = Reading::default();
         reading.rows.reserve(self.known.len());
         match Kind::of(path) {
-            Kind::Note if self.part == Part::Said => self.note(path, stat, &mut reading)?,
+            Kind::Note if self.part == Part::Said => match read_note(self.root, path, stat)? {
+                Ok(bytes) => self.note(path, &as_text(&bytes), &mut reading),
+                Err(why) => reading.left_out = Some(why),
+            },
             Kind::Transcript => {
                 let file = self.root.open_read(path)?;
                 let messages = Messages::new(self.part, None);
@@ -177,21 +181,15 @@ impl Reader<'_> {
         Ok(reading)
     }
 
-    fn note(&mut self, path: &str, stat: &Stat, reading: &mut Reading) -> Result<()> {
-        if stat.size > LARGEST_NOTE {
-            reading.left_out = Some("large");
-            return Ok(());
-        }
-        let bytes = self.root.read(path)?;
-        // as bytes it would be noise, and it is never rewritten
-        if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
-            reading.left_out = Some("encoding");
-            return Ok(());
-        }
-        let text = as_text(&bytes);
-        let told = note(path, &text, &mut |draft| self.draft(&draft, reading));
+    /// Reads all of a note.
+    pub fn note(&mut self, path: &str, text: &str, reading: &mut Reading) {
+        let told = draft::note(path, text, &mut |draft| self.draft(&draft, reading));
         reading.summary = told.unwrap_or_default();
-        Ok(())
+    }
+
+    /// Reads what has changed in a note.
+    pub fn edited(&mut self, path: &str, text: &str, cut: &Cut<'_>, reading: &mut Reading) {
+        draft::each_of(path, text, cut, &mut |draft| self.draft(&draft, reading));
     }
 
     /// Reads messages from where `reading.seen` says on.
@@ -247,10 +245,25 @@ impl Reader<'_> {
             role: self.labels.intern(&draft.role),
             session: self.labels.intern(&draft.session),
             category: self.labels.intern(&draft.category),
-            unused: 0,
+            outline: draft.outline,
         };
         reading.rows.push((row, content));
     }
+}
+
+/// Reads the text of a note, or says why it is left out.
+pub(crate) fn read_note(
+    root: &Root,
+    path: &str,
+    stat: &Stat,
+) -> Result<std::result::Result<Vec<u8>, &'static str>> {
+    if stat.size > LARGEST_NOTE {
+        return Ok(Err("large"));
+    }
+    let bytes = root.read(path)?;
+    // as bytes it would be noise, and it is never rewritten
+    let other = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
+    Ok(if other { Err("encoding") } else { Ok(bytes) })
 }
 
 /// Hashes the bytes just before an offset.

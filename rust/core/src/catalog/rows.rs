@@ -30,9 +30,29 @@ pub struct Row {
     pub session: u32,
     /// Category, as a label.
     pub category: u32,
-    /// Keeps the layout free of holes.
-    pub unused: u32,
+    /// What of its section concerns others.
+    pub outline: Outline,
 }
+
+/// What a document says of the section that begins with it, so that a changed note can be read in
+/// part: see `catalog/edited.rs`. All zeros for the further parts of a section, and for messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Outline {
+    /// 1 if a section begins with it.
+    pub opens: u8,
+    /// Of the heading, 1 to 6; 0 for a preamble.
+    pub level: u8,
+    /// 1 if it has keywords or a category, which hold for the sections below as well.
+    pub hands_down: u8,
+    /// [`REFERS`] and [`DEFINES`].
+    pub links: u8,
+}
+
+/// The heading may have a link that is defined somewhere else.
+pub const REFERS: u8 = 1;
+/// The section may define links.
+pub const DEFINES: u8 = 2;
 
 /// [`Row::time`] of a document without one.
 pub const NO_TIME: i64 = i64::MIN;
@@ -50,11 +70,11 @@ static LOST: Row = Row {
     role: 0,
     session: 0,
     category: 0,
-    unused: 0,
+    outline: Outline { opens: 0, level: 0, hands_down: 0, links: 0 },
 };
 
-/// Rows on a page of a snapshot.
-pub const PAGE: usize = 512;
+/// Rows on a page of a snapshot: most files have fewer documents, and are asked for one by one.
+pub const PAGE: usize = 64;
 
 /// The rows by document: first those of a snapshot, then what came since.
 #[derive(Debug, Default)]
@@ -88,6 +108,13 @@ impl Rows {
     /// Adds the row of a new document.
     pub fn push(&mut self, row: Row) {
         self.since.push(row);
+    }
+
+    /// Lets rows come from the disk while something else is done.
+    pub fn expect(&self, documents: Range<u32>) {
+        let end = (documents.end as usize).min(self.count);
+        (documents.start as usize / PAGE..end.div_ceil(PAGE))
+            .for_each(|page| self.kept.expect(page));
     }
 
     /// Puts a row in the place of another.

@@ -27,7 +27,7 @@ use crate::index::terms::Terms;
 
 const MAGIC: &[u8; 8] = b"CMNPLACE";
 /// Raised whenever the layout changes, or how text becomes terms and documents.
-const FORMAT: u64 = 5;
+const FORMAT: u64 = 6;
 /// Bytes before the directory, and arrays in it.
 const HEAD: usize = 40;
 const ARRAYS: usize = 30;

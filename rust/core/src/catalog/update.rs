@@ -2,12 +2,14 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::catalog::draft::Kind;
-use crate::catalog::reading::{Content, Known, Reader, Reading, Resume};
+use crate::catalog::draft::{Kind, Part};
+use crate::catalog::edited::edited;
+use crate::catalog::reading::{Content, Known, Reader, Reading, Resume, read_note};
 use crate::catalog::{Catalog, Documents, FileRow, Row, Seen};
 use crate::error::{Error, Interrupt, Result};
 use crate::files::root::{Root, Stat};
 use crate::files::stamps::{now_ns, untrusted};
+use crate::text::sections::as_text;
 
 /// Returns a number that no catalog of this process has had.
 pub(super) fn next_revision() -> u64 {
@@ -15,11 +17,18 @@ pub(super) fn next_revision() -> u64 {
     LAST.fetch_add(1, Ordering::Relaxed) + 1
 }
 
+/// Documents of a file that are thought to change before it is known which.
+const FEW: u32 = 64;
+
 /// What is to change in the documents of one file.
 struct Change {
     reading: Reading,
     /// So many of its documents, from the first, stay as they are.
     kept: usize,
+    /// So do those from this place on, but for where they lie.
+    rest: usize,
+    /// By how many bytes and lines those have moved.
+    moved: (i64, i64),
     /// Documents that it does not hold any more.
     gone: Vec<u32>,
 }
@@ -30,10 +39,33 @@ impl Catalog {
     /// # Errors
     /// Those of reading the file, which then is in the index no more; [`Error::Interrupted`].
     pub fn update(&mut self, root: &Root, path: &str, interrupt: Interrupt<'_>) -> Result<bool> {
+        self.bring(root, path, false, interrupt)
+    }
+
+    fn bring(
+        &mut self,
+        root: &Root,
+        path: &str,
+        whole: bool,
+        interrupt: Interrupt<'_>,
+    ) -> Result<bool> {
+        // both are looked at soon, and on the disk they lie apart
+        if let Some(FileRow { documents: Documents::Run(run), .. }) = self.file(path) {
+            self.rows.expect(run.clone());
+            self.index.expect(run.start..run.end.min(run.start + FEW));
+        }
         let now = now_ns();
         let clock = self.clock;
         let look = || root.stat(path).map(|stat| clock.see(stat));
-        let read = look().and_then(|stat| Ok((stat, self.reread(root, path, &stat, interrupt)?)));
+        let read = look().and_then(|stat| {
+            let change = match Kind::of(path) {
+                Kind::Note if self.part == Part::Said => {
+                    self.reread_note(root, path, &stat, whole, interrupt)?
+                }
+                _ => self.reread(root, path, &stat, interrupt)?,
+            };
+            Ok((stat, change))
+        });
         match read {
             Ok((stat, change)) => {
                 // a write during the read shows in the stamps: the next call reads again
@@ -53,7 +85,7 @@ impl Catalog {
         }
     }
 
-    /// As [`Self::update`], and takes nothing of a transcript for read.
+    /// As [`Self::update`], and takes nothing of it for read.
     ///
     /// # Errors
     /// Those of [`Self::update`].
@@ -61,12 +93,12 @@ impl Catalog {
         if let Some(at) = self.find(path) {
             self.files[at as usize].seen = Seen::default();
         }
-        self.update(root, path, interrupt)
+        self.bring(root, path, true, interrupt)
     }
 
     /// Puts what was read in the place of what was there; returns whether anything changed.
     fn take(&mut self, path: &str, stat: Stat, change: Change) -> bool {
-        let Change { reading, kept, gone } = change;
+        let Change { reading, kept, rest, moved: by, gone } = change;
         let file = self.place(path);
         let mut changed = !gone.is_empty();
         for number in gone {
@@ -74,7 +106,7 @@ impl Catalog {
         }
         let held = std::mem::take(&mut self.files[file as usize].documents);
         let mut moved = false;
-        let mut documents = Vec::with_capacity(kept + reading.rows.len());
+        let mut documents = Vec::with_capacity(held.len() + reading.rows.len());
         documents.extend(held.iter().take(kept));
         for (row, content) in reading.rows {
             let row = Row { file, ..row };
@@ -91,6 +123,16 @@ impl Catalog {
                     self.index.insert(&document)
                 }
             });
+        }
+        for number in (rest..held.len()).map(|at| held.get(at)) {
+            let row = self.rows[number as usize];
+            let start = row.start.saturating_add_signed(by.0);
+            let line = row.line.saturating_add_signed(by.1 as i32);
+            if by != (0, 0) {
+                moved = true;
+                self.rows.set(number, Row { start, line, ..row });
+            }
+            documents.push(number);
         }
         if changed || moved || !documents.iter().copied().eq(held.iter()) {
             self.revision = next_revision();
@@ -120,7 +162,8 @@ impl Catalog {
         let seen = file.map_or(0, |file| file.seen.offset);
         let resume = file.map_or(Ok(None), |file| self.resume(root, file, stat))?;
         let kept = resume.as_ref().map_or(0, |_| held.len().saturating_sub(1));
-        let from_last = (kept..held.len()).rev().map(|at| held.get(at));
+        let count = held.len();
+        let from_last = (kept..count).rev().map(|at| held.get(at));
         let known = Known::from_last(from_last.map(|n| (self.rows[n as usize].key, n)));
         let (lexicon, labels, part) = (self.index.lexicon(), &mut self.labels, self.part);
         let mut reader = Reader { root, lexicon, labels, part, interrupt, known };
@@ -136,7 +179,59 @@ impl Catalog {
         };
         let mut gone: Vec<u32> = reader.known.left().collect();
         gone.sort_unstable();
-        Ok(Change { reading, kept, gone })
+        Ok(Change { reading, kept, rest: count, moved: (0, 0), gone })
+    }
+
+    /// Reads a note, only what has changed of it if that can be told, and compares it with what the
+    /// index holds.
+    fn reread_note(
+        &mut self,
+        root: &Root,
+        path: &str,
+        stat: &Stat,
+        whole: bool,
+        interrupt: Interrupt<'_>,
+    ) -> Result<Change> {
+        self.redone += stat.size;
+        let file = self.file(path);
+        let held: Vec<u32> = file.map_or(Vec::new(), |file| file.documents.iter().collect());
+        let summary = file.map_or(0, |file| file.summary);
+        let text = match read_note(root, path, stat)? {
+            Ok(bytes) => bytes,
+            Err(why) => {
+                let reading = Reading { left_out: Some(why), ..Reading::default() };
+                return Ok(Change {
+                    reading,
+                    kept: 0,
+                    rest: held.len(),
+                    moved: (0, 0),
+                    gone: held,
+                });
+            }
+        };
+        let text = as_text(&text);
+        let rows: Vec<Row> = held.iter().map(|&number| self.rows[number as usize]).collect();
+        let edited = if whole { None } else { edited(&text, &rows, &self.labels) };
+        let (kept, rest) = edited.as_ref().map_or((0, held.len()), |e| (e.kept, e.rest));
+        if let (Some(&first), Some(&last)) = (held[kept..rest].first(), held[kept..rest].last()) {
+            self.index.expect(first..last.saturating_add(1).min(first.saturating_add(FEW)));
+        }
+        let keys = rows[kept..rest].iter().map(|row| row.key).zip(held[kept..rest].iter().copied());
+        let known = Known::from_last(keys.rev());
+        let mut reading = Reading::default();
+        if edited.is_some() {
+            reading.summary = self.labels.text(summary).to_owned();
+        }
+        let (lexicon, labels, part) = (self.index.lexicon(), &mut self.labels, self.part);
+        let mut reader = Reader { root, lexicon, labels, part, interrupt, known };
+        match &edited {
+            Some(edited) => reader.edited(path, &text, &edited.cut(), &mut reading),
+            None => reader.note(path, &text, &mut reading),
+        }
+        let mut gone: Vec<u32> = reader.known.left().collect();
+        gone.sort_unstable();
+        let moved = edited.map_or((0, 0), |edited| edited.moved);
+        Ok(Change { reading, kept, rest, moved, gone })
     }
 
     /// Says where to go on with a transcript that has only grown since it was read.

@@ -184,7 +184,7 @@ fn pass(
 ) -> (usize, Hits) {
     let mut at = from;
     while let Some(window) = text.get(at..).and_then(|rest| rest.first_chunk()) {
-        fetch(window);
+        fetch(window.as_ptr());
         let hits = test(window, wanted, &equal);
         if hits != Hits::default() {
             return (at, hits);

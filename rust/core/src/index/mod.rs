@@ -8,27 +8,28 @@
 
 pub mod bm25f;
 pub mod clause;
-pub mod cursor;
 pub mod expand;
 mod impacts;
 pub mod lexicon;
+pub mod list;
 mod memo;
-mod outlook;
 pub mod packing;
 pub mod paged;
 pub mod patterns;
 pub mod postings;
+mod prefetch;
 pub mod run;
 pub mod terms;
 pub mod topk;
-mod window;
+
+use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
 use crate::index::bm25f::{Bm25f, Counts, FIELDS, Field, Lengths, Totals, Weights};
-use cursor::Cursor;
 use impacts::impact_of;
 use lexicon::{Document, Lexicon};
+use list::PostingList;
 use packing::Packed;
 use postings::{Impact, Posting};
 
@@ -132,6 +133,11 @@ impl Index {
         }
     }
 
+    /// Lets come what is needed to delete some documents, while something else is done.
+    pub fn expect(&self, documents: Range<u32>) {
+        self.packed.expect(documents);
+    }
+
     /// Returns the concepts of a document, ascending, with their patterns.
     fn concepts_of(&self, document: u32) -> Vec<(u32, u32)> {
         match document.checked_sub(self.packed.documents) {
@@ -191,11 +197,11 @@ impl Index {
     }
 
     /// Opens the list of a concept; its impacts hold when multiplied by [`Self::drift`].
-    pub fn cursor(&self, concept: u32) -> Cursor<'_> {
+    pub fn list(&self, concept: u32) -> PostingList<'_> {
         let (bytes, count) = self.packed.list(concept);
         match self.tail.get(&concept) {
-            Some(tail) => Cursor::new(bytes, count, &tail.postings, tail.impact),
-            None => Cursor::new(bytes, count, &[], Impact::default()),
+            Some(tail) => PostingList::new(bytes, count, &tail.postings, tail.impact),
+            None => PostingList::new(bytes, count, &[], Impact::default()),
         }
     }
 
@@ -234,6 +240,12 @@ impl Index {
     #[inline]
     pub fn lengths(&self, document: u32) -> &Lengths {
         &self.lengths[document as usize]
+    }
+
+    /// Asks for what scoring a document reads.
+    #[inline]
+    pub fn prefetch(&self, document: u32) {
+        prefetch::prefetch(&self.lengths, document as usize);
     }
 
     /// Returns the weights.

@@ -39,8 +39,8 @@ pub struct Spot {
 
 /// Bytes from which on a page of lists is full.
 const LISTS: usize = 64 << 10;
-/// Documents whose concepts make a page.
-const HOLDERS: usize = 256;
+/// Documents whose concepts make a page: to delete one reads the page and walks half of it.
+const HOLDERS: usize = 32;
 
 impl Packed {
     /// Says whether there is a list for each of so many concepts, and a page for each document.
@@ -76,6 +76,16 @@ impl Packed {
                 (concept, take_varint(&mut bytes))
             })
         })
+    }
+
+    /// Lets the concepts of some documents come from the disk while something else is done.
+    pub fn expect(&self, documents: Range<u32>) {
+        let documents = documents.start..documents.end.min(self.documents);
+        if !documents.is_empty() {
+            let page = |document: u32| document as usize / HOLDERS;
+            (page(documents.start)..=page(documents.end - 1))
+                .for_each(|page| self.held.expect(page));
+        }
     }
 
     /// Returns the bytes that it takes.

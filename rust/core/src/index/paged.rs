@@ -6,11 +6,13 @@
 
 use std::fmt;
 use std::fs::File;
+use std::num::NonZeroU64;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use bytemuck::{Pod, Zeroable};
+use rustix::fs::Advice;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Entries for which an array that was read or built has room: to move a large one at the first
@@ -68,6 +70,16 @@ impl Kept {
         let array = read();
         self.damaged.fetch_or(array.is_none(), Ordering::Relaxed);
         array
+    }
+
+    /// Lets the system fetch an array from the disk meanwhile: it drops what nobody has read for
+    /// some minutes even where memory is free, and two waits at a time are one.
+    fn expect(&self, extent: &Extent) {
+        // of no length would mean all of the file
+        if let Some(length) = NonZeroU64::new(extent.bytes) {
+            // where it fails, reading waits
+            let _ = rustix::fs::fadvise(&self.file, extent.start, Some(length), Advice::WillNeed);
+        }
     }
 
     /// Says whether some of it was asked for and is lost.
@@ -135,6 +147,15 @@ impl<T: Pod> Pages<T> {
     #[inline]
     pub fn get(&self, number: usize) -> Option<&[T]> {
         self.pages.get(number)?.get_or_init(|| self.load(number)).as_deref()
+    }
+
+    /// Lets a page come from the disk while something else is done.
+    pub fn expect(&self, number: usize) {
+        if let (Some(source), Some(None)) =
+            (&self.source, self.pages.get(number).map(OnceLock::get))
+        {
+            source.kept.expect(&source.extents[number]);
+        }
     }
 
     /// As [`Self::get`], to change it in memory.

@@ -1,19 +1,36 @@
-//! How posting lists are written: blocks that are never changed. [`super::cursor`] reads them.
+//! How posting lists are written: bytes that are never changed. [`super::list`] reads them.
 //!
-//! A packed list is, in this order: the [`Impact`] of all of it, one entry a full block (last
-//! document, where its bytes begin, its impact), the blocks, and the rest of less than a block;
-//! without a full block, it is the rest alone. A block holds 128 documents as bit-packed gaps (crate `bitpacking`), two bytes each for the
-//! impact, and one byte each for the pattern; 255 says that the number stands behind the block in
-//! full.
+//! The documents of a collection lie in stretches of 2,048 and rows of 128, and a list is cut where
+//! these are. So the most that a list says in a row is known without a look at its postings, those of
+//! a row are found without one at those before, and a document needs a byte.
+//!
+//! A list of a few postings is those, one after the other. Any other is the number of its parts; of
+//! every part, each by itself, the most saturation, the most of headings, and where it begins and how
+//! many postings it has; and the parts. If it is in a third of all stretches, it has a part for each,
+//! be it empty; else the stretches follow too. A part has, each by itself: of every row, the most
+//! saturation, the most of headings, and the number of postings; of every posting, its place in the
+//! row, its saturation, the code of its pattern and, if any stands in a heading, that impact; and
+//! the patterns that need more than a byte. Where the postings are few, the row of each stands in
+//! place of what is said of all rows.
 
-use bitpacking::{BitPacker, BitPacker4x};
-
-/// Documents in a full block.
-pub const BLOCK: usize = BitPacker4x::BLOCK_LEN;
+/// Documents of a stretch.
+pub(super) const STRETCH: usize = ROWS * ROW;
+/// Rows of a stretch.
+pub(super) const ROWS: usize = 16;
+/// Documents of a row.
+pub(super) const ROW: usize = 128;
+/// Postings from which on a list is cut into parts.
+pub(super) const CUT: usize = 64;
+/// Postings from which on a part says what is in each row: fewer are looked at as quickly.
+pub(super) const MANY: usize = 32;
 /// Bytes of an impact.
 pub(super) const IMPACT: usize = 3;
-/// Bytes of the entry of a block.
-pub(super) const ENTRY: usize = 8 + IMPACT;
+/// Bytes that say where a part begins and how many postings it has.
+pub(super) const SPOT: usize = 6;
+/// In the number of postings of a part: some of them are a speaker's name.
+pub(super) const SPEAKER: u16 = 1 << 15;
+/// In the number of parts: there is one for each stretch.
+pub(super) const FULL: u32 = 1 << 31;
 /// Stands for the patterns that do not fit in a byte.
 pub(super) const ESCAPE: u8 = 255;
 
@@ -77,55 +94,75 @@ impl Impact {
 
 /// Appends a list, sorted by document, to `out`; `impact` says how much each posting can say.
 pub fn encode(list: &[Posting], impact: impl Fn(&Posting) -> Impact, out: &mut Vec<u8>) {
-    let packer = BitPacker4x::new();
-    let (full, rest) = list.as_chunks::<BLOCK>();
-    let start = out.len();
-    let mut all = Impact::default();
-    if !full.is_empty() {
-        out.extend(all.to_bytes());
+    if list.len() < CUT {
+        return encode_few(list, impact, out);
     }
-    let header = out.len();
-    out.resize(header + full.len() * ENTRY, 0);
+    let stretch = |posting: &Posting| posting.document as usize / STRETCH;
+    let parts = list.chunk_by(|a, b| stretch(a) == stretch(b));
+    let (count, stretches) = (parts.clone().count(), list.last().map_or(0, stretch) + 1);
+    let full = count * 3 >= stretches;
+    let slots = if full { stretches } else { count };
+    out.extend((slots as u32 | if full { FULL } else { 0 }).to_le_bytes());
+    let saturations = out.len();
+    let [headings, spots] = [saturations + slots, saturations + 2 * slots];
+    out.resize(spots + slots * SPOT, 0);
+    if !full {
+        out.extend(parts.clone().flat_map(|part| (stretch(&part[0]) as u32).to_le_bytes()));
+    }
     let data = out.len();
-    let mut previous = None;
-    for (at, block) in full.iter().enumerate() {
-        let documents = block.map(|posting| posting.document);
-        let bits = packer.num_bits_strictly_sorted(previous, &documents);
-        let mut packed = [0u8; BLOCK * 4];
-        let length = packer.compress_strictly_sorted(previous, &documents, &mut packed, bits);
-        let last = documents[BLOCK - 1];
-        let impacts = block.each_ref().map(&impact);
-        let most = impacts.iter().copied().fold(Impact::default(), Impact::or);
-        all = all.or(most);
-        let offset = (out.len() - data) as u32;
-        let entry = &mut out[header + at * ENTRY..][..ENTRY];
-        entry[..4].copy_from_slice(&last.to_le_bytes());
-        entry[4..8].copy_from_slice(&offset.to_le_bytes());
-        entry[8..].copy_from_slice(&most.to_bytes());
-        out.push(bits);
-        out.extend_from_slice(&packed[..length]);
-        out.extend(impacts.iter().map(|impact| impact.saturation));
-        out.extend(impacts.iter().map(|impact| impact.heading));
-        out.extend(block.iter().map(|posting| code(posting.pattern)));
-        for posting in block.iter().filter(|posting| code(posting.pattern) == ESCAPE) {
-            out.extend_from_slice(&posting.pattern.to_le_bytes());
-        }
-        previous = Some(last);
+    let mut impacts = Vec::with_capacity(STRETCH);
+    for (at, part) in parts.enumerate() {
+        let slot = if full { stretch(&part[0]) } else { at };
+        let start = (out.len() - data) as u32;
+        impacts.clear();
+        impacts.extend(part.iter().map(&impact));
+        let most = encode_part(part, &impacts, out);
+        let postings = part.len() as u16 | if most.speaker { SPEAKER } else { 0 };
+        (out[saturations + slot], out[headings + slot]) = (most.saturation, most.heading);
+        let spot = &mut out[spots + slot * SPOT..][..SPOT];
+        spot[..4].copy_from_slice(&start.to_le_bytes());
+        spot[4..].copy_from_slice(&postings.to_le_bytes());
     }
-    let mut next = previous.map_or(0, |last| last + 1);
-    for posting in rest {
-        let own = impact(posting);
-        all = all.or(own);
+}
+
+/// Appends the postings of one stretch and returns what they say together.
+fn encode_part(part: &[Posting], impacts: &[Impact], out: &mut Vec<u8>) -> Impact {
+    let row = |posting: &Posting| posting.document as usize / ROW % ROWS;
+    let mut rows = [(Impact::default(), 0u8); ROWS];
+    for (posting, &impact) in part.iter().zip(impacts) {
+        let (most, count) = &mut rows[row(posting)];
+        (*most, *count) = (most.or(impact), *count + 1);
+    }
+    let most = rows.iter().fold(Impact::default(), |most, (row, _)| most.or(*row));
+    if part.len() < MANY {
+        out.extend(part.iter().map(|posting| row(posting) as u8));
+    } else {
+        out.extend(rows.iter().map(|(most, _)| most.saturation));
+        out.extend(rows.iter().map(|(most, _)| most.heading));
+        out.extend(rows.iter().map(|(_, count)| count));
+    }
+    out.extend(part.iter().map(|posting| (posting.document as usize % ROW) as u8));
+    out.extend(impacts.iter().map(|impact| impact.saturation));
+    out.extend(part.iter().map(|posting| code(posting.pattern)));
+    if most.heading > 0 {
+        out.extend(impacts.iter().map(|impact| impact.heading));
+    }
+    for posting in part.iter().filter(|posting| code(posting.pattern) == ESCAPE) {
+        out.extend_from_slice(&posting.pattern.to_le_bytes());
+    }
+    most
+}
+
+fn encode_few(list: &[Posting], impact: impl Fn(&Posting) -> Impact, out: &mut Vec<u8>) {
+    let mut next = 0;
+    for posting in list {
         varint(posting.document - next, out);
-        out.extend_from_slice(&own.to_bytes());
+        out.extend_from_slice(&impact(posting).to_bytes());
         out.push(code(posting.pattern));
         if code(posting.pattern) == ESCAPE {
             varint(posting.pattern, out);
         }
         next = posting.document + 1;
-    }
-    if !full.is_empty() {
-        out[start..start + IMPACT].copy_from_slice(&all.to_bytes());
     }
 }
 

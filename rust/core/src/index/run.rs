@@ -105,7 +105,8 @@ impl Translation {
             spellings: vec![None; other.concepts()],
             patterns: Vec::with_capacity(other.patterns.len()),
         };
-        for (concept, stem) in other.stem_of_concept().into_iter().enumerate() {
+        for concept in 0..other.concepts() {
+            let stem = other.stem_of(concept as u32);
             let words = other.spellings(concept as u32).into_iter().map(|word| {
                 let id = lexicon.intern_by(other.words.text(word), || stem.map(Cow::Borrowed));
                 lexicon.places[id as usize]

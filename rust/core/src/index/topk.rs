@@ -1,22 +1,21 @@
 //! The best documents for a sum of clauses, without scoring the rest.
 //!
-//! Where a stretch of documents cannot hold one that is good enough, it is not looked at; the most
-//! promising come first, and what the worst of the best scores then is a threshold that spares most
-//! of the rest (`outlook`). In a stretch, the impacts of the postings are added up: that is an upper
-//! bound of each document's score at two nanoseconds a posting, where the score itself costs thirty
-//! times as much. Only what can still be kept is scored, best bound first. Clauses that together
-//! cannot lift a document above the threshold are not walked (MaxScore, Turtle & Flood 1995) unless
-//! so many documents are waiting for them that walking is cheaper than looking each up; and blocks
-//! that say too little are jumped (Ding & Suel 2011).
+//! Neighbours are alike, so what a query seeks is in few places, and what a place can promise is
+//! known without a look at what is in it (after Chakrabarti et al. 2011, "Interval-based pruning").
+//! Always the best of all promises is redeemed next: a stretch is opened for what its rows promise,
+//! a row for what its documents do, and a document is scored. When the best promise is less than
+//! the worst of the best scores, nothing is left that could be among them (best-first branch and
+//! bound, Land & Doig 1960); so no more is opened than the bounds themselves make necessary.
 //!
 //! Scores are sums of whole numbers (2⁻³² of a point each), so that they do not depend on the
 //! order of adding: the result is, to the last bit, that of scoring everything.
 
-use std::cmp::{Ordering, Reverse};
+use std::cell::Cell;
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
 
 use super::clause::{Clause, POINT, Points, Reach, Scale, points};
-use super::outlook::{Bounds, Outlook, STRETCH};
-use super::window::Window;
+use super::postings::{ROW, ROWS, STRETCH};
 
 /// What the search needs to know about the collection.
 pub trait Scoring {
@@ -24,6 +23,8 @@ pub trait Scoring {
     fn part(&self, clause: usize, document: u32, pattern: u32) -> f32;
     /// Says whether the document exists and passes the cheap filters.
     fn allows(&self, document: u32) -> bool;
+    /// Asks for the memory that [`Self::part`] reads.
+    fn prefetch(&self, _document: u32) {}
     /// Says which of two documents with equal scores comes first.
     fn tie(&self, a: u32, b: u32) -> Ordering;
 }
@@ -43,55 +44,37 @@ struct Best<'s, S> {
     scale: Scale,
     k: usize,
     kept: Vec<(Points, u32)>,
-    /// Documents below this one are not kept.
-    least: Reach,
+    /// The bound that a document must reach to be kept.
+    threshold: Reach,
 }
 
 impl<S: Scoring> Best<'_, S> {
-    /// Returns the bound that a document must reach to be kept.
-    fn threshold(&self) -> Reach {
-        match self.kept.get(self.k - 1) {
-            Some(worst) => self.scale.threshold(worst.0).max(self.least),
-            None => self.least,
-        }
-    }
-
-    /// Says whether no document was left out that belongs to the best.
-    fn is_sure(&self) -> bool {
-        let worst = self.kept.get(self.k - 1);
-        self.least == 1 || worst.is_some_and(|worst| self.scale.threshold(worst.0) >= self.least)
-    }
-
     fn order(&self, a: (Points, u32), b: (Points, u32)) -> Ordering {
         b.0.cmp(&a.0).then_with(|| self.scoring.tie(a.1, b.1))
     }
 
-    /// Keeps a document if it is good enough and accepted; one that is kept stays kept.
+    /// Keeps a document if it is good enough and accepted.
     fn offer(&mut self, new: (Points, u32), accept: &mut dyn FnMut(u32) -> bool) {
         let full = self.kept.len() == self.k;
         let late = full && self.order(new, self.kept[self.k - 1]) != Ordering::Less;
-        if new.0 <= 0 || late {
+        if new.0 <= 0 || late || !accept(new.1) {
             return;
         }
         let at = self.kept.partition_point(|&kept| self.order(kept, new) == Ordering::Less);
-        if self.kept.get(at) == Some(&new) || !accept(new.1) {
-            return;
-        }
         self.kept.truncate(self.k - 1);
         self.kept.insert(at, new);
+        if let Some(worst) = self.kept.get(self.k - 1) {
+            self.threshold = self.scale.threshold(worst.0).max(1);
+        }
     }
 }
-
-/// The best of most queries score more than this part of what the best stretch promises: while
-/// there is no threshold yet, less is not worth a look.
-const GUESS: f32 = 0.45;
 
 /// Returns the `k` best documents, best first.
 ///
 /// `accept` is asked only about documents good enough to be kept; it is the place for filters
 /// that cost more than scoring does.
 pub fn top_k<S: Scoring>(
-    clauses: Vec<Clause<'_>>,
+    clauses: &[Clause<'_>],
     scale: Scale,
     scoring: &S,
     k: usize,
@@ -100,118 +83,193 @@ pub fn top_k<S: Scoring>(
     if k == 0 {
         return Vec::new();
     }
-    let best = Best { scoring, scale, k, kept: Vec::with_capacity(k.min(1024) + 1), least: 1 };
-    let mut search = Search::new(clauses, best);
+    let kept = Vec::with_capacity(k.min(1024) + 1);
+    let mut search = Search::new(clauses, Best { scoring, scale, k, kept, threshold: 1 });
     search.run(accept);
-    search.window.close();
     let score = |sum: Points| (sum as f64 / POINT) as f32;
-    let kept = search.best.kept.into_iter();
+    let kept = search.close().into_iter();
     kept.map(|(sum, document)| Scored { document, score: score(sum) }).collect()
 }
 
-/// A search under way.
-struct Search<'a, 's, S> {
-    /// Least bound first.
-    clauses: Vec<Numbered<'a>>,
-    outlook: Outlook,
-    best: Best<'s, S>,
-    window: Window,
-    /// At `i`: what the first `i` clauses can add together in the stretch that is looked at.
-    below: Vec<Reach>,
+/// Where something may be found, by its number.
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    All,
+    Stretch(u32),
+    Row(u32),
+    Document(u32),
 }
 
-/// A clause with its number in the query and its bounds.
-struct Numbered<'a> {
-    number: usize,
-    bounds: Bounds,
-    clause: Clause<'a>,
-}
+/// What the documents of a place can score at most; the greatest is the best.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Promise(u64);
 
-impl<'a, 's, S: Scoring> Search<'a, 's, S> {
-    fn new(clauses: Vec<Clause<'a>>, best: Best<'s, S>) -> Self {
-        let end = clauses.iter().map(|clause| clause.cursor.end()).max().unwrap_or(0);
-        let stretches = (end as usize).div_ceil(STRETCH);
-        let number = |(number, mut clause): (usize, Clause<'a>)| {
-            let bounds = Bounds::new(&mut clause, stretches);
-            Numbered { number, bounds, clause }
+impl Promise {
+    /// A bound in the upper 31 bits, a document or not in the next: there are thousands in a heap,
+    /// and one number is compared with less than a struct.
+    fn new(bound: Reach, place: Place) -> Self {
+        let place = match place {
+            Place::All => 1 << 30,
+            Place::Stretch(number) => 1 << 31 | u64::from(number),
+            Place::Row(number) => u64::from(number),
+            Place::Document(number) => 1 << 32 | u64::from(number),
         };
-        let mut clauses: Vec<Numbered<'a>> = clauses.into_iter().enumerate().map(number).collect();
-        clauses.sort_by_key(|clause| (clause.bounds.most, clause.number));
-        let outlook = Outlook::new(stretches, clauses.iter().map(|clause| &clause.bounds));
-        Self { clauses, outlook, best, window: Window::new(), below: Vec::new() }
+        Self(u64::from(bound) << 33 | place)
+    }
+
+    fn bound(self) -> Reach {
+        (self.0 >> 33) as Reach
+    }
+
+    fn place(self) -> Place {
+        let number = self.0 as u32;
+        match (self.0 >> 32 & 1 == 1, number >> 30) {
+            (true, _) => Place::Document(number),
+            (false, 0) => Place::Row(number),
+            (false, 1) => Place::All,
+            (false, _) => Place::Stretch(number & !(1 << 31)),
+        }
+    }
+}
+
+/// A search under way.
+struct Search<'c, 'a, 's, S> {
+    clauses: &'c [Clause<'a>],
+    best: Best<'s, S>,
+    /// What the documents of a place can score at most.
+    promises: BinaryHeap<Promise>,
+    /// What all clauses together can add in each stretch.
+    bounds: Vec<Reach>,
+}
+
+/// Promises for which a thread keeps room.
+const MOST_SPARE: usize = 1 << 14;
+
+thread_local! {
+    /// Kept from query to query, empty: fresh memory costs more than using it.
+    static SPARE: Cell<(Vec<Promise>, Vec<Reach>)> = const { Cell::new((Vec::new(), Vec::new())) };
+}
+
+impl<'c, 'a, 's, S: Scoring> Search<'c, 'a, 's, S> {
+    fn new(clauses: &'c [Clause<'a>], best: Best<'s, S>) -> Self {
+        let end = clauses.iter().map(|clause| clause.list.end()).max().unwrap_or(0);
+        let stretches = (end as usize).div_ceil(STRETCH);
+        let (mut promises, mut bounds) = SPARE.take();
+        bounds.resize(stretches.next_multiple_of(ROWS), 0);
+        clauses.iter().for_each(|clause| clause.raise_stretches(&mut bounds));
+        promises.push(Promise::new(Reach::MAX >> 1, Place::All));
+        Self { clauses, best, promises: BinaryHeap::from(promises), bounds }
+    }
+
+    /// Leaves its memory to the next.
+    fn close(self) -> Vec<(Points, u32)> {
+        let Self { promises, mut bounds, .. } = self;
+        let mut promises = promises.into_vec();
+        promises.clear();
+        // a query without bounds promises every document
+        promises.shrink_to(MOST_SPARE);
+        bounds.clear();
+        SPARE.set((promises, bounds));
+        self.best.kept
     }
 
     fn run(&mut self, accept: &mut dyn FnMut(u32) -> bool) {
-        let first = self.outlook.first();
-        for least in [(self.outlook.most() as f32 * GUESS) as Reach, 1] {
-            self.best.least = least.max(1);
-            self.pass(first.iter().copied(), accept);
-            if self.best.is_sure() {
-                break;
+        while let Some(promise) = self.promises.pop()
+            && promise.bound() >= self.best.threshold
+        {
+            match promise.place() {
+                Place::All => self.open_all(promise),
+                Place::Stretch(stretch) => self.open_stretch(promise, stretch),
+                Place::Row(row) => self.open_row(promise, row),
+                Place::Document(document) => {
+                    let sum = self.score(document);
+                    self.best.offer((sum, document), accept);
+                }
             }
         }
-        self.best.least = 1;
-        self.outlook.remove(&first);
-        // as they lie, so that what is in one block is unpacked once
-        self.pass(0..self.outlook.len(), accept);
     }
 
-    /// Looks at those of some stretches that may hold a document worth keeping.
-    fn pass(
+    fn open_all(&mut self, promise: Promise) {
+        let mut bounds = std::mem::take(&mut self.bounds);
+        let clauses = self.clauses;
+        self.hand_on(promise, &mut bounds, |at| {
+            clauses.iter().for_each(|clause| clause.prefetch(at));
+            Some(Place::Stretch(at as u32))
+        });
+        self.bounds = bounds;
+    }
+
+    fn open_stretch(&mut self, promise: Promise, stretch: u32) {
+        let mut bounds = [0; ROWS];
+        for clause in self.clauses {
+            clause.raise_rows(stretch as usize, &mut bounds);
+        }
+        let row = |at: usize| Some(Place::Row(stretch * ROWS as u32 + at as u32));
+        self.hand_on(promise, &mut bounds, row);
+    }
+
+    fn open_row(&mut self, promise: Promise, row: u32) {
+        let mut bounds = [0; ROW];
+        self.clauses.iter().for_each(|clause| clause.prefetch_row(row as usize));
+        for clause in self.clauses {
+            clause.raise(row as usize, &mut bounds);
+        }
+        let scoring = self.best.scoring;
+        self.hand_on(promise, &mut bounds, |at| {
+            let document = row * ROW as u32 + at as u32;
+            scoring.allows(document).then(|| {
+                scoring.prefetch(document);
+                Place::Document(document)
+            })
+        });
+    }
+
+    /// Puts what the parts of a place promise in place of what all of it does. Those that promise
+    /// much less than the best wait together: most are never asked for.
+    #[inline]
+    fn hand_on(
         &mut self,
-        stretches: impl Iterator<Item = usize>,
-        accept: &mut dyn FnMut(u32) -> bool,
+        promise: Promise,
+        bounds: &mut [Reach],
+        place: impl Fn(usize) -> Option<Place>,
     ) {
-        let mut threshold = self.best.threshold();
-        for stretch in stretches {
-            if self.outlook.of(stretch) >= threshold {
-                self.look_at(stretch, accept);
-                threshold = self.best.threshold();
+        let (promised, mut most) = (promise.bound(), 0);
+        for bound in bounds.iter_mut() {
+            // what is more was handed on before
+            *bound = if *bound <= promised { *bound } else { 0 };
+            most = most.max(*bound);
+        }
+        let threshold = self.best.threshold;
+        if most < threshold {
+            return;
+        }
+        let least = threshold.max(most - most / 4);
+        let mut rest = 0;
+        // nothing is in most of these: one question does for all of them
+        for (first, few) in (0..).step_by(ROWS).zip(bounds.as_chunks::<ROWS>().0) {
+            let most = few.iter().fold(0, |most: Reach, &bound| most.max(bound));
+            if most < least {
+                rest = most.max(rest);
+                continue;
             }
+            for (at, &bound) in (first..).zip(few) {
+                if bound < least {
+                    rest = bound.max(rest);
+                } else if let Some(place) = place(at) {
+                    self.promises.push(Promise::new(bound, place));
+                }
+            }
+        }
+        if rest >= threshold {
+            self.promises.push(Promise::new(rest, promise.place()));
         }
     }
 
-    fn look_at(&mut self, stretch: usize, accept: &mut dyn FnMut(u32) -> bool) {
-        let mut all = 0;
-        self.below.clear();
-        self.below.push(all);
-        for clause in &self.clauses {
-            all += clause.bounds.of(stretch);
-            self.below.push(all);
-        }
-        let threshold = self.best.threshold();
-        // clauses before this one cannot make a document worth keeping by themselves
-        let essential = self.below[1..].partition_point(|&below| below < threshold);
-        self.window.open(stretch);
-        // what a document must reach, and what a block must say, beside all that others can add
-        let least = threshold - self.below[essential];
-        for at in (essential..self.clauses.len()).rev() {
-            let worth = threshold.saturating_sub(all - (self.below[at + 1] - self.below[at]));
-            self.window.add(&mut self.clauses[at].clause, worth, least);
-        }
-        for at in (0..essential).rev() {
-            if !self.window.is_waited_for() {
-                break;
-            }
-            let worth = threshold.saturating_sub(all - (self.below[at + 1] - self.below[at]));
-            let least = threshold - self.below[at];
-            self.window.raise(&mut self.clauses[at].clause, worth, least);
-        }
-        self.window.gather(|document| self.best.scoring.allows(document));
-        while let Some((bound, Reverse(document))) = self.window.promising.pop() {
-            if bound < self.best.threshold() {
-                break;
-            }
-            let sum = self.score(document);
-            self.best.offer((sum, document), accept);
-        }
-    }
-
-    fn score(&mut self, document: u32) -> Points {
+    fn score(&self, document: u32) -> Points {
         let mut sum = 0;
-        for Numbered { number, clause, .. } in &mut self.clauses {
-            if let Some(pattern) = clause.cursor.find(document) {
-                sum += points(self.best.scoring.part(*number, document, pattern));
+        for (at, clause) in self.clauses.iter().enumerate() {
+            if let Some(pattern) = clause.list.find(document) {
+                sum += points(self.best.scoring.part(at, document, pattern));
             }
         }
         sum
@@ -220,10 +278,12 @@ impl<'a, 's, S: Scoring> Search<'a, 's, S> {
 
 #[cfg(test)]
 mod tests {
+    use std::cmp::Reverse;
+
     use proptest::prelude::*;
 
     use super::super::clause::Reaches;
-    use super::super::cursor::Cursor;
+    use super::super::list::PostingList;
     use super::super::postings::{Impact, Posting, encode};
     use super::*;
 
@@ -284,11 +344,12 @@ mod tests {
             let clauses = sought.iter().zip(&packed).map(|((weight, list), (cut, bytes))| {
                 let shares = [scale.reach(weight / 255.0); 256];
                 let reaches = Box::new(Reaches { shares, speakers: None, heading: 0 });
-                let cursor = Cursor::new(bytes, *cut as u32, &list[*cut..], Impact::MOST);
-                Clause { cursor, reaches }
+                let list = PostingList::new(bytes, *cut as u32, &list[*cut..], Impact::MOST);
+                Clause { list, reaches }
             });
             let accepts = |document: u32| !document.is_multiple_of(5);
-            let found = top_k(clauses.collect(), scale, &scoring, k, &mut |document| accepts(document));
+            let clauses: Vec<Clause<'_>> = clauses.collect();
+            let found = top_k(&clauses, scale, &scoring, k, &mut |document| accepts(document));
 
             let mut sums = std::collections::BTreeMap::<u32, Points>::new();
             for (clause, (_, list)) in sought.iter().enumerate() {

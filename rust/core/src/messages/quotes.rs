@@ -64,7 +64,7 @@ fn ahead(text: &[u8], from: usize, stop: Stop, equal: impl Fn(&Block, u8) -> u64
         }
         at += BLOCK;
         while let Some(window) = window(text, at) {
-            fetch(window);
+            fetch(window.as_ptr());
             if !is_clear(window, stop) {
                 break;
             }

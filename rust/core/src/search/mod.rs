@@ -7,8 +7,8 @@ pub mod ranking;
 use crate::catalog::draft::Kind;
 use crate::catalog::{Catalog, FileRow, NO_TIME, Row};
 use crate::index::bm25f::Field;
-use crate::index::cursor::Cursor;
 use crate::index::expand::Expander;
+use crate::index::list::PostingList;
 use crate::index::topk::{Scored, top_k};
 use crate::search::query::{Atom, MOST_TERMS, Query, holds};
 use crate::search::ranking::Ranking;
@@ -135,14 +135,14 @@ fn best(
 ) -> Vec<Scored> {
     let phrases =
         |texts: &[String]| texts.iter().map(|words| Phrase::new(words, catalog)).collect();
-    let mut required: Vec<Phrase<'_>> = phrases(&query.phrases);
-    let mut excluded: Vec<Phrase<'_>> = phrases(&query.excluded);
+    let required: Vec<Phrase<'_>> = phrases(&query.phrases);
+    let excluded: Vec<Phrase<'_>> = phrases(&query.excluded);
     let mut accept = |document: u32| {
-        required.iter_mut().all(|phrase| phrase.stands_in(document, text))
-            && !excluded.iter_mut().any(|phrase| phrase.stands_in(document, text))
+        required.iter().all(|phrase| phrase.stands_in(document, text))
+            && !excluded.iter().any(|phrase| phrase.stands_in(document, text))
     };
     let (clauses, scale) = ranking.clauses();
-    top_k(clauses, scale, ranking, limit, &mut accept)
+    top_k(&clauses, scale, ranking, limit, &mut accept)
 }
 
 /// How much more the words of a question count than what is told beside it.
@@ -167,7 +167,7 @@ fn prepare(
                 continue;
             }
             Atom::Within(field, text) => {
-                let terms = terms_of(&[(text, 1.0)]);
+                let terms = terms_of(&[(text, 1.0)], |word| lexicon.stem(word));
                 let of_stem = |term: &QueryTerm| {
                     let stem = lexicon.stems.get(term.stem.as_deref()?)?;
                     let concept = lexicon.concept_of_stem[stem as usize];
@@ -190,15 +190,15 @@ fn prepare(
         ranking.seek_any(name, &ids, field);
     }
     words.extend(query.asked.iter().map(|text| (text.as_str(), ASKED)));
-    let mut terms = terms_of(&words);
+    let mut terms = terms_of(&words, |word| lexicon.stem(word));
     if terms.len() > MOST_TERMS {
         let note = format!("only the first {MOST_TERMS} of {} terms were sought", terms.len());
         found.notes.push(note);
         terms.truncate(MOST_TERMS);
     }
     for term in &terms {
-        ranking.seek(term);
-        let holders = lexicon.words.get(&term.text).map_or(0, |w| catalog.index.word_holders(w));
+        let word = ranking.seek(term);
+        let holders = word.map_or(0, |word| catalog.index.word_holders(word));
         show(&term.text, holders);
         if let Some(stem) = &term.stem {
             show(stem, holders);
@@ -210,23 +210,24 @@ fn prepare(
 struct Phrase<'a> {
     words: String,
     /// The lists of its terms, none if one is unknown: only a document in all of them is read.
-    lists: Option<Vec<Cursor<'a>>>,
+    lists: Option<Vec<PostingList<'a>>>,
 }
 
 impl<'a> Phrase<'a> {
     fn new(words: &str, catalog: &'a Catalog) -> Self {
         let index = &catalog.index;
-        let cursor = |term: QueryTerm| {
+        let list = |term: QueryTerm| {
             let word = index.words().words.get(&term.text)?;
-            Some(index.cursor(index.words().places[word as usize].concept))
+            Some(index.list(index.words().places[word as usize].concept))
         };
-        let lists = terms_of(&[(words, 1.0)]).into_iter().map(cursor).collect();
+        let terms = terms_of(&[(words, 1.0)], |_| None);
+        let lists = terms.into_iter().map(list).collect();
         Self { words: words.to_owned(), lists }
     }
 
-    fn stands_in(&mut self, document: u32, text: &mut dyn FnMut(u32) -> Option<String>) -> bool {
-        let Some(lists) = &mut self.lists else { return false };
-        let all = lists.iter_mut().all(|cursor| cursor.find(document).is_some());
+    fn stands_in(&self, document: u32, text: &mut dyn FnMut(u32) -> Option<String>) -> bool {
+        let Some(lists) = &self.lists else { return false };
+        let all = lists.iter().all(|list| list.find(document).is_some());
         all && text(document).is_some_and(|text| holds(&text, &self.words))
     }
 }

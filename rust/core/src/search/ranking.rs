@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use crate::catalog::Catalog;
 use crate::index::bm25f::{Bm25f, Counts, FIELDS, Field, Lengths};
 use crate::index::clause::{Clause, Reaches, Scale};
-use crate::index::cursor::Cursor;
+use crate::index::list::PostingList;
 use crate::index::patterns::{Brief, Spelling};
 use crate::index::postings::{Impact, Posting};
 use crate::index::topk::Scoring;
@@ -82,8 +82,9 @@ impl<'a> Ranking<'a> {
         Self { catalog, formula, drift, sought, by_concept, made, allows }
     }
 
-    /// Seeks a word of the query; one that no document holds adds nothing.
-    pub fn seek(&mut self, term: &QueryTerm) {
+    /// Seeks a word of the query and returns its number, if it is known; one that no document
+    /// holds adds nothing.
+    pub fn seek(&mut self, term: &QueryTerm) -> Option<u32> {
         let index = &self.catalog.index;
         let words = index.words();
         let word = words.words.get(&term.text);
@@ -92,10 +93,12 @@ impl<'a> Ranking<'a> {
             let stem = words.stems.get(term.stem.as_deref()?)?;
             Some(words.concept_of_stem[stem as usize])
         };
-        let Some(concept) = place.map(|place| place.concept).or_else(by_stem) else { return };
+        let Some(concept) = place.map(|place| place.concept).or_else(by_stem) else {
+            return word;
+        };
         let holders = index.holders(concept);
         if holders.any == 0 {
-            return;
+            return word;
         }
         let times = term.times * if term.form == Form::Character { share::CHARACTER } else { 1.0 };
         let at = *self.by_concept.entry(concept).or_insert_with(|| {
@@ -130,6 +133,7 @@ impl<'a> Ranking<'a> {
         if term.form != Form::Whole && !PARTS.contains(&sought.name.as_str()) {
             sought.speaker += share::SPEAKER * idf(holders.speaker);
         }
+        word
     }
 
     /// Seeks several words as one, or one field of them.
@@ -138,7 +142,7 @@ impl<'a> Ranking<'a> {
         let mut counts: FxHashMap<u32, Counts> = FxHashMap::default();
         for &word in words {
             let place = index.words().places[word as usize];
-            index.cursor(place.concept).each(|posting| {
+            index.list(place.concept).each(|posting| {
                 let spellings = index.words().patterns.spellings(posting.pattern);
                 let spelling = |s: &&Spelling| u32::from(s.number) == place.spelling;
                 if index.is_live(posting.document)
@@ -185,23 +189,30 @@ impl<'a> Ranking<'a> {
             true => scale.reach(weight * self.drift / 255.0),
             false => 0,
         };
-        let mut shares = [share(sought.concept + all); 256];
+        let mut reaches = Box::new(Reaches {
+            shares: [share(sought.concept + all); 256],
+            speakers: None,
+            heading: share(sought.heading),
+        });
         let patterns = &self.catalog.index.words().patterns;
         let spelled = patterns.spelled();
-        if !sought.words.is_empty() {
+        if let [(first, weight), others @ ..] = &sought.words[..] {
+            let shares = &mut reaches.shares;
             let (many, other) = (shares[255], share(sought.concept));
-            for (&spelling, reach) in spelled.iter().zip(&mut shares) {
-                *reach = if spelling == Brief::MANY { many } else { other };
+            let own = share(sought.concept + weight);
+            for (&spelling, reach) in spelled.iter().zip(shares.iter_mut()) {
+                let one = if spelling == *first { own } else { other };
+                *reach = if spelling == Brief::MANY { many } else { one };
             }
             // one word at a time: most concepts are sought by one
-            for &(number, weight) in &sought.words {
+            for &(number, weight) in others {
                 let own = share(sought.concept + weight);
-                for (&spelling, reach) in spelled.iter().zip(&mut shares) {
+                for (&spelling, reach) in spelled.iter().zip(shares.iter_mut()) {
                     *reach = if spelling == number { own } else { *reach };
                 }
             }
         }
-        let speakers = (sought.speaker > 0.0).then(|| {
+        reaches.speakers = (sought.speaker > 0.0).then(|| {
             let mut speakers = Box::new([scale.reach(sought.speaker); 256]);
             for (pattern, reach) in (0..spelled.len() as u32).zip(&mut speakers[..]) {
                 let counts = patterns.sum(pattern);
@@ -211,14 +222,13 @@ impl<'a> Ranking<'a> {
             }
             speakers
         });
-        let reaches = Box::new(Reaches { shares, speakers, heading: share(sought.heading) });
-        Clause { cursor: self.cursor(number), reaches }
+        Clause { list: self.list(number), reaches }
     }
 
-    fn cursor(&self, number: usize) -> Cursor<'_> {
+    fn list(&self, number: usize) -> PostingList<'_> {
         match &self.sought[number].list {
-            List::Held(concept) => self.catalog.index.cursor(*concept),
-            List::Made(postings) => Cursor::new(&[], 0, postings, Impact::MOST),
+            List::Held(concept) => self.catalog.index.list(*concept),
+            List::Made(postings) => PostingList::new(&[], 0, postings, Impact::MOST),
         }
     }
 
@@ -279,7 +289,7 @@ impl<'a> Ranking<'a> {
         let mut text = String::new();
         let mut score = 0.0;
         for at in 0..self.sought.len() {
-            let found = self.cursor(at).find(document);
+            let found = self.list(at).find(document);
             let sought = &self.sought[at];
             let (name, holders) = (&sought.name, sought.holders);
             // writing to a String cannot fail
@@ -331,6 +341,10 @@ impl Scoring for Ranking<'_> {
     fn allows(&self, document: u32) -> bool {
         self.catalog.index.is_live(document)
             && self.allows.as_ref().is_none_or(|allows| allows(document))
+    }
+
+    fn prefetch(&self, document: u32) {
+        self.catalog.index.prefetch(document);
     }
 
     fn tie(&self, a: u32, b: u32) -> Ordering {

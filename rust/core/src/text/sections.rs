@@ -179,32 +179,62 @@ pub fn parse(text: &str) -> Note {
     if text.is_empty() {
         return Note::default();
     }
-    let mut front = Marks::default();
+    let (front, start) = front(text);
+    cut(text, start..text.len(), front, Some(preamble(text, start)))
+}
+
+fn preamble(text: &str, start: usize) -> Section {
+    Section {
+        span: 0..text.len(),
+        body: start,
+        level: 0,
+        heading: String::new(),
+        parent: None,
+        marks: Marks::default(),
+    }
+}
+
+/// Returns what the front matter of a note says, and where the text behind it begins.
+pub fn front(text: &str) -> (Marks, usize) {
     let bom = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let mut front = Marks::default();
     let start = bom + marks::front_matter(&text[bom..], &mut front);
-    let mut outline = Outline::new(text, start);
-    let mut at = start;
+    (front, start)
+}
+
+/// Splits a part of a note that begins with a heading of the document itself: what stands before
+/// such a heading says nothing of the blocks behind it.
+///
+/// The spans are those in the note, and parents are sought in the part alone.
+pub fn parse_part(text: &str, part: Range<usize>, front: Marks) -> Note {
+    cut(text, part, front, None)
+}
+
+fn cut(text: &str, part: Range<usize>, front: Marks, preamble: Option<Section>) -> Note {
+    let mut outline = Outline::new(text, &part, preamble.clone());
+    let upto = &text[..part.end];
+    let mut at = part.start;
     loop {
-        at = blocks::behind_empty(text, at);
-        if at == text.len() {
+        at = blocks::behind_empty(upto, at);
+        if at == part.end {
             break;
         }
-        at = match blocks::plain(text, at) {
+        at = match blocks::plain(upto, at) {
             Some((block, end)) => {
                 outline.add(block, at, end);
                 end
             }
             None => {
-                let end = blocks::border(text, at);
+                let end = blocks::border(upto, at);
                 outline.read(at..end);
                 end
             }
         };
     }
     // the words of a heading depend on what the note says elsewhere, if they link to it
-    if outline.links && memchr::memmem::find(text.as_bytes(), b"]:").is_some() {
-        outline = Outline::new(text, start);
-        outline.read(start..text.len());
+    if outline.links && memchr::memmem::find(&text.as_bytes()[part.clone()], b"]:").is_some() {
+        outline = Outline::new(text, &part, preamble);
+        outline.read(part);
     }
     outline.note(front)
 }
@@ -218,20 +248,13 @@ struct Outline<'t> {
 }
 
 impl<'t> Outline<'t> {
-    /// Begins a note whose text begins at `start`.
-    fn new(text: &'t str, start: usize) -> Self {
+    /// Begins a part of a note, with its preamble if there may be one.
+    fn new(text: &'t str, part: &Range<usize>, preamble: Option<Section>) -> Self {
         let mut note = Note::default();
         // room as most notes need it: growing by doubling was a twentieth of reading a long one
-        note.sections.reserve(2 + text.len() / 512);
-        note.breaks.reserve(8 + text.len() / 128);
-        note.sections.push(Section {
-            span: 0..text.len(),
-            body: start,
-            level: 0,
-            heading: String::new(),
-            parent: None,
-            marks: Marks::default(),
-        });
+        note.sections.reserve(2 + part.len() / 512);
+        note.breaks.reserve(8 + part.len() / 128);
+        note.sections.extend(preamble);
         Self { text, note, links: false }
     }
 
@@ -340,6 +363,7 @@ fn close(mut sections: Vec<Section>, text: &str) -> Vec<Section> {
     }
     // a byte order mark is no preamble
     if sections.len() > 1
+        && sections[0].level == 0
         && text[sections[0].span.clone()].trim_start_matches('\u{feff}').is_empty()
     {
         sections.remove(0);
@@ -367,7 +391,7 @@ fn line_start(text: &str, at: usize) -> usize {
 }
 
 /// Returns where the line that ends a heading is over; the parser's range may stop before it.
-fn heading_end(text: &str, at: usize) -> usize {
+pub fn heading_end(text: &str, at: usize) -> usize {
     let bytes = text.as_bytes();
     let from = if at > 0 && matches!(bytes[at - 1], b'\n' | b'\r') { at - 1 } else { at };
     match memchr::memchr2(b'\n', b'\r', &bytes[from..]) {
@@ -393,11 +417,10 @@ mod tests {
         if text.is_empty() {
             return Note::default();
         }
-        let mut front = Marks::default();
-        let bom = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-        let start = bom + marks::front_matter(&text[bom..], &mut front);
-        let mut outline = Outline::new(text, start);
-        outline.read(start..text.len());
+        let (front, start) = front(text);
+        let part = start..text.len();
+        let mut outline = Outline::new(text, &part, Some(preamble(text, start)));
+        outline.read(part);
         outline.note(front)
     }
 

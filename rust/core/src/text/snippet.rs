@@ -293,6 +293,8 @@ fn widen(text: &str, found: Range<usize>, width: usize) -> Range<usize> {
 
 #[cfg(test)]
 mod tests {
+    use std::borrow::Cow;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -345,7 +347,8 @@ mod tests {
                 |c\\+\\+|c#|_a|[0-9]|[a-b][0-9]|[ab]/[ab]|ss|ä|a\\.b-c|e[a-z]|http", 1..5),
         ) {
             let mut sought = Shown::default();
-            for term in terms_of(&terms.iter().map(|term| (term.as_str(), 1.0)).collect::<Vec<_>>()) {
+            let terms: Vec<(&str, f32)> = terms.iter().map(|term| (term.as_str(), 1.0)).collect();
+            for term in terms_of(&terms, |word| stem(word).map(Cow::into_owned)) {
                 sought.add(&term.text, 1.0);
                 term.stem.iter().for_each(|stem| sought.add(stem, 1.0));
             }

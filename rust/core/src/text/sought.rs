@@ -1,11 +1,10 @@
 //! Text of a query → the terms that it seeks.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
-use crate::text::stems::{is_stop_run, is_stop_word, stem};
+use crate::text::stems::{is_stop_run, is_stop_word};
 use crate::text::tokens::{Form, Term, chunks, terms};
 
 /// A word that a query seeks.
@@ -22,12 +21,12 @@ pub struct QueryTerm {
 }
 
 /// Returns the words that a query seeks, each once, in the order of the query; each text comes
-/// with its weight.
+/// with its weight; `stem` tells the stem of a word.
 ///
 /// Stop words are left out, unless there is nothing else.
-pub fn terms_of(texts: &[(&str, f32)]) -> Vec<QueryTerm> {
-    let mut sought = Gathered::default();
-    let mut stops = Gathered::default();
+pub fn terms_of(texts: &[(&str, f32)], stem: impl Fn(&str) -> Option<String>) -> Vec<QueryTerm> {
+    let mut sought = Gathered::new(&stem);
+    let mut stops = Gathered::new(&stem);
     for &(text, weight) in texts {
         chunks(text, &mut |chunk| {
             let stopped = stop_characters(chunk);
@@ -42,20 +41,24 @@ pub fn terms_of(texts: &[(&str, f32)]) -> Vec<QueryTerm> {
     if sought.terms.is_empty() { stops.terms } else { sought.terms }
 }
 
-#[derive(Default)]
-struct Gathered {
+struct Gathered<S> {
+    stem: S,
     terms: Vec<QueryTerm>,
     places: FxHashMap<(Form, String), usize>,
 }
 
-impl Gathered {
+impl<S: Fn(&str) -> Option<String>> Gathered<S> {
+    fn new(stem: S) -> Self {
+        Self { stem, terms: Vec::new(), places: FxHashMap::default() }
+    }
+
     fn add(&mut self, term: &Term<'_>, weight: f32) {
         let next = self.terms.len();
         let place = *self.places.entry((term.form, term.text.to_owned())).or_insert(next);
         if place == next {
             self.terms.push(QueryTerm {
                 text: term.text.to_owned(),
-                stem: stem(term.text).map(Cow::into_owned),
+                stem: (self.stem)(term.text),
                 form: term.form,
                 times: 0.0,
             });
@@ -103,7 +106,7 @@ mod tests {
     fn a_query_leaves_out_stop_words_unless_there_is_nothing_else() {
         let texts = |query: &[&str]| -> Vec<String> {
             let texts: Vec<(&str, f32)> = query.iter().map(|&text| (text, 1.0)).collect();
-            terms_of(&texts).into_iter().map(|term| term.text).collect()
+            terms_of(&texts, |_| None).into_iter().map(|term| term.text).collect()
         };
         assert_eq!(texts(&["what is the name"]), ["name"]);
         assert_eq!(texts(&["to be or not to be"]), ["to", "be", "or", "not"]);
