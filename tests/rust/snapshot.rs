@@ -11,7 +11,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use commonplace_core::catalog::Catalog;
+use commonplace_core::catalog::draft::Part;
 use commonplace_core::catalog::snapshot::{self, Refusal};
+use commonplace_core::files::root::Root;
 use commonplace_core::files::stamps::Clock;
 use commonplace_core::index::bm25f::Weights;
 use commonplace_core::store::hits::Request;
@@ -130,6 +132,28 @@ fn opening_reads_the_snapshot_and_nothing_else() {
     fresh.put("facts/user.md", "# User\n\nLikes maté\n");
     fs::remove_file(fresh.at("detail/auth.md")).unwrap();
     assert_eq!(answers(&store, &QUERIES), answers(&fresh.open(false), &QUERIES));
+}
+
+#[test]
+fn what_was_just_built_is_packed() {
+    let memory = Memory::new();
+    sample(&memory);
+    let root = Root::open(memory.at(""), false).unwrap();
+    let files = root.walk("", &|| false).unwrap().files;
+    let (weights, clock) = (Weights::default(), Clock::default());
+    let built = Catalog::build(&root, &files, weights.clone(), Part::Said, clock, &|| false);
+    let (mut built, _) = built.unwrap();
+    assert!(built.is_packed());
+    let mut kept = read(&snapshot::write(&built, 1).unwrap(), 1, &weights).unwrap();
+    assert!(!kept.is_packed(), "some of it is in the file only");
+    built.repack();
+    kept.repack();
+    assert!(built.is_packed() && kept.is_packed());
+    assert!(snapshot::write(&built, 1) == snapshot::write(&kept, 1));
+    let path = files.iter().find(|(path, _)| path.ends_with(".md")).map(|(path, _)| path).unwrap();
+    fs::write(memory.at(path), "# Other\n\nwords\n").unwrap();
+    built.update(&root, path, &|| false).unwrap();
+    assert!(!built.is_packed());
 }
 
 #[test]

@@ -153,7 +153,7 @@ pub fn each_of(path: &str, text: &str, cut: &Cut<'_>, each: &mut dyn FnMut(Draft
         let headings = cut.trail(at);
         // the title is most often a heading too, and would count twice
         let title = if headings.contains(&title) { "" } else { title };
-        let trail = headings.join(&TRAIL.to_string());
+        let trail = headings.join(TRAIL.encode_utf8(&mut [0; 4]));
         let (keywords, category) = told(note, at);
         // what it says holds for the sections below, and is found with them
         let below = note.sections.get(at + 1).is_some_and(|next| next.parent == Some(at));

@@ -209,6 +209,19 @@ impl Catalog {
         (changed, gone)
     }
 
+    /// Says whether it is as a packing would leave it: nothing has changed since it was built.
+    pub fn is_packed(&self) -> bool {
+        let is_one_run =
+            |file: &FileRow| file.present && matches!(file.documents, Documents::Run(_));
+        let packed = self.index.packed_documents() as usize;
+        // rows of a snapshot are still there only
+        packed == self.rows.since().len()
+            && packed == self.rows.len()
+            && packed == self.index.documents() as usize
+            && self.sorted == self.files.len()
+            && self.files.iter().all(is_one_run)
+    }
+
     /// Packs the index, numbering documents by path and then by position.
     pub fn repack(&mut self) {
         self.packings += 1;

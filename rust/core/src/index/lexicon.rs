@@ -55,6 +55,8 @@ pub struct Lexicon {
     /// The patterns.
     pub patterns: Patterns,
     memo: Memo,
+    /// Room for the words of a chunk that is not in the memo.
+    fresh: Vec<u32>,
     tally: Tally,
 }
 
@@ -66,6 +68,8 @@ struct Tally {
     document: u32,
     counts: Vec<(u32, Counts)>,
     lengths: [u32; FIELDS],
+    /// Room in which the counts are put in order.
+    order: Vec<u64>,
 }
 
 impl Tally {
@@ -220,15 +224,16 @@ impl Lexicon {
         if self.words.len() > self.tally.slots.len() {
             self.tally.make_room(self.words.len());
         }
-        tokens::chunks(text, &mut |chunk| {
-            if let Some(known) = self.memo.get(chunk) {
+        tokens::spans(text, &mut |span| {
+            if let Some(known) = self.memo.get(text, &span) {
                 self.tally.lengths[field as usize] += u32::from(known.length);
                 for &word in self.memo.words(&known) {
                     self.tally.count(field, word);
                 }
                 return;
             }
-            let mut words = Vec::new();
+            let chunk = &text[span];
+            let mut words = std::mem::take(&mut self.fresh);
             let mut length = 0;
             tokens::terms(chunk, &mut |term| {
                 let counts = u32::from(term.counts);
@@ -244,32 +249,43 @@ impl Lexicon {
             });
             self.memo.note(chunk, &words, length);
             self.tally.lengths[field as usize] += length;
-            words.into_iter().for_each(|word| self.tally.count(field, word));
+            words.drain(..).for_each(|word| self.tally.count(field, word));
+            self.fresh = words;
         });
     }
 
     /// Ends the document being read and begins the next.
     pub fn finish(&mut self) -> Document {
+        let Self { places, patterns, tally, .. } = self;
+        let Tally { counts, order, .. } = tally;
         // small keys sort faster than what they stand for
-        let concept = |(at, (word, _)): (usize, &(u32, Counts))| {
-            u64::from(self.places[*word as usize].concept) << 32 | at as u64
+        let concept = |(at, &(word, _)): (usize, &(u32, Counts))| {
+            u64::from(places[word as usize].concept) << 32 | at as u64
         };
-        let mut order: Vec<u64> = self.tally.counts.iter().enumerate().map(concept).collect();
+        order.clear();
+        order.extend(counts.iter().enumerate().map(concept));
         order.sort_unstable();
+        let spelling = |&key: &u64| {
+            let (word, counts) = counts[key as u32 as usize];
+            let number = places[word as usize].spelling;
+            Spelling { number: u16::try_from(number).unwrap_or(u16::MAX), counts }
+        };
         let mut concepts = Vec::with_capacity(order.len());
-        let mut pattern = Vec::new();
+        let mut several = Vec::new();
         for same in order.chunk_by(|a, b| a >> 32 == b >> 32) {
-            pattern.clear();
-            pattern.extend(same.iter().map(|&key| {
-                let (word, counts) = self.tally.counts[key as u32 as usize];
-                let number = self.places[word as usize].spelling;
-                Spelling { number: u16::try_from(number).unwrap_or(u16::MAX), counts }
-            }));
-            pattern.sort_unstable_by_key(|spelling| spelling.number);
-            concepts.push(((same[0] >> 32) as u32, self.patterns.intern(&pattern)));
+            let pattern = match same {
+                [one] => patterns.intern(&[spelling(one)]),
+                same => {
+                    several.clear();
+                    several.extend(same.iter().map(spelling));
+                    several.sort_unstable_by_key(|spelling| spelling.number);
+                    patterns.intern(&several)
+                }
+            };
+            concepts.push(((same[0] >> 32) as u32, pattern));
         }
-        let lengths = self.tally.lengths.map(|length| u16::try_from(length).unwrap_or(u16::MAX));
-        self.tally.next();
+        let lengths = tally.lengths.map(|length| u16::try_from(length).unwrap_or(u16::MAX));
+        tally.next();
         Document { concepts, lengths }
     }
 

@@ -5,6 +5,8 @@
 //! a build. So short ones, which nearly all are, have in front of it a table that a core's own
 //! cache holds, with all that is known of a chunk in one place.
 
+use std::ops::Range;
+
 use super::terms::Terms;
 
 /// Chunks the memo holds before it starts anew, and the longest it takes.
@@ -47,15 +49,15 @@ struct Recent {
 }
 
 impl Memo {
-    /// Returns what is known of a chunk.
+    /// Returns what is known of the chunk that lies there in a text.
     #[inline]
-    pub fn get(&mut self, chunk: &str) -> Option<Known> {
-        let Some(key) = short(chunk) else { return self.get_any(chunk) };
+    pub fn get(&mut self, text: &str, span: &Range<usize>) -> Option<Known> {
+        let Some(key) = short_in(text, span) else { return self.get_any(&text[span.clone()]) };
         let place = place(key);
         match self.recent.get(place) {
             Some(recent) if recent.key == key => Some(recent.known),
             _ => {
-                let known = self.get_any(chunk)?;
+                let known = self.get_any(&text[span.clone()])?;
                 self.keep(key, known);
                 Some(known)
             }
@@ -149,6 +151,31 @@ fn short(chunk: &str) -> Option<[u64; 2]> {
     }
 }
 
+/// As [`short`], for a chunk in a text: what is behind it is read too, so that no branch depends on
+/// its length, which no processor can foretell.
+#[inline]
+fn short_in(text: &str, span: &Range<usize>) -> Option<[u64; 2]> {
+    let (bytes, length) = (&text.as_bytes()[span.start..], span.len());
+    let (Some(&[low, high]), Some(mask)) =
+        (bytes.as_chunks::<8>().0.first_chunk::<2>(), MASKS.get(length))
+    else {
+        return short(&text[span.clone()]);
+    };
+    Some([u64::from_le_bytes(low) & mask[0], u64::from_le_bytes(high) & mask[1]])
+}
+
+/// The bits of so many bytes.
+const MASKS: [[u64; 2]; 17] = {
+    let mut masks = [[0; 2]; 17];
+    let mut length = 1;
+    while length < masks.len() {
+        let mask = u128::MAX >> (128 - 8 * length);
+        masks[length] = [mask as u64, (mask >> 64) as u64];
+        length += 1;
+    }
+    masks
+};
+
 #[inline]
 fn place(key: [u64; 2]) -> usize {
     // odd numbers without a pattern; the product's middle depends on all bits of both
@@ -179,7 +206,9 @@ mod tests {
                 true => vec![number],
                 false => (number..number + number % 5).collect(),
             };
-            if let Some(known) = memo.get(&chunk) {
+            let (text, span) = (format!("{chunk} and what is behind"), 0..chunk.len());
+            assert_eq!(short_in(&text, &span), short(&chunk));
+            if let Some(known) = memo.get(&text, &span) {
                 let found = (memo.words(&known).to_vec(), known.length);
                 assert_eq!(Some(&found), twin.get(&chunk), "{chunk}");
             } else {

@@ -58,11 +58,19 @@ impl Plain {
 
     /// Returns the place of such a pattern among all of them.
     fn place(pattern: &[Spelling]) -> Option<usize> {
-        let [Spelling { number, counts }] = pattern else { return None };
-        let field = counts.iter().position(|&count| count > 0)?;
-        let (number, times) = (usize::from(*number), usize::from(counts[field]));
-        let alone = counts[field + 1..].iter().all(|&count| count == 0);
-        (alone && number < Self::SPELLINGS && times < Self::TIMES)
+        let [Spelling { number, counts: [counts @ .., last] }] = pattern else { return None };
+        // as one number, in which the only count that is not 0 is found without a look at each
+        let all = counts.iter().rev().fold(0, |all, &count| all << 16 | u128::from(count));
+        let (field, times) = match (all, *last) {
+            (0, last) => (FIELDS - 1, last),
+            (all, 0) => {
+                let field = all.trailing_zeros() as usize / 16;
+                (field, u16::try_from(all >> (16 * field)).ok()?)
+            }
+            _ => return None,
+        };
+        let (number, times) = (usize::from(*number), usize::from(times));
+        (number < Self::SPELLINGS && (1..Self::TIMES).contains(&times))
             .then_some((number * FIELDS + field) * Self::TIMES + times)
     }
 }
@@ -142,10 +150,15 @@ impl Patterns {
     }
 
     /// Returns the number of a pattern that came since the snapshot.
+    #[inline]
     pub fn get(&self, pattern: &[Spelling]) -> Option<u32> {
-        if let Some(place) = Plain::place(pattern) {
-            return self.plain.get(place)?.checked_sub(1);
+        match Plain::place(pattern) {
+            Some(place) => self.plain.get(place)?.checked_sub(1),
+            None => self.get_other(pattern),
         }
+    }
+
+    fn get_other(&self, pattern: &[Spelling]) -> Option<u32> {
         match code(pattern) {
             Some(code) => self.by_code.get(&code).copied(),
             None => {
@@ -156,10 +169,13 @@ impl Patterns {
     }
 
     /// Returns the number of a pattern, giving it one if it is new.
+    #[inline]
     pub fn intern(&mut self, pattern: &[Spelling]) -> u32 {
-        if let Some(id) = self.get(pattern) {
-            return id;
-        }
+        self.get(pattern).unwrap_or_else(|| self.intern_new(pattern))
+    }
+
+    #[cold]
+    fn intern_new(&mut self, pattern: &[Spelling]) -> u32 {
         let id = self.add(pattern);
         if let Some(place) = Plain::place(pattern) {
             self.plain.resize(Plain::ALL, 0);

@@ -179,7 +179,7 @@ fn folded(word: &str) -> Option<String> {
     if word.is_empty() || !word.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-') {
         return None;
     }
-    Some(tokens::fold(word))
+    Some(tokens::fold(word).into_owned())
 }
 
 /// Returns the words and characters of a text in order, each behind a mark that no word holds:

@@ -217,8 +217,11 @@ impl Store {
         if !wanted(&state) {
             return Ok(());
         }
-        state.said.repack();
-        self.expanders[0].reset();
+        // to pack anew what was just built would take a third of the building
+        if !state.said.is_packed() {
+            state.said.repack();
+            self.expanders[0].reset();
+        }
         let Some(bytes) = cache::bytes(&state.said, self.root())? else {
             return cache::discard(self.root());
         };

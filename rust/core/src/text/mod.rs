@@ -1,5 +1,6 @@
 //! What a text says: its sections, its marks, its words, its times.
 
+mod blocks;
 pub mod marks;
 pub mod sections;
 pub mod snippet;

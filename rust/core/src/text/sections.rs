@@ -10,6 +10,7 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
+use crate::text::blocks::{self, Block};
 use crate::text::marks::{self, Marks};
 
 /// Stands between the headings of a trail; no heading contains it.
@@ -179,15 +180,18 @@ pub fn parse(text: &str) -> Note {
         return Note::default();
     }
     let (front, start) = front(text);
-    let preamble = Section {
+    cut(text, start..text.len(), front, Some(preamble(text, start)))
+}
+
+fn preamble(text: &str, start: usize) -> Section {
+    Section {
         span: 0..text.len(),
         body: start,
         level: 0,
         heading: String::new(),
         parent: None,
         marks: Marks::default(),
-    };
-    cut(text, start..text.len(), front, Some(preamble))
+    }
 }
 
 /// Returns what the front matter of a note says, and where the text behind it begins.
@@ -207,75 +211,149 @@ pub fn parse_part(text: &str, part: Range<usize>, front: Marks) -> Note {
 }
 
 fn cut(text: &str, part: Range<usize>, front: Marks, preamble: Option<Section>) -> Note {
-    let mut note = Note { front, ..Note::default() };
-    let start = part.start;
-    // room as most notes need it: growing by doubling was a twentieth of reading a long one
-    let mut open = Vec::with_capacity(2 + part.len() / 512);
-    note.breaks.reserve(8 + part.len() / 128);
-    open.extend(preamble);
-    let mut depth = 0usize;
-    let mut heading: Option<String> = None;
-    let mut events = Parser::new_ext(&text[part], Options::ENABLE_TABLES).into_offset_iter();
+    let mut outline = Outline::new(text, &part, preamble.clone());
+    let upto = &text[..part.end];
+    let mut at = part.start;
     loop {
-        // looked at where it lies: to move an event costs as much as to make it
-        let next = events.next();
-        let Some((event, range)) = &next else { break };
-        let range = start + range.start..start + range.end;
-        match event {
-            Event::Start(tag) => {
-                if depth == 0 {
-                    let line = line_start(text, range.start).max(start);
-                    note.breaks.push(line);
-                    if let Tag::Heading { level, .. } = tag {
-                        heading = Some(String::new());
-                        open.push(Section {
-                            span: line..text.len(),
-                            body: heading_end(text, range.end),
-                            level: *level as u8,
-                            heading: String::new(),
-                            parent: None,
-                            marks: Marks::default(),
-                        });
-                    }
-                }
-                if depth == 1 && matches!(tag, Tag::Item) {
-                    note.items.push(line_start(text, range.start).max(start));
-                }
-                if matches!(tag, Tag::CodeBlock(_)) {
-                    note.code.push(range);
-                }
-                depth += 1;
+        at = blocks::behind_empty(upto, at);
+        if at == part.end {
+            break;
+        }
+        at = match blocks::plain(upto, at) {
+            Some((block, end)) => {
+                outline.add(block, at, end);
+                end
             }
-            Event::End(tag) => {
-                depth -= 1;
-                if depth == 0
-                    && matches!(tag, TagEnd::Heading(_))
-                    && let (Some(words), Some(section)) = (heading.take(), open.last_mut())
-                {
-                    let words = words.trim();
-                    if words.len() > LONGEST_HEADING {
-                        section.body = section.span.start;
-                    }
-                    let cut = words.floor_char_boundary(LONGEST_HEADING);
-                    section.heading = words[..cut].replace(is_trail, " ");
-                }
+            None => {
+                let end = blocks::border(upto, at);
+                outline.read(at..end);
+                end
             }
-            Event::Text(words) | Event::Code(words) => {
-                if let Some(heading) = &mut heading {
-                    heading.push_str(words);
-                }
+        };
+    }
+    // the words of a heading depend on what the note says elsewhere, if they link to it
+    if outline.links && memchr::memmem::find(&text.as_bytes()[part.clone()], b"]:").is_some() {
+        outline = Outline::new(text, &part, preamble);
+        outline.read(part);
+    }
+    outline.note(front)
+}
+
+/// A note as its blocks come.
+struct Outline<'t> {
+    text: &'t str,
+    note: Note,
+    /// Whether a heading may hold a link whose target stands elsewhere.
+    links: bool,
+}
+
+impl<'t> Outline<'t> {
+    /// Begins a part of a note, with its preamble if there may be one.
+    fn new(text: &'t str, part: &Range<usize>, preamble: Option<Section>) -> Self {
+        let mut note = Note::default();
+        // room as most notes need it: growing by doubling was a twentieth of reading a long one
+        note.sections.reserve(2 + part.len() / 512);
+        note.breaks.reserve(8 + part.len() / 128);
+        note.sections.extend(preamble);
+        Self { text, note, links: false }
+    }
+
+    /// Takes a block between two lines.
+    fn add(&mut self, block: Block, at: usize, end: usize) {
+        self.note.breaks.push(at);
+        match block {
+            Block::Text => {}
+            Block::Heading(level, words) => {
+                self.open(level, at, end);
+                self.name(&words);
             }
-            Event::SoftBreak | Event::HardBreak => {
-                if let Some(heading) = &mut heading {
-                    heading.push(' ');
-                }
-            }
-            Event::Rule if depth == 0 => note.breaks.push(line_start(text, range.start).max(start)),
-            _ => {}
+            Block::Code(range) => self.note.code.push(range),
         }
     }
-    note.sections = close(open, text);
-    note
+
+    /// Opens a section by its heading, whose last line ends at `body`.
+    fn open(&mut self, level: u8, at: usize, body: usize) {
+        self.note.sections.push(Section {
+            span: at..self.text.len(),
+            body,
+            level,
+            heading: String::new(),
+            parent: None,
+            marks: Marks::default(),
+        });
+    }
+
+    /// Names the section that was opened last.
+    fn name(&mut self, words: &str) {
+        let Some(section) = self.note.sections.last_mut() else { return };
+        let words = words.trim();
+        if words.len() > LONGEST_HEADING {
+            section.body = section.span.start;
+        }
+        let cut = words.floor_char_boundary(LONGEST_HEADING);
+        section.heading = words[..cut].replace(is_trail, " ");
+    }
+
+    /// Reads a stretch of whole blocks with the parser.
+    fn read(&mut self, part: Range<usize>) {
+        let (text, start) = (self.text, part.start);
+        let line = |at: usize| line_start(text, at).max(start);
+        let mut depth = 0usize;
+        let mut heading: Option<String> = None;
+        let mut events = Parser::new_ext(&text[part], Options::ENABLE_TABLES).into_offset_iter();
+        loop {
+            // looked at where it lies: to move an event costs as much as to make it
+            let next = events.next();
+            let Some((event, range)) = &next else { break };
+            let range = start + range.start..start + range.end;
+            match event {
+                Event::Start(tag) => {
+                    if depth == 0 {
+                        self.note.breaks.push(line(range.start));
+                        if let Tag::Heading { level, .. } = tag {
+                            heading = Some(String::new());
+                            self.links |= text[range.clone()].contains('[');
+                            let body = heading_end(text, range.end);
+                            self.open(*level as u8, line(range.start), body);
+                        }
+                    }
+                    if depth == 1 && matches!(tag, Tag::Item) {
+                        self.note.items.push(line(range.start));
+                    }
+                    if matches!(tag, Tag::CodeBlock(_)) {
+                        self.note.code.push(range);
+                    }
+                    depth += 1;
+                }
+                Event::End(tag) => {
+                    depth -= 1;
+                    if depth == 0
+                        && matches!(tag, TagEnd::Heading(_))
+                        && let Some(words) = heading.take()
+                    {
+                        self.name(&words);
+                    }
+                }
+                Event::Text(words) | Event::Code(words) => {
+                    if let Some(heading) = &mut heading {
+                        heading.push_str(words);
+                    }
+                }
+                Event::SoftBreak | Event::HardBreak => {
+                    if let Some(heading) = &mut heading {
+                        heading.push(' ');
+                    }
+                }
+                Event::Rule if depth == 0 => self.note.breaks.push(line(range.start)),
+                _ => {}
+            }
+        }
+    }
+
+    /// Returns the whole note.
+    fn note(self, front: Marks) -> Note {
+        Note { sections: close(self.note.sections, self.text), front, ..self.note }
+    }
 }
 
 /// Ends each section where the next begins, finds its parent and reads its marks.
@@ -326,4 +404,139 @@ pub fn heading_end(text: &str, at: usize) -> usize {
 /// Returns the line, counted from 1, that holds the byte at `offset`.
 pub fn line_of(bytes: &[u8], offset: usize) -> u64 {
     memchr::memchr_iter(b'\n', &bytes[..offset.min(bytes.len())]).count() as u64 + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The plain twin: the parser reads all of it.
+    fn twin(text: &str) -> Note {
+        if text.is_empty() {
+            return Note::default();
+        }
+        let (front, start) = front(text);
+        let part = start..text.len();
+        let mut outline = Outline::new(text, &part, Some(preamble(text, start)));
+        outline.read(part);
+        outline.note(front)
+    }
+
+    /// Lines that are one thing alone and another where others stand around them.
+    const LINES: [&str; 96] = [
+        "",
+        "",
+        "",
+        "",
+        "",
+        "",
+        " ",
+        "\t",
+        "text",
+        "more text",
+        "Text *with* `code`",
+        "é 数据",
+        "# One",
+        "## Two_words",
+        "### a\\_b \\# c",
+        "# *em*",
+        "# [link]",
+        "# [a](u)",
+        "#",
+        "####### 7",
+        "# trailing #",
+        "# C#",
+        "#hash",
+        "# &amp; &",
+        "# A & B",
+        "   # three",
+        "    # four",
+        "# _a_",
+        "===",
+        "---",
+        "--",
+        "***",
+        "* * *",
+        "___",
+        "- - -",
+        "-",
+        "+",
+        "*",
+        "- item",
+        "* item",
+        "+ item",
+        "1. one",
+        "2. two",
+        "1)",
+        "1.5 text",
+        "2024 text",
+        "-x",
+        "  - nested",
+        "  text",
+        "    text",
+        "      text",
+        "\ttext",
+        "> quote",
+        ">",
+        "> - item",
+        "> ```",
+        "```",
+        "```rust",
+        "``` a`b",
+        "````",
+        "~~~",
+        "  ```",
+        "    ```",
+        "``code``",
+        "`code` text",
+        "- ```",
+        "  ~~~",
+        "| a | b |",
+        "|---|---|",
+        "|---|",
+        "| - | - |",
+        "|",
+        "||",
+        "a | b",
+        "--|--",
+        ":-|-:",
+        "|:-",
+        "::: row",
+        "| a \\| b |",
+        "<div>",
+        "</div>",
+        "<dl> <dt>",
+        "</dt> <dd>",
+        "<span>",
+        "<span>a</span>",
+        "<a href=\"x\">",
+        "<script>",
+        "<script> x </script>",
+        "<!-- c -->",
+        "<!--",
+        "-->",
+        "<article>",
+        "<pre>",
+        "[a]: /url",
+        "[a]:",
+        "[a]",
+    ];
+
+    proptest! {
+        #![proptest_config(ProptestConfig {
+            failure_persistence: None,
+            ..ProptestConfig::with_cases(4000)
+        })]
+
+        #[test]
+        fn blocks_are_what_the_parser_says(
+            lines in prop::collection::vec((0..LINES.len(), 0..12u8), 0..24),
+        ) {
+            let ending = |kind| match kind { 0 => "\r\n", 1 => "\n\n", 2 => "", _ => "\n" };
+            let text: String = lines.iter().flat_map(|&(at, end)| [LINES[at], ending(end)]).collect();
+            prop_assert_eq!(parse(&text), twin(&text), "{:?}", text);
+        }
+    }
 }

@@ -81,31 +81,70 @@ pub(super) fn is_word(c: char) -> bool {
 
 /// Hands out the chunks of a text, in order; they are slices of it.
 pub fn chunks<'a>(text: &'a str, emit: &mut impl FnMut(&'a str)) {
+    spans(text, &mut |span| emit(&text[span]));
+}
+
+/// Hands out where the chunks of a text lie, in order.
+#[inline]
+pub fn spans(text: &str, emit: &mut impl FnMut(Range<usize>)) {
     let bytes = text.as_bytes();
     let mut at = 0;
-    while at < bytes.len() {
-        let byte = bytes[at];
-        if byte.is_ascii() {
-            let start = at;
-            at += 1;
-            if is_word_byte(byte) {
-                at = word_end(text, at);
-                emit(&text[start..at]);
-            }
-            continue;
-        }
-        let end = match next_char(text, at) {
-            Some(c) if is_unspaced(c) => run_end(text, at),
-            Some(c) if is_word(c) => word_end(text, at),
-            Some(c) => {
-                at += c.len_utf8();
-                continue;
-            }
-            None => break,
+    loop {
+        at = first(bytes, at, |eight| word_bytes(eight) | eight & HIGH);
+        let end = match bytes.get(at) {
+            None => return,
+            Some(byte) if byte.is_ascii() => word_end(text, at),
+            Some(_) => match next_char(text, at) {
+                Some(c) if is_unspaced(c) => run_end(text, at),
+                Some(c) if is_word(c) => word_end(text, at),
+                Some(c) => {
+                    at += c.len_utf8();
+                    continue;
+                }
+                None => return,
+            },
         };
-        emit(&text[at..end]);
+        emit(at..end);
         at = end;
     }
+}
+
+/// The highest bit of each of eight bytes.
+const HIGH: u64 = each(0x80);
+
+const fn each(byte: u8) -> u64 {
+    byte as u64 * 0x0101_0101_0101_0101
+}
+
+/// Returns the highest bit of those of eight bytes of which [`is_word_byte`] says yes.
+#[inline]
+const fn word_bytes(eight: u64) -> u64 {
+    // a byte below 0x80 reaches it by the sum if it is `least` or more, and none carries
+    const fn from(seven_bits: u64, least: u8) -> u64 {
+        seven_bits + each(0x80 - least)
+    }
+    let ascii = eight & !HIGH;
+    let small = ascii | each(0x20);
+    let letters = from(small, b'a') & !from(small, b'z' + 1);
+    let digits = from(ascii, b'0') & !from(ascii, b'9' + 1);
+    let underscores = !from(ascii ^ each(b'_'), 1);
+    (letters | digits | underscores) & !eight & HIGH
+}
+
+/// Returns the first place from `at` on whose highest bit `marked` sets.
+///
+/// Eight at a time, for how long a word is no processor can foretell.
+#[inline]
+fn first(bytes: &[u8], mut at: usize, marked: impl Fn(u64) -> u64) -> usize {
+    while let Some((eight, _)) = bytes.get(at..).and_then(<[u8]>::split_first_chunk) {
+        match marked(u64::from_le_bytes(*eight)) {
+            0 => at += 8,
+            found => return at + found.trailing_zeros() as usize / 8,
+        }
+    }
+    let is_marked = |byte: &u8| marked(u64::from(*byte)) & 0x80 > 0;
+    let rest = bytes.get(at..).unwrap_or_default();
+    at + rest.iter().position(is_marked).unwrap_or(rest.len())
 }
 
 /// Says of an ASCII character what [`is_word`] does.
@@ -156,18 +195,16 @@ fn next_char(text: &str, at: usize) -> Option<char> {
 fn word_end(text: &str, mut at: usize) -> usize {
     let bytes = text.as_bytes();
     loop {
-        while let Some(&byte) = bytes.get(at) {
-            if is_word_byte(byte) {
-                at += 1;
-            } else if byte.is_ascii() {
-                if !is_connector(byte.into()) && byte != b'#' {
-                    return at;
-                }
-                break;
-            } else if let Some(c) = next_char(text, at).filter(|&c| is_word(c)) {
-                at += c.len_utf8();
-            } else {
-                break;
+        loop {
+            at = first(bytes, at, |eight| !word_bytes(eight) & HIGH);
+            match bytes.get(at) {
+                None => return at,
+                Some(&byte) if IS_BORDER[usize::from(byte)] => return at,
+                Some(byte) if byte.is_ascii() => break,
+                Some(_) => match next_char(text, at).filter(|&c| is_word(c)) {
+                    Some(c) => at += c.len_utf8(),
+                    None => break,
+                },
             }
         }
         let Some(connector) = next_char(text, at).filter(|&c| is_connector(c) || c == '#') else {
@@ -213,9 +250,12 @@ fn run_end(text: &str, start: usize) -> usize {
 }
 
 /// Returns a word without case, accents and compatibility forms.
-pub fn fold(word: &str) -> String {
+pub fn fold(word: &str) -> Cow<'_, str> {
     if word.is_ascii() {
-        return word.to_ascii_lowercase();
+        return match word.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            true => Cow::Owned(word.to_ascii_lowercase()),
+            false => Cow::Borrowed(word),
+        };
     }
     // upper case first: that is where ß becomes ss and all sigmas become one
     let folded = word.nfkc().flat_map(char::to_uppercase).flat_map(char::to_lowercase);
@@ -246,7 +286,7 @@ fn run_terms(run: &str, sought: Option<&Starts>, emit: &mut impl FnMut(Term<'_>)
         let range = at..at + c.len_utf8();
         let plain = &run[range.clone()];
         // half-width kana and compatibility Han
-        let folded = if c as u32 >= 0xF900 { Cow::Owned(fold(plain)) } else { plain.into() };
+        let folded = if c as u32 >= 0xF900 { fold(plain) } else { plain.into() };
         let begins = sought.is_none_or(|starts| starts.may_begin_run(c));
         if begins {
             let range = range.clone();
@@ -311,14 +351,13 @@ fn word_term(word: &str, range: Range<usize>, emit: &mut impl FnMut(Term<'_>)) {
         false => folded.contains(is_apostrophe),
     };
     if apostrophes {
-        folded.retain(|c| !is_apostrophe(c));
+        folded.to_mut().retain(|c| !is_apostrophe(c));
     }
-    folded.truncate(folded.floor_char_boundary(LONGEST_WORD));
-    if folded.is_empty() {
+    let text = &folded[..folded.floor_char_boundary(LONGEST_WORD)];
+    if text.is_empty() {
         return;
     }
-    let stop = is_stop_word(&folded);
-    emit(Term { text: &folded, form: Form::Word, range, counts: !stop });
+    emit(Term { text, form: Form::Word, range, counts: !is_stop_word(text) });
 }
 
 pub(super) fn is_apostrophe(c: char) -> bool {
@@ -405,6 +444,27 @@ mod tests {
         let text = "Straße CAFÉ ﬁnd İstanbul Running don't Alice's";
         let words = ["strasse", "cafe", "find", "istanbul", "running", "dont", "alice"];
         assert_eq!(all(text, &[Form::Word]), words);
+    }
+
+    #[test]
+    fn eight_bytes_at_once_are_told_as_each() {
+        for byte in 0..=u8::MAX {
+            for place in 0..8 {
+                let mut eight = [b' ', 0xff, 0, b'a'].repeat(2);
+                eight[place] = byte;
+                let told = word_bytes(u64::from_le_bytes(eight.clone().try_into().unwrap()));
+                for (place, &byte) in eight.iter().enumerate() {
+                    let is_word = told >> (8 * place) & 0xff == 0x80;
+                    assert_eq!(is_word, is_word_byte(byte), "{byte}");
+                    assert_eq!(told & 0x7f << (8 * place), 0);
+                }
+                for from in 0..=eight.len() {
+                    let twin = eight[from..].iter().position(|&byte| is_word_byte(byte));
+                    let twin = twin.map_or(eight.len(), |at| from + at);
+                    assert_eq!(first(&eight, from, word_bytes), twin);
+                }
+            }
+        }
     }
 
     #[test]
