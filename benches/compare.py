@@ -113,7 +113,7 @@ class Run:
         judged = scale.judged
         query(self.table, notes, built, ["snippet"], scale.rounds, floors if judged else None)
         quick = {name: contender for name, contender in built.items() if name != "FTS5"}
-        unasked(self.table, notes, quick, "snippet", scale.rounds)
+        unasked(self.table, notes, quick, "snippet", scale.rounds, self.folder)
         small = self.tenth(notes)
         tenth = build(
             Table(),
@@ -133,9 +133,11 @@ class Run:
             built,
             ours[0] if ours else None,
             scale.rounds,
+            self.folder,
             0.15 if judged else None,
         )
-        upkeep.update(self.table, notes, built, scale.rounds, 0.001 if judged else None)
+        most = 0.001 if judged else None
+        upkeep.update(self.table, notes, built, scale.rounds, self.folder, most)
         close(built)
         places = {name: self.folder / "large" / f"{name}-1" for name in names if name in built}
         if OURS in built:

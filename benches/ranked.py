@@ -197,9 +197,17 @@ def query(
 
 
 def unasked(
-    table: Table, notes: Notes, contenders: Mapping[str, Ranked], take: Take, count: int
+    table: Table,
+    notes: Notes,
+    contenders: Mapping[str, Ranked],
+    take: Take,
+    count: int,
+    folder: Path,
 ) -> None:
-    """Time queries that nobody was asked before, others in each round: nothing of them is kept."""
+    """Time queries that nobody was asked before, others in each round: nothing of them is kept.
+
+    The pages of all files in `folder` are in memory.
+    """
     asked = {query.words for query in notes.queries}
     drawn = heading_queries(notes.sections, (count + 1) * len(notes.queries))
     fresh = [query for query in drawn if query.words not in asked]
@@ -212,7 +220,7 @@ def unasked(
     turns = {
         name: partial(turn, contender, iter(batches)) for name, contender in contenders.items()
     }
-    measured = rounds(turns, count)
+    measured = rounds(turns, count, warm=folder)
     for figure in ("p50", "p99"):
         table.compare(
             f"{size} queries, each asked once, top {LIMIT} with {take}s, {figure}",

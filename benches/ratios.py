@@ -118,18 +118,31 @@ def rounds(
     contenders: Mapping[str, Callable[[], Figures]],
     count: int,
     fewer: Mapping[str, int] | None = None,
+    warm: Path | None = None,
 ) -> dict[str, list[Figures]]:
     """Run every contender once a round, `count` rounds, the order turned around each time.
 
-    Those named in `fewer` leave after that many rounds; their ratio is over those alone.
+    Those named in `fewer` leave after that many rounds; their ratio is over those alone. All files
+    in `warm` are read before each turn: some machines drop pages that were not read for a minute.
     """
     measured: dict[str, list[Figures]] = {name: [] for name in contenders}
     for number in range(count):
         for name in list(contenders)[:: 1 if number % 2 == 0 else -1]:
             if number < (fewer or {}).get(name, count):
                 gc.collect()
+                if warm:
+                    read_all(warm)
                 measured[name].append(contenders[name]())
     return measured
+
+
+def read_all(folder: Path) -> None:
+    """Read every file in a folder, so that its pages are in memory."""
+    for file in folder.rglob("*"):
+        if file.is_file():
+            with file.open("rb", buffering=0) as pages:
+                while pages.read(1 << 20):
+                    pass
 
 
 def seconds(work: Callable[[], object]) -> Figures:

@@ -73,9 +73,17 @@ def next_batch(
 
 
 def update(
-    table: Table, notes: Notes, contenders: Mapping[str, Ranked], count: int, most: float | None
+    table: Table,
+    notes: Notes,
+    contenders: Mapping[str, Ranked],
+    count: int,
+    folder: Path,
+    most: float | None,
 ) -> None:
-    """Time changes that need not be on disk yet, then changes that must."""
+    """Time changes that need not be on disk yet, then changes that must.
+
+    The pages of all files in `folder` are in memory.
+    """
     able = {name: contender for name, contender in contenders.items() if name != "bm25s"}
     for durable in (False, True):
         label = "d" if durable else "e"
@@ -93,6 +101,7 @@ def update(
                 for name, contender in able.items()
             },
             count,
+            warm=folder,
         )
         wrong = {name: f"{len(missed)}: {missed[0]}" for name, missed in lost.items() if missed}
         how = (
@@ -126,9 +135,13 @@ def reopen(
     contenders: Mapping[str, Ranked],
     built: float | None,
     count: int,
+    folder: Path,
     most: float | None,
 ) -> None:
-    """Time from closed to the first hit; ours also against our own build."""
+    """Time from closed to the first hit, with the pages of `folder` in memory.
+
+    Ours also against our own build.
+    """
 
     def run(contender: Ranked) -> Figures:
         contender.close()
@@ -140,7 +153,7 @@ def reopen(
     able = {
         name: partial(run, contender) for name, contender in contenders.items() if name != "bm25s"
     }
-    measured = rounds(able, count)
+    measured = rounds(able, count, warm=folder)
     table.compare(
         "open what is on disk, to the first hit", notes.corpus.label, measured, "wall", most=most
     )
