@@ -226,7 +226,9 @@ class Interleaving(RuleBasedStateMachine):
     @rule(at=where, name=names, one=said())
     def write_fact(self, at: int, name: str, one: tuple[str, str]) -> None:
         content, token = self.text(*one)
-        path = f"facts/{name}.md"
+        # another spelling of a name that is there is refused, and the refusal says which to use
+        there = {file.name.casefold(): file.name for file in (self.root / "facts").glob("*.md")}
+        path = f"facts/{there.get(f'{name}.md'.casefold(), f'{name}.md')}"
         self.forget(self.held(path))
         self.programs[at].call("facts", "memory_write", path=path, content=content)
         self.told["facts", token] = {token}
