@@ -336,3 +336,22 @@ fn a_heading_of_stop_words_is_not_lost() {
     let all = ranked(&world.catalog, "about", &Filter::default(), 100);
     assert_eq!(ranked(&world.catalog, "about", &Filter::default(), 1), all[..1]);
 }
+
+#[test]
+fn ties_go_by_position_where_sections_have_changed_places() {
+    let mut world = World::new();
+    let sections = |order: [&str; 3]| {
+        let all = order.map(|name| format!("## {name}\n\nequal words\n\n"));
+        format!("# Top\n\n{}", all.concat())
+    };
+    world.put("a.md", &sections(["One", "Two", "Six"]));
+    world.catalog.repack();
+    for order in [["Six", "One", "Two"], ["Two", "One", "Six"], ["One", "Two", "Six"]] {
+        world.put("a.md", &sections(order));
+        for limit in [1, 2, 10] {
+            let best = ranked(&world.catalog, "words", &Filter::default(), limit);
+            assert_eq!(best, ranked(&world.fresh(), "words", &Filter::default(), limit));
+        }
+        world.put("b.md", order[0]);
+    }
+}

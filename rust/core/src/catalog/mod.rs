@@ -96,6 +96,8 @@ pub struct Catalog {
     free: Vec<u32>,
     /// The snapshot, while some of it may still be there only.
     kept: Option<Arc<Kept>>,
+    /// Whether packed documents of some file lie in another order than they are numbered in.
+    shuffled: bool,
     part: Part,
     /// How finely stamps are kept.
     pub(crate) clock: Clock,
@@ -122,6 +124,7 @@ impl Catalog {
             by_path: FxHashMap::default(),
             free: Vec::new(),
             kept: None,
+            shuffled: false,
             part,
             clock: Clock::default(),
             redone: 0,
@@ -225,6 +228,7 @@ impl Catalog {
     /// Packs the index, numbering documents by path and then by position.
     pub fn repack(&mut self) {
         self.packings += 1;
+        self.shuffled = false;
         self.free.clear();
         self.files.retain(|file| file.present);
         self.files.sort_by(|a, b| a.path.cmp(&b.path));
@@ -269,8 +273,8 @@ impl Catalog {
 
     /// Orders documents by path, then by position.
     pub fn order(&self, a: u32, b: u32) -> Ordering {
-        // packing numbers documents in this order
-        if a.max(b) < self.index.packed_documents() {
+        // packing numbers documents in this order, and an edit may move them
+        if !self.shuffled && a.max(b) < self.index.packed_documents() {
             return a.cmp(&b);
         }
         let (a, b) = (&self.rows[a as usize], &self.rows[b as usize]);

@@ -176,7 +176,8 @@ pub(super) fn plain(text: &str, at: usize) -> Option<(Block, usize)> {
 }
 
 fn is_rule(line: &[u8]) -> bool {
-    let line = line.trim_ascii_end();
+    let behind = line.iter().rev().take_while(|byte| b" \t".contains(byte)).count();
+    let line = &line[..line.len() - behind];
     line.len() >= 3 && matches!(line[0], b'-' | b'*' | b'_') && line.iter().all(|&b| b == line[0])
 }
 
@@ -197,7 +198,8 @@ fn paragraph(bytes: &[u8], at: usize) -> Option<usize> {
         let line = Line::at(bytes, next)?;
         let bare = line.bare();
         if bare.is_empty() {
-            return Some(line.next);
+            // other white space goes on with it
+            return line.bytes.iter().all(|byte| matches!(byte, b' ' | b'\t')).then_some(line.next);
         }
         let at_margin = bare.len() == line.bytes.len();
         match Kind::of(bare) {
@@ -294,12 +296,16 @@ pub(super) fn border(text: &str, at: usize) -> usize {
     while next < bytes.len() {
         let end = memchr(b'\n', &bytes[next..]).map_or(bytes.len(), |end| next + end + 1);
         let line = bytes[next..end].trim_ascii_end();
+        if memchr(b'\r', line).is_some() {
+            // one alone may end a line as well, and any of these marks may stand behind it
+            break;
+        }
         let sure = !matches!(Kind::of(line), Kind::Unsure | Kind::Delimiter);
         if below_empty && sure {
             return next;
         }
-        below_empty = line.is_empty();
-        let is_margin = |byte: &&u8| is_white(**byte) || b">-+*0123456789.)\r".contains(*byte);
+        below_empty = bytes[next..end].iter().all(|byte| b" \t\r\n".contains(byte));
+        let is_margin = |byte: &&u8| is_white(**byte) || b">-+*0123456789.)".contains(*byte);
         let bare = &line[line.iter().take_while(is_margin).count()..];
         let raw = ["!", "?", "pre", "script", "style", "textarea"];
         let opens = match bare {

@@ -425,7 +425,7 @@ mod tests {
     }
 
     /// Lines that are one thing alone and another where others stand around them.
-    const LINES: [&str; 96] = [
+    const LINES: [&str; 106] = [
         "",
         "",
         "",
@@ -522,7 +522,36 @@ mod tests {
         "[a]: /url",
         "[a]:",
         "[a]",
+        "\u{b}",
+        "\u{c}",
+        "\u{a0}",
+        "\0",
+        "___\u{c}",
+        "# \u{a0}One",
+        "> <!--",
+        "<?",
+        "?>",
+        "<!-->",
     ];
+
+    #[test]
+    fn odd_ends_of_lines_are_what_they_are_to_the_parser() {
+        for text in [
+            // what a `\r` alone ends, with a mark behind it that goes on over empty lines
+            "text\r<!-- c\n\n# no heading\n-->\n",
+            "- a\r```\n\n# no heading\n",
+            "#hash\r<textarea>\n\n# One\n",
+            "a\n\n*\r<br>\n",
+            "1) \n\n1)\r2024 text",
+            // white space that makes no line empty
+            "text\n\u{c}\nmore\n",
+            "text\r\n\u{b}\n# One\n",
+            "=\n\u{c}\n&",
+            "___\u{c}\n</b>\n",
+        ] {
+            assert_eq!(parse(text), twin(text), "{text:?}");
+        }
+    }
 
     proptest! {
         #![proptest_config(ProptestConfig {
@@ -534,7 +563,8 @@ mod tests {
         fn blocks_are_what_the_parser_says(
             lines in prop::collection::vec((0..LINES.len(), 0..12u8), 0..24),
         ) {
-            let ending = |kind| match kind { 0 => "\r\n", 1 => "\n\n", 2 => "", _ => "\n" };
+            let ending =
+                |kind| match kind { 0 => "\r\n", 1 => "\n\n", 2 => "", 3 => "\r", _ => "\n" };
             let text: String = lines.iter().flat_map(|&(at, end)| [LINES[at], ending(end)]).collect();
             prop_assert_eq!(parse(&text), twin(&text), "{:?}", text);
         }

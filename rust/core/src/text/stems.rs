@@ -54,8 +54,11 @@ const MOST_KNOWN: usize = 8192;
 
 /// Hands out the stem of a word, if it has one; for texts that are read again and again, as those
 /// that are found are: to remember a stem takes a tenth of making it.
+///
+/// It never waits: a process that was forked while some thread had hold of what is known goes on
+/// without it.
 pub fn with_stem<R>(word: &str, then: impl FnOnce(&str) -> R) -> Option<R> {
-    let mut known = KNOWN.lock();
+    let Some(mut known) = KNOWN.try_lock() else { return stem(word).as_deref().map(then) };
     if let Some(stem) = known.get(word) {
         return stem.as_deref().map(then);
     }
