@@ -213,11 +213,9 @@ impl Catalog {
     pub fn is_packed(&self) -> bool {
         let is_one_run =
             |file: &FileRow| file.present && matches!(file.documents, Documents::Run(_));
-        let packed = self.index.packed_documents() as usize;
         // rows of a snapshot are still there only
-        packed == self.rows.since().len()
-            && packed == self.rows.len()
-            && packed == self.index.documents() as usize
+        self.index.is_packed()
+            && self.rows.since().len() == self.rows.len()
             && self.sorted == self.files.len()
             && self.files.iter().all(is_one_run)
     }
