@@ -370,11 +370,11 @@ fn promises_of_what_is_packed_and_of_what_came_since_are_added_up() {
 }
 
 #[test]
-fn sections_that_change_places_keep_the_order_of_the_file() {
+fn of_sections_that_changed_places_the_first_comes_first() {
     let mut world = World::new();
-    world.put("a.md", "# Top\n\n## Alpha\n\ntea pot\n\n## Beta\n\ntea pot\n");
+    world.put("a.md", "# Top\n\n## Alpha\n\ntea pot\n\n## Beta\n\ntea pot\n\n## End\n");
     world.catalog.repack();
-    world.put("a.md", "# Top\n\n## Beta\n\ntea pot\n\n## Alpha\n\ntea pot\n");
+    world.put("a.md", "# Top\n\n## Beta\n\ntea pot\n\n## Alpha\n\ntea pot\n\n## End\n");
     let queries = ["tea".to_owned()];
     check(&world.catalog, &Twin::of(&world.files), &queries).unwrap();
 }

@@ -97,6 +97,8 @@ pub struct Catalog {
     /// The snapshot, while some of it may still be there only.
     kept: Option<Arc<Kept>>,
     part: Part,
+    /// Whether some packed documents have changed places in their file.
+    shuffled: bool,
     /// How finely stamps are kept.
     pub(crate) clock: Clock,
     /// Bytes read since the last snapshot: what the next opening would have to read again.
@@ -123,6 +125,7 @@ impl Catalog {
             free: Vec::new(),
             kept: None,
             part,
+            shuffled: false,
             clock: Clock::default(),
             redone: 0,
             packings: 0,
@@ -251,7 +254,7 @@ impl Catalog {
             }
             file.documents = Documents::Run(first..rows.len() as u32);
         }
-        self.sorted = self.files.len();
+        (self.sorted, self.shuffled) = (self.files.len(), false);
         self.rows = rows.into_iter().collect();
         self.index.repack(&order);
         // all is in memory now, unless some of it was lost
@@ -268,7 +271,7 @@ impl Catalog {
     /// Orders documents by path, then by position.
     pub fn order(&self, a: u32, b: u32) -> Ordering {
         // packing numbers documents in this order
-        if a.max(b) < self.index.packed_documents() {
+        if !self.shuffled && a.max(b) < self.index.packed_documents() {
             return a.cmp(&b);
         }
         let (a, b) = (&self.rows[a as usize], &self.rows[b as usize]);

@@ -137,6 +137,8 @@ impl Catalog {
         if changed || moved || !documents.iter().copied().eq(held.iter()) {
             self.revision = next_revision();
         }
+        let packed = self.index.packed_documents();
+        self.shuffled |= !documents.iter().filter(|&&number| number < packed).is_sorted();
         let row = &mut self.files[file as usize];
         row.stat = stat;
         row.seen = reading.seen;
