@@ -349,9 +349,8 @@ fn a_speaker_is_found_where_others_speak_of_him() {
     }
     let mut world = World::new();
     world.put("a.md", &notes);
-    let said = |name: &str| {
-        format!("{{\"role\":\"user\",\"name\":\"{name}\",\"content\":\"filler\"}}\n")
-    };
+    let said =
+        |name: &str| format!("{{\"role\":\"user\",\"name\":\"{name}\",\"content\":\"filler\"}}\n");
     world.put("x.jsonl", &(said("Melanie") + &said("Tea")));
     world.catalog.repack();
     let queries = ["melanie", "tea", "melanie tea", "tea filler"].map(str::to_owned);
