@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from itertools import pairwise
@@ -333,6 +335,30 @@ def test_threads_search_while_one_writes(store: Store) -> None:
     for thread in threads:
         thread.join()
     assert not failures
+
+
+FIRST_IN_A_THREAD = """
+import sys, threading
+
+def look():
+    import commonplace
+    assert commonplace.Store(sys.argv[1]).search("developer")
+
+for _ in range(5):
+    threads = [threading.Thread(target=look)]
+    if "commonplace" in sys.modules:
+        threads += [threading.Thread(target=look) for _ in range(7)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+look()
+"""
+
+
+def test_the_thread_that_loads_the_core_may_end(store: Store, root: Path) -> None:
+    # its place in memory, by which an allocator may know it, is taken by another
+    store.write("facts/user.md", USER)
+    program = [sys.executable, "-c", FIRST_IN_A_THREAD, str(root)]
+    assert subprocess.run(program, check=False).returncode == 0
 
 
 def test_status_counts(store: Store) -> None:

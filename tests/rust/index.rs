@@ -355,3 +355,34 @@ fn ties_go_by_position_where_sections_have_changed_places() {
         world.put("b.md", order[0]);
     }
 }
+
+/// Where nobody of that name speaks, nothing may be promised for a speaker, lest a document promise
+/// more than the place that it is in.
+#[test]
+fn a_speaker_is_found_where_others_speak_of_him() {
+    let mut notes = String::new();
+    for at in 0..5000usize {
+        let often = "melanie ".repeat(1 + at * at % 7);
+        let seldom = if at % 75 == 3 { "tea ".repeat(1 + at % 5) } else { String::new() };
+        notes += &format!("## Part\n\n{often}{seldom}{}\n\n", "filler ".repeat(at % 11));
+    }
+    let mut world = World::new();
+    world.put("a.md", &notes);
+    let said =
+        |name: &str| format!("{{\"role\":\"user\",\"name\":\"{name}\",\"content\":\"filler\"}}\n");
+    world.put("x.jsonl", &(said("Melanie") + &said("Tea")));
+    world.catalog.repack();
+    let queries = ["melanie", "tea", "melanie tea", "tea filler"].map(str::to_owned);
+    check(&world.catalog, &Twin::of(&world.files), &queries).unwrap();
+}
+
+/// What is packed and what came since may both promise all that there is, in one stretch.
+#[test]
+fn promises_of_what_is_packed_and_of_what_came_since_are_added_up() {
+    let mut world = World::new();
+    world.put("a.md", &"# More\n\nzzz\n\n# About\n\nzzz\n\n# Other\n\nzzz\n\n".repeat(100));
+    world.catalog.repack();
+    world.put("b.md", "# About\n\nzzz\n");
+    let queries = ["about".to_owned()];
+    check(&world.catalog, &Twin::of(&world.files), &queries).unwrap();
+}

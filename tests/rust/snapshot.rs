@@ -8,7 +8,7 @@ use std::fs;
 use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use commonplace_core::catalog::Catalog;
 use commonplace_core::catalog::draft::Part;
@@ -154,6 +154,41 @@ fn what_was_just_built_is_packed() {
     fs::write(memory.at(path), "# Other\n\nwords\n").unwrap();
     built.update(&root, path, &|| false).unwrap();
     assert!(!built.is_packed());
+}
+
+/// A file whose reading was broken off may have left words behind that no list is for.
+#[test]
+fn words_of_what_was_not_taken_in_are_not_packed() {
+    let memory = Memory::new();
+    sample(&memory);
+    let root = Root::open(memory.at(""), false).unwrap();
+    let files = root.walk("", &|| false).unwrap().files;
+    let (weights, clock) = (Weights::default(), Clock::default());
+    let built = Catalog::build(&root, &files, weights.clone(), Part::Said, clock, &|| false);
+    let (mut built, _) = built.unwrap();
+    let line = |at: usize| format!("{{\"role\":\"user\",\"content\":\"new{at} word\"}}\n");
+    memory.put("long.jsonl", (0..100_000).map(line).collect::<String>());
+    let asked = AtomicUsize::new(0);
+    let interrupt = || asked.fetch_add(1, Ordering::Relaxed) > 2;
+    assert!(built.update(&root, "long.jsonl", &interrupt).is_err());
+    assert!(built.index.words().words.get("new1").is_some(), "it was broken off too early");
+    if !built.is_packed() {
+        built.repack();
+    }
+    read(&snapshot::write(&built, 1).unwrap(), 1, &weights).unwrap();
+}
+
+#[test]
+fn a_file_that_is_left_out_leaves_the_others_in() {
+    let memory = Memory::new();
+    sample(&memory);
+    memory.put("a-first.md", b"\xff\xfen\0o\0");
+    let store = memory.open_with(options());
+    let expected = answers(&store, &QUERIES);
+    drop(store);
+    let store = memory.open_with(options());
+    assert_eq!(answers(&store, &QUERIES), expected);
+    assert_eq!(told(&store), "read");
 }
 
 #[test]

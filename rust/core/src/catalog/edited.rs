@@ -364,6 +364,15 @@ mod tests {
         (any::<prop::sample::Index>(), 0usize..3, vec(block(), 0..3))
     }
 
+    /// Found by the property below: a fence may begin behind a `\r` alone.
+    #[test]
+    fn code_behind_an_old_line_end_is_read_alike() {
+        let text = "## a\n\n~~~\n# no\n~~~\n# CR\r```\n# in\n\ncode\n\n";
+        let mut known = Known::of(text);
+        known.follow(text);
+        assert_eq!(known.shown(), Known::of(text).shown());
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(4096))]
 

@@ -96,9 +96,9 @@ pub struct Catalog {
     free: Vec<u32>,
     /// The snapshot, while some of it may still be there only.
     kept: Option<Arc<Kept>>,
-    /// Whether packed documents of some file lie in another order than they are numbered in.
-    shuffled: bool,
     part: Part,
+    /// Whether some packed documents have changed places in their file.
+    shuffled: bool,
     /// How finely stamps are kept.
     pub(crate) clock: Clock,
     /// Bytes read since the last snapshot: what the next opening would have to read again.
@@ -124,8 +124,8 @@ impl Catalog {
             by_path: FxHashMap::default(),
             free: Vec::new(),
             kept: None,
-            shuffled: false,
             part,
+            shuffled: false,
             clock: Clock::default(),
             redone: 0,
             packings: 0,
@@ -216,11 +216,9 @@ impl Catalog {
     pub fn is_packed(&self) -> bool {
         let is_one_run =
             |file: &FileRow| file.present && matches!(file.documents, Documents::Run(_));
-        let packed = self.index.packed_documents() as usize;
         // rows of a snapshot are still there only
-        packed == self.rows.since().len()
-            && packed == self.rows.len()
-            && packed == self.index.documents() as usize
+        self.index.is_packed()
+            && self.rows.since().len() == self.rows.len()
             && self.sorted == self.files.len()
             && self.files.iter().all(is_one_run)
     }

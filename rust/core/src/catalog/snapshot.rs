@@ -6,6 +6,7 @@
 //! a query needs little of, lists and rows, stays behind in pages. It is a cache: a snapshot that
 //! is damaged, cut short, of another root or of another version is set aside and built anew.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
@@ -27,7 +28,7 @@ use crate::index::terms::Terms;
 
 const MAGIC: &[u8; 8] = b"CMNPLACE";
 /// Raised whenever the layout changes, or how text becomes terms and documents.
-const FORMAT: u64 = 7;
+const FORMAT: u64 = 8;
 /// Bytes before the directory, and arrays in it.
 const HEAD: usize = 40;
 const ARRAYS: usize = 30;
@@ -70,8 +71,8 @@ pub fn write(catalog: &Catalog, root: u64) -> Option<Vec<u8>> {
     out.put(&packed.counts);
     out.put_pages((0..packed.lists.len()).map(|page| packed.lists.get(page)))?;
     out.put_pages((0..packed.held.len()).map(|page| packed.held.get(page)))?;
-    out.put_pages(catalog.rows.since().chunks(rows::PAGE).map(Some))?;
-    let kept = || catalog.files.iter().filter(|file| file.present && file.left_out.is_none());
+    out.put_pages(rows_of_kept(catalog).chunks(rows::PAGE).map(Some))?;
+    let kept = || catalog.files.iter().filter(|file| is_kept(file));
     let (mut paths, mut ends) = (String::new(), Vec::new());
     for file in kept() {
         paths.push_str(&file.path);
@@ -86,6 +87,26 @@ pub fn write(catalog: &Catalog, root: u64) -> Option<Vec<u8>> {
     out.put(&kept().map(|file| seen(file.seen)).collect::<Vec<_>>());
     out.put(&kept().map(|file| [file.summary, file.documents.len() as u32]).collect::<Vec<_>>());
     Some(out.finish(root))
+}
+
+/// Says whether a file is in a snapshot; why one is left out is looked at anew.
+fn is_kept(file: &FileRow) -> bool {
+    file.present && file.left_out.is_none()
+}
+
+/// Returns the rows, each with the place that its file has among those that are kept.
+fn rows_of_kept(catalog: &Catalog) -> Cow<'_, [Row]> {
+    let rows = catalog.rows.since();
+    if catalog.files.iter().all(is_kept) {
+        return rows.into();
+    }
+    let mut kept = 0;
+    let place = |file| {
+        kept += u32::from(is_kept(file));
+        kept.saturating_sub(1)
+    };
+    let places: Vec<u32> = catalog.files.iter().map(place).collect();
+    rows.iter().map(|row| Row { file: places[row.file as usize], ..*row }).collect()
 }
 
 struct Writer {

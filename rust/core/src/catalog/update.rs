@@ -51,8 +51,13 @@ impl Catalog {
     ) -> Result<bool> {
         // both are looked at soon, and on the disk they lie apart
         if let Some(FileRow { documents: Documents::Run(run), .. }) = self.file(path) {
-            self.rows.expect(run.clone());
-            self.index.expect(run.start..run.end.min(run.start + FEW));
+            // a transcript mostly goes on behind its last message
+            let from = match Kind::of(path) {
+                Kind::Note => run.start,
+                _ => run.end.saturating_sub(2).max(run.start),
+            };
+            self.rows.expect(from..run.end);
+            self.index.expect(from..run.end.min(from.saturating_add(FEW)));
         }
         let now = now_ns();
         let clock = self.clock;

@@ -15,7 +15,8 @@ pub struct Clause<'a> {
     pub reaches: Box<Reaches>,
 }
 
-/// What the postings of a clause add, at most, by the code of their pattern; 255 is for the rest.
+/// What the postings of a clause add, at most, by the code of their pattern; 255 is for the rest,
+/// and no less than any other.
 pub struct Reaches {
     /// For one 255th of saturation.
     pub shares: [Reach; 256],
@@ -78,7 +79,10 @@ impl Clause<'_> {
                     }
                 }
                 Rows::Each(of) => {
-                    let reach = |(saturation, heading, code)| reaches.of(saturation, heading, code);
+                    let reach = |(saturation, heading, code)| match part.speaker {
+                        true => reaches.of(saturation, heading, code),
+                        false => reaches.said(saturation, heading, code),
+                    };
                     let reaches = zip(of, part.said().map(reach));
                     let reaches = reaches.map(|(&row, reach)| (row.into(), reach));
                     most_of_each(reaches, |row: usize, most| rows[row % ROWS] += most);
@@ -102,11 +106,11 @@ impl Clause<'_> {
         let Self { list, reaches } = self;
         if let Some(part) = list.parts().get(row / ROWS) {
             // asked once: a question a posting costs a tenth of the walk
-            match reaches.speakers {
-                None => part.each_in(row % ROWS, |at, saturation, heading, code| {
+            match part.speaker && reaches.speakers.is_some() {
+                false => part.each_in(row % ROWS, |at, saturation, heading, code| {
                     documents[at % ROW] += reaches.said(saturation, heading, code);
                 }),
-                Some(_) => part.each_in(row % ROWS, |at, saturation, heading, code| {
+                true => part.each_in(row % ROWS, |at, saturation, heading, code| {
                     documents[at % ROW] += reaches.of(saturation, heading, code);
                 }),
             }
@@ -171,7 +175,8 @@ pub struct Scale(f64);
 impl Scale {
     /// Makes the scale of clauses that together add `total` at most.
     pub fn new(total: f32) -> Self {
-        Self(f64::from(1u32 << 30) / f64::from(total.max(1.0)))
+        // a bound has 31 bits, and in one stretch what is packed and what came since may add it all
+        Self(f64::from(1u32 << 29) / f64::from(total.max(1.0)))
     }
 
     /// Rounds a bound up, with room for how `f32` rounds.
@@ -192,4 +197,78 @@ pub(super) const POINT: f64 = 4_294_967_296.0;
 #[inline]
 pub(super) fn points(score: f32) -> Points {
     (f64::from(score) * POINT) as Points
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::postings::encode;
+    use super::*;
+
+    /// Names in few stretches, patterns that need more than a byte, headings here and there.
+    fn impact(posting: &Posting) -> Impact {
+        let Posting { document, pattern } = *posting;
+        let here = document as usize / STRETCH;
+        Impact {
+            saturation: (document % 251) as u8 + 1,
+            heading: if here % 3 == 1 { (document % 7) as u8 } else { 0 },
+            speaker: here.is_multiple_of(4) && pattern.is_multiple_of(5),
+        }
+    }
+
+    fn list() -> impl Strategy<Value = Vec<Posting>> {
+        let pattern = prop_oneof![9 => 0u32..20, 1 => 200u32..300];
+        let postings = prop::collection::vec((0u32..1000, pattern), 0..2000);
+        (prop_oneof![1u32..4, 2u32..60, 100u32..400], postings).prop_map(|(gap, steps)| {
+            let mut next = 0;
+            let list = steps.into_iter().map(|(step, pattern)| {
+                let document = next + step % gap;
+                next = document + 1;
+                Posting { document, pattern }
+            });
+            list.collect()
+        })
+    }
+
+    proptest! {
+        /// What promises more than the place that it is in would be taken for what was handed on.
+        #[test]
+        fn nothing_promises_more_than_the_place_that_it_is_in(
+            list in list(),
+            cut in 0usize..2000,
+            shares in prop::collection::vec(1u32..1000, 256),
+            (heading, names) in (0u32..1000, any::<bool>()),
+        ) {
+            let (packed, tail) = list.split_at(cut.min(list.len()));
+            let mut bytes = Vec::new();
+            encode(packed, impact, &mut bytes);
+            let most = |mut all: [Reach; 256]| {
+                all[255] = all.into_iter().fold(0, Reach::max);
+                all
+            };
+            // where nobody is called so a reach is 1, for it is rounded up
+            let reach = |code| if (code as u32).is_multiple_of(5) { 9000 } else { 1 };
+            let reaches = Box::new(Reaches {
+                shares: most(std::array::from_fn(|code| shares[code])),
+                speakers: names.then(|| Box::new(most(std::array::from_fn(reach)))),
+                heading,
+            });
+            let list = PostingList::new(&bytes, packed.len() as u32, tail, Impact::MOST);
+            let count = (list.end() as usize).div_ceil(STRETCH);
+            let clause = Clause { list, reaches };
+            let mut stretches = vec![0; count];
+            clause.raise_stretches(&mut stretches);
+            for (stretch, promised) in stretches.into_iter().enumerate() {
+                let mut rows = [0; ROWS];
+                clause.raise_rows(stretch, &mut rows);
+                prop_assert!(rows.iter().all(|&bound| bound <= promised), "{rows:?} {promised}");
+                for (row, promised) in rows.into_iter().enumerate() {
+                    let mut documents = [0; ROW];
+                    clause.raise(stretch * ROWS + row, &mut documents);
+                    prop_assert!(documents.iter().all(|&bound| bound <= promised));
+                }
+            }
+        }
+    }
 }

@@ -292,6 +292,7 @@ impl Lexicon {
     /// Forgets what only speeds things up.
     pub fn rest(&mut self) {
         self.memo = Memo::default();
+        self.fresh = Vec::new();
         self.tally = Tally::default();
     }
 

@@ -196,6 +196,14 @@ impl Index {
         self.packed.documents
     }
 
+    /// Says whether everything is packed, and whatever the dictionaries hold is counted.
+    pub fn is_packed(&self) -> bool {
+        let documents = self.packed.documents;
+        [self.numbers(), self.documents()] == [documents; 2]
+            && self.packed.fits(self.lexicon.concepts())
+            && self.word_holders.len() == self.lexicon.words.len()
+    }
+
     /// Opens the list of a concept; its impacts hold when multiplied by [`Self::drift`].
     pub fn list(&self, concept: u32) -> PostingList<'_> {
         let (bytes, count) = self.packed.list(concept);

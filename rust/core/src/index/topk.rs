@@ -287,16 +287,27 @@ mod tests {
     use super::super::postings::{Impact, Posting, encode};
     use super::*;
 
-    /// What a posting says depends on its pattern alone.
-    struct Plain(Vec<f32>);
+    /// What a posting says depends on its pattern alone; each clause has three weights.
+    struct Plain(Vec<[f32; 3]>);
 
     fn saturation(pattern: u32) -> f32 {
-        (pattern + 1) as f32 / 32.0
+        (pattern % 31 + 1) as f32 / 31.0
+    }
+
+    fn heading(pattern: u32) -> f32 {
+        if pattern % 7 == 5 { saturation(pattern) } else { 0.0 }
+    }
+
+    fn speaker(pattern: u32) -> f32 {
+        if pattern % 11 == 9 { 1.0 } else { 0.0 }
     }
 
     impl Scoring for Plain {
         fn part(&self, clause: usize, _: u32, pattern: u32) -> f32 {
-            self.0[clause] * saturation(pattern)
+            let [all, in_heading, as_speaker] = self.0[clause];
+            all * saturation(pattern)
+                + in_heading * heading(pattern)
+                + as_speaker * speaker(pattern)
         }
 
         fn allows(&self, document: u32) -> bool {
@@ -308,11 +319,13 @@ mod tests {
         }
     }
 
-    /// A weight and a list, over a few dozen stretches: rare or frequent.
-    fn clause() -> impl Strategy<Value = (f32, Vec<Posting>)> {
+    /// Weights and a list, over a few dozen stretches: rare or frequent.
+    fn clause() -> impl Strategy<Value = ([f32; 3], Vec<Posting>)> {
         let gap = prop_oneof![2u32..40, 100u32..4000];
-        let list = (gap, prop::collection::vec((1u32..1000, 0u32..31), 0..3000));
-        (0.1f32..9.0, list).prop_map(|(weight, (gap, steps))| {
+        let pattern = prop_oneof![9 => 0u32..31, 1 => 0u32..400];
+        let list = (gap, prop::collection::vec((1u32..1000, pattern), 0..3000));
+        let more = || prop_oneof![Just(0f32), 0.1f32..9.0];
+        ((0.1f32..9.0, more(), more()), list).prop_map(|((weight, a, b), (gap, steps))| {
             let mut document = 0;
             let list = steps.into_iter().map(|(step, pattern)| {
                 document += 1 + step % gap;
@@ -320,7 +333,7 @@ mod tests {
                 let pattern = if step.is_multiple_of(9) { pattern } else { pattern / 8 };
                 Posting { document, pattern }
             });
-            (weight, list.collect())
+            ([weight, a, b], list.collect())
         })
     }
 
@@ -334,16 +347,24 @@ mod tests {
             k in 1usize..40,
         ) {
             let scoring = Plain(sought.iter().map(|(weight, _)| *weight).collect());
-            let scale = Scale::new(scoring.0.iter().sum());
+            let scale = Scale::new(scoring.0.iter().flatten().sum());
             let packed: Vec<(usize, Vec<u8>)> = sought.iter().map(|(_, list)| {
                 let (cut, mut bytes) = (cut.min(list.len()), Vec::new());
-                let impact = |p: &Posting| Impact::new(saturation(p.pattern), 0.0, false);
+                let impact = |&Posting { pattern, .. }: &Posting| {
+                    Impact::new(saturation(pattern), heading(pattern), speaker(pattern) > 0.0)
+                };
                 encode(&list[..cut], impact, &mut bytes);
                 (cut, bytes)
             }).collect();
             let clauses = sought.iter().zip(&packed).map(|((weight, list), (cut, bytes))| {
-                let shares = [scale.reach(weight / 255.0); 256];
-                let reaches = Box::new(Reaches { shares, speakers: None, heading: 0 });
+                let [all, in_heading, as_speaker] = *weight;
+                let speakers = (as_speaker > 0.0).then(|| {
+                    let told = |code| if code == 255 { 1.0 } else { speaker(code as u32) };
+                    Box::new(std::array::from_fn(|code| scale.reach(as_speaker * told(code))))
+                });
+                let shares = [scale.reach(all / 255.0); 256];
+                let heading = scale.reach(in_heading / 255.0);
+                let reaches = Box::new(Reaches { shares, speakers, heading });
                 let list = PostingList::new(bytes, *cut as u32, &list[*cut..], Impact::MOST);
                 Clause { list, reaches }
             });

@@ -308,12 +308,15 @@ pub(super) fn border(text: &str, at: usize) -> usize {
         let is_margin = |byte: &&u8| is_white(**byte) || b">-+*0123456789.)".contains(*byte);
         let bare = &line[line.iter().take_while(is_margin).count()..];
         let raw = ["!", "?", "pre", "script", "style", "textarea"];
-        let opens = match bare {
-            [b'<', tag @ ..] => raw.iter().any(|name| {
-                tag.get(..name.len()).is_some_and(|tag| tag.eq_ignore_ascii_case(name.as_bytes()))
-            }),
-            _ => bare.starts_with(b"```") || bare.starts_with(b"~~~"),
-        };
+        // behind a `\r` alone any may begin
+        let opens = memchr(b'\r', bare).is_some()
+            || match bare {
+                [b'<', tag @ ..] => raw.iter().any(|name| {
+                    tag.get(..name.len())
+                        .is_some_and(|tag| tag.eq_ignore_ascii_case(name.as_bytes()))
+                }),
+                _ => bare.starts_with(b"```") || bare.starts_with(b"~~~"),
+            };
         if opens {
             break;
         }

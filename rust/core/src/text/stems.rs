@@ -96,7 +96,7 @@ mod tests {
             for number in 0..MOST_KNOWN / 2 * 3 {
                 let word = match number % 3 {
                     0 => "running".to_owned(),
-                    1 => format!("the{number}"),
+                    1 => format!("the{number}-{turn}"),
                     _ => format!("skie{}", "s".repeat(number % 50)),
                 };
                 let remembered = with_stem(&word, str::to_owned);
