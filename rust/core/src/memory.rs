@@ -13,8 +13,9 @@ use std::alloc::{GlobalAlloc, Layout, System};
 
 use mimalloc::MiMalloc;
 
-/// Longest piece that is small; what is one page of [`MiMalloc`] at most.
-const SMALL: usize = 8 << 10;
+/// Longest piece that is small: beyond it are pages of the index, which stay, and which sizes rounded
+/// up to those of [`MiMalloc`] made a twentieth larger.
+const SMALL: usize = 1 << 10;
 
 /// The allocator of whoever links this crate into a process that is not its own.
 #[derive(Debug, Clone, Copy)]
