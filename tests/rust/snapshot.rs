@@ -134,15 +134,22 @@ fn opening_reads_the_snapshot_and_nothing_else() {
     assert_eq!(answers(&store, &QUERIES), answers(&fresh.open(false), &QUERIES));
 }
 
-#[test]
-fn what_was_just_built_is_packed() {
+/// The sample, its root and its catalog.
+fn just_built() -> (Memory, Root, Catalog) {
     let memory = Memory::new();
     sample(&memory);
     let root = Root::open(memory.at(""), false).unwrap();
     let files = root.walk("", &|| false).unwrap().files;
     let (weights, clock) = (Weights::default(), Clock::default());
-    let built = Catalog::build(&root, &files, weights.clone(), Part::Said, clock, &|| false);
-    let (mut built, _) = built.unwrap();
+    let built = Catalog::build(&root, &files, weights, Part::Said, clock, &|| false);
+    (memory, root, built.unwrap().0)
+}
+
+#[test]
+fn what_was_just_built_is_packed() {
+    let (memory, root, mut built) = just_built();
+    let weights = Weights::default();
+    let files = root.walk("", &|| false).unwrap().files;
     assert!(built.is_packed());
     let mut kept = read(&snapshot::write(&built, 1).unwrap(), 1, &weights).unwrap();
     assert!(!kept.is_packed(), "some of it is in the file only");
@@ -159,13 +166,7 @@ fn what_was_just_built_is_packed() {
 /// A file whose reading was broken off may have left words behind that no list is for.
 #[test]
 fn words_of_what_was_not_taken_in_are_not_packed() {
-    let memory = Memory::new();
-    sample(&memory);
-    let root = Root::open(memory.at(""), false).unwrap();
-    let files = root.walk("", &|| false).unwrap().files;
-    let (weights, clock) = (Weights::default(), Clock::default());
-    let built = Catalog::build(&root, &files, weights.clone(), Part::Said, clock, &|| false);
-    let (mut built, _) = built.unwrap();
+    let (memory, root, mut built) = just_built();
     let line = |at: usize| format!("{{\"role\":\"user\",\"content\":\"new{at} word\"}}\n");
     memory.put("long.jsonl", (0..100_000).map(line).collect::<String>());
     let asked = AtomicUsize::new(0);
@@ -175,7 +176,7 @@ fn words_of_what_was_not_taken_in_are_not_packed() {
     if !built.is_packed() {
         built.repack();
     }
-    read(&snapshot::write(&built, 1).unwrap(), 1, &weights).unwrap();
+    read(&snapshot::write(&built, 1).unwrap(), 1, &Weights::default()).unwrap();
 }
 
 #[test]

@@ -16,7 +16,8 @@ use crate::catalog::draft::{Cut, hands_down, may_define, may_refer};
 use crate::catalog::rows::{DEFINES, REFERS};
 use crate::index::terms::Terms;
 use crate::text::marks::behind_meta;
-use crate::text::sections::{Note, TRAIL, front, heading_end, parse_part};
+use crate::text::outline::heading_end;
+use crate::text::sections::{Note, TRAIL, front, parse_part};
 
 /// See the module.
 #[derive(Debug)]

@@ -203,7 +203,7 @@ pub(super) fn points(score: f32) -> Points {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::postings::encode;
+    use super::super::postings::{encode, spaced};
     use super::*;
 
     /// Names in few stretches, patterns that need more than a byte, headings here and there.
@@ -220,15 +220,8 @@ mod tests {
     fn list() -> impl Strategy<Value = Vec<Posting>> {
         let pattern = prop_oneof![9 => 0u32..20, 1 => 200u32..300];
         let postings = prop::collection::vec((0u32..1000, pattern), 0..2000);
-        (prop_oneof![1u32..4, 2u32..60, 100u32..400], postings).prop_map(|(gap, steps)| {
-            let mut next = 0;
-            let list = steps.into_iter().map(|(step, pattern)| {
-                let document = next + step % gap;
-                next = document + 1;
-                Posting { document, pattern }
-            });
-            list.collect()
-        })
+        (prop_oneof![1u32..4, 2u32..60, 100u32..400], postings)
+            .prop_map(|(gap, steps)| spaced(gap, steps))
     }
 
     proptest! {

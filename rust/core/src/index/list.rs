@@ -309,22 +309,15 @@ impl<'a> Part<'a> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::postings::{code, encode};
+    use super::super::postings::{code, encode, spaced};
     use super::*;
 
     /// Frequent and rare words, each somewhere in headings or nowhere.
     fn lists() -> impl Strategy<Value = Vec<Posting>> {
         let pattern = prop_oneof![9 => 0u32..20, 1 => 0u32..70_000];
         let postings = prop::collection::vec((0u32..1000, pattern), 0..2000);
-        (prop_oneof![1u32..4, 2u32..60, 100u32..4000], postings).prop_map(|(gap, steps)| {
-            let mut next = 0;
-            let list = steps.into_iter().map(|(step, pattern)| {
-                let document = next + step % gap;
-                next = document + 1;
-                Posting { document, pattern }
-            });
-            list.collect()
-        })
+        (prop_oneof![1u32..4, 2u32..60, 100u32..4000], postings)
+            .prop_map(|(gap, steps)| spaced(gap, steps))
     }
 
     /// What a posting says depends on its pattern alone, and so does the plain twin.

@@ -193,3 +193,15 @@ pub fn take_varint(bytes: &mut &[u8]) -> u32 {
     }
     value
 }
+
+/// Returns a list of postings at most so far apart, for the tests: steps and patterns are drawn.
+#[cfg(test)]
+pub(super) fn spaced(gap: u32, steps: Vec<(u32, u32)>) -> Vec<Posting> {
+    let mut next = 0;
+    let list = steps.into_iter().map(|(step, pattern)| {
+        let document = next + step % gap;
+        next = document + 1;
+        Posting { document, pattern }
+    });
+    list.collect()
+}

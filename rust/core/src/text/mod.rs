@@ -2,6 +2,7 @@
 
 mod blocks;
 pub mod marks;
+pub mod outline;
 pub mod sections;
 pub mod snippet;
 pub mod sought;
