@@ -67,9 +67,11 @@ class Ours:
         if self._durable:
             self.store.write(path, change.file_text)
         else:
-            # another program saves the file; nobody tells the store
-            with (self._root / path).open("w", encoding="utf-8", newline="") as file:
-                file.write(change.file_text)
+            # Another program saves the file; nobody tells the store. It writes over what is there:
+            # of a file emptied first, ext4 puts the new text on disk at once, as fsync would.
+            with (self._root / path).open("r+b", buffering=0) as file:
+                file.write(change.file_text.encode())
+                file.truncate()
 
     def sync(self, durable: bool) -> None:
         self._durable = durable

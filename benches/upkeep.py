@@ -107,7 +107,7 @@ def update(
         how = (
             "store.write, durable; FTS5 synchronous=FULL"
             if durable
-            else "file saved by another program; FTS5 synchronous=OFF"
+            else "file overwritten by another program; FTS5 synchronous=OFF"
         )
         for figure in ("p50", "p99"):
             table.compare(
