@@ -7,13 +7,10 @@
 //! what it may use.
 
 use crate::files::lease::fetch;
-use crate::messages::bits::{self, BLOCK, Block};
+use crate::messages::bits::{self, BLOCK, Block, Hits, STEP};
 
 /// The longest run, and so the farthest that a test looks ahead of its place.
 pub(super) const REACH: usize = 16;
-/// Places tested together. Shorter, and bounds are checked too often; longer, and whatever
-/// is found costs more to place.
-const STEP: usize = 256;
 
 /// What to stop at.
 #[derive(Debug)]
@@ -38,12 +35,10 @@ struct Wanted {
     probe: Probe,
     /// The bits of it that count.
     bits: u8,
-    /// Zero if escapes and line ends are wanted, all bits if not.
-    no_json: u8,
+    /// A line end, and the first byte of an escape; where none is wanted, what is in no UTF-8.
+    line_end: u8,
+    escape: u8,
 }
-
-/// The places of a step that may be ones to stop at, a bit each.
-type Hits = [u64; STEP / BLOCK];
 
 /// A pass over a text under way.
 #[derive(Debug)]
@@ -113,7 +108,8 @@ impl Sweep {
     }
 
     fn wanted(&self, json: bool) -> Wanted {
-        Wanted { probe: self.rarest, bits: self.bits, no_json: if json { 0 } else { u8::MAX } }
+        let [line_end, escape] = if json { *b"\n\\" } else { [u8::MAX; 2] };
+        Wanted { probe: self.rarest, bits: self.bits, line_end, escape }
     }
 
     /// The first step that has hits, or the beginning of what is too short for one.
@@ -140,13 +136,10 @@ impl Stops<'_, '_> {
     /// The first place at or after `from` to stop at; `from` never goes back.
     pub fn next(&mut self, from: usize) -> Option<usize> {
         loop {
-            for (row, hits) in self.hits.iter_mut().enumerate() {
-                while *hits != 0 {
-                    let at = self.step + row * BLOCK + hits.trailing_zeros() as usize;
-                    *hits &= *hits - 1;
-                    if at >= from && self.sweep.stands(self.text, at, self.json) {
-                        return Some(at);
-                    }
+            while let Some(place) = self.hits.pop_first() {
+                let at = self.step + place;
+                if at >= from && self.sweep.stands(self.text, at, self.json) {
+                    return Some(at);
                 }
             }
             let start = self.next.max(from);
@@ -186,7 +179,7 @@ fn pass(
     while let Some(window) = text.get(at..).and_then(|rest| rest.first_chunk()) {
         fetch(window.as_ptr());
         let hits = test(window, wanted, &equal);
-        if hits != Hits::default() {
+        if !hits.is_empty() {
             return (at, hits);
         }
         // From the second step on every load of the places themselves is aligned: a fifth faster.
@@ -199,7 +192,7 @@ fn pass(
         let size = rest.len().min(window.len());
         window[..size].copy_from_slice(&rest[..size]);
         let hits = test(&window, wanted, &equal);
-        if hits != Hits::default() {
+        if !hits.is_empty() {
             return (at, hits);
         }
         at += STEP;
@@ -209,7 +202,7 @@ fn pass(
 
 #[inline(always)]
 fn test(window: &[u8; STEP + REACH], wanted: Wanted, equal: &impl Fn(&Block, u8) -> u64) -> Hits {
-    let Wanted { probe, bits, no_json } = wanted;
+    let Wanted { probe, bits, line_end, escape } = wanted;
     let ahead = |far: usize| window[far..].first_chunk::<STEP>();
     let [one, two, three] = probe.at.map(ahead);
     let (Some(here), Some(next), Some(a), Some(b), Some(c)) = (ahead(0), ahead(1), one, two, three)
@@ -221,21 +214,10 @@ fn test(window: &[u8; STEP + REACH], wanted: Wanted, equal: &impl Fn(&Block, u8)
         let [one, two, three] = [a[i], b[i], c[i]];
         let [x, y, z] = probe.bytes;
         let run = ((one ^ x) | (two ^ y) | (three ^ z)) & bits;
-        let escape = (here[i] ^ b'\\') | (next[i] ^ b'u');
-        run.min(escape.min(here[i] ^ b'\n') | no_json)
+        let escape = (here[i] ^ escape) | (next[i] ^ b'u');
+        run.min(escape).min(here[i] ^ line_end)
     };
-    let mut least = [u8::MAX; BLOCK];
-    for row in 0..STEP / BLOCK {
-        for (lane, least) in least.iter_mut().enumerate() {
-            *least = (*least).min(misfit(row * BLOCK + lane));
-        }
-    }
-    if !least.iter().fold(false, |any, &least| any | (least == 0)) {
-        return Hits::default();
-    }
-    let misfits: [u8; STEP] = std::array::from_fn(misfit);
-    let (blocks, _) = misfits.as_chunks();
-    std::array::from_fn(|row| equal(&blocks[row], 0))
+    Hits::of(misfit, equal)
 }
 
 #[cfg(test)]
@@ -318,12 +300,11 @@ mod tests {
                 while from < text.len() {
                     let (step, hits) = pass(&text, from, sweep.wanted(json));
                     prop_assert_eq!((step, hits), super::pass(&text, from, sweep.wanted(json), bits::equal));
-                    let hit = |at: usize| {
-                        (step..step + STEP).contains(&at)
-                            && hits[(at - step) / BLOCK] >> ((at - step) % BLOCK) & 1 == 1
-                    };
+                    let mut rest = hits;
+                    let hits: Vec<usize> =
+                        std::iter::from_fn(|| rest.pop_first()).map(|at| step + at).collect();
                     let passed = from..step + STEP;
-                    prop_assert!(expected.iter().all(|at| !passed.contains(at) || hit(*at)));
+                    prop_assert!(expected.iter().all(|at| !passed.contains(at) || hits.contains(at)));
                     from = step + STEP;
                 }
             }

@@ -1,4 +1,4 @@
-//! Which of 64 bytes equal one, as the bits of a word.
+//! Which of 64 bytes equal one, as the bits of a word; which of 256 places are worth a look.
 
 /// Bytes looked at together, a bit each.
 pub(crate) const BLOCK: usize = u64::BITS as usize;
@@ -19,6 +19,66 @@ fn equal_eight(bytes: [u8; 8], byte: u8) -> u8 {
     // Bit 8i of the factor on the left meets bit 56 - 7i of the other in bit 56 + i, and no two
     // products meet elsewhere above it.
     ((zero >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8
+}
+
+/// Places tested together where most are passed over. Shorter, and bounds are checked too often;
+/// longer, and whatever is found costs more to place.
+pub(crate) const STEP: usize = 4 * BLOCK;
+
+/// Places of a step, a bit each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Hits([u64; STEP / BLOCK]);
+
+impl Hits {
+    /// The places for which `misfit` is zero.
+    ///
+    /// One closure and plain loops: the compiler makes of them one load and a few operations a
+    /// byte looked at, for as many places as a register holds.
+    #[inline(always)]
+    pub fn of(misfit: impl Fn(usize) -> u8, equal: impl Fn(&Block, u8) -> u64) -> Self {
+        let mut least = [u8::MAX; BLOCK];
+        for row in 0..STEP / BLOCK {
+            for (lane, least) in least.iter_mut().enumerate() {
+                *least = (*least).min(misfit(row * BLOCK + lane));
+            }
+        }
+        if !least.iter().fold(false, |any, &least| any | (least == 0)) {
+            return Self::default();
+        }
+        let misfits: [u8; STEP] = std::array::from_fn(misfit);
+        let (blocks, _) = misfits.as_chunks();
+        Self(std::array::from_fn(|row| equal(&blocks[row], 0)))
+    }
+
+    /// Whether no place is left.
+    #[inline(always)]
+    pub fn is_empty(self) -> bool {
+        self == Self::default()
+    }
+
+    /// Takes the first place. Which of the words holds it cannot be foretold, so nothing branches
+    /// on that.
+    #[inline(always)]
+    pub fn pop_first(&mut self) -> Option<usize> {
+        let [a, b, c, _] = self.0.map(|word| usize::from(word == 0));
+        let row = a + (a & b) + (a & b & c);
+        let word = &mut self.0[row];
+        let place = row * BLOCK + word.trailing_zeros() as usize;
+        let any = *word != 0;
+        *word &= word.wrapping_sub(1);
+        any.then_some(place)
+    }
+
+    /// Takes the last place.
+    #[inline(always)]
+    pub fn pop_last(&mut self) -> Option<usize> {
+        let [_, b, c, d] = self.0.map(|word| usize::from(word == 0));
+        let row = STEP / BLOCK - 1 - d - (d & c) - (d & c & b);
+        let word = &mut self.0[row];
+        let bit = word.checked_ilog2()?;
+        *word ^= 1 << bit;
+        Some(row * BLOCK + bit as usize)
+    }
 }
 
 /// The same by one comparison.
@@ -69,6 +129,25 @@ pub(crate) mod tests {
                 let twin = (0..BLOCK).fold(0, |bits, at| bits | u64::from(block[at] == byte) << at);
                 for equal in compiled() {
                     prop_assert_eq!(equal(&block, byte), twin);
+                }
+            }
+        }
+
+        #[test]
+        fn hits_are_taken_from_either_end(
+            places in prop::collection::btree_set(0..STEP, 0..20),
+            first in prop::collection::vec(any::<bool>(), 30),
+        ) {
+            for equal in compiled() {
+                let mut hits = Hits::of(|at| u8::from(!places.contains(&at)), equal);
+                let mut left = places.clone();
+                for &first in &first {
+                    prop_assert_eq!(hits.is_empty(), left.is_empty());
+                    let (taken, expected) = match first {
+                        true => (hits.pop_first(), left.pop_first()),
+                        false => (hits.pop_last(), left.pop_last()),
+                    };
+                    prop_assert_eq!(taken, expected);
                 }
             }
         }
