@@ -62,10 +62,11 @@ fn ahead(text: &[u8], from: usize, stop: Stop, equal: impl Fn(&Block, u8) -> u64
         at += BLOCK;
         while let Some(window) = window(text, at) {
             fetch(window.as_ptr());
-            let mut hits = likely(window, stop, &equal);
-            while let Some(place) = hits.pop_first() {
-                if stops(at + place) {
-                    return Some(at + place);
+            if let Some(mut hits) = likely(window, stop, &equal) {
+                while let Some(place) = hits.pop_first() {
+                    if stops(at + place) {
+                        return Some(at + place);
+                    }
                 }
             }
             at += STEP;
@@ -88,10 +89,11 @@ fn behind(text: &[u8], from: usize, to: usize, equal: impl Fn(&Block, u8) -> u64
         while let Some(start) = end.checked_sub(STEP).filter(|&start| start >= from)
             && let Some(window) = window(text, start)
         {
-            let mut hits = likely(window, Stop::Quote, &equal);
-            while let Some(place) = hits.pop_last() {
-                if is_quote(text, start + place) {
-                    return Some(start + place);
+            if let Some(mut hits) = likely(window, Stop::Quote, &equal) {
+                while let Some(place) = hits.pop_last() {
+                    if is_quote(text, start + place) {
+                        return Some(start + place);
+                    }
                 }
             }
             end = start;
@@ -109,7 +111,7 @@ fn window(text: &[u8], start: usize) -> Option<&Window> {
 /// The places of a step that may be ones to stop at: of two backslashes before a quote the second
 /// may be escaped by the first. Exact bits of every block took four times as long.
 #[inline(always)]
-fn likely(window: &Window, stop: Stop, equal: &impl Fn(&Block, u8) -> u64) -> Hits {
+fn likely(window: &Window, stop: Stop, equal: &impl Fn(&Block, u8) -> u64) -> Option<Hits> {
     let no_line_end = if stop == Stop::Quote { u8::MAX } else { 0 };
     let misfit = |i: usize| {
         let [before, last, here] = [window[i], window[i + 1], window[i + 2]];
