@@ -15,9 +15,12 @@ pub(super) const REACH: usize = 16;
 /// What to stop at.
 #[derive(Debug)]
 pub(super) struct Sweep {
-    run: Vec<u8>,
+    /// The first byte is the lowest.
+    run: u128,
+    /// The bits of it that count: of a letter all, or all but the one that tells its case.
+    mask: u128,
     rarest: Probe,
-    /// The bits of a byte that count: all, or all but the one that tells the case of a letter.
+    /// The bits that count of the bytes tested first, letters or not.
     bits: u8,
 }
 
@@ -69,20 +72,26 @@ fn frequency(byte: u8) -> u8 {
 }
 
 impl Sweep {
-    /// `run` has two bytes or more; without regard to case it is in lower case.
+    /// `run` has two to [`REACH`] bytes; without regard to case it is in lower case.
     pub fn new(run: &[u8], caseless: bool) -> Self {
         let rank = |at: usize| {
             // A capital is rare only where its case counts.
             let capital = run[at].is_ascii_uppercase() && !caseless;
             frequency(run[at]) / if capital { 4 } else { 1 }
         };
-        let mut order: Vec<usize> = (0..run.len().min(REACH)).collect();
+        let mut order: Vec<usize> = (0..run.len()).collect();
         order.sort_by_key(|&at| rank(at));
         // The letters of a word go together: a quote beside it tells more than a third of them.
         let quote = order.iter().copied().find(|&at| run[at] == b'"');
         let at = [order[0], order[1], quote.unwrap_or(order[2 % order.len()])];
         let rarest = Probe { at, bytes: at.map(|at| run[at]) };
-        Self { run: run.to_vec(), rarest, bits: if caseless { !0x20 } else { !0 } }
+        let bits = if caseless { !0x20 } else { !0 };
+        let mask = |byte: &u8| if byte.is_ascii_alphabetic() { bits } else { !0 };
+        let word = |bytes: &mut dyn Iterator<Item = u8>| {
+            bytes.zip((0..).step_by(8)).fold(0, |word, (byte, bit)| word | u128::from(byte) << bit)
+        };
+        let (run, mask) = (word(&mut run.iter().copied()), word(&mut run.iter().map(mask)));
+        Self { run, mask, rarest, bits }
     }
 
     /// Begins a pass that stops where the run stands and, in JSON, at each line end and each `\u`.
@@ -100,11 +109,16 @@ impl Sweep {
     }
 
     /// Whether `text` begins with the run.
+    #[inline]
     pub fn begins(&self, text: &[u8]) -> bool {
-        let Some(text) = text.get(..self.run.len()) else {
-            return false;
-        };
-        if self.bits == !0 { *text == *self.run } else { text.eq_ignore_ascii_case(&self.run) }
+        let differs = |start: &[u8; REACH]| (u128::from_le_bytes(*start) ^ self.run) & self.mask;
+        if let Some(start) = text.first_chunk() {
+            return differs(start) == 0;
+        }
+        let mut start = [0; REACH];
+        start[..text.len()].copy_from_slice(text);
+        let length = REACH - self.mask.leading_zeros() as usize / 8;
+        text.len() >= length && differs(&start) == 0
     }
 
     fn wanted(&self, json: bool) -> Wanted {

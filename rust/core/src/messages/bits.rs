@@ -50,28 +50,22 @@ impl Hits {
         Some(Self(std::array::from_fn(|row| equal(&blocks[row], 0))))
     }
 
-    /// Takes the first place. Which of the words holds it cannot be foretold, so nothing branches
-    /// on that.
+    /// Takes the first place.
     #[inline(always)]
     pub fn pop_first(&mut self) -> Option<usize> {
-        let [a, b, c, _] = self.0.map(|word| usize::from(word == 0));
-        let row = a + (a & b) + (a & b & c);
-        let word = &mut self.0[row];
-        let place = row * BLOCK + word.trailing_zeros() as usize;
-        let any = *word != 0;
-        *word &= word.wrapping_sub(1);
-        any.then_some(place)
+        let (row, word) = self.0.iter_mut().enumerate().find(|(_, word)| **word != 0)?;
+        let bit = word.trailing_zeros() as usize;
+        *word &= *word - 1;
+        Some(row * BLOCK + bit)
     }
 
     /// Takes the last place.
     #[inline(always)]
     pub fn pop_last(&mut self) -> Option<usize> {
-        let [_, b, c, d] = self.0.map(|word| usize::from(word == 0));
-        let row = STEP / BLOCK - 1 - d - (d & c) - (d & c & b);
-        let word = &mut self.0[row];
-        let bit = word.checked_ilog2()?;
+        let (row, word) = self.0.iter_mut().enumerate().rfind(|(_, word)| **word != 0)?;
+        let bit = word.ilog2() as usize;
         *word ^= 1 << bit;
-        Some(row * BLOCK + bit as usize)
+        Some(row * BLOCK + bit)
     }
 }
 
