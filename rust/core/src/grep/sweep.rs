@@ -7,20 +7,20 @@
 //! what it may use.
 
 use crate::files::lease::fetch;
-use crate::messages::bits::{self, BLOCK, Block};
+use crate::messages::bits::{self, BLOCK, Block, Hits, STEP};
 
 /// The longest run, and so the farthest that a test looks ahead of its place.
 pub(super) const REACH: usize = 16;
-/// Places tested together. Shorter, and bounds are checked too often; longer, and whatever
-/// is found costs more to place.
-const STEP: usize = 256;
 
 /// What to stop at.
 #[derive(Debug)]
 pub(super) struct Sweep {
-    run: Vec<u8>,
+    /// The first byte is the lowest.
+    run: u128,
+    /// The bits of it that count: of a letter all, or all but the one that tells its case.
+    mask: u128,
     rarest: Probe,
-    /// The bits of a byte that count: all, or all but the one that tells the case of a letter.
+    /// The bits that count of the bytes tested first, letters or not.
     bits: u8,
 }
 
@@ -38,12 +38,10 @@ struct Wanted {
     probe: Probe,
     /// The bits of it that count.
     bits: u8,
-    /// Zero if escapes and line ends are wanted, all bits if not.
-    no_json: u8,
+    /// A line end, and the first byte of an escape; where none is wanted, what is in no UTF-8.
+    line_end: u8,
+    escape: u8,
 }
-
-/// The places of a step that may be ones to stop at, a bit each.
-type Hits = [u64; STEP / BLOCK];
 
 /// A pass over a text under way.
 #[derive(Debug)]
@@ -74,20 +72,26 @@ fn frequency(byte: u8) -> u8 {
 }
 
 impl Sweep {
-    /// `run` has two bytes or more; without regard to case it is in lower case.
+    /// `run` has two to [`REACH`] bytes; without regard to case it is in lower case.
     pub fn new(run: &[u8], caseless: bool) -> Self {
         let rank = |at: usize| {
             // A capital is rare only where its case counts.
             let capital = run[at].is_ascii_uppercase() && !caseless;
             frequency(run[at]) / if capital { 4 } else { 1 }
         };
-        let mut order: Vec<usize> = (0..run.len().min(REACH)).collect();
+        let mut order: Vec<usize> = (0..run.len()).collect();
         order.sort_by_key(|&at| rank(at));
         // The letters of a word go together: a quote beside it tells more than a third of them.
         let quote = order.iter().copied().find(|&at| run[at] == b'"');
         let at = [order[0], order[1], quote.unwrap_or(order[2 % order.len()])];
         let rarest = Probe { at, bytes: at.map(|at| run[at]) };
-        Self { run: run.to_vec(), rarest, bits: if caseless { !0x20 } else { !0 } }
+        let bits = if caseless { !0x20 } else { !0 };
+        let mask = |byte: &u8| if byte.is_ascii_alphabetic() { bits } else { !0 };
+        let word = |bytes: &mut dyn Iterator<Item = u8>| {
+            bytes.zip((0..).step_by(8)).fold(0, |word, (byte, bit)| word | u128::from(byte) << bit)
+        };
+        let (run, mask) = (word(&mut run.iter().copied()), word(&mut run.iter().map(mask)));
+        Self { run, mask, rarest, bits }
     }
 
     /// Begins a pass that stops where the run stands and, in JSON, at each line end and each `\u`.
@@ -105,15 +109,21 @@ impl Sweep {
     }
 
     /// Whether `text` begins with the run.
+    #[inline]
     pub fn begins(&self, text: &[u8]) -> bool {
-        let Some(text) = text.get(..self.run.len()) else {
-            return false;
-        };
-        if self.bits == !0 { *text == *self.run } else { text.eq_ignore_ascii_case(&self.run) }
+        let differs = |start: &[u8; REACH]| (u128::from_le_bytes(*start) ^ self.run) & self.mask;
+        if let Some(start) = text.first_chunk() {
+            return differs(start) == 0;
+        }
+        let mut start = [0; REACH];
+        start[..text.len()].copy_from_slice(text);
+        let length = REACH - self.mask.leading_zeros() as usize / 8;
+        text.len() >= length && differs(&start) == 0
     }
 
     fn wanted(&self, json: bool) -> Wanted {
-        Wanted { probe: self.rarest, bits: self.bits, no_json: if json { 0 } else { u8::MAX } }
+        let [line_end, escape] = if json { *b"\n\\" } else { [u8::MAX; 2] };
+        Wanted { probe: self.rarest, bits: self.bits, line_end, escape }
     }
 
     /// The first step that has hits, or the beginning of what is too short for one.
@@ -140,13 +150,10 @@ impl Stops<'_, '_> {
     /// The first place at or after `from` to stop at; `from` never goes back.
     pub fn next(&mut self, from: usize) -> Option<usize> {
         loop {
-            for (row, hits) in self.hits.iter_mut().enumerate() {
-                while *hits != 0 {
-                    let at = self.step + row * BLOCK + hits.trailing_zeros() as usize;
-                    *hits &= *hits - 1;
-                    if at >= from && self.sweep.stands(self.text, at, self.json) {
-                        return Some(at);
-                    }
+            while let Some(place) = self.hits.pop_first() {
+                let at = self.step + place;
+                if at >= from && self.sweep.stands(self.text, at, self.json) {
+                    return Some(at);
                 }
             }
             let start = self.next.max(from);
@@ -185,8 +192,7 @@ fn pass(
     let mut at = from;
     while let Some(window) = text.get(at..).and_then(|rest| rest.first_chunk()) {
         fetch(window.as_ptr());
-        let hits = test(window, wanted, &equal);
-        if hits != Hits::default() {
+        if let Some(hits) = test(window, wanted, &equal) {
             return (at, hits);
         }
         // From the second step on every load of the places themselves is aligned: a fifth faster.
@@ -198,8 +204,7 @@ fn pass(
         let mut window = [0; STEP + REACH];
         let size = rest.len().min(window.len());
         window[..size].copy_from_slice(&rest[..size]);
-        let hits = test(&window, wanted, &equal);
-        if hits != Hits::default() {
+        if let Some(hits) = test(&window, wanted, &equal) {
             return (at, hits);
         }
         at += STEP;
@@ -208,34 +213,24 @@ fn pass(
 }
 
 #[inline(always)]
-fn test(window: &[u8; STEP + REACH], wanted: Wanted, equal: &impl Fn(&Block, u8) -> u64) -> Hits {
-    let Wanted { probe, bits, no_json } = wanted;
+fn test(
+    window: &[u8; STEP + REACH],
+    wanted: Wanted,
+    equal: &impl Fn(&Block, u8) -> u64,
+) -> Option<Hits> {
+    let Wanted { probe, bits, line_end, escape } = wanted;
     let ahead = |far: usize| window[far..].first_chunk::<STEP>();
-    let [one, two, three] = probe.at.map(ahead);
-    let (Some(here), Some(next), Some(a), Some(b), Some(c)) = (ahead(0), ahead(1), one, two, three)
-    else {
-        return Hits::default();
-    };
+    let ([a, b, c], here, next) = (probe.at.map(ahead), ahead(0)?, ahead(1)?);
+    let (a, b, c) = (a?, b?, c?);
     // Zero where a place may be one to stop at.
     let misfit = |i: usize| {
         let [one, two, three] = [a[i], b[i], c[i]];
         let [x, y, z] = probe.bytes;
         let run = ((one ^ x) | (two ^ y) | (three ^ z)) & bits;
-        let escape = (here[i] ^ b'\\') | (next[i] ^ b'u');
-        run.min(escape.min(here[i] ^ b'\n') | no_json)
+        let escape = (here[i] ^ escape) | (next[i] ^ b'u');
+        run.min(escape).min(here[i] ^ line_end)
     };
-    let mut least = [u8::MAX; BLOCK];
-    for row in 0..STEP / BLOCK {
-        for (lane, least) in least.iter_mut().enumerate() {
-            *least = (*least).min(misfit(row * BLOCK + lane));
-        }
-    }
-    if !least.iter().fold(false, |any, &least| any | (least == 0)) {
-        return Hits::default();
-    }
-    let misfits: [u8; STEP] = std::array::from_fn(misfit);
-    let (blocks, _) = misfits.as_chunks();
-    std::array::from_fn(|row| equal(&blocks[row], 0))
+    Hits::of(misfit, equal)
 }
 
 #[cfg(test)]
@@ -318,12 +313,11 @@ mod tests {
                 while from < text.len() {
                     let (step, hits) = pass(&text, from, sweep.wanted(json));
                     prop_assert_eq!((step, hits), super::pass(&text, from, sweep.wanted(json), bits::equal));
-                    let hit = |at: usize| {
-                        (step..step + STEP).contains(&at)
-                            && hits[(at - step) / BLOCK] >> ((at - step) % BLOCK) & 1 == 1
-                    };
+                    let mut rest = hits;
+                    let hits: Vec<usize> =
+                        std::iter::from_fn(|| rest.pop_first()).map(|at| step + at).collect();
                     let passed = from..step + STEP;
-                    prop_assert!(expected.iter().all(|at| !passed.contains(at) || hit(*at)));
+                    prop_assert!(expected.iter().all(|at| !passed.contains(at) || hits.contains(at)));
                     from = step + STEP;
                 }
             }

@@ -1,4 +1,4 @@
-//! Which of 64 bytes equal one, as the bits of a word.
+//! Which of 64 bytes equal one, as the bits of a word; which of 256 places are worth a look.
 
 /// Bytes looked at together, a bit each.
 pub(crate) const BLOCK: usize = u64::BITS as usize;
@@ -19,6 +19,54 @@ fn equal_eight(bytes: [u8; 8], byte: u8) -> u8 {
     // Bit 8i of the factor on the left meets bit 56 - 7i of the other in bit 56 + i, and no two
     // products meet elsewhere above it.
     ((zero >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8
+}
+
+/// Places tested together where most are passed over. Shorter, and bounds are checked too often;
+/// longer, and whatever is found costs more to place.
+pub(crate) const STEP: usize = 4 * BLOCK;
+
+/// Places of a step, a bit each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Hits([u64; STEP / BLOCK]);
+
+impl Hits {
+    /// The places for which `misfit` is zero, if there are any.
+    ///
+    /// One closure and plain loops: the compiler makes of them one load and a few operations a
+    /// byte looked at, for as many places as a register holds.
+    #[inline(always)]
+    pub fn of(misfit: impl Fn(usize) -> u8, equal: impl Fn(&Block, u8) -> u64) -> Option<Self> {
+        let mut least = [u8::MAX; BLOCK];
+        for row in 0..STEP / BLOCK {
+            for (lane, least) in least.iter_mut().enumerate() {
+                *least = (*least).min(misfit(row * BLOCK + lane));
+            }
+        }
+        if !least.iter().fold(false, |any, &least| any | (least == 0)) {
+            return None;
+        }
+        let misfits: [u8; STEP] = std::array::from_fn(misfit);
+        let (blocks, _) = misfits.as_chunks();
+        Some(Self(std::array::from_fn(|row| equal(&blocks[row], 0))))
+    }
+
+    /// Takes the first place.
+    #[inline(always)]
+    pub fn pop_first(&mut self) -> Option<usize> {
+        let (row, word) = self.0.iter_mut().enumerate().find(|(_, word)| **word != 0)?;
+        let bit = word.trailing_zeros() as usize;
+        *word &= *word - 1;
+        Some(row * BLOCK + bit)
+    }
+
+    /// Takes the last place.
+    #[inline(always)]
+    pub fn pop_last(&mut self) -> Option<usize> {
+        let (row, word) = self.0.iter_mut().enumerate().rfind(|(_, word)| **word != 0)?;
+        let bit = word.ilog2() as usize;
+        *word ^= 1 << bit;
+        Some(row * BLOCK + bit)
+    }
 }
 
 /// The same by one comparison.
@@ -69,6 +117,25 @@ pub(crate) mod tests {
                 let twin = (0..BLOCK).fold(0, |bits, at| bits | u64::from(block[at] == byte) << at);
                 for equal in compiled() {
                     prop_assert_eq!(equal(&block, byte), twin);
+                }
+            }
+        }
+
+        #[test]
+        fn hits_are_taken_from_either_end(
+            places in prop::collection::btree_set(0..STEP, 0..20),
+            first in prop::collection::vec(any::<bool>(), 30),
+        ) {
+            for equal in compiled() {
+                let mut hits =
+                    Hits::of(|at| u8::from(!places.contains(&at)), equal).unwrap_or_default();
+                let mut left = places.clone();
+                for &first in &first {
+                    let (taken, expected) = match first {
+                        true => (hits.pop_first(), left.pop_first()),
+                        false => (hits.pop_last(), left.pop_last()),
+                    };
+                    prop_assert_eq!(taken, expected);
                 }
             }
         }

@@ -5,10 +5,8 @@
 //! all of them which are escaped.
 
 use crate::files::lease::fetch;
-use crate::messages::bits::{self, BLOCK, Block};
+use crate::messages::bits::{self, BLOCK, Block, Hits, STEP};
 
-/// Bytes passed over together where there is nothing to stop at.
-const STEP: usize = 4 * BLOCK;
 const EVEN: u64 = u64::MAX / 3;
 
 type Window = [u8; 2 + STEP];
@@ -53,26 +51,28 @@ pub(crate) fn last(text: &[u8], from: usize, to: usize) -> Option<usize> {
 
 #[inline(always)]
 fn ahead(text: &[u8], from: usize, stop: Stop, equal: impl Fn(&Block, u8) -> u64) -> Option<usize> {
+    let stops = |at: usize| is_quote(text, at) || stop == Stop::QuoteOrLineEnd && text[at] == b'\n';
     let mut at = from;
     while let Some(block) = text.get(at..).and_then(|rest| rest.first_chunk()) {
-        let mut stops = quotes(text, at, block, &equal);
-        if stop == Stop::QuoteOrLineEnd {
-            stops |= equal(block, b'\n');
-        }
-        if stops != 0 {
-            return Some(at + stops.trailing_zeros() as usize);
+        let line_ends = if stop == Stop::QuoteOrLineEnd { equal(block, b'\n') } else { 0 };
+        let exact = quotes(text, at, block, &equal) | line_ends;
+        if exact != 0 {
+            return Some(at + exact.trailing_zeros() as usize);
         }
         at += BLOCK;
         while let Some(window) = window(text, at) {
             fetch(window.as_ptr());
-            if !is_clear(window, stop) {
-                break;
+            if let Some(mut hits) = likely(window, stop, &equal) {
+                while let Some(place) = hits.pop_first() {
+                    if stops(at + place) {
+                        return Some(at + place);
+                    }
+                }
             }
             at += STEP;
         }
     }
-    let ends = |at: usize| stop == Stop::QuoteOrLineEnd && text[at] == b'\n';
-    (at..text.len()).find(|&at| is_quote(text, at) || ends(at))
+    (at..text.len()).find(|&at| stops(at))
 }
 
 #[inline(always)]
@@ -80,15 +80,22 @@ fn behind(text: &[u8], from: usize, to: usize, equal: impl Fn(&Block, u8) -> u64
     let mut end = to;
     while let Some(start) = end.checked_sub(BLOCK).filter(|&start| start >= from) {
         if let Some(block) = text[start..].first_chunk() {
-            let stops = quotes(text, start, block, &equal);
-            if stops != 0 {
-                return Some(end - 1 - stops.leading_zeros() as usize);
+            let exact = quotes(text, start, block, &equal);
+            if exact != 0 {
+                return Some(end - 1 - exact.leading_zeros() as usize);
             }
         }
         end = start;
         while let Some(start) = end.checked_sub(STEP).filter(|&start| start >= from)
-            && window(text, start).is_some_and(|window| is_clear(window, Stop::Quote))
+            && let Some(window) = window(text, start)
         {
+            if let Some(mut hits) = likely(window, Stop::Quote, &equal) {
+                while let Some(place) = hits.pop_last() {
+                    if is_quote(text, start + place) {
+                        return Some(start + place);
+                    }
+                }
+            }
             end = start;
         }
     }
@@ -101,27 +108,17 @@ fn window(text: &[u8], start: usize) -> Option<&Window> {
     text.get(start.checked_sub(2)?..)?.first_chunk()
 }
 
-/// Whether there is surely nothing to stop at.
-///
-/// Written so that the compiler makes of it a few operations for as many places as a register
-/// holds: exact bits of every block took four times as long.
+/// The places of a step that may be ones to stop at: of two backslashes before a quote the second
+/// may be escaped by the first. Exact bits of every block took four times as long.
 #[inline(always)]
-fn is_clear(window: &Window, stop: Stop) -> bool {
+fn likely(window: &Window, stop: Stop, equal: &impl Fn(&Block, u8) -> u64) -> Option<Hits> {
     let no_line_end = if stop == Stop::Quote { u8::MAX } else { 0 };
-    // Zero where a place may be one to stop at.
     let misfit = |i: usize| {
         let [before, last, here] = [window[i], window[i + 1], window[i + 2]];
-        // Of two backslashes the second may be escaped by the first.
         let escaped = 1u8.saturating_sub(last ^ b'\\').min(before ^ b'\\');
         (here ^ b'"' | escaped).min(here ^ b'\n' | no_line_end)
     };
-    let mut least = [u8::MAX; BLOCK];
-    for row in 0..STEP / BLOCK {
-        for (lane, least) in least.iter_mut().enumerate() {
-            *least = (*least).min(misfit(row * BLOCK + lane));
-        }
-    }
-    !least.iter().fold(false, |any, &least| any | (least == 0))
+    Hits::of(misfit, equal)
 }
 
 /// The quotes of the block at `start` that no backslash escapes.
