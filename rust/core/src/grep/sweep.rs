@@ -86,11 +86,12 @@ impl Sweep {
         let at = [order[0], order[1], quote.unwrap_or(order[2 % order.len()])];
         let rarest = Probe { at, bytes: at.map(|at| run[at]) };
         let bits = if caseless { !0x20 } else { !0 };
-        let mask = |byte: &u8| if byte.is_ascii_alphabetic() { bits } else { !0 };
-        let word = |bytes: &mut dyn Iterator<Item = u8>| {
-            bytes.zip((0..).step_by(8)).fold(0, |word, (byte, bit)| word | u128::from(byte) << bit)
+        let word = |of: &dyn Fn(u8) -> u8| {
+            let byte = |at| run.get(at).map_or(0, |&byte| of(byte));
+            u128::from_le_bytes(std::array::from_fn(byte))
         };
-        let (run, mask) = (word(&mut run.iter().copied()), word(&mut run.iter().map(mask)));
+        let mask = word(&|byte| if byte.is_ascii_alphabetic() { bits } else { !0 });
+        let run = word(&|byte| byte);
         Self { run, mask, rarest, bits }
     }
 
