@@ -20,9 +20,13 @@ use std::borrow::Cow;
 use crate::messages::json::{Cursor, decode, decode_into};
 use crate::text::time::parse_time;
 
+mod fields;
 mod near;
 
+pub(crate) use fields::{Fields, string_body, word};
 pub(crate) use near::beyond_unsaid;
+
+use fields::{Raw, first_word, unescaped};
 
 /// One message, decoded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -80,42 +84,6 @@ pub(crate) fn trim(line: &[u8]) -> &[u8] {
     line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line)
 }
 
-/// A value's text in the line, still JSON.
-type Raw<'a> = &'a [u8];
-
-/// The keys that some shape gives a meaning, with their values' text.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Fields<'a> {
-    pub kind: Option<Raw<'a>>,
-    pub role: Option<Raw<'a>>,
-    pub content: Option<Raw<'a>>,
-    blocks: Vec<Block<'a>>,
-    pub time: [Option<Raw<'a>>; 5],
-    pub session: [Option<Raw<'a>>; 4],
-    pub id: [Option<Raw<'a>>; 2],
-    pub name: [Option<Raw<'a>>; 2],
-    pub tool_calls: Option<Raw<'a>>,
-    pub tool_call_id: Option<Raw<'a>>,
-    tool_use_id: Option<Raw<'a>>,
-    pub payload: bool,
-    pub is_meta: Option<Raw<'a>>,
-    pub arguments: Option<Raw<'a>>,
-    pub output: Option<Raw<'a>>,
-    pub summary: Option<Raw<'a>>,
-    pub inner: Option<Box<Fields<'a>>>,
-}
-
-/// One element of a `content` array.
-#[derive(Clone, Debug, Default)]
-struct Block<'a> {
-    kind: Option<Raw<'a>>,
-    text: Option<Raw<'a>>,
-    thinking: Option<Raw<'a>>,
-    name: Option<Raw<'a>>,
-    input: Option<Raw<'a>>,
-    content: Option<Raw<'a>>,
-}
-
 /// A message that is found but not yet decoded.
 #[derive(Clone, Debug)]
 pub(crate) struct Outline<'a> {
@@ -138,136 +106,6 @@ pub(crate) fn outline(line: &[u8]) -> Line<Outline<'_>> {
         Some(fields) if cursor.is_done() => Outline::new(fields).map_or(Line::Other, Line::Message),
         _ => Line::Bad,
     }
-}
-
-impl<'a> Fields<'a> {
-    pub fn read(cursor: &mut Cursor<'a>, outermost: bool) -> Option<Self> {
-        let mut fields = Self::default();
-        cursor.object(|key, cursor| {
-            let slot = match &*unescaped(key) {
-                b"message" | b"payload" if outermost => {
-                    fields.inner = None;
-                    fields.payload = key == b"payload";
-                    if cursor.peek()? == b'{' {
-                        fields.inner = Some(Box::new(Self::read(cursor, false)?));
-                    } else {
-                        cursor.skip()?;
-                    }
-                    return Some(());
-                }
-                b"content" => {
-                    fields.blocks.clear();
-                    fields.content = Some(Block::read_content(cursor, &mut fields.blocks)?);
-                    return Some(());
-                }
-                b"type" => &mut fields.kind,
-                b"role" => &mut fields.role,
-                b"timestamp" => &mut fields.time[0],
-                b"time" => &mut fields.time[1],
-                b"created_at" => &mut fields.time[2],
-                b"ts" => &mut fields.time[3],
-                b"date" => &mut fields.time[4],
-                b"session" => &mut fields.session[0],
-                b"sessionId" => &mut fields.session[1],
-                b"session_id" => &mut fields.session[2],
-                b"conversation_id" => &mut fields.session[3],
-                b"uuid" => &mut fields.id[0],
-                b"id" => &mut fields.id[1],
-                b"name" => &mut fields.name[0],
-                b"speaker" => &mut fields.name[1],
-                b"tool_calls" => &mut fields.tool_calls,
-                b"tool_call_id" => &mut fields.tool_call_id,
-                b"tool_use_id" => &mut fields.tool_use_id,
-                b"isMeta" => &mut fields.is_meta,
-                b"arguments" => &mut fields.arguments,
-                b"output" => &mut fields.output,
-                b"summary" => &mut fields.summary,
-                _ => {
-                    cursor.skip()?;
-                    return Some(());
-                }
-            };
-            *slot = Some(cursor.skip()?);
-            Some(())
-        })?;
-        Some(fields)
-    }
-}
-
-impl<'a> Block<'a> {
-    /// Steps over a `content` value; of an array the elements are noted on the way.
-    fn read_content(cursor: &mut Cursor<'a>, blocks: &mut Vec<Self>) -> Option<Raw<'a>> {
-        if cursor.peek()? != b'[' {
-            return cursor.skip();
-        }
-        let whole = cursor.rest();
-        cursor.array(|cursor| {
-            // No known writer puts bare strings there.
-            if cursor.peek()? == b'{' {
-                blocks.push(Self::read(cursor)?);
-            } else {
-                cursor.skip()?;
-            }
-            Some(())
-        })?;
-        Some(&whole[..whole.len() - cursor.rest().len()])
-    }
-
-    fn read(cursor: &mut Cursor<'a>) -> Option<Self> {
-        let mut block = Self::default();
-        cursor.object(|key, cursor| {
-            let slot = match &*unescaped(key) {
-                b"type" => &mut block.kind,
-                b"text" | b"refusal" => &mut block.text,
-                b"thinking" => &mut block.thinking,
-                b"name" => &mut block.name,
-                b"input" | b"arguments" => &mut block.input,
-                b"content" => &mut block.content,
-                _ => {
-                    cursor.skip()?;
-                    return Some(());
-                }
-            };
-            *slot = Some(cursor.skip()?);
-            Some(())
-        })?;
-        Some(block)
-    }
-
-    fn is_said(&self) -> bool {
-        match self.kind.and_then(string_body) {
-            None => true,
-            Some(kind) => {
-                matches!(&*unescaped(kind), b"text" | b"input_text" | b"output_text" | b"refusal")
-            }
-        }
-    }
-}
-
-/// A key or a short word, decoded only when it holds an escape.
-fn unescaped(body: &[u8]) -> Cow<'_, [u8]> {
-    if !body.contains(&b'\\') {
-        return Cow::Borrowed(body);
-    }
-    Cow::Owned(decode(body).into_owned().into_bytes())
-}
-
-/// What stands between the quotes when the value is a string.
-pub(crate) fn string_body(raw: Raw<'_>) -> Option<&[u8]> {
-    raw.strip_prefix(b"\"")?.strip_suffix(b"\"")
-}
-
-/// The decoded value when it is a string, and its digits when it is a number.
-pub(crate) fn word(raw: Raw<'_>) -> Option<String> {
-    match raw.first()? {
-        b'"' => Some(decode(string_body(raw)?).into_owned()),
-        b'-' | b'0'..=b'9' => Some(String::from_utf8_lossy(raw).into_owned()),
-        _ => None,
-    }
-}
-
-fn first_word(candidates: &[Option<Raw<'_>>]) -> Option<String> {
-    candidates.iter().flatten().find_map(|raw| word(raw))
 }
 
 impl<'a> Outline<'a> {
@@ -434,13 +272,6 @@ impl<'a> Outline<'a> {
             said: self.said().into_owned(),
             tools: self.tools().into_owned(),
         }
-    }
-}
-
-impl Fields<'_> {
-    /// Whether `content` is of a type that messages have: text, blocks, or nothing.
-    fn is_content(&self) -> bool {
-        matches!(self.content.map(|raw| raw.first()), None | Some(Some(b'"' | b'[' | b'n')))
     }
 }
 
