@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use commonplace_core::catalog::draft::{Draft, Kind, Messages, Part, note};
 use commonplace_core::index::bm25f::{Counts, FIELDS, Field, Lengths, Weights};
+use commonplace_core::text::chunks;
 use commonplace_core::text::sought::terms_of;
 use commonplace_core::text::stems::stem;
 use commonplace_core::text::tokens::{self, Form};
@@ -208,7 +209,7 @@ impl Document {
         };
         for (field, text) in &draft.fields {
             let field = *field as usize;
-            tokens::chunks(text, &mut |chunk| {
+            chunks::each(text, &mut |chunk| {
                 tokens::terms(chunk, &mut |term| {
                     let words = document
                         .concepts

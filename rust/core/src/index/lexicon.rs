@@ -10,6 +10,7 @@ use super::memo::Memo;
 use super::patterns::{Patterns, Spelling};
 use super::terms::Terms;
 use crate::index::bm25f::{Counts, FIELDS, Field, Lengths};
+use crate::text::chunks;
 use crate::text::stems::stem;
 use crate::text::tokens;
 
@@ -224,7 +225,7 @@ impl Lexicon {
         if self.words.len() > self.tally.slots.len() {
             self.tally.make_room(self.words.len());
         }
-        tokens::spans(text, &mut |span| {
+        chunks::spans(text, &mut |span| {
             if let Some(known) = self.memo.get(text, &span) {
                 self.tally.lengths[field as usize] += u32::from(known.length);
                 for &word in self.memo.words(&known) {

@@ -1,6 +1,7 @@
 //! What a text says: its sections, its marks, its words, its times.
 
 mod blocks;
+pub mod chunks;
 pub mod marks;
 pub mod outline;
 pub mod sections;

@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
+use crate::text::chunks;
 use crate::text::starts::Starts;
 use crate::text::stems::with_stem;
 use crate::text::tokens;
@@ -57,7 +58,7 @@ impl Shown {
     /// Returns where a text holds a term, or a word that has one for its stem.
     fn look_at(&self, text: &str) -> Vec<Place> {
         let mut places = Vec::new();
-        tokens::chunks(text, &mut |chunk| {
+        chunks::each(text, &mut |chunk| {
             let start = chunk.as_ptr() as usize - text.as_ptr() as usize;
             tokens::terms_like(chunk, Some(self.starts()), &mut |term| {
                 let known = |text: &str| self.terms.get(text).copied();
@@ -237,7 +238,7 @@ fn places(text: &str, sought: &Shown) -> Vec<Place> {
     let mut places = Vec::with_capacity(32);
     let mut done = 0;
     while let Some(at) = starts.next(text, done) {
-        let around = tokens::apart(text, done, at);
+        let around = chunks::apart(text, done, at);
         let (start, stretch) = (around.start, &text[around.clone()]);
         done = around.end;
         let mut add = |found: &[Place]| {
@@ -333,7 +334,7 @@ mod tests {
     /// Does what [`places`] does, and looks at every word.
     fn all_places(text: &str, sought: &Shown) -> Vec<(Range<usize>, usize)> {
         let mut places = Vec::new();
-        tokens::chunks(text, &mut |chunk| {
+        chunks::each(text, &mut |chunk| {
             let start = chunk.as_ptr() as usize - text.as_ptr() as usize;
             tokens::terms(chunk, &mut |term| {
                 let known = |text: &str| sought.terms.get(text);

@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
+use crate::text::chunks;
 use crate::text::stems::{is_stop_run, is_stop_word};
-use crate::text::tokens::{Form, Term, chunks, terms};
+use crate::text::tokens::{Form, Term, terms};
 
 /// A word that a query seeks.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,7 +29,7 @@ pub fn terms_of(texts: &[(&str, f32)], stem: impl Fn(&str) -> Option<String>) ->
     let mut sought = Gathered::new(&stem);
     let mut stops = Gathered::new(&stem);
     for &(text, weight) in texts {
-        chunks(text, &mut |chunk| {
+        chunks::each(text, &mut |chunk| {
             let stopped = stop_characters(chunk);
             terms(chunk, &mut |term| match term.form {
                 // a month, where it is not written as one writes a verb

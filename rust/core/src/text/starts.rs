@@ -4,8 +4,9 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
 
+use crate::text::chunks::{is_unspaced, is_word};
 use crate::text::stems::irregular;
-use crate::text::tokens::{is_apostrophe, is_unspaced, is_word};
+use crate::text::tokens::is_apostrophe;
 
 /// So many first letters are compared.
 const FRONT: usize = 8;

@@ -1,0 +1,238 @@
+//! Where the chunks of a text lie: what can be read one by one, whatever stands around it.
+//!
+//! A chunk is a word, an identifier or path such as `src/a-b.rs`, or a run of a script that is
+//! written without spaces.
+
+use std::ops::Range;
+
+use unicode_normalization::char::is_combining_mark;
+
+pub(super) const fn is_connector(c: char) -> bool {
+    matches!(c, '\'' | '’' | '.' | '-' | '/' | ':' | '@' | '+')
+}
+
+/// Scripts written without spaces between words.
+pub(super) fn is_unspaced(c: char) -> bool {
+    is_ideographic(c)
+        || matches!(c as u32,
+            0x0E00..=0x0EFF // Thai, Lao
+            | 0x1000..=0x109F // Myanmar
+            | 0x1100..=0x11FF | 0x3130..=0x318F | 0xA960..=0xA97F | 0xAC00..=0xD7FF // Hangul
+            | 0x1780..=0x17FF // Khmer
+        )
+}
+
+/// Han, kana and what stands for them: here a line end may fall within a word.
+fn is_ideographic(c: char) -> bool {
+    matches!(c as u32,
+        0x3005..=0x3007 | 0x3021..=0x3029
+        | 0x3041..=0x3096 | 0x309D..=0x309F // Hiragana
+        | 0x30A1..=0x30FA | 0x30FC..=0x30FF | 0x31F0..=0x31FF | 0xFF66..=0xFF9F // Katakana
+        | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xF900..=0xFAFF | 0x20000..=0x3FFFF // Han
+    )
+}
+
+pub(super) fn is_word(c: char) -> bool {
+    if let Ok(byte) = u8::try_from(c)
+        && byte.is_ascii()
+    {
+        return is_word_byte(byte);
+    }
+    (c.is_alphanumeric() || is_combining_mark(c)) && !is_unspaced(c)
+}
+
+/// Hands out the chunks of a text, in order; they are slices of it.
+pub fn each<'a>(text: &'a str, emit: &mut impl FnMut(&'a str)) {
+    spans(text, &mut |span| emit(&text[span]));
+}
+
+/// Hands out where the chunks of a text lie, in order.
+#[inline]
+pub fn spans(text: &str, emit: &mut impl FnMut(Range<usize>)) {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    loop {
+        at = first(bytes, at, |eight| word_bytes(eight) | eight & HIGH);
+        let end = match bytes.get(at) {
+            None => return,
+            Some(byte) if byte.is_ascii() => word_end(text, at),
+            Some(_) => match next_char(text, at) {
+                Some(c) if is_unspaced(c) => run_end(text, at),
+                Some(c) if is_word(c) => word_end(text, at),
+                Some(c) => {
+                    at += c.len_utf8();
+                    continue;
+                }
+                None => return,
+            },
+        };
+        emit(at..end);
+        at = end;
+    }
+}
+
+/// The highest bit of each of eight bytes.
+const HIGH: u64 = eight_of(0x80);
+
+const fn eight_of(byte: u8) -> u64 {
+    byte as u64 * 0x0101_0101_0101_0101
+}
+
+/// Returns the highest bit of those of eight bytes of which [`is_word_byte`] says yes.
+#[inline]
+const fn word_bytes(eight: u64) -> u64 {
+    // a byte below 0x80 reaches it by the sum if it is `least` or more, and none carries
+    const fn from(seven_bits: u64, least: u8) -> u64 {
+        seven_bits + eight_of(0x80 - least)
+    }
+    let ascii = eight & !HIGH;
+    let small = ascii | eight_of(0x20);
+    let letters = from(small, b'a') & !from(small, b'z' + 1);
+    let digits = from(ascii, b'0') & !from(ascii, b'9' + 1);
+    let underscores = !from(ascii ^ eight_of(b'_'), 1);
+    (letters | digits | underscores) & !eight & HIGH
+}
+
+/// Returns the first place from `at` on whose highest bit `marked` sets.
+///
+/// Eight at a time, for how long a word is no processor can foretell.
+#[inline]
+fn first(bytes: &[u8], mut at: usize, marked: impl Fn(u64) -> u64) -> usize {
+    while let Some((eight, _)) = bytes.get(at..).and_then(<[u8]>::split_first_chunk) {
+        match marked(u64::from_le_bytes(*eight)) {
+            0 => at += 8,
+            found => return at + found.trailing_zeros() as usize / 8,
+        }
+    }
+    let is_marked = |byte: &u8| marked(u64::from(*byte)) & 0x80 > 0;
+    let rest = bytes.get(at..).unwrap_or_default();
+    at + rest.iter().position(is_marked).unwrap_or(rest.len())
+}
+
+/// Says of an ASCII character what [`is_word`] does.
+#[inline]
+const fn is_word_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+/// Returns a stretch around `at`, not before `from`, that falls into the same chunks alone as it
+/// does within all of the text.
+pub(super) fn apart(text: &str, from: usize, at: usize) -> Range<usize> {
+    let bytes = text.as_bytes();
+    let is_border = |byte: &u8| IS_BORDER[usize::from(*byte)];
+    let start = bytes[from..at].iter().rposition(is_border).map_or(from, |back| from + back + 1);
+    let (mut end, mut ascii_to) = (at + 1, start);
+    loop {
+        end += bytes[end..].iter().take_while(|byte| !is_border(byte)).count();
+        // each byte is looked at once, however many borders there are
+        ascii_to += bytes[ascii_to..end].iter().take_while(|byte| byte.is_ascii()).count();
+        // white space within a run of Han is in its chunk
+        let is_white = |at: usize| bytes.get(at).is_none_or(|byte| byte.is_ascii_whitespace());
+        let ends_run =
+            || !is_white(end) || bytes.get(end + 1).is_some_and(u8::is_ascii) && !is_white(end + 1);
+        if end >= bytes.len() || ascii_to == end || ends_run() {
+            return start..end;
+        }
+        end += 1;
+    }
+}
+
+/// ASCII characters that no chunk of words holds.
+const IS_BORDER: [bool; 256] = {
+    let mut is_border = [false; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        let c = byte as u8;
+        is_border[byte] = !is_word_byte(c) && !is_connector(c as char) && c != b'#';
+        byte += 1;
+    }
+    is_border
+};
+
+fn next_char(text: &str, at: usize) -> Option<char> {
+    text[at..].chars().next()
+}
+
+/// Returns where the words joined by single connectors that begin at `at` end.
+fn word_end(text: &str, mut at: usize) -> usize {
+    let bytes = text.as_bytes();
+    loop {
+        loop {
+            at = first(bytes, at, |eight| !word_bytes(eight) & HIGH);
+            match bytes.get(at) {
+                None => return at,
+                Some(&byte) if IS_BORDER[usize::from(byte)] => return at,
+                Some(byte) if byte.is_ascii() => break,
+                Some(_) => match next_char(text, at).filter(|&c| is_word(c)) {
+                    Some(c) => at += c.len_utf8(),
+                    None => break,
+                },
+            }
+        }
+        let Some(connector) = next_char(text, at).filter(|&c| is_connector(c) || c == '#') else {
+            return at;
+        };
+        let after = at + connector.len_utf8();
+        match next_char(text, after) {
+            Some(c) if is_word(c) && connector != '#' => at = after,
+            // C++, C#
+            next if connector == '+' && next == Some('+') || connector == '#' => {
+                let end = after + usize::from(connector == '+');
+                return if next_char(text, end).is_some_and(is_word) { at } else { end };
+            }
+            _ => return at,
+        }
+    }
+}
+
+/// Returns where a run of an unspaced script ends; in Han and kana it goes on over a line end.
+fn run_end(text: &str, start: usize) -> usize {
+    let mut end = start;
+    let mut bridging = false;
+    let mut last = ' ';
+    for (offset, c) in text[start..].char_indices() {
+        if is_unspaced(c) && (!bridging || is_ideographic(c)) || !bridging && is_combining_mark(c) {
+            end = start + offset + c.len_utf8();
+            bridging = false;
+            last = c;
+        } else if matches!(c, ' ' | '\t' | '\n' | '\r' | '\u{3000}')
+            && is_ideographic(last)
+            && start + offset - end < 64
+        {
+            // an empty line is a border
+            if c == '\n' && text[end..start + offset].contains('\n') {
+                break;
+            }
+            bridging = true;
+        } else {
+            break;
+        }
+    }
+    end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn eight_bytes_at_once_are_told_as_each() {
+        for byte in 0..=u8::MAX {
+            for place in 0..8 {
+                let mut eight = [b' ', 0xff, 0, b'a'].repeat(2);
+                eight[place] = byte;
+                let told = word_bytes(u64::from_le_bytes(eight.clone().try_into().unwrap()));
+                for (place, &byte) in eight.iter().enumerate() {
+                    let is_word = told >> (8 * place) & 0xff == 0x80;
+                    assert_eq!(is_word, is_word_byte(byte), "{byte}");
+                    assert_eq!(told & 0x7f << (8 * place), 0);
+                }
+                for from in 0..=eight.len() {
+                    let twin = eight[from..].iter().position(|&byte| is_word_byte(byte));
+                    let twin = twin.map_or(eight.len(), |at| from + at);
+                    assert_eq!(first(&eight, from, word_bytes), twin);
+                }
+            }
+        }
+    }
+}
