@@ -26,8 +26,9 @@ from commonplace.evaluation import DEPTH, groups, lay_out, metrics
 from commonplace.recall import Recall
 from commonplace.store import Store
 from commonplace.store import open as open_store
-from commonplace.vectors import Vectors, digest
+from commonplace.vectors import Vectors
 from commonplace.vectors.cache import Cache
+from commonplace.vectors.documents import digest
 
 SETS = ("locomo", "beam-100k", "xquad-en", "cookbook-docs", "cranfield")
 METRICS = ("recall_at_5", "ndcg_at_10", "any_at_1")

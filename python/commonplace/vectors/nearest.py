@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-try:
-    import numpy as np
-except ImportError as error:
-    raise ImportError("vectors need numpy: pip install 'commonplace[vectors]'") from error
+import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,0 +1,101 @@
+"""What the vector of a document depends on, and which of a changed file need a new one."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from commonplace._core import Hit
+from commonplace.vectors.nearest import normal
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Matrix = NDArray[np.float32]
+
+# What a message hears of those one and two places away in its session (benches/fusion.py)
+HEARD = (0.5, 0.25)
+
+Stamp = tuple[int, int, int, int]
+
+
+@dataclass(slots=True)
+class File:
+    """What is known of one file: its documents in order, and the row of the matrix of each.
+
+    A document is known by the hash of its text and by its session, in a note None.
+    """
+
+    stamp: Stamp | None
+    documents: list[tuple[bytes, str | None]]
+    rows: list[int]
+    starts: dict[int, int]
+
+
+@dataclass(slots=True)
+class Change:
+    """A file that is not as it is known: its documents from `head` to `end` need new vectors."""
+
+    path: str
+    file: File
+    hits: list[Hit]
+    texts: list[str]
+    head: int
+    end: int
+    vectors: Matrix
+
+    def with_neighbours(self, low: int, high: int) -> tuple[int, int]:
+        """Return the range of documents that is heard in those from `low` to `high`."""
+        if low == high:
+            return low, high
+        return max(0, low - len(HEARD)), min(high + len(HEARD), len(self.hits))
+
+
+def given(hit: Hit) -> str:
+    """Return what the embedder is given of a document: its text, and what it is said under."""
+    if hit.source == "note":
+        return f"{' > '.join(hit.heading)}\n{hit.text}" if hit.heading else hit.text
+    return f"{hit.name}: {hit.text}" if hit.name else hit.text
+
+
+def digest(text: str) -> bytes:
+    """Return the key of a text."""
+    return hashlib.blake2b(text.encode(), digest_size=16).digest()
+
+
+def unchanged(old: Sequence[Any], new: Sequence[Any]) -> tuple[int, int]:
+    """Return how many documents at the beginning and at the end have the vectors they had.
+
+    A vector depends on the neighbours that are heard in it, so those next to a change have not.
+
+    >>> unchanged("abcdefgh", "abcdefgh"), unchanged("abcdefgh", "abcdeXfgh")
+    ((8, 0), (3, 1))
+    """
+    if old == new:
+        return len(new), 0
+    most = min(len(old), len(new))
+    head = next((at for at in range(most) if old[at] != new[at]), most)
+    most -= head
+    tail = next((at for at in range(most) if old[-1 - at] != new[-1 - at]), most)
+    return max(0, head - len(HEARD)), max(0, tail - len(HEARD))
+
+
+def smooth(vectors: Matrix, sessions: Sequence[str | None]) -> Matrix:
+    """Add to each message's vector what it hears of its neighbours, and make it of length 1.
+
+    >>> smooth(np.array([[1, 0], [0, 1], [0, 1]], np.float32), ["s", "s", "t"]).round(1)
+    array([[0.9, 0.4],
+           [0.4, 0.9],
+           [0. , 1. ]], dtype=float32)
+    """
+    names = np.unique([session or "" for session in sessions], return_inverse=True)[1]
+    out = vectors.copy()
+    for distance, share in enumerate(HEARD, 1):
+        together = (names[distance:] == names[:-distance])[:, None] * np.float32(share)
+        out[distance:] += together * vectors[:-distance]
+        out[:-distance] += together * vectors[distance:]
+    return normal(out)
