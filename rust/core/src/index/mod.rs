@@ -19,6 +19,7 @@ pub mod patterns;
 pub mod postings;
 mod prefetch;
 pub mod run;
+mod sweep;
 pub mod terms;
 pub mod topk;
 

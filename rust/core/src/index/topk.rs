@@ -11,11 +11,12 @@
 //! order of adding: the result is, to the last bit, that of scoring everything.
 
 use std::cell::Cell;
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use super::clause::{Clause, POINT, Points, Reach, Scale, points};
 use super::postings::{ROW, ROWS, STRETCH};
+use super::sweep::Sweep;
 
 /// What the search needs to know about the collection.
 pub trait Scoring {
@@ -56,6 +57,7 @@ impl<S: Scoring> Best<'_, S> {
     /// Keeps a document if it is good enough and accepted.
     fn offer(&mut self, new: (Points, u32), accept: &mut dyn FnMut(u32) -> bool) {
         let full = self.kept.len() == self.k;
+        if full && new.0 == self.kept[self.k - 1].0 {}
         let late = full && self.order(new, self.kept[self.k - 1]) != Ordering::Less;
         if new.0 <= 0 || late || !accept(new.1) {
             return;
@@ -84,7 +86,18 @@ pub fn top_k<S: Scoring>(
         return Vec::new();
     }
     let kept = Vec::with_capacity(k.min(1024) + 1);
-    let mut search = Search::new(clauses, Best { scoring, scale, k, kept, threshold: 1 });
+    let best = Best { scoring, scale, k, kept, threshold: 1 };
+    patient_top_k(clauses, best, Patience::DEFAULT, accept)
+}
+
+/// The same, with any patience.
+fn patient_top_k<S: Scoring>(
+    clauses: &[Clause<'_>],
+    best: Best<'_, S>,
+    patience: Patience,
+    accept: &mut dyn FnMut(u32) -> bool,
+) -> Vec<Scored> {
+    let mut search = Search::new(clauses, best, patience);
     search.run(accept);
     let score = |sum: Points| (sum as f64 / POINT) as f32;
     let kept = search.close().into_iter();
@@ -100,7 +113,11 @@ enum Place {
     Document(u32),
 }
 
-/// What the documents of a place can score at most; the greatest is the best.
+/// More than the number of any row.
+const MOST_ROW: u32 = (1 << 30) - 1;
+
+/// What the documents of a place can score at most; the greatest is the best, of equal ones the
+/// first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Promise(u64);
 
@@ -110,9 +127,9 @@ impl Promise {
     fn new(bound: Reach, place: Place) -> Self {
         let place = match place {
             Place::All => 1 << 30,
-            Place::Stretch(number) => 1 << 31 | u64::from(number),
-            Place::Row(number) => u64::from(number),
-            Place::Document(number) => 1 << 32 | u64::from(number),
+            Place::Stretch(number) => 1 << 31 | u64::from(MOST_ROW - number),
+            Place::Row(number) => u64::from(MOST_ROW - number),
+            Place::Document(number) => 1 << 32 | u64::from(!number),
         };
         Self(u64::from(bound) << 33 | place)
     }
@@ -121,14 +138,55 @@ impl Promise {
         (self.0 >> 33) as Reach
     }
 
+    fn is_document(self) -> bool {
+        self.0 >> 32 & 1 == 1
+    }
+
     fn place(self) -> Place {
         let number = self.0 as u32;
-        match (self.0 >> 32 & 1 == 1, number >> 30) {
-            (true, _) => Place::Document(number),
-            (false, 0) => Place::Row(number),
+        match (self.is_document(), number >> 30) {
+            (true, _) => Place::Document(!number),
+            (false, 0) => Place::Row(MOST_ROW - number),
             (false, 1) => Place::All,
-            (false, _) => Place::Stretch(number & !(1 << 31)),
+            (false, _) => Place::Stretch(MOST_ROW - (number & !(1 << 31))),
         }
+    }
+}
+
+/// How long what promises most is opened one place after the other.
+#[derive(Debug, Clone, Copy)]
+struct Patience {
+    /// So many rows are opened before it is asked how many places have to be opened,
+    rows: usize,
+    /// and if these are fewer, eight times as many before it is asked again.
+    places: usize,
+}
+
+impl Patience {
+    const DEFAULT: Self = Self { rows: 32, places: 256 };
+}
+
+/// What of a stretch is still to be opened.
+#[derive(Debug, Clone, Copy, Default)]
+struct Waiting {
+    /// What rows promise, each by itself.
+    rows: [Reach; ROWS],
+    /// What all others that are not opened yet promise at most.
+    rest: Reach,
+}
+
+impl Waiting {
+    fn most(&self) -> Reach {
+        self.rows.iter().fold(self.rest, |most, &row| most.max(row))
+    }
+
+    /// Returns what each row still promises, by the bound of each.
+    fn rows(&self, bounds: [Reach; ROWS]) -> [Reach; ROWS] {
+        std::array::from_fn(|row| match self.rows[row] {
+            // what is more was handed on before
+            0 if bounds[row] <= self.rest => bounds[row],
+            promised => promised,
+        })
     }
 }
 
@@ -140,6 +198,9 @@ struct Search<'c, 'a, 's, S> {
     promises: BinaryHeap<Promise>,
     /// What all clauses together can add in each stretch.
     bounds: Vec<Reach>,
+    patience: Patience,
+    /// Rows opened.
+    opened: usize,
 }
 
 /// Promises for which a thread keeps room.
@@ -151,14 +212,15 @@ thread_local! {
 }
 
 impl<'c, 'a, 's, S: Scoring> Search<'c, 'a, 's, S> {
-    fn new(clauses: &'c [Clause<'a>], best: Best<'s, S>) -> Self {
+    fn new(clauses: &'c [Clause<'a>], best: Best<'s, S>, patience: Patience) -> Self {
         let end = clauses.iter().map(|clause| clause.list.end()).max().unwrap_or(0);
         let stretches = (end as usize).div_ceil(STRETCH);
         let (mut promises, mut bounds) = SPARE.take();
         bounds.resize(stretches.next_multiple_of(ROWS), 0);
         clauses.iter().for_each(|clause| clause.raise_stretches(&mut bounds));
         promises.push(Promise::new(Reach::MAX >> 1, Place::All));
-        Self { clauses, best, promises: BinaryHeap::from(promises), bounds }
+        let promises = BinaryHeap::from(promises);
+        Self { clauses, best, promises, bounds, patience, opened: 0 }
     }
 
     /// Leaves its memory to the next.
@@ -180,10 +242,98 @@ impl<'c, 'a, 's, S: Scoring> Search<'c, 'a, 's, S> {
             match promise.place() {
                 Place::All => self.open_all(promise),
                 Place::Stretch(stretch) => self.open_stretch(promise, stretch),
-                Place::Row(row) => self.open_row(promise, row),
-                Place::Document(document) => {
-                    let sum = self.score(document);
-                    self.best.offer((sum, document), accept);
+                Place::Row(row) => {
+                    self.open_row(promise, row);
+                    self.opened += 1;
+                    if self.opened == self.patience.rows {
+                        self.patience.rows *= 8;
+                        if self.is_much_left() {
+                            self.dive(accept);
+                        }
+                    }
+                }
+                Place::Document(document) => self.redeem(document, accept),
+            }
+        }
+    }
+
+    /// Says whether many places have to be opened, and enough documents are known to tell which.
+    fn is_much_left(&self) -> bool {
+        let Best { k, ref kept, threshold, .. } = self.best;
+        let (mut known, mut bar) = (kept.len(), threshold);
+        for promise in self.promises.iter().filter(|promise| promise.is_document()) {
+            known += 1;
+            // nothing more is scored before what promises more is opened
+            bar = if kept.len() < k { bar.max(promise.bound()) } else { bar };
+        }
+        let due = |promise: &&Promise| !promise.is_document() && promise.bound() >= bar;
+        known >= k && self.promises.iter().filter(due).count() >= self.patience.places
+    }
+
+    /// Scores a document.
+    fn redeem(&mut self, document: u32, accept: &mut dyn FnMut(u32) -> bool) {
+        let sum = self.score(document);
+        self.best.offer((sum, document), accept);
+    }
+
+    /// Scores the documents that are known before their turn, and then, as it is known what another
+    /// must be worth, opens all that is left at once.
+    fn dive(&mut self, accept: &mut dyn FnMut(u32) -> bool) {
+        let promises = std::mem::take(&mut self.promises).into_vec();
+        let (mut documents, places): (Vec<_>, Vec<_>) =
+            promises.into_iter().partition(|promise| promise.is_document());
+        documents.sort_unstable();
+        while let Some(promise) = documents.pop()
+            && promise.bound() >= self.best.threshold
+            && let Place::Document(document) = promise.place()
+        {
+            self.redeem(document, accept);
+        }
+        match self.best.threshold > 1 {
+            true => self.sweep(&places, accept),
+            // too few were accepted
+            false => self.promises = BinaryHeap::from(places),
+        }
+    }
+
+    /// Opens places, stretch by stretch.
+    fn sweep(&mut self, places: &[Promise], accept: &mut dyn FnMut(u32) -> bool) {
+        let mut waiting = vec![Waiting::default(); self.bounds.len()];
+        for promise in places {
+            let bound = promise.bound();
+            match promise.place() {
+                Place::All => {
+                    for (&most, waiting) in self.bounds.iter().zip(&mut waiting) {
+                        waiting.rest =
+                            if most <= bound { most.max(waiting.rest) } else { waiting.rest };
+                    }
+                }
+                Place::Stretch(stretch) => waiting[stretch as usize].rest = bound,
+                Place::Row(row) => waiting[row as usize / ROWS].rows[row as usize % ROWS] = bound,
+                Place::Document(_) => {}
+            }
+        }
+        let mut order: Vec<(Reach, Reverse<u32>)> =
+            (0..).zip(&waiting).map(|(at, waiting)| (waiting.most(), Reverse(at))).collect();
+        order.sort_unstable();
+        let mut order = order.into_iter().rev().peekable();
+        let mut sweep = Sweep::new(self.clauses);
+        while let Some((most, Reverse(stretch))) = order.next()
+            && most >= self.best.threshold
+        {
+            if let Some((_, Reverse(next))) = order.peek() {
+                self.clauses.iter().for_each(|clause| clause.prefetch(*next as usize));
+            }
+            let bounds = sweep.open(stretch as usize);
+            let promised = waiting[stretch as usize].rows(bounds);
+            let threshold = self.best.threshold;
+            let open = promised.map(|promised| promised >= threshold);
+            for &(bound, place) in sweep.worth(open, threshold) {
+                let document = stretch * STRETCH as u32 + place as u32;
+                // what is more was handed on before
+                let due = (self.best.threshold..=promised[place / ROW]).contains(&bound);
+                if due && self.best.scoring.allows(document) {
+                    self.redeem(document, accept);
                 }
             }
         }
@@ -278,8 +428,6 @@ impl<'c, 'a, 's, S: Scoring> Search<'c, 'a, 's, S> {
 
 #[cfg(test)]
 mod tests {
-    use std::cmp::Reverse;
-
     use proptest::prelude::*;
 
     use super::super::clause::Reaches;
@@ -345,6 +493,7 @@ mod tests {
             sought in prop::collection::vec(clause(), 0..6),
             cut in 0usize..3000,
             k in 1usize..40,
+            patience in (1usize..40, 0usize..200),
         ) {
             let scoring = Plain(sought.iter().map(|(weight, _)| *weight).collect());
             let scale = Scale::new(scoring.0.iter().flatten().sum());
@@ -370,7 +519,9 @@ mod tests {
             });
             let accepts = |document: u32| !document.is_multiple_of(5);
             let clauses: Vec<Clause<'_>> = clauses.collect();
-            let found = top_k(&clauses, scale, &scoring, k, &mut |document| accepts(document));
+            let best = Best { scoring: &scoring, scale, k, kept: Vec::new(), threshold: 1 };
+            let patience = Patience { rows: patience.0, places: patience.1 };
+            let found = patient_top_k(&clauses, best, patience, &mut |document| accepts(document));
 
             let mut sums = std::collections::BTreeMap::<u32, Points>::new();
             for (clause, (_, list)) in sought.iter().enumerate() {
