@@ -13,6 +13,7 @@
 use std::cell::Cell;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
 use super::clause::{Clause, POINT, Points, Reach, Scale, points};
 use super::postings::{ROW, ROWS, STRETCH};
@@ -24,6 +25,14 @@ pub trait Scoring {
     fn part(&self, clause: usize, document: u32, pattern: u32) -> f32;
     /// Says whether the document exists and passes the cheap filters.
     fn allows(&self, document: u32) -> bool;
+    /// Says whether many documents are not allowed.
+    fn is_strict(&self) -> bool {
+        false
+    }
+    /// Says whether some of these documents may be allowed, where that is found out quickly.
+    fn may_allow(&self, _documents: Range<u32>) -> bool {
+        true
+    }
     /// Asks for the memory that [`Self::part`] reads.
     fn prefetch(&self, _document: u32) {}
     /// Says which of two documents with equal scores comes first.
@@ -47,6 +56,8 @@ struct Best<'s, S> {
     kept: Vec<(Points, u32)>,
     /// The bound that a document must reach to be kept.
     threshold: Reach,
+    /// Whether any was good enough and not accepted.
+    refused: bool,
 }
 
 impl<S: Scoring> Best<'_, S> {
@@ -57,9 +68,12 @@ impl<S: Scoring> Best<'_, S> {
     /// Keeps a document if it is good enough and accepted.
     fn offer(&mut self, new: (Points, u32), accept: &mut dyn FnMut(u32) -> bool) {
         let full = self.kept.len() == self.k;
-        if full && new.0 == self.kept[self.k - 1].0 {}
         let late = full && self.order(new, self.kept[self.k - 1]) != Ordering::Less;
-        if new.0 <= 0 || late || !accept(new.1) {
+        if new.0 <= 0 || late {
+            return;
+        }
+        if !accept(new.1) {
+            self.refused = true;
             return;
         }
         let at = self.kept.partition_point(|&kept| self.order(kept, new) == Ordering::Less);
@@ -86,7 +100,7 @@ pub fn top_k<S: Scoring>(
         return Vec::new();
     }
     let kept = Vec::with_capacity(k.min(1024) + 1);
-    let best = Best { scoring, scale, k, kept, threshold: 1 };
+    let best = Best { scoring, scale, k, kept, threshold: 1, refused: false };
     patient_top_k(clauses, best, Patience::DEFAULT, accept)
 }
 
@@ -165,6 +179,15 @@ struct Patience {
 impl Patience {
     const DEFAULT: Self = Self { rows: 32, places: 256 };
 }
+
+/// Returns the documents of a row.
+fn documents(row: u32) -> Range<u32> {
+    let first = row * ROW as u32;
+    first..first.saturating_add(ROW as u32)
+}
+
+/// Rows after which it is not expected any more that enough documents are found in a few.
+const FUTILE: usize = 256;
 
 /// What of a stretch is still to be opened.
 #[derive(Debug, Clone, Copy, Default)]
@@ -267,7 +290,9 @@ impl<'c, 'a, 's, S: Scoring> Search<'c, 'a, 's, S> {
             bar = if kept.len() < k { bar.max(promise.bound()) } else { bar };
         }
         let due = |promise: &&Promise| !promise.is_document() && promise.bound() >= bar;
-        known >= k && self.promises.iter().filter(due).count() >= self.patience.places
+        // where so few may be found, all have to be looked at
+        let enough = known >= k || self.opened >= FUTILE;
+        enough && self.promises.iter().filter(due).count() >= self.patience.places
     }
 
     /// Scores a document.
@@ -289,10 +314,10 @@ impl<'c, 'a, 's, S: Scoring> Search<'c, 'a, 's, S> {
         {
             self.redeem(document, accept);
         }
-        match self.best.threshold > 1 {
-            true => self.sweep(&places, accept),
-            // too few were accepted
-            false => self.promises = BinaryHeap::from(places),
+        match self.best.threshold == 1 && self.best.refused {
+            false => self.sweep(&places, accept),
+            // what is left is mostly refused too, and to ask costs more than to open
+            true => self.promises = BinaryHeap::from(places),
         }
     }
 
@@ -327,7 +352,11 @@ impl<'c, 'a, 's, S: Scoring> Search<'c, 'a, 's, S> {
             let bounds = sweep.open(stretch as usize);
             let promised = waiting[stretch as usize].rows(bounds);
             let threshold = self.best.threshold;
-            let open = promised.map(|promised| promised >= threshold);
+            let scoring = self.best.scoring;
+            let open = std::array::from_fn(|at| {
+                let row = stretch * ROWS as u32 + at as u32;
+                promised[at] >= threshold && scoring.may_allow(documents(row))
+            });
             for &(bound, place) in sweep.worth(open, threshold) {
                 let document = stretch * STRETCH as u32 + place as u32;
                 // what is more was handed on before
@@ -354,8 +383,11 @@ impl<'c, 'a, 's, S: Scoring> Search<'c, 'a, 's, S> {
         for clause in self.clauses {
             clause.raise_rows(stretch as usize, &mut bounds);
         }
-        let row = |at: usize| Some(Place::Row(stretch * ROWS as u32 + at as u32));
-        self.hand_on(promise, &mut bounds, row);
+        let scoring = self.best.scoring;
+        self.hand_on(promise, &mut bounds, |at| {
+            let row = stretch * ROWS as u32 + at as u32;
+            scoring.may_allow(documents(row)).then_some(Place::Row(row))
+        });
     }
 
     fn open_row(&mut self, promise: Promise, row: u32) {
@@ -365,8 +397,15 @@ impl<'c, 'a, 's, S: Scoring> Search<'c, 'a, 's, S> {
             clause.raise(row as usize, &mut bounds);
         }
         let scoring = self.best.scoring;
+        let first = documents(row).start;
+        if scoring.is_strict() {
+            // else what may not be found would promise again and again
+            for (document, bound) in (first..).zip(&mut bounds).filter(|(_, bound)| **bound > 0) {
+                *bound *= Reach::from(scoring.allows(document));
+            }
+        }
         self.hand_on(promise, &mut bounds, |at| {
-            let document = row * ROW as u32 + at as u32;
+            let document = first + at as u32;
             scoring.allows(document).then(|| {
                 scoring.prefetch(document);
                 Place::Document(document)
@@ -459,7 +498,15 @@ mod tests {
         }
 
         fn allows(&self, document: u32) -> bool {
-            !document.is_multiple_of(7)
+            !document.is_multiple_of(7) && (document as usize / ROW) % 5 != 3
+        }
+
+        fn is_strict(&self) -> bool {
+            self.0.len().is_multiple_of(2)
+        }
+
+        fn may_allow(&self, mut documents: Range<u32>) -> bool {
+            documents.any(|document| self.allows(document))
         }
 
         fn tie(&self, a: u32, b: u32) -> Ordering {
@@ -519,7 +566,7 @@ mod tests {
             });
             let accepts = |document: u32| !document.is_multiple_of(5);
             let clauses: Vec<Clause<'_>> = clauses.collect();
-            let best = Best { scoring: &scoring, scale, k, kept: Vec::new(), threshold: 1 };
+            let best = Best { scoring: &scoring, scale, k, kept: Vec::new(), threshold: 1, refused: false };
             let patience = Patience { rows: patience.0, places: patience.1 };
             let found = patient_top_k(&clauses, best, patience, &mut |document| accepts(document));
 

@@ -6,6 +6,7 @@
 
 use std::cmp::Ordering;
 use std::fmt::Write;
+use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
@@ -70,16 +71,27 @@ pub struct Ranking<'a> {
     /// Patterns that exist only in this query, numbered after the index's own.
     made: Vec<Counts>,
     /// Which documents may be found; all of them if none.
-    allows: Option<Box<dyn Fn(u32) -> bool + 'a>>,
+    allows: Option<Allows<'a>>,
+    /// The same, where it takes longer to say.
+    requires: Option<Allows<'a>>,
 }
+
+/// Says of a document whether it may be found.
+pub type Allows<'a> = Box<dyn Fn(u32) -> bool + 'a>;
 
 impl<'a> Ranking<'a> {
     /// Starts with nothing sought; `allows` says which documents may be found, if not all.
-    pub fn new(catalog: &'a Catalog, allows: Option<Box<dyn Fn(u32) -> bool + 'a>>) -> Self {
+    pub fn new(catalog: &'a Catalog, allows: Option<Allows<'a>>) -> Self {
         let index = &catalog.index;
         let (formula, drift) = (index.formula(), index.drift());
         let (sought, by_concept, made) = (Vec::new(), FxHashMap::default(), Vec::new());
-        Self { catalog, formula, drift, sought, by_concept, made, allows }
+        Self { catalog, formula, drift, sought, by_concept, made, allows, requires: None }
+    }
+
+    /// Finds only what passes this too, which takes longer to say.
+    #[must_use]
+    pub fn requiring(self, requires: Option<Allows<'a>>) -> Self {
+        Self { requires, ..self }
     }
 
     /// Seeks a word of the query and returns its number, if it is known; one that no document
@@ -341,6 +353,17 @@ impl Scoring for Ranking<'_> {
     fn allows(&self, document: u32) -> bool {
         self.catalog.index.is_live(document)
             && self.allows.as_ref().is_none_or(|allows| allows(document))
+            && self.requires.as_ref().is_none_or(|requires| requires(document))
+    }
+
+    fn is_strict(&self) -> bool {
+        self.allows.is_some() || self.requires.is_some()
+    }
+
+    fn may_allow(&self, mut documents: Range<u32>) -> bool {
+        let end = documents.end.min(self.catalog.rows.len() as u32);
+        documents.end = end;
+        self.allows.as_ref().is_none_or(|allows| documents.any(allows))
     }
 
     fn prefetch(&self, document: u32) {
