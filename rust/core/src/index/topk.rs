@@ -29,7 +29,7 @@ pub trait Scoring {
     fn is_strict(&self) -> bool {
         false
     }
-    /// Says whether some of these documents may be allowed, where that is found out quickly.
+    /// Says whether some of these documents may be allowed, as far as that is found out quickly.
     fn may_allow(&self, _documents: Range<u32>) -> bool {
         true
     }

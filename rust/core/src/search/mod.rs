@@ -102,8 +102,11 @@ pub fn search(
     text: &mut dyn FnMut(u32) -> Option<String>,
 ) -> Found {
     let mut found = Found { notes: query.notes.clone(), ..Found::default() };
-    let allows = (*filter != Filter::default()).then(|| {
-        let gate = Gate::new(filter, catalog);
+    let gate = (*filter != Filter::default()).then(|| Gate::new(filter, catalog));
+    // of many files, most of what is opened may be found
+    let few = |files: &Vec<bool>| files.iter().filter(|&&passes| passes).count() * 4 <= files.len();
+    let files = gate.as_ref().and_then(|gate| gate.files.clone()).filter(few);
+    let allows = gate.map(|gate| {
         let passes = move |document: u32| gate.passes(&catalog.rows[document as usize]);
         Box::new(passes) as Allows<'_>
     });
@@ -114,6 +117,10 @@ pub fn search(
         Box::new(may) as Allows<'_>
     });
     let mut ranking = Ranking::new(catalog, allows).requiring(requires);
+    if let Some(files) = files {
+        let some = catalog.files.iter().zip(files).filter(|(_, passes)| *passes);
+        ranking = ranking.within(some.map(|(file, _)| file));
+    }
     prepare(&mut ranking, catalog, expander, query, &mut found);
     let spoken = limit > 0 && is_spoken(catalog);
     let deep = if spoken { limit.max(company::BEST) } else { limit };

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Documents, FileRow};
 use crate::index::bm25f::{Bm25f, Counts, FIELDS, Field, Lengths};
 use crate::index::clause::{Clause, Reaches, Scale};
 use crate::index::list::PostingList;
@@ -74,7 +74,12 @@ pub struct Ranking<'a> {
     allows: Option<Allows<'a>>,
     /// The same, where it takes longer to say.
     requires: Option<Allows<'a>>,
+    /// Which spans of [`SPAN`] documents hold any that may be found, as far as their files say.
+    spans: Option<Vec<bool>>,
 }
+
+/// Documents of a span.
+const SPAN: u32 = 128;
 
 /// Says of a document whether it may be found.
 pub type Allows<'a> = Box<dyn Fn(u32) -> bool + 'a>;
@@ -85,7 +90,32 @@ impl<'a> Ranking<'a> {
         let index = &catalog.index;
         let (formula, drift) = (index.formula(), index.drift());
         let (sought, by_concept, made) = (Vec::new(), FxHashMap::default(), Vec::new());
-        Self { catalog, formula, drift, sought, by_concept, made, allows, requires: None }
+        Self {
+            catalog,
+            formula,
+            drift,
+            sought,
+            by_concept,
+            made,
+            allows,
+            requires: None,
+            spans: None,
+        }
+    }
+
+    /// Finds only what is in some files.
+    #[must_use]
+    pub fn within<'f>(self, files: impl Iterator<Item = &'f FileRow>) -> Self {
+        let mut spans = vec![false; (self.catalog.index.numbers()).div_ceil(SPAN) as usize];
+        let span = |document: u32| (document / SPAN) as usize;
+        for file in files {
+            match &file.documents {
+                Documents::Run(run) if run.is_empty() => {}
+                Documents::Run(run) => spans[span(run.start)..=span(run.end - 1)].fill(true),
+                Documents::List(list) => list.iter().for_each(|&number| spans[span(number)] = true),
+            }
+        }
+        Self { spans: Some(spans), ..self }
     }
 
     /// Finds only what passes this too, which takes longer to say.
@@ -360,10 +390,12 @@ impl Scoring for Ranking<'_> {
         self.allows.is_some() || self.requires.is_some()
     }
 
-    fn may_allow(&self, mut documents: Range<u32>) -> bool {
-        let end = documents.end.min(self.catalog.rows.len() as u32);
-        documents.end = end;
-        self.allows.as_ref().is_none_or(|allows| documents.any(allows))
+    fn may_allow(&self, documents: Range<u32>) -> bool {
+        let span = |spans: &Vec<bool>| {
+            let (first, end) = (documents.start / SPAN, documents.end.div_ceil(SPAN));
+            spans.iter().take(end as usize).skip(first as usize).any(|&span| span)
+        };
+        self.spans.as_ref().is_none_or(span)
     }
 
     fn prefetch(&self, document: u32) {
