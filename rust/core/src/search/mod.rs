@@ -66,6 +66,12 @@ impl Gate {
         }
     }
 
+    /// Says whether everything passes, as with the prefix that all paths have.
+    fn is_open(&self) -> bool {
+        let named = self.labels.iter().any(Option::is_some);
+        self.files.is_none() && self.since.is_none() && self.until.is_none() && !named
+    }
+
     #[inline]
     fn passes(&self, row: &Row) -> bool {
         let timed = self.since.is_none() && self.until.is_none()
@@ -102,7 +108,7 @@ pub fn search(
     text: &mut dyn FnMut(u32) -> Option<String>,
 ) -> Found {
     let mut found = Found { notes: query.notes.clone(), ..Found::default() };
-    let gate = (*filter != Filter::default()).then(|| Gate::new(filter, catalog));
+    let gate = Some(Gate::new(filter, catalog)).filter(|gate| !gate.is_open());
     // of many files, most of what is opened may be found
     let few = |files: &Vec<bool>| files.iter().filter(|&&passes| passes).count() * 4 <= files.len();
     let files = gate.as_ref().and_then(|gate| gate.files.clone()).filter(few);
