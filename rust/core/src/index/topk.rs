@@ -8,7 +8,7 @@
 //! bound, Land & Doig 1960); so no more is opened than the bounds themselves make necessary.
 //!
 //! Where texts repeat, bounds are alike and much has to be opened whatever the order: then what is
-//! left is opened a stretch at a time ([`super::sweep`]). Of equal promises the first is redeemed
+//! left is opened a stretch at a time (`sweep`). Of equal promises the first is redeemed
 //! first, for so go ties.
 //!
 //! Scores are sums of whole numbers (2⁻³² of a point each), so that they do not depend on the
