@@ -3,8 +3,9 @@
 //! Bounds and scores are whole numbers, so that neither depends on the order of adding.
 
 use std::iter::zip;
+use std::ops::Range;
 
-use super::list::{PostingList, Rows};
+use super::list::{Part, PostingList, Rows};
 use super::postings::{Impact, Posting, ROW, ROWS, STRETCH, code};
 
 /// One term of a query.
@@ -26,7 +27,7 @@ pub struct Reaches {
     pub heading: Reach,
 }
 
-impl Clause<'_> {
+impl<'a> Clause<'a> {
     /// Adds to the bounds of all stretches what it adds there.
     pub(super) fn raise_stretches(&self, stretches: &mut [Reach]) {
         let Self { list, reaches } = self;
@@ -51,6 +52,20 @@ impl Clause<'_> {
         );
     }
 
+    /// Adds to the bounds of the rows of a stretch what it adds there.
+    pub(super) fn raise_rows(&self, stretch: usize, rows: &mut [Reach; ROWS]) {
+        if let Some(list) = self.in_stretch(stretch) {
+            list.raise_rows(rows);
+        }
+    }
+
+    /// Adds to the bounds of the documents of a row what it adds to each.
+    pub(super) fn raise(&self, row: usize, documents: &mut [Reach; ROW]) {
+        if let Some(list) = self.in_stretch(row / ROWS) {
+            list.each_in(row % ROWS, |place, reach| documents[place] += reach);
+        }
+    }
+
     /// Asks for what [`Self::raise_rows`] reads.
     pub(super) fn prefetch(&self, stretch: usize) {
         if let Some(part) = self.list.parts().get(stretch) {
@@ -65,10 +80,27 @@ impl Clause<'_> {
         }
     }
 
-    /// Adds to the bounds of the rows of a stretch what it adds there.
-    pub(super) fn raise_rows(&self, stretch: usize, rows: &mut [Reach; ROWS]) {
-        let Self { list, reaches } = self;
-        if let Some(part) = list.parts().get(stretch) {
+    /// Turns to a stretch, unless nothing is there.
+    #[inline]
+    pub(super) fn in_stretch(&self, stretch: usize) -> Option<InStretch<'_, 'a>> {
+        let part = self.list.parts().get(stretch);
+        let somewhere = part.is_some() || self.list.is_loose();
+        somewhere.then_some(InStretch { clause: self, stretch, part })
+    }
+}
+
+/// What a clause has in one stretch.
+pub(super) struct InStretch<'c, 'a> {
+    clause: &'c Clause<'a>,
+    stretch: usize,
+    part: Option<Part<'a>>,
+}
+
+impl InStretch<'_, '_> {
+    /// Adds to the bounds of the rows what it adds there.
+    pub fn raise_rows(&self, rows: &mut [Reach; ROWS]) {
+        let Clause { list, reaches } = self.clause;
+        if let Some(part) = &self.part {
             let speaker = if part.speaker { reaches.speaker(255) } else { 0 };
             match part.rows() {
                 Rows::All([saturations, headings, _]) => {
@@ -92,37 +124,69 @@ impl Clause<'_> {
         if !list.is_loose() {
             return;
         }
-        let first = (stretch * STRETCH) as u32;
-        let loose = list.loose_in(first..first.saturating_add(STRETCH as u32));
         let row = |posting: &Posting| posting.document as usize / ROW % ROWS;
+        let loose = list.loose_in(documents(self.stretch, STRETCH));
         most_of_each(
             loose.map(|(posting, impact)| (row(&posting), reaches.of_loose(posting, impact))),
             |row, most| rows[row] += most,
         );
     }
 
-    /// Adds to the bounds of the documents of a row what it adds to each.
-    pub(super) fn raise(&self, row: usize, documents: &mut [Reach; ROW]) {
-        let Self { list, reaches } = self;
-        if let Some(part) = list.parts().get(row / ROWS) {
+    /// Asks for what is there of a row.
+    #[inline]
+    pub fn prefetch_row(&self, row: usize) {
+        if let Some(part) = &self.part {
+            part.prefetch_row(row);
+        }
+    }
+
+    /// Hands out the documents of a row: the place of each, and what it adds there at most.
+    #[inline]
+    pub fn each_in(&self, row: usize, mut each: impl FnMut(usize, Reach)) {
+        let Clause { list, reaches } = self.clause;
+        if let Some(part) = &self.part {
             // asked once: a question a posting costs a tenth of the walk
             match part.speaker && reaches.speakers.is_some() {
-                false => part.each_in(row % ROWS, |at, saturation, heading, code| {
-                    documents[at % ROW] += reaches.said(saturation, heading, code);
+                false => part.each_in(row, |at, saturation, heading, code| {
+                    each(at % ROW, reaches.said(saturation, heading, code));
                 }),
-                true => part.each_in(row % ROWS, |at, saturation, heading, code| {
-                    documents[at % ROW] += reaches.of(saturation, heading, code);
+                true => part.each_in(row, |at, saturation, heading, code| {
+                    each(at % ROW, reaches.of(saturation, heading, code));
                 }),
             }
         }
         if !list.is_loose() {
             return;
         }
-        let first = (row * ROW) as u32;
-        for (posting, impact) in list.loose_in(first..first.saturating_add(ROW as u32)) {
-            documents[posting.document as usize % ROW] += reaches.of_loose(posting, impact);
+        for (posting, impact) in list.loose_in(documents(self.stretch * ROWS + row, ROW)) {
+            each(posting.document as usize % ROW, reaches.of_loose(posting, impact));
         }
     }
+
+    /// Returns what it adds to one document of a row, at most.
+    #[inline]
+    pub fn reach_of(&self, row: usize, place: usize) -> Reach {
+        let Clause { list, reaches } = self.clause;
+        let packed = self.part.as_ref().and_then(|part| {
+            let (saturation, heading, code) = part.said_of(row, place)?;
+            Some(match part.speaker {
+                false => reaches.said(saturation, heading, code),
+                true => reaches.of(saturation, heading, code),
+            })
+        });
+        let loose = || {
+            let document = (self.stretch * ROWS + row) * ROW + place;
+            let found = list.loose_in(documents(document, 1)).next();
+            found.map_or(0, |(posting, impact)| reaches.of_loose(posting, impact))
+        };
+        packed.unwrap_or_else(|| if list.is_loose() { loose() } else { 0 })
+    }
+}
+
+/// Returns the documents of a place, of which each holds so many.
+fn documents(place: usize, each: usize) -> Range<u32> {
+    let first = (place * each) as u32;
+    first..first.saturating_add(each as u32)
 }
 
 /// Hands out the most of neighbours with the same key.
@@ -141,6 +205,11 @@ fn most_of_each(all: impl Iterator<Item = (usize, Reach)>, mut each: impl FnMut(
 }
 
 impl Reaches {
+    /// Returns what any posting adds, at most.
+    pub(super) fn most(&self) -> Reach {
+        255 * (self.shares[255] + self.heading) + self.speaker(255)
+    }
+
     /// Returns what one posting adds, at most.
     #[inline]
     fn of(&self, saturation: u8, heading: u8, code: u8) -> Reach {

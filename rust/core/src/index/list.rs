@@ -285,6 +285,15 @@ impl<'a> Part<'a> {
         }
     }
 
+    /// Returns what the posting at a place of a row says, as [`Self::each_in`] does, if there is one.
+    #[inline]
+    pub fn said_of(&self, row: usize, place: usize) -> Option<(u8, u8, u8)> {
+        let row = self.row(row);
+        let at = row.start + memchr::memchr(place as u8, &self.of_each(PLACES)[row])?;
+        let heading = if self.heading { self.of_each(HEADINGS)[at] } else { 0 };
+        Some((self.of_each(SATURATIONS)[at], heading, self.of_each(CODES)[at]))
+    }
+
     /// Returns the pattern of a document, if it is in the part.
     #[inline]
     fn find(&self, document: u32) -> Option<u32> {

@@ -12,6 +12,7 @@ pub mod expand;
 mod impacts;
 pub mod lexicon;
 pub mod list;
+mod maxscore;
 mod memo;
 pub mod packing;
 pub mod paged;

@@ -7,14 +7,20 @@
 //! the worst of the best scores, nothing is left that could be among them (best-first branch and
 //! bound, Land & Doig 1960); so no more is opened than the bounds themselves make necessary.
 //!
+//! Where texts repeat, bounds are alike and much has to be opened whatever the order: then what is
+//! left is opened a stretch at a time (`maxscore`). Of equal promises the first is redeemed
+//! first, for so go ties.
+//!
 //! Scores are sums of whole numbers (2⁻³² of a point each), so that they do not depend on the
 //! order of adding: the result is, to the last bit, that of scoring everything.
 
 use std::cell::Cell;
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
 use super::clause::{Clause, POINT, Points, Reach, Scale, points};
+use super::maxscore::MaxScore;
 use super::postings::{ROW, ROWS, STRETCH};
 
 /// What the search needs to know about the collection.
@@ -23,6 +29,14 @@ pub trait Scoring {
     fn part(&self, clause: usize, document: u32, pattern: u32) -> f32;
     /// Says whether the document exists and passes the cheap filters.
     fn allows(&self, document: u32) -> bool;
+    /// Says whether many documents are not allowed.
+    fn is_strict(&self) -> bool {
+        false
+    }
+    /// Says whether some of these documents may be allowed, as far as that is found out quickly.
+    fn may_allow(&self, _documents: Range<u32>) -> bool {
+        true
+    }
     /// Asks for the memory that [`Self::part`] reads.
     fn prefetch(&self, _document: u32) {}
     /// Says which of two documents with equal scores comes first.
@@ -46,6 +60,8 @@ struct Best<'s, S> {
     kept: Vec<(Points, u32)>,
     /// The bound that a document must reach to be kept.
     threshold: Reach,
+    /// Whether any was good enough and not accepted.
+    refused: bool,
 }
 
 impl<S: Scoring> Best<'_, S> {
@@ -57,7 +73,11 @@ impl<S: Scoring> Best<'_, S> {
     fn offer(&mut self, new: (Points, u32), accept: &mut dyn FnMut(u32) -> bool) {
         let full = self.kept.len() == self.k;
         let late = full && self.order(new, self.kept[self.k - 1]) != Ordering::Less;
-        if new.0 <= 0 || late || !accept(new.1) {
+        if new.0 <= 0 || late {
+            return;
+        }
+        if !accept(new.1) {
+            self.refused = true;
             return;
         }
         let at = self.kept.partition_point(|&kept| self.order(kept, new) == Ordering::Less);
@@ -84,7 +104,18 @@ pub fn top_k<S: Scoring>(
         return Vec::new();
     }
     let kept = Vec::with_capacity(k.min(1024) + 1);
-    let mut search = Search::new(clauses, Best { scoring, scale, k, kept, threshold: 1 });
+    let best = Best { scoring, scale, k, kept, threshold: 1, refused: false };
+    patient_top_k(clauses, best, Patience::DEFAULT, accept)
+}
+
+/// The same, with any patience.
+fn patient_top_k<S: Scoring>(
+    clauses: &[Clause<'_>],
+    best: Best<'_, S>,
+    patience: Patience,
+    accept: &mut dyn FnMut(u32) -> bool,
+) -> Vec<Scored> {
+    let mut search = Search::new(clauses, best, patience);
     search.run(accept);
     let score = |sum: Points| (sum as f64 / POINT) as f32;
     let kept = search.close().into_iter();
@@ -100,7 +131,11 @@ enum Place {
     Document(u32),
 }
 
-/// What the documents of a place can score at most; the greatest is the best.
+/// More than the number of any row.
+const MOST_ROW: u32 = (1 << 30) - 1;
+
+/// What the documents of a place can score at most; the greatest is the best, of equal ones the
+/// first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Promise(u64);
 
@@ -110,9 +145,9 @@ impl Promise {
     fn new(bound: Reach, place: Place) -> Self {
         let place = match place {
             Place::All => 1 << 30,
-            Place::Stretch(number) => 1 << 31 | u64::from(number),
-            Place::Row(number) => u64::from(number),
-            Place::Document(number) => 1 << 32 | u64::from(number),
+            Place::Stretch(number) => 1 << 31 | u64::from(MOST_ROW - number),
+            Place::Row(number) => u64::from(MOST_ROW - number),
+            Place::Document(number) => 1 << 32 | u64::from(!number),
         };
         Self(u64::from(bound) << 33 | place)
     }
@@ -121,14 +156,64 @@ impl Promise {
         (self.0 >> 33) as Reach
     }
 
+    fn is_document(self) -> bool {
+        self.0 >> 32 & 1 == 1
+    }
+
     fn place(self) -> Place {
         let number = self.0 as u32;
-        match (self.0 >> 32 & 1 == 1, number >> 30) {
-            (true, _) => Place::Document(number),
-            (false, 0) => Place::Row(number),
+        match (self.is_document(), number >> 30) {
+            (true, _) => Place::Document(!number),
+            (false, 0) => Place::Row(MOST_ROW - number),
             (false, 1) => Place::All,
-            (false, _) => Place::Stretch(number & !(1 << 31)),
+            (false, _) => Place::Stretch(MOST_ROW - (number & !(1 << 31))),
         }
+    }
+}
+
+/// How long what promises most is opened one place after the other.
+#[derive(Debug, Clone, Copy)]
+struct Patience {
+    /// So many rows are opened before it is asked how many places have to be opened,
+    rows: usize,
+    /// and if these are fewer, eight times as many before it is asked again.
+    places: usize,
+}
+
+impl Patience {
+    const DEFAULT: Self = Self { rows: 32, places: 256 };
+}
+
+/// Returns the documents of a row.
+fn documents(row: u32) -> Range<u32> {
+    let first = row * ROW as u32;
+    first..first.saturating_add(ROW as u32)
+}
+
+/// Rows after which it is not expected any more that enough documents are found in a few.
+const FUTILE: usize = 256;
+
+/// What of a stretch is still to be opened.
+#[derive(Debug, Clone, Copy, Default)]
+struct Waiting {
+    /// What rows promise, each by itself.
+    rows: [Reach; ROWS],
+    /// What all others that are not opened yet promise at most.
+    rest: Reach,
+}
+
+impl Waiting {
+    fn most(&self) -> Reach {
+        self.rows.iter().fold(self.rest, |most, &row| most.max(row))
+    }
+
+    /// Returns what each row still promises, by the bound of each.
+    fn rows(&self, bounds: [Reach; ROWS]) -> [Reach; ROWS] {
+        std::array::from_fn(|row| match self.rows[row] {
+            // what is more was handed on before
+            0 if bounds[row] <= self.rest => bounds[row],
+            promised => promised,
+        })
     }
 }
 
@@ -140,6 +225,9 @@ struct Search<'c, 'a, 's, S> {
     promises: BinaryHeap<Promise>,
     /// What all clauses together can add in each stretch.
     bounds: Vec<Reach>,
+    patience: Patience,
+    /// Rows opened.
+    opened: usize,
 }
 
 /// Promises for which a thread keeps room.
@@ -151,14 +239,15 @@ thread_local! {
 }
 
 impl<'c, 'a, 's, S: Scoring> Search<'c, 'a, 's, S> {
-    fn new(clauses: &'c [Clause<'a>], best: Best<'s, S>) -> Self {
+    fn new(clauses: &'c [Clause<'a>], best: Best<'s, S>, patience: Patience) -> Self {
         let end = clauses.iter().map(|clause| clause.list.end()).max().unwrap_or(0);
         let stretches = (end as usize).div_ceil(STRETCH);
         let (mut promises, mut bounds) = SPARE.take();
         bounds.resize(stretches.next_multiple_of(ROWS), 0);
         clauses.iter().for_each(|clause| clause.raise_stretches(&mut bounds));
         promises.push(Promise::new(Reach::MAX >> 1, Place::All));
-        Self { clauses, best, promises: BinaryHeap::from(promises), bounds }
+        let promises = BinaryHeap::from(promises);
+        Self { clauses, best, promises, bounds, patience, opened: 0 }
     }
 
     /// Leaves its memory to the next.
@@ -180,10 +269,104 @@ impl<'c, 'a, 's, S: Scoring> Search<'c, 'a, 's, S> {
             match promise.place() {
                 Place::All => self.open_all(promise),
                 Place::Stretch(stretch) => self.open_stretch(promise, stretch),
-                Place::Row(row) => self.open_row(promise, row),
-                Place::Document(document) => {
-                    let sum = self.score(document);
-                    self.best.offer((sum, document), accept);
+                Place::Row(row) => {
+                    self.open_row(promise, row);
+                    self.opened += 1;
+                    if self.opened == self.patience.rows {
+                        self.patience.rows *= 8;
+                        if self.is_much_left() {
+                            self.dive(accept);
+                        }
+                    }
+                }
+                Place::Document(document) => self.redeem(document, accept),
+            }
+        }
+    }
+
+    /// Says whether many places have to be opened, and enough documents are known to tell which.
+    fn is_much_left(&self) -> bool {
+        let Best { k, ref kept, threshold, .. } = self.best;
+        let (mut known, mut bar) = (kept.len(), threshold);
+        for promise in self.promises.iter().filter(|promise| promise.is_document()) {
+            known += 1;
+            // nothing more is scored before what promises more is opened
+            bar = if kept.len() < k { bar.max(promise.bound()) } else { bar };
+        }
+        let due = |promise: &&Promise| !promise.is_document() && promise.bound() >= bar;
+        // where so few may be found, all have to be looked at
+        let enough = known >= k || self.opened >= FUTILE;
+        enough && self.promises.iter().filter(due).count() >= self.patience.places
+    }
+
+    /// Scores a document.
+    fn redeem(&mut self, document: u32, accept: &mut dyn FnMut(u32) -> bool) {
+        let sum = self.score(document);
+        self.best.offer((sum, document), accept);
+    }
+
+    /// Scores the documents that are known before their turn, and then, as it is known what another
+    /// must be worth, opens all that is left at once.
+    fn dive(&mut self, accept: &mut dyn FnMut(u32) -> bool) {
+        let promises = std::mem::take(&mut self.promises).into_vec();
+        let (mut documents, places): (Vec<_>, Vec<_>) =
+            promises.into_iter().partition(|promise| promise.is_document());
+        documents.sort_unstable();
+        while let Some(promise) = documents.pop()
+            && promise.bound() >= self.best.threshold
+            && let Place::Document(document) = promise.place()
+        {
+            self.redeem(document, accept);
+        }
+        match self.best.threshold == 1 && self.best.refused {
+            false => self.open_stretches(&places, accept),
+            // what is left is mostly refused too, and to ask costs more than to open
+            true => self.promises = BinaryHeap::from(places),
+        }
+    }
+
+    /// Opens places, stretch by stretch.
+    fn open_stretches(&mut self, places: &[Promise], accept: &mut dyn FnMut(u32) -> bool) {
+        let mut waiting = vec![Waiting::default(); self.bounds.len()];
+        for promise in places {
+            let bound = promise.bound();
+            match promise.place() {
+                Place::All => {
+                    for (&most, waiting) in self.bounds.iter().zip(&mut waiting) {
+                        waiting.rest =
+                            if most <= bound { most.max(waiting.rest) } else { waiting.rest };
+                    }
+                }
+                Place::Stretch(stretch) => waiting[stretch as usize].rest = bound,
+                Place::Row(row) => waiting[row as usize / ROWS].rows[row as usize % ROWS] = bound,
+                Place::Document(_) => {}
+            }
+        }
+        let mut order: Vec<(Reach, Reverse<u32>)> =
+            (0..).zip(&waiting).map(|(at, waiting)| (waiting.most(), Reverse(at))).collect();
+        order.sort_unstable();
+        let mut order = order.into_iter().rev().peekable();
+        let mut lists = MaxScore::new(self.clauses);
+        while let Some((most, Reverse(stretch))) = order.next()
+            && most >= self.best.threshold
+        {
+            if let Some((_, Reverse(next))) = order.peek() {
+                self.clauses.iter().for_each(|clause| clause.prefetch(*next as usize));
+            }
+            let bounds = lists.open(stretch as usize);
+            let promised = waiting[stretch as usize].rows(bounds);
+            let threshold = self.best.threshold;
+            let scoring = self.best.scoring;
+            let open = std::array::from_fn(|at| {
+                let row = stretch * ROWS as u32 + at as u32;
+                promised[at] >= threshold && scoring.may_allow(documents(row))
+            });
+            for &(bound, place) in lists.worth(open, threshold) {
+                let document = stretch * STRETCH as u32 + place as u32;
+                // what is more was handed on before
+                let due = (self.best.threshold..=promised[place / ROW]).contains(&bound);
+                if due && self.best.scoring.allows(document) {
+                    self.redeem(document, accept);
                 }
             }
         }
@@ -204,8 +387,11 @@ impl<'c, 'a, 's, S: Scoring> Search<'c, 'a, 's, S> {
         for clause in self.clauses {
             clause.raise_rows(stretch as usize, &mut bounds);
         }
-        let row = |at: usize| Some(Place::Row(stretch * ROWS as u32 + at as u32));
-        self.hand_on(promise, &mut bounds, row);
+        let scoring = self.best.scoring;
+        self.hand_on(promise, &mut bounds, |at| {
+            let row = stretch * ROWS as u32 + at as u32;
+            scoring.may_allow(documents(row)).then_some(Place::Row(row))
+        });
     }
 
     fn open_row(&mut self, promise: Promise, row: u32) {
@@ -215,8 +401,15 @@ impl<'c, 'a, 's, S: Scoring> Search<'c, 'a, 's, S> {
             clause.raise(row as usize, &mut bounds);
         }
         let scoring = self.best.scoring;
+        let first = documents(row).start;
+        if scoring.is_strict() {
+            // else what may not be found would promise again and again
+            for (document, bound) in (first..).zip(&mut bounds).filter(|(_, bound)| **bound > 0) {
+                *bound *= Reach::from(scoring.allows(document));
+            }
+        }
         self.hand_on(promise, &mut bounds, |at| {
-            let document = row * ROW as u32 + at as u32;
+            let document = first + at as u32;
             scoring.allows(document).then(|| {
                 scoring.prefetch(document);
                 Place::Document(document)
@@ -278,8 +471,6 @@ impl<'c, 'a, 's, S: Scoring> Search<'c, 'a, 's, S> {
 
 #[cfg(test)]
 mod tests {
-    use std::cmp::Reverse;
-
     use proptest::prelude::*;
 
     use super::super::clause::Reaches;
@@ -311,7 +502,15 @@ mod tests {
         }
 
         fn allows(&self, document: u32) -> bool {
-            !document.is_multiple_of(7)
+            !document.is_multiple_of(7) && (document as usize / ROW) % 5 != 3
+        }
+
+        fn is_strict(&self) -> bool {
+            self.0.len().is_multiple_of(2)
+        }
+
+        fn may_allow(&self, mut documents: Range<u32>) -> bool {
+            documents.any(|document| self.allows(document))
         }
 
         fn tie(&self, a: u32, b: u32) -> Ordering {
@@ -345,6 +544,7 @@ mod tests {
             sought in prop::collection::vec(clause(), 0..6),
             cut in 0usize..3000,
             k in 1usize..40,
+            patience in (1usize..40, 0usize..200),
         ) {
             let scoring = Plain(sought.iter().map(|(weight, _)| *weight).collect());
             let scale = Scale::new(scoring.0.iter().flatten().sum());
@@ -370,7 +570,9 @@ mod tests {
             });
             let accepts = |document: u32| !document.is_multiple_of(5);
             let clauses: Vec<Clause<'_>> = clauses.collect();
-            let found = top_k(&clauses, scale, &scoring, k, &mut |document| accepts(document));
+            let best = Best { scoring: &scoring, scale, k, kept: Vec::new(), threshold: 1, refused: false };
+            let patience = Patience { rows: patience.0, places: patience.1 };
+            let found = patient_top_k(&clauses, best, patience, &mut |document| accepts(document));
 
             let mut sums = std::collections::BTreeMap::<u32, Points>::new();
             for (clause, (_, list)) in sought.iter().enumerate() {

@@ -11,7 +11,7 @@ use crate::index::expand::Expander;
 use crate::index::list::PostingList;
 use crate::index::topk::{Scored, top_k};
 use crate::search::query::{Atom, MOST_TERMS, Query, holds};
-use crate::search::ranking::Ranking;
+use crate::search::ranking::{Allows, Ranking};
 use crate::text::snippet;
 use crate::text::sought::{QueryTerm, terms_of};
 
@@ -66,6 +66,12 @@ impl Gate {
         }
     }
 
+    /// Says whether everything passes, as with the prefix that all paths have.
+    fn is_open(&self) -> bool {
+        let named = self.labels.iter().any(Option::is_some);
+        self.files.is_none() && self.since.is_none() && self.until.is_none() && !named
+    }
+
     #[inline]
     fn passes(&self, row: &Row) -> bool {
         let timed = self.since.is_none() && self.until.is_none()
@@ -102,12 +108,25 @@ pub fn search(
     text: &mut dyn FnMut(u32) -> Option<String>,
 ) -> Found {
     let mut found = Found { notes: query.notes.clone(), ..Found::default() };
-    let allows = (*filter != Filter::default()).then(|| {
-        let gate = Gate::new(filter, catalog);
+    let gate = Some(Gate::new(filter, catalog)).filter(|gate| !gate.is_open());
+    // of many files, most of what is opened may be found
+    let few = |files: &Vec<bool>| files.iter().filter(|&&passes| passes).count() * 4 <= files.len();
+    let files = gate.as_ref().and_then(|gate| gate.files.clone()).filter(few);
+    let allows = gate.map(|gate| {
         let passes = move |document: u32| gate.passes(&catalog.rows[document as usize]);
-        Box::new(passes) as Box<dyn Fn(u32) -> bool>
+        Box::new(passes) as Allows<'_>
     });
-    let mut ranking = Ranking::new(catalog, allows);
+    // to score what does not hold the words of a phrase, or to read it, would be in vain
+    let requires = (!query.phrases.is_empty()).then(|| {
+        let phrases = phrases(&query.phrases, catalog);
+        let may = move |document| phrases.iter().all(|phrase| phrase.may_stand_in(document));
+        Box::new(may) as Allows<'_>
+    });
+    let mut ranking = Ranking::new(catalog, allows).requiring(requires);
+    if let Some(files) = files {
+        let some = catalog.files.iter().zip(files).filter(|(_, passes)| *passes);
+        ranking = ranking.within(some.map(|(file, _)| file));
+    }
     prepare(&mut ranking, catalog, expander, query, &mut found);
     let spoken = limit > 0 && is_spoken(catalog);
     let deep = if spoken { limit.max(company::BEST) } else { limit };
@@ -133,10 +152,8 @@ fn best(
     limit: usize,
     text: &mut dyn FnMut(u32) -> Option<String>,
 ) -> Vec<Scored> {
-    let phrases =
-        |texts: &[String]| texts.iter().map(|words| Phrase::new(words, catalog)).collect();
-    let required: Vec<Phrase<'_>> = phrases(&query.phrases);
-    let excluded: Vec<Phrase<'_>> = phrases(&query.excluded);
+    let required = phrases(&query.phrases, catalog);
+    let excluded = phrases(&query.excluded, catalog);
     let mut accept = |document: u32| {
         required.iter().all(|phrase| phrase.stands_in(document, text))
             && !excluded.iter().any(|phrase| phrase.stands_in(document, text))
@@ -225,11 +242,20 @@ impl<'a> Phrase<'a> {
         Self { words: words.to_owned(), lists }
     }
 
-    fn stands_in(&self, document: u32, text: &mut dyn FnMut(u32) -> Option<String>) -> bool {
-        let Some(lists) = &self.lists else { return false };
-        let all = lists.iter().all(|list| list.find(document).is_some());
-        all && text(document).is_some_and(|text| holds(&text, &self.words))
+    /// Says whether all of its words are in a document.
+    fn may_stand_in(&self, document: u32) -> bool {
+        let all =
+            |lists: &Vec<PostingList<'_>>| lists.iter().all(|list| list.find(document).is_some());
+        self.lists.as_ref().is_some_and(all)
     }
+
+    fn stands_in(&self, document: u32, text: &mut dyn FnMut(u32) -> Option<String>) -> bool {
+        self.may_stand_in(document) && text(document).is_some_and(|text| holds(&text, &self.words))
+    }
+}
+
+fn phrases<'a>(texts: &[String], catalog: &'a Catalog) -> Vec<Phrase<'a>> {
+    texts.iter().map(|words| Phrase::new(words, catalog)).collect()
 }
 
 /// Returns the score of one document and how it comes about.

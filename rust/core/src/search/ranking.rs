@@ -6,10 +6,11 @@
 
 use std::cmp::Ordering;
 use std::fmt::Write;
+use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Documents, FileRow};
 use crate::index::bm25f::{Bm25f, Counts, FIELDS, Field, Lengths};
 use crate::index::clause::{Clause, Reaches, Scale};
 use crate::index::list::PostingList;
@@ -70,16 +71,57 @@ pub struct Ranking<'a> {
     /// Patterns that exist only in this query, numbered after the index's own.
     made: Vec<Counts>,
     /// Which documents may be found; all of them if none.
-    allows: Option<Box<dyn Fn(u32) -> bool + 'a>>,
+    allows: Option<Allows<'a>>,
+    /// The same, where it takes longer to say.
+    requires: Option<Allows<'a>>,
+    /// Which spans of [`SPAN`] documents hold any that may be found, as far as their files say.
+    spans: Option<Vec<bool>>,
 }
+
+/// Documents of a span.
+const SPAN: u32 = 128;
+
+/// Says of a document whether it may be found.
+pub type Allows<'a> = Box<dyn Fn(u32) -> bool + 'a>;
 
 impl<'a> Ranking<'a> {
     /// Starts with nothing sought; `allows` says which documents may be found, if not all.
-    pub fn new(catalog: &'a Catalog, allows: Option<Box<dyn Fn(u32) -> bool + 'a>>) -> Self {
+    pub fn new(catalog: &'a Catalog, allows: Option<Allows<'a>>) -> Self {
         let index = &catalog.index;
         let (formula, drift) = (index.formula(), index.drift());
         let (sought, by_concept, made) = (Vec::new(), FxHashMap::default(), Vec::new());
-        Self { catalog, formula, drift, sought, by_concept, made, allows }
+        Self {
+            catalog,
+            formula,
+            drift,
+            sought,
+            by_concept,
+            made,
+            allows,
+            requires: None,
+            spans: None,
+        }
+    }
+
+    /// Finds only what is in some files.
+    #[must_use]
+    pub fn within<'f>(self, files: impl Iterator<Item = &'f FileRow>) -> Self {
+        let mut spans = vec![false; (self.catalog.index.numbers()).div_ceil(SPAN) as usize];
+        let span = |document: u32| (document / SPAN) as usize;
+        for file in files {
+            match &file.documents {
+                Documents::Run(run) if run.is_empty() => {}
+                Documents::Run(run) => spans[span(run.start)..=span(run.end - 1)].fill(true),
+                Documents::List(list) => list.iter().for_each(|&number| spans[span(number)] = true),
+            }
+        }
+        Self { spans: Some(spans), ..self }
+    }
+
+    /// Finds only what passes this too, which takes longer to say.
+    #[must_use]
+    pub fn requiring(self, requires: Option<Allows<'a>>) -> Self {
+        Self { requires, ..self }
     }
 
     /// Seeks a word of the query and returns its number, if it is known; one that no document
@@ -341,6 +383,19 @@ impl Scoring for Ranking<'_> {
     fn allows(&self, document: u32) -> bool {
         self.catalog.index.is_live(document)
             && self.allows.as_ref().is_none_or(|allows| allows(document))
+            && self.requires.as_ref().is_none_or(|requires| requires(document))
+    }
+
+    fn is_strict(&self) -> bool {
+        self.allows.is_some() || self.requires.is_some()
+    }
+
+    fn may_allow(&self, documents: Range<u32>) -> bool {
+        let span = |spans: &Vec<bool>| {
+            let (first, end) = (documents.start / SPAN, documents.end.div_ceil(SPAN));
+            spans.iter().take(end as usize).skip(first as usize).any(|&span| span)
+        };
+        self.spans.as_ref().is_none_or(span)
     }
 
     fn prefetch(&self, document: u32) {
