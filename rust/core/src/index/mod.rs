@@ -19,6 +19,7 @@ pub mod paged;
 pub mod patterns;
 pub mod postings;
 mod prefetch;
+mod promise;
 pub mod run;
 pub mod terms;
 pub mod topk;
