@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use unicode_normalization::char::is_combining_mark;
 
-pub(super) const fn is_connector(c: char) -> bool {
+const fn is_connector(c: char) -> bool {
     matches!(c, '\'' | '’' | '.' | '-' | '/' | ':' | '@' | '+')
 }
 
