@@ -68,7 +68,7 @@ class Ours:
             self.store.write(path, change.file_text)
         else:
             # Another program saves the file; nobody tells the store. It writes over what is there:
-            # of a file emptied first, ext4 puts the new text on disk at once, as fsync would.
+            # of a file emptied first, ext4 begins to write the new text to disk as it is closed.
             with (self._root / path).open("r+b", buffering=0) as file:
                 file.write(change.file_text.encode())
                 file.truncate()
