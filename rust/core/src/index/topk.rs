@@ -145,6 +145,10 @@ fn documents(row: u32) -> Range<u32> {
 /// Rows after which it is not expected any more that enough documents are found in a few.
 const FUTILE: usize = 256;
 
+/// Of more that are wanted, nothing is opened at once: the best first, each is put behind most that
+/// are kept, and in any other order in their midst, which takes time by the square of their number.
+const MOST_KEPT: usize = 1024;
+
 /// A search under way.
 struct Search<'c, 'a, 's, S> {
     clauses: &'c [Clause<'a>],
@@ -215,6 +219,9 @@ impl<'c, 'a, 's, S: Scoring> Search<'c, 'a, 's, S> {
     /// Says whether many places have to be opened, and enough documents are known to tell which.
     fn is_much_left(&self) -> bool {
         let Best { k, ref kept, threshold, .. } = self.best;
+        if k > MOST_KEPT {
+            return false;
+        }
         let (mut known, mut bar) = (kept.len(), threshold);
         for promise in self.promises.iter().filter(|promise| promise.is_document()) {
             known += 1;
