@@ -219,7 +219,7 @@ impl<'c, 'a, 's, S: Scoring> Search<'c, 'a, 's, S> {
     /// Says whether many places have to be opened, and enough documents are known to tell which.
     fn is_much_left(&self) -> bool {
         let Best { k, ref kept, threshold, .. } = self.best;
-        if k > MOST_KEPT {
+        if k > MOST_KEPT || self.best.refused {
             return false;
         }
         let (mut known, mut bar) = (kept.len(), threshold);
@@ -253,9 +253,9 @@ impl<'c, 'a, 's, S: Scoring> Search<'c, 'a, 's, S> {
         {
             self.redeem(document, accept);
         }
-        match self.best.threshold == 1 && self.best.refused {
+        match self.best.refused {
             false => self.open_stretches(&places, accept),
-            // what is left is mostly refused too, and to ask costs more than to open
+            // others are refused too, and to ask, out of turn, costs more than to open
             true => self.promises = BinaryHeap::from(places),
         }
     }
