@@ -13,7 +13,7 @@ pub(super) struct MaxScore<'c, 'a> {
     /// What can add most comes first.
     clauses: Vec<&'c Clause<'a>>,
     lists: Vec<(InStretch<'c, 'a>, Rests)>,
-    /// What a document is worth at most, and its place in the row.
+    /// What a document is worth at most, and its place in the stretch.
     worth: Vec<(Reach, usize)>,
 }
 

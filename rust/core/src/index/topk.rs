@@ -145,6 +145,10 @@ fn documents(row: u32) -> Range<u32> {
 /// Rows after which it is not expected any more that enough documents are found in a few.
 const FUTILE: usize = 256;
 
+/// Of more that are wanted, nothing is opened at once: the best first, each is put behind most that
+/// are kept, and in any other order in their midst, which takes time by the square of their number.
+const MOST_KEPT: usize = 1024;
+
 /// A search under way.
 struct Search<'c, 'a, 's, S> {
     clauses: &'c [Clause<'a>],
@@ -156,6 +160,10 @@ struct Search<'c, 'a, 's, S> {
     patience: Patience,
     /// Rows opened.
     opened: usize,
+    /// Documents that were to be promised,
+    asked: usize,
+    /// and those among them that may not be found.
+    denied: usize,
 }
 
 /// Promises for which a thread keeps room.
@@ -175,7 +183,7 @@ impl<'c, 'a, 's, S: Scoring> Search<'c, 'a, 's, S> {
         clauses.iter().for_each(|clause| clause.raise_stretches(&mut bounds));
         promises.push(Promise::new(Reach::MAX >> 1, Place::All));
         let promises = BinaryHeap::from(promises);
-        Self { clauses, best, promises, bounds, patience, opened: 0 }
+        Self { clauses, best, promises, bounds, patience, opened: 0, asked: 0, denied: 0 }
     }
 
     /// Leaves its memory to the next.
@@ -215,6 +223,9 @@ impl<'c, 'a, 's, S: Scoring> Search<'c, 'a, 's, S> {
     /// Says whether many places have to be opened, and enough documents are known to tell which.
     fn is_much_left(&self) -> bool {
         let Best { k, ref kept, threshold, .. } = self.best;
+        if k > MOST_KEPT || self.best.refused {
+            return false;
+        }
         let (mut known, mut bar) = (kept.len(), threshold);
         for promise in self.promises.iter().filter(|promise| promise.is_document()) {
             known += 1;
@@ -246,9 +257,9 @@ impl<'c, 'a, 's, S: Scoring> Search<'c, 'a, 's, S> {
         {
             self.redeem(document, accept);
         }
-        match self.best.threshold == 1 && self.best.refused {
+        match self.best.refused {
             false => self.open_stretches(&places, accept),
-            // what is left is mostly refused too, and to ask costs more than to open
+            // others are refused too, and to ask, out of turn, costs more than to open
             true => self.promises = BinaryHeap::from(places),
         }
     }
@@ -330,19 +341,25 @@ impl<'c, 'a, 's, S: Scoring> Search<'c, 'a, 's, S> {
         }
         let scoring = self.best.scoring;
         let first = documents(row).start;
-        if scoring.is_strict() {
-            // else what may not be found would promise again and again
+        if scoring.is_strict() && self.denied * 4 > self.asked * 3 {
+            // else what may not be found would promise again and again; where most may be found, to
+            // ask of every document takes longer than that
             for (document, bound) in (first..).zip(&mut bounds).filter(|(_, bound)| **bound > 0) {
                 *bound *= Reach::from(scoring.allows(document));
             }
         }
+        let (asked, denied) = (Cell::new(self.asked), Cell::new(self.denied));
         self.hand_on(promise, &mut bounds, |at| {
             let document = first + at as u32;
-            scoring.allows(document).then(|| {
+            let allows = scoring.allows(document);
+            asked.set(asked.get() + 1);
+            denied.set(denied.get() + usize::from(!allows));
+            allows.then(|| {
                 scoring.prefetch(document);
                 Place::Document(document)
             })
         });
+        (self.asked, self.denied) = (asked.get(), denied.get());
     }
 
     /// Puts what the parts of a place promise in place of what all of it does. Those that promise
