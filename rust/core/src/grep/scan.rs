@@ -16,7 +16,7 @@ use crate::error::{Error, Interrupt, Result};
 use crate::files::lease::Lease;
 
 /// The most bytes that a thread maps at a time. With less, unmapping costs more than it spares.
-pub(super) const MOST_MAPPED: usize = 4 << 20;
+pub(super) const MOST_MAPPED: usize = 8 << 20;
 /// The most bytes that a thread reads at a time: what stays in a processor's own cache.
 const MOST_READ: usize = 512 << 10;
 /// Parts handed to the threads at a time.
