@@ -74,6 +74,7 @@ fn frequency(byte: u8) -> u8 {
 impl Sweep {
     /// `run` has two to [`REACH`] bytes; without regard to case it is in lower case.
     pub fn new(run: &[u8], caseless: bool) -> Self {
+        debug_assert!((2..=REACH).contains(&run.len()));
         let rank = |at: usize| {
             // A capital is rare only where its case counts.
             let capital = run[at].is_ascii_uppercase() && !caseless;
