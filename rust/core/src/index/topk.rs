@@ -30,8 +30,8 @@ pub trait Scoring {
     fn part(&self, clause: usize, document: u32, pattern: u32) -> f32;
     /// Says whether the document exists and passes the cheap filters.
     fn allows(&self, document: u32) -> bool;
-    /// Says whether many documents are not allowed.
-    fn is_strict(&self) -> bool {
+    /// Says whether there is a filter, so that many documents may not be allowed.
+    fn is_filtered(&self) -> bool {
         false
     }
     /// Says whether some of these documents may be allowed, as far as that is found out quickly.
@@ -341,7 +341,7 @@ impl<'c, 'a, 's, S: Scoring> Search<'c, 'a, 's, S> {
         }
         let scoring = self.best.scoring;
         let first = documents(row).start;
-        if scoring.is_strict() && self.denied * 4 > self.asked * 3 {
+        if scoring.is_filtered() && self.denied * 4 > self.asked * 3 {
             // else what may not be found would promise again and again; where most may be found, to
             // ask of every document takes longer than that
             for (document, bound) in (first..).zip(&mut bounds).filter(|(_, bound)| **bound > 0) {
@@ -450,7 +450,7 @@ mod tests {
             !document.is_multiple_of(7) && (document as usize / ROW) % 5 != 3
         }
 
-        fn is_strict(&self) -> bool {
+        fn is_filtered(&self) -> bool {
             self.0.len().is_multiple_of(2)
         }
 

@@ -1,8 +1,9 @@
 //! Finds the quotes of raw JSON at which strings begin and end: those that no backslash escapes.
 //!
 //! Tool output is full of escaped quotes, and stopping at each of them cost more than all the rest
-//! of a search for a frequent word. So 64 bytes at a time become bits, and one addition tells of
-//! all of them which are escaped.
+//! of a search for a frequent word. So the first 64 bytes become bits, and one addition tells of
+//! all of them which are escaped; further on 256 bytes at a time are passed over unless a quote
+//! among them may be a free one, and only those that may are looked at.
 
 use crate::files::lease::fetch;
 use crate::messages::bits::{self, BLOCK, Block, Hits, STEP};

@@ -386,7 +386,7 @@ impl Scoring for Ranking<'_> {
             && self.requires.as_ref().is_none_or(|requires| requires(document))
     }
 
-    fn is_strict(&self) -> bool {
+    fn is_filtered(&self) -> bool {
         self.allows.is_some() || self.requires.is_some()
     }
 
