@@ -17,7 +17,11 @@ pub struct Memory {
 
 impl Memory {
     pub fn new() -> Self {
-        let memory = Self { scratch: tempfile::tempdir().unwrap() };
+        Self::new_in(std::env::temp_dir())
+    }
+
+    pub fn new_in(folder: impl AsRef<Path>) -> Self {
+        let memory = Self { scratch: tempfile::tempdir_in(folder).unwrap() };
         fs::create_dir(memory.root()).unwrap();
         memory
     }

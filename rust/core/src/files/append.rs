@@ -7,7 +7,6 @@
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
-use std::os::fd::AsFd;
 use std::time::Duration;
 
 use rustix::fs::{AtFlags, OFlags};
@@ -16,7 +15,7 @@ use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
 use crate::files::history::Shelf;
-use crate::files::open::{PRIVATE, READ, open_beneath, open_regular, refusal};
+use crate::files::open::{PRIVATE, READ, is_only_name, open_regular, refusal};
 use crate::files::root::{Place, Root, Stat};
 use crate::files::rules;
 use crate::files::{Expected, Files};
@@ -81,6 +80,12 @@ impl Files {
                 Expected::Version(_) => expected.check(path, Some(place.version()?))?,
             }
             let (start, quarantined) = end_last_line(&self.root, path, &file)?;
+            // From the root: the folder may have been moved out of the memory.
+            if !is_only_name((self.root.fd(), path), &file)
+                .map_err(|e| refusal("append to", path, e))?
+            {
+                continue;
+            }
             let (offset, end) = write_once(path, &file, start, bytes)?;
             if is_still_at(place, &file) {
                 let path = path.to_owned();
@@ -97,7 +102,7 @@ impl Files {
 fn open_or_create(place: &Place) -> Result<(File, bool)> {
     let flags = READ | OFlags::RDWR | OFlags::APPEND;
     for _ in 0..TRIES {
-        match open_regular(|| open_beneath(place.dir.as_fd(), &place.name, flags), &place.path) {
+        match open_regular(place.name(), flags, &place.path) {
             Err(Error::NotFound { .. }) => {}
             done => return done.map(|file| (file, false)),
         }

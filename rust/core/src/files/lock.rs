@@ -1,6 +1,7 @@
 //! One writer at a time, across threads and processes. Readers never wait.
 
 use std::fs::File;
+use std::os::fd::AsFd;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -10,7 +11,7 @@ use rustix::io::Errno;
 
 use crate::error::{Error, Result};
 use crate::files::names::OWN;
-use crate::files::open::{PRIVATE, READ, check_regular, refusal};
+use crate::files::open::{READ, is_only_name, open_regular, refusal};
 use crate::files::root::Root;
 
 /// How long a writer waits for another before it gives up.
@@ -75,9 +76,7 @@ fn try_flock(root: &Root) -> Result<Option<File>> {
     let fail = |e| refusal("lock", &path, e);
     let dir = root.own_dir("")?;
     let flags = READ | OFlags::RDWR | OFlags::CREATE;
-    let file = rustix::fs::openat(&dir, "lock", flags, PRIVATE).map_err(fail)?;
-    let ours = rustix::fs::fstat(&file).map_err(fail)?;
-    check_regular(&path, &ours)?;
+    let file = open_regular((dir.as_fd(), "lock"), flags, &path)?;
     match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => {}
         Err(Errno::WOULDBLOCK | Errno::INTR) => return Ok(None),
@@ -85,12 +84,7 @@ fn try_flock(root: &Root) -> Result<Option<File>> {
     }
     // Someone may have deleted `.commonplace` in between, and another writer
     // have locked the new file; then ours guards nothing.
-    match rustix::fs::statat(root.fd(), path.as_str(), rustix::fs::AtFlags::SYMLINK_NOFOLLOW) {
-        Ok(now) if (now.st_dev, now.st_ino) == (ours.st_dev, ours.st_ino) => {
-            Ok(Some(File::from(file)))
-        }
-        _ => Ok(None),
-    }
+    Ok(is_only_name((root.fd(), &path), &file).map_err(fail)?.then_some(file))
 }
 
 #[cfg(test)]

@@ -7,12 +7,13 @@
 
 pub mod append;
 mod history;
-pub(crate) mod lease;
 pub mod lock;
 pub mod names;
 pub(crate) mod open;
 pub mod past;
 pub mod patch;
+pub(crate) mod platform;
+pub(crate) mod prefetch;
 pub mod recover;
 mod replace;
 pub mod root;
@@ -20,7 +21,6 @@ pub mod rules;
 pub mod stamps;
 pub mod version;
 pub mod walk;
-pub mod watch;
 
 use parking_lot::Mutex;
 use rustix::fs::{AtFlags, RawDir};
@@ -29,7 +29,7 @@ use rustix::io::Errno;
 use crate::error::{Error, Result};
 use crate::files::history::{Displaced, Shelf};
 use crate::files::lock::{Guard, Lock};
-use crate::files::open::{open_beneath, refusal};
+use crate::files::open::refusal;
 use crate::files::replace::{Base, rename_new};
 use crate::files::root::{Place, Root};
 use crate::files::rules::{Rules, is_transcript};
@@ -273,8 +273,7 @@ impl Files {
             folder.push_str(component);
             if folder.len() < path.len() {
                 // A file or a link in the place of a folder.
-                open_beneath(self.root.fd(), &folder, crate::files::open::FOLDER)
-                    .map_err(|e| refusal("open", path, e))?;
+                self.root.open_dir(&folder).map_err(|e| refusal("open", path, e))?;
             }
         }
         Ok(())

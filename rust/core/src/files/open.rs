@@ -3,13 +3,14 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use crate::error::{Error, Result};
+use crate::files::platform::{Name, Platform as _, System};
 
 /// The largest file that is read into memory whole; longer transcripts are streamed.
 pub const MAX_WHOLE: u64 = 256 << 20;
@@ -24,95 +25,105 @@ pub(crate) const READ: OFlags = OFlags::RDONLY
 pub(crate) const FOLDER: OFlags = READ.difference(OFlags::NOFOLLOW).union(OFlags::DIRECTORY);
 pub(crate) const PRIVATE: Mode = Mode::RUSR.union(Mode::WUSR);
 
-/// Opens `path` below `dir` without following any link.
-pub(crate) fn open_beneath(
-    dir: BorrowedFd<'_>,
-    path: &str,
-    flags: OFlags,
-) -> rustix::io::Result<OwnedFd> {
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    // EAGAIN: something was renamed while the kernel made sure that we stay
-    // beneath. It is rare; a bound keeps a hostile renamer from holding us.
-    for _ in 0..128 {
-        match rustix::fs::openat2(dir, path, flags, Mode::empty(), resolve) {
-            Err(Errno::AGAIN) => {}
-            // Kernels before 5.6, and sandboxes that do not know the call.
-            Err(Errno::NOSYS | Errno::PERM) => return open_by_steps(dir, path, flags),
-            done => return done,
-        }
-    }
-    Err(Errno::AGAIN)
-}
+/// How a folder on the way to a file is opened.
+pub(crate) const STEP: OFlags = {
+    // a folder that can be passed through need not be one that can be listed
+    #[cfg(target_os = "linux")]
+    let step = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+    #[cfg(not(target_os = "linux"))]
+    let step = FOLDER;
+    step
+};
 
-/// Does what `openat2` does, one component at a time.
-fn open_by_steps(dir: BorrowedFd<'_>, path: &str, flags: OFlags) -> rustix::io::Result<OwnedFd> {
-    let step = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mut at: Option<OwnedFd> = None;
-    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
-    for component in folders.split('/').filter(|component| !component.is_empty()) {
-        let here = at.as_ref().map_or(dir, AsFd::as_fd);
-        if component == ".." {
-            return Err(Errno::XDEV);
-        }
-        let next = rustix::fs::openat(here, component, step, Mode::empty())?;
-        match FileType::from_raw_mode(rustix::fs::fstat(&next)?.st_mode) {
-            FileType::Directory => at = Some(next),
-            FileType::Symlink => return Err(Errno::LOOP),
-            _ => return Err(Errno::NOTDIR),
-        }
-    }
-    if name == ".." {
-        return Err(Errno::XDEV);
-    }
-    let here = at.as_ref().map_or(dir, AsFd::as_fd);
-    match rustix::fs::openat(here, name, flags | OFlags::NOFOLLOW, Mode::empty()) {
-        // A folder was asked for; was it a link?
-        Err(Errno::NOTDIR) => {
-            let raw = rustix::fs::statat(here, name, AtFlags::SYMLINK_NOFOLLOW)?;
-            let link = FileType::from_raw_mode(raw.st_mode) == FileType::Symlink;
-            Err(if link { Errno::LOOP } else { Errno::NOTDIR })
-        }
-        done => done,
-    }
+/// Looks at what is at `path` below `dir`: what it is and how many names it has, in one call.
+pub(crate) fn stat_beneath(dir: BorrowedFd<'_>, path: &str) -> rustix::io::Result<Stat> {
+    let Some((folder, name)) = path.rsplit_once('/') else {
+        return rustix::fs::statat(dir, path, AtFlags::SYMLINK_NOFOLLOW);
+    };
+    let folder = System::open_beneath((dir, folder), STEP)?;
+    rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
 }
 
 /// How often a file that is held by a lease is tried again, a millisecond later each time.
 const HELD: usize = 5_000;
 
-/// Opens with `open` and makes sure that it is one plain file.
+/// How often a file is opened again that is replaced while we look at it.
+const REPLACED: usize = 64;
+/// How often a second name is waited for to go away.
+const LINKED: usize = 20;
+/// How often the link count is read again of a file that is being written.
+const WRITTEN: usize = 8;
+
+/// Opens `name` below `dir` and makes sure that it is one plain file, and has no other name.
 ///
 /// Whoever looks at the file under a lease, as a grep of ours does, gives way when we ask, but
 /// since we wait for nothing, we are told to ask again.
 ///
 /// Some editors, and we where the kernel cannot exchange two names, link a file
 /// to its backup for a moment; so a second link is looked at again, briefly.
-pub(crate) fn open_regular(
-    open: impl Fn() -> rustix::io::Result<OwnedFd>,
-    path: &str,
-) -> Result<File> {
-    let (mut tries, mut held) = (0, 0);
+///
+/// A file that was replaced meanwhile is let go, and the new one is opened.
+pub(crate) fn open_regular(name: Name<'_>, flags: OFlags, path: &str) -> Result<File> {
+    let fail = |e| refusal("open", path, e);
+    let (mut held, mut linked, mut replaced) = (0, 0, 0);
     loop {
-        let file = match open() {
+        let file = match System::open_beneath(name, flags) {
             Err(Errno::AGAIN) if held < HELD => {
                 held += 1;
                 std::thread::sleep(Duration::from_millis(1));
                 continue;
             }
-            done => done.map_err(|e| refusal("open", path, e))?,
+            done => File::from(done.map_err(fail)?),
         };
-        let raw = rustix::fs::fstat(&file).map_err(|e| refusal("open", path, e))?;
-        match check_regular(path, &raw) {
-            Ok(()) => return Ok(File::from(file)),
-            Err(Error::Refused { code: "hardlink", .. }) if tries < 3 => tries += 1,
+        match check_regular(path, &rustix::fs::fstat(&file).map_err(fail)?) {
+            Ok(()) if is_only_name(name, &file).map_err(fail)? => return Ok(file),
+            Ok(()) if replaced < REPLACED => replaced += 1,
+            Ok(()) => return Err(fail(Errno::AGAIN)),
+            Err(Error::Refused { code: "hardlink", .. }) if linked < LINKED => {
+                linked += 1;
+                std::thread::sleep(Duration::from_millis(1));
+            }
             Err(refused) => return Err(refused),
         }
-        std::thread::sleep(Duration::from_millis(1));
     }
 }
 
-pub(crate) fn check_regular(path: &str, raw: &rustix::fs::Stat) -> Result<()> {
+/// Says whether there was a moment, since this was called, at which the only name of an open file
+/// was `name`.
+///
+/// A link count alone says nothing: of a file outside that had a second name here for a moment it
+/// is 1 again. So the name is looked up after the file was opened. If it leads to the file, and the
+/// file has one link, that is the one; and since an open file stays the file that it is, this holds
+/// for all that is read through the handle later.
+///
+/// Between the two steps of the look-up, name to file and file to link count, the name may be taken
+/// away. That changes the change time. So the link count is believed if it was the same at the same
+/// change time before; with clocks too coarse for that (kernels before 6.13), names would have to be
+/// given and taken within those two steps, twice. Of a file that is written all the time it is
+/// enough that this goes well a few times in a row.
+pub(crate) fn is_only_name((dir, name): Name<'_>, file: &File) -> rustix::io::Result<bool> {
+    let state = |raw: &Stat| (raw.st_dev, raw.st_ino, raw.st_nlink);
+    let changed = |raw: &Stat| (raw.st_ctime, raw.st_ctime_nsec);
+    let mut before = rustix::fs::fstat(file)?;
+    for _ in 0..WRITTEN {
+        let now = match stat_beneath(dir, name) {
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(false),
+            looked => looked?,
+        };
+        if before.st_nlink != 1 || state(&now) != state(&before) {
+            return Ok(false);
+        }
+        if changed(&now) == changed(&before) {
+            break;
+        }
+        before = now;
+    }
+    Ok(true)
+}
+
+pub(crate) fn check_regular(path: &str, raw: &Stat) -> Result<()> {
     match FileType::from_raw_mode(raw.st_mode) {
-        // 0 links: it was replaced since we opened it, and is still one version.
+        // 0 links: it lost its name since we opened it.
         FileType::RegularFile if raw.st_nlink <= 1 => Ok(()),
         FileType::RegularFile => {
             let why = "it has a second name, which may be outside the memory; copy it";
@@ -156,42 +167,43 @@ pub(crate) fn refusal(action: &'static str, path: &str, errno: Errno) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::MetadataExt;
+
     use super::*;
     use crate::files::root::Root;
-    use std::os::unix::fs::symlink;
 
     #[test]
-    fn stepping_agrees_with_the_kernel() {
+    fn the_only_name_is_told_from_a_second_one() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
-        std::fs::create_dir_all(at("root/sub/deeper")).unwrap();
-        std::fs::write(at("secret.md"), "CANARY").unwrap();
-        std::fs::write(at("root/sub/a.md"), "a").unwrap();
-        symlink(at("secret.md"), at("root/out.md")).unwrap();
-        symlink(dir.path(), at("root/outside")).unwrap();
-        symlink("sub", at("root/inside")).unwrap();
+        std::fs::create_dir_all(at("root/sub")).unwrap();
         let root = Root::open(at("root"), false).unwrap();
-        let anything = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        for path in [
-            "sub/a.md",
-            "out.md",
-            "outside/secret.md",
-            "inside/a.md",
-            "outside",
-            "inside",
-            "..",
-            "../secret.md",
-            "sub/a.md/x",
-            "missing.md",
-            "sub",
-            ".",
-            "sub/deeper",
-        ] {
-            for flags in [READ, FOLDER, anything] {
-                let kernel = open_beneath(root.fd(), path, flags).map(|_| ());
-                let steps = open_by_steps(root.fd(), path, flags).map(|_| ());
-                assert_eq!(kernel, steps, "{path:?} {flags:?}");
-            }
+        for name in ["a.md", "sub/a.md"] {
+            let (here, path) = ((root.fd(), name), at("root").join(name));
+            let open = || File::from(System::open_beneath(here, READ).unwrap());
+            let only = |file: &File| is_only_name(here, file).unwrap();
+            std::fs::write(&path, "ours").unwrap();
+            std::fs::write(at("secret"), "CANARY").unwrap();
+            let ours = open();
+            assert!(only(&ours));
+            std::fs::hard_link(&path, at("second")).unwrap();
+            assert!(!only(&ours));
+            std::fs::remove_file(at("second")).unwrap();
+            assert!(only(&ours));
+            // what was open under a name that is gone again
+            std::fs::remove_file(&path).unwrap();
+            std::fs::hard_link(at("secret"), &path).unwrap();
+            let theirs = open();
+            std::fs::remove_file(&path).unwrap();
+            assert_eq!(theirs.metadata().map(|data| data.nlink()).unwrap(), 1);
+            assert!(!only(&theirs) && !only(&ours));
+            std::fs::write(&path, "new").unwrap();
+            assert!(!only(&theirs) && !only(&ours));
+            std::fs::remove_file(&path).unwrap();
         }
+        std::fs::remove_dir(at("root/sub")).unwrap();
+        assert!(
+            !is_only_name((root.fd(), "sub/a.md"), &File::open(at("secret")).unwrap()).unwrap()
+        );
     }
 }

@@ -8,14 +8,14 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::os::fd::AsFd;
 
-use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, XattrFlags};
+use rustix::fs::{AtFlags, Mode, OFlags, XattrFlags};
 use rustix::io::Errno;
 
 use crate::error::{Error, Result};
 use crate::files::history::Shelf;
-use crate::files::open::{PRIVATE, READ, open_beneath, open_regular, read_whole, refusal};
+use crate::files::open::{PRIVATE, READ, open_regular, read_whole, refusal};
+use crate::files::platform::{Platform as _, System};
 use crate::files::root::Place;
 use crate::files::version::Version;
 
@@ -44,7 +44,7 @@ impl Place {
     }
 
     pub(crate) fn open(&self) -> Result<File> {
-        open_regular(|| open_beneath(self.dir.as_fd(), &self.name, READ), &self.path)
+        open_regular(self.name(), READ, &self.path)
     }
 
     /// The version of the file that is here, of whatever size.
@@ -74,8 +74,7 @@ impl Place {
     }
 
     fn exchange(&self, with: &Self) -> rustix::io::Result<()> {
-        let flags = RenameFlags::EXCHANGE;
-        rustix::fs::renameat_with(&self.dir, &*self.name, &with.dir, &*with.name, flags)
+        System::exchange(self.name(), with.name())
     }
 
     /// Makes the names in this folder durable; a failure leaves the change in doubt.
@@ -217,7 +216,7 @@ pub(crate) fn replace(place: &Place, base: &Base, bytes: &[u8], shelf: &Shelf) -
                 }
             }
         }
-        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+        Err(Errno::NOSYS) => {
             let kept = replace_by_link(place, base, &staged.at, shelf)?;
             staged.armed = false;
             kept
@@ -304,14 +303,7 @@ fn replace_by_link(place: &Place, base: &Base, staged: &Place, shelf: &Shelf) ->
 
 /// Renames without ever taking a name that is in use.
 pub(crate) fn rename_new(from: &Place, to: &Place) -> rustix::io::Result<()> {
-    let flags = RenameFlags::NOREPLACE;
-    match rustix::fs::renameat_with(&from.dir, &*from.name, &to.dir, &*to.name, flags) {
-        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
-            rustix::fs::linkat(&from.dir, &*from.name, &to.dir, &*to.name, AtFlags::empty())?;
-            from.unlink()
-        }
-        done => done,
-    }
+    System::rename_new(from.name(), to.name())
 }
 
 /// The start of `name`, at most `length` bytes.

@@ -10,15 +10,16 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::Mode;
 use rustix::io::Errno;
 
 use crate::error::{Error, Result};
 use crate::files::names::{self, OWN};
 pub use crate::files::open::MAX_WHOLE;
 use crate::files::open::{
-    FOLDER, READ, check_regular, open_beneath, open_regular, read_whole, refusal,
+    FOLDER, READ, check_regular, open_regular, read_whole, refusal, stat_beneath,
 };
+use crate::files::platform::{Name, Platform as _, System};
 
 /// What tells one state of a file from another without reading it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
@@ -122,7 +123,7 @@ impl Root {
     /// # Errors
     /// As for [`Root::open_read`], without the check of the name.
     pub fn open_own(&self, path: &str) -> Result<File> {
-        open_regular(|| self.open_beneath(path, READ), path)
+        open_regular((self.fd(), path), READ, path)
     }
 
     /// Reads a whole file.
@@ -144,9 +145,7 @@ impl Root {
 
     /// As [`Root::stat`], our own hidden files included.
     pub(crate) fn stat_own(&self, path: &str) -> Result<Stat> {
-        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = self.open_beneath(path, flags).map_err(|e| refusal("stat", path, e))?;
-        let raw = rustix::fs::fstat(&file).map_err(|e| refusal("stat", path, e))?;
+        let raw = stat_beneath(self.fd(), path).map_err(|e| refusal("stat", path, e))?;
         check_regular(path, &raw)?;
         Ok(Stat::from_raw(&raw))
     }
@@ -162,7 +161,7 @@ impl Root {
 
     /// Opens a folder; `""` is the root.
     pub(crate) fn open_dir(&self, path: &str) -> rustix::io::Result<OwnedFd> {
-        self.open_beneath(if path.is_empty() { "." } else { path }, FOLDER)
+        System::open_beneath((self.fd(), if path.is_empty() { "." } else { path }), FOLDER)
     }
 
     /// Opens the folder of `path`, which must exist, for a change to `path`.
@@ -188,7 +187,7 @@ impl Root {
         }
         let mut dir = self.open_dir("").map_err(|e| refusal("open", path, e))?;
         for component in path.split('/') {
-            let next = match open_beneath(dir.as_fd(), component, FOLDER) {
+            let next = match System::open_beneath((dir.as_fd(), component), FOLDER) {
                 Err(Errno::NOENT) => {
                     match rustix::fs::mkdirat(&dir, component, Mode::RWXU) {
                         // Its entry must be as durable as the file that will be in it.
@@ -197,7 +196,7 @@ impl Root {
                         Err(e) => Err(e),
                     }
                     .map_err(|e| refusal("create", path, e))?;
-                    open_beneath(dir.as_fd(), component, FOLDER)
+                    System::open_beneath((dir.as_fd(), component), FOLDER)
                 }
                 found => found,
             };
@@ -205,9 +204,12 @@ impl Root {
         }
         Ok(dir)
     }
+}
 
-    fn open_beneath(&self, path: &str, flags: OFlags) -> rustix::io::Result<OwnedFd> {
-        open_beneath(self.fd(), path, flags)
+impl Place {
+    /// The name, for calls of the system.
+    pub(crate) fn name(&self) -> Name<'_> {
+        (self.dir.as_fd(), &self.name)
     }
 }
 

@@ -8,7 +8,7 @@ use super::long::{self, LONG_LINE};
 use super::resume::read_full;
 use super::round::{Round, next_data};
 use crate::error::Result;
-use crate::files::lease::Window;
+use crate::files::platform::{ReadLease as _, Window};
 
 /// The most matches that are built of a chunk: lines may be as short as a byte.
 pub(super) const MOST_MATCHES: usize = 4096;

@@ -13,7 +13,7 @@ use super::lines::Finder;
 use super::parts::Part;
 use super::resume::read_full;
 use crate::error::{Error, Interrupt, Result};
-use crate::files::lease::Lease;
+use crate::files::platform::Lease;
 
 /// A step of a scan: some parts, scanned in parallel and taken in order.
 pub(super) struct Round<'s> {

@@ -13,7 +13,7 @@ use super::round::{self, Round};
 use super::sieve::Sieve;
 use super::{MAX_BAD_LINES, MAX_BATCH, Match, Options, Report, context};
 use crate::error::{Error, Interrupt, Result};
-use crate::files::lease::Lease;
+use crate::files::platform::{Lease, ReadLease as _};
 
 /// The most bytes that a thread maps at a time. With less, unmapping costs more than it spares.
 pub(super) const MOST_MAPPED: usize = 8 << 20;

@@ -6,7 +6,7 @@
 //! uses the widest registers it may; what differs between processors is only
 //! what it may use.
 
-use crate::files::lease::fetch;
+use crate::files::prefetch::fetch;
 use crate::messages::bits::{self, BLOCK, Block, Hits, STEP};
 
 /// The longest run, and so the farthest that a test looks ahead of its place.

@@ -5,7 +5,7 @@
 //! all of them which are escaped; further on 256 bytes at a time are passed over unless a quote
 //! among them may be a free one, and only those that may are looked at.
 
-use crate::files::lease::fetch;
+use crate::files::prefetch::fetch;
 use crate::messages::bits::{self, BLOCK, Block, Hits, STEP};
 
 const EVEN: u64 = u64::MAX / 3;

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, JoinHandle, sleep};
@@ -18,7 +18,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use crate::error::Error;
 use crate::files::names::OWN;
-use crate::files::open::{PRIVATE, READ, open_regular};
+use crate::files::open::{READ, is_only_name, open_regular};
 use crate::files::root::Stat;
 use crate::files::stamps::{Clock, is_trusted, now_ns};
 use crate::grep::sieve::{Shape, Sieve, Source, build};
@@ -178,8 +178,8 @@ impl Job {
         let interrupt = || stop.load(Ordering::Relaxed);
         let Some(stat) = self.at_rest(stop) else { return };
         let name = name(&self.path);
-        let open = || rustix::fs::openat(&self.folder, &*name, READ, PRIVATE);
-        let old = open_regular(open, &self.path).ok().and_then(Sieve::read);
+        let old = open_regular((self.folder.as_fd(), &name), READ, &self.path);
+        let old = old.ok().and_then(Sieve::read);
         if old.as_ref().is_some_and(|old| old.fits(&self.path, &stat)) {
             return;
         }
@@ -213,17 +213,12 @@ impl Job {
     /// Opens the file to write to, empty and ours alone; none if another process has it.
     fn begin(&self, name: &str) -> Option<File> {
         let flags = READ | OFlags::RDWR | OFlags::CREATE;
-        let open = || rustix::fs::openat(&self.folder, name, flags, PRIVATE);
-        let file = open_regular(open, &self.path).ok()?;
+        let name = (self.folder.as_fd(), name);
+        let file = open_regular(name, flags, &self.path).ok()?;
         rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
         // Whoever had it before may have given it its name: then it is not to be touched.
-        let ours = rustix::fs::fstat(&file).ok()?;
-        let named = rustix::fs::statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-        if (ours.st_dev, ours.st_ino) != (named.st_dev, named.st_ino) {
-            return None;
-        }
-        file.set_len(0).ok()?;
-        Some(file)
+        let only = is_only_name(name, &file).unwrap_or(false);
+        (only && file.set_len(0).is_ok()).then_some(file)
     }
 }
 

@@ -17,6 +17,8 @@ use parking_lot::Mutex;
 use rustix::fs::fstatfs;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
+use crate::files::platform::ReadLease;
+
 /// A window begins at a multiple of this, the page of every processor that Linux runs on.
 const ALIGNED: u64 = 64 << 10;
 
@@ -25,7 +27,7 @@ const F_SETSIG: i32 = 10;
 
 /// The right to map a file, until somebody wants to write it.
 #[derive(Debug)]
-pub(crate) struct Lease {
+pub(crate) struct FileLease {
     /// Opened by us: a lease belongs to the open file, and nobody else may give this one back.
     file: File,
     /// The size that the file keeps while this is held.
@@ -44,17 +46,19 @@ struct State {
 /// A part of a leased file.
 #[derive(Debug)]
 pub(crate) struct Window<'l> {
-    lease: &'l Lease,
+    lease: &'l FileLease,
     start: *mut std::ffi::c_void,
     mapped: usize,
     /// What was asked for begins so far into what is mapped.
     lead: usize,
 }
 
-impl Lease {
+impl ReadLease for FileLease {
+    type Window<'l> = Window<'l>;
+
     /// Takes a lease on an open file; `None` where somebody writes it, where it is not ours, where
     /// the kernel does not see everybody who may write it, and where it has holes.
-    pub fn take(open: &File) -> Option<Self> {
+    fn take(open: &File) -> Option<Self> {
         if !is_local(open) {
             return None;
         }
@@ -70,8 +74,7 @@ impl Lease {
         (metadata.blocks() >= metadata.len() / 512).then_some(lease)
     }
 
-    /// Maps `size` bytes from `from`, or up to the end; `None` when the lease is no longer held.
-    pub fn window(&self, from: u64, size: usize) -> Option<Window<'_>> {
+    fn window(&self, from: u64, size: usize) -> Option<Window<'_>> {
         let start = from - from % ALIGNED;
         let lead = (from - start) as usize;
         let mapped = (self.size.checked_sub(start)?).min((lead + size) as u64) as usize;
@@ -102,7 +105,7 @@ impl State {
     }
 }
 
-impl Drop for Lease {
+impl Drop for FileLease {
     fn drop(&mut self) {
         self.state.get_mut().over = true;
         self.state.get_mut().give_way(&self.file);
@@ -161,34 +164,6 @@ fn is_local(file: &File) -> bool {
     fstatfs(file).is_ok_and(|system| KNOWN.contains(&(system.f_type as u32)))
 }
 
-/// Asks for a share of what a mapped file holds some pages further on, as a step that begins at
-/// `place` passes over 256 bytes; all steps together ask for everything once.
-///
-/// Waiting for memory was most of a search. The processor reads ahead by itself, but only within
-/// pages that somebody has begun to read, and one page at a time does not fill the way to memory.
-/// So each step asks for one line in each of the next four pages, which are then under way
-/// together: the first quarter of the farthest, the last quarter of the nearest.
-#[inline(always)]
-pub(crate) fn fetch(place: *const u8) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        let step = (place.addr() >> 8) % 16;
-        // As many lines into its quarter as there were steps in this page.
-        let begin = place.wrapping_sub(step * (256 - 64));
-        for page in 1..=4 {
-            let ahead = begin.wrapping_add(page * 4096 + (4 - page) * 1024);
-            // SAFETY: a hint, which no address makes fail.
-            #[expect(unsafe_code, reason = "a hint to the processor")]
-            unsafe {
-                _mm_prefetch::<_MM_HINT_T0>(ahead.cast());
-            }
-        }
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = place;
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs::{self, OpenOptions};
@@ -219,7 +194,7 @@ mod tests {
             let bytes = some_bytes(200_000);
             let (_folder, path) = file_of(&bytes);
             let file = File::open(path).unwrap();
-            let lease = Lease::take(&file).expect("nobody writes it");
+            let lease = FileLease::take(&file).expect("nobody writes it");
             let there = bytes.len().min(from as usize)..bytes.len().min(from as usize + size);
             match lease.window(from, size) {
                 Some(window) => prop_assert_eq!(&window[..], &bytes[there]),
@@ -233,9 +208,9 @@ mod tests {
         let (_folder, path) = file_of(b"text");
         let file = File::open(&path).unwrap();
         let writer = OpenOptions::new().append(true).open(&path).unwrap();
-        assert!(Lease::take(&file).is_none());
+        assert!(FileLease::take(&file).is_none());
         drop(writer);
-        assert!(Lease::take(&file).is_some());
+        assert!(FileLease::take(&file).is_some());
         // Given back when dropped: this would wait for ever.
         OpenOptions::new().write(true).open(&path).unwrap();
     }
@@ -244,16 +219,16 @@ mod tests {
     fn what_has_holes_is_not_leased() {
         let (_folder, path) = file_of(b"text");
         OpenOptions::new().write(true).open(&path).unwrap().set_len(1 << 30).unwrap();
-        assert!(Lease::take(&File::open(&path).unwrap()).is_none());
+        assert!(FileLease::take(&File::open(&path).unwrap()).is_none());
     }
 
     #[test]
     fn leases_on_one_open_file_are_apart() {
         let (_folder, path) = file_of(b"text");
         let file = File::open(&path).unwrap();
-        let lease = Lease::take(&file).unwrap();
+        let lease = FileLease::take(&file).unwrap();
         let window = lease.window(0, 4).unwrap();
-        drop(Lease::take(&file.try_clone().unwrap()));
+        drop(FileLease::take(&file.try_clone().unwrap()));
         assert!(lease.window(0, 4).is_some());
         drop(window);
     }
@@ -265,7 +240,7 @@ mod tests {
         fs::rename(path, &jsonl).unwrap();
         let files = Files::new(Root::open(folder.path(), false).unwrap(), Rules::default());
         let file = File::open(&jsonl).unwrap();
-        let lease = Lease::take(&file).unwrap();
+        let lease = FileLease::take(&file).unwrap();
         let window = lease.window(0, 3).unwrap();
         std::thread::scope(|scope| {
             let append = || files.append("messages.jsonl", b"{\"n\":1}", Expected::Any);
@@ -285,7 +260,7 @@ mod tests {
         let bytes = some_bytes(100_000);
         let (_folder, path) = file_of(&bytes);
         let file = File::open(&path).unwrap();
-        let lease = Lease::take(&file).unwrap();
+        let lease = FileLease::take(&file).unwrap();
         let window = lease.window(0, bytes.len()).unwrap();
         std::thread::scope(|scope| {
             let cut = scope.spawn(|| {

@@ -1,0 +1,88 @@
+//! The files of a memory with what Linux has: openat2, renameat2, inotify, read leases.
+//!
+//! What is refused is done as on any system. That `openat2` is refused is remembered, for it is the
+//! kernel or a sandbox that does so; what a file system or a file refuses is asked again.
+
+mod inotify;
+mod lease;
+
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::fs::{Mode, OFlags, RenameFlags, ResolveFlags};
+use rustix::io::{Errno, Result};
+
+use super::portable::Portable;
+use super::{Name, Platform};
+use crate::files::open::PRIVATE;
+
+/// Set once there has been no `openat2`: the kernel is older than 5.6, or a sandbox says so.
+static NO_OPENAT2: AtomicBool = AtomicBool::new(false);
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Linux;
+
+impl Platform for Linux {
+    type Watch = inotify::Inotify;
+    type Lease = lease::FileLease;
+
+    fn open_beneath((dir, path): Name<'_>, flags: OFlags) -> Result<OwnedFd> {
+        if NO_OPENAT2.load(Ordering::Relaxed) {
+            return Portable::open_beneath((dir, path), flags);
+        }
+        let resolve =
+            ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        // the call refuses a mode that nothing is made with
+        let mode = if flags.contains(OFlags::CREATE) { PRIVATE } else { Mode::empty() };
+        let open = |path| rustix::fs::openat2(dir, path, flags, mode, resolve);
+        // EAGAIN: something was renamed while the kernel made sure that we stay
+        // beneath. It is rare; a bound keeps a hostile renamer from holding us.
+        for _ in 0..128 {
+            match open(path) {
+                Err(Errno::AGAIN) => {}
+                Err(error) if is_unknown(error, || open("").map(drop)) => {
+                    NO_OPENAT2.store(true, Ordering::Relaxed);
+                    return Portable::open_beneath((dir, path), flags);
+                }
+                done => return done,
+            }
+        }
+        Err(Errno::AGAIN)
+    }
+
+    fn exchange(one: Name<'_>, other: Name<'_>) -> Result<()> {
+        match rename(one, other, RenameFlags::EXCHANGE) {
+            Err(Errno::NOSYS) => Portable::exchange(one, other),
+            done => done,
+        }
+    }
+
+    fn rename_new(from: Name<'_>, to: Name<'_>) -> Result<()> {
+        match rename(from, to, RenameFlags::NOREPLACE) {
+            Err(Errno::NOSYS) => Portable::rename_new(from, to),
+            done => done,
+        }
+    }
+}
+
+/// Calls `renameat2`; `NOSYS` also where it is the file system or a sandbox that does not know how.
+fn rename(from: Name<'_>, to: Name<'_>, how: RenameFlags) -> Result<()> {
+    let call =
+        |from: Name<'_>, to: Name<'_>| rustix::fs::renameat_with(from.0, from.1, to.0, to.1, how);
+    match call(from, to) {
+        Err(Errno::INVAL | Errno::OPNOTSUPP) => Err(Errno::NOSYS),
+        Err(error) if is_unknown(error, || call((from.0, ""), (to.0, ""))) => Err(Errno::NOSYS),
+        done => done,
+    }
+}
+
+/// Says whether a call is refused as such, and not for what it was called with: sandboxes say
+/// `PERM`, which may be about the file as well. A kernel that knows the call finds no empty name.
+fn is_unknown(error: Errno, call_with_no_name: impl Fn() -> Result<()>) -> bool {
+    match error {
+        Errno::NOSYS => true,
+        Errno::PERM => call_with_no_name() == Err(Errno::PERM),
+        _ => false,
+    }
+}

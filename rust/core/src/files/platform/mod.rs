@@ -1,0 +1,101 @@
+//! What systems do differently: opening beneath a folder, renaming, watching, mapping.
+//!
+//! [`Platform`] is all of it. [`Portable`](portable::Portable) needs only what every Unix has, and
+//! stays within what other systems have as well. [`Linux`](linux::Linux) asks its kernel for more,
+//! and does as `Portable` where an old kernel, a container or a file system refuses. What is
+//! promised of a memory rests on neither; what is better with `Linux` is the time that it takes.
+
+#[cfg(target_os = "linux")]
+pub(crate) mod linux;
+pub(crate) mod portable;
+
+use std::collections::BTreeSet;
+use std::fmt::Debug;
+use std::fs::File;
+use std::ops::Deref;
+use std::os::fd::{BorrowedFd, OwnedFd};
+
+use rustix::fs::OFlags;
+use rustix::io::Result;
+
+/// The system that this is compiled for.
+#[cfg(target_os = "linux")]
+pub(crate) type System = linux::Linux;
+/// The system that this is compiled for.
+#[cfg(not(target_os = "linux"))]
+pub(crate) type System = portable::Portable;
+
+/// See [`FolderWatch`].
+pub(crate) type Watch = <System as Platform>::Watch;
+/// See [`ReadLease`].
+pub(crate) type Lease = <System as Platform>::Lease;
+/// See [`ReadLease::window`].
+pub(crate) type Window<'l> = <Lease as ReadLease>::Window<'l>;
+
+/// A name in an open folder.
+pub(crate) type Name<'a> = (BorrowedFd<'a>, &'a str);
+
+/// What the files of a memory ask of a system.
+pub(crate) trait Platform {
+    type Watch: FolderWatch;
+    type Lease: ReadLease;
+
+    /// Opens a path below a folder, through no link and never out of it; with `CREATE`, what is
+    /// made is ours alone to read.
+    fn open_beneath(path: Name<'_>, flags: OFlags) -> Result<OwnedFd>;
+
+    /// Exchanges two names in one step; `NOSYS` where that cannot be done.
+    fn exchange(one: Name<'_>, other: Name<'_>) -> Result<()>;
+
+    /// Gives a file a name that is free: `EXIST` where it is not.
+    fn rename_new(from: Name<'_>, to: Name<'_>) -> Result<()>;
+}
+
+/// A queue of changes below the root. Where there is none, each call compares stamps.
+pub(crate) trait FolderWatch: Sized + Debug + Send {
+    /// Starts without any folder; none where the system has no watch to give.
+    fn new() -> Option<Self>;
+
+    /// Watches one folder, given the root's handle; call it before listing the folder.
+    ///
+    /// Returns false when the system has no watch left for it, or would not tell everything.
+    fn add(&mut self, root: BorrowedFd<'_>, folder: &str) -> bool;
+
+    /// Returns and forgets what happened since the last call.
+    fn drain(&mut self) -> Changes;
+}
+
+/// The right to map a file, until somebody wants to write it. Who has none reads.
+pub(crate) trait ReadLease: Sized + Debug + Sync {
+    /// A part of the file, which nobody changes while it is looked at.
+    type Window<'l>: Deref<Target = [u8]> + Debug
+    where
+        Self: 'l;
+
+    /// Takes a lease on an open file; none where that cannot be had.
+    fn take(open: &File) -> Option<Self>;
+
+    /// Maps `size` bytes from `from`, or up to the end; `None` when the lease is no longer held.
+    fn window(&self, from: u64, size: usize) -> Option<Self::Window<'_>>;
+}
+
+/// What is to be looked at again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Changes {
+    /// These files, and everything below these folders.
+    Some {
+        /// Paths of files.
+        files: BTreeSet<String>,
+        /// Paths of folders.
+        folders: BTreeSet<String>,
+    },
+    /// Anything: there is no watch, or it lost count.
+    Unknown,
+}
+
+impl Changes {
+    /// Says whether nothing is to be done.
+    pub(crate) fn is_empty(&self) -> bool {
+        matches!(self, Self::Some { files, folders } if files.is_empty() && folders.is_empty())
+    }
+}

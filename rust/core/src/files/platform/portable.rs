@@ -1,0 +1,162 @@
+//! The files of a memory with what every Unix has: opening step by step, links, stamps, reads.
+
+use std::convert::Infallible;
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::{AtFlags, FileType, OFlags};
+use rustix::io::{Errno, Result};
+
+use super::{Changes, FolderWatch, Name, Platform, ReadLease};
+use crate::files::open::{PRIVATE, STEP};
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Portable;
+
+impl Platform for Portable {
+    type Watch = NoWatch;
+    type Lease = NoLease;
+
+    /// Opens one component after the other, none of which may be a link.
+    fn open_beneath((dir, path): Name<'_>, flags: OFlags) -> Result<OwnedFd> {
+        let mut at: Option<OwnedFd> = None;
+        let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+        for component in folders.split('/').filter(|component| !component.is_empty()) {
+            let here = at.as_ref().map_or(dir, AsFd::as_fd);
+            at = Some(step((here, component), STEP)?);
+        }
+        step((at.as_ref().map_or(dir, AsFd::as_fd), name), flags)
+    }
+
+    fn exchange(_: Name<'_>, _: Name<'_>) -> Result<()> {
+        Err(Errno::NOSYS)
+    }
+
+    /// Gives it a second name first: that fails where the name is taken.
+    fn rename_new(from: Name<'_>, to: Name<'_>) -> Result<()> {
+        rustix::fs::linkat(from.0, from.1, to.0, to.1, AtFlags::empty())?;
+        rustix::fs::unlinkat(from.0, from.1, AtFlags::empty())
+    }
+}
+
+/// Opens what a folder holds, unless it is a link.
+fn step((dir, name): Name<'_>, flags: OFlags) -> Result<OwnedFd> {
+    if name == ".." {
+        return Err(Errno::XDEV);
+    }
+    match rustix::fs::openat(dir, name, flags | OFlags::NOFOLLOW, PRIVATE) {
+        // A folder was asked for; was it a link?
+        Err(Errno::NOTDIR) => {
+            let raw = rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)?;
+            let link = FileType::from_raw_mode(raw.st_mode) == FileType::Symlink;
+            Err(if link { Errno::LOOP } else { Errno::NOTDIR })
+        }
+        done => done,
+    }
+}
+
+/// No watch: stamps are compared.
+#[derive(Debug)]
+pub(crate) struct NoWatch(Infallible);
+
+impl FolderWatch for NoWatch {
+    fn new() -> Option<Self> {
+        None
+    }
+
+    fn add(&mut self, _: BorrowedFd<'_>, _: &str) -> bool {
+        match self.0 {}
+    }
+
+    fn drain(&mut self) -> Changes {
+        match self.0 {}
+    }
+}
+
+/// No lease: files are read.
+#[derive(Debug)]
+pub(crate) struct NoLease(Infallible);
+
+impl ReadLease for NoLease {
+    type Window<'l> = &'l [u8];
+
+    fn take(_: &File) -> Option<Self> {
+        None
+    }
+
+    fn window(&self, _: u64, _: usize) -> Option<&[u8]> {
+        match self.0 {}
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+    use crate::files::open::{FOLDER, READ};
+    use crate::files::platform::linux::Linux;
+    use crate::files::root::Root;
+
+    #[test]
+    fn it_opens_what_the_kernel_would() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        fs::create_dir_all(at("root/sub/deeper")).unwrap();
+        fs::write(at("secret.md"), "CANARY").unwrap();
+        fs::write(at("root/sub/a.md"), "a").unwrap();
+        symlink(at("secret.md"), at("root/out.md")).unwrap();
+        symlink(dir.path(), at("root/outside")).unwrap();
+        symlink("sub", at("root/inside")).unwrap();
+        let root = Root::open(at("root"), false).unwrap();
+        let anything = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let made = READ | OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
+        for path in [
+            "sub/a.md",
+            "out.md",
+            "outside/secret.md",
+            "inside/a.md",
+            "outside",
+            "inside",
+            "..",
+            "../secret.md",
+            "sub/a.md/x",
+            "missing.md",
+            "outside/missing.md",
+            "sub",
+            ".",
+            "sub/deeper",
+        ] {
+            for flags in [READ, FOLDER, STEP, anything, made] {
+                let kernel = Linux::open_beneath((root.fd(), path), flags).map(|_| ());
+                if flags == made && kernel.is_ok() {
+                    fs::remove_file(at("root").join(path)).unwrap();
+                }
+                let steps = Portable::open_beneath((root.fd(), path), flags).map(|_| ());
+                if flags == made && steps.is_ok() {
+                    fs::remove_file(at("root").join(path)).unwrap();
+                }
+                assert_eq!(kernel, steps, "{path:?} {flags:?}");
+            }
+        }
+        assert!(!at("missing.md").exists());
+    }
+
+    #[test]
+    fn it_renames_as_the_kernel_would() {
+        for rename in [Linux::rename_new, Portable::rename_new] {
+            let dir = tempfile::tempdir().unwrap();
+            let root = Root::open(dir.path(), false).unwrap();
+            fs::write(dir.path().join("a"), "a").unwrap();
+            fs::write(dir.path().join("b"), "b").unwrap();
+            assert_eq!(rename((root.fd(), "a"), (root.fd(), "b")), Err(Errno::EXIST));
+            assert_eq!(rename((root.fd(), "a"), (root.fd(), "c")), Ok(()));
+            assert_eq!(rename((root.fd(), "a"), (root.fd(), "d")), Err(Errno::NOENT));
+            let read = |name: &str| fs::read_to_string(dir.path().join(name)).unwrap();
+            assert_eq!((read("b"), read("c")), ("b".to_owned(), "a".to_owned()));
+            assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
+        }
+    }
+}
