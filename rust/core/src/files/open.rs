@@ -3,10 +3,10 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::os::fd::BorrowedFd;
-use std::time::Duration;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, statat};
 use rustix::io::Errno;
 
 use crate::error::{Error, Result};
@@ -37,11 +37,18 @@ pub(crate) const STEP: OFlags = {
 
 /// Looks at what is at `path` below `dir`: what it is and how many names it has, in one call.
 pub(crate) fn stat_beneath(dir: BorrowedFd<'_>, path: &str) -> rustix::io::Result<Stat> {
-    let Some((folder, name)) = path.rsplit_once('/') else {
-        return rustix::fs::statat(dir, path, AtFlags::SYMLINK_NOFOLLOW);
-    };
-    let folder = System::open_beneath((dir, folder), STEP)?;
-    rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
+    in_folder((dir, path), |folder, name| statat(folder, name, AtFlags::SYMLINK_NOFOLLOW))
+}
+
+/// Calls `look` with the folder of a path, opened if it is not `dir`, and the name in it.
+fn in_folder<T>(
+    (dir, path): Name<'_>,
+    look: impl FnOnce(BorrowedFd<'_>, &str) -> rustix::io::Result<T>,
+) -> rustix::io::Result<T> {
+    match path.rsplit_once('/') {
+        None => look(dir, path),
+        Some((folder, name)) => look(System::open_beneath((dir, folder), STEP)?.as_fd(), name),
+    }
 }
 
 /// How often a file that is held by a lease is tried again, a millisecond later each time.
@@ -53,6 +60,8 @@ const REPLACED: usize = 64;
 const LINKED: usize = 20;
 /// How often the link count is read again of a file that is being written.
 const WRITTEN: usize = 8;
+/// Seconds after which a change of a name is done. It takes a thousandth of one.
+const SETTLED: i64 = 2;
 
 /// Opens `name` below `dir` and makes sure that it is one plain file, and has no other name.
 ///
@@ -94,31 +103,54 @@ pub(crate) fn open_regular(name: Name<'_>, flags: OFlags, path: &str) -> Result<
 /// A link count alone says nothing: of a file outside that had a second name here for a moment it
 /// is 1 again. So the name is looked up after the file was opened. If it leads to the file, and the
 /// file has one link, that is the one; and since an open file stays the file that it is, this holds
-/// for all that is read through the handle later.
+/// for all that is read through the handle later. Two things stand in the way.
 ///
-/// Between the two steps of the look-up, name to file and file to link count, the name may be taken
-/// away. That changes the change time. So the link count is believed if it was the same at the same
-/// change time before; with clocks too coarse for that (kernels before 6.13), names would have to be
-/// given and taken within those two steps, twice. Of a file that is written all the time it is
-/// enough that this goes well a few times in a row.
-pub(crate) fn is_only_name((dir, name): Name<'_>, file: &File) -> rustix::io::Result<bool> {
-    let state = |raw: &Stat| (raw.st_dev, raw.st_ino, raw.st_nlink);
-    let changed = |raw: &Stat| (raw.st_ctime, raw.st_ctime_nsec);
-    let mut before = rustix::fs::fstat(file)?;
-    for _ in 0..WRITTEN {
-        let now = match stat_beneath(dir, name) {
-            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(false),
-            looked => looked?,
-        };
-        if before.st_nlink != 1 || state(&now) != state(&before) {
-            return Ok(false);
+/// A look-up has two steps, name to file and file to link count, and in between the name may be
+/// taken away. That changes the change time. So the count is believed if at the same change time it
+/// was the same before; with clocks too coarse for that (kernels before 6.13), a name would have to
+/// be given and taken within those two steps. Of a file that is written all the time it is enough
+/// that this goes well a few times in a row.
+///
+/// And the kernel counts a link down before it forgets the name. So as long as the change may still
+/// be under way, it is waited for: it holds the lock of the folder.
+pub(crate) fn is_only_name(name: Name<'_>, file: &File) -> rustix::io::Result<bool> {
+    let only = in_folder(name, |folder, name| {
+        let file_of = |raw: &Stat| (raw.st_dev, raw.st_ino);
+        let changed = |raw: &Stat| (raw.st_ctime, raw.st_ctime_nsec);
+        let mut before = rustix::fs::fstat(file)?;
+        for _ in 0..WRITTEN {
+            if may_be_under_way(&before) {
+                wait_for_changes(folder)?;
+            }
+            let now = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+            if file_of(&now) != file_of(&before) || (before.st_nlink, now.st_nlink) != (1, 1) {
+                return Ok(false);
+            }
+            if changed(&now) == changed(&before) {
+                break;
+            }
+            before = now;
         }
-        if changed(&now) == changed(&before) {
-            break;
-        }
-        before = now;
+        Ok(true)
+    });
+    match only {
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(false),
+        looked => looked,
     }
-    Ok(true)
+}
+
+/// Whether what changed the link count of a file last may not be done yet.
+#[allow(clippy::unnecessary_cast)] // The widths differ between systems.
+fn may_be_under_way(raw: &Stat) -> bool {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    (raw.st_ctime as i64).saturating_add(SETTLED) >= i64::try_from(now).unwrap_or(i64::MAX)
+}
+
+/// Waits until changes of names in a folder that have begun are done: they hold a lock that a
+/// listing takes as well.
+fn wait_for_changes(folder: BorrowedFd<'_>) -> rustix::io::Result<()> {
+    let folder = rustix::fs::openat(folder, ".", FOLDER, Mode::empty())?;
+    Dir::new(folder)?.read().transpose().map(drop)
 }
 
 pub(crate) fn check_regular(path: &str, raw: &Stat) -> Result<()> {
