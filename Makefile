@@ -6,10 +6,10 @@ BIN := .venv/bin
 RUST := $(shell find rust Cargo.toml Cargo.lock -name '*.rs' -o -name 'Cargo.*')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench
+.PHONY: help demo test test-portable lint bench
 
 help: ## say what can be made
-	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(MAKEFILE_LIST)
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' $(MAKEFILE_LIST)
 
 demo: .venv/.built ## build a small memory and show what can be done with it
 	@$(BIN)/commonplace demo
@@ -18,6 +18,13 @@ test: .venv/.dev ## run every test: core, Python, doctests, README, stubs
 	cargo test --workspace --quiet --no-fail-fast
 	$(BIN)/python -m pytest
 	$(BIN)/python -m mypy.stubtest commonplace._core
+
+# each alone and all at once; `all` is what an old kernel or gVisor refuses, and takes as long as `test`
+REFUSALS ?= openat2 inotify leases exchange renameat2 all all=EPERM
+test-portable: .venv/.dev ## run every test where the system refuses what not all systems have
+	for refused in $(REFUSALS); do \
+	  echo "refused: $$refused" && $(BIN)/python tests/refuse.py $$refused -- $(MAKE) test || exit 1; \
+	done
 
 lint: .venv/.dev ## check style and types
 	$(BIN)/ruff check

@@ -1,16 +1,15 @@
 """Run a command whose system refuses calls that older kernels and sandboxes do not have.
 
-    python tests/refuse.py [--as EPERM] all|NAME... -- COMMAND
+    python tests/refuse.py NAME[=ERROR]... -- COMMAND
 
 A seccomp filter answers for the kernel, to the command and to all that it starts. Names:
 `openat2`, `inotify`, `leases`, `exchange` (of two names), `renameat2` (all that a plain rename
 cannot do), and `all` for all of them. Each call is refused with the error that the kernel of a
-system without it gives; `--as EPERM` gives another, as some containers do.
+system without it gives; `all=EPERM` gives another, as some containers do.
 """
 
 from __future__ import annotations
 
-import argparse
 import ctypes
 import errno
 import os
@@ -84,14 +83,14 @@ def step(code: int, operand: int, then: int = 0, otherwise: int = 0) -> bytes:
     return struct.pack("=HBBI", code, then, otherwise, operand)
 
 
-def program(refusals: list[Refusal], architecture: int, numbers: dict[str, int]) -> bytes:
+def program(refused: list[Refusal], architecture: int, numbers: dict[str, int]) -> bytes:
     """Return the filter: for each refusal its own few steps, and leave for all the rest."""
     steps = [
         step(LOAD, ARCHITECTURE),
         step(EQUAL, architecture, 1, 0),
         step(RETURN, ALLOW),
     ]
-    for refusal in refusals:
+    for refusal in refused:
         if refusal.call not in numbers:
             continue
         body = [step(RETURN, REFUSE | refusal.answer)]
@@ -121,23 +120,24 @@ def install(filter_: bytes) -> None:
             raise OSError(ctypes.get_errno(), "this kernel takes no seccomp filter")
 
 
+def refusals(given: str) -> list[Refusal]:
+    """Return what `NAME` or `NAME=ERROR` stands for."""
+    name, _, error = given.partition("=")
+    if name not in {"all", *REFUSALS} or (error and not hasattr(errno, error)):
+        sys.exit(f"refuse.py: {given!r} is none of all, {', '.join(REFUSALS)}, with =ERROR or not")
+    found = [refusal for part in (ALL if name == "all" else [name]) for refusal in REFUSALS[part]]
+    return [r._replace(answer=getattr(errno, error)) for r in found] if error else found
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(usage="refuse.py [--as ERROR] all|NAME... -- COMMAND")
-    parser.add_argument("--as", dest="answer", choices=["EPERM", "ENOSYS", "EINVAL", "ENOSPC"])
-    parser.add_argument("names", nargs="+", choices=["all", *REFUSALS])
     split = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
-    given = parser.parse_args(sys.argv[1:split])
-    command = sys.argv[split + 1 :]
-    if not command:
-        parser.error("no command after --")
-    names = ALL if "all" in given.names else given.names
-    refusals = [refusal for name in names for refusal in REFUSALS[name]]
-    if given.answer:
-        answer = getattr(errno, given.answer)
-        refusals = [refusal._replace(answer=answer) for refusal in refusals]
+    names, command = sys.argv[1:split], sys.argv[split + 1 :]
+    if not names or not command:
+        sys.exit(__doc__)
     if platform.machine() not in ARCHITECTURES:
         sys.exit(f"refuse.py knows no calls of {platform.machine()}")
-    install(program(refusals, *ARCHITECTURES[platform.machine()]))
+    found = [refusal for name in names for refusal in refusals(name)]
+    install(program(found, *ARCHITECTURES[platform.machine()]))
     os.execvp(command[0], command)  # noqa: S606 - what was asked for
 
 

@@ -15,6 +15,12 @@ use commonplace_core::files::Expected;
 use commonplace_core::store::hits::Request;
 use commonplace_core::store::{Freshness, Options, Store};
 use memory::{Memory, ask, files_with, overwrite, set_modified};
+use rustix::fs::inotify::{self, CreateFlags};
+
+/// Whether the system has a watch to give; where not (`tests/refuse.py`), stamps are compared.
+fn has_watch() -> bool {
+    inotify::init(CreateFlags::CLOEXEC).is_ok()
+}
 
 /// Runs a story with the system's reports and without.
 fn both_ways(story: impl Fn(&Memory, &Store)) {
@@ -24,7 +30,7 @@ fn both_ways(story: impl Fn(&Memory, &Store)) {
         memory.put("deep/a/b/c.md", "# Deep\nsubmarine\n");
         memory.put("log.jsonl", "{\"role\":\"user\",\"content\":\"hello\"}\n");
         let store = memory.open(watch);
-        assert_eq!(store.is_watching(), watch);
+        assert_eq!(store.is_watching(), watch && has_watch());
         assert_eq!(files_with(&store, "older").len(), 1);
         story(&memory, &store);
     }
@@ -243,10 +249,8 @@ fn transcripts_grow_tear_and_are_rewritten() {
 #[test]
 fn a_grown_transcript_reads_only_what_is_new() {
     let memory = Memory::new();
-    memory.put(
-        "log.jsonl",
-        "{\"content\":\"tool\",\"role\":\"tool\",\"tool_call_id\":\"1\"}\n".repeat(200_000),
-    );
+    let text = "{\"content\":\"tool\",\"role\":\"tool\",\"tool_call_id\":\"1\"}\n".repeat(200_000);
+    memory.put("log.jsonl", &text);
     let store = memory.open(true);
     let redone = || store.fresh(&|| false).unwrap().said.redone;
     let before = redone();
@@ -254,7 +258,10 @@ fn a_grown_transcript_reads_only_what_is_new() {
         let record = format!("{{\"content\":\"m{n}\",\"role\":\"tool\",\"tool_call_id\":\"1\"}}");
         store.append_message("log.jsonl", record.as_bytes(), &|| false).unwrap();
     }
-    assert!(redone() - before < 4000, "{}", redone() - before);
+    // Without a watch a file is read again that looks as it was, but is so young that its stamps
+    // prove nothing: before the first append and after the last one.
+    let again = if has_watch() { 0 } else { 2 * text.len() as u64 };
+    assert!(redone() - before < again + 4000, "{}", redone() - before);
 }
 
 /// Of a long transcript only the end is compared when it has grown; else all of it is read.

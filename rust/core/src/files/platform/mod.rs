@@ -47,7 +47,8 @@ pub(crate) trait Platform {
     /// Exchanges two names in one step; `NOSYS` where that cannot be done.
     fn exchange(one: Name<'_>, other: Name<'_>) -> Result<()>;
 
-    /// Gives a file a name that is free: `EXIST` where it is not.
+    /// Gives a file a name that is free, in one step; `EXIST` where it is not, `NOSYS` where that
+    /// cannot be done.
     fn rename_new(from: Name<'_>, to: Name<'_>) -> Result<()>;
 }
 

@@ -52,17 +52,11 @@ impl Platform for Linux {
     }
 
     fn exchange(one: Name<'_>, other: Name<'_>) -> Result<()> {
-        match rename(one, other, RenameFlags::EXCHANGE) {
-            Err(Errno::NOSYS) => Portable::exchange(one, other),
-            done => done,
-        }
+        rename(one, other, RenameFlags::EXCHANGE)
     }
 
     fn rename_new(from: Name<'_>, to: Name<'_>) -> Result<()> {
-        match rename(from, to, RenameFlags::NOREPLACE) {
-            Err(Errno::NOSYS) => Portable::rename_new(from, to),
-            done => done,
-        }
+        rename(from, to, RenameFlags::NOREPLACE)
     }
 }
 
