@@ -84,8 +84,9 @@ pub(crate) fn open_regular(name: Name<'_>, flags: OFlags, path: &str) -> Result<
             }
             done => File::from(done.map_err(fail)?),
         };
-        match check_regular(path, &rustix::fs::fstat(&file).map_err(fail)?) {
-            Ok(()) if is_only_name(name, &file).map_err(fail)? => return Ok(file),
+        let opened = rustix::fs::fstat(&file).map_err(fail)?;
+        match check_regular(path, &opened) {
+            Ok(()) if names_only(name, opened).map_err(fail)? => return Ok(file),
             Ok(()) if replaced < REPLACED => replaced += 1,
             Ok(()) => return Err(fail(Errno::AGAIN)),
             Err(Error::Refused { code: "hardlink", .. }) if linked < LINKED => {
@@ -114,10 +115,15 @@ pub(crate) fn open_regular(name: Name<'_>, flags: OFlags, path: &str) -> Result<
 /// And the kernel counts a link down before it forgets the name. So as long as the change may still
 /// be under way, it is waited for: it holds the lock of the folder.
 pub(crate) fn is_only_name(name: Name<'_>, file: &File) -> rustix::io::Result<bool> {
+    names_only(name, rustix::fs::fstat(file)?)
+}
+
+/// As [`is_only_name`], of a file that was looked at since it was opened.
+fn names_only(name: Name<'_>, opened: Stat) -> rustix::io::Result<bool> {
     let only = in_folder(name, |folder, name| {
         let file_of = |raw: &Stat| (raw.st_dev, raw.st_ino);
         let changed = |raw: &Stat| (raw.st_ctime, raw.st_ctime_nsec);
-        let mut before = rustix::fs::fstat(file)?;
+        let mut before = opened;
         for _ in 0..WRITTEN {
             if may_be_under_way(&before) {
                 wait_for_changes(folder)?;
