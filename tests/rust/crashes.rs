@@ -54,6 +54,7 @@ fn child_changes() {
         "replace" => files.write("facts/note.md", NEW, Expected::Any).map(|_| ()),
         "create" => files.write("made/note.md", NEW, Expected::Absent).map(|_| ()),
         "delete" => files.delete("facts/note.md", Expected::Any).map(|_| ()),
+        "rename" => files.rename("facts/note.md", "moved/note.md", Expected::Any).map(|_| ()),
         "append" => files.append("s.jsonl", b"{\"n\":3}", Expected::Any).map(|_| ()),
         "keep" => files.keep("facts/note.md").map(|_| ()),
         other => panic!("{other}"),
@@ -123,15 +124,19 @@ fn a_change_is_durable_before_it_is_acknowledged() {
         return println!("no strace that can trace here: nothing tried");
     }
     let folders = ["sync root", "sync .commonplace", "sync history", "sync facts"];
-    let exchange = ["sync staged", "exchange", "rename", "sync facts", "sync note.md"];
+    // The text of a person that is displaced is synced before it loses its name.
+    let exchange =
+        ["sync staged", "sync note.md", "exchange", "rename", "sync facts", "sync note.md"];
     let create = ["sync root", "sync root", "sync staged", "rename", "sync made"];
     let delete = ["rename", "sync facts", "sync note.md"];
+    let rename = ["sync root", "sync note.md", "rename", "sync moved", "sync facts"];
     let quarantine = ["sync root", "sync .commonplace", "sync quarantine"];
     let append = ["sync tail", "sync s.jsonl", "sync s.jsonl"];
     for (op, steps) in [
         ("replace", [&folders[..], &exchange].concat()),
         ("create", create.to_vec()),
-        ("delete", [&folders[..], &delete].concat()),
+        ("delete", [&["sync root", "sync note.md"], &folders[1..], &delete].concat()),
+        ("rename", [&folders[..0], &["sync root"], &rename].concat()),
         ("append", [&quarantine[..], &append].concat()),
         ("keep", [&folders[..], &["sync staged", "rename", "sync note.md"]].concat()),
     ] {
@@ -314,10 +319,10 @@ fn a_torn_tail_costs_nothing_that_was_acknowledged() {
             let appended = files.append("s.jsonl", line, Expected::Any).unwrap();
             let after = fs::read(&path).unwrap();
             assert!(after.starts_with(&start), "nothing is ever cut off");
-            let at = usize::try_from(appended.offset).unwrap();
+            let at = usize::try_from(appended.span.as_ref().unwrap().start).unwrap();
             assert_eq!(&after[at..], [&line[..], b"\n"].concat());
             assert_eq!(after[at - 1], b'\n');
-            assert_eq!(appended.end, after.len() as u64);
+            assert_eq!(appended.span.unwrap().end, after.len() as u64);
             let is_torn = start.len() > whole.len() && (cut < torn.len() || !filler.is_empty());
             let copy = appended.quarantined.map(|kept| fs::read(dir.path().join(kept)).unwrap());
             assert_eq!(copy, is_torn.then(|| start[whole.len()..].to_vec()));

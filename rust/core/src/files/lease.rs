@@ -144,6 +144,21 @@ impl Drop for Window<'_> {
     }
 }
 
+/// Says whether somebody has the file open for writing, or mapped for it; none where the system
+/// cannot tell.
+pub(crate) fn is_open_for_writing(file: &File) -> Option<bool> {
+    if !is_local(file) {
+        return None;
+    }
+    fcntl(file, F_SETSIG, libc::SIGURG)?;
+    if fcntl(file, libc::F_SETLEASE, libc::F_RDLCK).is_some() {
+        fcntl(file, libc::F_SETLEASE, libc::F_UNLCK);
+        return Some(false);
+    }
+    let refused = std::io::Error::last_os_error();
+    (refused.raw_os_error() == Some(libc::EAGAIN)).then_some(true)
+}
+
 /// What a call of fcntl(2) with a number answers, if it does what it is asked.
 fn fcntl(file: &File, command: i32, argument: i32) -> Option<i32> {
     // SAFETY: the descriptor is open, and the commands used here take and give numbers.
