@@ -160,7 +160,11 @@ class Entry:
 
 @final
 class Written:
-    """What a write did: the stored path, the new version, and where the old text now lies."""
+    """What a write did: the stored path, the new version, and where the old text now lies.
+
+    After an append to a transcript, or to a file larger than 1 MiB, `version` is read when it is
+    first asked for. It is `"unknown"`, which is the version of no file, when it cannot be read.
+    """
 
     path: str
     version: str

@@ -7,8 +7,8 @@ CommonplaceError
 ├── PatchFailed    an edit that does not apply exactly once (also ValueError)
 ├── Busy           another process holds the lock (also TimeoutError)
 ├── EncodingError  an argument that is not UTF-8 (also ValueError)
-├── InDoubt        written, but the disk did not confirm it (also OSError)
-├── StorageError   the operating system refused (also OSError)
+├── InDoubt        it is not known whether the change was made (also OSError)
+├── StorageError   the operating system refused; nothing was changed (also OSError)
 ├── QueryError     a query or pattern that cannot be run (also ValueError)
 ├── FormatError    a file that is not in a form we read (also ValueError)
 ├── ToolError      a tool called wrongly; it says what would be right (also ValueError)
@@ -60,13 +60,20 @@ class EncodingError(CommonplaceError, ValueError):
 
 
 class InDoubt(CommonplaceError, OSError):
-    """The change is visible but may not survive a power cut."""
+    """It is not known whether the change was made, or whether it survives a power cut.
+
+    Read the file and look for your text before you try again.
+    """
 
     code = "doubt"
 
 
 class StorageError(CommonplaceError, OSError):
-    """The operating system refused; the old content is whole."""
+    """The operating system refused; nothing was changed.
+
+    `code` says why, where that is known: `nospace` (also a quota), `rofs` (a read-only file
+    system), `perm`, `nofile` (too many files are open); else `storage`.
+    """
 
     code = "storage"
 

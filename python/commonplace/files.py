@@ -119,8 +119,14 @@ class Files:
             return self._core.write(path, change(text), version)
 
     def append(self, path: str, content: str, *, expected_version: str | None = None) -> Written:
-        """Add `content` and a line end to a file, as one durable write; create it if needed."""
-        return self._core.append(path, content, expected_version)
+        """Add `content` and a line end to a file, as one durable write; create it if needed.
+
+        Raises:
+            StorageError: Nothing was added.
+            InDoubt: It is not known whether the text is in the file; read it before you repeat.
+            Conflict: The file is no longer the expected version; nothing was added.
+        """
+        return self._core.append(path, content or "\n", expected_version)
 
     def patch(
         self, path: str, edits: Iterable[tuple[str, str]], *, expected_version: str | None = None

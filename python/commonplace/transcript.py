@@ -23,8 +23,10 @@ class Transcript:
         self._core = core
         self.path = path if path.endswith(".jsonl") else f"{path.rstrip('/')}/messages.jsonl"
 
-    def append(self, message: Mapping[str, Any]) -> int:
+    def append(self, message: Mapping[str, Any]) -> int | None:
         """Add one message as one durable line and return its line number, from 1.
+
+        None is returned when the lines before it could not be counted: it is written all the same.
 
         A message has `role` and `content` (text or a list of content blocks); `timestamp` is
         filled in when it is missing; `name`, `session` and anything else is kept as given.
@@ -32,6 +34,8 @@ class Transcript:
         Raises:
             ValueError: `role` is missing, or something in it cannot be written as JSON.
             EncodingError: A text in it is not UTF-8.
+            StorageError: Nothing was added.
+            InDoubt: It is not known whether the message is there; look before you repeat.
 
         >>> import commonplace, tempfile
         >>> log = commonplace.open(tempfile.mkdtemp()).transcript("sessions/s1")

@@ -1,18 +1,20 @@
 //! Death and disk errors at every step of a change: old or new, never torn, never a false yes.
 
-#![allow(missing_docs, clippy::print_stdout)]
+#![allow(missing_docs)]
 
 use std::collections::HashSet;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use commonplace_core::error::Error;
 use commonplace_core::files::root::Root;
 use commonplace_core::files::rules::Rules;
 use commonplace_core::files::version::Version;
 use commonplace_core::files::{Expected, Files};
+use commonplace_core::store::{Options, Store};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 fn open(dir: &Path) -> Files {
@@ -40,6 +42,7 @@ fn leftovers(dir: &Path) -> usize {
     all_files(dir).iter().filter(|path| path.extension().is_some_and(|e| e == "swap")).count()
 }
 
+const NEEDED: &str = "these tests need strace, and a system where it can trace";
 const OLD: &[u8] = b"old\n";
 const NEW: &[u8] = b"new\n";
 
@@ -55,6 +58,7 @@ fn child_changes() {
         "replace" => files.write("facts/note.md", NEW, Expected::Any).map(|_| ()),
         "create" => files.write("made/note.md", NEW, Expected::Absent).map(|_| ()),
         "delete" => files.delete("facts/note.md", Expected::Any).map(|_| ()),
+        "rename" => files.rename("facts/note.md", "moved/note.md", Expected::Any).map(|_| ()),
         "append" => files.append("s.jsonl", b"{\"n\":3}", Expected::Any).map(|_| ()),
         "keep" => files.keep("facts/note.md").map(|_| ()),
         other => panic!("{other}"),
@@ -67,17 +71,18 @@ fn child_changes() {
     fs::write(scratch.join("outcome"), word).unwrap();
 }
 
-/// Makes one change in a child under `strace`; returns its word, empty if it died.
+/// Makes one change in a child under `strace`, with faults that are separated by spaces; returns
+/// its word, empty if it died.
 fn change(scratch: &Path, change: &str, inject: &str) -> String {
     let root = scratch.join("root");
     fs::create_dir_all(root.join("facts")).unwrap();
     fs::write(root.join("facts/note.md"), OLD).unwrap();
     fs::write(root.join("s.jsonl"), "{\"n\":1}\n{\"n\":2").unwrap();
-    let call = inject.split(':').next().unwrap();
+    let calls: Vec<&str> = inject.split(' ').filter_map(|one| one.split(':').next()).collect();
     let _ = Command::new("strace")
-        .args(["-f", "-y", "-qq", "-e", &format!("trace={call}"), "-o"])
+        .args(["-f", "-y", "-qq", "-e", &format!("trace={}", calls.join(",")), "-o"])
         .arg(scratch.join("trace"))
-        .args(["-e", &format!("inject={inject}")])
+        .args(inject.split(' ').flat_map(|one| ["-e".to_owned(), format!("inject={one}")]))
         .arg(std::env::current_exe().unwrap())
         .args(["--exact", "child_changes"])
         .env("CHANGE_IN", scratch)
@@ -96,7 +101,9 @@ fn check(scratch: &Path, change: &str, word: &str, what: &str) {
     let log = read("s.jsonl").unwrap();
     let refused = !matches!(word, "" | "ok" | "in doubt");
     assert!(log.starts_with(b"{\"n\":1}\n{\"n\":2"), "{what}: the log lost something");
+    let moved = read("moved/note.md");
     let is_new = match change {
+        "rename" => moved.is_some() && note.is_none(),
         "replace" => note.as_deref() == Some(NEW),
         "create" => made.is_some(),
         "delete" => note.is_none(),
@@ -120,19 +127,22 @@ fn check(scratch: &Path, change: &str, word: &str, what: &str) {
 #[test]
 fn a_change_is_durable_before_it_is_acknowledged() {
     let scratch = tempfile::tempdir().unwrap();
-    if change(scratch.path(), "replace", "getppid:error=EIO") != "ok" {
-        return println!("no strace that can trace here: nothing tried");
-    }
+    let traced = change(scratch.path(), "replace", "getppid:error=EIO");
+    assert_eq!(traced, "ok", "{NEEDED}");
     let folders = ["sync root", "sync .commonplace", "sync history", "sync facts"];
-    let exchange = ["sync staged", "exchange", "rename", "sync facts", "sync note.md"];
+    // The text of a person that is displaced is synced before it loses its name.
+    let exchange =
+        ["sync staged", "sync note.md", "exchange", "rename", "sync facts", "sync note.md"];
     let create = ["sync root", "sync root", "sync staged", "rename", "sync made"];
     let delete = ["rename", "sync facts", "sync note.md"];
+    let rename = ["sync root", "sync note.md", "rename", "sync moved", "sync facts"];
     let quarantine = ["sync root", "sync .commonplace", "sync quarantine"];
     let append = ["sync tail", "sync s.jsonl", "sync s.jsonl"];
     for (op, steps) in [
         ("replace", [&folders[..], &exchange].concat()),
         ("create", create.to_vec()),
-        ("delete", [&folders[..], &delete].concat()),
+        ("delete", [&["sync root", "sync note.md"], &folders[1..], &delete].concat()),
+        ("rename", [&folders[..0], &["sync root"], &rename].concat()),
         ("append", [&quarantine[..], &append].concat()),
         ("keep", [&folders[..], &["sync staged", "rename", "sync note.md"]].concat()),
     ] {
@@ -196,9 +206,8 @@ fn in_memory() -> tempfile::TempDir {
 #[test]
 fn death_and_disk_errors_at_every_call() {
     let scratch = in_memory();
-    if change(scratch.path(), "replace", "getppid:error=EIO") != "ok" {
-        return println!("no strace that can trace here: nothing tried");
-    }
+    let traced = change(scratch.path(), "replace", "getppid:error=EIO");
+    assert_eq!(traced, "ok", "{NEEDED}");
     // Kernels and file systems that lack a call: the same by other means.
     for lacking in ["renameat2:error=EINVAL", "openat2:error=ENOSYS", "openat2:error=EPERM"] {
         for op in ["replace", "create", "delete", "append", "keep"] {
@@ -240,6 +249,90 @@ fn death_and_disk_errors_at_every_call() {
     for word in ["", "ok", "in doubt"] {
         assert!(seen.contains(&("replace", word.into())), "no replace ended with {word:?}");
     }
+}
+
+/// Kills each call of a change where names can be neither exchanged nor given only if free: no
+/// second name of ours may keep a note from being read or changed, even at the first call after.
+#[test]
+fn a_death_without_an_exchange_locks_no_note() {
+    for (op, path) in [
+        ("replace", "facts/note.md"),
+        ("create", "made/note.md"),
+        ("delete", "facts/note.md"),
+        ("rename", "facts/note.md"),
+    ] {
+        let ends = [("renameat", 2), ("linkat", 2), ("unlinkat", 2), ("fsync", 7), ("openat", 3)];
+        for (call, k) in
+            ends.into_iter().flat_map(|(call, times)| (1..=times).map(move |k| (call, k)))
+        {
+            let scratch = in_memory();
+            let inject = format!("renameat2:error=EINVAL {call}:signal=SIGKILL:when={k}");
+            let word = change(scratch.path(), op, &inject);
+            let (what, root) = (format!("{op} {inject}"), scratch.path().join("root"));
+            let is_refused = |read: Result<(), Error>| matches!(read, Err(Error::Refused { .. }));
+            let first_read = open(&root).read(path).map(|_| ());
+            assert!(!is_refused(first_read), "{what}: the first read is refused");
+            let files = open(&root);
+            assert!(contents(&root).contains(OLD), "{what}: the old text is lost");
+            let first_write = files.write(path, b"next\n", Expected::Any).map(|_| ());
+            assert!(first_write.is_ok(), "{what} {word}: {first_write:?}");
+            assert_eq!(leftovers(&root), 0, "{what}");
+        }
+    }
+}
+
+/// Second names that a crash leaves where names cannot be exchanged, made by hand.
+#[test]
+fn second_names_of_ours_are_removed() {
+    let old = Version::of(b"old");
+    let staged = format!(".user.md.00112233445566778899aabbccddeeff-{:.16}.swap", old.to_string());
+    let staged = format!("facts/{staged}");
+    let kept = format!(".commonplace/history/facts/user.md/20260105T120000.000000000Z-{old}.md");
+    let conflict = format!("facts/user.conflict-{:.8}.md", old.to_string());
+    let live = "facts/user.md";
+    // One file under two names, and which of them stays.
+    for (one, other, stays) in [
+        (live, staged.as_str(), live),
+        (live, kept.as_str(), live),
+        (staged.as_str(), kept.as_str(), kept.as_str()),
+        (conflict.as_str(), kept.as_str(), conflict.as_str()),
+        (conflict.as_str(), staged.as_str(), conflict.as_str()),
+    ] {
+        for first in ["read", "write", "open"] {
+            let dir = tempfile::tempdir().unwrap();
+            let at = |path: &str| dir.path().join(path);
+            for path in [one, other] {
+                fs::create_dir_all(at(path).parent().unwrap()).unwrap();
+            }
+            fs::create_dir_all(at(".commonplace")).unwrap();
+            fs::write(at(one), "old").unwrap();
+            fs::hard_link(at(one), at(other)).unwrap();
+            let files = open(dir.path());
+            match first {
+                "read" if stays != kept => assert_eq!(files.read(stays).unwrap().0, b"old"),
+                "write" => drop(files.write("facts/x.md", b"x", Expected::Any).unwrap()),
+                _ => drop(Store::open(dir.path().to_str().unwrap(), Options::default()).unwrap()),
+            }
+            let left: Vec<_> = [one, other].into_iter().filter(|path| at(path).exists()).collect();
+            assert_eq!(left, [stays], "{first}: {one} {other}");
+        }
+    }
+}
+
+/// A second name that a person gave is theirs, wherever it is.
+#[test]
+fn second_names_of_a_person_stay() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join("facts")).unwrap();
+    fs::write(dir.path().join("facts/user.md"), "old").unwrap();
+    fs::hard_link(dir.path().join("facts/user.md"), dir.path().join("twin.md")).unwrap();
+    let files = open(dir.path());
+    assert!(matches!(files.read("twin.md"), Err(Error::Refused { code: "hardlink", .. })));
+    assert!(matches!(
+        files.write("facts/user.md", b"x", Expected::Any),
+        Err(Error::Refused { code: "hardlink", .. })
+    ));
+    assert!(dir.path().join("twin.md").exists() && dir.path().join("facts/user.md").exists());
 }
 
 /// The state after a death at each step of a replace, made by hand.
@@ -311,6 +404,91 @@ fn a_save_into_a_displaced_file_is_brought_up() {
     }
 }
 
+/// An editor that saves through a handle of before a write, while each call is a process of its
+/// own, or one process lives on: its words become visible, now and much later.
+#[test]
+fn a_late_save_into_a_displaced_file_is_brought_up_at_opening() {
+    for lives_on in [false, true] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("facts/note.md");
+        fs::create_dir(dir.path().join("facts")).unwrap();
+        fs::write(&path, "base").unwrap();
+        let store = || Store::open(dir.path().to_str().unwrap(), Options::default()).unwrap();
+        let mut editor = fs::OpenOptions::new().write(true).open(&path).unwrap();
+        let first = store();
+        first.files().write("facts/note.md", b"ours", Expected::Any).unwrap();
+        let first = lives_on.then_some(first);
+        // past the time in which every displaced file is looked at again
+        std::thread::sleep(Duration::from_millis(1_100));
+        first.iter().for_each(|store| drop(store.fresh(&|| false).unwrap()));
+        drop(store());
+        // first it is emptied, as editors do: no conflict copy is made of that
+        editor.set_len(0).unwrap();
+        drop(store());
+        assert_eq!(fs::read_dir(dir.path().join("facts")).unwrap().count(), 1);
+        editor.write_all(b"theirs").unwrap();
+        let shown = format!("facts/note.conflict-{:.8}.md", Version::of(b"theirs").to_string());
+        match &first {
+            Some(store) => {
+                std::thread::sleep(Duration::from_millis(1_100));
+                assert_eq!(store.status(&|| false).unwrap().recovered, [shown.as_str()]);
+            }
+            None => drop(store()),
+        }
+        assert_eq!(fs::read_to_string(dir.path().join(shown)).unwrap(), "theirs");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "ours");
+    }
+}
+
+/// `verify` reads the whole history, whatever the list and the stamps say.
+#[test]
+fn a_changed_history_is_found_by_verify() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path().to_str().unwrap(), Options::default()).unwrap();
+    let keep = |path: &str| {
+        store.files().write(path, b"base", Expected::Any).unwrap();
+        let written = store.files().write(path, b"ours", Expected::Any).unwrap();
+        dir.path().join(written.history.unwrap())
+    };
+    let (saved, emptied) = (keep("saved.md"), keep("emptied.md"));
+    fs::remove_file(dir.path().join(".commonplace/lock")).unwrap();
+    let old = std::time::SystemTime::UNIX_EPOCH + Duration::from_secs(1);
+    for (path, text) in [(&saved, "theirs"), (&emptied, "")] {
+        fs::write(path, text).unwrap();
+        fs::File::options().write(true).open(path).unwrap().set_modified(old).unwrap();
+    }
+    let (_, differences) = store.verify(&|| false).unwrap();
+    let shown = format!("saved.conflict-{:.8}.md", Version::of(b"theirs").to_string());
+    assert_eq!(differences.len(), 2, "{differences:?}");
+    assert!(differences.iter().any(|line| line.contains(&shown)), "{differences:?}");
+    assert_eq!(fs::read_to_string(dir.path().join(shown)).unwrap(), "theirs");
+    assert!(emptied.exists(), "what is empty is not shown");
+}
+
+/// Opening looks at the list alone: its cost does not grow with the history.
+#[test]
+fn opening_with_nothing_to_do_costs_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let files = open(dir.path());
+    files.write("note.md", b"base", Expected::Any).unwrap();
+    let shelf = dir.path().join(".commonplace/history/note.md");
+    fs::create_dir_all(&shelf).unwrap();
+    for n in 0..20_000 {
+        let name = format!("20260105T120000.{n:09}Z-{}.md", Version::of(b"base"));
+        fs::write(shelf.join(name), "base").unwrap();
+    }
+    // the list names what the write staged; the first look takes it off
+    files.catch_up();
+    let times = (0..20).map(|_| {
+        let files = open(dir.path());
+        let started = Instant::now();
+        assert!(files.catch_up().is_empty());
+        started.elapsed()
+    });
+    let best = times.min().unwrap();
+    assert!(best < Duration::from_millis(1), "{best:?}");
+}
+
 #[test]
 fn a_copy_that_a_crash_left_without_its_name_gets_it_if_it_is_whole() {
     for (left, shown) in [("base", 1), ("ba", 0)] {
@@ -343,10 +521,10 @@ fn a_torn_tail_costs_nothing_that_was_acknowledged() {
             let appended = files.append("s.jsonl", line, Expected::Any).unwrap();
             let after = fs::read(&path).unwrap();
             assert!(after.starts_with(&start), "nothing is ever cut off");
-            let at = usize::try_from(appended.offset).unwrap();
+            let at = usize::try_from(appended.span.as_ref().unwrap().start).unwrap();
             assert_eq!(&after[at..], [&line[..], b"\n"].concat());
             assert_eq!(after[at - 1], b'\n');
-            assert_eq!(appended.end, after.len() as u64);
+            assert_eq!(appended.span.unwrap().end, after.len() as u64);
             let is_torn = start.len() > whole.len() && (cut < torn.len() || !filler.is_empty());
             let copy = appended.quarantined.map(|kept| fs::read(dir.path().join(kept)).unwrap());
             assert_eq!(copy, is_torn.then(|| start[whole.len()..].to_vec()));

@@ -211,7 +211,7 @@ fn transcripts_grow_tear_and_are_rewritten() {
         assert!(paths(store, "third").is_empty());
         assert_eq!(
             store.append_message("log.jsonl", b"{\"content\":\"fourth\"}", &|| false).unwrap(),
-            4
+            Some(4)
         );
         assert_eq!(ask(store, "fourth").hits[0].passage().citation, "log.jsonl#L4");
         append(line("fifth").trim_end());

@@ -116,7 +116,11 @@ fn threads_append_each_line_whole_and_once() {
                         format!("{{\"id\":\"{writer}-{n}\",\"pad\":\"{}\"}}", "x".repeat(n * 97));
                     let done = files.append("s.jsonl", line.as_bytes(), Expected::Any).unwrap();
                     let mut read = files.root().open_read("s.jsonl").unwrap();
-                    std::io::Seek::seek(&mut read, std::io::SeekFrom::Start(done.offset)).unwrap();
+                    std::io::Seek::seek(
+                        &mut read,
+                        std::io::SeekFrom::Start(done.span.unwrap().start),
+                    )
+                    .unwrap();
                     let mut found = vec![0; line.len()];
                     std::io::Read::read_exact(&mut read, &mut found).unwrap();
                     assert_eq!(found, line.as_bytes());

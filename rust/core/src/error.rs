@@ -86,18 +86,19 @@ pub enum Error {
         /// How long was waited.
         seconds: u64,
     },
-    /// The change is visible but may not survive a power cut.
+    /// It is not known whether the change was made, or whether it survives a power cut.
     #[error(
-        "{} was written but the disk did not confirm it: {source}; check the disk, then write again",
+        "{} may or may not have been changed: {source}; \
+         read it and look for your text before you try again",
         shown(path)
     )]
     InDoubt {
         /// The path as given.
         path: String,
-        /// What the disk said.
+        /// What the system said.
         source: io::Error,
     },
-    /// The operating system refused; the old content is whole.
+    /// The operating system refused; nothing was changed.
     #[error("cannot {action} {}: {source}", shown(path))]
     Io {
         /// A verb: `read`, `write`, `open`, `list`, …
@@ -150,6 +151,21 @@ impl Error {
     /// Refuses a path, of which no more is kept than is shown.
     pub fn refused(path: &str, code: &'static str, why: impl Into<String>) -> Self {
         Self::Refused { path: path.chars().take(SHOWN + 1).collect(), code, why: why.into() }
+    }
+}
+
+/// Says in a stable, documented word why the system refused: `nospace` (also a quota), `rofs`,
+/// `perm`, `nofile` (too many files are open); none for anything else.
+#[must_use]
+pub fn storage_code(source: &io::Error) -> Option<&'static str> {
+    match source.kind() {
+        io::ErrorKind::PermissionDenied => Some("perm"),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Some("nospace"),
+        io::ErrorKind::ReadOnlyFilesystem => Some("rofs"),
+        _ => match source.raw_os_error() {
+            Some(libc::EMFILE | libc::ENFILE) => Some("nofile"),
+            _ => None,
+        },
     }
 }
 

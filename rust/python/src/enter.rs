@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use commonplace_core::error::{Error, Interrupt};
+use commonplace_core::error::{Error, Interrupt, storage_code};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
@@ -88,14 +88,4 @@ pub fn error_of(py: Python<'_>, error: Error) -> PyErr {
     let _ = code.map(|code| value.setattr("code", code));
     let _ = path.map(|path| value.setattr("path", path));
     raised
-}
-
-fn storage_code(source: &std::io::Error) -> Option<&'static str> {
-    use std::io::ErrorKind;
-    match source.kind() {
-        ErrorKind::PermissionDenied => Some("perm"),
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Some("nospace"),
-        ErrorKind::ReadOnlyFilesystem => Some("rofs"),
-        _ => None,
-    }
 }

@@ -1,8 +1,10 @@
 //! What calls return: the engine's types, as Python sees them.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock, Weak};
 
 use commonplace_core::catalog::draft::Kind;
+use commonplace_core::files::append::Appended;
 use commonplace_core::files::{self, past};
 use commonplace_core::messages::message;
 use commonplace_core::store::transcript::Placed;
@@ -192,32 +194,65 @@ impl Entry {
 }
 
 /// What a write did: the stored path, the new version, and where the old text now lies.
-#[pyclass(frozen, get_all, module = "commonplace")]
+#[pyclass(frozen, module = "commonplace")]
 pub struct Written {
+    #[pyo3(get)]
     pub path: String,
-    pub version: String,
+    version: OnceLock<String>,
+    /// Where to read the version when it is asked for.
+    unread: Option<(Weak<Store>, u64)>,
+    #[pyo3(get)]
     pub previous: Option<String>,
+    #[pyo3(get)]
     pub history: Option<String>,
+    #[pyo3(get)]
     pub applied: usize,
 }
+
+/// The version of a file that was changed but could not be read since.
+const UNKNOWN: &str = "unknown";
 
 impl Written {
     /// A change that is on disk, of so many edits.
     pub fn new(done: files::Written, applied: usize) -> Self {
         Self {
             path: done.path,
-            version: done.version.to_string(),
+            version: OnceLock::from(done.version.to_string()),
+            unread: None,
             previous: done.previous.map(|version| version.to_string()),
             history: done.history,
             applied,
+        }
+    }
+
+    /// Text that is at the end of a file of `store`.
+    pub fn appended(done: Appended, store: &Arc<Store>) -> Self {
+        let version = done.version.map(|version| OnceLock::from(version.to_string()));
+        Self {
+            path: done.path,
+            version: version.unwrap_or_default(),
+            unread: done.span.map(|span| (Arc::downgrade(store), span.end)),
+            previous: None,
+            history: None,
+            applied: 0,
         }
     }
 }
 
 #[pymethods]
 impl Written {
-    fn __repr__(&self) -> String {
-        format!("Written({:?}, version={:?})", self.path, self.version)
+    #[getter]
+    fn version(&self, py: Python<'_>) -> &str {
+        let read = || {
+            let (store, end) = self.unread.as_ref()?;
+            let version = store.upgrade()?.files().version_until(&self.path, *end);
+            version.ok().map(|version| version.to_string())
+        };
+        py.detach(|| self.version.get_or_init(|| read().unwrap_or_else(|| UNKNOWN.to_owned())))
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        format!("Written({:?}, version={:?})", self.path, self.version(py))
     }
 }
 

@@ -67,14 +67,14 @@ impl Store {
     #[pyo3(signature = (path, version = None))]
     fn read(&self, py: Python<'_>, path: Text, version: Option<Text>) -> PyResult<String> {
         let bytes = self.enter(py, |store, _| match version.as_deref() {
-            None => store.root().read(&path),
+            None => store.files().read_bytes(&path),
             Some(version) => store.files().read_version(&path, version.parse()?),
         })?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
     fn read_bytes(&self, py: Python<'_>, path: Text) -> PyResult<Vec<u8>> {
-        self.enter(py, |store, _| store.root().read(&path))
+        self.enter(py, |store, _| store.files().read_bytes(&path))
     }
 
     fn read_to_change(&self, py: Python<'_>, path: Text) -> PyResult<(String, String)> {
@@ -127,16 +127,11 @@ impl Store {
         expected_version: Option<Text>,
     ) -> PyResult<Written> {
         let expected = expected(py, expected_version)?;
-        self.enter(py, |store, _| {
-            let mut text = String::from(content);
-            if !text.ends_with('\n') {
-                text.push('\n');
-            }
-            let done = store.files().append(&path, text.as_bytes(), expected)?;
-            let (_, version) = store.files().read(&done.path)?;
-            let version = version.to_string();
-            Ok(Written { path: done.path, version, previous: None, history: None, applied: 0 })
-        })
+        let append = |store: &store::Store, _: Interrupt<'_>| {
+            store.files().append(&path, content.as_bytes(), expected)
+        };
+        let done = self.enter(py, append)?;
+        Ok(Written::appended(done, &self.open()?))
     }
 
     #[pyo3(signature = (path, edits, expected_version = None))]
@@ -211,7 +206,7 @@ impl Store {
         Ok(found.into_iter().map(|placed| Message::new(&path, placed)).collect())
     }
 
-    fn append_message(&self, py: Python<'_>, path: Text, line: &[u8]) -> PyResult<u64> {
+    fn append_message(&self, py: Python<'_>, path: Text, line: &[u8]) -> PyResult<Option<u64>> {
         self.enter(py, |store, interrupt| store.append_message(&path, line, interrupt))
     }
 

@@ -98,8 +98,10 @@ class Session:
 
     # Messages
 
-    def append(self, message: Mapping[str, Any]) -> int:
+    def append(self, message: Mapping[str, Any]) -> int | None:
         """Add a message to the log and return its line: its citation is `messages.jsonl#L<line>`.
+
+        None is returned when the lines before it could not be counted: it is written all the same.
 
         Args:
             message: `role`, `content` (text or content blocks), and anything else.

@@ -3,27 +3,35 @@
 //! One `write` with its newline, on a handle opened with `O_APPEND`, cannot be
 //! torn apart by other writers, ours or not. The lock is held for the write and
 //! let go for the wait on the disk, so that the appends of many threads share
-//! one flush of the file system's journal.
+//! one flush of the file system's journal. A file that is not there yet is made
+//! whole with its first text.
+//!
+//! After the `write` the text stands in the file, whatever fails then: what could
+//! not be told is left out of the answer, or the answer is [`Error::InDoubt`].
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
+use std::ops::Range;
 use std::time::Duration;
 
-use rustix::fs::{AtFlags, OFlags};
-use rustix::io::Errno;
+use rustix::fs::OFlags;
 use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
 use crate::files::history::Shelf;
-use crate::files::open::{PRIVATE, READ, is_only_name, open_regular, refusal};
-use crate::files::root::{Place, Root, Stat};
+use crate::files::lock::Guard;
+use crate::files::open::{READ, is_only_name, open_regular, refusal};
+use crate::files::root::{Place, Root};
 use crate::files::rules;
+use crate::files::version::Version;
 use crate::files::{Expected, Files};
 
 /// A last line longer than this is taken for torn without being parsed.
 const LONGEST_TAIL: u64 = 64 << 20;
 /// How often a file may be replaced under our hands before we give up.
 const TRIES: usize = 8;
+/// Up to this size the version of a note is told with an append to it.
+const HASHED: u64 = 1 << 20;
 /// How long a write that is half done may take to its end.
 const UNDER_WAY: Duration = Duration::from_millis(5);
 
@@ -32,10 +40,11 @@ const UNDER_WAY: Duration = Duration::from_millis(5);
 pub struct Appended {
     /// The path as stored, in NFC when we made it.
     pub path: String,
-    /// The byte at which the text begins.
-    pub offset: u64,
-    /// The byte after it, newline included.
-    pub end: u64,
+    /// Where the text is in the file, newline included; none where the system did not say.
+    pub span: Option<Range<u64>>,
+    /// What the file said when the text was in it; none for a transcript, for a file larger than
+    /// 1 MiB (see [`Files::version_until`]), and where it could not be read.
+    pub version: Option<Version>,
     /// Whether the file was made for it.
     pub created: bool,
     /// Where the torn last line of a transcript was copied to, if there was one.
@@ -54,28 +63,57 @@ impl Files {
     /// As for [`Files::write`]; [`Error::InDoubt`] when the text is in the file but
     /// the disk did not confirm it.
     pub fn append(&self, path: &str, bytes: &[u8], expected: Expected) -> Result<Appended> {
-        let (file, place, appended) = {
-            let _guard = self.begin()?;
+        let (file, appended) = {
+            let guard = self.begin()?;
             let place = self.target(path, expected)?;
-            let (file, appended) = self.add(&place, bytes, expected)?;
-            (file, place, appended)
+            match self.add(&guard, &place, bytes, expected)? {
+                (None, appended) => return Ok(appended),
+                (Some(file), appended) => (file, appended),
+            }
         };
-        file.sync_data().map_err(|source| Error::InDoubt { path: place.path.clone(), source })?;
-        if appended.created {
-            place.sync_folder()?;
+        match file.sync_data() {
+            Ok(()) => Ok(appended),
+            Err(source) => Err(Error::InDoubt { path: appended.path, source }),
         }
-        Ok(appended)
     }
 
-    fn add(&self, place: &Place, bytes: &[u8], expected: Expected) -> Result<(File, Appended)> {
+    /// Returns the version of a file's first `end` bytes: what it said when an append ended there,
+    /// if nobody has changed what stands before.
+    ///
+    /// # Errors
+    /// As for [`Files::read`].
+    pub fn version_until(&self, path: &str, end: u64) -> Result<Version> {
+        let version = Version::of_file(&self.root.open_read(path)?, end);
+        version.map_err(|e| Error::io("read", path, e))
+    }
+
+    /// Adds to the file, or makes it; an open file is still to be made durable.
+    fn add(
+        &self,
+        guard: &Guard<'_>,
+        place: &Place,
+        bytes: &[u8],
+        expected: Expected,
+    ) -> Result<(Option<File>, Appended)> {
         let path = &*place.path;
-        let mut made = false;
         for _ in 0..TRIES {
-            let (file, created) = open_or_create(place)?;
-            made |= created;
+            let Some(file) = open(place)? else {
+                expected.check(path, None)?;
+                let text = [bytes, line_end(bytes)].concat();
+                match self.put(guard, place, None, &text) {
+                    // somebody else has made it
+                    Err(Error::Conflict { .. }) if expected == Expected::Any => continue,
+                    made => {
+                        let (path, version) = (path.to_owned(), Some(made?.version));
+                        let span = Some(0..text.len() as u64);
+                        let (created, quarantined) = (true, None);
+                        let done = Appended { path, span, version, created, quarantined };
+                        return Ok((None, done));
+                    }
+                }
+            };
             match expected {
                 Expected::Any => {}
-                _ if created => expected.check(path, None)?,
                 Expected::Absent => return Err(absent_expected(place)),
                 Expected::Version(_) => expected.check(path, Some(place.version()?))?,
             }
@@ -86,10 +124,16 @@ impl Files {
             {
                 continue;
             }
-            let (offset, end) = write_once(path, &file, start, bytes)?;
-            if is_still_at(place, &file) {
+            let span = write_once(path, &file, start, bytes)?;
+            let still = place.is_name_of(&file);
+            if still.map_err(|e| Error::InDoubt { path: path.into(), source: e.into() })? {
+                let is_small =
+                    |span: &&Range<u64>| span.end <= HASHED && !rules::is_transcript(path);
+                let small = span.as_ref().filter(is_small);
+                let version = small.and_then(|span| Version::of_file(&file, span.end).ok());
                 let path = path.to_owned();
-                return Ok((file, Appended { path, offset, end, created: made, quarantined }));
+                let done = Appended { path, span, version, created: false, quarantined };
+                return Ok((Some(file), done));
             }
             // An editor saved by rename meanwhile: our lines went into the file
             // that it replaced. They belong into the new one.
@@ -99,21 +143,18 @@ impl Files {
     }
 }
 
-fn open_or_create(place: &Place) -> Result<(File, bool)> {
+/// Opens a file to add to it; none when it is not there.
+fn open(place: &Place) -> Result<Option<File>> {
     let flags = READ | OFlags::RDWR | OFlags::APPEND;
-    for _ in 0..TRIES {
-        match open_regular(place.name(), flags, &place.path) {
-            Err(Error::NotFound { .. }) => {}
-            done => return done.map(|file| (file, false)),
-        }
-        let new = flags | OFlags::CREATE | OFlags::EXCL;
-        match rustix::fs::openat(&place.dir, &*place.name, new, PRIVATE) {
-            Ok(file) => return Ok((File::from(file), true)),
-            Err(Errno::EXIST) => {}
-            Err(e) => return Err(refusal("append to", &place.path, e)),
-        }
+    match open_regular(place.name(), flags, &place.path) {
+        Err(Error::NotFound { .. }) => Ok(None),
+        done => done.map(Some),
     }
-    Err(refusal("append to", &place.path, Errno::AGAIN))
+}
+
+/// What is missing of the end of a line.
+fn line_end(bytes: &[u8]) -> &'static [u8] {
+    if bytes.is_empty() || bytes.ends_with(b"\n") { b"" } else { b"\n" }
 }
 
 fn absent_expected(place: &Place) -> Error {
@@ -184,11 +225,18 @@ fn is_whole(mut file: &File, tail: u64, size: u64) -> std::io::Result<bool> {
         && serde_json::from_slice::<&RawValue>(&line).is_ok())
 }
 
-/// Writes it all in one call, or takes back what went in.
-fn write_once(path: &str, mut file: &File, start: &[u8], bytes: &[u8]) -> Result<(u64, u64)> {
+/// Writes it all in one call, or takes back what went in; says where it is.
+///
+/// # Errors
+/// [`Error::Io`] when nothing is in the file; [`Error::InDoubt`] when a part may be.
+fn write_once(
+    path: &str,
+    mut file: &File,
+    start: &[u8],
+    bytes: &[u8],
+) -> Result<Option<Range<u64>>> {
     let fail = |e| Error::io("append to", path, e);
-    let end: &[u8] = if bytes.is_empty() || bytes.ends_with(b"\n") { b"" } else { b"\n" };
-    let text = [start, bytes, end].concat();
+    let text = [start, bytes, line_end(bytes)].concat();
     let before = file.metadata().map_err(fail)?.len();
     let written = loop {
         match file.write(&text) {
@@ -196,29 +244,21 @@ fn write_once(path: &str, mut file: &File, start: &[u8], bytes: &[u8]) -> Result
             done => break done.map_err(fail)?,
         }
     };
-    let after = file.metadata().map_err(fail)?.len();
     if written < text.len() {
-        // Only if nobody without our lock has written after us.
-        if after == before + written as u64 {
-            file.set_len(before).map_err(fail)?;
-        }
         let why = format!("only {written} of {} bytes fitted", text.len());
-        return Err(fail(std::io::Error::new(std::io::ErrorKind::StorageFull, why)));
+        let short = std::io::Error::new(std::io::ErrorKind::StorageFull, why);
+        // Only if nobody without our lock has written after us.
+        let after = file.metadata().map(|metadata| metadata.len());
+        return Err(match after {
+            Ok(after) if after == before + written as u64 && file.set_len(before).is_ok() => {
+                fail(short)
+            }
+            _ => Error::InDoubt { path: path.into(), source: short },
+        });
     }
     // With O_APPEND the kernel chose the place and left the position after it.
-    let end = file.stream_position().map_err(fail)?;
-    Ok((end - (text.len() - start.len()) as u64, end))
-}
-
-fn is_still_at(place: &Place, file: &File) -> bool {
-    let named = rustix::fs::statat(&place.dir, &*place.name, AtFlags::SYMLINK_NOFOLLOW);
-    match (named, rustix::fs::fstat(file)) {
-        (Ok(named), Ok(open)) => {
-            let (named, open) = (Stat::from_raw(&named), Stat::from_raw(&open));
-            (named.dev, named.ino) == (open.dev, open.ino)
-        }
-        _ => false,
-    }
+    let end = file.stream_position().ok();
+    Ok(end.map(|end| end - (text.len() - start.len()) as u64..end))
 }
 
 #[cfg(test)]
@@ -230,10 +270,14 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let root = Root::open(dir.path(), false).unwrap();
         let place = root.place("log.md").unwrap();
-        let (file, created) = open_or_create(&place).unwrap();
-        assert!(created && is_still_at(&place, &file));
+        assert!(open(&place).unwrap().is_none());
+        std::fs::write(dir.path().join("log.md"), "").unwrap();
+        let file = open(&place).unwrap().unwrap();
+        assert!(place.is_name_of(&file).unwrap());
         std::fs::write(dir.path().join("new"), "x").unwrap();
         std::fs::rename(dir.path().join("new"), dir.path().join("log.md")).unwrap();
-        assert!(!is_still_at(&place, &file));
+        assert!(!place.is_name_of(&file).unwrap());
+        std::fs::remove_file(dir.path().join("log.md")).unwrap();
+        assert!(!place.is_name_of(&file).unwrap());
     }
 }

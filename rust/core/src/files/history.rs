@@ -6,7 +6,8 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::os::fd::AsFd;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{AtFlags, OFlags};
 use rustix::io::Errno;
@@ -14,14 +15,11 @@ use rustix::io::Errno;
 use crate::error::{Error, Result};
 use crate::files::names::OWN;
 use crate::files::open::{PRIVATE, READ};
-use crate::files::replace::{cut, rename_new};
+use crate::files::platform::{Platform as _, System};
+use crate::files::replace::rename_new;
 use crate::files::root::{Place, Root, Stat};
+use crate::files::staged::cut;
 use crate::files::version::Version;
-
-/// How long an editor may still write into a file that we displaced.
-const LINGER: Duration = Duration::from_secs(2);
-/// How many displaced files are looked at again.
-const WATCHED: usize = 64;
 
 /// The folder that keeps what was displaced from one path.
 #[derive(Debug)]
@@ -49,16 +47,34 @@ impl Shelf {
         Ok(Self { dir, path: format!("{OWN}/{kind}/{path}"), extension })
     }
 
-    /// Moves a file here; returns its new path.
-    pub(crate) fn take(&self, from: &Place, version: Version) -> rustix::io::Result<String> {
-        self.under_new_name(version, |to| rename_new(from, to))
+    /// Returns a path here that is free, for a text of this version. It stays free: only the
+    /// holder of the lock makes names here.
+    pub(crate) fn new_name(&self, version: Version) -> rustix::io::Result<String> {
+        loop {
+            let kept = format!("{}/{}-{version}.{}", self.path, timestamp(), self.extension);
+            match self.identity(&kept) {
+                Err(Errno::NOENT) => return Ok(kept),
+                // The same text twice at one tick of a coarse clock.
+                Ok(_) => std::thread::sleep(Duration::from_micros(100)),
+                Err(e) => return Err(e),
+            }
+        }
     }
 
-    /// Gives a file a second name here.
-    pub(crate) fn link(&self, from: &Place, version: Version) -> rustix::io::Result<String> {
-        self.under_new_name(version, |to| {
-            rustix::fs::linkat(&from.dir, &*from.name, &to.dir, &*to.name, AtFlags::empty())
-        })
+    /// Moves a file to a path that [`Shelf::new_name`] gave.
+    pub(crate) fn take(&self, from: &Place, kept: &str) -> rustix::io::Result<()> {
+        let name = file_name(kept);
+        match System::rename_new(from.name(), (self.dir.as_fd(), name)) {
+            // The name is free, so that a plain rename takes nothing away.
+            Err(Errno::NOSYS) => rustix::fs::renameat(&from.dir, &*from.name, &self.dir, name),
+            done => done,
+        }
+    }
+
+    /// Gives a file a second name at a path that [`Shelf::new_name`] gave.
+    pub(crate) fn link(&self, from: &Place, kept: &str) -> rustix::io::Result<()> {
+        let name = file_name(kept);
+        rustix::fs::linkat(&from.dir, &*from.name, &self.dir, name, AtFlags::empty())
     }
 
     /// Writes a text here that is nowhere else; it has its name only once it is whole.
@@ -71,8 +87,9 @@ impl Shelf {
         let mut file = File::from(rustix::fs::openat(&staged.dir, &*staged.name, flags, PRIVATE)?);
         let written = file.write_all(bytes).and_then(|()| file.sync_all());
         let written = written.map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::IO));
-        let kept = written.and_then(|()| self.take(&staged, version));
-        kept.inspect_err(|_| {
+        let kept = written.and_then(|()| self.new_name(version));
+        let taken = kept.and_then(|kept| self.take(&staged, &kept).map(|()| kept));
+        taken.inspect_err(|_| {
             let _ = staged.unlink();
         })
     }
@@ -84,8 +101,13 @@ impl Shelf {
         let file = rustix::fs::openat(&self.dir, file_name(&kept), flags, PRIVATE)?;
         let mut file = File::from(file);
         let copied = std::io::copy(source, &mut file).and_then(|_| file.sync_all());
-        copied.map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::IO))?;
-        Ok(kept)
+        match copied {
+            Ok(()) => Ok(kept),
+            Err(e) => {
+                self.forget(&kept);
+                Err(Errno::from_io_error(&e).unwrap_or(Errno::IO))
+            }
+        }
     }
 
     /// Makes the names here durable; `path` is the file that the change was about.
@@ -94,23 +116,13 @@ impl Shelf {
         rustix::fs::fsync(&self.dir).map_err(in_doubt)
     }
 
-    pub(crate) fn version(&self, kept: &str) -> Result<Version> {
-        let place = self.place(kept).map_err(|e| Error::io("read", kept, e))?;
-        let mut hasher = blake3::Hasher::new();
-        let file = rustix::fs::openat(&place.dir, &*place.name, READ, PRIVATE)
-            .map_err(|e| Error::io("read", kept, e))?;
-        hasher.update_reader(File::from(file)).map_err(|e| Error::io("read", kept, e))?;
-        Ok(Version::from_hash(&hasher.finalize()))
-    }
-
     /// The device and inode of what is kept.
     pub(crate) fn identity(&self, kept: &str) -> rustix::io::Result<(u64, u64)> {
         let raw = rustix::fs::statat(&self.dir, file_name(kept), AtFlags::SYMLINK_NOFOLLOW)?;
-        let stat = Stat::from_raw(&raw);
-        Ok((stat.dev, stat.ino))
+        Ok(identity(&raw))
     }
 
-    /// Removes a second name that [`Shelf::link`] gave.
+    /// Removes a second name that [`Shelf::link`] gave, or half a copy.
     pub(crate) fn forget(&self, kept: &str) {
         let _ = rustix::fs::unlinkat(&self.dir, file_name(kept), AtFlags::empty());
     }
@@ -119,61 +131,12 @@ impl Shelf {
         let dir = self.dir.try_clone().map_err(|_| Errno::MFILE)?;
         Ok(Place { dir, name: file_name(kept).into(), path: kept.into() })
     }
-
-    fn under_new_name(
-        &self,
-        version: Version,
-        put: impl Fn(&Place) -> rustix::io::Result<()>,
-    ) -> rustix::io::Result<String> {
-        let mut tries = 0;
-        loop {
-            let kept = format!("{}/{}-{version}.{}", self.path, timestamp(), self.extension);
-            match put(&self.place(&kept)?) {
-                Ok(()) => return Ok(kept),
-                // The same text twice at one tick of a coarse clock.
-                Err(Errno::EXIST) if tries < 1000 => tries += 1,
-                Err(e) => return Err(e),
-            }
-        }
-    }
 }
 
-/// A displaced file that an editor may still hold open.
-#[derive(Debug)]
-pub(crate) struct Displaced {
-    path: String,
-    kept: String,
-    version: Version,
-    stat: Option<Stat>,
-    since: Instant,
-}
-
-impl Displaced {
-    pub(crate) fn new(path: &str, kept: &str, version: Version) -> Self {
-        // No stat yet: a save may have gone into it since it was verified.
-        let (path, kept) = (path.into(), kept.into());
-        Self { path, kept, version, stat: None, since: Instant::now() }
-    }
-}
-
-/// Looks again at what was displaced a moment ago. A save that went into it is
-/// brought up beside the file, since its writer believes it to be there.
-pub(crate) fn look_again(root: &Root, displaced: &mut Vec<Displaced>) {
-    displaced.retain_mut(|one| {
-        let now = root.stat_own(&one.kept).ok();
-        if now.is_some()
-            && now != one.stat
-            && let Ok(version) = root.place(&one.kept).and_then(|place| place.version())
-        {
-            if version != one.version {
-                return surface(root, &one.kept, &one.path, version).is_err();
-            }
-            one.stat = now;
-        }
-        one.since.elapsed() < LINGER
-    });
-    let surplus = displaced.len().saturating_sub(WATCHED);
-    displaced.drain(..surplus);
+/// The device and inode of a file.
+pub(crate) fn identity(raw: &rustix::fs::Stat) -> (u64, u64) {
+    let stat = Stat::from_raw(raw);
+    (stat.dev, stat.ino)
 }
 
 /// Moves a file to a visible name beside `path`, such as `facts/user.conflict-1a2b3c4d.md`.
@@ -188,7 +151,7 @@ pub(crate) fn surface(root: &Root, from: &str, path: &str, version: Version) -> 
         let path = if folder.is_empty() { name } else { format!("{folder}/{name}") };
         let to = root.make_place(&path)?;
         match rename_new(&from, &to) {
-            Ok(()) => {
+            Ok(_) => {
                 to.sync_folder()?;
                 from.sync_folder()?;
                 return Ok(path);

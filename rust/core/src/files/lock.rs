@@ -21,8 +21,7 @@ pub const PATIENCE: Duration = Duration::from_secs(5);
 ///
 /// `flock` is on a file of its own: locking a data file would lock an inode that
 /// the next save replaces, and closing any handle on it would drop a POSIX lock.
-/// The kernel frees it when its holder dies, so what an old lock file says is
-/// of no account.
+/// The kernel frees it when its holder dies, so that a lock file is there says nothing.
 #[derive(Debug, Default)]
 pub struct Lock {
     threads: Mutex<()>,
@@ -31,7 +30,8 @@ pub struct Lock {
 /// The right to write, until it is dropped.
 #[derive(Debug)]
 pub struct Guard<'a> {
-    file: File,
+    /// The lock file, which also holds the list of [`crate::files::pending`].
+    pub(crate) file: File,
     _thread: MutexGuard<'a, ()>,
 }
 
@@ -59,6 +59,15 @@ impl Lock {
             sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(5));
         }
+    }
+
+    /// Takes the lock of `root` if nobody has it.
+    ///
+    /// # Errors
+    /// Those of [`Lock::acquire`], but for [`Error::Busy`].
+    pub fn try_acquire(&self, root: &Root) -> Result<Option<Guard<'_>>> {
+        let Some(thread) = self.threads.try_lock() else { return Ok(None) };
+        Ok(try_flock(root)?.map(|file| Guard { file, _thread: thread }))
     }
 }
 

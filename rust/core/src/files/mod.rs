@@ -12,12 +12,14 @@ pub mod names;
 pub(crate) mod open;
 pub mod past;
 pub mod patch;
+pub(crate) mod pending;
 pub(crate) mod platform;
 pub(crate) mod prefetch;
 pub mod recover;
 mod replace;
 pub mod root;
 pub mod rules;
+mod staged;
 pub mod stamps;
 pub mod version;
 pub mod walk;
@@ -27,12 +29,14 @@ use rustix::fs::{AtFlags, RawDir};
 use rustix::io::Errno;
 
 use crate::error::{Error, Result};
-use crate::files::history::{Displaced, Shelf};
+use crate::files::history::Shelf;
 use crate::files::lock::{Guard, Lock};
 use crate::files::open::refusal;
-use crate::files::replace::{Base, rename_new};
+use crate::files::pending::{Entry, Pending};
+use crate::files::replace::{Base, Renamed, rename_new};
 use crate::files::root::{Place, Root};
 use crate::files::rules::{Rules, is_transcript};
+use crate::files::staged::staged_name;
 use crate::files::version::Version;
 
 /// The files of one root; shared freely between threads.
@@ -41,7 +45,7 @@ pub struct Files {
     pub(crate) root: Root,
     pub(crate) rules: Rules,
     lock: Lock,
-    displaced: Mutex<Vec<Displaced>>,
+    pending: Mutex<Pending>,
 }
 
 /// What a caller expects to find at a path.
@@ -69,10 +73,11 @@ pub struct Written {
 }
 
 impl Files {
-    /// Takes over the files of `root`. Call [`Files::recover`] once after it.
+    /// Takes over the files of `root`. What a writer that died has left is put right by
+    /// [`Files::catch_up`], which is to be called next, or else by the first change.
     #[must_use]
     pub fn new(root: Root, rules: Rules) -> Self {
-        Self { root, rules, lock: Lock::default(), displaced: Mutex::default() }
+        Self { root, rules, lock: Lock::default(), pending: Mutex::default() }
     }
 
     /// Returns the root, for reading and listing.
@@ -81,14 +86,29 @@ impl Files {
         &self.root
     }
 
-    /// Reads a file and the version to name when changing it. Takes no lock.
+    /// Reads a file and the version to name when changing it.
     ///
     /// # Errors
     /// As for [`Root::read`].
     pub fn read(&self, path: &str) -> Result<(Vec<u8>, Version)> {
-        let bytes = self.root.read(path)?;
+        let bytes = self.read_bytes(path)?;
         let version = Version::of(&bytes);
         Ok((bytes, version))
+    }
+
+    /// Reads a file. Takes no lock, unless a writer that died has left it with a second name.
+    ///
+    /// # Errors
+    /// As for [`Root::read`].
+    pub fn read_bytes(&self, path: &str) -> Result<Vec<u8>> {
+        match self.root.read(path) {
+            Err(Error::Refused { code: "hardlink", .. }) => {
+                // what keeps us from looking is not what keeps the file from being read
+                let _ = self.begin();
+                self.root.read(path)
+            }
+            read => read,
+        }
     }
 
     /// Makes a file, or replaces all of its text; the old text goes to the history.
@@ -98,16 +118,16 @@ impl Files {
     /// with `case` or `collision` when it exists in another spelling, and with
     /// `appendonly` for a log; [`Error::Conflict`] when the file is not as
     /// `expected`, or is saved by someone else at this moment; [`Error::Busy`];
-    /// [`Error::Io`] with the old text whole; [`Error::InDoubt`].
+    /// [`Error::Io`] when nothing was changed; [`Error::InDoubt`] when that is not known.
     pub fn write(&self, path: &str, bytes: &[u8], expected: Expected) -> Result<Written> {
-        let _guard = self.begin()?;
+        let guard = self.begin()?;
         let place = self.target(path, expected)?;
         let base = place.read()?;
         expected.check(&place.path, base.as_ref().map(|base| base.version))?;
         if base.is_some() {
             self.rules.check_rewrite(&place.path)?;
         }
-        self.put(&place, base.as_ref(), bytes)
+        self.put(&guard, &place, base.as_ref(), bytes)
     }
 
     /// Gives a file a new name, which must be free.
@@ -115,7 +135,7 @@ impl Files {
     /// # Errors
     /// As for [`Files::write`], for either name.
     pub fn rename(&self, from: &str, to: &str, expected: Expected) -> Result<Written> {
-        let _guard = self.begin()?;
+        let guard = self.begin()?;
         let source = self.leaving(from, expected)?;
         let path = self.rules.check_write(to)?;
         if is_transcript(from) != is_transcript(&path) {
@@ -125,14 +145,18 @@ impl Files {
         }
         self.check_twins(&path, Some(from))?;
         let target = self.root.make_place(&path)?;
-        rename_new(&source, &target).map_err(|e| match e {
-            Errno::EXIST => Error::Conflict {
-                path: path.clone(),
-                expected: "absent".into(),
-                found: target.version_shown(),
-            },
-            e => refusal("rename", from, e),
-        })?;
+        // Its text may be unsynced, of a person who saved it a moment ago.
+        source.open()?.sync_all().map_err(|e| Error::io("rename", from, e))?;
+        self.note(&guard, [Entry::Moved(from.into(), path.clone())])?;
+        match rename_new(&source, &target) {
+            Ok(Renamed::Whole) => {}
+            Ok(Renamed::Linked) => return Err(in_doubt(from, Errno::IO)),
+            Err(Errno::EXIST) => {
+                let found = target.version_shown();
+                return Err(Error::Conflict { path, expected: "absent".into(), found });
+            }
+            Err(e) => return Err(refusal("rename", from, e)),
+        }
         // The name moves with whatever it stood for; see what that was.
         let version = match target.version() {
             Ok(version) => version,
@@ -151,53 +175,78 @@ impl Files {
     /// # Errors
     /// As for [`Files::write`], and [`Error::NotFound`].
     pub fn delete(&self, path: &str, expected: Expected) -> Result<Written> {
-        let _guard = self.begin()?;
+        let guard = self.begin()?;
         let place = self.leaving(path, expected)?;
-        let version = place.version()?;
+        let fail = |e| Error::io("delete", path, e);
+        let file = place.open()?;
+        let version = Version::of_file(&file, u64::MAX).map_err(fail)?;
         expected.check(path, Some(version))?;
+        file.sync_all().map_err(fail)?;
         let shelf = Shelf::history(&self.root, path)?;
-        let kept = shelf.take(&place, version).map_err(|e| refusal("delete", path, e))?;
+        let kept = shelf.new_name(version).map_err(|e| refusal("delete", path, e))?;
+        let moved = self.root.place(&kept)?;
+        self.note(&guard, [Entry::displaced(&kept)])?;
+        shelf.take(&place, &kept).map_err(|e| refusal("delete", path, e))?;
         // As for a rename: a person may have saved since we read it.
-        let moved = Expected::Version(version);
-        let checked = shelf.version(&kept).and_then(|found| moved.check(path, Some(found)));
+        let same = moved.is_name_of(&file).map_err(|e| fail(e.into()));
+        let found = same.and_then(|same| match same {
+            true => Version::of_file(&file, u64::MAX).map_err(fail),
+            false => moved.version(),
+        });
+        let checked = found.and_then(|found| Expected::Version(version).check(path, Some(found)));
         if let Err(e) = checked {
-            return Err(take_back(&self.root.place(&kept)?, &place, e));
+            return Err(take_back(&moved, &place, e));
         }
-        self.watch(path, &kept, version);
         place.sync_folder()?;
         shelf.sync(path)?;
         let path = path.into();
         Ok(Written { path, version, previous: Some(version), history: Some(kept) })
     }
 
-    /// Takes the lock for a change, and looks again at what the last ones displaced.
+    /// Takes the lock for a change, and looks again at what earlier ones may have left.
     pub(crate) fn begin(&self) -> Result<Guard<'_>> {
         let guard = self.lock.acquire(&self.root)?;
-        history::look_again(&self.root, &mut self.displaced.lock());
+        self.look_again(&guard)?;
         Ok(guard)
     }
 
+    /// Writes down what a change may leave, before it is begun.
+    pub(crate) fn note(
+        &self,
+        guard: &Guard<'_>,
+        entries: impl IntoIterator<Item = Entry>,
+    ) -> Result<()> {
+        let mut pending = self.pending.lock();
+        pending.entries.extend(entries);
+        pending.store(guard)
+    }
+
     /// Publishes `bytes` at `place`, where `base` was found.
-    pub(crate) fn put(&self, place: &Place, base: Option<&Base>, bytes: &[u8]) -> Result<Written> {
+    pub(crate) fn put(
+        &self,
+        guard: &Guard<'_>,
+        place: &Place,
+        base: Option<&Base>,
+        bytes: &[u8],
+    ) -> Result<Written> {
         let (path, version) = (place.path.clone(), Version::of(bytes));
+        let (at, staged) = staged_name(place, base)?;
         let Some(base) = base else {
-            replace::create(place, bytes)?;
+            self.note(guard, [Entry::Staged(staged)])?;
+            replace::create(place, bytes, at)?;
             return Ok(Written { path, version, previous: None, history: None });
         };
         let previous = Some(base.version);
         if base.version == version {
-            base.sync(&path)?;
+            base.sync().map_err(|source| Error::InDoubt { path: path.clone(), source })?;
             place.sync_folder()?;
             return Ok(Written { path, version, previous, history: None });
         }
         let shelf = Shelf::history(&self.root, &path)?;
-        let kept = replace::replace(place, base, bytes, &shelf)?;
-        self.watch(&path, &kept, base.version);
+        let kept = shelf.new_name(base.version).map_err(|e| refusal("write", &path, e))?;
+        self.note(guard, [Entry::Staged(staged), Entry::displaced(&kept)])?;
+        replace::replace(place, base, bytes, at, &shelf, &kept)?;
         Ok(Written { path, version, previous, history: Some(kept) })
-    }
-
-    fn watch(&self, path: &str, kept: &str, version: Version) {
-        self.displaced.lock().push(Displaced::new(path, kept, version));
     }
 
     /// Finds where a change to `path` goes: the file as it is spelled on disk, or
@@ -283,9 +332,14 @@ impl Files {
 /// Gives a file its name back, and passes on why.
 fn take_back(moved: &Place, home: &Place, why: Error) -> Error {
     match rename_new(moved, home) {
-        Ok(()) => why,
-        Err(e) => Error::InDoubt { path: home.path.clone(), source: e.into() },
+        Ok(Renamed::Whole) => why,
+        Ok(Renamed::Linked) => in_doubt(&home.path, Errno::IO),
+        Err(e) => in_doubt(&home.path, e),
     }
+}
+
+fn in_doubt(path: &str, e: Errno) -> Error {
+    Error::InDoubt { path: path.into(), source: e.into() }
 }
 
 fn find_twin(dir: &std::os::fd::OwnedFd, name: &str) -> rustix::io::Result<Option<String>> {

@@ -125,7 +125,7 @@ impl Files {
 }
 
 /// Reads time and version in a name such as `20260105T120000.123456789Z-<version>.md`.
-fn named(name: &str) -> Option<(i64, Version)> {
+pub(crate) fn named(name: &str) -> Option<(i64, Version)> {
     let (time, rest) = name.split_once('-')?;
     let part = |range| time.get::<std::ops::Range<usize>>(range);
     let (date, clock) = ((part(0..4)?, part(4..6)?, part(6..8)?), (part(9..11)?, part(11..13)?));

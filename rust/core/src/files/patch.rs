@@ -37,7 +37,7 @@ impl Files {
         edits: &[(String, String)],
         expected: Expected,
     ) -> Result<Patched> {
-        let _guard = self.begin()?;
+        let guard = self.begin()?;
         let place = self.existing(path)?;
         if rules::is_transcript(path) {
             self.rules.check_rewrite(path)?;
@@ -48,7 +48,7 @@ impl Files {
             expected.check(path, Some(base.version))?;
             let text = as_text(path, &base.bytes)?;
             let patched = apply(path, text, edits)?;
-            match self.put(&place, Some(&base), patched.as_bytes()) {
+            match self.put(&guard, &place, Some(&base), patched.as_bytes()) {
                 Ok(written) => return Ok(Patched { written, applied: edits.len() }),
                 // A save came in between; the edits may fit the new text as well.
                 Err(Error::Conflict { .. }) if expected == Expected::Any && tries < RETRIES => {

@@ -1,46 +1,256 @@
-//! Starting up after a crash: what was left half done is finished, or shown.
+//! What crashes leave is finished or shown, and so is what an editor saves into a displaced file.
 
-use crate::error::{Error, Result};
+use std::time::{Duration, Instant};
+
+use rustix::fs::FileType;
+use rustix::io::Errno;
+
+use crate::error::{Error, Interrupt, Result};
 use crate::files::Files;
-use crate::files::history::{Shelf, surface};
+use crate::files::history::{Shelf, identity, surface};
+use crate::files::lock::Guard;
 use crate::files::names::OWN;
+use crate::files::past::named;
+use crate::files::pending::{Displaced, Entry, Pending, mark};
+use crate::files::platform::{Lease, ReadLease as _};
 use crate::files::root::{Place, Stat};
+use crate::files::stamps::{Clock, now_ns};
 use crate::files::version::Version;
 
-/// A file that was written into within this time of being displaced shows it in
-/// its stamps: displacing sets the change time only, writing sets both.
+/// How long after it was displaced a file that nobody has open for writing is looked at once more:
+/// an editor may just have been opening it.
+const SETTLED_NS: i64 = 1_000_000_000;
+/// How many displaced files wait for that; of more the oldest are looked at now.
+const WATCHED: usize = 64;
+/// How long a displaced file is looked at where somebody has it open, or nobody can tell.
+const LINGER_NS: i64 = 7 * 86_400 * 1_000_000_000;
+/// How often a reader looks.
+const PAUSE: Duration = Duration::from_secs(1);
+/// Stamps of a copy in the history are this close: it was written, not displaced.
 const TICK_NS: i64 = 10_000_000;
 
 impl Files {
-    /// Cleans up after writers that died, and returns the conflict copies that it made.
+    /// Looks at what the list of the lock file names; returns the conflict copies that were made
+    /// since this was last called.
     ///
-    /// A staged text that is also in the file or in its history is removed. A
-    /// displaced text of known version goes to the history. Anything else may be a
-    /// person's save: it becomes visible beside its file, as
-    /// `facts/user.conflict-1a2b3c4d.md`. So does a displaced file that an editor
-    /// wrote into later. Bytes that are nowhere else are never removed, but for a copy into the
-    /// history that was cut short.
+    /// To be called at opening, and now and then by a reader: it costs a few microseconds when
+    /// there is nothing to do, whatever the size of the history. Where another process holds the
+    /// lock, or the root cannot be written, nothing is done.
+    pub fn catch_up(&self) -> Vec<String> {
+        let due = |pending: &Pending| pending.looked.is_none_or(|last| last.elapsed() > PAUSE);
+        if self.pending.try_lock().is_some_and(|pending| due(&pending))
+            && Pending::is_due(&self.root)
+            && let Ok(Some(guard)) = self.lock.try_acquire(&self.root)
+        {
+            // what fails is tried again by the next change
+            let _ = self.look_again(&guard);
+        }
+        let pending = self.pending.try_lock();
+        pending.map(|mut pending| std::mem::take(&mut pending.surfaced)).unwrap_or_default()
+    }
+
+    /// Searches the whole root for what dead writers left, and returns the conflict copies that it
+    /// made.
+    ///
+    /// A staged text that is also in the file or in its history is removed, and so is a second
+    /// name that we gave. A displaced text of known version goes to the history. Anything else may
+    /// be a person's save: it becomes visible beside its file, as
+    /// `facts/user.conflict-1a2b3c4d.md`. So does a displaced file that an editor wrote into
+    /// later. Bytes that are nowhere else are never removed, but for a copy into the history that
+    /// was cut short.
     ///
     /// # Errors
     /// [`Error::Busy`], [`Error::Io`].
     pub fn recover(&self) -> Result<Vec<String>> {
-        let _guard = self.begin()?;
-        let mut surfaced = Vec::new();
+        let guard = self.lock.acquire(&self.root)?;
+        let mut pending = self.pending.lock();
+        pending.load(&guard)?;
+        let before = pending.surfaced.len();
+        self.look(&mut pending)?;
+        let searched = self.search_root(&mut pending);
+        pending.store(&guard)?;
+        searched.map(|()| pending.surfaced.split_off(before))
+    }
+
+    /// Reads every text in the history and returns those that are not what their name says, in
+    /// words; what an editor wrote there becomes visible.
+    ///
+    /// # Errors
+    /// [`Error::Busy`], [`Error::Io`], [`Error::Interrupted`].
+    pub fn verify_history(&self, interrupt: Interrupt<'_>) -> Result<Vec<String>> {
+        let walk = match self.root.walk_all(&format!("{OWN}/history"), interrupt, &|_| {}) {
+            Err(Error::NotFound { .. }) => return Ok(Vec::new()),
+            walk => walk?,
+        };
+        let mut differences = Vec::new();
+        for (kept, _) in walk.files {
+            if interrupt() {
+                return Err(Error::Interrupted);
+            }
+            let Some((path, named)) = kept_of(&kept) else { continue };
+            let found = match self.root.open_own(&kept) {
+                Err(Error::NotFound { .. } | Error::Refused { .. }) => continue,
+                file => Version::of_file(&file?, u64::MAX),
+            };
+            if found.map_err(|e| Error::io("read", &*kept, e))? == named {
+                continue;
+            }
+            let guard = self.begin()?;
+            let shown = self.surface_changed(&kept, path, named)?;
+            drop(guard);
+            differences.push(match shown {
+                Some(shown) => format!("{kept}: written into later; now visible as {shown}"),
+                None => format!("{kept}: not the text that its name says"),
+            });
+        }
+        Ok(differences)
+    }
+
+    /// Looks at what the list names, and at the whole root if there is no list of this boot.
+    pub(crate) fn look_again(&self, guard: &Guard<'_>) -> Result<()> {
+        let mut pending = self.pending.lock();
+        pending.load(guard)?;
+        pending.looked = Some(Instant::now());
+        let complete = pending.complete;
+        if !complete {
+            // what cannot be searched now is searched by the next change
+            pending.complete = self.search_root(&mut pending).is_ok();
+        }
+        let count = pending.entries.len();
+        self.look(&mut pending)?;
+        if !complete || pending.entries.len() != count {
+            // the list only saves time: a disk that is full may keep the old one
+            let _ = pending.store(guard);
+        }
+        Ok(())
+    }
+
+    fn look(&self, pending: &mut Pending) -> Result<()> {
+        let is_displaced = |entry: &&Entry| matches!(entry, Entry::Displaced(_));
+        let mut later = pending.entries.iter().filter(is_displaced).count();
+        let mut kept = Vec::with_capacity(pending.entries.len());
+        for mut entry in std::mem::take(&mut pending.entries) {
+            let again = match &mut entry {
+                Entry::Staged(path) => self.recover_staged(path).map(|shown| (false, shown)),
+                Entry::Moved(from, to) => self.undo_move(from, to).map(|()| (false, None)),
+                Entry::Displaced(one) => {
+                    later -= 1;
+                    self.look_at_displaced(one, later >= WATCHED)
+                }
+            };
+            match again {
+                Ok((again, shown)) => {
+                    pending.surfaced.extend(shown);
+                    if again {
+                        kept.push(entry);
+                    }
+                }
+                // what could not be told now may be told next time
+                Err(_) => kept.push(entry),
+            }
+        }
+        pending.entries = kept;
+        Ok(())
+    }
+
+    /// Looks at a displaced file; says whether it must be looked at again, and where it is shown.
+    fn look_at_displaced(
+        &self,
+        one: &mut Displaced,
+        at_once: bool,
+    ) -> Result<(bool, Option<String>)> {
+        let Some((path, version)) = kept_of(&one.kept) else { return Ok((false, None)) };
+        let place = match self.root.place(&one.kept) {
+            Err(Error::NotFound { .. }) => return Ok((false, None)),
+            place => place?,
+        };
+        let raw = match place.look() {
+            // it was never displaced, or is visible by now
+            Err(Errno::NOENT) => return Ok((false, None)),
+            raw => raw.map_err(|e| Error::io("recover", &*one.kept, e))?,
+        };
+        if raw.st_nlink > 1 && self.drop_second_name(&place, path)? {
+            return Ok((false, None));
+        }
+        let (stat, now) = (Stat::from_raw(&raw), now_ns());
+        let age = now - time_ns(&one.kept).unwrap_or(0);
+        let settled = at_once || !(0..SETTLED_NS).contains(&age);
+        if one.mark == Some(mark(&stat)) && (one.trusted || !settled) {
+            return Ok((age < LINGER_NS, None));
+        }
+        let file = match self.root.open_own(&one.kept) {
+            Err(Error::NotFound { .. } | Error::Refused { .. }) => return Ok((false, None)),
+            file => file?,
+        };
+        // asked first: who is not writing now cannot begin to
+        let written = Lease::is_open_for_writing(&file);
+        let read = Version::of_file(&file, u64::MAX);
+        let found = read.map_err(|e| Error::io("read", &*one.kept, e))?;
+        if found != version && found != Version::of(b"") {
+            let shown = surface(&self.root, &one.kept, path, found)?;
+            return Ok((false, Some(shown)));
+        }
+        one.mark = Some(mark(&stat));
+        one.trusted = Clock::default().trusted(&stat, now) == stat;
+        Ok((!(settled && written == Some(false)) && age < LINGER_NS, None))
+    }
+
+    /// Undoes a rename that was made of a link and an unlink, and stopped between the two.
+    fn undo_move(&self, from: &str, to: &str) -> Result<()> {
+        let places = self.root.place(from).and_then(|from| Ok((from, self.root.place(to)?)));
+        let (from, to) = match places {
+            Err(Error::NotFound { .. } | Error::Refused { .. }) => return Ok(()),
+            places => places?,
+        };
+        let fail = |e| Error::io("recover", &*to.path, e);
+        match (from.look(), to.look()) {
+            (Ok(one), Ok(other)) if identity(&one) == identity(&other) => to.unlink().map_err(fail),
+            (Ok(_) | Err(Errno::NOENT), Ok(_) | Err(Errno::NOENT)) => Ok(()),
+            (Err(e), _) | (_, Err(e)) => Err(fail(e)),
+        }
+    }
+
+    /// Searches the root and the history; what cannot be put right now goes to the list.
+    fn search_root(&self, pending: &mut Pending) -> Result<()> {
         for leftover in self.root.walk("", &|| false)?.leftovers {
-            surfaced.extend(self.recover_staged(&leftover)?);
+            match self.recover_staged(&leftover) {
+                Ok(shown) => pending.surfaced.extend(shown),
+                Err(_) => pending.entries.push(Entry::Staged(leftover)),
+            }
         }
         let history = format!("{OWN}/history");
         let walk = match self.root.walk_all(&history, &|| false, &|_| {}) {
-            Err(Error::NotFound { .. }) => return Ok(surfaced),
+            Err(Error::NotFound { .. }) => return Ok(()),
             walk => walk?,
         };
         for copy in walk.leftovers {
             self.recover_copy(&history, &copy)?;
         }
-        for (kept, stat) in walk.files {
-            surfaced.extend(self.recover_displaced(&history, &kept, stat)?);
+        let doubled = walk.skipped.into_iter().filter(|(_, why)| *why == "hardlink");
+        for (kept, _) in doubled {
+            if let Some((path, _)) = kept_of(&kept) {
+                self.drop_second_name(&self.root.place(&kept)?, path)?;
+            }
         }
-        Ok(surfaced)
+        for (kept, stat) in walk.files {
+            // No editor outlives a boot. What one wrote without leaving these stamps is found by
+            // `verify_history`, which reads everything.
+            if stat.ctime_ns - stat.mtime_ns <= TICK_NS
+                && let Some((path, named)) = kept_of(&kept)
+            {
+                pending.surfaced.extend(self.surface_changed(&kept, path, named)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes a text in the history visible if it is not what its name says, and not empty.
+    fn surface_changed(&self, kept: &str, path: &str, named: Version) -> Result<Option<String>> {
+        let found = self.root.place(kept)?.version()?;
+        if found == named || found == Version::of(b"") {
+            return Ok(None);
+        }
+        surface(&self.root, kept, path, found).map(Some)
     }
 
     fn recover_staged(&self, leftover: &str) -> Result<Option<String>> {
@@ -48,22 +258,38 @@ impl Files {
         let inner = hidden.trim_start_matches('.').trim_end_matches(".swap");
         let (name, tag) = inner.rsplit_once('.').unwrap_or((inner, ""));
         let path = if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
-        let staged = self.root.place(leftover)?;
-        let version = match staged.version() {
-            Ok(version) => version,
-            // No file of ours, or none that we can read: not ours to judge.
-            Err(Error::Refused { .. } | Error::NotFound { .. } | Error::Io { .. }) => {
+        let fail = |e| Error::io("recover", leftover, e);
+        let staged = match self.root.place(leftover) {
+            Err(Error::NotFound { .. } | Error::Refused { .. }) => return Ok(None),
+            staged => staged?,
+        };
+        match staged.look() {
+            Err(Errno::NOENT) => return Ok(None),
+            Ok(raw) if FileType::from_raw_mode(raw.st_mode) != FileType::RegularFile => {
                 return Ok(None);
             }
+            Ok(raw) if raw.st_nlink > 1 => {
+                return self.drop_second_name(&staged, &path).map(|_| None);
+            }
+            raw => raw.map_err(fail)?,
+        };
+        let version = match staged.version() {
+            // one that we can never read: not ours to judge
+            Err(Error::Refused { .. } | Error::NotFound { .. }) => return Ok(None),
+            Err(Error::Io { source, .. })
+                if source.kind() == std::io::ErrorKind::PermissionDenied =>
+            {
+                return Ok(None);
+            }
+            version => version?,
+        };
+        let live = Place { name: name.to_owned(), ..self.root.place(leftover)? };
+        let live = match live.version() {
+            Ok(version) => Some(version),
+            Err(Error::NotFound { .. } | Error::Refused { .. }) => None,
             Err(e) => return Err(e),
         };
-        let fail = |e| Error::io("recover", leftover, e);
-        let live = Place { name: name.to_owned(), ..self.root.place(leftover)? };
-        if version == Version::of(b"") || live.version().ok() == Some(version) {
-            staged.unlink().map_err(fail)?;
-            return Ok(None);
-        }
-        if self.is_kept(&path, version) {
+        if version == Version::of(b"") || live == Some(version) || self.is_kept(&path, version)? {
             staged.unlink().map_err(fail)?;
             return Ok(None);
         }
@@ -71,7 +297,8 @@ impl Files {
         if replaced.is_some_and(|start| start.len() == 16 && version.to_string().starts_with(start))
         {
             let shelf = Shelf::history(&self.root, &path)?;
-            shelf.take(&staged, version).map_err(fail)?;
+            let kept = shelf.new_name(version).map_err(fail)?;
+            shelf.take(&staged, &kept).map_err(fail)?;
             shelf.sync(&path)?;
             staged.sync_folder()?;
             return Ok(None);
@@ -79,54 +306,87 @@ impl Files {
         surface(&self.root, leftover, &path, version).map(Some)
     }
 
+    /// Removes a hidden name of ours if the same file has another one beside `path` or in its
+    /// history; else says no, for its second name is not of our making.
+    fn drop_second_name(&self, hidden: &Place, path: &str) -> Result<bool> {
+        let fail = |e| Error::io("recover", &*hidden.path, e);
+        let wanted = identity(&hidden.look().map_err(fail)?);
+        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        for folder in [folder, &format!("{OWN}/history/{path}")] {
+            let dir = match self.root.open_dir(folder) {
+                Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => continue,
+                dir => dir.map_err(fail)?,
+            };
+            let here = identity(&rustix::fs::fstat(&dir).map_err(fail)?);
+            let own = identity(&rustix::fs::fstat(&hidden.dir).map_err(fail)?) == here;
+            let mut buffer = [std::mem::MaybeUninit::uninit(); 32 << 10];
+            let mut entries = rustix::fs::RawDir::new(&dir, &mut buffer);
+            while let Some(entry) = entries.next() {
+                let entry = entry.map_err(fail)?;
+                let name = entry.file_name();
+                if entry.ino() != wanted.1 || own && name.to_bytes() == hidden.name.as_bytes() {
+                    continue;
+                }
+                let flags = rustix::fs::AtFlags::SYMLINK_NOFOLLOW;
+                if rustix::fs::statat(&dir, name, flags).map(|raw| identity(&raw)) == Ok(wanted) {
+                    hidden.unlink().map_err(fail)?;
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
     /// Says whether the history of `path` really holds this version.
-    fn is_kept(&self, path: &str, version: Version) -> bool {
+    fn is_kept(&self, path: &str, version: Version) -> Result<bool> {
         let folder = format!("{OWN}/history/{path}");
-        let Ok(walk) = self.root.walk_all(&folder, &|| false, &|_| {}) else { return false };
-        let named = walk.files.into_iter().map(|(kept, _)| kept);
-        let mut named = named.filter(|kept| version_in(kept) == Some(version));
-        named.any(|kept| {
-            self.root.place(&kept).and_then(|place| place.version()).ok() == Some(version)
-        })
+        let walk = match self.root.walk_all(&folder, &|| false, &|_| {}) {
+            Err(Error::NotFound { .. } | Error::Refused { .. }) => return Ok(false),
+            walk => walk?,
+        };
+        for (kept, _) in walk.files {
+            if kept_of(&kept).is_some_and(|(_, named)| named == version)
+                && self.root.place(&kept)?.version()? == version
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Gives a copy in the history its name, or removes it when it is not whole: then its text
     /// is where it was copied from, or was never said to be written.
     fn recover_copy(&self, history: &str, copy: &str) -> Result<()> {
         let place = self.root.place(copy)?;
-        // what is no file of ours is not ours to judge
-        let Ok(version) = place.version() else { return Ok(()) };
+        let version = match place.version() {
+            // what is no file of ours is not ours to judge
+            Err(Error::Refused { .. } | Error::NotFound { .. }) => return Ok(()),
+            version => version?,
+        };
         let fail = |e| Error::io("recover", copy, e);
         let path = copy.strip_prefix(history).and_then(|path| path.strip_prefix('/'));
         match path.and_then(|path| path.rsplit_once('/')) {
             Some((path, name)) if name == format!(".{version}.swap") => {
                 let shelf = Shelf::history(&self.root, path)?;
-                shelf.take(&place, version).map_err(fail)?;
+                let kept = shelf.new_name(version).map_err(fail)?;
+                shelf.take(&place, &kept).map_err(fail)?;
                 shelf.sync(path)
             }
             _ => place.unlink().map_err(fail),
         }
     }
-
-    fn recover_displaced(&self, history: &str, kept: &str, stat: Stat) -> Result<Option<String>> {
-        let Some(named) = version_in(kept) else { return Ok(None) };
-        if stat.ctime_ns - stat.mtime_ns > TICK_NS {
-            return Ok(None);
-        }
-        let version = self.root.place(kept)?.version()?;
-        let path = kept.strip_prefix(history).and_then(|path| path.strip_prefix('/'));
-        match path.and_then(|path| path.rsplit_once('/')) {
-            Some((path, _)) if version != named => {
-                surface(&self.root, kept, path, version).map(Some)
-            }
-            _ => Ok(None),
-        }
-    }
 }
 
-/// The version in a name such as `20260105T120000.123456789Z-<version>.md`.
-fn version_in(kept: &str) -> Option<Version> {
-    let (_, name) = kept.rsplit_once('/')?;
+/// The file, and the version of it, that a name such as
+/// `.commonplace/history/a.md/20260105T120000.123456789Z-<version>.md` keeps.
+fn kept_of(kept: &str) -> Option<(&str, Version)> {
+    let (path, name) = kept.strip_prefix(OWN)?.strip_prefix("/history/")?.rsplit_once('/')?;
     let (_, rest) = name.split_once('-')?;
-    rest.get(..32)?.parse().ok()
+    Some((path, rest.get(..32)?.parse().ok()?))
+}
+
+/// When a file was displaced, in ns since 1970.
+fn time_ns(kept: &str) -> Option<i64> {
+    let (_, name) = kept.rsplit_once('/')?;
+    named(name)?.0.checked_mul(1_000_000)
 }

@@ -7,16 +7,16 @@
 //! cannot do that; between the two there is always time for a save.
 
 use std::fs::File;
-use std::io::Write;
 
-use rustix::fs::{AtFlags, Mode, OFlags, XattrFlags};
+use rustix::fs::AtFlags;
 use rustix::io::Errno;
 
 use crate::error::{Error, Result};
-use crate::files::history::Shelf;
-use crate::files::open::{PRIVATE, READ, open_regular, read_whole, refusal};
+use crate::files::history::{Shelf, identity};
+use crate::files::open::{READ, open_regular, read_whole, refusal};
 use crate::files::platform::{Platform as _, System};
 use crate::files::root::Place;
+use crate::files::staged::Staged;
 use crate::files::version::Version;
 
 /// How often two saves may cross before we leave the field to the person.
@@ -27,7 +27,7 @@ const EXCHANGES: usize = 8;
 pub(crate) struct Base {
     pub(crate) bytes: Vec<u8>,
     pub(crate) version: Version,
-    file: File,
+    pub(crate) file: File,
 }
 
 impl Place {
@@ -49,9 +49,22 @@ impl Place {
 
     /// The version of the file that is here, of whatever size.
     pub(crate) fn version(&self) -> Result<Version> {
-        let mut hasher = blake3::Hasher::new();
-        hasher.update_reader(self.open()?).map_err(|e| Error::io("read", &*self.path, e))?;
-        Ok(Version::from_hash(&hasher.finalize()))
+        let version = Version::of_file(&self.open()?, u64::MAX);
+        version.map_err(|e| Error::io("read", &*self.path, e))
+    }
+
+    /// What stands at this name, whatever it is.
+    pub(crate) fn look(&self) -> rustix::io::Result<rustix::fs::Stat> {
+        rustix::fs::statat(&self.dir, &*self.name, AtFlags::SYMLINK_NOFOLLOW)
+    }
+
+    /// Says whether this name stands for an open file.
+    pub(crate) fn is_name_of(&self, file: &File) -> rustix::io::Result<bool> {
+        match self.look() {
+            Ok(named) => Ok(identity(&named) == identity(&rustix::fs::fstat(file)?)),
+            Err(Errno::NOENT) => Ok(false),
+            Err(e) => Err(e),
+        }
     }
 
     /// As [`Place::version`], in words for [`Error::Conflict`].
@@ -64,7 +77,7 @@ impl Place {
     }
 
     /// The same folder, another name in it.
-    fn sibling(&self, name: String) -> Result<Self> {
+    pub(crate) fn sibling(&self, name: String) -> Result<Self> {
         let dir = self.dir.try_clone().map_err(|e| Error::io("open", &*self.path, e))?;
         Ok(Self { dir, name, path: self.path.clone() })
     }
@@ -86,99 +99,29 @@ impl Place {
 
 impl Base {
     /// Makes what we read durable: someone else may have written it just now.
-    pub(crate) fn sync(&self, path: &str) -> Result<()> {
-        self.file.sync_all().map_err(|source| Error::InDoubt { path: path.into(), source })
+    pub(crate) fn sync(&self) -> std::io::Result<()> {
+        self.file.sync_all()
+    }
+
+    /// Says whether it is still as it was read, under this name.
+    fn is_at(&self, place: &Place) -> Result<bool> {
+        let fail = |e| Error::io("read", &*place.path, e);
+        if !place.is_name_of(&self.file).map_err(|e| fail(e.into()))? {
+            return Ok(false);
+        }
+        Ok(Version::of_file(&self.file, u64::MAX).map_err(fail)? == self.version)
     }
 }
 
-/// New text on disk, not yet at its name; removed when dropped.
-struct Staged {
-    at: Place,
-    armed: bool,
-}
-
-impl Staged {
-    /// Writes `bytes` beside `place`, with the owner, mode and attributes of `base`.
-    ///
-    /// The name says which version it is to replace, so that after a crash the
-    /// displaced base is known for what it is.
-    fn write(place: &Place, bytes: &[u8], base: Option<&Base>) -> Result<Self> {
-        let path = &*place.path;
-        let fail = |e: Errno| Error::io("write", path, e);
-        let mut random = [0_u8; 16];
-        rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())
-            .map_err(fail)?;
-        let mut tag = format!("{:032x}", u128::from_ne_bytes(random));
-        if let Some(base) = base {
-            tag = format!("{tag}-{:.16}", base.version.to_string());
-        }
-        let stem = cut(&place.name, 255 - ".".len() - ".".len() - tag.len() - ".swap".len());
-        let at = place.sibling(format!(".{stem}.{tag}.swap"))?;
-        let flags = READ | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
-        let file = rustix::fs::openat(&at.dir, &*at.name, flags, PRIVATE).map_err(fail)?;
-        let staged = Self { at, armed: true };
-        let mut file = File::from(file);
-        if let Some(base) = base {
-            take_after(&file, &base.file).map_err(fail)?;
-        }
-        file.write_all(bytes).map_err(|e| Error::io("write", path, e))?;
-        // A full or lying disk may have taken less than it said.
-        let size = file.metadata().map_err(|e| Error::io("write", path, e))?.len();
-        if size != bytes.len() as u64 {
-            return Err(Error::io(
-                "write",
-                path,
-                std::io::Error::from(std::io::ErrorKind::WriteZero),
-            ));
-        }
-        // Never tried twice: after a failure the kernel forgets what was dirty,
-        // and a second call would succeed over lost data.
-        file.sync_all().map_err(|e| Error::io("write", path, e))?;
-        Ok(staged)
-    }
-}
-
-impl Drop for Staged {
-    fn drop(&mut self) {
-        if self.armed {
-            let _ = self.at.unlink();
-        }
-    }
-}
-
-/// Gives `file` the owner, mode and user attributes of `base`, never more rights.
-fn take_after(file: &File, base: &File) -> rustix::io::Result<()> {
-    let (ours, theirs) = (rustix::fs::fstat(file)?, rustix::fs::fstat(base)?);
-    let mut mode = Mode::from_raw_mode(theirs.st_mode) & (Mode::RWXU | Mode::RWXG | Mode::RWXO);
-    if (ours.st_uid, ours.st_gid) != (theirs.st_uid, theirs.st_gid) {
-        let owner = rustix::process::Uid::from_raw(theirs.st_uid);
-        let group = rustix::process::Gid::from_raw(theirs.st_gid);
-        if rustix::fs::fchown(file, Some(owner), Some(group)).is_err() {
-            // The group's rights would go to another group.
-            mode &= Mode::RWXU;
-        }
-    }
-    rustix::fs::fchmod(file, mode)?;
-    // Attributes are a courtesy: many file systems have none.
-    let mut names = vec![0; 64 << 10];
-    let length = rustix::fs::flistxattr(base, &mut names[..]).unwrap_or(0);
-    for name in names[..length].split(|&b| b == 0).filter(|name| name.starts_with(b"user.")) {
-        let mut value = vec![0; 64 << 10];
-        if let Ok(length) = rustix::fs::fgetxattr(base, name, &mut value[..]) {
-            let _ = rustix::fs::fsetxattr(file, name, &value[..length], XattrFlags::empty());
-        }
-    }
-    Ok(())
-}
-
-/// Publishes `bytes` under a name that is free.
+/// Publishes `bytes` under a name that is free, by way of `at`.
 ///
 /// # Errors
 /// [`Error::Conflict`] when someone took the name, [`Error::InDoubt`], [`Error::Io`].
-pub(crate) fn create(place: &Place, bytes: &[u8]) -> Result<()> {
-    let mut staged = Staged::write(place, bytes, None)?;
+pub(crate) fn create(place: &Place, bytes: &[u8], at: Place) -> Result<()> {
+    let mut staged = Staged::write(at, bytes, None)?;
     match rename_new(&staged.at, place) {
-        Ok(()) => staged.armed = false,
+        // A second name is tried once more as `staged` is dropped; else recovery removes it.
+        Ok(renamed) => staged.armed = renamed == Renamed::Linked,
         Err(Errno::EXIST) => {
             let (path, found) = (place.path.clone(), place.version_shown());
             return Err(Error::Conflict { path, expected: "absent".into(), found });
@@ -188,49 +131,51 @@ pub(crate) fn create(place: &Place, bytes: &[u8]) -> Result<()> {
     place.sync_folder()
 }
 
-/// Publishes `bytes` in the place of `base` and returns where `base` is kept.
+/// Publishes `bytes` in the place of `base`, by way of `at`; `base` is kept at `kept`.
+///
+/// What is displaced is made durable first: a person who saved it a moment ago has not done so.
 ///
 /// # Errors
 /// [`Error::Conflict`] when what was there is not `base`: it is there again and
-/// `bytes` are in the history; [`Error::InDoubt`]; [`Error::Io`].
-pub(crate) fn replace(place: &Place, base: &Base, bytes: &[u8], shelf: &Shelf) -> Result<String> {
-    let mut staged = Staged::write(place, bytes, Some(base))?;
+/// `bytes` are in the history; [`Error::InDoubt`]; [`Error::Io`], and nothing is changed.
+pub(crate) fn replace(
+    place: &Place,
+    base: &Base,
+    bytes: &[u8],
+    at: Place,
+    shelf: &Shelf,
+    kept: &str,
+) -> Result<()> {
+    let mut staged = Staged::write(at, bytes, Some(base))?;
     let fail = |e| refusal("write", &place.path, e);
-    let kept = match staged.at.exchange(place) {
+    base.sync().map_err(|e| Error::io("write", &*place.path, e))?;
+    match staged.at.exchange(place) {
         Ok(()) => {
             // From here on the staged name holds what someone else wrote.
             staged.armed = false;
-            if staged.at.version().ok() != Some(base.version) {
-                return Err(give_back(place, &staged.at, base, bytes, shelf));
-            }
-            match shelf.take(&staged.at, base.version) {
-                Ok(kept) => kept,
-                Err(e) => {
-                    let back = undo(place, &staged.at, Version::of(bytes));
-                    staged.armed = back == Ok(true);
-                    return Err(match back {
-                        Ok(_) => fail(e),
-                        // The new text stays where it is, and nothing is durable.
-                        Err(_) => Error::InDoubt { path: place.path.clone(), source: e.into() },
-                    });
-                }
+            let taken = match base.is_at(&staged.at) {
+                Ok(true) => shelf.take(&staged.at, kept).map_err(fail),
+                Ok(false) => return Err(give_back(place, &staged.at, base, bytes, shelf)),
+                Err(e) => Err(e),
+            };
+            if let Err(e) = taken {
+                staged.armed = undo(place, &staged.at, Version::of(bytes))?;
+                return Err(e);
             }
         }
         Err(Errno::NOSYS) => {
-            let kept = replace_by_link(place, base, &staged.at, shelf).inspect_err(|error| {
+            replace_by_link(place, base, &staged.at, shelf, kept).inspect_err(|error| {
                 if matches!(error, Error::Conflict { .. }) {
                     let _ = shelf.keep(bytes);
                 }
             })?;
             staged.armed = false;
-            kept
         }
         Err(Errno::NOENT) => return Err(conflict(place, base)),
         Err(e) => return Err(fail(e)),
-    };
+    }
     place.sync_folder()?;
-    shelf.sync(&place.path)?;
-    Ok(kept)
+    shelf.sync(&place.path)
 }
 
 /// Exchanges until the newest save is at its name again; true if ours is then
@@ -238,14 +183,25 @@ pub(crate) fn replace(place: &Place, base: &Base, bytes: &[u8], shelf: &Shelf) -
 ///
 /// After each exchange the staged name holds what was at the file's name. If
 /// that is what we last put there, no save came in between. If not, it is newer
-/// than what is there now, and goes back in turn.
-fn undo(place: &Place, staged: &Place, ours: Version) -> rustix::io::Result<bool> {
+/// than what is there now, and goes back in turn. What cannot be read cannot be
+/// compared; then what we displaced has its name again, and that is all.
+///
+/// # Errors
+/// [`Error::InDoubt`] when ours stays at the file's name.
+fn undo(place: &Place, staged: &Place, ours: Version) -> Result<bool> {
     let mut put = Some(ours);
-    for _ in 0..EXCHANGES {
+    for n in 0..EXCHANGES {
         let next = staged.version().ok();
-        staged.exchange(place)?;
+        match staged.exchange(place) {
+            Err(e) if n == 0 => {
+                return Err(Error::InDoubt { path: place.path.clone(), source: e.into() });
+            }
+            // The save that came in between is at the staged name, and recovery shows it.
+            Err(_) => return Ok(false),
+            Ok(()) => {}
+        }
         let came = staged.version().ok();
-        if came == put {
+        if came.is_none() || put.is_none() || came == put {
             break;
         }
         put = next;
@@ -255,11 +211,13 @@ fn undo(place: &Place, staged: &Place, ours: Version) -> rustix::io::Result<bool
 
 /// Gives the place back to a save that came in between; our text goes to the history.
 fn give_back(place: &Place, staged: &Place, base: &Base, bytes: &[u8], shelf: &Shelf) -> Error {
-    let ours = Version::of(bytes);
-    let ours_left = undo(place, staged, ours).unwrap_or(false);
-    // What cannot be moved stays at the staged name, and `recover` brings it up.
+    let ours_left = match undo(place, staged, Version::of(bytes)) {
+        Ok(ours_left) => ours_left,
+        // Theirs stays at the staged name, and recovery shows it.
+        Err(in_doubt) => return in_doubt,
+    };
     if let Ok(version) = staged.version() {
-        let _ = shelf.take(staged, version);
+        let _ = shelf.new_name(version).and_then(|kept| shelf.take(staged, &kept));
     }
     if !ours_left {
         let _ = shelf.keep(bytes);
@@ -279,56 +237,64 @@ fn conflict(place: &Place, base: &Base) -> Error {
 ///
 /// A save by rename in the instant between the last look and the rename is lost
 /// here; no call of these systems can prevent it.
-fn replace_by_link(place: &Place, base: &Base, staged: &Place, shelf: &Shelf) -> Result<String> {
+fn replace_by_link(
+    place: &Place,
+    base: &Base,
+    staged: &Place,
+    shelf: &Shelf,
+    kept: &str,
+) -> Result<()> {
     let fail = |e| refusal("write", &place.path, e);
-    let kept = shelf.link(place, base.version).map_err(fail)?;
-    let same = |place: &Place| {
-        rustix::fs::statat(&place.dir, &*place.name, AtFlags::SYMLINK_NOFOLLOW)
-            .map(|raw| (raw.st_dev, raw.st_ino))
-    };
-    let renamed = if shelf.version(&kept).ok() != Some(base.version)
-        || same(place).ok() != shelf.identity(&kept).ok()
-    {
-        Err(conflict(place, base))
-    } else {
-        rustix::fs::renameat(&staged.dir, &*staged.name, &place.dir, &*place.name).map_err(fail)
-    };
-    match renamed {
-        Ok(()) => Ok(kept),
-        Err(e) => {
-            // Only a second name of what is still at its first.
-            if same(place).ok() == shelf.identity(&kept).ok() {
-                shelf.forget(&kept);
-            }
-            Err(e)
+    shelf.link(place, kept).map_err(fail)?;
+    let renamed = base.is_at(place).and_then(|same| {
+        if !same || shelf.identity(kept).map_err(fail)? != identity(&place.look().map_err(fail)?) {
+            return Err(conflict(place, base));
         }
-    }
+        rustix::fs::renameat(&staged.dir, &*staged.name, &place.dir, &*place.name).map_err(fail)
+    });
+    renamed.inspect_err(|_| {
+        // Only a second name of what is still at its first; else recovery looks at it.
+        let live = place.look().map(|raw| identity(&raw));
+        if live.is_ok() && live == shelf.identity(kept) {
+            shelf.forget(kept);
+        }
+    })
+}
+
+/// How far a rename came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Renamed {
+    /// The file has its new name only.
+    Whole,
+    /// The file has both names, and neither can be removed.
+    Linked,
 }
 
 /// Renames without ever taking a name that is in use.
-pub(crate) fn rename_new(from: &Place, to: &Place) -> rustix::io::Result<()> {
+///
+/// # Errors
+/// What the system says; the file has its old name only.
+pub(crate) fn rename_new(from: &Place, to: &Place) -> rustix::io::Result<Renamed> {
     match System::rename_new(from.name(), to.name()) {
-        Err(Errno::NOSYS) => {
-            rustix::fs::linkat(&from.dir, &*from.name, &to.dir, &*to.name, AtFlags::empty())?;
-            from.unlink()
-        }
-        done => done,
+        Ok(()) => return Ok(Renamed::Whole),
+        Err(Errno::NOSYS) => {}
+        Err(e) => return Err(e),
     }
-}
-
-/// The start of `name`, at most `length` bytes.
-pub(crate) fn cut(name: &str, length: usize) -> &str {
-    let mut end = length.min(name.len());
-    while !name.is_char_boundary(end) {
-        end -= 1;
+    rustix::fs::linkat(&from.dir, &*from.name, &to.dir, &*to.name, AtFlags::empty())?;
+    match from.unlink() {
+        Ok(()) => Ok(Renamed::Whole),
+        Err(e) => match to.unlink() {
+            Ok(()) => Err(e),
+            Err(_) => Ok(Renamed::Linked),
+        },
     }
-    &name[..end]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::files::root::Root;
+    use crate::files::staged::staged_name;
 
     #[test]
     fn the_newest_save_gets_its_name_back() {
@@ -347,11 +313,11 @@ mod tests {
             let place = |name| root.place(name).unwrap();
             let ours = Version::of(b"ours");
             let undone = undo(&place("a.md"), &place(".a.md.1.swap"), ours);
-            if undone == Err(Errno::NOSYS) {
+            if let Err(Error::InDoubt { .. }) = undone {
                 // nothing is exchanged here (`tests/refuse.py`), and nothing is to be undone
                 return assert_eq!(std::fs::read_to_string(live).unwrap(), before.0);
             }
-            assert_eq!(undone, Ok(ours_left));
+            assert_eq!(undone.unwrap(), ours_left);
             let read = |path| std::fs::read_to_string(path).unwrap();
             assert_eq!((read(&live).as_str(), read(&staged).as_str()), after);
         }
@@ -368,11 +334,13 @@ mod tests {
         let shelf = Shelf::history(&root, "a.md").unwrap();
         std::fs::write(&path, "theirs").unwrap();
         for by_link in [false, true] {
+            let (at, _) = staged_name(&place, Some(&base)).unwrap();
+            let kept = shelf.new_name(base.version).unwrap();
             let done = if by_link {
-                let staged = Staged::write(&place, b"ours", Some(&base)).unwrap();
-                replace_by_link(&place, &base, &staged.at, &shelf)
+                let staged = Staged::write(at, b"ours", Some(&base)).unwrap();
+                replace_by_link(&place, &base, &staged.at, &shelf, &kept)
             } else {
-                replace(&place, &base, b"ours", &shelf)
+                replace(&place, &base, b"ours", at, &shelf, &kept)
             };
             assert!(matches!(done, Err(Error::Conflict { .. })));
             assert_eq!(std::fs::read(&path).unwrap(), b"theirs");

@@ -1,6 +1,8 @@
 //! What a caller saw, in 128 bits: the start of the BLAKE3 hash of a file's bytes.
 
 use std::fmt;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::str::FromStr;
 
 use crate::error::Error;
@@ -14,6 +16,27 @@ impl Version {
     #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
         Self::from_hash(&blake3::hash(bytes))
+    }
+
+    /// Computes the version of the first `size` bytes of an open file, or of all there are.
+    ///
+    /// # Errors
+    /// Those of reading.
+    pub fn of_file(file: &File, size: u64) -> std::io::Result<Self> {
+        let (mut hasher, mut chunk, mut done) = (blake3::Hasher::new(), [0; 64 << 10], 0);
+        while done < size {
+            let wanted = usize::try_from(size - done).map_or(chunk.len(), |n| n.min(chunk.len()));
+            match file.read_at(&mut chunk[..wanted], done) {
+                Ok(0) => break,
+                Ok(read) => {
+                    hasher.update(&chunk[..read]);
+                    done += read as u64;
+                }
+                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(Self::from_hash(&hasher.finalize()))
     }
 
     /// Takes the version out of a hash that was fed piece by piece.

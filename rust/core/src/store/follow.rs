@@ -29,6 +29,10 @@ impl Store {
     /// # Errors
     /// [`Error::Interrupted`].
     pub fn fresh(&self, interrupt: Interrupt<'_>) -> Result<RwLockReadGuard<'_, State>> {
+        let recovered = self.files().catch_up();
+        if !recovered.is_empty() {
+            self.state.write().recovered.extend(recovered);
+        }
         // held until the changes are in, so that another thread cannot slip in between
         let mut watch = self.watch.lock();
         if !self.is_indexed() {
@@ -241,11 +245,12 @@ impl Store {
     /// # Errors
     /// Those of listing the root; [`Error::Interrupted`].
     pub fn verify(&self, interrupt: Interrupt<'_>) -> Result<(usize, Vec<String>)> {
+        let changed = self.files().verify_history(interrupt)?;
         drop(self.fresh(interrupt)?);
         let mut watch = self.watch.lock();
         let mut state = self.state.write();
         let seen = walk(self.root(), "", self.clock, &mut watch, interrupt)?;
-        let mut differences = Vec::new();
+        let mut differences = changed;
         for (path, _) in &seen.files {
             if self.read(&mut state, path, Catalog::verify, interrupt)? {
                 let why = state.unreadable.get(path).map(String::as_str);

@@ -112,7 +112,7 @@ impl Default for Options {
 }
 
 impl Store {
-    /// Opens a root.
+    /// Opens a root, and puts right what a writer that died has left.
     ///
     /// The index is opened by the first call that needs it: reading, writing and grep do not, and
     /// they are to work at once on a transcript of any size.
@@ -122,6 +122,7 @@ impl Store {
     pub fn open(path: &str, options: Options) -> Result<Self> {
         let Options { create, watch, weights, rules, clock, sieve_from } = options;
         let files = Files::new(Root::open(path, create)?, rules);
+        let recovered = files.catch_up();
         let said = Catalog::new(weights.clone(), Part::Said).with_clock(clock);
         let state = State {
             said,
@@ -131,7 +132,7 @@ impl Store {
             unchecked: None,
             saved: false,
             snapshot: None,
-            recovered: Vec::new(),
+            recovered,
         };
         Ok(Self {
             state: RwLock::new(state),
@@ -163,7 +164,7 @@ impl Store {
         let seen = seen?;
         if !seen.leftovers.is_empty() {
             // a root that cannot be written still answers; what is made visible is found later
-            state.recovered = self.files.recover().unwrap_or_default();
+            state.recovered.extend(self.files.recover().unwrap_or_default());
         }
         let snapshot = match snapshot {
             Ok(Some(kept)) => {

@@ -5,6 +5,7 @@ use crate::catalog::reading::line_at;
 use crate::catalog::{FileRow, Row, Seen};
 use crate::error::{Error, Interrupt, Result};
 use crate::files::Expected;
+use crate::files::append::Appended;
 use crate::messages::lines::lines;
 use crate::messages::message::{self, Line, Message};
 use crate::store::Store;
@@ -100,7 +101,8 @@ impl Store {
         Ok(state.said.file(path).and_then(known))
     }
 
-    /// Appends one record as one durable line and returns its number, from 1.
+    /// Appends one record as one durable line and returns its number, from 1; none when the lines
+    /// before it could not be counted: it is written all the same.
     ///
     /// # Errors
     /// [`Error::Format`] when `record` holds a line end; else those of
@@ -110,7 +112,7 @@ impl Store {
         path: &str,
         record: &[u8],
         interrupt: Interrupt<'_>,
-    ) -> Result<u64> {
+    ) -> Result<Option<u64>> {
         if Kind::of(path) != Kind::Transcript || memchr::memchr2(b'\n', b'\r', record).is_some() {
             let why = "a message is one line of JSON in a file that ends in .jsonl".to_owned();
             return Err(Error::Format { path: path.to_owned(), line: None, why });
@@ -121,18 +123,24 @@ impl Store {
         let mut line = record.to_vec();
         line.push(b'\n');
         let appended = self.files().append(path, &line, Expected::Any)?;
+        let Appended { path, span: Some(span), .. } = appended else { return Ok(None) };
         // it is written: from here on nothing may look as if it were not
+        Ok(self.line_number(&path, span.start).ok())
+    }
+
+    /// Returns the number of the line that begins at `offset`.
+    fn line_number(&self, path: &str, offset: u64) -> Result<u64> {
         let interrupt: Interrupt<'_> = &|| false;
         let mut seen = Seen::default();
         if self.is_indexed() {
             let state = self.fresh(interrupt)?;
-            seen = state.said.file(&appended.path).map(|file| file.seen).unwrap_or_default();
+            seen = state.said.file(path).map(|file| file.seen).unwrap_or_default();
         }
-        let file = self.root().open_read(&appended.path)?;
+        let file = self.root().open_read(path)?;
         // lines that others appended since are behind ours
-        let (span, counted) = match seen.offset > appended.offset {
-            true => (appended.offset..seen.offset, u64::from(seen.lines)),
-            false => (0..appended.offset, 0),
+        let (span, counted) = match seen.offset > offset {
+            true => (offset..seen.offset, u64::from(seen.lines)),
+            false => (0..offset, 0),
         };
         let mut count = 0;
         let mut ends = |_, bytes: &[u8], _| count += u64::from(bytes.ends_with(b"\n"));

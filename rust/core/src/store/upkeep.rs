@@ -47,12 +47,18 @@ pub struct Status {
 }
 
 impl Store {
-    /// Returns the files that are `prefix` or lie below it, sorted by path.
+    /// Returns the files that are `prefix` or lie below it, sorted by path; those that cannot be
+    /// read as well.
     ///
     /// # Errors
-    /// [`Error::Interrupted`].
+    /// [`Error::Io`] when the files cannot be looked at; [`Error::Interrupted`].
     pub fn list(&self, prefix: &str, interrupt: Interrupt<'_>) -> Result<Vec<Entry>> {
-        let state = self.fresh(interrupt)?;
+        let mut state = self.fresh(interrupt)?;
+        if state.unchecked.is_some() {
+            drop(state);
+            self.root().walk("", interrupt)?;
+            state = self.fresh(interrupt)?;
+        }
         let mut entries = Vec::new();
         for file in state.said.files.iter().filter(|f| f.present && is_below(&f.path, prefix)) {
             entries.push(Entry {
@@ -63,6 +69,22 @@ impl Store {
                 summary: Some(state.said.labels.text(file.summary))
                     .filter(|summary| !summary.is_empty())
                     .map(str::to_owned),
+            });
+        }
+        let unread = |path: &&String| {
+            is_below(path, prefix) && !state.said.file(path).is_some_and(|file| file.present)
+        };
+        for path in state.unreadable.keys().filter(unread) {
+            let stat = match self.root().stat(path) {
+                Err(Error::NotFound { .. } | Error::Refused { .. }) => continue,
+                stat => stat?,
+            };
+            entries.push(Entry {
+                path: path.clone(),
+                size: stat.size,
+                modified_ns: stat.mtime_ns,
+                kind: Kind::of(path),
+                summary: None,
             });
         }
         entries.sort_by(|a, b| a.path.cmp(&b.path));

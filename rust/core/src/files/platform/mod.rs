@@ -78,6 +78,10 @@ pub(crate) trait ReadLease: Sized + Debug + Sync {
 
     /// Maps `size` bytes from `from`, or up to the end; `None` when the lease is no longer held.
     fn window(&self, from: u64, size: usize) -> Option<Self::Window<'_>>;
+
+    /// Says whether somebody has the file open for writing, or mapped for it; none where the
+    /// system cannot tell.
+    fn is_open_for_writing(open: &File) -> Option<bool>;
 }
 
 /// What is to be looked at again.

@@ -88,6 +88,10 @@ impl ReadLease for NoLease {
     fn window(&self, _: u64, _: usize) -> Option<&[u8]> {
         match self.0 {}
     }
+
+    fn is_open_for_writing(_: &File) -> Option<bool> {
+        None
+    }
 }
 
 #[cfg(all(test, target_os = "linux"))]

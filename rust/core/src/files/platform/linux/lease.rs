@@ -94,6 +94,19 @@ impl ReadLease for FileLease {
         state.windows += 1;
         Some(Window { lease: self, start, mapped, lead })
     }
+
+    fn is_open_for_writing(open: &File) -> Option<bool> {
+        if !is_local(open) {
+            return None;
+        }
+        fcntl(open, F_SETSIG, libc::SIGURG)?;
+        if fcntl(open, libc::F_SETLEASE, libc::F_RDLCK).is_some() {
+            fcntl(open, libc::F_SETLEASE, libc::F_UNLCK);
+            return Some(false);
+        }
+        let refused = std::io::Error::last_os_error();
+        (refused.raw_os_error() == Some(libc::EAGAIN)).then_some(true)
+    }
 }
 
 impl State {
