@@ -17,6 +17,7 @@ pub mod recover;
 mod replace;
 pub mod root;
 pub mod rules;
+mod spelling;
 pub mod stamps;
 pub mod version;
 pub mod walk;
@@ -86,7 +87,7 @@ impl Files {
     /// # Errors
     /// As for [`Root::read`].
     pub fn read(&self, path: &str) -> Result<(Vec<u8>, Version)> {
-        let bytes = self.root.read(path)?;
+        let bytes = self.root.read(&self.root.spelled(path))?;
         let version = Version::of(&bytes);
         Ok((bytes, version))
     }
@@ -116,8 +117,10 @@ impl Files {
     /// As for [`Files::write`], for either name.
     pub fn rename(&self, from: &str, to: &str, expected: Expected) -> Result<Written> {
         let _guard = self.begin()?;
+        let from = &*self.root.spelled(from);
         let source = self.leaving(from, expected)?;
-        let path = self.rules.check_write(to)?;
+        self.rules.check_write(to)?;
+        let path = self.root.spelled(to).into_owned();
         if is_transcript(from) != is_transcript(&path) {
             let why = "a note cannot become a transcript, nor a transcript a note: \
                        the two are read in different ways; write a new file instead";
@@ -152,6 +155,7 @@ impl Files {
     /// As for [`Files::write`], and [`Error::NotFound`].
     pub fn delete(&self, path: &str, expected: Expected) -> Result<Written> {
         let _guard = self.begin()?;
+        let path = &*self.root.spelled(path);
         let place = self.leaving(path, expected)?;
         let version = place.version()?;
         expected.check(path, Some(version))?;
@@ -203,12 +207,9 @@ impl Files {
     /// Finds where a change to `path` goes: the file as it is spelled on disk, or
     /// a place for a new one.
     pub(crate) fn target(&self, path: &str, expected: Expected) -> Result<Place> {
-        let created = match self.existing(path) {
-            Err(Error::NotFound { .. }) => self.rules.check_write(path)?,
-            done => return done,
-        };
-        let path = match self.existing(&created) {
-            Err(Error::NotFound { .. }) => created,
+        let path = self.root.spelled(path);
+        match self.existing(&path) {
+            Err(Error::NotFound { .. }) => self.rules.check_write(&path)?,
             done => return done,
         };
         self.check_twins(&path, None)?;

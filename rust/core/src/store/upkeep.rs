@@ -52,6 +52,7 @@ impl Store {
     /// # Errors
     /// [`Error::Interrupted`].
     pub fn list(&self, prefix: &str, interrupt: Interrupt<'_>) -> Result<Vec<Entry>> {
+        let prefix = &*self.root().spelled(prefix);
         let state = self.fresh(interrupt)?;
         let mut entries = Vec::new();
         for file in state.said.files.iter().filter(|f| f.present && is_below(&f.path, prefix)) {
@@ -78,7 +79,7 @@ impl Store {
             let why = "only Markdown has sections; read a transcript by its lines".to_owned();
             return Err(Error::Format { path: path.to_owned(), line: None, why });
         }
-        let bytes = self.root().read(path)?;
+        let bytes = self.root().read(&self.root().spelled(path))?;
         let text = as_text(&bytes).into_owned();
         let note = parse(&text);
         Ok((text, note))
