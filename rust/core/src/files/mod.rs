@@ -17,6 +17,7 @@ pub mod recover;
 mod replace;
 pub mod root;
 pub mod rules;
+pub mod side_files;
 mod spelling;
 pub mod stamps;
 pub mod version;
