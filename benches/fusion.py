@@ -40,7 +40,8 @@ class Remembered:
     def __init__(self, embedder: LocalEmbedder) -> None:
         self.id, self.dims = embedder.id, embedder.dims
         self._embedder = embedder
-        self._cache = Cache(cache(), ("vectors",), embedder.id.encode(), 4 * embedder.dims)
+        files = open_store(cache()).side_files("vectors")
+        self._cache = Cache(files, embedder.id.encode(), 4 * embedder.dims)
 
     def embed_documents(self, texts: list[str], /) -> np.ndarray:
         keys = [digest(text) for text in texts]

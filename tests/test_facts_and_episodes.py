@@ -295,12 +295,13 @@ def test_without_our_own_file_a_made_line_is_still_known(opened: Store, tmp_path
 
 
 def test_uses_are_noted_line_by_line(tmp_path: Path) -> None:
-    path = tmp_path / "usage.jsonl"
-    one, other = Usage(path), Usage(path)
+    path = tmp_path / ".commonplace/usage.jsonl"
+    files = commonplace.open(tmp_path).side_files()
+    one, other = Usage(files), Usage(files)
     for number in range(1000):
         (one if number % 3 else other).note_read(f"{number % 7}.md", number)
         one.note_line(f"{number % 7}.md", f"line {number // 100}")
-    for usage in (one, other, Usage(path)):
+    for usage in (one, other, Usage(files)):
         assert usage.of("3.md") == Use(reads=143, last=997, line="line 9")
         assert sum(use.reads for use in usage.all().values()) == 1000
     # what is out of date is thrown away now and then

@@ -19,7 +19,7 @@ PACKAGE = Path(commonplace.__file__).parent
 # A module may import what stands in the rows above it, and nothing beside or below.
 ROWS = [
     {"_core", "errors", "moments"},
-    {"transcript", "records", "models", "signatures"},
+    {"transcript", "side_files", "records", "models", "signatures"},
     {"files"},
     {"store"},
     {"blocks", "extraction", "conflict", "injection", "vectors"},

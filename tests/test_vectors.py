@@ -208,10 +208,11 @@ def test_the_cache_does_not_grow_for_ever(
 
 
 def test_a_cache_is_shared_between_processes_and_survives_a_torn_end(tmp_path: Path) -> None:
-    one, two = (Cache(tmp_path, ("a", "b"), b"head", 3) for _ in range(2))
+    stores = [commonplace.open(tmp_path) for _ in range(2)]
+    one, two = (Cache(store.side_files("a/b"), b"head", 3) for store in stores)
     one.add({b"1" * 16: b"one"})
     assert two.find([b"1" * 16]) == {b"1" * 16: b"one"}
-    with (tmp_path / "a/b/records").open("ab") as file:
+    with (tmp_path / ".commonplace/a/b/records").open("ab") as file:
         file.write(b"torn")
     two.add({b"2" * 16: b"two"})
     assert one.find([b"1" * 16, b"2" * 16]) == {b"1" * 16: b"one", b"2" * 16: b"two"}

@@ -238,6 +238,15 @@ class Store:
     root: str
     def read(self, path: str, version: str | None = None) -> str: ...
     def read_bytes(self, path: str) -> bytes: ...
+    def lines_at(self, path: str, offsets: Sequence[int]) -> builtins.list[bytes]:
+        """Return the lines that begin at these bytes, each with its end."""
+    def stamp(self, path: str) -> tuple[int, int, int, int]:
+        """Return inode, size, and in ns since 1970 when text and attributes changed."""
+    def spelled(self, path: str) -> str:
+        """Return the path with those parts in NFC that are not on disk as given."""
+    def open_side(self, path: str, mode: Literal["r", "a", "r+", "x"]) -> int:
+        """Open a file below `.commonplace` and return its descriptor, which is the caller's."""
+    def rename_side(self, source: str, target: str) -> None: ...
     def read_to_change(self, path: str) -> tuple[str, str]:
         """Return the text and its version; `("", "absent")` for a file that is not there."""
     def version(self, path: str) -> str | None: ...

@@ -5,16 +5,27 @@ from __future__ import annotations
 import builtins
 import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from commonplace import _core
 from commonplace._core import Entry, Past, Section, Weights, Written
 from commonplace.errors import Conflict
+from commonplace.side_files import SideFiles
 from commonplace.transcript import Transcript
 
 UPDATES = 64
 """How often `Files.update` begins again when others change the file meanwhile."""
+
+
+class Stamp(NamedTuple):
+    """What tells one state of a file from another without reading it; times in ns since 1970."""
+
+    inode: int
+    size: int
+    modified_ns: int
+    changed_ns: int
 
 
 class Files:
@@ -57,6 +68,48 @@ class Files:
     def version(self, path: str) -> str | None:
         """Return the version (a content hash) of a file, or None when there is none."""
         return self._core.version(path)
+
+    def spelled(self, path: str) -> str:
+        r"""Return a path as it is stored: in NFC, but for parts that are on disk as given.
+
+        Calls that take a path do so by themselves; this is for comparing paths.
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> [len(path) for path in ("cafe\u0301.md", store.spelled("cafe\u0301.md"))]
+        [8, 7]
+        """
+        return self._core.spelled(path)
+
+    def stamp(self, path: str) -> Stamp:
+        """Return inode, size and times of a file, without reading it.
+
+        Raises:
+            NotFound: There is no such file.
+            Refused: As for `read`.
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> _ = store.write("a.md", "four")
+        >>> store.stamp("a.md").size
+        4
+        """
+        return Stamp(*self._core.stamp(path))
+
+    def lines_at(self, path: str, offsets: Sequence[int]) -> builtins.list[bytes]:
+        r"""Return the lines that begin at these bytes of a file, each with its end.
+
+        Raises:
+            NotFound: There is no such file.
+            Refused: As for `read`.
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> _ = store.write("a.md", "one\ntwo\nthree")
+        >>> store.lines_at("a.md", [4, 8, 99])
+        [b'two\n', b'three', b'']
+        """
+        return self._core.lines_at(path, offsets)
 
     def sections(self, path: str) -> builtins.list[Section]:
         """Return the sections of a note in file order; their spans cover the file exactly once."""
@@ -183,3 +236,7 @@ class Files:
     def transcript(self, path: str) -> Transcript:
         """Return the transcript at `path`: a folder that holds `messages.jsonl`, or the file."""
         return Transcript(self._core, path)
+
+    def side_files(self, folder: str = "") -> SideFiles:
+        """Return the logs and caches in `folder` below `.commonplace`."""
+        return SideFiles(self._core, folder)

@@ -30,7 +30,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal, overload
 
 from commonplace._core import Hit, Hits
-from commonplace.errors import ModelError
+from commonplace.errors import ModelError, Refused
 from commonplace.models import Embedder
 from commonplace.moments import When, seconds
 from commonplace.store import Store, places
@@ -271,8 +271,8 @@ class Recall:
         """Return when a message was said, or when a note was last changed."""
         if hit.source == "note":
             try:
-                return (self._store.root / hit.path).lstat().st_mtime
-            except OSError:
+                return self._store.stamp(hit.path).modified_ns / 1e9
+            except (OSError, Refused):
                 return None
         return self._store.transcript(hit.path)[hit.first_line].timestamp
 
@@ -284,7 +284,7 @@ class Recall:
         until: float | None,
     ) -> Callable[[Hit], bool] | None:
         """Return what tells whether the filters let a document pass; None when there are none."""
-        within = [prefix.rstrip("/") for prefix in prefixes]
+        within = [self._store.spelled(prefix).rstrip("/") for prefix in prefixes]
         anywhere = "" in within
         wanted = {name: value for name, value in wanted.items() if value is not None}
         timed = since is not None or until is not None

@@ -90,6 +90,8 @@ class Transcript:
 
         Raises:
             Conflict: A line is no longer where its message was read: the file was rewritten.
+            NotFound: The file is gone.
+            Refused: The path leaves the root, or is a link or a special file.
 
         >>> import commonplace, tempfile
         >>> log = commonplace.open(tempfile.mkdtemp()).transcript("sessions/s1")
@@ -100,31 +102,17 @@ class Transcript:
         if not messages:
             return []
         found = []
-        with os.fdopen(self._open(), "rb") as file:
-            for message in messages:
-                file.seek(message.offset)
-                try:
-                    # what editors and crashes leave around a record
-                    record = orjson.loads(file.readline().strip(b"\xef\xbb\xbf\0 \t\r\n"))
-                except orjson.JSONDecodeError:
-                    record = None
-                if not isinstance(record, dict):
-                    raise Conflict(f"{self.path}#L{message.line} was rewritten meanwhile")
-                found.append(record)
+        lines = self._core.lines_at(self.path, [message.offset for message in messages])
+        for message, line in zip(messages, lines, strict=True):
+            try:
+                # what editors and crashes leave around a record
+                record = orjson.loads(line.strip(b"\xef\xbb\xbf\0 \t\r\n"))
+            except orjson.JSONDecodeError:
+                record = None
+            if not isinstance(record, dict):
+                raise Conflict(f"{self.path}#L{message.line} was rewritten meanwhile")
+            found.append(record)
         return found
-
-    def _open(self) -> int:
-        """Open the file beneath the root, following no link."""
-        *folders, name = self.path.split("/")
-        at = os.open(self._core.root, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            for folder in folders:
-                inner = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=at)
-                os.close(at)
-                at = inner
-            return os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=at)
-        finally:
-            os.close(at)
 
     def __getitem__(self, line: int) -> Message:
         """Return the message at a line, counted from 1 as in its citation."""

@@ -387,6 +387,54 @@ fn what_cannot_be_indexed_is_listed_and_named() {
     });
 }
 
+#[test]
+fn a_transcript_in_another_encoding_is_named_by_every_call() {
+    both_ways(|memory, store| {
+        let never = &|| false;
+        let line = "{\"role\":\"user\",\"content\":\"platypus\"}\n";
+        let units = |line: &str| line.encode_utf16().collect::<Vec<_>>();
+        let marked: Vec<u8> =
+            units(&format!("\u{feff}{line}")).into_iter().flat_map(u16::to_le_bytes).collect();
+        let plain: Vec<u8> = units(line).into_iter().flat_map(u16::to_be_bytes).collect();
+        let says = |why: &str, path: &str| assert!(why.contains(path) && why.contains("UTF-16"));
+        for text in [marked, plain] {
+            memory.put("wide.jsonl", &text);
+            memory.put("in.jsonl", line);
+            let answer = ask(store, "platypus");
+            assert_eq!(answer.hits.iter().map(|hit| &*hit.path).collect::<Vec<_>>(), ["in.jsonl"]);
+            assert_eq!(answer.freshness, Freshness::Partial);
+            assert_eq!(answer.notes.len(), 1);
+            says(&answer.notes[0], "wide.jsonl");
+            let (path, why) = &store.status(never).unwrap().skipped[0];
+            assert_eq!(path, "wide.jsonl");
+            says(why, path);
+            says(&store.verify(never).unwrap().1[0], "wide.jsonl");
+            for refused in [
+                store.messages("wide.jsonl", 1, 9, never).map(|_| ()),
+                store.message("wide.jsonl", 1, never).map(|_| ()),
+                store.append_message("wide.jsonl", line.trim().as_bytes(), never).map(|_| ()),
+                store
+                    .import_transcript(&memory.at("in.jsonl"), "wide.jsonl", &mut |_| {}, never)
+                    .map(|_| ()),
+                store
+                    .import_transcript(&memory.at("wide.jsonl"), "new.jsonl", &mut |_| {}, never)
+                    .map(|_| ()),
+            ] {
+                assert!(matches!(refused, Err(Error::Format { .. })));
+                says(&refused.unwrap_err().to_string(), "wide.jsonl");
+            }
+            assert_eq!(fs::read(memory.at("wide.jsonl")).unwrap(), text);
+            assert!(!memory.at("new.jsonl").exists());
+            memory.put("wide.jsonl", line);
+            let answer = ask(store, "platypus");
+            assert_eq!((answer.hits.len(), answer.freshness), (2, Freshness::Fresh));
+            // and a transcript that becomes such a one is forgotten
+            memory.put("in.jsonl", &text);
+            assert_eq!(paths(store, "platypus"), ["wide.jsonl"]);
+        }
+    });
+}
+
 const OWN_CASES: &str = r#"[
  {"kind":"fs","value":"facts/user.md","setup":"touch -d 2099-01-01 \"$R/facts/user.md\"","expect":"ok:reindex"},
  {"kind":"fs","value":"facts/user.md","setup":"rm \"$R/facts/user.md\"; printf \"other\\n\" > \"$R/facts/user.md\"","expect":"ok:reindex"}

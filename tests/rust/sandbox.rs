@@ -8,6 +8,7 @@
 mod hostile;
 
 use std::fs;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,6 +17,7 @@ use std::time::{Duration, Instant};
 use commonplace_core::error::{Error, Result};
 use commonplace_core::files::root::Root;
 use commonplace_core::files::rules::Rules;
+use commonplace_core::files::side_files::Access;
 use commonplace_core::files::{Expected, Files};
 use hostile::{Case, cases};
 
@@ -340,6 +342,118 @@ fn a_file_that_turns_into_a_link_leads_nowhere() {
         stop.store(true, Ordering::Relaxed);
     });
     world.assert_outside_untouched();
+}
+
+#[test]
+fn what_is_in_the_place_of_a_side_file_is_set_aside() {
+    let world = World::new();
+    let files = world.files();
+    let side = |path, access| files.root().open_side(path, access);
+    for put in [
+        "ln -s \"$O/secret.txt\" log",
+        "ln -s \"$O/new.txt\" log",
+        "ln \"$O/secret.txt\" log",
+        "mkfifo log",
+        "mkdir -p log/inner",
+    ] {
+        for access in [Access::Append, Access::Update, Access::New] {
+            world.run(&format!(
+                "mkdir -p \"$R/.commonplace/a\" && cd \"$R/.commonplace/a\" && {put}"
+            ));
+            if access != Access::New {
+                let refused = verdict(&side("a/log", Access::Read));
+                assert!(refused.starts_with("reject:"), "{put}: {refused}");
+            }
+            side("a/log", access).unwrap().write_all(b"ours").unwrap();
+            let mut ours = String::new();
+            side("a/log", Access::Read).unwrap().read_to_string(&mut ours).unwrap();
+            assert_eq!(ours, "ours", "{put}");
+            world.assert_outside_untouched();
+            // in the place of what stands under the new name too
+            world.run(&format!(
+                "cd \"$R/.commonplace/a\" && mv log ours && rm -rf log.aside && {put}"
+            ));
+            files.root().rename_side("a/ours", "a/log").unwrap();
+            assert_eq!(fs::read(world.root().join(".commonplace/a/log")).unwrap(), b"ours");
+            world.assert_outside_untouched();
+            fs::remove_dir_all(world.root().join(".commonplace")).unwrap();
+        }
+    }
+    for (path, expected) in [
+        ("../facts/user.md", "reject:escape"),
+        ("/etc/passwd", "reject:absolute"),
+        ("a/../log", "reject:dotdot"),
+        ("", "reject:empty"),
+    ] {
+        for access in [Access::Read, Access::Append, Access::Update, Access::New] {
+            assert_eq!(verdict(&side(path, access)), expected);
+        }
+        assert_eq!(verdict(&files.root().rename_side(path, "log")), expected);
+        assert_eq!(verdict(&files.root().rename_side("log", path)), expected);
+    }
+    assert_eq!(verdict(&side("none", Access::Read)), "reject:missing");
+}
+
+#[test]
+fn names_that_a_caseless_system_takes_for_one_collide() {
+    let world = World::new();
+    let files = world.files();
+    let all = ["stra\u{DF}e", "stra\u{1E9E}e", "STRA\u{1E9E}E", "strasse", "stra\u{17F}\u{17F}e"];
+    for first in all {
+        let kept = files.write(&format!("{first}.md"), b"x", Expected::Absent).unwrap();
+        for twin in all.into_iter().filter(|twin| *twin != first) {
+            let done = files.write(&format!("{twin}.md"), b"y", Expected::Absent);
+            assert!(["reject:case", "reject:collision"].contains(&&*verdict(&done)), "{twin}");
+        }
+        files.delete(&kept.path, Expected::Any).unwrap();
+    }
+    // a person's own name, with what casefolding ext4 does not see
+    fs::write(world.root().join("tea\u{200D}.md"), "x").unwrap();
+    assert_eq!(verdict(&files.write("TEA.md", b"x", Expected::Any)), "reject:collision");
+}
+
+#[test]
+fn one_name_in_two_normal_forms_is_one_file() {
+    let world = World::new();
+    let files = world.files();
+    let (given, stored) = ("cafe\u{301}/de\u{301}tail.md", "caf\u{e9}/d\u{e9}tail.md");
+    let done = files.write(given, b"one\n", Expected::Absent).unwrap();
+    assert_eq!(done.path, stored);
+    for path in [given, stored] {
+        assert_eq!(files.read(path).unwrap(), (b"one\n".to_vec(), done.version), "{path}");
+        assert_eq!(files.read_to_change(path).unwrap(), ("one\n".into(), Some(done.version)));
+        assert_eq!(files.keep(path).unwrap().version, done.version);
+        assert_eq!(files.history(path).unwrap().len(), 1);
+        assert_eq!(files.root().spelled(path), stored);
+    }
+    let edits = [("one".to_owned(), "two".to_owned())];
+    assert_eq!(files.patch(given, &edits, Expected::Any).unwrap().written.path, stored);
+    assert_eq!(files.append(given, b"three\n", Expected::Any).unwrap().path, stored);
+    assert_eq!(files.write(given, b"four\n", Expected::Any).unwrap().path, stored);
+    assert_eq!(files.read_version(given, done.version).unwrap(), b"one\n");
+    assert_eq!(
+        files.rename(given, "cafe\u{301}/n\u{303}.md", Expected::Any).unwrap().path,
+        "caf\u{e9}/\u{f1}.md"
+    );
+    assert_eq!(
+        files.delete("cafe\u{301}/n\u{303}.md", Expected::Any).unwrap().path,
+        "caf\u{e9}/\u{f1}.md"
+    );
+    assert_eq!(files.history("cafe\u{301}/n\u{303}.md").unwrap().len(), 1);
+    assert_eq!(verdict(&files.read(given)), "reject:missing");
+    // a person's own spelling stays, also of a folder in which tools write
+    fs::create_dir(world.root().join("re\u{301}el")).unwrap();
+    fs::write(world.root().join("re\u{301}el/a.md"), "mine").unwrap();
+    assert_eq!(files.read("re\u{301}el/a.md").unwrap().0, b"mine");
+    let done = files.write("re\u{301}el/e\u{301}.md", b"x", Expected::Absent).unwrap();
+    assert_eq!(done.path, "re\u{301}el/\u{e9}.md");
+    assert_eq!(verdict(&files.write("r\u{e9}el/b.md", b"x", Expected::Any)), "reject:collision");
+    // and where both are there, each is itself
+    fs::write(world.root().join("n\u{e9}e.md"), "composed").unwrap();
+    fs::write(world.root().join("ne\u{301}e.md"), "decomposed").unwrap();
+    assert_eq!(files.read("n\u{e9}e.md").unwrap().0, b"composed");
+    assert_eq!(files.read("ne\u{301}e.md").unwrap().0, b"decomposed");
+    assert_eq!(verdict(&files.read("../cafe\u{301}.md")), "reject:escape");
 }
 
 #[test]

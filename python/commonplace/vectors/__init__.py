@@ -24,11 +24,12 @@ except ImportError as error:
 import orjson
 
 from commonplace._core import Hit
-from commonplace.errors import Conflict, ModelError, NotFound
+from commonplace.errors import Conflict, ModelError, NotFound, Refused
+from commonplace.files import Stamp
 from commonplace.models import Embedder
 from commonplace.store import Store
 from commonplace.vectors.cache import Cache
-from commonplace.vectors.documents import Change, File, Stamp, digest, given, smooth, unchanged
+from commonplace.vectors.documents import Change, File, digest, given, smooth, unchanged
 from commonplace.vectors.nearest import Rows, normal
 
 if TYPE_CHECKING:
@@ -92,7 +93,8 @@ class Vectors:
         self._dims = embedder.dims
         self._exact = exact
         self._text_of = text_of or given
-        self._cache = Cache(store.root, *kept_as(embedder))
+        folder, header, size = kept_as(embedder)
+        self._cache = Cache(store.side_files(folder), header, size)
         self._lock = threading.RLock()
         self.missed: list[str] = []
         """Which files could not be read, and why."""
@@ -208,12 +210,10 @@ class Vectors:
         """Return what changes when a file does; None while that cannot be relied on."""
         now = time.time_ns()
         try:
-            state = (self._store.root / path).lstat()
-        except OSError:
+            stamp = self._store.stamp(path)
+        except (OSError, Refused):
             return None
-        if max(state.st_ctime_ns, state.st_mtime_ns) > now - RECENT:
-            return None
-        return state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns
+        return stamp if max(stamp.changed_ns, stamp.modified_ns) <= now - RECENT else None
 
     def _changes(self, paths: Iterable[str]) -> Iterator[Change]:
         """Read the files that changed, or may have, and compare them with what is known."""
@@ -309,7 +309,7 @@ class Vectors:
         try:
             yield
             self._unkept = []
-        except OSError as error:
+        except (OSError, Refused) as error:
             self._unkept = [f"vectors are not kept for the next time: {error}"]
 
     def _asked(self, ask: Callable[[], Any], count: int) -> Matrix:
@@ -334,10 +334,10 @@ class Vectors:
         return normal(vectors)
 
 
-def kept_as(embedder: Embedder) -> tuple[tuple[str, ...], bytes, int]:
+def kept_as(embedder: Embedder) -> tuple[str, bytes, int]:
     """Return where the vectors of an embedder are kept, under what header, in how many bytes."""
     # two names may read the same without what no file name can hold
     short = re.sub(r"[^A-Za-z0-9._]+", "-", embedder.id).strip("-.")[:60]
     folder = f"{short}-{embedder.dims}-{digest(embedder.id)[:4].hex()}"
     header = orjson.dumps({"embedder": embedder.id, "dims": embedder.dims, "form": 1})
-    return (".commonplace", "vectors", folder), header, 4 * embedder.dims
+    return f"vectors/{folder}", header, 4 * embedder.dims

@@ -10,39 +10,38 @@ from __future__ import annotations
 
 import fcntl
 import os
-import stat
 import zlib
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
-from pathlib import Path
+from contextlib import contextmanager
+from io import RawIOBase
+from itertools import chain
+
+from commonplace.side_files import SideFiles
 
 KEY = 16
 SUM = 4
 # Records that are read at once to learn their keys
 MANY = 1024
-FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Cache:
     r"""Values of one size by keys of 16 bytes.
 
     Args:
-        root: The folder of the store.
-        folders: Where below it the cache lies; made if needed, and never through a link.
+        files: Where it lies.
         header: What the values are made by. A file with another header is set aside.
         size: Bytes of a value.
 
-    >>> import tempfile
-    >>> cache = Cache(Path(tempfile.mkdtemp()), (".commonplace", "demo"), b"doubled", 4)
+    >>> import commonplace, tempfile
+    >>> store = commonplace.open(tempfile.mkdtemp())
+    >>> cache = Cache(store.side_files("demo"), b"doubled", 4)
     >>> cache.add({b"k" * 16: b"kkkk"})
     >>> cache.find([b"k" * 16, b"x" * 16])
     {b'kkkkkkkkkkkkkkkk': b'kkkk'}
     """
 
-    def __init__(self, root: Path, folders: tuple[str, ...], header: bytes, size: int) -> None:
-        self._root = root
-        self._folders = folders
+    def __init__(self, files: SideFiles, header: bytes, size: int) -> None:
+        self._files = files
         self._header = header + b"\n"
         self._record = KEY + size + SUM
         self._places: dict[bytes, int] = {}
@@ -53,10 +52,10 @@ class Cache:
         """Return the values that are there and whole.
 
         Raises:
-            OSError: The cache cannot be opened or read.
+            OSError, Refused: The cache cannot be opened or read.
         """
         found = {}
-        with self._opened() as (file, _):
+        with self._opened() as file:
             for key in dict.fromkeys(keys):
                 if (place := self._places.get(key)) is None:
                     continue
@@ -69,10 +68,10 @@ class Cache:
         """Keep these values.
 
         Raises:
-            OSError: The cache cannot be opened or written.
+            OSError, Refused: The cache cannot be opened or written.
         """
         records = b"".join(key + value + self._sum(key + value) for key, value in values.items())
-        with self._opened() as (file, _):
+        with self._opened() as file:
             data, end = memoryview(records), self._end
             while data:
                 # what is cut short by a full disk or a crash is cut off when next opened
@@ -87,48 +86,40 @@ class Cache:
         """Make the file anew, of the records with these keys.
 
         Raises:
-            OSError: The cache cannot be opened or written; it is as it was.
+            OSError, Refused: The cache cannot be opened or written; it is as it was.
         """
-        with self._opened() as (file, folder):
+        with self._opened() as file:
             places = sorted(self._places[key] for key in needed if key in self._places)
-            with suppress(FileNotFoundError):
-                os.unlink("records.new", dir_fd=folder)
-            fresh = os.open("records.new", FLAGS | os.O_EXCL, 0o600, dir_fd=folder)
-            with os.fdopen(fresh, "wb") as out:
-                out.write(self._header)
-                for place in places:
-                    out.write(os.pread(file, self._record, place))
-            os.rename("records.new", "records", src_dir_fd=folder, dst_dir_fd=folder)
+            records = (os.pread(file, self._record, place) for place in places)
+            self._files.replace("records", chain([self._header], records))
 
     def _sum(self, record: bytes) -> bytes:
         return zlib.crc32(record, zlib.crc32(self._header)).to_bytes(SUM, "little")
 
     @contextmanager
-    def _opened(self) -> Iterator[tuple[int, int]]:
-        """Lock the cache, catch up with what other processes added, and yield file and folder."""
-        with ExitStack() as stack:
-            folder = beneath(self._root, self._folders)
-            stack.callback(os.close, folder)
-            lock = os.open("lock", FLAGS, 0o600, dir_fd=folder)
-            stack.callback(os.close, lock)
+    def _opened(self) -> Iterator[int]:
+        """Lock the cache, catch up with what other processes added, and yield the file."""
+        with self._files.handle("lock", "r+") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            file = self._file(folder)
-            stack.callback(os.close, file)
-            self._catch_up(file)
-            yield file, folder
+            try:
+                with self._opened_records() as records:
+                    self._catch_up(records.fileno())
+                    yield records.fileno()
+            finally:
+                # closing is not enough: a child forked meanwhile shares the handle
+                fcntl.flock(lock, fcntl.LOCK_UN)
 
-    def _file(self, folder: int) -> int:
-        file = os.open("records", FLAGS | os.O_NONBLOCK, 0o600, dir_fd=folder)
-        state = os.fstat(file)
-        begins = os.pread(file, len(self._header), 0) if stat.S_ISREG(state.st_mode) else None
-        if begins is None or state.st_nlink != 1 or not self._header.startswith(begins):
-            os.close(file)
-            os.rename("records", "records.aside", src_dir_fd=folder, dst_dir_fd=folder)
-            return self._file(folder)
+    def _opened_records(self) -> RawIOBase:
+        records = self._files.handle("records", "r+")
+        begins = records.read(len(self._header)) or b""
+        if not self._header.startswith(begins):
+            records.close()
+            self._files.move("records", "records.aside")
+            return self._opened_records()
         if begins != self._header:
             # new, or a crash came while it was
-            os.pwrite(file, self._header, 0)
-        return file
+            os.pwrite(records.fileno(), self._header, 0)
+        return records
 
     def _catch_up(self, file: int) -> None:
         state = os.fstat(file)
@@ -145,17 +136,3 @@ class Cache:
             for at in range(0, len(records), self._record):
                 self._places[records[at : at + KEY]] = self._end + at
             self._end += length
-
-
-def beneath(root: Path, folders: tuple[str, ...]) -> int:
-    """Open a folder below `root`, made if needed; a link on the way is an error, not a way out."""
-    opened = os.open(root, FOLDER)
-    for name in folders:
-        try:
-            with suppress(FileExistsError):
-                os.mkdir(name, dir_fd=opened)
-            inner = os.open(name, FOLDER, dir_fd=opened)
-        finally:
-            os.close(opened)
-        opened = inner
-    return opened

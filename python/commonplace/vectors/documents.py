@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from commonplace._core import Hit
+from commonplace.files import Stamp
 from commonplace.vectors.nearest import normal
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
 # What a message hears of those one and two places away in its session (benches/fusion.py)
 HEARD = (0.5, 0.25)
-
-Stamp = tuple[int, int, int, int]
 
 
 @dataclass(slots=True)

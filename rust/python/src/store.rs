@@ -1,5 +1,7 @@
 //! The engine of a store, as Python calls it.
 
+use std::fs::File;
+use std::os::fd::{IntoRawFd, RawFd};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -75,6 +77,28 @@ impl Store {
 
     fn read_bytes(&self, py: Python<'_>, path: Text) -> PyResult<Vec<u8>> {
         self.enter(py, |store, _| store.files().read_bytes(&path))
+    }
+
+    fn lines_at(&self, py: Python<'_>, path: Text, offsets: Vec<u64>) -> PyResult<Vec<Vec<u8>>> {
+        self.enter(py, |store, interrupt| store.lines_at(&path, &offsets, interrupt))
+    }
+
+    fn stamp(&self, py: Python<'_>, path: Text) -> PyResult<(u64, u64, i64, i64)> {
+        let stat = self.enter(py, |store, _| store.root().stat(&store.root().spelled(&path)))?;
+        Ok((stat.ino, stat.size, stat.mtime_ns, stat.ctime_ns))
+    }
+
+    fn spelled(&self, path: Text) -> PyResult<String> {
+        Ok(self.open()?.root().spelled(&path).into_owned())
+    }
+
+    fn open_side(&self, py: Python<'_>, path: Text, mode: Text) -> PyResult<RawFd> {
+        let access = mode.parse().map_err(PyValueError::new_err::<String>)?;
+        self.enter(py, |store, _| store.root().open_side(&path, access)).map(File::into_raw_fd)
+    }
+
+    fn rename_side(&self, py: Python<'_>, source: Text, target: Text) -> PyResult<()> {
+        self.enter(py, |store, _| store.root().rename_side(&source, &target))
     }
 
     fn read_to_change(&self, py: Python<'_>, path: Text) -> PyResult<(String, String)> {

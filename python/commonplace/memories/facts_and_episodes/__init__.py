@@ -73,7 +73,7 @@ class FactsAndEpisodes:
         clock: Callable[[], datetime] = _now,
     ) -> None:
         self._clock = clock
-        self._usage = Usage(store.root / ".commonplace" / "usage.jsonl")
+        self._usage = Usage(store.side_files())
         self._notes = Notes(store, folder, self._usage)
         self._months = Months(self._notes, month_limit)
         self._turn = threading.RLock()

@@ -26,12 +26,13 @@ class Notes:
 
     def __init__(self, store: Store, folder: str, usage: Usage) -> None:
         self.store = store
-        self._folder = f"{folder.strip('/')}/" if folder.strip("/") else ""
+        folder = store.spelled(folder.strip("/"))
+        self._folder = f"{folder}/" if folder else ""
         self._usage = usage
 
     def full(self, path: str) -> str:
         """Return the path of a note in the store."""
-        return self._folder + path
+        return self.store.spelled(self._folder + path)
 
     def relative(self, path: str) -> str:
         """Return the path in the memory of a file of the store."""

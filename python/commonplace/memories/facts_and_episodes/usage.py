@@ -6,10 +6,13 @@ import contextlib
 import os
 import threading
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import orjson
 
+from commonplace.errors import Refused
+from commonplace.side_files import SideFiles
+
+_NAME = "usage.jsonl"
 _SPARE = 256
 """How many notes more than there are files may lie in the log before it is written anew."""
 
@@ -34,12 +37,14 @@ class Usage:
     nothing is lost but the order of use. Two processes that count at the same moment may lose a
     count.
 
+    What is there and is no plain file of ours is not followed; notes are then made in a new one.
+
     Args:
-        path: Where it lies.
+        files: Where it lies.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, files: SideFiles) -> None:
+        self._files = files
         self._lock = threading.Lock()
         self._uses: dict[str, Use] = {}
         # which file was read, and up to which byte
@@ -72,7 +77,7 @@ class Usage:
     def _known(self) -> dict[str, Use]:
         """Return what the log says, of which only what is new is read."""
         try:
-            with self._path.open("rb") as log:
+            with self._files.handle(_NAME, "r") as log:
                 about = os.fstat(log.fileno())
                 file, at = self._read
                 if about.st_ino != file or about.st_size < at:
@@ -82,7 +87,7 @@ class Usage:
                 new = log.read()
             # a line that is being written is read when it is whole
             new = new[: new.rfind(b"\n") + 1]
-        except OSError:
+        except (OSError, Refused):
             self._uses, self._lines, self._read = {}, 0, (0, 0)
             return self._uses
         for line in new.splitlines():
@@ -96,13 +101,10 @@ class Usage:
 
     def _add(self, path: str, use: Use) -> None:
         # a folder that cannot be written is no reason to refuse a read
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, Refused):
             if self._lines > 2 * len(self._uses) + _SPARE:
-                beside = self._path.with_name(f"{self._path.name}.{os.getpid()}.tmp")
-                beside.write_bytes(b"".join(_line(*one) for one in self._uses.items()))
-                beside.replace(self._path)
-            with self._path.open("ab", buffering=0) as log:
-                log.write(_line(path, use))
+                self._files.replace(_NAME, (_line(*one) for one in self._uses.items()))
+            self._files.append(_NAME, _line(path, use))
 
 
 def _line(path: str, use: Use) -> bytes:

@@ -79,7 +79,8 @@ class FourLayers:
     ) -> None:
         if max_working_entries < 1:
             raise ValueError(f"max_working_entries is 1 or more, not {max_working_entries}")
-        base = f"{folder.strip('/')}/" if folder.strip("/") else ""
+        folder = store.spelled(folder.strip("/"))
+        base = f"{folder}/" if folder else ""
         if not shared:
             if not agent or not re.fullmatch(r"\w[\w-]*", agent):
                 raise ValueError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,6 +13,7 @@ from commonplace import blocks
 from commonplace._core import Hit, Written
 from commonplace.blocks import Block
 from commonplace.compaction import archive_blocks, replace_blocks
+from commonplace.errors import NotFound
 from commonplace.memories.four_layers.entries import Given, Record, entry_of, record_of, render
 from commonplace.memories.four_layers.files import Facts, Series, name_older, take_out
 from commonplace.memories.four_layers.json_files import stringify
@@ -59,7 +59,6 @@ class LayerNotes:
 
     def __init__(self, store: Store, base: str, clock: Callable[[], datetime]) -> None:
         self._store = store
-        self._root = str(store.root)
         self._clock = clock
         self._facts = Facts(store, f"{base}facts/")
         self._series = {
@@ -256,18 +255,12 @@ class LayerNotes:
         return Held(layer, hit.path, block, record_of(layer, block, hit.path))
 
     def _line_after(self, hit: Hit) -> str:
-        """Return the beginning of the line after a hit, without reading the note around it."""
+        """Return the line after a hit, without reading the note around it."""
         try:
-            # a file object would cost as much as the search that found the hit
-            note = os.open(f"{self._root}/{hit.path}", os.O_RDONLY | os.O_NOFOLLOW)
-        except FileNotFoundError:
+            return self._store.lines_at(hit.path, [hit.end])[0].decode(errors="replace")
+        except NotFound:
             # deleted since it was found
             return ""
-        try:
-            behind = os.pread(note, 1000, hit.end)
-        finally:
-            os.close(note)
-        return behind[: behind.find(b"\n") + 1 or None].decode(errors="replace")
 
     def _check(self, layer: Layer, records: Iterable[Given]) -> None:
         """Raise what a record that cannot be written raises."""

@@ -96,7 +96,8 @@ class Profile:
         if half_life is not None and not half_life > 0:
             raise ValueError(f"a half-life is a number of days above 0, not {half_life!r}")
         self.store = store
-        self._root = f"{folder.strip('/')}/" if folder.strip("/") else ""
+        folder = store.spelled(folder.strip("/"))
+        self._root = f"{folder}/" if folder else ""
         self._clock = clock
         self._half_life = half_life
         self._limit = limit

@@ -69,7 +69,7 @@ class WorldAndAgents:
                 "beginning with a letter or digit, not ending in a dot)"
             )
         # as the store names it
-        folder = unicodedata.normalize("NFC", folder).strip("/")
+        folder = store.spelled(folder.strip("/"))
         base = f"{folder}/" if folder else ""
         self.store = store
         self.agent_id = agent_id
@@ -153,9 +153,9 @@ class WorldAndAgents:
         path = f"{self._diary}/{now.date().isoformat()}.md"
         entry = render(f"{now:%H:%M:%S}", content)
         begun = False
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(NotFound):
             # a long page is not read, nor by `list` parsed, only to see that it is there
-            begun = (self.store.root / path).stat().st_size > 0
+            begun = self.store.stamp(path).size > 0
         if not begun:
             seen = expected_version or self.store.version(path) or "absent"
             text = f"# {now.date().isoformat()}\n\n{entry}"

@@ -13,9 +13,9 @@ use crate::error::{Error, Interrupt, Result};
 use crate::files::root::{Root, Stat};
 use crate::index::lexicon::{Document, Lexicon};
 use crate::index::terms::Terms;
-use crate::messages::lines::lines;
+use crate::messages::lines::{check_encoding, lines};
 use crate::messages::message::{self, Line, Message};
-use crate::text::sections::as_text;
+use crate::text::sections::{as_text, is_utf16};
 
 /// Notes larger than this are listed and can be searched with grep, but are not indexed.
 pub const LARGEST_NOTE: u64 = 256 << 20;
@@ -160,6 +160,7 @@ impl Reader<'_> {
             },
             Kind::Transcript => {
                 let file = self.root.open_read(path)?;
+                check_encoding(&file, path)?;
                 let messages = Messages::new(self.part, None);
                 self.transcript(&file, path, stat.size, messages, &mut reading)?;
             }
@@ -262,8 +263,7 @@ pub(crate) fn read_note(
     }
     let bytes = root.read(path)?;
     // as bytes it would be noise, and it is never rewritten
-    let other = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
-    Ok(if other { Err("encoding") } else { Ok(bytes) })
+    Ok(if is_utf16(&bytes) { Err("encoding") } else { Ok(bytes) })
 }
 
 /// Hashes the bytes just before an offset.

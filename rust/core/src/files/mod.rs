@@ -19,6 +19,8 @@ pub mod recover;
 mod replace;
 pub mod root;
 pub mod rules;
+pub mod side_files;
+mod spelling;
 mod staged;
 pub mod stamps;
 pub mod version;
@@ -101,6 +103,7 @@ impl Files {
     /// # Errors
     /// As for [`Root::read`].
     pub fn read_bytes(&self, path: &str) -> Result<Vec<u8>> {
+        let path = &*self.root.spelled(path);
         match self.root.read(path) {
             Err(Error::Refused { code: "hardlink", .. }) => {
                 // what keeps us from looking is not what keeps the file from being read
@@ -136,8 +139,10 @@ impl Files {
     /// As for [`Files::write`], for either name.
     pub fn rename(&self, from: &str, to: &str, expected: Expected) -> Result<Written> {
         let guard = self.begin()?;
+        let from = &*self.root.spelled(from);
         let source = self.leaving(from, expected)?;
-        let path = self.rules.check_write(to)?;
+        self.rules.check_write(to)?;
+        let path = self.root.spelled(to).into_owned();
         if is_transcript(from) != is_transcript(&path) {
             let why = "a note cannot become a transcript, nor a transcript a note: \
                        the two are read in different ways; write a new file instead";
@@ -176,6 +181,7 @@ impl Files {
     /// As for [`Files::write`], and [`Error::NotFound`].
     pub fn delete(&self, path: &str, expected: Expected) -> Result<Written> {
         let guard = self.begin()?;
+        let path = &*self.root.spelled(path);
         let place = self.leaving(path, expected)?;
         let fail = |e| Error::io("delete", path, e);
         let file = place.open()?;
@@ -252,12 +258,9 @@ impl Files {
     /// Finds where a change to `path` goes: the file as it is spelled on disk, or
     /// a place for a new one.
     pub(crate) fn target(&self, path: &str, expected: Expected) -> Result<Place> {
-        let created = match self.existing(path) {
-            Err(Error::NotFound { .. }) => self.rules.check_write(path)?,
-            done => return done,
-        };
-        let path = match self.existing(&created) {
-            Err(Error::NotFound { .. }) => created,
+        let path = self.root.spelled(path);
+        match self.existing(&path) {
+            Err(Error::NotFound { .. }) => self.rules.check_write(&path)?,
             done => return done,
         };
         self.check_twins(&path, None)?;

@@ -5,6 +5,7 @@
 //! shell and in every listing. Neither is ever lax about leaving the root.
 //! Hostile names are refused, never repaired: a repaired name is a guess.
 
+use unicase::UniCase;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
@@ -64,16 +65,12 @@ pub fn check_read(path: &str) -> Result<()> {
     path.split('/').try_for_each(|component| check_visible(path, component))
 }
 
-/// Maps names to one form that all their look-alikes on caseless systems share.
+/// Maps names to one form that all their look-alikes on caseless systems share: canonical caseless
+/// matching (Unicode, D145) without default-ignorable characters, as casefolding ext4 compares.
 #[must_use]
 pub fn fold(name: &str) -> String {
-    // Upper then lower, one char at a time, is full case folding but for the
-    // dotless i, which no file system takes for an i.
-    let cased = name.nfd().flat_map(|c| {
-        let upper = if c == 'ı' { None } else { Some(c.to_uppercase()) };
-        upper.into_iter().flatten().chain((c == 'ı').then_some(c))
-    });
-    cased.flat_map(char::to_lowercase).nfc().collect()
+    let plain: String = name.nfd().filter(|&c| !is_ignorable(c)).collect();
+    UniCase::unicode(plain).to_folded_case().nfc().collect()
 }
 
 /// What every path must be, whoever asks: relative, plain, and going down only.
@@ -161,6 +158,14 @@ fn check_component(path: &str, component: &str) -> Result<()> {
     if is_device(component) {
         return refuse("Windows takes this name for a device");
     }
+    let form: String = component.nfkc().collect();
+    if form.contains(['/', '\\', ':'])
+        || form.starts_with('.') && !component.starts_with('.')
+        || form.ends_with('.')
+        || is_device(&form)
+    {
+        return refuse(&format!("systems that drop compatibility characters read it as {form:?}"));
+    }
     let mut marks = 0;
     for c in component.chars() {
         marks = if is_combining_mark(c) { marks + 1 } else { 0 };
@@ -179,31 +184,38 @@ fn unfit(c: char) -> Option<&'static str> {
         '\u{2024}' | '\u{FE52}' | '\u{FF0E}' => "a look-alike of \".\"",
         '\u{2044}' | '\u{2215}' | '\u{29F8}' | '\u{FF0F}' | '\u{2571}' => "a look-alike of \"/\"",
         '\u{2216}' | '\u{29F5}' | '\u{29F9}' | '\u{FE68}' | '\u{FF3C}' => "a look-alike of \"\\\"",
-        // Default-ignorable code points: zero-width joiners, bidi overrides,
-        // variation selectors, fillers, tags.
-        '\u{AD}'
-        | '\u{34F}'
-        | '\u{61C}'
-        | '\u{115F}'..='\u{1160}'
-        | '\u{17B4}'..='\u{17B5}'
-        | '\u{180B}'..='\u{180F}'
-        | '\u{200B}'..='\u{200F}'
-        | '\u{202A}'..='\u{202E}'
-        | '\u{2060}'..='\u{206F}'
-        | '\u{3164}'
-        | '\u{FE00}'..='\u{FE0F}'
-        | '\u{FEFF}'
-        | '\u{FFA0}'
-        | '\u{FFF0}'..='\u{FFFD}'
-        | '\u{1BCA0}'..='\u{1BCA3}'
-        | '\u{1D173}'..='\u{1D17A}'
-        | '\u{E0000}'..='\u{E0FFF}' => "invisible",
+        c if is_ignorable(c) || matches!(c, '\u{FFF9}'..='\u{FFFD}') => "invisible",
         '\u{FDD0}'..='\u{FDEF}' => "not a character",
         '\u{E000}'..='\u{F8FF}' | '\u{F0000}'.. => "for private use",
         _ if u32::from(c) & 0xFFFE == 0xFFFE => "not a character",
         _ if c != ' ' && c.is_whitespace() => "a look-alike of a space",
         _ => return None,
     })
+}
+
+/// Says whether a character is default-ignorable: zero-width joiners, bidi overrides, variation
+/// selectors, fillers, tags.
+fn is_ignorable(c: char) -> bool {
+    matches!(
+        c,
+        '\u{AD}'
+            | '\u{34F}'
+            | '\u{61C}'
+            | '\u{115F}'..='\u{1160}'
+            | '\u{17B4}'..='\u{17B5}'
+            | '\u{180B}'..='\u{180F}'
+            | '\u{200B}'..='\u{200F}'
+            | '\u{202A}'..='\u{202E}'
+            | '\u{2060}'..='\u{206F}'
+            | '\u{3164}'
+            | '\u{FE00}'..='\u{FE0F}'
+            | '\u{FEFF}'
+            | '\u{FFA0}'
+            | '\u{FFF0}'..='\u{FFF8}'
+            | '\u{1BCA0}'..='\u{1BCA3}'
+            | '\u{1D173}'..='\u{1D17A}'
+            | '\u{E0000}'..='\u{E0FFF}'
+    )
 }
 
 fn is_device(component: &str) -> bool {
@@ -249,6 +261,14 @@ mod tests {
             ("sessions/--home-me/messages.jsonl", "name"),
             ("sessions/----/messages.jsonl", "name"),
             ("-rf/x.md", "name"),
+            ("\u{2025}/x.md", "name"),
+            ("\u{2025}.md", "name"),
+            ("a\u{2026}/x.md", "name"),
+            ("\u{2100}.md", "name"),
+            ("c\u{FF1A}/x.md", "name"),
+            ("\u{FF23}\u{FF2F}\u{FF2E}.md", "name"),
+            ("wait\u{2026}.md", "ok"),
+            ("\u{FF08}1\u{FF5E}3\u{FF09}\u{BD}.md", "ok"),
             ("--x--.md", "name"),
             ("sub/Claude.MD", "case"),
             (".cursorrules", "reserved"),
@@ -272,7 +292,30 @@ mod tests {
     fn folding_joins_twins_and_keeps_others_apart() {
         assert_eq!(fold("straße.md"), fold("STRASSE.md"));
         assert_eq!(fold("caf\u{e9}.md"), fold("CAFE\u{301}.md"));
+        for twin in ["stra\u{1E9E}e", "STRA\u{1E9E}E", "stra\u{17F}se", "Stra\u{17F}\u{17F}e"] {
+            assert_eq!(fold(twin), fold("strasse"), "{twin}");
+        }
+        // casefolding ext4 does not see what is not visible
+        assert_eq!(fold("fa\u{200D}cts\u{FE0F}"), fold("facts"));
         assert_ne!(fold("kadı.md"), fold("kadi.md"));
         assert_ne!(fold("f\u{430}cts"), fold("facts"));
+    }
+
+    #[test]
+    fn folding_joins_whatever_case_mapping_joins() {
+        // NTFS joins what has one upper case, but for this: it keeps the dotless i apart
+        let is_plain = |c: &char| {
+            c.to_uppercase().chain(c.to_lowercase()).chain(c.nfd()).all(|form| form == *c)
+        };
+        for c in ('\0'..='\u{1FFFF}').filter(|c| !is_plain(c) && *c != 'ı') {
+            let folded = fold(&c.to_string());
+            assert_eq!(fold(&folded), folded, "{c:?}");
+            for other in [c.to_uppercase().collect(), c.to_lowercase().collect::<String>()] {
+                assert_eq!(fold(&other), folded, "{c:?} {other:?}");
+            }
+            for other in [c.nfc().collect(), c.nfd().collect::<String>()] {
+                assert_eq!(fold(&other), folded, "{c:?} {other:?}");
+            }
+        }
     }
 }

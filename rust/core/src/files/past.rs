@@ -37,6 +37,7 @@ impl Files {
     /// [`Error::Refused`] for a name that cannot be read; [`Error::Io`].
     pub fn history(&self, path: &str) -> Result<Vec<Past>> {
         check_read(path)?;
+        let path = self.root.spelled(path);
         let folder = format!("{OWN}/history/{path}/");
         let walk = match self.root.walk_all(folder.trim_end_matches('/'), &|| false, &|_| {}) {
             Err(Error::NotFound { .. }) => return Ok(Vec::new()),
@@ -99,6 +100,7 @@ impl Files {
     /// [`Error::NotFound`]; [`Error::Busy`]; [`Error::Io`]; [`Error::InDoubt`].
     pub fn keep(&self, path: &str) -> Result<Past> {
         let _guard = self.begin()?;
+        let path = &*self.root.spelled(path);
         let (bytes, version) = self.read(path)?;
         let shelf = Shelf::history(&self.root, path)?;
         for past in self.history(path)?.into_iter().filter(|past| past.version == version) {

@@ -38,6 +38,7 @@ impl Files {
         expected: Expected,
     ) -> Result<Patched> {
         let guard = self.begin()?;
+        let path = &*self.root.spelled(path);
         let place = self.existing(path)?;
         if rules::is_transcript(path) {
             self.rules.check_rewrite(path)?;
@@ -66,14 +67,11 @@ impl Files {
     /// [`Error::Format`] for a file that is not UTF-8; [`Error::Refused`] for one that may be
     /// neither read nor made; [`Error::Io`].
     pub fn read_to_change(&self, path: &str) -> Result<(String, Option<Version>)> {
-        let read = match self.read(path) {
-            // it is stored under the name that `write` would give it
-            Err(Error::NotFound { .. }) => self.read(&self.rules.check_write(path)?),
-            read => read,
-        };
-        match read {
+        match self.read(path) {
             Ok((bytes, version)) => Ok((as_text(path, &bytes)?.to_owned(), Some(version))),
-            Err(Error::NotFound { .. }) => Ok((String::new(), None)),
+            Err(Error::NotFound { .. }) => {
+                self.rules.check_write(path).map(|_| (String::new(), None))
+            }
             Err(e) => Err(e),
         }
     }

@@ -5,9 +5,24 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
 use crate::error::{Error, Interrupt, Result};
+use crate::text::sections::is_utf16;
 
 /// Lines longer than this are not read as messages.
 pub const LONGEST_LINE: usize = 64 << 20;
+
+/// Refuses a file in UTF-16, of which no line can be read.
+///
+/// # Errors
+/// [`Error::Format`]; those of reading.
+pub fn check_encoding(file: &File, path: &str) -> Result<()> {
+    let mut start = [0; 2];
+    let read = file.read_at(&mut start, 0).map_err(|error| Error::io("read", path, error))?;
+    if is_utf16(&start[..read]) {
+        let why = "it is in UTF-16; save it as UTF-8 to have it read".to_owned();
+        return Err(Error::Format { path: path.to_owned(), line: None, why });
+    }
+    Ok(())
+}
 
 /// Hands out each line with its end; `whole` is false for one that was too long to keep.
 ///

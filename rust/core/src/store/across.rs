@@ -102,7 +102,7 @@ impl Across {
         // the files as they lie, not the index: a search is to start at once on any transcript
         let mut files: Vec<(String, Kind)> = Vec::new();
         for prefix in prefixes {
-            let prefix = prefix.trim_end_matches('/');
+            let prefix = &*store.root().spelled(prefix.trim_end_matches('/'));
             let paths = match store.root().stat(prefix) {
                 Ok(_) => vec![prefix.to_owned()],
                 Err(_) => {

@@ -27,6 +27,7 @@ impl Store {
     /// [`Error::NotFound`], [`Error::Refused`]; [`Error::Io`] for a file that cannot be read;
     /// [`Error::Conflict`] for one that is never at rest; [`Error::Interrupted`].
     pub fn documents(&self, path: &str, interrupt: Interrupt<'_>) -> Result<Vec<Hit>> {
+        let path = &*self.root().spelled(path);
         let nothing = Arc::new(Shown::default());
         for _ in 0..ATTEMPTS {
             let state = self.fresh(interrupt)?;

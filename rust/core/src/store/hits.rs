@@ -133,6 +133,10 @@ impl Store {
     /// [`Error::Query`] for an empty query; [`Error::Interrupted`].
     pub fn search(&self, request: &Request, interrupt: Interrupt<'_>) -> Result<Hits> {
         let query = Query::parse(&request.query)?;
+        let mut request = request.clone();
+        for prefix in &mut request.filter.prefixes {
+            *prefix = self.root().spelled(prefix).into_owned();
+        }
         if request.tools {
             drop(self.fresh(interrupt)?);
             self.make_tools(interrupt)?;
@@ -141,7 +145,7 @@ impl Store {
         loop {
             tries += 1;
             let state = self.fresh(interrupt)?;
-            let (mut answer, changed) = self.answer(&state, &query, request);
+            let (mut answer, changed) = self.answer(&state, &query, &request);
             let damaged = state.said.is_damaged();
             drop(state);
             if damaged && tries < ATTEMPTS {
@@ -218,6 +222,7 @@ impl Store {
     pub fn explain(&self, text: &str, citation: &str, interrupt: Interrupt<'_>) -> Result<String> {
         let query = Query::parse(text)?;
         let (path, line) = cited(citation)?;
+        let path = &*self.root().spelled(path);
         let state = self.fresh(interrupt)?;
         let catalog = &state.said;
         let file = catalog.file(path).ok_or_else(|| Error::NotFound { path: path.to_owned() })?;

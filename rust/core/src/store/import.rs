@@ -14,6 +14,7 @@ use crate::catalog::draft::Kind;
 use crate::error::{Error, Interrupt, Result};
 use crate::files::Expected;
 use crate::messages::formats::{self, Imported, read_line};
+use crate::messages::lines::check_encoding;
 use crate::messages::message::{self, Line};
 use crate::store::Store;
 
@@ -30,7 +31,7 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Missing`], [`Error::Refused`] or [`Error::Io`] for a source that is no readable
-    /// file; [`Error::Format`] when it holds no message; [`Error::Diverged`] when `path` holds
+    /// file; [`Error::Format`] when it, or `path`, is in UTF-16, or it holds no message; [`Error::Diverged`] when `path` holds
     /// others; else those of [`Files::append`](crate::files::Files::append);
     /// [`Error::Interrupted`].
     pub fn import_transcript(
@@ -40,8 +41,10 @@ impl Store {
         progress: &mut dyn FnMut(u64),
         interrupt: Interrupt<'_>,
     ) -> Result<(String, Imported)> {
+        let path = &*self.root().spelled(path);
         let shown = source.to_string_lossy();
         let reader = BufReader::with_capacity(1 << 18, open_source(source, &shown)?);
+        check_encoding(reader.get_ref(), &shown)?;
         let mut known = Known::open(self, path)?;
         let mut expected = if known.is_some() { Expected::Any } else { Expected::Absent };
         let (mut stored, mut batch, mut passed) = (path.to_owned(), Vec::new(), 0);
@@ -120,6 +123,7 @@ impl Known {
             Err(Error::NotFound { .. }) => return Ok(None),
             done => done?,
         };
+        check_encoding(&file, path)?;
         let reader = BufReader::with_capacity(1 << 18, file);
         Ok(Some(Self { reader, path: path.to_owned(), line: Vec::new(), number: 0 }))
     }

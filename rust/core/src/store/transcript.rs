@@ -1,4 +1,6 @@
-//! A transcript as lines: append one durably, read some by number.
+//! A transcript as lines: append one durably, read some by number or by offset.
+
+use std::io::BufReader;
 
 use crate::catalog::draft::Kind;
 use crate::catalog::reading::line_at;
@@ -6,7 +8,8 @@ use crate::catalog::{FileRow, Row, Seen};
 use crate::error::{Error, Interrupt, Result};
 use crate::files::Expected;
 use crate::files::append::Appended;
-use crate::messages::lines::lines;
+use crate::messages::formats::read_line;
+use crate::messages::lines::{check_encoding, lines};
 use crate::messages::message::{self, Line, Message};
 use crate::store::Store;
 
@@ -26,7 +29,8 @@ impl Store {
     /// passed over.
     ///
     /// # Errors
-    /// [`Error::NotFound`], [`Error::Refused`], [`Error::Io`]; [`Error::Interrupted`].
+    /// [`Error::NotFound`], [`Error::Refused`], [`Error::Io`]; [`Error::Format`] for a file in
+    /// UTF-16; [`Error::Interrupted`].
     pub fn messages(
         &self,
         path: &str,
@@ -34,8 +38,10 @@ impl Store {
         limit: usize,
         interrupt: Interrupt<'_>,
     ) -> Result<Vec<Placed>> {
+        let path = &*self.root().spelled(path);
         let near = self.near(path, start, interrupt)?;
         let file = self.root().open_read(path)?;
+        check_encoding(&file, path)?;
         let size = file.metadata().map_err(|error| Error::io("read", path, error))?.len();
         // since then the file may have been rewritten
         let near = near.filter(|row| line_at(&file, row).is_some());
@@ -87,6 +93,34 @@ impl Store {
         })
     }
 
+    /// Returns the lines of a file that begin at `offsets`, each with its end, as far as there is
+    /// one; they are read fastest in file order. Of an overlong line only the beginning is returned.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::Refused`], [`Error::Io`]; [`Error::Interrupted`].
+    pub fn lines_at(
+        &self,
+        path: &str,
+        offsets: &[u64],
+        interrupt: Interrupt<'_>,
+    ) -> Result<Vec<Vec<u8>>> {
+        let mut reader = BufReader::new(self.root().open_read(&self.root().spelled(path))?);
+        let fail = |error| Error::io("read", path, error);
+        let mut at = 0;
+        let mut found = Vec::with_capacity(offsets.len());
+        for &offset in offsets {
+            if interrupt() {
+                return Err(Error::Interrupted);
+            }
+            let mut line = Vec::new();
+            // a step keeps what is buffered
+            reader.seek_relative(offset.wrapping_sub(at) as i64).map_err(fail)?;
+            at = offset + read_line(&mut reader, &mut line).map_err(fail)?;
+            found.push(line);
+        }
+        Ok(found)
+    }
+
     /// Returns the indexed message that is at `line`, or before it as near as is known.
     fn near(&self, path: &str, line: u64, interrupt: Interrupt<'_>) -> Result<Option<Row>> {
         if !self.is_indexed() {
@@ -105,7 +139,7 @@ impl Store {
     /// before it could not be counted: it is written all the same.
     ///
     /// # Errors
-    /// [`Error::Format`] when `record` holds a line end; else those of
+    /// [`Error::Format`] when `record` holds a line end, or the file is in UTF-16; else those of
     /// [`Files::append`](crate::files::Files::append).
     pub fn append_message(
         &self,
@@ -119,6 +153,9 @@ impl Store {
         }
         if interrupt() {
             return Err(Error::Interrupted);
+        }
+        if let Ok(file) = self.root().open_read(&self.root().spelled(path)) {
+            check_encoding(&file, path)?;
         }
         let mut line = record.to_vec();
         line.push(b'\n');

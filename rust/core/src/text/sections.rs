@@ -141,6 +141,14 @@ fn line_end_after(text: &str, from: usize, end: usize) -> usize {
     memchr::memchr(b'\n', &text.as_bytes()[from..end]).map_or(end, |at| from + at + 1)
 }
 
+/// Says whether the bytes of a file begin as UTF-16 does: by its mark, or as JSON in it.
+pub fn is_utf16(bytes: &[u8]) -> bool {
+    matches!(
+        bytes,
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [b'{' | b'[', 0, ..] | [0, b'{' | b'[', ..]
+    )
+}
+
 /// Returns the bytes of a file as text of the same length, so that spans stay true.
 ///
 /// Each byte that is not UTF-8 becomes one SUB character, which no word contains.

@@ -1,0 +1,74 @@
+"""Side files: logs and caches of ours below `.commonplace`, which may be lost at any time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from io import BufferedWriter, FileIO
+from typing import Literal
+
+from commonplace import _core
+
+_MODES = {"r": "rb", "a": "ab", "r+": "rb+"}
+
+
+class SideFiles:
+    r"""The files of one folder below `.commonplace`; made by `Files.side_files()`.
+
+    The core opens them beneath the root, and only what is a plain file with one name. Anything
+    else is never followed: to read it is refused, and where a file is to be written it is renamed
+    to `….aside` first. Nothing here is synced.
+
+    >>> import commonplace, tempfile
+    >>> side = commonplace.open(tempfile.mkdtemp()).side_files("demo")
+    >>> side.append("log", b"one\n")
+    >>> side.append("log", b"two\n")
+    >>> with side.handle("log", "r") as log:
+    ...     log.read()
+    b'one\ntwo\n'
+    """
+
+    def __init__(self, core: _core.Store, folder: str = "") -> None:
+        self._core = core
+        self._folder = f"{folder}/" if folder else ""
+
+    def handle(self, name: str, mode: Literal["r", "a", "r+"]) -> FileIO:
+        """Open a file, unbuffered; all modes but `r` make it if it is not there.
+
+        Raises:
+            NotFound: It is not there, and is only to be read.
+            Refused: It is no plain file and is only to be read, or `.commonplace` is no folder.
+            StorageError: The system refused.
+        """
+        file = self._core.open_side(f"{self._folder}{name}", mode)
+        return FileIO(file, _MODES[mode])
+
+    def append(self, name: str, line: bytes) -> None:
+        """Add a line to a file, in one write.
+
+        Raises:
+            OSError: The system refused.
+            Refused: `.commonplace` is no folder.
+        """
+        with self.handle(name, "a") as file:
+            file.write(line)
+
+    def replace(self, name: str, pieces: Iterable[bytes]) -> None:
+        """Put a new file in the place of one, all at once.
+
+        Raises:
+            OSError: The system refused; the file is as it was.
+            Refused: `.commonplace` is no folder.
+        """
+        fresh = FileIO(self._core.open_side(f"{self._folder}{name}.new", "x"), "wb")
+        with BufferedWriter(fresh) as file:
+            file.writelines(pieces)
+        self.move(f"{name}.new", name)
+
+    def move(self, name: str, target: str) -> None:
+        """Give a file another name, in the place of what has that name.
+
+        Raises:
+            OSError: The system refused.
+            Refused: `.commonplace` is no folder, or one has the name `target`.
+        """
+        self._core.rename_side(f"{self._folder}{name}", f"{self._folder}{target}")

@@ -1,0 +1,115 @@
+//! Side files: logs and caches of ours below `.commonplace`, opened as distrustfully as notes.
+//!
+//! None of them holds the only copy of anything. So whatever else stands in the place of one (a
+//! link, a FIFO, a folder, a file with a second name) is never followed; it is renamed, and a new
+//! file is made. Where `.commonplace` itself is no real folder, every call is refused.
+
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::str::FromStr;
+
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+
+use crate::error::{Error, Result};
+use crate::files::names::{OWN, check_read};
+use crate::files::open::{PRIVATE, READ, open_regular, refusal};
+use crate::files::root::{Place, Root};
+
+/// How a side file is opened. Only [`Access::Read`] does not make it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// To be read; it must be there.
+    Read,
+    /// To be read, and written at its end only.
+    Append,
+    /// To be read and written anywhere.
+    Update,
+    /// As a new file: what had the name before loses it.
+    New,
+}
+
+impl FromStr for Access {
+    type Err = String;
+
+    /// Reads a mode as Python's `open` names it.
+    fn from_str(mode: &str) -> std::result::Result<Self, String> {
+        match mode {
+            "r" => Ok(Self::Read),
+            "a" => Ok(Self::Append),
+            "r+" => Ok(Self::Update),
+            "x" => Ok(Self::New),
+            _ => Err(format!("a mode is \"r\", \"a\", \"r+\" or \"x\", not {mode:?}")),
+        }
+    }
+}
+
+impl Root {
+    /// Opens the side file at `path` below `.commonplace`; folders are made as needed, mode 0700,
+    /// and the file with mode 0600.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] as for [`Root::open_read`], for what cannot be set aside either;
+    /// [`Error::NotFound`] for [`Access::Read`]; [`Error::Io`].
+    pub fn open_side(&self, path: &str, access: Access) -> Result<File> {
+        check_read(path)?;
+        let address = format!("{OWN}/{path}");
+        if access == Access::Read {
+            return self.open_own(&address);
+        }
+        let place = self.make_place(&address)?;
+        let end = if access == Access::Update { OFlags::empty() } else { OFlags::APPEND };
+        let flags = READ | OFlags::RDWR | end;
+        let make = || {
+            let new = flags | OFlags::CREATE | OFlags::EXCL;
+            rustix::fs::openat(&place.dir, &*place.name, new, PRIVATE).map(File::from)
+        };
+        let fail = |e| refusal("open", &address, e);
+        if access == Access::New {
+            // of a writer that died; a folder stays
+            if place.unlink().is_err_and(|e| e != Errno::NOENT) {
+                set_aside(&place)?;
+            }
+            return make().map_err(fail);
+        }
+        match make() {
+            Err(Errno::EXIST) => {}
+            done => return done.map_err(fail),
+        }
+        match open_regular(place.name(), flags, &address) {
+            Err(Error::Refused { .. }) => {
+                set_aside(&place)?;
+                make().map_err(fail)
+            }
+            done => done,
+        }
+    }
+
+    /// Gives a side file another name, in the place of what has that name; of a folder it takes it.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::Io`]; [`Error::Refused`] as for [`Root::open_side`].
+    pub fn rename_side(&self, from: &str, to: &str) -> Result<()> {
+        check_read(from)?;
+        check_read(to)?;
+        let place = |path| self.place(&format!("{OWN}/{path}"));
+        let (from, to) = (place(from)?, place(to)?);
+        match rename(&from, &to.dir, &to.name) {
+            Err(Error::Refused { .. }) => {
+                set_aside(&to)?;
+                rename(&from, &to.dir, &to.name)
+            }
+            done => done,
+        }
+    }
+}
+
+fn set_aside(place: &Place) -> Result<()> {
+    rename(place, &place.dir, &format!("{}.aside", place.name))
+}
+
+/// A rename follows nothing, whatever the names stand for.
+fn rename(from: &Place, dir: &OwnedFd, name: &str) -> Result<()> {
+    rustix::fs::renameat(&from.dir, &*from.name, dir, name)
+        .map_err(|e| refusal("rename", &from.path, e))
+}
