@@ -286,23 +286,19 @@ fn replace_by_link(place: &Place, base: &Base, staged: &Place, shelf: &Shelf) ->
         rustix::fs::statat(&place.dir, &*place.name, AtFlags::SYMLINK_NOFOLLOW)
             .map(|raw| (raw.st_dev, raw.st_ino))
     };
-    let renamed = if shelf.version(&kept).ok() != Some(base.version)
-        || same(place).ok() != shelf.identity(&kept).ok()
-    {
-        Err(conflict(place, base))
-    } else {
-        rustix::fs::renameat(&staged.dir, &*staged.name, &place.dir, &*place.name).map_err(fail)
-    };
-    match renamed {
-        Ok(()) => Ok(kept),
-        Err(e) => {
-            // Only a second name of what is still at its first.
-            if same(place).ok() == shelf.identity(&kept).ok() {
-                shelf.forget(&kept);
-            }
-            Err(e)
-        }
+    let is_base = shelf.version(&kept).ok() == Some(base.version)
+        && same(place).ok() == shelf.identity(&kept).ok();
+    let rename =
+        || rustix::fs::renameat(&staged.dir, &*staged.name, &place.dir, &*place.name).map_err(fail);
+    let renamed = is_base.then(rename);
+    if let Some(Ok(())) = renamed {
+        return Ok(kept);
     }
+    // Only a second name of what is still at its first, and before anybody looks at that.
+    if same(place).ok() == shelf.identity(&kept).ok() {
+        shelf.forget(&kept);
+    }
+    Err(renamed.and_then(Result::err).unwrap_or_else(|| conflict(place, base)))
 }
 
 /// Renames without ever taking a name that is in use.
