@@ -70,8 +70,9 @@ REFUSALS = {
         Refusal("renameat2", errno.ENOSYS, 4, NOREPLACE, NOREPLACE),
     ],
 }
-# `renameat2` says all of `exchange`
+# `renameat2` says all of `exchange`; with another error than a kernel's, `mv` would not work either
 ALL = ["openat2", "inotify", "leases", "renameat2"]
+ALL_OTHERWISE = [*ALL[:-1], "exchange"]
 
 # <linux/bpf_common.h>, <linux/seccomp.h>
 LOAD, AND, EQUAL, RETURN = 0x20, 0x54, 0x15, 0x06
@@ -125,7 +126,8 @@ def refusals(given: str) -> list[Refusal]:
     name, _, error = given.partition("=")
     if name not in {"all", *REFUSALS} or (error and not hasattr(errno, error)):
         sys.exit(f"refuse.py: {given!r} is none of all, {', '.join(REFUSALS)}, with =ERROR or not")
-    found = [refusal for part in (ALL if name == "all" else [name]) for refusal in REFUSALS[part]]
+    every = ALL_OTHERWISE if error else ALL
+    found = [refusal for part in (every if name == "all" else [name]) for refusal in REFUSALS[part]]
     return [r._replace(answer=getattr(errno, error)) for r in found] if error else found
 
 

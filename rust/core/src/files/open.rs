@@ -10,7 +10,8 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, statat};
 use rustix::io::Errno;
 
 use crate::error::{Error, Result};
-use crate::files::platform::{Name, Platform as _, System};
+pub(crate) use crate::files::platform::PRIVATE;
+use crate::files::platform::{Name, Platform as _, STEP, System};
 
 /// The largest file that is read into memory whole; longer transcripts are streamed.
 pub const MAX_WHOLE: u64 = 256 << 20;
@@ -23,21 +24,30 @@ pub(crate) const READ: OFlags = OFlags::RDONLY
     .union(OFlags::CLOEXEC);
 /// Without `NOFOLLOW`: with it the kernel calls a link "not a folder", and hides what it is.
 pub(crate) const FOLDER: OFlags = READ.difference(OFlags::NOFOLLOW).union(OFlags::DIRECTORY);
-pub(crate) const PRIVATE: Mode = Mode::RUSR.union(Mode::WUSR);
-
-/// How a folder on the way to a file is opened.
-pub(crate) const STEP: OFlags = {
-    // a folder that can be passed through need not be one that can be listed
-    #[cfg(target_os = "linux")]
-    let step = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
-    #[cfg(not(target_os = "linux"))]
-    let step = FOLDER;
-    step
-};
 
 /// Looks at what is at `path` below `dir`: what it is and how many names it has, in one call.
 pub(crate) fn stat_beneath(dir: BorrowedFd<'_>, path: &str) -> rustix::io::Result<Stat> {
     in_folder((dir, path), |folder, name| statat(folder, name, AtFlags::SYMLINK_NOFOLLOW))
+}
+
+/// As [`stat_beneath`]; a second name that a file has just been given is waited for to go away, as
+/// long as there is patience, a millisecond each time.
+///
+/// Some editors, and we where names cannot be exchanged, link a file to its backup for a moment.
+pub(crate) fn stat_settled(name: Name<'_>, patience: &mut usize) -> rustix::io::Result<Stat> {
+    loop {
+        let raw = stat_beneath(name.0, name.1)?;
+        if !is_linked_anew(&raw) || *patience == 0 {
+            return Ok(raw);
+        }
+        *patience -= 1;
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn is_linked_anew(raw: &Stat) -> bool {
+    let is_file = FileType::from_raw_mode(raw.st_mode) == FileType::RegularFile;
+    is_file && raw.st_nlink > 1 && may_be_under_way(raw)
 }
 
 /// Calls `look` with the folder of a path, opened if it is not `dir`, and the name in it.
@@ -57,7 +67,7 @@ const HELD: usize = 5_000;
 /// How often a file is opened again that is replaced while we look at it.
 const REPLACED: usize = 64;
 /// How often a second name is waited for to go away.
-const LINKED: usize = 20;
+pub(crate) const LINKED: usize = 50;
 /// How often the link count is read again of a file that is being written.
 const WRITTEN: usize = 8;
 /// Seconds after which a change of a name is done. It takes a thousandth of one.
@@ -68,8 +78,7 @@ const SETTLED: i64 = 2;
 /// Whoever looks at the file under a lease, as a grep of ours does, gives way when we ask, but
 /// since we wait for nothing, we are told to ask again.
 ///
-/// Some editors, and we where the kernel cannot exchange two names, link a file
-/// to its backup for a moment; so a second link is looked at again, briefly.
+/// A second name that is new is waited for, as by [`stat_settled`].
 ///
 /// A file that was replaced meanwhile is let go, and the new one is opened.
 pub(crate) fn open_regular(name: Name<'_>, flags: OFlags, path: &str) -> Result<File> {
@@ -89,7 +98,7 @@ pub(crate) fn open_regular(name: Name<'_>, flags: OFlags, path: &str) -> Result<
             Ok(()) if names_only(name, opened).map_err(fail)? => return Ok(file),
             Ok(()) if replaced < REPLACED => replaced += 1,
             Ok(()) => return Err(fail(Errno::AGAIN)),
-            Err(Error::Refused { code: "hardlink", .. }) if linked < LINKED => {
+            Err(_) if is_linked_anew(&opened) && linked < LINKED => {
                 linked += 1;
                 std::thread::sleep(Duration::from_millis(1));
             }

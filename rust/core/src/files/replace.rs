@@ -248,17 +248,21 @@ fn replace_by_link(
     shelf.link(place, kept).map_err(fail)?;
     let renamed = base.is_at(place).and_then(|same| {
         if !same || shelf.identity(kept).map_err(fail)? != identity(&place.look().map_err(fail)?) {
-            return Err(conflict(place, base));
+            return Ok(false);
         }
-        rustix::fs::renameat(&staged.dir, &*staged.name, &place.dir, &*place.name).map_err(fail)
+        rustix::fs::renameat(&staged.dir, &*staged.name, &place.dir, &*place.name).map_err(fail)?;
+        Ok(true)
     });
-    renamed.inspect_err(|_| {
-        // Only a second name of what is still at its first; else recovery looks at it.
-        let live = place.look().map(|raw| identity(&raw));
-        if live.is_ok() && live == shelf.identity(kept) {
-            shelf.forget(kept);
-        }
-    })
+    if let Ok(true) = renamed {
+        return Ok(());
+    }
+    // Only a second name of what is still at its first, and before anybody looks at that; of
+    // anything else recovery decides.
+    let live = place.look().map(|raw| identity(&raw));
+    if live.is_ok() && live == shelf.identity(kept) {
+        shelf.forget(kept);
+    }
+    Err(renamed.err().unwrap_or_else(|| conflict(place, base)))
 }
 
 /// How far a rename came.

@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::files::names::{self, OWN};
 pub use crate::files::open::MAX_WHOLE;
 use crate::files::open::{
-    FOLDER, READ, check_regular, open_regular, read_whole, refusal, stat_beneath,
+    FOLDER, LINKED, READ, check_regular, open_regular, read_whole, refusal, stat_settled,
 };
 use crate::files::platform::{Name, Platform as _, System};
 
@@ -145,7 +145,8 @@ impl Root {
 
     /// As [`Root::stat`], our own hidden files included.
     pub(crate) fn stat_own(&self, path: &str) -> Result<Stat> {
-        let raw = stat_beneath(self.fd(), path).map_err(|e| refusal("stat", path, e))?;
+        let raw = stat_settled((self.fd(), path), &mut { LINKED })
+            .map_err(|e| refusal("stat", path, e))?;
         check_regular(path, &raw)?;
         Ok(Stat::from_raw(&raw))
     }

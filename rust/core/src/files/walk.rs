@@ -2,16 +2,17 @@
 
 use std::fmt::Write as _;
 use std::mem::MaybeUninit;
+use std::os::fd::AsFd;
 use std::thread::ScopedJoinHandle;
 
 use parking_lot::{Condvar, Mutex};
 use rustc_hash::FxHashMap;
-use rustix::fs::{AtFlags, FileType, RawDir};
+use rustix::fs::{FileType, RawDir};
 use rustix::io::Errno;
 
 use crate::error::{Error, Interrupt, Result};
 use crate::files::names::{self, MAX_DEPTH};
-use crate::files::open::{check_regular, refusal};
+use crate::files::open::{LINKED, check_regular, refusal, stat_settled};
 use crate::files::root::{Root, Stat};
 
 /// What is below a folder. All paths are relative to the root and sorted by bytes.
@@ -232,6 +233,7 @@ impl Root {
     ) -> rustix::io::Result<()> {
         let mut buffer = [MaybeUninit::uninit(); 32 << 10];
         let dir = self.open_dir(folder)?;
+        let mut patience = LINKED;
         let mut entries = RawDir::new(&dir, &mut buffer);
         while let Some(entry) = entries.next() {
             let entry = entry?;
@@ -257,7 +259,7 @@ impl Root {
             let mut kind = entry.file_type();
             let mut raw = None;
             if matches!(kind, FileType::RegularFile | FileType::Unknown) {
-                match rustix::fs::statat(&dir, raw_name, AtFlags::SYMLINK_NOFOLLOW) {
+                match stat_settled((dir.as_fd(), name), &mut patience) {
                     Ok(found) => {
                         kind = FileType::from_raw_mode(found.st_mode);
                         raw = Some(found);

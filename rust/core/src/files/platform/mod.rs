@@ -15,7 +15,7 @@ use std::fs::File;
 use std::ops::Deref;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
-use rustix::fs::OFlags;
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Result;
 
 /// The system that this is compiled for.
@@ -31,6 +31,19 @@ pub(crate) type Watch = <System as Platform>::Watch;
 pub(crate) type Lease = <System as Platform>::Lease;
 /// See [`ReadLease::window`].
 pub(crate) type Window<'l> = <Lease as ReadLease>::Window<'l>;
+
+/// The mode of a file that we make.
+pub(crate) const PRIVATE: Mode = Mode::RUSR.union(Mode::WUSR);
+
+/// How a folder on the way to a file is opened.
+pub(crate) const STEP: OFlags = {
+    // a folder that can be passed through need not be one that can be listed
+    #[cfg(target_os = "linux")]
+    let how = OFlags::PATH;
+    #[cfg(not(target_os = "linux"))]
+    let how = OFlags::RDONLY;
+    how.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC)
+};
 
 /// A name in an open folder.
 pub(crate) type Name<'a> = (BorrowedFd<'a>, &'a str);

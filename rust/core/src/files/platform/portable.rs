@@ -9,8 +9,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, OFlags};
 use rustix::io::{Errno, Result};
 
-use super::{Changes, FolderWatch, Name, Platform, ReadLease};
-use crate::files::open::{PRIVATE, STEP};
+use super::{Changes, FolderWatch, Name, PRIVATE, Platform, ReadLease, STEP};
 
 /// See the module.
 #[derive(Debug)]

@@ -13,8 +13,7 @@ use rustix::fs::{Mode, OFlags, RenameFlags, ResolveFlags};
 use rustix::io::{Errno, Result};
 
 use super::portable::Portable;
-use super::{Name, Platform};
-use crate::files::open::PRIVATE;
+use super::{Name, PRIVATE, Platform};
 
 /// Set once there has been no `openat2`: the kernel is older than 5.6, or a sandbox says so.
 static NO_OPENAT2: AtomicBool = AtomicBool::new(false);
