@@ -26,6 +26,8 @@ const WATCHED: usize = 64;
 const LINGER_NS: i64 = 7 * 86_400 * 1_000_000_000;
 /// How often a reader looks.
 const PAUSE: Duration = Duration::from_secs(1);
+/// How often a writer looks at all of them.
+const BRIEF: Duration = Duration::from_millis(10);
 /// Stamps of a copy in the history are this close: it was written, not displaced.
 const TICK_NS: i64 = 10_000_000;
 
@@ -37,13 +39,18 @@ impl Files {
     /// there is nothing to do, whatever the size of the history. Where another process holds the
     /// lock, or the root cannot be written, nothing is done.
     pub fn catch_up(&self) -> Vec<String> {
-        let due = |pending: &Pending| pending.looked.is_none_or(|last| last.elapsed() > PAUSE);
-        if self.pending.try_lock().is_some_and(|pending| due(&pending))
+        let due = |pending: &mut Pending| {
+            let due = pending.asked.is_none_or(|last| last.elapsed() > PAUSE);
+            pending.asked = if due { Some(Instant::now()) } else { pending.asked };
+            due
+        };
+        if self.pending.try_lock().is_some_and(|mut pending| due(&mut pending))
             && Pending::is_due(&self.root)
             && let Ok(Some(guard)) = self.lock.try_acquire(&self.root)
         {
             // what fails is tried again by the next change
             let _ = self.look_again(&guard);
+            let _ = self.pending.lock().store(&guard);
         }
         let pending = self.pending.try_lock();
         pending.map(|mut pending| std::mem::take(&mut pending.surfaced)).unwrap_or_default()
@@ -66,8 +73,9 @@ impl Files {
         let mut pending = self.pending.lock();
         pending.load(&guard)?;
         let before = pending.surfaced.len();
-        self.look(&mut pending)?;
+        self.look(&mut pending, true);
         let searched = self.search_root(&mut pending);
+        pending.complete |= searched.is_ok();
         pending.store(&guard)?;
         searched.map(|()| pending.surfaced.split_off(before))
     }
@@ -110,27 +118,31 @@ impl Files {
     pub(crate) fn look_again(&self, guard: &Guard<'_>) -> Result<()> {
         let mut pending = self.pending.lock();
         pending.load(guard)?;
-        pending.looked = Some(Instant::now());
-        let complete = pending.complete;
-        if !complete {
+        let all = pending.looked.is_none_or(|last| last.elapsed() > BRIEF);
+        if all {
+            pending.looked = Some(Instant::now());
+        }
+        if !pending.complete {
             // what cannot be searched now is searched by the next change
             pending.complete = self.search_root(&mut pending).is_ok();
-        }
-        let count = pending.entries.len();
-        self.look(&mut pending)?;
-        if !complete || pending.entries.len() != count {
             // the list only saves time: a disk that is full may keep the old one
             let _ = pending.store(guard);
         }
+        self.look(&mut pending, all);
         Ok(())
     }
 
-    fn look(&self, pending: &mut Pending) -> Result<()> {
+    /// Looks at what the list names; unless `all`, only at what was never looked at.
+    fn look(&self, pending: &mut Pending, all: bool) {
         let is_displaced = |entry: &&Entry| matches!(entry, Entry::Displaced(_));
         let mut later = pending.entries.iter().filter(is_displaced).count();
         let mut kept = Vec::with_capacity(pending.entries.len());
         for mut entry in std::mem::take(&mut pending.entries) {
             let again = match &mut entry {
+                Entry::Displaced(one) if !all && one.mark.is_some() => {
+                    later -= 1;
+                    Ok((true, None))
+                }
                 Entry::Staged(path) => self.recover_staged(path).map(|shown| (false, shown)),
                 Entry::Moved(from, to) => self.undo_move(from, to).map(|()| (false, None)),
                 Entry::Displaced(one) => {
@@ -150,7 +162,6 @@ impl Files {
             }
         }
         pending.entries = kept;
-        Ok(())
     }
 
     /// Looks at a displaced file; says whether it must be looked at again, and where it is shown.
