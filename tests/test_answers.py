@@ -13,8 +13,8 @@ from commonplace import StorageError, Store
 
 
 @contextmanager
-def no_free_descriptor() -> Iterator[None]:
-    """Leave the process no file descriptor to open anything with."""
+def no_free_descriptor(but: int = 0) -> Iterator[None]:
+    """Leave the process no file descriptor to open anything with, or so many."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
     taken = []
@@ -22,6 +22,8 @@ def no_free_descriptor() -> Iterator[None]:
         with suppress(OSError):
             while True:
                 taken.append(os.open(os.devnull, os.O_RDONLY))
+        for _ in range(but):
+            os.close(taken.pop())
         yield
     finally:
         for descriptor in taken:
@@ -57,6 +59,22 @@ def test_too_many_open_files_is_a_storage_error(name: str, indexed: bool, tmp_pa
         assert raised.value.code == "nofile"
         assert store.read("facts/a.md") == "two"
         assert [entry.path for entry in store.list()] == ["facts/a.md"]
+
+
+@pytest.mark.parametrize("indexed", [False, True])
+def test_few_free_descriptors_shorten_no_list(indexed: bool, tmp_path: Path) -> None:
+    for free in range(8):
+        root = tmp_path / str(free)
+        with commonplace.open(root, watch=False) as store:
+            store.write("facts/a.md", "one")
+            store.write("facts/a.md", "two")
+            if indexed:
+                store.list()
+                store.write("facts/b.md", "three")
+            with no_free_descriptor(but=free), suppress(StorageError):
+                assert len(store.list()) == 1 + indexed
+            with no_free_descriptor(but=free), suppress(StorageError):
+                assert len(store.history("facts/a.md")) == 1
 
 
 def test_files_that_cannot_be_read_are_listed(tmp_path: Path) -> None:
