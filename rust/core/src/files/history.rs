@@ -140,7 +140,11 @@ pub(crate) fn identity(raw: &rustix::fs::Stat) -> (u64, u64) {
 }
 
 /// Moves a file to a visible name beside `path`, such as `facts/user.conflict-1a2b3c4d.md`.
+///
+/// Its text is made durable first: whoever saved it believes it to be somewhere else.
 pub(crate) fn surface(root: &Root, from: &str, path: &str, version: Version) -> Result<String> {
+    let saved = root.open_own(from)?.sync_all();
+    saved.map_err(|e| Error::io("recover", from, e))?;
     let from = root.place(from)?;
     let (folder, name) = path.rsplit_once('/').map_or(("", path), |(f, n)| (f, n));
     let (stem, extension) = name.rsplit_once('.').unwrap_or((name, "md"));

@@ -8,6 +8,7 @@
 pub mod append;
 mod history;
 pub mod lock;
+mod look_again;
 pub mod names;
 pub(crate) mod open;
 pub mod past;
@@ -106,8 +107,7 @@ impl Files {
         let path = &*self.root.spelled(path);
         match self.root.read(path) {
             Err(Error::Refused { code: "hardlink", .. }) => {
-                // what keeps us from looking is not what keeps the file from being read
-                let _ = self.begin();
+                self.look_now();
                 self.root.read(path)
             }
             read => read,

@@ -55,8 +55,10 @@ pub(crate) struct Pending {
     written: Vec<u8>,
     /// Whether the list tells of everything that was left since the system was started.
     pub(crate) complete: bool,
-    /// When displaced files were last looked at.
+    /// When all displaced files were last looked at.
     pub(crate) looked: Option<Instant>,
+    /// When a reader last asked whether there is something to look at.
+    pub(crate) asked: Option<Instant>,
     /// Conflict copies that were made, until somebody asks for them.
     pub(crate) surfaced: Vec<String>,
 }

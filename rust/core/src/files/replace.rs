@@ -217,6 +217,7 @@ fn give_back(place: &Place, staged: &Place, base: &Base, bytes: &[u8], shelf: &S
         Err(in_doubt) => return in_doubt,
     };
     if let Ok(version) = staged.version() {
+        let _ = staged.open().map(|file| file.sync_all());
         let _ = shelf.new_name(version).and_then(|kept| shelf.take(staged, &kept));
     }
     if !ours_left {
