@@ -2,6 +2,8 @@
 
 use std::ops::{Index, Range};
 
+use crate::catalog::FileRow;
+use crate::files::stamps::is_trusted;
 use crate::index::paged::{Pages, ROOM};
 
 /// Where a document lies and what filters may ask about it.
@@ -72,6 +74,56 @@ static LOST: Row = Row {
     category: 0,
     outline: Outline { opens: 0, level: 0, hands_down: 0, links: 0 },
 };
+
+/// What the rows of a snapshot must agree with.
+#[derive(Debug)]
+pub struct Frame {
+    /// By file: the number behind its last document, and its bytes, where these are known.
+    files: Vec<(u32, u64)>,
+    labels: u32,
+}
+
+impl Frame {
+    /// Takes what the files, in the order of their documents, and so many labels say.
+    pub fn new(files: &[FileRow], labels: u32) -> Self {
+        let mut end = 0;
+        let file = |file: &FileRow| {
+            end += file.documents.len() as u32;
+            (end, if is_trusted(&file.stat) { file.stat.size } else { u64::MAX })
+        };
+        Self { files: files.iter().map(file).collect(), labels }
+    }
+
+    /// Says whether a page holds the rows that must be there, each behind the one before.
+    pub fn holds(&self, page: usize, rows: &[Row]) -> bool {
+        let (first, documents) = (page * PAGE, self.files.last().map_or(0, |file| file.0 as usize));
+        if rows.len() != PAGE.min(documents.saturating_sub(first)) {
+            return false;
+        }
+        let follows = |pair: &[Row]| {
+            let [a, b] = [&pair[0], &pair[1]];
+            let (bytes, lines) = (b.start.checked_sub(a.start), b.line.checked_sub(a.line));
+            a.file != b.file
+                || lines.zip(bytes).is_some_and(|(lines, bytes)| u64::from(lines) <= bytes)
+        };
+        (first as u32..).zip(rows).all(|(document, row)| self.fits(document, row))
+            && rows.windows(2).all(follows)
+    }
+
+    fn fits(&self, document: u32, row: &Row) -> bool {
+        let labels = [row.trail, row.role, row.session, row.category];
+        let Outline { opens, level, hands_down, links } = row.outline;
+        let place = self.files.partition_point(|&(end, _)| end <= document);
+        let end = row.start.checked_add(row.length.into());
+        row.file as usize == place
+            && end.is_some_and(|end| self.files.get(place).is_some_and(|&(_, size)| end <= size))
+            && row.line > 0
+            && labels.iter().all(|&label| label < self.labels)
+            && opens.max(hands_down) <= 1
+            && level <= 6
+            && links <= REFERS | DEFINES
+    }
+}
 
 /// Rows on a page of a snapshot: most files have fewer documents, and are asked for one by one.
 pub const PAGE: usize = 64;

@@ -11,6 +11,8 @@ use super::paged::{Pages, ROOM};
 use super::patterns::Patterns;
 use super::postings::{Posting, encode, take_varint, varint};
 use super::run::{Held, Run, unkey};
+use super::validation::Validation;
+pub use super::validation::is_page_of_holders;
 use super::{Holders, Index};
 use crate::index::bm25f::{Bm25f, Lengths, Totals, Weights};
 
@@ -40,7 +42,7 @@ pub struct Spot {
 /// Bytes from which on a page of lists is full.
 const LISTS: usize = 64 << 10;
 /// Documents whose concepts make a page: to delete one reads the page and walks half of it.
-const HOLDERS: usize = 32;
+pub(super) const HOLDERS: usize = 32;
 
 impl Packed {
     /// Says whether there is a list for each of so many concepts, and a page for each document.
@@ -48,6 +50,7 @@ impl Packed {
         let pages = self.lists.len();
         [self.starts.len(), self.counts.len()] == [concepts; 2]
             && self.starts.iter().all(|spot| (spot.page as usize) < pages)
+            && self.starts.is_sorted_by_key(|spot| (spot.page, spot.at))
             && self.held.len() == (self.documents as usize).div_ceil(HOLDERS)
     }
 
@@ -186,6 +189,7 @@ impl Index {
             least_average: totals.average_if_any(),
             lexicon,
             packed,
+            validation: None,
             tail: FxHashMap::default(),
             loose: Vec::new(),
             lengths,
@@ -194,10 +198,18 @@ impl Index {
         }
     }
 
-    /// Takes over the holders of every concept and word; returns nothing if they do not fit.
+    /// Takes over the holders of every concept and word of a snapshot, of which no list is used
+    /// before it is validated; returns nothing if they do not fit.
     pub fn with_holders(mut self, concepts: Vec<Holders>, words: Vec<u32>) -> Option<Self> {
-        let fit = concepts.len() == self.holders.len() && words.len() == self.word_holders.len();
+        let documents = self.packed.documents;
+        let within = |(held, &count): (&Holders, &u32)| {
+            held.any == count && count <= documents && held.heading.max(held.speaker) <= count
+        };
+        let fit = concepts.len() == self.holders.len()
+            && words.len() == self.word_holders.len()
+            && concepts.iter().zip(&self.packed.counts).all(within);
         (self.holders, self.word_holders) = (concepts, words);
+        self.validation = Some(Box::new(Validation::new(self.formula(), self.holders.len())));
         fit.then_some(self)
     }
 
@@ -211,7 +223,12 @@ impl Index {
             run.push(&Document { concepts: self.concepts_of(number), lengths });
         }
         run.lexicon = std::mem::take(&mut self.lexicon);
-        *self = Self::build(self.weights.clone(), vec![run], &[(0, order.len())]);
+        let packed = Self::build(self.weights.clone(), vec![run], &[(0, order.len())]);
+        // what a snapshot says of its documents was not what its lists say
+        if packed.census() != self.census() {
+            self.packed.lists.reject();
+        }
+        *self = packed;
     }
 }
 
@@ -325,7 +342,10 @@ impl Lists<'_> {
             for posting in list {
                 holders.change(patterns.sum(posting.pattern), |count| *count += 1);
                 for spelling in patterns.spellings(posting.pattern) {
-                    encoded.word_holders[words[spelling.number as usize] as usize] += 1;
+                    // a snapshot may say more than there are
+                    if let Some(&word) = words.get(spelling.number as usize) {
+                        encoded.word_holders[word as usize] += 1;
+                    }
                 }
             }
             let impact = |posting: &Posting| {

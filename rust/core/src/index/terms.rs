@@ -43,7 +43,9 @@ impl Terms {
         let taken = slots.iter().filter(|slot| slot.next > 0).count();
         let known = slots.iter().all(|slot| slot.next as usize <= ends.len());
         let fits = whole && ordered && room && known && taken == ends.len();
-        fits.then_some(Self { text, ends, slots })
+        let terms = fits.then_some(Self { text, ends, slots })?;
+        let found = |id: u32| terms.get(terms.text(id)) == Some(id);
+        (0..terms.len() as u32).all(found).then_some(terms)
     }
 
     /// Returns the arrays that [`Self::from_parts`] takes.
