@@ -193,7 +193,8 @@ fn lie(bytes: &mut [u8], held: &Range<usize>, dice: &mut Dice) -> String {
 }
 
 fn tell(line: &str) {
-    writeln!(std::io::stdout(), "{line}").unwrap();
+    let mut out = std::io::stdout();
+    writeln!(out, "{line}").unwrap();
 }
 
 /// What came of the snapshots, by array.

@@ -219,6 +219,24 @@ impl Index {
         }
     }
 
+    /// Packs a list that is made for one query; `counts` tells those of a pattern.
+    pub fn pack_list<'c>(
+        &self,
+        list: &[Posting],
+        formula: &Bm25f,
+        counts: impl Fn(u32) -> &'c Counts,
+    ) -> Vec<u8> {
+        packing::pack(list, formula, &self.lengths, counts)
+    }
+
+    /// Returns the place of a word; damage, if a snapshot gives it that of another stem.
+    pub fn place(&self, word: u32) -> lexicon::Place {
+        if self.validation.is_some() && !self.lexicon.is_placed(word) {
+            self.packed.lists.reject();
+        }
+        self.lexicon.places[word as usize]
+    }
+
     /// Returns the formula with the figures of this moment.
     pub fn formula(&self) -> Bm25f {
         Bm25f::new(&self.weights, &self.totals)

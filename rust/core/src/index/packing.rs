@@ -14,7 +14,7 @@ use super::run::{Held, Run, unkey};
 use super::validation::Validation;
 pub use super::validation::is_page_of_holders;
 use super::{Holders, Index};
-use crate::index::bm25f::{Bm25f, Lengths, Totals, Weights};
+use crate::index::bm25f::{Bm25f, Counts, Lengths, Totals, Weights};
 
 /// Lists that do not change.
 #[derive(Debug, Default)]
@@ -243,6 +243,22 @@ fn on_two_threads<T: Send>(
         let first = work(0..middle);
         [first, second.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))]
     })
+}
+
+/// Packs one list; `counts` tells those of a pattern.
+pub(super) fn pack<'c>(
+    list: &[Posting],
+    formula: &Bm25f,
+    lengths: &[Lengths],
+    counts: impl Fn(u32) -> &'c Counts,
+) -> Vec<u8> {
+    let impacts = Impacts::for_some(formula, list.len());
+    let mut bytes = Vec::with_capacity(list.len() * 4);
+    let impact = |posting: &Posting| {
+        impacts.of(counts(posting.pattern), &lengths[posting.document as usize])
+    };
+    encode(list, impact, &mut bytes);
+    bytes
 }
 
 /// Returns what the documents of a page hold, as [`Packed::held`] reads it.

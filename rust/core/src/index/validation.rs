@@ -8,16 +8,11 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::bm25f::Bm25f;
-use super::impacts::{Impacts, impact_of};
-use super::packing::HOLDERS;
+use super::packing::{HOLDERS, pack};
 use super::postings::{
-    CUT, ESCAPE, FULL, IMPACT, MANY, Posting, ROW, ROWS, SPEAKER, SPOT, STRETCH, encode,
-    take_varint,
+    CUT, ESCAPE, FULL, IMPACT, MANY, Posting, ROW, ROWS, SPEAKER, SPOT, STRETCH, take_varint,
 };
 use super::{Holders, Index};
-
-/// Postings from which on a table of impacts is made sooner than each is worked out.
-const MANY_IMPACTS: usize = 1 << 13;
 
 /// What is known of the lists of a snapshot.
 #[derive(Debug)]
@@ -69,24 +64,7 @@ impl Index {
         if list.len() != count as usize || !ascending || !list.iter().all(known) {
             return None;
         }
-        let parts = |posting: &Posting| {
-            (patterns.sum(posting.pattern), &self.lengths[posting.document as usize])
-        };
-        let mut same = Vec::with_capacity(bytes.len().min(list.len() * 8));
-        if list.len() < MANY_IMPACTS {
-            let impact = |posting: &Posting| {
-                let (counts, lengths) = parts(posting);
-                impact_of(formula, counts, lengths)
-            };
-            encode(&list, impact, &mut same);
-        } else {
-            let impacts = Impacts::new(formula);
-            let impact = |posting: &Posting| {
-                let (counts, lengths) = parts(posting);
-                impacts.of(counts, lengths)
-            };
-            encode(&list, impact, &mut same);
-        }
+        let same = pack(&list, formula, &self.lengths, |pattern| patterns.sum(pattern));
         (bytes.starts_with(&same) && self.adds_up(concept, &list)).then_some(())
     }
 
@@ -254,7 +232,7 @@ fn decode_part(
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::postings::{Impact, spaced};
+    use super::super::postings::{Impact, encode, spaced};
     use super::*;
 
     proptest! {

@@ -50,7 +50,7 @@ impl Store {
             if changed.is_empty() {
                 return Ok(hits);
             }
-            self.mend(&changed);
+            self.mend(&changed, interrupt)?;
         }
         let (expected, found) = ("the text in the index".into(), "one that keeps changing".into());
         Err(Error::Conflict { path: path.to_owned(), expected, found })
