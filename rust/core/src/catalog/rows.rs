@@ -3,6 +3,7 @@
 use std::ops::{Index, Range};
 
 use crate::catalog::FileRow;
+use crate::catalog::draft::Kind;
 use crate::files::stamps::is_trusted;
 use crate::index::paged::{Pages, ROOM};
 
@@ -78,8 +79,9 @@ static LOST: Row = Row {
 /// What the rows of a snapshot must agree with.
 #[derive(Debug)]
 pub struct Frame {
-    /// By file: the number behind its last document, and its bytes, where these are known.
-    files: Vec<(u32, u64)>,
+    /// By file: the number behind its last document, its bytes, where these are known, and whether
+    /// it is a transcript.
+    files: Vec<(u32, u64, bool)>,
     labels: u32,
 }
 
@@ -89,7 +91,8 @@ impl Frame {
         let mut end = 0;
         let file = |file: &FileRow| {
             end += file.documents.len() as u32;
-            (end, if is_trusted(&file.stat) { file.stat.size } else { u64::MAX })
+            let size = if is_trusted(&file.stat) { file.stat.size } else { u64::MAX };
+            (end, size, file.kind == Kind::Transcript)
         };
         Self { files: files.iter().map(file).collect(), labels }
     }
@@ -113,11 +116,14 @@ impl Frame {
     fn fits(&self, document: u32, row: &Row) -> bool {
         let labels = [row.trail, row.role, row.session, row.category];
         let Outline { opens, level, hands_down, links } = row.outline;
-        let place = self.files.partition_point(|&(end, _)| end <= document);
-        let end = row.start.checked_add(row.length.into());
+        let place = self.files.partition_point(|&(end, ..)| end <= document);
+        let Some(&(_, size, transcript)) = self.files.get(place) else { return false };
+        // what only the other kind has
+        let other = if transcript { [row.trail, row.category] } else { [row.role, row.session] };
         row.file as usize == place
-            && end.is_some_and(|end| self.files.get(place).is_some_and(|&(_, size)| end <= size))
+            && row.start.checked_add(row.length.into()).is_some_and(|end| end <= size)
             && row.line > 0
+            && other == [0; 2]
             && labels.iter().all(|&label| label < self.labels)
             && opens.max(hands_down) <= 1
             && level <= 6

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustc_hash::FxHashMap;
 
@@ -103,7 +104,14 @@ impl Packed {
 impl Index {
     /// Builds an index of all the documents of several runs; `turns` says, in the order of the
     /// places they are to have, from which run the next so many come.
-    pub fn build(weights: Weights, mut runs: Vec<Run>, turns: &[(usize, usize)]) -> Self {
+    ///
+    /// Once `stop` is set it ends soon, and what it returns is of no use.
+    pub fn build(
+        weights: Weights,
+        mut runs: Vec<Run>,
+        turns: &[(usize, usize)],
+        stop: &AtomicBool,
+    ) -> Self {
         let mut lexicon = Lexicon::default();
         // the first one's numbers hold; the others' are translated
         if let Some((first, others)) = runs.split_first_mut() {
@@ -115,10 +123,16 @@ impl Index {
         for &(run, count) in turns {
             documents.extend(queues[run].by_ref().take(count));
         }
-        Self::pack(weights, lexicon, &documents)
+        Self::pack(weights, lexicon, &documents, stop)
     }
 
-    fn pack(weights: Weights, mut lexicon: Lexicon, documents: &[Held<'_>]) -> Self {
+    fn pack(
+        weights: Weights,
+        mut lexicon: Lexicon,
+        documents: &[Held<'_>],
+        stop: &AtomicBool,
+    ) -> Self {
+        let goes_on = || !stop.load(Ordering::Relaxed);
         let mut totals = Totals::default();
         let mut lengths: Vec<Lengths> = Vec::with_capacity(documents.len() + ROOM);
         lengths.extend(documents.iter().map(|&(_, lengths)| lengths));
@@ -139,7 +153,8 @@ impl Index {
         let renumbered = by_use(&mut lexicon.patterns, &uses);
         let mut packed = Packed { documents: documents.len() as u32, counts, ..Packed::default() };
         let pages = on_two_threads(documents.len(), middle, |part| {
-            documents[part].chunks(HOLDERS).map(|page| holders(page, &renumbered)).collect()
+            let pages = documents[part].chunks(HOLDERS).take_while(|_| goes_on());
+            pages.map(|page| holders(page, &renumbered)).collect()
         });
         pages.into_iter().flat_map(|pages: Vec<_>| pages).for_each(|page| packed.held.push(page));
 
@@ -151,6 +166,7 @@ impl Index {
             lexicon: &lexicon,
             formula: &formula,
             lengths: &lengths,
+            stop,
         };
         let halves = on_two_threads(packed.counts.len(), lists.middle(), |part| lists.encode(part));
         let mut concepts = Vec::with_capacity(packed.counts.len() + ROOM);
@@ -223,12 +239,8 @@ impl Index {
             run.push(&Document { concepts: self.concepts_of(number), lengths });
         }
         run.lexicon = std::mem::take(&mut self.lexicon);
-        let packed = Self::build(self.weights.clone(), vec![run], &[(0, order.len())]);
-        // what a snapshot says of its documents was not what its lists say
-        if packed.census() != self.census() {
-            self.packed.lists.reject();
-        }
-        *self = packed;
+        let never = AtomicBool::new(false);
+        *self = Self::build(self.weights.clone(), vec![run], &[(0, order.len())], &never);
     }
 }
 
@@ -287,6 +299,7 @@ struct Lists<'a> {
     lexicon: &'a Lexicon,
     formula: &'a Bm25f,
     lengths: &'a [Lengths],
+    stop: &'a AtomicBool,
 }
 
 /// The lists of neighbouring concepts.
@@ -321,6 +334,9 @@ impl Lists<'_> {
         let mut next: Vec<usize> = counts.iter().map(start).collect();
         let mut postings = vec![Posting { document: 0, pattern: 0 }; sum];
         for (document, (held, _)) in (0..).zip(self.documents) {
+            if self.stop.load(Ordering::Relaxed) {
+                break;
+            }
             let from =
                 held.partition_point(|&posting| (unkey(posting).0 as usize) < concepts.start);
             for &posting in &held[from..] {
@@ -346,6 +362,9 @@ impl Lists<'_> {
             word_holders: vec![0; self.lexicon.words.len()],
         };
         for (concept, holders) in concepts.zip(&mut encoded.holders) {
+            if self.stop.load(Ordering::Relaxed) {
+                break;
+            }
             if page.len() >= LISTS {
                 // as long as what is in it
                 encoded.pages.push(page.clone());

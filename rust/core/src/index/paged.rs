@@ -82,6 +82,11 @@ impl Kept {
         }
     }
 
+    /// Takes it for damaged: what came of it does not fit together.
+    pub fn reject(&self) {
+        self.damaged.store(true, Ordering::Relaxed);
+    }
+
     /// Says whether some of it was asked for and is lost.
     pub fn is_damaged(&self) -> bool {
         self.damaged.load(Ordering::Relaxed)
@@ -175,7 +180,7 @@ impl<T: Pod> Pages<T> {
     /// Takes the snapshot for damaged: what came of it does not fit together.
     pub fn reject(&self) {
         if let Some(source) = &self.source {
-            source.kept.damaged.store(true, Ordering::Relaxed);
+            source.kept.reject();
         }
     }
 

@@ -91,7 +91,7 @@ impl Index {
 
     /// Adds up what the documents of every concept and word are counted to be: whatever the
     /// numbers of concepts and words, the sum is the same.
-    pub(super) fn census(&self) -> [u64; 4] {
+    pub fn census(&self) -> [u64; 4] {
         let mut sums = [0u64; 4];
         for held in &self.holders {
             for (sum, count) in sums.iter_mut().zip([held.any, held.heading, held.speaker]) {
