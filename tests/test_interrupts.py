@@ -32,7 +32,9 @@ SOON = 0.1
 ATTEMPTS = 5
 
 
-def heard_after(root: Path, call: str, before: str = "", extra: str = "", delay: float = 0.2) -> float:
+def heard_after(
+    root: Path, call: str, before: str = "", extra: str = "", delay: float = 0.2
+) -> float:
     """Return how long after the signal a child raises, having been left alone for `delay`."""
     code = CHILD.format(before=before, call=call)
     command = [sys.executable, "-c", code, str(root), extra]
@@ -59,11 +61,11 @@ def best(root: Path, call: str, before: str = "", extra: str = "", delay: float 
 def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a root of 40 MB that is not indexed."""
     root = tmp_path_factory.mktemp("large")
-    dice = random.Random(7)
+    dice = random.Random(7)  # noqa: S311 -- any words will do
     words = ["".join(dice.choices("abcdefghijklmnopqrstuvwxyz", k=6)) for _ in range(30_000)]
     lines = [" ".join(dice.choices(words, k=90)) for _ in range(4000)]
-    for number in range(200):
-        sections = (f"## {dice.choice(words)}\n\n{line}\n\n" for line in dice.choices(lines, k=320))
+    for number in range(800):
+        sections = (f"## {dice.choice(words)}\n\n{line}\n\n" for line in dice.choices(lines, k=80))
         (root / f"{number}.md").write_text("".join(sections))
     return root
 

@@ -244,8 +244,8 @@ fn a_crafted_sieve_harms_nobody() {
     let foot = good.len() - FOOT;
     let length = u64::from_le_bytes(good[foot + 16..foot + 24].try_into().unwrap()) as usize;
     let (lines, expected) = (400, grep(&content, &options, None).0);
-    for at in (foot - length..foot - 8).step_by(2) {
-        for lie in [0, 1, u64::MAX, 1 << 31, 1 << 62] {
+    for at in (foot - length..foot - 8).step_by(14) {
+        for lie in [0, u64::MAX, 1 << 31] {
             for width in [2, 4, 8] {
                 let mut bad = good.clone();
                 bad[at..at + width].copy_from_slice(&lie.to_le_bytes()[..width]);

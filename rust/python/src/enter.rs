@@ -25,7 +25,7 @@ pub(crate) mod raised {
 }
 
 /// How often a long call looks for Ctrl-C.
-const PATIENCE: Duration = Duration::from_millis(50);
+const PATIENCE: Duration = Duration::from_millis(20);
 
 thread_local! {
     /// What Python raised when it was asked, until the call ends.
