@@ -142,7 +142,7 @@ impl World {
     /// Scores every document, and sorts all.
     fn plain(&self, query: &Query) -> Vec<(i64, u32)> {
         let catalog = &self.catalog;
-        let mut ranking = Ranking::new(catalog, None);
+        let mut ranking = Ranking::new(catalog, None, &|| false);
         let mut words = Vec::new();
         for atom in &query.sought {
             let Atom::Words(text) = atom else { panic!("only words here") };
@@ -196,8 +196,11 @@ impl World {
                     }
                     expected.truncate(limit);
                     let mut text = |document| self.text(document);
+                    let never = || false;
+                    let (catalog, never) = (&self.catalog, &never);
                     let found =
-                        search(&self.catalog, &expander, &parsed, filter, limit, &mut text).ranked;
+                        search(catalog, &expander, &parsed, filter, limit, &mut text, never);
+                    let found = found.unwrap().ranked;
                     let off = found.iter().zip(&expected).position(|(a, b)| a != b);
                     assert!(
                         found.len() == expected.len() && off.is_none(),

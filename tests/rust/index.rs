@@ -61,7 +61,8 @@ impl World {
 fn ranked(catalog: &Catalog, query: &str, filter: &Filter, limit: usize) -> Vec<(Place, f32)> {
     let query = Query::parse(query).unwrap();
     let expander = Expander::default();
-    let found = search(catalog, &expander, &query, filter, limit, &mut |_| None);
+    let found =
+        search(catalog, &expander, &query, filter, limit, &mut |_| None, &|| false).unwrap();
     let place = |document: u32| {
         let row = &catalog.rows[document as usize];
         (catalog.files[row.file as usize].path.clone(), row.start)

@@ -233,6 +233,36 @@ fn a_damaged_sieve_is_not_believed() {
     assert!(refused.get() > good.len());
 }
 
+/// The hashes hold, but what they hold for does not fit together: what is found is what the rows
+/// say, and nothing panics, hangs or takes much memory.
+#[test]
+fn a_crafted_sieve_harms_nobody() {
+    const FOOT: usize = 32;
+    let content = [haystack()[..600].to_vec(), message("a needle").into_bytes()].concat();
+    let options = Options { pattern: "needle".into(), ..Options::default() };
+    let good = bytes(&sieve_file(&content, TINY, None));
+    let foot = good.len() - FOOT;
+    let length = u64::from_le_bytes(good[foot + 16..foot + 24].try_into().unwrap()) as usize;
+    let (lines, expected) = (400, grep(&content, &options, None).0);
+    for at in (foot - length..foot - 8).step_by(14) {
+        for lie in [0, u64::MAX, 1 << 31] {
+            for width in [2, 4, 8] {
+                let mut bad = good.clone();
+                bad[at..at + width].copy_from_slice(&lie.to_le_bytes()[..width]);
+                let hash = xxhash_rust::xxh3::xxh3_64(&bad[foot - length..foot]);
+                bad[foot + 24..].copy_from_slice(&hash.to_le_bytes());
+                let Some(sieve) = Sieve::read(file(&bad)) else { continue };
+                if sieve.fits(PATH, &stat(&content)) {
+                    let (found, report, _) = grep(&content, &options, Some(&sieve));
+                    let real =
+                        |found: &Match| expected.iter().any(|one| one.snippet == found.snippet);
+                    assert!(found.iter().all(real) && report.lines <= lines, "{width} at {at}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn rows_changed_behind_the_back_of_an_open_sieve() {
     let content = haystack();

@@ -2,6 +2,7 @@
 
 #![allow(missing_docs)]
 
+mod crafted;
 mod memory;
 
 use std::fs;
@@ -18,16 +19,8 @@ use commonplace_core::files::stamps::Clock;
 use commonplace_core::index::bm25f::Weights;
 use commonplace_core::store::hits::Request;
 use commonplace_core::store::{Freshness, Options, Store};
+use crafted::{ARRAYS, ARRAYS_AT, EXTENT, HEAD, PAGED, place, put, root_of, sealed, word};
 use memory::{Answers, Memory, QUERIES, answers, ask, files_with, sample};
-use xxhash_rust::xxh3::xxh3_64;
-
-/// Bytes before the directory, and arrays in it, each with its place, length and hash.
-const HEAD: usize = 40;
-const ARRAYS: usize = 30;
-const EXTENT: usize = 24;
-const ARRAYS_AT: usize = HEAD + ARRAYS * EXTENT;
-/// The arrays that are directories of pages.
-const PAGED: [usize; 3] = [22, 23, 24];
 
 /// Stamps are believed at once, so that an opening reads only what has changed.
 fn options() -> Options {
@@ -50,49 +43,6 @@ fn saved() -> (Memory, Vec<u8>, Answers) {
 /// What became of the snapshot.
 fn told(store: &Store) -> String {
     store.fresh(&|| false).unwrap().snapshot.clone().unwrap()
-}
-
-fn root_of(bytes: &[u8]) -> u64 {
-    u64::from_le_bytes(bytes[16..24].try_into().unwrap())
-}
-
-fn word(bytes: &[u8], at: usize) -> u64 {
-    u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap())
-}
-
-fn put(bytes: &mut [u8], at: usize, word: u64) {
-    bytes[at..at + 8].copy_from_slice(&word.to_le_bytes());
-}
-
-/// Where an array lies.
-fn place(bytes: &[u8], extent: usize) -> std::ops::Range<usize> {
-    let start = word(bytes, extent) as usize;
-    start..start.saturating_add(word(bytes, extent + 8) as usize)
-}
-
-/// Makes every checksum hold again, as far as what it is of lies in the file.
-fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
-    let length = bytes.len() as u64;
-    put(&mut bytes, 24, length);
-    let seal = |bytes: &mut Vec<u8>, extent: usize| {
-        let end = word(bytes, extent).checked_add(word(bytes, extent + 8));
-        if end.is_some_and(|end| end <= length) {
-            let hash = xxh3_64(&bytes[place(bytes, extent)]);
-            put(bytes, extent + 16, hash);
-        }
-    };
-    for array in 0..ARRAYS {
-        let extent = HEAD + array * EXTENT;
-        let pages = place(&bytes, extent);
-        if PAGED.contains(&array) && pages.end <= bytes.len() && pages.len().is_multiple_of(EXTENT)
-        {
-            pages.step_by(EXTENT).for_each(|page| seal(&mut bytes, page));
-        }
-        seal(&mut bytes, extent);
-    }
-    let hash = xxh3_64(&bytes[HEAD..ARRAYS_AT]);
-    put(&mut bytes, 32, hash);
-    bytes
 }
 
 /// Opens a snapshot that lies in a file of its own.

@@ -1,12 +1,35 @@
 //! One error type; each message says what was wrong, where, and what to do.
 
 use std::io;
+use std::time::Duration;
 
 /// What every fallible call of this crate returns.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Asks the caller whether to stop; long calls poll it from the calling thread.
+/// Asks the caller whether to stop; long calls poll it from the calling thread. Once it has said
+/// so it goes on saying so.
 pub type Interrupt<'a> = &'a (dyn Fn() -> bool + Sync);
+
+/// How long is waited for a lock before it is asked again whether to stop.
+pub const SLICE: Duration = Duration::from_millis(20);
+
+/// Waits for a lock of this process, `take` trying for the time that it is given.
+///
+/// # Errors
+/// [`Error::Interrupted`].
+pub fn wait_for<T>(
+    interrupt: Interrupt<'_>,
+    mut take: impl FnMut(Duration) -> Option<T>,
+) -> Result<T> {
+    loop {
+        if let Some(taken) = take(SLICE) {
+            return Ok(taken);
+        }
+        if interrupt() {
+            return Err(Error::Interrupted);
+        }
+    }
+}
 
 /// Everything that can go wrong, with the facts a caller needs to act on it.
 #[derive(Debug, thiserror::Error)]

@@ -1,7 +1,7 @@
 //! The one way in: every long call frees the GIL, honours Ctrl-C and maps its errors here.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use commonplace_core::error::{Error, Interrupt, storage_code};
@@ -25,35 +25,44 @@ pub(crate) mod raised {
 }
 
 /// How often a long call looks for Ctrl-C.
-const PATIENCE: Duration = Duration::from_millis(50);
+const PATIENCE: Duration = Duration::from_millis(20);
+
+thread_local! {
+    /// What Python raised when it was asked, until the call ends.
+    static RAISED: Cell<Option<PyErr>> = const { Cell::new(None) };
+}
+
+/// Asks Python whether Ctrl-C was pressed, and keeps what it raises for [`enter`].
+pub fn is_interrupted() -> bool {
+    match Python::attach(|py| py.check_signals()) {
+        Ok(()) => false,
+        Err(error) => {
+            RAISED.set(Some(error));
+            true
+        }
+    }
+}
 
 /// Runs `work` without the GIL; it is given a way to ask whether Ctrl-C was pressed.
 pub fn enter<T: Send>(
     py: Python<'_>,
     work: impl FnOnce(Interrupt<'_>) -> Result<T, Error> + Send,
 ) -> PyResult<T> {
-    let raised: Mutex<Option<PyErr>> = Mutex::new(None);
+    RAISED.set(None);
     let done = py.detach(|| {
         let started = Instant::now();
-        let asked = AtomicU64::new(0);
+        let (asked, stopped) = (AtomicU64::new(0), AtomicBool::new(false));
         let interrupt = || {
             let now = started.elapsed().as_millis() as u64;
-            if now < asked.load(Ordering::Relaxed) + PATIENCE.as_millis() as u64 {
-                return false;
+            if now >= asked.load(Ordering::Relaxed) + PATIENCE.as_millis() as u64 {
+                asked.store(now, Ordering::Relaxed);
+                stopped.fetch_or(is_interrupted(), Ordering::Relaxed);
             }
-            asked.store(now, Ordering::Relaxed);
-            match Python::attach(|py| py.check_signals()) {
-                Ok(()) => false,
-                Err(error) => {
-                    *raised.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(error);
-                    true
-                }
-            }
+            stopped.load(Ordering::Relaxed)
         };
         work(&interrupt)
     });
-    let raised = raised.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    match (done, raised) {
+    match (done, RAISED.take()) {
         (Err(Error::Interrupted), Some(raised)) => Err(raised),
         (done, _) => done.map_err(|error| error_of(py, error)),
     }

@@ -14,7 +14,7 @@ use commonplace_core::store::hits::Request;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::enter::enter;
+use crate::enter::{enter, is_interrupted};
 use crate::given::{ABSENT, Count, Moment, Text, Weights, expected};
 use crate::grep::Grep;
 use crate::hits::{Hit, Hits};
@@ -56,7 +56,8 @@ impl Store {
         weights: Option<&Weights>,
     ) -> PyResult<Self> {
         let weights = weights.map(|weights| weights.weights.clone()).unwrap_or_default();
-        let options = store::Options { create, watch, weights, ..store::Options::default() };
+        let interrupt = is_interrupted;
+        let options = store::Options { create, watch, weights, interrupt, ..Default::default() };
         let store = enter(py, |_| store::Store::open(&root, options))?;
         Ok(Self { store: Mutex::new(Some(Arc::new(store))) })
     }
@@ -352,13 +353,11 @@ impl Store {
     }
 
     fn save(&self, py: Python<'_>) -> PyResult<()> {
-        self.enter(py, |store, _| store.save())
+        self.enter(py, |store, interrupt| store.save_unless(interrupt))
     }
 
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let store = self.store.lock().unwrap_or_else(PoisonError::into_inner).take();
-        // the last holder saves the snapshot as it lets go
-        py.detach(|| drop(store));
-        Ok(())
+        enter(py, |interrupt| store.map_or(Ok(()), |store| store.close(interrupt)))
     }
 }

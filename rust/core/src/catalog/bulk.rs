@@ -1,11 +1,12 @@
 //! Many files at once: two threads read, and the index is packed at one go.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
 
 use crate::catalog::draft::Part;
 use crate::catalog::reading::{Content, Known, Reader, Reading};
 use crate::catalog::{Catalog, Documents, FileRow, Row};
-use crate::error::{Error, Interrupt, Result};
+use crate::error::{Error, Interrupt, Result, SLICE};
 use crate::files::root::{Root, Stat};
 use crate::files::stamps::{Clock, now_ns};
 use crate::index::Index;
@@ -62,11 +63,14 @@ impl Work<'_> {
         };
         loop {
             let from = self.next.fetch_add(STEP, Ordering::Relaxed);
-            if from >= self.files.len() || stop() {
+            if from >= self.files.len() || self.stopped.load(Ordering::Relaxed) {
                 half.run.lexicon.rest();
                 return half;
             }
             for at in from..self.files.len().min(from + STEP) {
+                if stop() {
+                    break;
+                }
                 let (path, stat) = &self.files[at];
                 let mut reader = Reader {
                     root: self.root,
@@ -112,9 +116,9 @@ impl Catalog {
             return Err(Error::Interrupted);
         }
         let empty = Self::new(weights, part).with_clock(clock);
-        let built = empty.assembled(files, now, halves);
+        let built = empty.assembled(files, now, halves, interrupt);
         give_back();
-        Ok(built)
+        built
     }
 
     /// Puts together what the two threads have read, in the order of the files.
@@ -123,7 +127,8 @@ impl Catalog {
         files: &[(String, Stat)],
         now: i64,
         halves: [Half; 2],
-    ) -> (Self, Vec<(String, Error)>) {
+        interrupt: Interrupt<'_>,
+    ) -> Result<(Self, Vec<(String, Error)>)> {
         let mut failures = Vec::new();
         let mut order = Vec::new();
         let (mut runs, mut rest) = (Vec::new(), Vec::new());
@@ -142,10 +147,16 @@ impl Catalog {
         order.sort_unstable_by_key(|&(at, ..)| at);
         let turns: Vec<(usize, usize)> =
             order.iter().map(|&(_, half, _, count)| (half, count)).collect();
-        let weights = self.index.weights().clone();
+        let (weights, turns) = (self.index.weights().clone(), &turns[..]);
+        let stop = AtomicBool::new(false);
         self.index = std::thread::scope(|scope| {
             // it begins with what only one thread can do, so another makes the rows meanwhile
-            let index = scope.spawn(|| Index::build(weights, runs, &turns));
+            let (caller, stop) = (thread::current(), &stop);
+            let index = scope.spawn(move || {
+                let index = Index::build(weights, runs, turns, stop);
+                caller.unpark();
+                index
+            });
             let numbers = |(labels, _): &(Terms, _)| self.labels.take_in(labels);
             let labels: Vec<Vec<u32>> = rest.iter().map(numbers).collect();
             let mut rows: Vec<_> = rest.into_iter().map(|(_, rows)| rows.into_iter()).collect();
@@ -157,10 +168,19 @@ impl Catalog {
                 let file = FileRow { stat, ..FileRow::new(path.clone()) };
                 self.add(file, reading, rows[half].by_ref().take(count), &labels[half]);
             }
+            while !index.is_finished() {
+                thread::park_timeout(SLICE);
+                if interrupt() {
+                    stop.store(true, Ordering::Relaxed);
+                }
+            }
             index.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         });
+        if stop.into_inner() {
+            return Err(Error::Interrupted);
+        }
         self.sorted = self.files.len();
-        (self, failures)
+        Ok((self, failures))
     }
 
     /// Adds a file behind all others, and the rows of its documents, whose labels are numbered

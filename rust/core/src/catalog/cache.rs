@@ -9,7 +9,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::catalog::Catalog;
 use crate::catalog::snapshot;
-use crate::error::{Error, Result};
+use crate::error::{Error, Interrupt, Result};
 use crate::files::names::OWN;
 use crate::files::root::Root;
 use crate::index::bm25f::Weights;
@@ -18,6 +18,9 @@ use crate::index::bm25f::Weights;
 const NAME: &str = "index";
 /// Its name while it is written; the lock of the root lets only one be written at a time.
 const NEW: &str = "index.new";
+
+/// Bytes that are written at a time.
+const PART: usize = 8 << 20;
 
 /// Opens the snapshot of a root; none when there is none.
 ///
@@ -60,8 +63,8 @@ pub fn discard(root: &Root) -> Result<()> {
 /// Puts a snapshot in its place with one rename; it needs no fsync, for its checksum decides.
 ///
 /// # Errors
-/// [`Error::Io`], [`Error::Refused`]; the old snapshot then stays.
-pub fn publish(root: &Root, bytes: &[u8]) -> Result<()> {
+/// [`Error::Io`], [`Error::Refused`], [`Error::Interrupted`]; the old snapshot then stays.
+pub fn publish(root: &Root, bytes: &[u8], interrupt: Interrupt<'_>) -> Result<()> {
     let folder = root.own_dir("")?;
     let fail = |error: rustix::io::Errno| Error::io("write", format!("{OWN}/{NAME}"), error);
     let create =
@@ -73,9 +76,14 @@ pub fn publish(root: &Root, bytes: &[u8]) -> Result<()> {
         Err(rustix::io::Errno::EXIST) => remove().and_then(|()| open()),
         opened => opened,
     };
-    let written = File::from(file.map_err(fail)?).write_all(bytes);
-    let done = written
-        .map_err(|error| Error::io("write", format!("{OWN}/{NAME}"), error))
+    let mut file = File::from(file.map_err(fail)?);
+    let write = |part: &[u8]| match interrupt() {
+        true => Err(Error::Interrupted),
+        false => file.write_all(part).map_err(|e| Error::io("write", format!("{OWN}/{NAME}"), e)),
+    };
+    let done = bytes
+        .chunks(PART)
+        .try_for_each(write)
         .and_then(|()| rustix::fs::renameat(&folder, NEW, &folder, NAME).map_err(fail));
     if done.is_err() {
         // a half-written file of ours that nobody else knows of

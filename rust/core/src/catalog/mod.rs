@@ -138,6 +138,12 @@ impl Catalog {
         self.kept.as_ref().is_some_and(|kept| kept.is_damaged())
     }
 
+    /// Takes the snapshot for damaged, as what it says turned out to be untrue; returns whether
+    /// there is one.
+    pub fn reject(&self) -> bool {
+        self.kept.as_ref().inspect(|kept| kept.reject()).is_some()
+    }
+
     /// Takes stamps to be no finer than those of `clock`.
     #[must_use]
     pub fn with_clock(self, clock: Clock) -> Self {
@@ -257,7 +263,12 @@ impl Catalog {
         }
         self.sorted = self.files.len();
         self.rows = rows.into_iter().collect();
+        let census = self.index.census();
         self.index.repack(&order);
+        if self.index.census() != census {
+            // what a snapshot says of its documents is not what its lists say
+            self.reject();
+        }
         // all is in memory now, unless some of it was lost
         self.kept.take_if(|kept| !kept.is_damaged());
     }

@@ -2,6 +2,9 @@
 
 use std::ops::{Index, Range};
 
+use crate::catalog::FileRow;
+use crate::catalog::draft::Kind;
+use crate::files::stamps::is_trusted;
 use crate::index::paged::{Pages, ROOM};
 
 /// Where a document lies and what filters may ask about it.
@@ -72,6 +75,61 @@ static LOST: Row = Row {
     category: 0,
     outline: Outline { opens: 0, level: 0, hands_down: 0, links: 0 },
 };
+
+/// What the rows of a snapshot must agree with.
+#[derive(Debug)]
+pub struct Frame {
+    /// By file: the number behind its last document, its bytes, where these are known, and whether
+    /// it is a transcript.
+    files: Vec<(u32, u64, bool)>,
+    labels: u32,
+}
+
+impl Frame {
+    /// Takes what the files, in the order of their documents, and so many labels say.
+    pub fn new(files: &[FileRow], labels: u32) -> Self {
+        let mut end = 0;
+        let file = |file: &FileRow| {
+            end += file.documents.len() as u32;
+            let size = if is_trusted(&file.stat) { file.stat.size } else { u64::MAX };
+            (end, size, file.kind == Kind::Transcript)
+        };
+        Self { files: files.iter().map(file).collect(), labels }
+    }
+
+    /// Says whether a page holds the rows that must be there, each behind the one before.
+    pub fn holds(&self, page: usize, rows: &[Row]) -> bool {
+        let (first, documents) = (page * PAGE, self.files.last().map_or(0, |file| file.0 as usize));
+        if rows.len() != PAGE.min(documents.saturating_sub(first)) {
+            return false;
+        }
+        let follows = |pair: &[Row]| {
+            let [a, b] = [&pair[0], &pair[1]];
+            let (bytes, lines) = (b.start.checked_sub(a.start), b.line.checked_sub(a.line));
+            a.file != b.file
+                || lines.zip(bytes).is_some_and(|(lines, bytes)| u64::from(lines) <= bytes)
+        };
+        (first as u32..).zip(rows).all(|(document, row)| self.fits(document, row))
+            && rows.windows(2).all(follows)
+    }
+
+    fn fits(&self, document: u32, row: &Row) -> bool {
+        let labels = [row.trail, row.role, row.session, row.category];
+        let Outline { opens, level, hands_down, links } = row.outline;
+        let place = self.files.partition_point(|&(end, ..)| end <= document);
+        let Some(&(_, size, transcript)) = self.files.get(place) else { return false };
+        // what only the other kind has
+        let other = if transcript { [row.trail, row.category] } else { [row.role, row.session] };
+        row.file as usize == place
+            && row.start.checked_add(row.length.into()).is_some_and(|end| end <= size)
+            && row.line > 0
+            && other == [0; 2]
+            && labels.iter().all(|&label| label < self.labels)
+            && opens.max(hands_down) <= 1
+            && level <= 6
+            && links <= REFERS | DEFINES
+    }
+}
 
 /// Rows on a page of a snapshot: most files have fewer documents, and are asked for one by one.
 pub const PAGE: usize = 64;

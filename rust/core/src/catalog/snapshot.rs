@@ -15,13 +15,15 @@ use bytemuck::Pod;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::catalog::draft::Part;
-use crate::catalog::rows::{self, Documents, Row, Rows};
+use crate::catalog::rows::{self, Documents, Frame, Row, Rows};
 use crate::catalog::{Catalog, FileRow, Seen};
+use crate::files::names;
 use crate::files::root::Stat;
+use crate::files::stamps::is_trusted;
 use crate::index::Index;
-use crate::index::bm25f::{FIELDS, Totals, Weights};
+use crate::index::bm25f::{FIELDS, Lengths, Totals, Weights};
 use crate::index::lexicon::Lexicon;
-use crate::index::packing::Packed;
+use crate::index::packing::{Packed, is_page_of_holders};
 use crate::index::paged::{Extent, Kept, Pages, ROOM};
 use crate::index::patterns::Patterns;
 use crate::index::terms::Terms;
@@ -211,18 +213,22 @@ impl Arrays {
         self.kept.read_roomy(&extent, ROOM).ok_or(DAMAGED)
     }
 
-    /// Returns pages, and how much there is in them.
-    fn pages<T: Pod>(
-        &mut self,
-        check: impl Fn(&[T]) -> bool + Send + Sync + 'static,
-    ) -> Result<(Pages<T>, u64), Refusal> {
+    /// Returns where pages lie.
+    fn extents(&mut self) -> Result<Vec<Extent>, Refusal> {
         let extents: Vec<Extent> = self.array()?;
-        if !extents.iter().all(|extent| extent.ends_by(self.length)) {
-            return Err(ODD);
-        }
-        let bytes = extents.iter().map(|extent| extent.bytes);
-        let total = bytes.fold(0u64, u64::saturating_add) / size_of::<T>() as u64;
-        Ok((Pages::of(self.kept.clone(), extents, check), total))
+        let within = extents.iter().all(|extent| extent.ends_by(self.length));
+        // a page that lies where another does would pass for it
+        let apart = extents.windows(2).all(|pair| pair[0].ends_by(pair[1].start));
+        if within && apart { Ok(extents) } else { Err(ODD) }
+    }
+
+    /// Returns pages, of which a check is asked when they are read.
+    fn pages<T: Pod>(
+        &self,
+        extents: Vec<Extent>,
+        check: impl Fn(usize, &[T]) -> bool + Send + Sync + 'static,
+    ) -> Pages<T> {
+        Pages::of(self.kept.clone(), extents, check)
     }
 
     fn text(&mut self) -> Result<String, Refusal> {
@@ -238,7 +244,8 @@ impl Arrays {
         let totals = match (&documents[..], having.try_into(), length.try_into()) {
             (&[documents], Ok(having), Ok(length)) => {
                 let documents: u64 = documents;
-                Totals { documents: documents as u32, having, length }
+                let documents = u32::try_from(documents).map_err(|_| ODD)?;
+                Totals { documents, having, length }
             }
             _ => return Err(ODD),
         };
@@ -247,31 +254,42 @@ impl Arrays {
         let patterns = Patterns::from_parts(self.array()?, self.array()?).ok_or(ODD)?;
         let lexicon = Lexicon::from_parts(words, places, stems, concept_of_stem, patterns);
         let lexicon = lexicon.ok_or(ODD)?;
-        let lengths: Vec<_> = self.array()?;
-        let (concepts, words) = (self.array()?, self.array()?);
-        let (starts, counts): (Vec<_>, Vec<u32>) = (self.array()?, self.array()?);
-        let (lists, _) = self.pages(|_| true)?;
-        let (held, _) = self.pages(|_| true)?;
-        let packed = Packed { documents: lengths.len() as u32, starts, counts, lists, held };
-        if !packed.fits(lexicon.concepts()) {
+        let lengths: Vec<Lengths> = self.array()?;
+        let mut counted = Totals::default();
+        lengths.iter().for_each(|lengths| counted.add(lengths));
+        if counted != totals {
             return Err(ODD);
         }
+        let (concepts, words) = (self.array()?, self.array()?);
+        let (starts, counts): (Vec<_>, Vec<u32>) = (self.array()?, self.array()?);
+        let (lists, held, rows) = (self.extents()?, self.extents()?, self.extents()?);
+        let (concept_count, pattern_count) = (lexicon.concepts(), lexicon.patterns.len());
         let count = lengths.len();
+        let packed = Packed {
+            documents: count as u32,
+            starts,
+            counts,
+            lists: self.pages(lists, |_, _| true),
+            held: self.pages(held, move |page, bytes| {
+                is_page_of_holders(page, bytes, count, concept_count, pattern_count)
+            }),
+        };
+        if !packed.fits(concept_count) {
+            return Err(ODD);
+        }
         let index = Index::from_parts(weights, lexicon, lengths, totals, packed);
         let index = index.with_holders(concepts, words).ok_or(ODD)?;
 
-        let (file_count, label_count) = (self.files_of_rows()?, labels.len() as u32);
-        let fits = move |row: &Row| {
-            let labels = [row.trail, row.role, row.session, row.category];
-            row.file < file_count
-                && row.start.checked_add(row.length.into()).is_some()
-                && labels.iter().all(|&label| label < label_count)
-        };
-        let (pages, rows) = self.pages(move |rows: &[Row]| rows.iter().all(fits))?;
-        if rows != count as u64 {
+        let label_count = labels.len() as u32;
+        if labels.get("") != Some(0) {
             return Err(ODD);
         }
         let files = self.files(count, label_count)?;
+        let frame = Frame::new(&files, label_count);
+        if rows.len() != count.div_ceil(rows::PAGE) {
+            return Err(ODD);
+        }
+        let pages = self.pages(rows, move |page, rows: &[Row]| frame.holds(page, rows));
         let mut catalog = Catalog::new(index.weights().clone(), Part::Said);
         catalog.index = index;
         catalog.rows = Rows::of(pages, count);
@@ -280,12 +298,6 @@ impl Arrays {
         catalog.labels = labels;
         catalog.kept = Some(self.kept);
         Ok(catalog)
-    }
-
-    /// Returns how many files there are: the rows come before them.
-    fn files_of_rows(&self) -> Result<u32, Refusal> {
-        let stats = self.directory.as_slice().get(3).ok_or(ODD)?;
-        u32::try_from(stats.bytes / size_of::<Stat>() as u64).map_err(|_| ODD)
     }
 
     /// Reads the files, in order of their paths, which share out so many documents.
@@ -306,6 +318,11 @@ impl Arrays {
                 return Err(ODD);
             }
             let [offset, tail, lines, bad_lines] = seen[at];
+            let read = !is_trusted(&stats[at]) || offset <= stats[at].size;
+            let lined = bad_lines <= lines && lines <= offset && u32::try_from(lines).is_ok();
+            if !read || !lined || names::check_read(path).is_err() {
+                return Err(ODD);
+            }
             files.push(FileRow {
                 stat: stats[at],
                 summary,

@@ -9,7 +9,7 @@ use parking_lot::{Mutex, MutexGuard};
 use rustix::fs::{FlockOperation, OFlags};
 use rustix::io::Errno;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, wait_for};
 use crate::files::names::OWN;
 use crate::files::open::{READ, is_only_name, open_regular, refusal};
 use crate::files::root::Root;
@@ -22,9 +22,17 @@ pub const PATIENCE: Duration = Duration::from_secs(5);
 /// `flock` is on a file of its own: locking a data file would lock an inode that
 /// the next save replaces, and closing any handle on it would drop a POSIX lock.
 /// The kernel frees it when its holder dies, so that a lock file is there says nothing.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Lock {
     threads: Mutex<()>,
+    /// Says whether to go on waiting: most calls that take the lock have no other way to ask.
+    interrupt: fn() -> bool,
+}
+
+impl Default for Lock {
+    fn default() -> Self {
+        Self { threads: Mutex::default(), interrupt: || false }
+    }
 }
 
 /// The right to write, until it is dropped.
@@ -36,10 +44,16 @@ pub struct Guard<'a> {
 }
 
 impl Lock {
+    /// Ends waiting when `interrupt` says so.
+    #[must_use]
+    pub fn interrupted_by(self, interrupt: fn() -> bool) -> Self {
+        Self { interrupt, ..self }
+    }
+
     /// Waits up to [`PATIENCE`] for the lock of `root`.
     ///
     /// # Errors
-    /// [`Error::Busy`]; [`Error::Refused`] when `.commonplace` is not a real
+    /// [`Error::Busy`]; [`Error::Interrupted`]; [`Error::Refused`] when `.commonplace` is not a real
     /// folder; [`Error::Io`], for instance on a read-only file system.
     pub fn acquire(&self, root: &Root) -> Result<Guard<'_>> {
         let deadline = Instant::now() + PATIENCE;
@@ -47,7 +61,11 @@ impl Lock {
             path: root.path().to_string_lossy().into_owned(),
             seconds: PATIENCE.as_secs(),
         };
-        let thread = self.threads.try_lock_until(deadline).ok_or_else(busy)?;
+        let thread = wait_for(&self.interrupt, |slice| {
+            let taken = self.threads.try_lock_for(slice);
+            (taken.is_some() || Instant::now() >= deadline).then_some(taken)
+        })?
+        .ok_or_else(busy)?;
         let mut pause = Duration::from_micros(100);
         loop {
             if let Some(file) = try_flock(root)? {
@@ -55,6 +73,9 @@ impl Lock {
             }
             if Instant::now() >= deadline {
                 return Err(busy());
+            }
+            if (self.interrupt)() {
+                return Err(Error::Interrupted);
             }
             sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(5));

@@ -83,6 +83,12 @@ impl Files {
         Self { root, rules, lock: Lock::default(), pending: Mutex::default() }
     }
 
+    /// Lets a call that waits for the lock end when `interrupt` says so.
+    #[must_use]
+    pub fn interrupted_by(self, interrupt: fn() -> bool) -> Self {
+        Self { lock: self.lock.interrupted_by(interrupt), ..self }
+    }
+
     /// Returns the root, for reading and listing.
     #[must_use]
     pub fn root(&self) -> &Root {

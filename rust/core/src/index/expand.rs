@@ -4,13 +4,45 @@
 //! that came after that are few and are tried one by one.
 
 use fst::automaton::{Automaton, Levenshtein, Str};
-use fst::{IntoStreamer, Set, Streamer};
+use fst::{IntoStreamer, Set, SetBuilder, Streamer};
 use parking_lot::Mutex;
 
+use super::Index;
 use super::terms::Terms;
+use crate::error::{Error, Interrupt, Result, wait_for};
 
-/// Most terms that one pattern stands for; the first in alphabetical order are taken.
-pub const MOST: usize = 1024;
+/// Most words that one pattern stands for.
+pub const MOST_WORDS: usize = 256;
+/// Most postings of these words, over all patterns of a query.
+pub const MOST_POSTINGS: u32 = 1 << 20;
+
+/// Returns those of some words, by number, that stand in most documents and together hold no more
+/// than so many postings, the commonest first, and how many these are; of equal ones the first in
+/// alphabetical order.
+pub fn commonest(index: &Index, mut words: Vec<u32>, postings: u32) -> (Vec<u32>, u32) {
+    let lexicon = index.words();
+    let order = |&a: &u32, &b: &u32| {
+        let holders = index.word_holders(b).cmp(&index.word_holders(a));
+        holders.then_with(|| lexicon.words.text(a).cmp(lexicon.words.text(b)))
+    };
+    if words.len() > MOST_WORDS {
+        words.select_nth_unstable_by(MOST_WORDS, order);
+        words.truncate(MOST_WORDS);
+    }
+    words.sort_unstable_by(order);
+    let mut left = postings;
+    // its list is that of its stem
+    words.retain(|&word| {
+        let more = index.holders(index.place(word).concept).any;
+        let fits = more <= left;
+        left -= if fits { more } else { 0 };
+        fits
+    });
+    (words, postings - left)
+}
+
+/// Terms that are looked at before it is asked whether to stop.
+const STEP: usize = 4096;
 
 /// The set over the first so many terms, kept between calls.
 #[derive(Debug, Default)]
@@ -20,26 +52,43 @@ pub struct Expander {
 
 impl Expander {
     /// Returns the terms that begin with `stem`.
-    pub fn prefix(&self, terms: &Terms, stem: &str) -> Vec<u32> {
-        self.matching(terms, &Str::new(stem).starts_with())
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`].
+    pub fn prefix(&self, terms: &Terms, stem: &str, interrupt: Interrupt<'_>) -> Result<Vec<u32>> {
+        self.matching(terms, &Str::new(stem).starts_with(), interrupt)
     }
 
     /// Returns the terms that are at most `typos` insertions, deletions or changes away.
     ///
     /// A word too long for the automaton stands only for itself.
-    pub fn fuzzy(&self, terms: &Terms, word: &str, typos: u8) -> Vec<u32> {
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`].
+    pub fn fuzzy(
+        &self,
+        terms: &Terms,
+        word: &str,
+        typos: u8,
+        interrupt: Interrupt<'_>,
+    ) -> Result<Vec<u32>> {
         match Levenshtein::new(word, u32::from(typos)) {
-            Ok(automaton) => self.matching(terms, &automaton),
-            Err(_) => terms.get(word).into_iter().collect(),
+            Ok(automaton) => self.matching(terms, &automaton, interrupt),
+            Err(_) => Ok(terms.get(word).into_iter().collect()),
         }
     }
 
-    fn matching(&self, terms: &Terms, automaton: &impl Automaton) -> Vec<u32> {
-        let mut kept = self.set.lock();
+    fn matching(
+        &self,
+        terms: &Terms,
+        automaton: &impl Automaton,
+        interrupt: Interrupt<'_>,
+    ) -> Result<Vec<u32>> {
+        let mut kept = wait_for(interrupt, |slice| self.set.try_lock_for(slice))?;
         // a dictionary that shrank is another one
         let covered = kept.as_ref().map_or(0, |(covered, _)| *covered);
         if covered > terms.len() || terms.len() - covered > 4096 + covered / 8 {
-            *kept = set(terms).map(|set| (terms.len(), set));
+            *kept = set(terms, interrupt)?.map(|set| (terms.len(), set));
         }
         let mut found = Vec::new();
         let covered = kept.as_ref().map_or(0, |(covered, _)| *covered);
@@ -47,17 +96,14 @@ impl Expander {
             let mut stream = set.search(automaton).into_stream();
             while let Some(text) = stream.next() {
                 found.extend(std::str::from_utf8(text).ok().and_then(|text| terms.get(text)));
-                if found.len() == MOST {
-                    break;
+                if found.len() % STEP == 1 && interrupt() {
+                    return Err(Error::Interrupted);
                 }
             }
         }
-        for id in covered as u32..terms.len() as u32 {
-            if found.len() < MOST && accepts(automaton, terms.text(id)) {
-                found.push(id);
-            }
-        }
-        found
+        let later = covered as u32..terms.len() as u32;
+        found.extend(later.filter(|&id| accepts(automaton, terms.text(id))));
+        Ok(found)
     }
 
     /// Forgets the set: the dictionary has been numbered anew.
@@ -66,10 +112,26 @@ impl Expander {
     }
 }
 
-fn set(terms: &Terms) -> Option<Set<Vec<u8>>> {
-    let mut sorted: Vec<&str> = (0..terms.len() as u32).map(|id| terms.text(id)).collect();
-    sorted.sort_unstable();
-    Set::from_iter(sorted).ok()
+/// Makes the set; it is asked whether to stop between the first letters.
+fn set(terms: &Terms, interrupt: Interrupt<'_>) -> Result<Option<Set<Vec<u8>>>> {
+    let mut by_letter: Vec<Vec<&str>> = vec![Vec::new(); 256];
+    for id in 0..terms.len() as u32 {
+        let text = terms.text(id);
+        by_letter[usize::from(text.bytes().next().unwrap_or(0))].push(text);
+    }
+    let mut builder = SetBuilder::memory();
+    for mut texts in by_letter {
+        texts.sort_unstable();
+        for some in texts.chunks(STEP) {
+            if interrupt() {
+                return Err(Error::Interrupted);
+            }
+            if builder.extend_iter(some).is_err() {
+                return Ok(None);
+            }
+        }
+    }
+    Ok(Some(builder.into_set()))
 }
 
 fn accepts<A: Automaton>(automaton: &A, text: &str) -> bool {
@@ -99,12 +161,12 @@ mod tests {
             texts.sort();
             texts
         };
-        assert_eq!(text(expander.prefix(&terms, "sea")), ["sea", "search"]);
-        assert_eq!(text(expander.fuzzy(&terms, "serch", 1)), ["search"]);
-        assert_eq!(text(expander.prefix(&terms, "数")), ["数据"]);
+        assert_eq!(text(expander.prefix(&terms, "sea", &|| false).unwrap()), ["sea", "search"]);
+        assert_eq!(text(expander.fuzzy(&terms, "serch", 1, &|| false).unwrap()), ["search"]);
+        assert_eq!(text(expander.prefix(&terms, "数", &|| false).unwrap()), ["数据"]);
         terms.intern("seal");
-        let found = expander.prefix(&terms, "seal");
+        let found = expander.prefix(&terms, "seal", &|| false).unwrap();
         assert_eq!(found, [terms.get("seal").unwrap()]);
-        assert!(expander.fuzzy(&terms, &"x".repeat(3000), 2).is_empty());
+        assert!(expander.fuzzy(&terms, &"x".repeat(3000), 2, &|| false).unwrap().is_empty());
     }
 }

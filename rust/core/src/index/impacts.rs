@@ -23,13 +23,14 @@ pub(super) fn impact_of(formula: &Bm25f, counts: &Counts, lengths: &Lengths) -> 
 /// The same for many: most postings are of the text alone, a few times in a text not too long.
 pub(super) struct Impacts<'f> {
     formula: &'f Bm25f,
-    /// By how often it stands there, less one, and by the length of the text.
+    /// By how often it stands there, less one, and by the length of the text; empty for few.
     of_body: Vec<Impact>,
 }
 
 impl<'f> Impacts<'f> {
     const TIMES: u16 = 8;
     const LENGTHS: u16 = 1024;
+    const ALL: usize = Self::TIMES as usize * Self::LENGTHS as usize;
 
     pub fn new(formula: &'f Bm25f) -> Self {
         let only = |value| {
@@ -43,13 +44,23 @@ impl<'f> Impacts<'f> {
         Self { formula, of_body: (1..=Self::TIMES).flat_map(row).collect() }
     }
 
+    /// As [`Self::new`], for so many postings.
+    pub fn for_some(formula: &'f Bm25f, postings: usize) -> Self {
+        match postings > Self::ALL {
+            true => Self::new(formula),
+            false => Self { formula, of_body: Vec::new() },
+        }
+    }
+
     pub fn of(&self, counts: &Counts, lengths: &Lengths) -> Impact {
         const _: () = assert!(Field::Body as usize == 0, "the first of the counts is the text's");
         let (&[times, ref others @ ..], length) = (counts, lengths[0]);
         let common = (1..=Self::TIMES).contains(&times) && length < Self::LENGTHS;
         if common && *others == [0; FIELDS - 1] {
             let at = usize::from(times - 1) * usize::from(Self::LENGTHS) + usize::from(length);
-            return self.of_body[at];
+            if let Some(&impact) = self.of_body.get(at) {
+                return impact;
+            }
         }
         impact_of(self.formula, counts, lengths)
     }

@@ -128,7 +128,13 @@ impl Lexicon {
         }
         let mut latest = vec![NONE; concepts];
         let mut before = Vec::with_capacity(places.capacity());
+        let mut seen = 0;
         for (word, place) in places.iter().enumerate() {
+            // concepts are numbered as their first words come
+            if place.concept > seen {
+                return None;
+            }
+            seen += u32::from(place.concept == seen);
             let last = std::mem::replace(&mut latest[place.concept as usize], word as u32);
             let spelling = if last == NONE { 0 } else { places[last as usize].spelling + 1 };
             if spelling != place.spelling {
@@ -136,7 +142,7 @@ impl Lexicon {
             }
             before.push(last);
         }
-        if latest.contains(&NONE) {
+        if latest.contains(&NONE) || !concept_of_stem.is_sorted_by(|a, b| a < b) {
             return None;
         }
         let mut stem_of_concept = vec![NONE; concepts];
@@ -164,6 +170,12 @@ impl Lexicon {
             Some(id) => self.stem_of(self.places[id as usize].concept).map(str::to_owned),
             None => stem(word).map(Cow::into_owned),
         }
+    }
+
+    /// Says whether a word is a spelling of the concept that its stem has.
+    pub fn is_placed(&self, word: u32) -> bool {
+        let found = stem(self.words.text(word));
+        self.stem_of(self.places[word as usize].concept) == found.as_deref()
     }
 
     /// Returns the words of a concept, by the number of the spelling.

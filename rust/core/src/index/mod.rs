@@ -23,6 +23,7 @@ mod promise;
 pub mod run;
 pub mod terms;
 pub mod topk;
+mod validation;
 
 use std::ops::Range;
 
@@ -34,6 +35,7 @@ use lexicon::{Document, Lexicon};
 use list::PostingList;
 use packing::Packed;
 use postings::{Impact, Posting};
+use validation::Validation;
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -45,6 +47,8 @@ pub struct Index {
     /// Documents that hold each word.
     word_holders: Vec<u32>,
     packed: Packed,
+    /// Which packed lists of a snapshot may be used; none where they were made here.
+    validation: Option<Box<Validation>>,
     tail: FxHashMap<u32, Tail>,
     /// Concepts and patterns of the documents that are not packed.
     loose: Vec<Box<[(u32, u32)]>>,
@@ -208,11 +212,29 @@ impl Index {
 
     /// Opens the list of a concept; its impacts hold when multiplied by [`Self::drift`].
     pub fn list(&self, concept: u32) -> PostingList<'_> {
-        let (bytes, count) = self.packed.list(concept);
+        let (bytes, count) = self.packed_list(concept);
         match self.tail.get(&concept) {
             Some(tail) => PostingList::new(bytes, count, &tail.postings, tail.impact),
             None => PostingList::new(bytes, count, &[], Impact::default()),
         }
+    }
+
+    /// Packs a list that is made for one query; `counts` tells those of a pattern.
+    pub fn pack_list<'c>(
+        &self,
+        list: &[Posting],
+        formula: &Bm25f,
+        counts: impl Fn(u32) -> &'c Counts,
+    ) -> Vec<u8> {
+        packing::pack(list, formula, &self.lengths, counts)
+    }
+
+    /// Returns the place of a word; damage, if a snapshot gives it that of another stem.
+    pub fn place(&self, word: u32) -> lexicon::Place {
+        if self.validation.is_some() && !self.lexicon.is_placed(word) {
+            self.packed.lists.reject();
+        }
+        self.lexicon.places[word as usize]
     }
 
     /// Returns the formula with the figures of this moment.

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustc_hash::FxHashMap;
 
@@ -11,8 +12,10 @@ use super::paged::{Pages, ROOM};
 use super::patterns::Patterns;
 use super::postings::{Posting, encode, take_varint, varint};
 use super::run::{Held, Run, unkey};
+use super::validation::Validation;
+pub use super::validation::is_page_of_holders;
 use super::{Holders, Index};
-use crate::index::bm25f::{Bm25f, Lengths, Totals, Weights};
+use crate::index::bm25f::{Bm25f, Counts, Lengths, Totals, Weights};
 
 /// Lists that do not change.
 #[derive(Debug, Default)]
@@ -40,7 +43,7 @@ pub struct Spot {
 /// Bytes from which on a page of lists is full.
 const LISTS: usize = 64 << 10;
 /// Documents whose concepts make a page: to delete one reads the page and walks half of it.
-const HOLDERS: usize = 32;
+pub(super) const HOLDERS: usize = 32;
 
 impl Packed {
     /// Says whether there is a list for each of so many concepts, and a page for each document.
@@ -48,6 +51,7 @@ impl Packed {
         let pages = self.lists.len();
         [self.starts.len(), self.counts.len()] == [concepts; 2]
             && self.starts.iter().all(|spot| (spot.page as usize) < pages)
+            && self.starts.is_sorted_by_key(|spot| (spot.page, spot.at))
             && self.held.len() == (self.documents as usize).div_ceil(HOLDERS)
     }
 
@@ -100,7 +104,14 @@ impl Packed {
 impl Index {
     /// Builds an index of all the documents of several runs; `turns` says, in the order of the
     /// places they are to have, from which run the next so many come.
-    pub fn build(weights: Weights, mut runs: Vec<Run>, turns: &[(usize, usize)]) -> Self {
+    ///
+    /// Once `stop` is set it ends soon, and what it returns is of no use.
+    pub fn build(
+        weights: Weights,
+        mut runs: Vec<Run>,
+        turns: &[(usize, usize)],
+        stop: &AtomicBool,
+    ) -> Self {
         let mut lexicon = Lexicon::default();
         // the first one's numbers hold; the others' are translated
         if let Some((first, others)) = runs.split_first_mut() {
@@ -112,10 +123,16 @@ impl Index {
         for &(run, count) in turns {
             documents.extend(queues[run].by_ref().take(count));
         }
-        Self::pack(weights, lexicon, &documents)
+        Self::pack(weights, lexicon, &documents, stop)
     }
 
-    fn pack(weights: Weights, mut lexicon: Lexicon, documents: &[Held<'_>]) -> Self {
+    fn pack(
+        weights: Weights,
+        mut lexicon: Lexicon,
+        documents: &[Held<'_>],
+        stop: &AtomicBool,
+    ) -> Self {
+        let goes_on = || !stop.load(Ordering::Relaxed);
         let mut totals = Totals::default();
         let mut lengths: Vec<Lengths> = Vec::with_capacity(documents.len() + ROOM);
         lengths.extend(documents.iter().map(|&(_, lengths)| lengths));
@@ -136,7 +153,8 @@ impl Index {
         let renumbered = by_use(&mut lexicon.patterns, &uses);
         let mut packed = Packed { documents: documents.len() as u32, counts, ..Packed::default() };
         let pages = on_two_threads(documents.len(), middle, |part| {
-            documents[part].chunks(HOLDERS).map(|page| holders(page, &renumbered)).collect()
+            let pages = documents[part].chunks(HOLDERS).take_while(|_| goes_on());
+            pages.map(|page| holders(page, &renumbered)).collect()
         });
         pages.into_iter().flat_map(|pages: Vec<_>| pages).for_each(|page| packed.held.push(page));
 
@@ -148,6 +166,7 @@ impl Index {
             lexicon: &lexicon,
             formula: &formula,
             lengths: &lengths,
+            stop,
         };
         let halves = on_two_threads(packed.counts.len(), lists.middle(), |part| lists.encode(part));
         let mut concepts = Vec::with_capacity(packed.counts.len() + ROOM);
@@ -186,6 +205,7 @@ impl Index {
             least_average: totals.average_if_any(),
             lexicon,
             packed,
+            validation: None,
             tail: FxHashMap::default(),
             loose: Vec::new(),
             lengths,
@@ -194,10 +214,18 @@ impl Index {
         }
     }
 
-    /// Takes over the holders of every concept and word; returns nothing if they do not fit.
+    /// Takes over the holders of every concept and word of a snapshot, of which no list is used
+    /// before it is validated; returns nothing if they do not fit.
     pub fn with_holders(mut self, concepts: Vec<Holders>, words: Vec<u32>) -> Option<Self> {
-        let fit = concepts.len() == self.holders.len() && words.len() == self.word_holders.len();
+        let documents = self.packed.documents;
+        let within = |(held, &count): (&Holders, &u32)| {
+            held.any == count && count <= documents && held.heading.max(held.speaker) <= count
+        };
+        let fit = concepts.len() == self.holders.len()
+            && words.len() == self.word_holders.len()
+            && concepts.iter().zip(&self.packed.counts).all(within);
         (self.holders, self.word_holders) = (concepts, words);
+        self.validation = Some(Box::new(Validation::new(self.formula(), self.holders.len())));
         fit.then_some(self)
     }
 
@@ -211,7 +239,8 @@ impl Index {
             run.push(&Document { concepts: self.concepts_of(number), lengths });
         }
         run.lexicon = std::mem::take(&mut self.lexicon);
-        *self = Self::build(self.weights.clone(), vec![run], &[(0, order.len())]);
+        let never = AtomicBool::new(false);
+        *self = Self::build(self.weights.clone(), vec![run], &[(0, order.len())], &never);
     }
 }
 
@@ -226,6 +255,22 @@ fn on_two_threads<T: Send>(
         let first = work(0..middle);
         [first, second.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))]
     })
+}
+
+/// Packs one list; `counts` tells those of a pattern.
+pub(super) fn pack<'c>(
+    list: &[Posting],
+    formula: &Bm25f,
+    lengths: &[Lengths],
+    counts: impl Fn(u32) -> &'c Counts,
+) -> Vec<u8> {
+    let impacts = Impacts::for_some(formula, list.len());
+    let mut bytes = Vec::with_capacity(list.len() * 4);
+    let impact = |posting: &Posting| {
+        impacts.of(counts(posting.pattern), &lengths[posting.document as usize])
+    };
+    encode(list, impact, &mut bytes);
+    bytes
 }
 
 /// Returns what the documents of a page hold, as [`Packed::held`] reads it.
@@ -254,6 +299,7 @@ struct Lists<'a> {
     lexicon: &'a Lexicon,
     formula: &'a Bm25f,
     lengths: &'a [Lengths],
+    stop: &'a AtomicBool,
 }
 
 /// The lists of neighbouring concepts.
@@ -288,6 +334,9 @@ impl Lists<'_> {
         let mut next: Vec<usize> = counts.iter().map(start).collect();
         let mut postings = vec![Posting { document: 0, pattern: 0 }; sum];
         for (document, (held, _)) in (0..).zip(self.documents) {
+            if self.stop.load(Ordering::Relaxed) {
+                break;
+            }
             let from =
                 held.partition_point(|&posting| (unkey(posting).0 as usize) < concepts.start);
             for &posting in &held[from..] {
@@ -313,6 +362,9 @@ impl Lists<'_> {
             word_holders: vec![0; self.lexicon.words.len()],
         };
         for (concept, holders) in concepts.zip(&mut encoded.holders) {
+            if self.stop.load(Ordering::Relaxed) {
+                break;
+            }
             if page.len() >= LISTS {
                 // as long as what is in it
                 encoded.pages.push(page.clone());
@@ -325,7 +377,10 @@ impl Lists<'_> {
             for posting in list {
                 holders.change(patterns.sum(posting.pattern), |count| *count += 1);
                 for spelling in patterns.spellings(posting.pattern) {
-                    encoded.word_holders[words[spelling.number as usize] as usize] += 1;
+                    // a snapshot may say more than there are
+                    if let Some(&word) = words.get(spelling.number as usize) {
+                        encoded.word_holders[word as usize] += 1;
+                    }
                 }
             }
             let impact = |posting: &Posting| {

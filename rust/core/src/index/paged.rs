@@ -82,6 +82,11 @@ impl Kept {
         }
     }
 
+    /// Takes it for damaged: what came of it does not fit together.
+    pub fn reject(&self) {
+        self.damaged.store(true, Ordering::Relaxed);
+    }
+
     /// Says whether some of it was asked for and is lost.
     pub fn is_damaged(&self) -> bool {
         self.damaged.load(Ordering::Relaxed)
@@ -95,8 +100,8 @@ pub struct Pages<T> {
     source: Option<Source<T>>,
 }
 
-/// What must hold of a page beside its checksum, lest it lead astray.
-type Check<T> = dyn Fn(&[T]) -> bool + Send + Sync;
+/// What must hold of a page, given its number, beside its checksum, lest it lead astray.
+type Check<T> = dyn Fn(usize, &[T]) -> bool + Send + Sync;
 
 struct Source<T> {
     kept: Arc<Kept>,
@@ -121,7 +126,7 @@ impl<T: Pod> Pages<T> {
     pub fn of(
         kept: Arc<Kept>,
         extents: Vec<Extent>,
-        check: impl Fn(&[T]) -> bool + Send + Sync + 'static,
+        check: impl Fn(usize, &[T]) -> bool + Send + Sync + 'static,
     ) -> Self {
         let mut pages = Vec::new();
         pages.resize_with(extents.len(), OnceLock::new);
@@ -167,9 +172,16 @@ impl<T: Pod> Pages<T> {
     fn load(&self, number: usize) -> Option<Box<[T]>> {
         let Source { kept, extents, check } = self.source.as_ref()?;
         let page = kept.read(&extents[number])?;
-        let sound = check(&page);
+        let sound = check(number, &page);
         kept.damaged.fetch_or(!sound, Ordering::Relaxed);
         sound.then(|| page.into_boxed_slice())
+    }
+
+    /// Takes the snapshot for damaged: what came of it does not fit together.
+    pub fn reject(&self) {
+        if let Some(source) = &self.source {
+            source.kept.reject();
+        }
     }
 
     /// Returns the bytes that it takes in memory.

@@ -138,7 +138,13 @@ impl Patterns {
         let mut patterns = Self::default();
         let mut start = 0;
         for &end in &ends {
-            patterns.add(&spellings[start..end as usize]);
+            let pattern = &spellings[start..end as usize];
+            let counted = pattern.iter().all(|spelling| spelling.counts != [0; FIELDS]);
+            let ascending = pattern.windows(2).all(|pair| pair[0].number < pair[1].number);
+            if pattern.is_empty() || !counted || !ascending {
+                return None;
+            }
+            patterns.add(pattern);
             start = end as usize;
         }
         Some(patterns)

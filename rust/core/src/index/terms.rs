@@ -40,10 +40,33 @@ impl Terms {
         // an empty slot ends every search
         let room = slots.is_empty() && ends.is_empty()
             || slots.len().is_power_of_two() && slots.len() > ends.len();
-        let taken = slots.iter().filter(|slot| slot.next > 0).count();
-        let known = slots.iter().all(|slot| slot.next as usize <= ends.len());
-        let fits = whole && ordered && room && known && taken == ends.len();
-        fits.then_some(Self { text, ends, slots })
+        let fits = whole && ordered && room;
+        let terms = fits.then_some(Self { text, ends, slots })?;
+        terms.are_found().then_some(terms)
+    }
+
+    /// Says whether each term is found in the table, and only once.
+    fn are_found(&self) -> bool {
+        let hashes: Vec<u32> = (0..self.len() as u32).map(|id| hash(self.text(id))).collect();
+        let mut seen = vec![false; self.len()];
+        let mask = self.slots.len().wrapping_sub(1);
+        let is_found = |(at, slot): (usize, &Slot)| {
+            let Some(id) = slot.next.checked_sub(1) else { return true };
+            let known = hashes.get(id as usize) == Some(&slot.hash);
+            if !known || std::mem::replace(&mut seen[id as usize], true) {
+                return false;
+            }
+            // where it is looked for before
+            let distance = at.wrapping_sub(slot.hash as usize) & mask;
+            (1..=distance).all(|back| {
+                let before = &self.slots[at.wrapping_sub(back) & mask];
+                let other = before.hash != slot.hash
+                    || hashes.get(before.next.wrapping_sub(1) as usize) == Some(&before.hash)
+                        && self.text(before.next - 1) != self.text(id);
+                before.next > 0 && other
+            })
+        };
+        self.slots.iter().enumerate().all(is_found) && seen.into_iter().all(|seen| seen)
     }
 
     /// Returns the arrays that [`Self::from_parts`] takes.

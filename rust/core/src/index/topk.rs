@@ -38,6 +38,10 @@ pub trait Scoring {
     fn may_allow(&self, _documents: Range<u32>) -> bool {
         true
     }
+    /// Says whether the caller asks to stop: then nothing more is looked at.
+    fn is_stopped(&self) -> bool {
+        false
+    }
     /// Asks for the memory that [`Self::part`] reads.
     fn prefetch(&self, _document: u32) {}
     /// Says which of two documents with equal scores comes first.
@@ -149,6 +153,9 @@ const FUTILE: usize = 256;
 /// are kept, and in any other order in their midst, which takes time by the square of their number.
 const MOST_KEPT: usize = 1024;
 
+/// Steps after which it is asked whether to stop: to ask costs more than a step.
+const STEPS: usize = 32;
+
 /// A search under way.
 struct Search<'c, 'a, 's, S> {
     clauses: &'c [Clause<'a>],
@@ -180,7 +187,12 @@ impl<'c, 'a, 's, S: Scoring> Search<'c, 'a, 's, S> {
         let stretches = (end as usize).div_ceil(STRETCH);
         let (mut promises, mut bounds) = SPARE.take();
         bounds.resize(stretches.next_multiple_of(ROWS), 0);
-        clauses.iter().for_each(|clause| clause.raise_stretches(&mut bounds));
+        for clause in clauses {
+            if best.scoring.is_stopped() {
+                break;
+            }
+            clause.raise_stretches(&mut bounds);
+        }
         promises.push(Promise::new(Reach::MAX >> 1, Place::All));
         let promises = BinaryHeap::from(promises);
         Self { clauses, best, promises, bounds, patience, opened: 0, asked: 0, denied: 0 }
@@ -199,9 +211,12 @@ impl<'c, 'a, 's, S: Scoring> Search<'c, 'a, 's, S> {
     }
 
     fn run(&mut self, accept: &mut dyn FnMut(u32) -> bool) {
-        while let Some(promise) = self.promises.pop()
-            && promise.bound() >= self.best.threshold
-        {
+        for step in 0usize.. {
+            let Some(promise) = self.promises.pop() else { break };
+            let over = promise.bound() < self.best.threshold;
+            if over || step.is_multiple_of(STEPS) && self.best.scoring.is_stopped() {
+                break;
+            }
             match promise.place() {
                 Place::All => self.open_all(promise),
                 Place::Stretch(stretch) => self.open_stretch(promise, stretch),
@@ -251,7 +266,8 @@ impl<'c, 'a, 's, S: Scoring> Search<'c, 'a, 's, S> {
         let (mut documents, places): (Vec<_>, Vec<_>) =
             promises.into_iter().partition(|promise| promise.is_document());
         documents.sort_unstable();
-        while let Some(promise) = documents.pop()
+        while !self.best.scoring.is_stopped()
+            && let Some(promise) = documents.pop()
             && promise.bound() >= self.best.threshold
             && let Place::Document(document) = promise.place()
         {
@@ -288,6 +304,7 @@ impl<'c, 'a, 's, S: Scoring> Search<'c, 'a, 's, S> {
         let mut lists = MaxScore::new(self.clauses);
         while let Some((most, Reverse(stretch))) = order.next()
             && most >= self.best.threshold
+            && !self.best.scoring.is_stopped()
         {
             if let Some((_, Reverse(next))) = order.peek() {
                 self.clauses.iter().for_each(|clause| clause.prefetch(*next as usize));

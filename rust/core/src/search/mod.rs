@@ -6,10 +6,11 @@ pub mod ranking;
 
 use crate::catalog::draft::Kind;
 use crate::catalog::{Catalog, FileRow, NO_TIME, Row};
+use crate::error::{Error, Interrupt, Result};
 use crate::index::bm25f::Field;
-use crate::index::expand::Expander;
+use crate::index::expand::{Expander, MOST_POSTINGS, commonest};
 use crate::index::list::PostingList;
-use crate::index::topk::{Scored, top_k};
+use crate::index::topk::{Scored, Scoring, top_k};
 use crate::search::query::{Atom, MOST_TERMS, Query, holds};
 use crate::search::ranking::{Allows, Ranking};
 use crate::text::snippet;
@@ -99,6 +100,9 @@ pub struct Found {
 /// Returns the `limit` best documents for a query.
 ///
 /// `text` gives the text of a document, to look for phrases in; none when it cannot be read.
+///
+/// # Errors
+/// [`Error::Interrupted`].
 pub fn search(
     catalog: &Catalog,
     expander: &Expander,
@@ -106,7 +110,8 @@ pub fn search(
     filter: &Filter,
     limit: usize,
     text: &mut dyn FnMut(u32) -> Option<String>,
-) -> Found {
+    interrupt: Interrupt<'_>,
+) -> Result<Found> {
     let mut found = Found { notes: query.notes.clone(), ..Found::default() };
     let gate = Some(Gate::new(filter, catalog)).filter(|gate| !gate.is_open());
     // of many files, most of what is opened may be found
@@ -122,21 +127,21 @@ pub fn search(
         let may = move |document| phrases.iter().all(|phrase| phrase.may_stand_in(document));
         Box::new(may) as Allows<'_>
     });
-    let mut ranking = Ranking::new(catalog, allows).requiring(requires);
+    let mut ranking = Ranking::new(catalog, allows, interrupt).requiring(requires);
     if let Some(files) = files {
         let some = catalog.files.iter().zip(files).filter(|(_, passes)| *passes);
         ranking = ranking.within(some.map(|(file, _)| file));
     }
-    prepare(&mut ranking, catalog, expander, query, &mut found);
+    prepare(&mut ranking, catalog, expander, query, &mut found)?;
     let spoken = limit > 0 && is_spoken(catalog);
     let deep = if spoken { limit.max(company::BEST) } else { limit };
-    found.ranked = best(&ranking, catalog, query, deep, text);
+    found.ranked = best(&ranking, catalog, query, deep, text)?;
     if spoken {
         let first = found.ranked.len().min(company::BEST);
         company::lift(catalog, &mut found.ranked[..first]);
         found.ranked.truncate(limit);
     }
-    found
+    Ok(found)
 }
 
 /// Says whether anybody speaks: else the best need no second look.
@@ -151,7 +156,7 @@ fn best(
     query: &Query,
     limit: usize,
     text: &mut dyn FnMut(u32) -> Option<String>,
-) -> Vec<Scored> {
+) -> Result<Vec<Scored>> {
     let required = phrases(&query.phrases, catalog);
     let excluded = phrases(&query.excluded, catalog);
     let mut accept = |document: u32| {
@@ -159,7 +164,9 @@ fn best(
             && !excluded.iter().any(|phrase| phrase.stands_in(document, text))
     };
     let (clauses, scale) = ranking.clauses();
-    top_k(&clauses, scale, ranking, limit, &mut accept)
+    let best = top_k(&clauses, scale, ranking, limit, &mut accept);
+    // what was found until then are not the best
+    if ranking.is_stopped() { Err(Error::Interrupted) } else { Ok(best) }
 }
 
 /// How much more the words of a question count than what is told beside it.
@@ -172,11 +179,29 @@ fn prepare(
     expander: &Expander,
     query: &Query,
     found: &mut Found,
-) {
-    let lexicon = catalog.index.words();
-    let formula = catalog.index.formula();
-    let mut show = |text: &str, holders: u32| found.terms.add(text, formula.idf(holders));
+) -> Result<()> {
+    let index = &catalog.index;
+    let (lexicon, formula) = (index.words(), index.formula());
+    let shown = &mut found.terms;
+    let mut show = |text: &str, holders: u32| shown.add(text, formula.idf(holders));
     let mut words: Vec<(&str, f32)> = Vec::new();
+    let is_pattern = |atom: &&Atom| matches!(atom, Atom::Prefix(_) | Atom::Fuzzy(..));
+    let patterns = query.sought.iter().filter(is_pattern).count();
+    // each has its share of what those before it left
+    let (mut patterns, mut left) = (patterns as u32, MOST_POSTINGS);
+    let mut stand_for = |name: &str, mut words: Vec<u32>| {
+        words.retain(|&word| index.word_holders(word) > 0);
+        let all = words.len();
+        let (words, postings) = commonest(index, words, left / patterns.max(1));
+        (patterns, left) = (patterns.saturating_sub(1), left - postings);
+        if words.len() < all {
+            let some = words.len();
+            found.notes.push(format!(
+                "{name} stands for {all} words; {some} of the most frequent were sought"
+            ));
+        }
+        words
+    };
     for atom in &query.sought {
         let (name, ids, field) = match atom {
             Atom::Words(text) => {
@@ -196,15 +221,23 @@ fn prepare(
                 });
                 (format!("{}:{text}", field.name()), ids.collect(), Some(*field))
             }
-            Atom::Prefix(stem) => (format!("{stem}*"), expander.prefix(&lexicon.words, stem), None),
+            Atom::Prefix(stem) => {
+                let words = expander.prefix(&lexicon.words, stem, ranking.interrupt)?;
+                let name = format!("{stem}*");
+                let words = stand_for(&name, words);
+                (name, words, None)
+            }
             Atom::Fuzzy(word, typos) => {
-                (format!("{word}~{typos}"), expander.fuzzy(&lexicon.words, word, *typos), None)
+                let words = expander.fuzzy(&lexicon.words, word, *typos, ranking.interrupt)?;
+                let name = format!("{word}~{typos}");
+                let words = stand_for(&name, words);
+                (name, words, None)
             }
         };
         for &id in &ids {
             show(lexicon.words.text(id), catalog.index.word_holders(id));
         }
-        ranking.seek_any(name, &ids, field);
+        ranking.seek_any(name, &ids, field)?;
     }
     words.extend(query.asked.iter().map(|text| (text.as_str(), ASKED)));
     let mut terms = terms_of(&words, |word| lexicon.stem(word));
@@ -221,6 +254,7 @@ fn prepare(
             show(stem, holders);
         }
     }
+    Ok(())
 }
 
 /// Words that stand in a document one after the other, or do not.
@@ -235,7 +269,7 @@ impl<'a> Phrase<'a> {
         let index = &catalog.index;
         let list = |term: QueryTerm| {
             let word = index.words().words.get(&term.text)?;
-            Some(index.list(index.words().places[word as usize].concept))
+            Some(index.list(index.place(word).concept))
         };
         let terms = terms_of(&[(words, 1.0)], |_| None);
         let lists = terms.into_iter().map(list).collect();
@@ -259,20 +293,24 @@ fn phrases<'a>(texts: &[String], catalog: &'a Catalog) -> Vec<Phrase<'a>> {
 }
 
 /// Returns the score of one document and how it comes about.
+///
+/// # Errors
+/// [`Error::Interrupted`].
 pub fn explain(
     catalog: &Catalog,
     expander: &Expander,
     query: &Query,
     document: u32,
     text: &mut dyn FnMut(u32) -> Option<String>,
-) -> (f32, String) {
-    let mut ranking = Ranking::new(catalog, None);
-    prepare(&mut ranking, catalog, expander, query, &mut Found::default());
+    interrupt: Interrupt<'_>,
+) -> Result<(f32, String)> {
+    let mut ranking = Ranking::new(catalog, None, interrupt);
+    prepare(&mut ranking, catalog, expander, query, &mut Found::default())?;
     let (score, mut lines) = ranking.explain(document);
     if !is_spoken(catalog) {
-        return (score, lines);
+        return Ok((score, lines));
     }
-    let mut best = best(&ranking, catalog, query, company::BEST, text);
+    let mut best = best(&ranking, catalog, query, company::BEST, text)?;
     let score_of = |best: &[Scored]| {
         best.iter().find(|scored| scored.document == document).map(|scored| scored.score)
     };
@@ -282,5 +320,5 @@ pub fn explain(
     if by > 0.0 {
         lines += &format!("{by:.4} = what stands around it in its session\n");
     }
-    (score + by, lines)
+    Ok((score + by, lines))
 }

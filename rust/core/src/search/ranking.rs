@@ -4,6 +4,7 @@
 //! the speaker's name, counts once more with the idf it has there. All parts are read from the one
 //! posting of the concept. The shares are measured, see `ARCHITECTURE.md`.
 
+use std::cell::Cell;
 use std::cmp::Ordering;
 use std::fmt::Write;
 use std::ops::Range;
@@ -11,6 +12,7 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 
 use crate::catalog::{Catalog, Documents, FileRow};
+use crate::error::{Error, Interrupt, Result};
 use crate::index::bm25f::{Bm25f, Counts, FIELDS, Field, Lengths};
 use crate::index::clause::{Clause, Reaches, Scale};
 use crate::index::list::PostingList;
@@ -56,8 +58,8 @@ struct Sought {
 enum List {
     /// In the index.
     Held(u32),
-    /// Made for this query.
-    Made(Vec<Posting>),
+    /// Made for this query: packed, and so many.
+    Made(Vec<u8>, u32),
 }
 
 /// The sum over a catalog, ready to be asked for.
@@ -70,6 +72,9 @@ pub struct Ranking<'a> {
     by_concept: FxHashMap<u32, usize>,
     /// Patterns that exist only in this query, numbered after the index's own.
     made: Vec<Counts>,
+    by_counts: FxHashMap<Counts, u32>,
+    pub(super) interrupt: Interrupt<'a>,
+    stopped: Cell<bool>,
     /// Which documents may be found; all of them if none.
     allows: Option<Allows<'a>>,
     /// The same, where it takes longer to say.
@@ -86,7 +91,7 @@ pub type Allows<'a> = Box<dyn Fn(u32) -> bool + 'a>;
 
 impl<'a> Ranking<'a> {
     /// Starts with nothing sought; `allows` says which documents may be found, if not all.
-    pub fn new(catalog: &'a Catalog, allows: Option<Allows<'a>>) -> Self {
+    pub fn new(catalog: &'a Catalog, allows: Option<Allows<'a>>, interrupt: Interrupt<'a>) -> Self {
         let index = &catalog.index;
         let (formula, drift) = (index.formula(), index.drift());
         let (sought, by_concept, made) = (Vec::new(), FxHashMap::default(), Vec::new());
@@ -97,6 +102,9 @@ impl<'a> Ranking<'a> {
             sought,
             by_concept,
             made,
+            by_counts: FxHashMap::default(),
+            interrupt,
+            stopped: Cell::new(false),
             allows,
             requires: None,
             spans: None,
@@ -130,7 +138,7 @@ impl<'a> Ranking<'a> {
         let index = &self.catalog.index;
         let words = index.words();
         let word = words.words.get(&term.text);
-        let place = word.map(|word| words.places[word as usize]);
+        let place = word.map(|word| index.place(word));
         let by_stem = || {
             let stem = words.stems.get(term.stem.as_deref()?)?;
             Some(words.concept_of_stem[stem as usize])
@@ -179,39 +187,63 @@ impl<'a> Ranking<'a> {
     }
 
     /// Seeks several words as one, or one field of them.
-    pub fn seek_any(&mut self, name: String, words: &[u32], field: Option<Field>) {
-        let index = &self.catalog.index;
-        let mut counts: FxHashMap<u32, Counts> = FxHashMap::default();
-        for &word in words {
-            let place = index.words().places[word as usize];
-            index.list(place.concept).each(|posting| {
-                let spellings = index.words().patterns.spellings(posting.pattern);
-                let spelling = |s: &&Spelling| u32::from(s.number) == place.spelling;
-                if index.is_live(posting.document)
-                    && let Some(spelling) = spellings.iter().find(spelling)
-                {
-                    let all = counts.entry(posting.document).or_default();
-                    for f in (0..FIELDS).filter(|f| field.is_none_or(|field| field as usize == *f))
-                    {
-                        all[f] = all[f].saturating_add(spelling.counts[f]);
-                    }
-                }
-            });
-        }
-        let mut held: Vec<(u32, Counts)> = counts.into_iter().collect();
-        held.retain(|(_, counts)| *counts != [0; FIELDS]);
-        held.sort_unstable_by_key(|(document, _)| *document);
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`].
+    pub fn seek_any(&mut self, name: String, words: &[u32], field: Option<Field>) -> Result<()> {
+        let held = self.gather(words, field)?;
         let holders = held.len() as u32;
-        let first = index.words().patterns.len() + self.made.len();
-        let posting = |(at, (document, _)): (usize, &(u32, Counts))| Posting {
-            document: *document,
-            pattern: (first + at) as u32,
+        let first = self.catalog.index.words().patterns.len() as u32;
+        let Self { made, by_counts, .. } = self;
+        let posting = |(document, counts): (u32, Counts)| {
+            let number = *by_counts.entry(counts).or_insert_with(|| {
+                made.push(counts);
+                made.len() as u32 - 1
+            });
+            Posting { document, pattern: first + number }
         };
-        let list = List::Made(held.iter().enumerate().map(posting).collect());
-        self.made.extend(held.iter().map(|(_, counts)| *counts));
+        let list: Vec<Posting> = held.into_iter().map(posting).collect();
+        let counts = |pattern| &self.made[(pattern - first) as usize];
+        let bytes = self.catalog.index.pack_list(&list, &self.formula, counts);
+        let list = List::Made(bytes, holders);
         let concept = self.formula.idf(holders);
         let (words, heading, speaker) = (Vec::new(), 0.0, 0.0);
         self.sought.push(Sought { name, list, holders, concept, words, heading, speaker });
+        Ok(())
+    }
+
+    /// Adds up how often any of some words stands in each document, in the order of these.
+    fn gather(&self, words: &[u32], field: Option<Field>) -> Result<Vec<(u32, Counts)>> {
+        let index = &self.catalog.index;
+        let patterns = &index.words().patterns;
+        let mut held: Vec<(u32, Counts)> = Vec::new();
+        // by document, its place there, plus one
+        let mut places = vec![0u32; index.numbers() as usize];
+        for &word in words {
+            if self.is_stopped() {
+                return Err(Error::Interrupted);
+            }
+            let place = index.place(word);
+            index.list(place.concept).each(|posting| {
+                let spelling = |s: &&Spelling| u32::from(s.number) == place.spelling;
+                let spelling = patterns.spellings(posting.pattern).iter().find(spelling);
+                let Some(spelling) = spelling.filter(|_| index.is_live(posting.document)) else {
+                    return;
+                };
+                let at = &mut places[posting.document as usize];
+                if *at == 0 {
+                    held.push((posting.document, [0; FIELDS]));
+                    *at = held.len() as u32;
+                }
+                let all = &mut held[*at as usize - 1].1;
+                for f in (0..FIELDS).filter(|f| field.is_none_or(|field| field as usize == *f)) {
+                    all[f] = all[f].saturating_add(spelling.counts[f]);
+                }
+            });
+        }
+        held.retain(|(_, counts)| *counts != [0; FIELDS]);
+        held.sort_unstable_by_key(|(document, _)| *document);
+        Ok(held)
     }
 
     /// Opens the lists; the scale is that of their bounds.
@@ -270,7 +302,7 @@ impl<'a> Ranking<'a> {
     fn list(&self, number: usize) -> PostingList<'_> {
         match &self.sought[number].list {
             List::Held(concept) => self.catalog.index.list(*concept),
-            List::Made(postings) => PostingList::new(&[], 0, postings, Impact::MOST),
+            List::Made(bytes, count) => PostingList::new(bytes, *count, &[], Impact::default()),
         }
     }
 
@@ -378,6 +410,13 @@ impl Scoring for Ranking<'_> {
             }
             _ => self.parts(sought, lengths, pattern, |_, _, _, _| {}),
         }
+    }
+
+    fn is_stopped(&self) -> bool {
+        if !self.stopped.get() && (self.interrupt)() {
+            self.stopped.set(true);
+        }
+        self.stopped.get()
     }
 
     fn allows(&self, document: u32) -> bool {

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::catalog::draft::{Kind, Part};
-use crate::catalog::{Catalog, Row};
+use crate::catalog::{Catalog, NO_TIME, Row};
 use crate::error::{Error, Interrupt, Result};
 use crate::index::topk::Scored;
 use crate::messages::message::{self, Line, Message};
@@ -51,7 +51,7 @@ impl Store {
             if changed.is_empty() {
                 return Ok(hits);
             }
-            self.mend(&changed);
+            self.mend(&changed, interrupt)?;
         }
         let (expected, found) = ("the text in the index".into(), "one that keeps changing".into());
         Err(Error::Conflict { path: path.to_owned(), expected, found })
@@ -106,7 +106,11 @@ impl<'a> Reader<'a> {
             // its name was looked at when it was listed
             self.open = self.store.root().open_own(path).ok().map(|file| (row.file, file));
         }
-        let mut bytes = vec![0; row.length as usize];
+        let size =
+            self.open.as_ref().and_then(|(_, file)| file.metadata().ok()).map_or(0, |m| m.len());
+        // no more is asked for than there is
+        let length = u64::from(row.length).min(size.saturating_sub(row.start));
+        let mut bytes = vec![0; length as usize];
         let read = self.open.as_ref().map(|(_, file)| file.read_exact_at(&mut bytes, row.start));
         // of what is not UTF-8, the text was hashed that stands for it
         let same =
@@ -149,6 +153,15 @@ impl<'a> Reader<'a> {
             None => first_line + line_of(text.trim_end().as_bytes(), usize::MAX) - 1,
         };
         let label = |id: u32| self.catalog.labels.text(id);
+        // its text is that which was indexed, so whatever else differs is not its file's doing
+        let differs = |message: &Message| {
+            let session = message.session.as_deref().unwrap_or_default();
+            (&*message.role, session) != (label(row.role), label(row.session))
+                || message.timestamp_ms.unwrap_or(NO_TIME) != row.time
+        };
+        if message.as_ref().is_some_and(differs) && self.catalog.reject() {
+            return None;
+        }
         let trail = label(row.trail);
         Some(Hit {
             source: match (self.catalog.files[row.file as usize].kind, self.catalog.part()) {

@@ -6,7 +6,7 @@ use parking_lot::{Mutex, RwLockReadGuard};
 
 use crate::catalog::draft::{Kind, Part};
 use crate::catalog::{Catalog, FileRow};
-use crate::error::{Error, Interrupt, Result};
+use crate::error::{Error, Interrupt, Result, wait_for};
 use crate::files::platform::{Changes, FolderWatch as _, Watch};
 use crate::files::root::{Root, Stat};
 use crate::files::stamps::Clock;
@@ -31,24 +31,24 @@ impl Store {
     pub fn fresh(&self, interrupt: Interrupt<'_>) -> Result<RwLockReadGuard<'_, State>> {
         let recovered = self.files().catch_up();
         if !recovered.is_empty() {
-            self.state.write().recovered.extend(recovered);
+            self.write_state(interrupt)?.recovered.extend(recovered);
         }
         // held until the changes are in, so that another thread cannot slip in between
-        let mut watch = self.watch.lock();
-        if !self.is_indexed() {
-            self.open_index(&mut self.state.write(), &mut watch, interrupt)?;
+        let mut watch = wait_for(interrupt, |slice| self.watch.try_lock_for(slice))?;
+        if self.read_state(interrupt)?.snapshot.is_none() {
+            self.open_index(&mut *self.write_state(interrupt)?, &mut watch, interrupt)?;
         }
         let mut changes = watch.as_mut().map_or(Changes::Unknown, Watch::drain);
-        if self.state.read().said.is_damaged() {
+        if self.read_state(interrupt)?.said.is_damaged() {
             // the snapshot was lost under us: all is new
             let (empty, mut state) =
-                (Catalog::new(self.weights.clone(), Part::Said), self.state.write());
+                (Catalog::new(self.weights.clone(), Part::Said), self.write_state(interrupt)?);
             state.said = empty.with_clock(self.clock);
             state.snapshot = Some("rebuilt, for the snapshot: it is damaged".to_owned());
             state.saved = false;
             changes = Changes::Unknown;
         }
-        let state = self.state.read();
+        let state = self.read_state(interrupt)?;
         if state.unchecked.is_some() {
             changes = Changes::Unknown;
         }
@@ -60,7 +60,7 @@ impl Store {
             return Ok(state);
         }
         drop(state);
-        let mut state = self.state.write();
+        let mut state = self.write_state(interrupt)?;
         // until they are in, for the system tells of them only once
         state.unchecked = Some("the last look at the files was interrupted".to_owned());
         match self.apply(&mut state, changes, &mut watch, interrupt) {
@@ -69,7 +69,7 @@ impl Store {
             Err(error) => state.unchecked = Some(error.to_string()),
         }
         drop(state);
-        let state = self.state.read();
+        let state = self.read_state(interrupt)?;
         drop(watch);
         Ok(state)
     }
@@ -211,17 +211,20 @@ impl Store {
     }
 
     /// Reads files anew that turned out to differ from what the index says.
-    pub(crate) fn mend(&self, paths: &BTreeSet<String>) {
-        let mut state = self.state.write();
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`].
+    pub(crate) fn mend(&self, paths: &BTreeSet<String>, interrupt: Interrupt<'_>) -> Result<()> {
+        let mut state = self.write_state(interrupt)?;
         for path in paths {
-            // it is never interrupted
-            let _ = self.update(&mut state, path, &|| false);
+            self.update(&mut state, path, interrupt)?;
         }
+        Ok(())
     }
 
     /// Makes the index over tool input and output, if there is none yet.
     pub(crate) fn make_tools(&self, interrupt: Interrupt<'_>) -> Result<()> {
-        let mut state = self.state.write();
+        let mut state = self.write_state(interrupt)?;
         if state.tools.is_none() {
             let is_transcript = |file: &&FileRow| file.present && file.kind == Kind::Transcript;
             let look = |file: &FileRow| {
@@ -247,8 +250,8 @@ impl Store {
     pub fn verify(&self, interrupt: Interrupt<'_>) -> Result<(usize, Vec<String>)> {
         let changed = self.files().verify_history(interrupt)?;
         drop(self.fresh(interrupt)?);
-        let mut watch = self.watch.lock();
-        let mut state = self.state.write();
+        let mut watch = wait_for(interrupt, |slice| self.watch.try_lock_for(slice))?;
+        let mut state = self.write_state(interrupt)?;
         let seen = walk(self.root(), "", self.clock, &mut watch, interrupt)?;
         let mut differences = changed;
         for (path, _) in &seen.files {

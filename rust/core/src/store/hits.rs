@@ -145,7 +145,7 @@ impl Store {
         loop {
             tries += 1;
             let state = self.fresh(interrupt)?;
-            let (mut answer, changed) = self.answer(&state, &query, &request);
+            let (mut answer, changed) = self.answer(&state, &query, &request, interrupt)?;
             let damaged = state.said.is_damaged();
             drop(state);
             if damaged && tries < ATTEMPTS {
@@ -160,17 +160,23 @@ impl Store {
                 }
                 return Ok(answer);
             }
-            self.mend(&changed);
+            self.mend(&changed, interrupt)?;
         }
     }
 
-    fn answer(&self, state: &State, query: &Query, request: &Request) -> (Hits, BTreeSet<String>) {
+    fn answer(
+        &self,
+        state: &State,
+        query: &Query,
+        request: &Request,
+        interrupt: Interrupt<'_>,
+    ) -> Result<(Hits, BTreeSet<String>)> {
         let mut answer = Hits { hits: Vec::new(), freshness: Freshness::Fresh, notes: Vec::new() };
         let mut changed = BTreeSet::new();
-        self.gather(state, query, request, &mut answer, &mut changed);
+        self.gather(state, query, request, &mut answer, &mut changed, interrupt)?;
         if answer.hits.is_empty() && !query.phrases.is_empty() {
             let loose = Query { phrases: Vec::new(), ..query.clone() };
-            self.gather(state, &loose, request, &mut answer, &mut changed);
+            self.gather(state, &loose, request, &mut answer, &mut changed, interrupt)?;
             answer.notes.push(
                 "no text that may be found holds the phrase; its words were sought".to_owned(),
             );
@@ -186,7 +192,7 @@ impl Store {
             answer.freshness = Freshness::Stale;
             answer.notes.push(why.clone());
         }
-        (answer, changed)
+        Ok((answer, changed))
     }
 
     /// Adds what a query finds, and the files that differ from what the index says of them.
@@ -197,7 +203,8 @@ impl Store {
         request: &Request,
         answer: &mut Hits,
         changed: &mut BTreeSet<String>,
-    ) {
+        interrupt: Interrupt<'_>,
+    ) -> Result<()> {
         let tools = state.tools.as_ref().filter(|_| request.tools);
         for (number, catalog) in [Some(&state.said), tools].into_iter().enumerate() {
             let Some(catalog) = catalog else { continue };
@@ -205,13 +212,19 @@ impl Store {
             let (expander, filter, limit) =
                 (&self.expanders[number], &request.filter, request.limit);
             let mut text = |document| reader.text(document).map(|(text, _)| text);
-            let found = search(catalog, expander, query, filter, limit, &mut text);
+            let found = search(catalog, expander, query, filter, limit, &mut text, interrupt)?;
             let terms = Arc::new(found.terms);
-            answer.hits.extend(found.ranked.iter().filter_map(|scored| reader.hit(scored, &terms)));
+            for scored in &found.ranked {
+                if interrupt() {
+                    return Err(Error::Interrupted);
+                }
+                answer.hits.extend(reader.hit(scored, &terms));
+            }
             let new = found.notes.into_iter().filter(|note| !answer.notes.contains(note));
             let new: Vec<String> = new.collect();
             answer.notes.extend(new);
         }
+        Ok(())
     }
 
     /// Writes how the score of a section or message comes about.
@@ -239,7 +252,8 @@ impl Store {
         let mut changed = BTreeSet::new();
         let mut reader = Reader::new(self, catalog, &mut changed);
         let mut words = |document| reader.text(document).map(|(text, _)| text);
-        let (score, lines) = explain(catalog, &self.expanders[0], &query, document, &mut words);
+        let expander = &self.expanders[0];
+        let (score, lines) = explain(catalog, expander, &query, document, &mut words, interrupt)?;
         let row = catalog.rows[document as usize];
         if catalog.is_damaged() {
             drop(state);

@@ -11,13 +11,14 @@ pub mod transcript;
 pub mod upkeep;
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use parking_lot::{Mutex, RwLock};
+use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::catalog::Catalog;
 use crate::catalog::cache;
 use crate::catalog::draft::Part;
-use crate::error::{Interrupt, Result};
+use crate::error::{Error, Interrupt, Result, wait_for};
 use crate::files::Files;
 use crate::files::platform::{FolderWatch as _, Watch};
 use crate::files::root::Root;
@@ -85,6 +86,7 @@ pub struct Store {
     pub(crate) clock: Clock,
     pub(crate) sieve_from: u64,
     pub(crate) sieves: Sieves,
+    closed: AtomicBool,
 }
 
 /// How a store is opened.
@@ -102,13 +104,20 @@ pub struct Options {
     pub clock: Clock,
     /// Bytes of a transcript from which on a sieve is made of it.
     pub sieve_from: u64,
+    /// Says whether a call that waits for the lock is to stop.
+    pub interrupt: fn() -> bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
         let (weights, rules, clock) = Default::default();
-        Self { create: true, watch: true, weights, rules, clock, sieve_from: 16 << 20 }
+        let (sieve_from, interrupt) = (16 << 20, never as fn() -> bool);
+        Self { create: true, watch: true, weights, rules, clock, sieve_from, interrupt }
     }
+}
+
+fn never() -> bool {
+    false
 }
 
 impl Store {
@@ -120,8 +129,8 @@ impl Store {
     /// # Errors
     /// Those of [`Root::open`].
     pub fn open(path: &str, options: Options) -> Result<Self> {
-        let Options { create, watch, weights, rules, clock, sieve_from } = options;
-        let files = Files::new(Root::open(path, create)?, rules);
+        let Options { create, watch, weights, rules, clock, sieve_from, interrupt } = options;
+        let files = Files::new(Root::open(path, create)?, rules).interrupted_by(interrupt);
         let recovered = files.catch_up();
         let said = Catalog::new(weights.clone(), Part::Said).with_clock(clock);
         let state = State {
@@ -144,6 +153,7 @@ impl Store {
             clock,
             sieve_from,
             sieves: Sieves::default(),
+            closed: AtomicBool::new(false),
         })
     }
 
@@ -180,9 +190,25 @@ impl Store {
         Ok(())
     }
 
-    /// Says whether the index is open.
+    /// Says whether the index is open, and at rest.
     pub(crate) fn is_indexed(&self) -> bool {
-        self.state.read().snapshot.is_some()
+        self.state.try_read().is_some_and(|state| state.snapshot.is_some())
+    }
+
+    /// Lets the index be read, once nobody changes it.
+    pub(crate) fn read_state(
+        &self,
+        interrupt: Interrupt<'_>,
+    ) -> Result<RwLockReadGuard<'_, State>> {
+        wait_for(interrupt, |slice| self.state.try_read_for(slice))
+    }
+
+    /// Lets the index be changed, once nobody reads it.
+    pub(crate) fn write_state(
+        &self,
+        interrupt: Interrupt<'_>,
+    ) -> Result<RwLockWriteGuard<'_, State>> {
+        wait_for(interrupt, |slice| self.state.try_write_for(slice))
     }
 
     /// Returns the files, for reading and writing.
@@ -205,16 +231,24 @@ impl Store {
     /// # Errors
     /// Those of writing; the store goes on without a snapshot.
     pub fn save(&self) -> Result<()> {
+        self.save_unless(&|| false)
+    }
+
+    /// As [`Self::save`], unless the caller asks to stop.
+    ///
+    /// # Errors
+    /// Those of [`Self::save`]; [`Error::Interrupted`].
+    pub fn save_unless(&self, interrupt: Interrupt<'_>) -> Result<()> {
         let wanted = |state: &State| {
             let text: u64 = state.said.files.iter().map(|file| file.stat.size).sum();
             !state.said.files.is_empty() && (!state.saved || state.said.redone > text / 16)
         };
-        if !wanted(&self.state.read()) {
+        if !wanted(&*self.read_state(interrupt)?) {
             return Ok(());
         }
         // one writer at a time, of all processes
         let _guard = self.files.begin()?;
-        let mut state = self.state.write();
+        let mut state = self.write_state(interrupt)?;
         if !wanted(&state) {
             return Ok(());
         }
@@ -229,13 +263,28 @@ impl Store {
         state.said.redone = 0;
         state.saved = true;
         drop(state);
-        cache::publish(self.root(), &bytes).inspect_err(|_| self.state.write().saved = false)
+        cache::publish(self.root(), &bytes, interrupt)
+            .inspect_err(|_| self.state.write().saved = false)
+    }
+
+    /// Writes the snapshot for the last time: nothing is written any more when this is dropped.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`]; without a snapshot the next opening reads the files.
+    pub fn close(&self, interrupt: Interrupt<'_>) -> Result<()> {
+        self.closed.store(true, Ordering::Relaxed);
+        match self.save_unless(interrupt) {
+            Err(Error::Interrupted) => Err(Error::Interrupted),
+            _ => Ok(()),
+        }
     }
 }
 
 impl Drop for Store {
     fn drop(&mut self) {
-        // the snapshot only saves time; without it the next opening reads the files
-        let _ = self.save();
+        if !self.closed.load(Ordering::Relaxed) {
+            // the snapshot only saves time; without it the next opening reads the files
+            let _ = self.save();
+        }
     }
 }

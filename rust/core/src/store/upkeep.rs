@@ -38,6 +38,8 @@ pub struct Status {
     pub text_bytes: u64,
     /// Bytes of memory that the index takes.
     pub index_bytes: usize,
+    /// Whether the system reports changes.
+    pub watching: bool,
     /// What became of the snapshot when the index was opened: `read`, `built` or why `rebuilt`.
     pub snapshot: String,
     /// Files that were left out or could not be read, and why.
@@ -113,7 +115,10 @@ impl Store {
     /// [`Error::Interrupted`].
     pub fn status(&self, interrupt: Interrupt<'_>) -> Result<Status> {
         let state = self.fresh(interrupt)?;
+        // who holds it brings the index in step, and may be waiting for the state
+        let watching = self.watch.try_lock().is_none_or(|watch| watch.is_some());
         let mut status = Status {
+            watching,
             terms: state.said.index.words().words.len(),
             index_bytes: state.said.bytes(),
             snapshot: state.snapshot.clone().unwrap_or_default(),

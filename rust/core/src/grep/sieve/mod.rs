@@ -32,6 +32,8 @@ const FORMAT: u64 = version(env!("CARGO_PKG_VERSION").as_bytes(), 1);
 const LEAF: u32 = 32;
 /// More is not sieved: what is known of the blocks has to fit in memory.
 const MOST_BLOCKS: u64 = 1 << 20;
+/// Bytes of a block; the sizes of segments then stay numbers.
+const MOST_BLOCK: u64 = 1 << 40;
 /// Bytes of that; a file of zeros costs no disk, but memory.
 const MOST_KNOWN: u64 = 16 << 20;
 
@@ -172,7 +174,8 @@ impl Sieve {
         let Shape { block, segment, buckets, .. } = settings.shape;
         let blocks = settings.stat.size.div_ceil(block.max(1));
         let leafy = buckets.iter().all(|&rows| rows > 0 && rows < 1 << 24 && rows % LEAF == 0);
-        if block == 0 || segment == 0 || !leafy || blocks > MOST_BLOCKS {
+        let small = block < MOST_BLOCK && u64::from(segment) <= MOST_BLOCKS;
+        if block == 0 || segment == 0 || !small || !leafy || blocks > MOST_BLOCKS {
             return None;
         }
         let segments = blocks.div_ceil(u64::from(segment)) as usize;
@@ -180,6 +183,9 @@ impl Sieve {
         let leaves = take(&mut rest, segments * settings.shape.leaves())?;
         let blocks = take(&mut rest, blocks as usize)?;
         let path = take::<u8>(&mut rest, usize::try_from(settings.path).ok()?)?;
+        if !rest.is_empty() || !are_counted(&blocks, settings.line_ends) {
+            return None;
+        }
         Some(Self { side, path: String::from_utf8(path).ok()?, settings, spans, blocks, leaves })
     }
 
@@ -297,6 +303,14 @@ impl Sieve {
         let hash = self.leaves[segment * shape.leaves() + leaf as usize];
         (xxh3_64(&rows) == hash).then_some(rows)
     }
+}
+
+/// Says whether the lines of the blocks are as many as end in the file, but for a last one.
+fn are_counted(blocks: &[Block], line_ends: u64) -> bool {
+    let sound =
+        |block: &Block| block.fresh.max(block.marked) <= 1 && u32::from(block.fresh) <= block.lines;
+    let lines = blocks.iter().map(|block| u64::from(block.lines)).sum::<u64>();
+    blocks.iter().all(sound) && lines.checked_sub(line_ends).is_some_and(|open| open <= 1)
 }
 
 const fn version(name: &[u8], layout: u64) -> u64 {
