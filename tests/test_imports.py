@@ -18,7 +18,7 @@ PACKAGE = Path(commonplace.__file__).parent
 
 # A module may import what stands in the rows above it, and nothing beside or below.
 ROWS = [
-    {"_core", "errors", "moments"},
+    {"_core", "errors", "locks", "moments"},
     {"transcript", "records", "models", "signatures"},
     {"files"},
     {"store"},

@@ -112,6 +112,8 @@ class Cache:
             lock = os.open("lock", FLAGS, 0o600, dir_fd=folder)
             stack.callback(os.close, lock)
             fcntl.flock(lock, fcntl.LOCK_EX)
+            # closing is not enough: a child forked meanwhile shares the handle
+            stack.callback(fcntl.flock, lock, fcntl.LOCK_UN)
             file = self._file(folder)
             stack.callback(os.close, file)
             self._catch_up(file)

@@ -8,13 +8,13 @@ An agent is shown a list of the files with a summary each, and reads those that 
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 from typing import TypedDict
 
 from commonplace._core import Written
 from commonplace.errors import EncodingError
+from commonplace.locks import Lock
 from commonplace.memories.facts_and_episodes import index_message, summary_line
 from commonplace.memories.facts_and_episodes.entries import added, continued, entries, is_closed
 from commonplace.memories.facts_and_episodes.index_message import Listed
@@ -76,7 +76,7 @@ class FactsAndEpisodes:
         self._usage = Usage(store.root / ".commonplace" / "usage.jsonl")
         self._notes = Notes(store, folder, self._usage)
         self._months = Months(self._notes, month_limit)
-        self._turn = threading.RLock()
+        self._turn = Lock()
 
     # The tools
 

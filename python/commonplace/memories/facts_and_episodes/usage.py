@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import threading
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import orjson
+
+from commonplace.locks import Lock
 
 _SPARE = 256
 """How many notes more than there are files may lie in the log before it is written anew."""
@@ -40,7 +41,7 @@ class Usage:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._uses: dict[str, Use] = {}
         # which file was read, and up to which byte
         self._read = (0, 0)

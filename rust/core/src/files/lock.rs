@@ -1,37 +1,50 @@
 //! One writer at a time, across threads and processes. Readers never wait.
 
-use std::fs::File;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use parking_lot::{Mutex, MutexGuard};
-use rustix::fs::{FlockOperation, OFlags};
+use rustix::fs::{AtFlags, FlockOperation, OFlags};
 use rustix::io::Errno;
 
 use crate::error::{Error, Result};
 use crate::files::names::OWN;
 use crate::files::open::{PRIVATE, READ, check_regular, refusal};
 use crate::files::root::Root;
+use crate::sync::{Taken, Turn};
 
 /// How long a writer waits for another before it gives up.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The lock of one root: a mutex for our threads, `flock` for other processes.
+/// No handle.
+const NONE: i32 = -1;
+
+/// The lock of one root: a turn for our threads, `flock` for other processes.
 ///
 /// `flock` is on a file of its own: locking a data file would lock an inode that
 /// the next save replaces, and closing any handle on it would drop a POSIX lock.
 /// The kernel frees it when its holder dies, so what an old lock file says is
 /// of no account.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Lock {
-    threads: Mutex<()>,
+    threads: Turn,
+    /// The handle that is locked, or is about to be: a child of a fork inherits it.
+    held: AtomicI32,
+}
+
+impl Default for Lock {
+    fn default() -> Self {
+        Self { threads: Turn::default(), held: AtomicI32::new(NONE) }
+    }
 }
 
 /// The right to write, until it is dropped.
 #[derive(Debug)]
 pub struct Guard<'a> {
-    file: File,
-    _thread: MutexGuard<'a, ()>,
+    file: OwnedFd,
+    lock: &'a Lock,
+    _thread: Taken<'a>,
 }
 
 impl Lock {
@@ -46,11 +59,11 @@ impl Lock {
             path: root.path().to_string_lossy().into_owned(),
             seconds: PATIENCE.as_secs(),
         };
-        let thread = self.threads.try_lock_until(deadline).ok_or_else(busy)?;
+        let thread = self.threads.take_until(deadline).ok_or_else(busy)?;
         let mut pause = Duration::from_micros(100);
         loop {
-            if let Some(file) = try_flock(root)? {
-                return Ok(Guard { file, _thread: thread });
+            if let Some(file) = self.try_flock(root)? {
+                return Ok(Guard { file, lock: self, _thread: thread });
             }
             if Instant::now() >= deadline {
                 return Err(busy());
@@ -59,42 +72,74 @@ impl Lock {
             pause = (pause * 2).min(Duration::from_millis(5));
         }
     }
+
+    /// Takes the lock if it is free. A handle of its own each time, so that a
+    /// forked child does not believe that it holds what its parent holds.
+    fn try_flock(&self, root: &Root) -> Result<Option<OwnedFd>> {
+        let path = format!("{OWN}/lock");
+        let fail = |e| refusal("lock", &path, e);
+        let dir = root.own_dir("")?;
+        let flags = READ | OFlags::RDWR | OFlags::CREATE;
+        let file = rustix::fs::openat(&dir, "lock", flags, PRIVATE).map_err(fail)?;
+        self.held.store(file.as_raw_fd(), Ordering::Release);
+        let taken = (|| {
+            check_regular(&path, &rustix::fs::fstat(&file).map_err(fail)?)?;
+            match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                // Someone may have deleted `.commonplace` in between, and another writer
+                // have locked the new file; then ours guards nothing.
+                Ok(()) => Ok(is_lock_of(root, file.as_fd())),
+                Err(Errno::WOULDBLOCK | Errno::INTR) => Ok(false),
+                Err(e) => Err(fail(e)),
+            }
+        })();
+        if matches!(taken, Ok(true)) {
+            return Ok(Some(file));
+        }
+        self.held.store(NONE, Ordering::Release);
+        taken.map(|_| None)
+    }
+
+    /// In a child of the process that has this lock: closes the handle that was inherited, which
+    /// would else keep the root locked if the parent died. It releases nothing.
+    pub(crate) fn abandon(&self, root: &Root) {
+        let held = self.held.swap(NONE, Ordering::AcqRel);
+        if held == NONE {
+            return;
+        }
+        // SAFETY: a number stands there for as long as a thread of the parent has the file open
+        // under it. That thread is not in this process, so nobody else closes it here, and the
+        // swap gives it out once.
+        #[expect(unsafe_code, reason = "a handle whose owner did not come along")]
+        let file = unsafe { OwnedFd::from_raw_fd(held) };
+        if !is_lock_of(root, file.as_fd()) {
+            // the child closed all that it inherited, and this is a file of its own
+            let _ = file.into_raw_fd();
+        }
+    }
 }
 
 impl Drop for Guard<'_> {
     fn drop(&mut self) {
         // Closing is not enough: a child forked meanwhile shares the handle.
         let _ = rustix::fs::flock(&self.file, FlockOperation::Unlock);
+        self.lock.held.store(NONE, Ordering::Release);
     }
 }
 
-/// Takes the lock if it is free. A handle of its own each time, so that a
-/// forked child does not believe that it holds what its parent holds.
-fn try_flock(root: &Root) -> Result<Option<File>> {
-    let path = format!("{OWN}/lock");
-    let fail = |e| refusal("lock", &path, e);
-    let dir = root.own_dir("")?;
-    let flags = READ | OFlags::RDWR | OFlags::CREATE;
-    let file = rustix::fs::openat(&dir, "lock", flags, PRIVATE).map_err(fail)?;
-    let ours = rustix::fs::fstat(&file).map_err(fail)?;
-    check_regular(&path, &ours)?;
-    match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => {}
-        Err(Errno::WOULDBLOCK | Errno::INTR) => return Ok(None),
-        Err(e) => return Err(fail(e)),
-    }
-    // Someone may have deleted `.commonplace` in between, and another writer
-    // have locked the new file; then ours guards nothing.
-    match rustix::fs::statat(root.fd(), path.as_str(), rustix::fs::AtFlags::SYMLINK_NOFOLLOW) {
-        Ok(now) if (now.st_dev, now.st_ino) == (ours.st_dev, ours.st_ino) => {
-            Ok(Some(File::from(file)))
-        }
-        _ => Ok(None),
+/// Says whether a handle is on the file that others lock.
+fn is_lock_of(root: &Root, file: BorrowedFd<'_>) -> bool {
+    let named =
+        rustix::fs::statat(root.fd(), format!("{OWN}/lock"), AtFlags::SYMLINK_NOFOLLOW);
+    match (rustix::fs::fstat(file), named) {
+        (Ok(ours), Ok(now)) => (now.st_dev, now.st_ino) == (ours.st_dev, ours.st_ino),
+        _ => false,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use super::*;
 
     #[test]
@@ -105,9 +150,30 @@ mod tests {
         let root = Root::open(dir.path(), false).unwrap();
         let lock = Lock::default();
         let guard = lock.acquire(&root).unwrap();
-        assert!(try_flock(&root).unwrap().is_none());
+        let other = Lock::default();
+        assert!(other.try_flock(&root).unwrap().is_none());
         drop(guard);
-        assert!(try_flock(&root).unwrap().is_some());
+        assert!(other.try_flock(&root).unwrap().is_some());
+    }
+
+    #[test]
+    fn a_child_closes_the_handle_it_inherits_and_no_other() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = Root::open(dir.path(), false).unwrap();
+        let (lock, other) = (Lock::default(), Lock::default());
+        let file = lock.try_flock(&root).unwrap().unwrap();
+        // as a fork does: the same open file under another number
+        let child = Lock::default();
+        child.held.store(file.try_clone().unwrap().into_raw_fd(), Ordering::Release);
+        child.abandon(&root);
+        child.abandon(&root);
+        assert!(other.try_flock(&root).unwrap().is_none(), "it is still the parent's");
+        drop(file);
+        assert!(other.try_flock(&root).unwrap().is_some(), "and nobody's once that is gone");
+        let own = File::create(dir.path().join("own")).unwrap();
+        child.held.store(own.as_raw_fd(), Ordering::Release);
+        child.abandon(&root);
+        assert!(own.metadata().is_ok());
     }
 
     #[test]

@@ -22,7 +22,6 @@ pub mod version;
 pub mod walk;
 pub mod watch;
 
-use parking_lot::Mutex;
 use rustix::fs::{AtFlags, RawDir};
 use rustix::io::Errno;
 
@@ -34,6 +33,7 @@ use crate::files::replace::{Base, rename_new};
 use crate::files::root::{Place, Root};
 use crate::files::rules::{Rules, is_transcript};
 use crate::files::version::Version;
+use crate::sync::Mutex;
 
 /// The files of one root; shared freely between threads.
 #[derive(Debug)]
@@ -73,6 +73,13 @@ impl Files {
     #[must_use]
     pub fn new(root: Root, rules: Rules) -> Self {
         Self { root, rules, lock: Lock::default(), displaced: Mutex::default() }
+    }
+
+    /// Returns the same files for a child of a fork, with locks of its own; closes what handle of
+    /// the lock it inherited.
+    pub(crate) fn in_child(&self) -> Result<Self> {
+        self.lock.abandon(&self.root);
+        Ok(Self::new(self.root.again()?, self.rules))
     }
 
     /// Returns the root, for reading and listing.

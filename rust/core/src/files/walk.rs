@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 use std::mem::MaybeUninit;
 use std::thread::ScopedJoinHandle;
 
-use parking_lot::{Condvar, Mutex};
 use rustc_hash::FxHashMap;
 use rustix::fs::{AtFlags, FileType, RawDir};
 use rustix::io::Errno;
@@ -13,6 +12,7 @@ use crate::error::{Error, Interrupt, Result};
 use crate::files::names::{self, MAX_DEPTH};
 use crate::files::open::{check_regular, refusal};
 use crate::files::root::{Root, Stat};
+use crate::sync::{Condvar, Mutex};
 
 /// What is below a folder. All paths are relative to the root and sorted by bytes.
 #[derive(Debug, Default)]
@@ -165,7 +165,7 @@ impl Tour<'_> {
             if pending.listing == 0 {
                 return None;
             }
-            self.more.wait(&mut pending);
+            pending = self.more.wait(pending);
         }
     }
 

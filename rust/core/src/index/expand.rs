@@ -5,9 +5,10 @@
 
 use fst::automaton::{Automaton, Levenshtein, Str};
 use fst::{IntoStreamer, Set, Streamer};
-use parking_lot::Mutex;
 
 use super::terms::Terms;
+
+use crate::sync::Mutex;
 
 /// Most terms that one pattern stands for; the first in alphabetical order are taken.
 pub const MOST: usize = 1024;

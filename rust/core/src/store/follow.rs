@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use parking_lot::{Mutex, RwLockReadGuard};
 
 use crate::catalog::draft::{Kind, Part};
 use crate::catalog::{Catalog, FileRow};
@@ -14,6 +13,7 @@ use crate::files::watch::{Changes, Watch};
 use crate::index::expand::Expander;
 use crate::search::is_below;
 use crate::store::{State, Store};
+use crate::sync::{Mutex, RwLockReadGuard};
 
 /// Changed folders above which the whole root is looked at: each costs a pass over all files.
 const MOST_FOLDERS: usize = 64;
