@@ -295,7 +295,7 @@ impl Status {
             terms: status.terms,
             text_bytes: status.text_bytes,
             index_bytes: status.index_bytes,
-            watching: store.is_watching(),
+            watching: status.watching,
             snapshot: status.snapshot,
             skipped: status.skipped,
             recovered: status.recovered,

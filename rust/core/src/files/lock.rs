@@ -128,8 +128,7 @@ impl Drop for Guard<'_> {
 
 /// Says whether a handle is on the file that others lock.
 fn is_lock_of(root: &Root, file: BorrowedFd<'_>) -> bool {
-    let named =
-        rustix::fs::statat(root.fd(), format!("{OWN}/lock"), AtFlags::SYMLINK_NOFOLLOW);
+    let named = rustix::fs::statat(root.fd(), format!("{OWN}/lock"), AtFlags::SYMLINK_NOFOLLOW);
     match (rustix::fs::fstat(file), named) {
         (Ok(ours), Ok(now)) => (now.st_dev, now.st_ino) == (ours.st_dev, ours.st_ino),
         _ => false,

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-
 use crate::catalog::draft::{Kind, Part};
 use crate::catalog::{Catalog, FileRow};
 use crate::error::{Error, Interrupt, Result};

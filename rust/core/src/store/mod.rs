@@ -13,7 +13,6 @@ pub mod upkeep;
 
 use std::collections::BTreeMap;
 
-
 use crate::catalog::Catalog;
 use crate::catalog::cache;
 use crate::catalog::draft::Part;

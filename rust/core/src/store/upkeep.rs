@@ -24,6 +24,8 @@ pub struct Entry {
 /// The state of a store in numbers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Status {
+    /// Whether the system reports changes.
+    pub watching: bool,
     /// Markdown files.
     pub notes: usize,
     /// Transcripts.
@@ -113,6 +115,9 @@ impl Store {
         let unreadable = state.unreadable.iter().map(|(path, why)| (path.clone(), why.clone()));
         status.skipped.extend(left_out.chain(unreadable));
         status.skipped.sort();
+        // here and not by the caller, who may hold a lock that whoever has the watch waits for
+        drop(state);
+        status.watching = self.is_watching();
         Ok(status)
     }
 }

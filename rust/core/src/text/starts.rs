@@ -63,7 +63,12 @@ impl Starts {
         for text in texts {
             starts.note(text);
             // bought begins as buy does, but went not as go
-            UNLIKE.get_or_init(unlike).get(text).into_iter().flatten().for_each(|form| starts.note(form));
+            UNLIKE
+                .get_or_init(unlike)
+                .get(text)
+                .into_iter()
+                .flatten()
+                .for_each(|form| starts.note(form));
         }
         starts
     }
