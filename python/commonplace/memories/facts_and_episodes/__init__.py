@@ -13,6 +13,7 @@ from datetime import UTC, date, datetime
 from typing import TypedDict
 
 from commonplace._core import Written
+from commonplace.compaction import one_at_a_time
 from commonplace.errors import EncodingError
 from commonplace.locks import Lock
 from commonplace.memories.facts_and_episodes import index_message, summary_line
@@ -264,7 +265,7 @@ class FactsAndEpisodes:
         if older_than is None:
             today = self._clock().date()
             older_than = date(today.year - 1, today.month, 1)
-        with self._turn:
+        with self._turn, one_at_a_time(self._notes.store):
             return self._months.summarise(older_than, model)
 
     # How
