@@ -19,7 +19,7 @@ PACKAGE = Path(commonplace.__file__).parent
 # A module may import what stands in the rows above it, and nothing beside or below.
 ROWS = [
     {"_core", "errors", "locks", "moments"},
-    {"transcript", "records", "models", "signatures"},
+    {"lookalikes", "transcript", "records", "models", "signatures"},
     {"files"},
     {"store"},
     {"blocks", "extraction", "conflict", "injection", "vectors"},
@@ -59,6 +59,7 @@ RUST = Path(__file__).parents[1] / "rust" / "core" / "src"
 LAYERS = [
     "error",
     "memory",
+    "sync",
     "text",
     "files",
     "messages",
