@@ -18,8 +18,8 @@ PACKAGE = Path(commonplace.__file__).parent
 
 # A module may import what stands in the rows above it, and nothing beside or below.
 ROWS = [
-    {"_core", "errors", "moments"},
-    {"transcript", "side_files", "records", "models", "signatures"},
+    {"_core", "errors", "locks", "moments"},
+    {"lookalikes", "transcript", "side_files", "records", "models", "signatures"},
     {"files"},
     {"store"},
     {"blocks", "extraction", "conflict", "injection", "vectors"},
@@ -59,6 +59,7 @@ RUST = Path(__file__).parents[1] / "rust" / "core" / "src"
 LAYERS = [
     "error",
     "memory",
+    "sync",
     "text",
     "files",
     "messages",

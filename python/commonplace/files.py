@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import os
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -12,6 +11,7 @@ from typing import NamedTuple
 from commonplace import _core
 from commonplace._core import Entry, Past, Section, Weights, Written
 from commonplace.errors import Conflict
+from commonplace.locks import Lock
 from commonplace.side_files import SideFiles
 from commonplace.transcript import Transcript
 
@@ -41,7 +41,7 @@ class Files:
     ) -> None:
         self._core = _core.Store(os.fspath(root), create=create, watch=watch, weights=weights)
         self._root = Path(self._core.root)
-        self._update = threading.RLock()
+        self._update = Lock()
 
     @property
     def root(self) -> Path:

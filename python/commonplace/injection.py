@@ -11,8 +11,9 @@ r"""Injection: recalled texts packed into a prompt, within a budget and as data.
 A piece is a list item; its last words say where it is from, who wrote it, and when. So that no
 text can close the frame, pose as another turn or forge where it is from, what could do so is
 written as `\u{3c}`: closers in any spelling, tokens of chat templates, turn markers, characters
-that are not seen. `unframe()` gives the exact texts back. A frame is no filter: a model can still
-be talked round by what it reads, but it can see that it was only quoted.
+that are not seen, images that would be fetched from elsewhere when the text is shown. `unframe()`
+gives the exact texts back. A frame is no filter: a model can still be talked round by what it
+reads, but it can see that it was only quoted.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from functools import lru_cache
 from typing import Literal, cast, get_args
 
 from commonplace._core import Hit, sections
+from commonplace.lookalikes import ODD, is_plain, seen
 from commonplace.store import Store
 
 Author = Literal["owner", "agent", "untrusted", "system"]
@@ -57,13 +59,16 @@ _TURNS = "|".join(
 _TEMPLATE_TAGS = (
     "start_of_turn|end_of_turn|bos|eos|im_start|im_end|system|user|assistant|human|think|thinking"
     r"|tool_calls?|tool_use|tool_results?|tool_response|function_calls?|function_results|antml:\w+"
-    "|invoke"
+    r"|invoke|(?:start|begin|end)_of_\w+|fim_(?:prefix|middle|suffix)"
+)
+# What shows a picture, sound or page from elsewhere, and so tells that place who reads, and what.
+_FETCHED = "img|image|picture|source|video|audio|track|iframe|frame|embed|object"
+_IMAGE = (
+    # after a word it may be a macro, vec![1, 2]
+    r"(?<!\w)!(?=\[(?!\][^(\[]))|!(?=\[(?:(?!\n\s*\n).){0,999}?\](?:\(|\[))"
+    rf"|<(?=\s*(?:{_FETCHED})[\s/])"
 )
 _BRACKETED = r"B_INST|E_INST|B_SYS|E_SYS|INST|SYS|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_\w+"
-# Letters that pass for ASCII ones: Greek, Cyrillic, phonetic, circled, mathematical, full width.
-_ODD = (
-    "\u0370-\u052f\u1d00-\u1dbf\u2070-\u24ff\uff00-\uffef\U0001d400-\U0001d7ff\U0001f100-\U0001f1ff"
-)
 # Joiners stay between letters of scripts that are written with them, and within an emoji.
 _JOINED = "\u0600-\u0fff\u2190-\u2bff\ufe0f\U0001f000-\U0001faff"
 _UNSEEN = (
@@ -272,17 +277,34 @@ def unframe(text: str) -> list[Piece]:
 
 
 @lru_cache
+def _name(tag: str) -> str:
+    """Return a pattern of the names of frames, however their letters are set apart."""
+    # the frames of other recalls stand in the same prompt
+    frames = dict.fromkeys((tag, "memory", "user_memory"))
+    return "|".join(r"[\W_]*".join(re.findall("[a-z0-9]", frame)) for frame in frames)
+
+
+@lru_cache
+def _seen_risks(tag: str) -> re.Pattern[str]:
+    """Return what must not stand in a frame, in a text as it looks: see `lookalikes`."""
+    # any odd letter may be made like any other
+    name = re.sub("[a-z]", lambda letter: f"[{letter[0]}{ODD}]", _name(tag))
+    odd = rf"/?[a-z_]*{ODD}"
+    return re.compile(
+        rf"<(?=[^\w<{ODD}]*(?:{name})|{odd}|/?(?:{_TEMPLATE_TAGS})\b|/?s>|\||(?:{_FETCHED})[\s/])"
+    )
+
+
+@lru_cache
 def _risks(tag: str) -> re.Pattern[str]:
     """Return what must not stand in a frame: each match is one character, to be escaped.
 
     A turn marker is the exception: there it is the colon behind the group `turn`.
     """
-    # the frames of other recalls stand in the same prompt
-    frames = dict.fromkeys((tag, "memory", "user_memory"))
-    name = "|".join(r"[\W_]*".join(re.findall("[a-z0-9]", frame)) for frame in frames)
-    # what makes a tag of a `<`: our name, one that only looks like ASCII, or a template's
+    name = _name(tag)
+    # what makes a tag of a `<`: our name, one that goes on as an entity, or a template's
     rest = (
-        rf"(?:{_NOT_NAME}(?:{name}|[a-z_]*(?:[{_ODD}]|&(?:#|sol)))|/?(?:{_TEMPLATE_TAGS})\b|/?s>"
+        rf"(?:{_NOT_NAME}(?:{name}|[a-z_]*&(?:#|sol))|/?(?:{_TEMPLATE_TAGS})\b|/?s>"
         rf"|[|｜]|<?\s*(?:/\s*)?SYS\b)"
     )
     return re.compile(
@@ -291,8 +313,8 @@ def _risks(tag: str) -> re.Pattern[str]:
         rf"|\\(?=u\{{|(?:u003c|x3c){rest})"
         rf"|[{_LESS}](?={rest})|&(?=(?:amp;)*(?:lt|#0*60|#x0*3c);?{rest})|%(?=3c{rest})"
         rf"|\[(?=\s*(?:/\s*)?(?:{_BRACKETED})\s*\])"
-        rf"|{_UNSEEN}",
-        re.IGNORECASE,
+        rf"|{_IMAGE}|{_UNSEEN}",
+        re.IGNORECASE | re.DOTALL,
     )
 
 
@@ -307,7 +329,15 @@ def _ends(tag: str, heading: str) -> tuple[str, str]:
 
 def _escape(text: str, tag: str) -> tuple[str, int]:
     """Return a text that is harmless in the frame `tag`, and how much of it was escaped."""
-    return _risks(tag).subn(lambda risk: f"{risk['turn'] or ''}\\u{{{ord(risk[0][-1]):x}}}", text)
+    places = {risk.end() - 1 for risk in _risks(tag).finditer(text)}
+    if not is_plain(text):
+        looks, starts = seen(text)
+        places.update(starts[risk.start()] for risk in _seen_risks(tag).finditer(looks))
+    harmless, at = list[str](), 0
+    for place in sorted(places):
+        harmless.append(f"{text[at:place]}\\u{{{ord(text[place]):x}}}")
+        at = place + 1
+    return "".join([*harmless, text[at:]]), len(places)
 
 
 def _plain(text: str) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import fcntl
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from io import BufferedWriter, FileIO
 from typing import Literal
 
@@ -41,6 +43,22 @@ class SideFiles:
         """
         file = self._core.open_side(f"{self._folder}{name}", mode)
         return FileIO(file, _MODES[mode])
+
+    @contextmanager
+    def locked(self, name: str) -> Iterator[None]:
+        """Hold a file as a lock against all other threads and processes, which wait.
+
+        Raises:
+            OSError: The system refused.
+            Refused: `.commonplace` is no folder.
+        """
+        with self.handle(name, "r+") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            try:
+                yield
+            finally:
+                # closing is not enough: a child forked meanwhile shares the handle
+                fcntl.flock(lock, fcntl.LOCK_UN)
 
     def append(self, name: str, line: bytes) -> None:
         """Add a line to a file, in one write.

@@ -480,7 +480,7 @@ fn shown(store: &Store, path: &str) -> Shown {
 #[test]
 fn a_note_that_is_edited_again_and_again_is_as_if_read_for_the_first_time() {
     let memory = Memory::new();
-    let mut blocks: Vec<String> = (0..40)
+    let mut blocks: Vec<String> = (0..15)
         .map(|n| format!("{} Head {n}\n\nword{n} and more\n\n", "#".repeat(1 + n % 3)))
         .collect();
     memory.put("a.md", blocks.concat());
@@ -515,4 +515,40 @@ fn a_note_that_is_edited_again_and_again_is_as_if_read_for_the_first_time() {
     }
     // what is read whole does not differ either
     assert_eq!(store.verify(&|| false).unwrap(), (1, Vec::new()));
+}
+
+#[test]
+fn verify_reports_no_concurrent_write_but_what_the_index_missed() {
+    for watch in [true, false] {
+        let memory = Memory::new();
+        for number in 0..60 {
+            memory.put(&format!("n/{number}.md"), format!("# N\nword{number}\n"));
+        }
+        memory.put("log.jsonl", "{\"role\":\"user\",\"content\":\"hello\"}\n");
+        let store = memory.open(watch);
+        assert_eq!(files_with(&store, "word7").len(), 1);
+        let over = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for turn in 0.. {
+                    if over.load(std::sync::atomic::Ordering::Relaxed) {
+                        break;
+                    }
+                    let number = turn % 60;
+                    memory.put(&format!("n/{number}.md"), format!("# N\nword{number} {turn}\n"));
+                    let log = OpenOptions::new().append(true).open(memory.at("log.jsonl"));
+                    let line = format!("{{\"role\":\"user\",\"content\":\"turn{turn}\"}}\n");
+                    log.unwrap().write_all(line.as_bytes()).unwrap();
+                    let _ = fs::remove_file(memory.at("gone.md"));
+                    memory.put("gone.md", "# Gone\nsoon\n");
+                }
+            });
+            let found: Vec<_> = (0..15).flat_map(|_| store.verify(&|| false).unwrap().1).collect();
+            over.store(true, std::sync::atomic::Ordering::Relaxed);
+            assert_eq!(found, Vec::<String>::new(), "watch: {watch}");
+        });
+        assert_eq!(store.verify(&|| false).unwrap().1, Vec::<String>::new());
+        memory.put("n/last.md", "# Last\nplatypus\n");
+        assert_eq!(paths(&store, "platypus"), ["n/last.md"]);
+    }
 }

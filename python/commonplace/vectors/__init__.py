@@ -8,7 +8,6 @@ so that what moves or comes back costs nothing. The files stay the truth;
 from __future__ import annotations
 
 import re
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -26,6 +25,7 @@ import orjson
 from commonplace._core import Hit
 from commonplace.errors import Conflict, ModelError, NotFound, Refused
 from commonplace.files import Stamp
+from commonplace.locks import Lock
 from commonplace.models import Embedder
 from commonplace.store import Store
 from commonplace.vectors.cache import Cache
@@ -95,7 +95,7 @@ class Vectors:
         self._text_of = text_of or given
         folder, header, size = kept_as(embedder)
         self._cache = Cache(store.side_files(folder), header, size)
-        self._lock = threading.RLock()
+        self._lock = Lock(torn=self._forget)
         self.missed: list[str] = []
         """Which files could not be read, and why."""
         self._unkept: list[str] = []

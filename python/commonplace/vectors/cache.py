@@ -8,7 +8,6 @@ beside it is held for the moment of each call.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import zlib
 from collections.abc import Collection, Iterator, Mapping
@@ -99,15 +98,9 @@ class Cache:
     @contextmanager
     def _opened(self) -> Iterator[int]:
         """Lock the cache, catch up with what other processes added, and yield the file."""
-        with self._files.handle("lock", "r+") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            try:
-                with self._opened_records() as records:
-                    self._catch_up(records.fileno())
-                    yield records.fileno()
-            finally:
-                # closing is not enough: a child forked meanwhile shares the handle
-                fcntl.flock(lock, fcntl.LOCK_UN)
+        with self._files.locked("lock"), self._opened_records() as records:
+            self._catch_up(records.fileno())
+            yield records.fileno()
 
     def _opened_records(self) -> RawIOBase:
         records = self._files.handle("records", "r+")

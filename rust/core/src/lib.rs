@@ -5,6 +5,7 @@
 
 pub mod error;
 pub mod memory;
+pub(crate) mod sync;
 pub mod text;
 
 pub mod files;

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use commonplace_core::grep::{self, Options};
 use commonplace_core::store::Store;
 use commonplace_core::store::across::{Across, Tally};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::enter::enter;
@@ -86,10 +87,20 @@ impl Grep {
         Ok(Self { store, running: Mutex::new(Running { across, ready: VecDeque::new() }) })
     }
 
+    /// Refuses to go on in a forked child: a thread of the parent may have been in the scan.
+    fn check_process(&self) -> PyResult<()> {
+        if self.store.is_of_this_process() {
+            return Ok(());
+        }
+        let why = "a scan goes on only in the process that began it; begin it again in this one";
+        Err(PyValueError::new_err(why))
+    }
+
     /// Waits for the scan without the GIL, for the scan may be waiting for the GIL.
-    fn seen(&self, py: Python<'_>) -> Tally {
+    fn seen(&self, py: Python<'_>) -> PyResult<Tally> {
+        self.check_process()?;
         let running = || self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        py.detach(|| running().across.seen.clone())
+        Ok(py.detach(|| running().across.seen.clone()))
     }
 }
 
@@ -100,6 +111,7 @@ impl Grep {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Match>> {
+        self.check_process()?;
         enter(py, |interrupt| {
             let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
             if running.ready.is_empty()
@@ -112,6 +124,7 @@ impl Grep {
     }
 
     fn count(&self, py: Python<'_>) -> PyResult<u64> {
+        self.check_process()?;
         enter(py, |interrupt| {
             let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
             let ready = std::mem::take(&mut running.ready).len() as u64;
@@ -120,32 +133,32 @@ impl Grep {
     }
 
     #[getter]
-    fn matched(&self, py: Python<'_>) -> u64 {
-        self.seen(py).matched
+    fn matched(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.seen(py)?.matched)
     }
 
     #[getter]
-    fn lines(&self, py: Python<'_>) -> u64 {
-        self.seen(py).lines
+    fn lines(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.seen(py)?.lines)
     }
 
     #[getter]
-    fn bytes(&self, py: Python<'_>) -> u64 {
-        self.seen(py).bytes
+    fn bytes(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.seen(py)?.bytes)
     }
 
     #[getter]
-    fn bad_lines(&self, py: Python<'_>) -> Vec<String> {
-        self.seen(py).first_bad_lines
+    fn bad_lines(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        Ok(self.seen(py)?.first_bad_lines)
     }
 
     #[getter]
-    fn bad_line_count(&self, py: Python<'_>) -> u64 {
-        self.seen(py).bad_lines
+    fn bad_line_count(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.seen(py)?.bad_lines)
     }
 
     #[getter]
-    fn notes(&self, py: Python<'_>) -> Vec<String> {
-        self.seen(py).notes
+    fn notes(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        Ok(self.seen(py)?.notes)
     }
 }

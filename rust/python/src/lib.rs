@@ -17,7 +17,7 @@ static MEMORY: Memory = Memory;
 /// The native module.
 #[pymodule(gil_used = false)]
 mod _core {
-    use super::{Bound, PyModule, PyModuleMethods, PyResult};
+    use super::{Bound, Memory, PyModule, PyModuleMethods, PyResult};
 
     #[pymodule_export]
     use super::given::Weights;
@@ -34,6 +34,7 @@ mod _core {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        Memory::follow_forks();
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

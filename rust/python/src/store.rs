@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::os::fd::{IntoRawFd, RawFd};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use commonplace_core::catalog::draft::Kind;
 use commonplace_core::error::{Error, Interrupt, Result};
@@ -11,10 +11,11 @@ use commonplace_core::grep::{Case, Options};
 use commonplace_core::search::Filter;
 use commonplace_core::store;
 use commonplace_core::store::hits::Request;
+use commonplace_core::store::per_process::PerProcess;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::enter::{enter, is_interrupted};
+use crate::enter::{enter, error_of, is_interrupted};
 use crate::given::{ABSENT, Count, Moment, Text, Weights, expected};
 use crate::grep::Grep;
 use crate::hits::{Hit, Hits};
@@ -24,14 +25,13 @@ use crate::results::{Entry, Imported, Message, Past, Section, Status, Verified, 
 /// The engine behind `commonplace.Store`.
 #[pyclass(frozen, module = "commonplace._core")]
 pub struct Store {
-    /// None once closed.
-    store: Mutex<Option<Arc<store::Store>>>,
+    store: PerProcess,
 }
 
 impl Store {
-    fn open(&self) -> PyResult<Arc<store::Store>> {
-        let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
-        store.clone().ok_or_else(|| PyValueError::new_err("this store is closed; open it again"))
+    fn open(&self, py: Python<'_>) -> PyResult<Arc<store::Store>> {
+        let store = self.store.get().map_err(|error| error_of(py, error))?;
+        store.ok_or_else(|| PyValueError::new_err("this store is closed; open it again"))
     }
 
     fn enter<T: Send>(
@@ -39,7 +39,7 @@ impl Store {
         py: Python<'_>,
         work: impl FnOnce(&store::Store, Interrupt<'_>) -> Result<T> + Send,
     ) -> PyResult<T> {
-        let store = self.open()?;
+        let store = self.open(py)?;
         enter(py, |interrupt| work(&store, interrupt))
     }
 }
@@ -59,12 +59,12 @@ impl Store {
         let interrupt = is_interrupted;
         let options = store::Options { create, watch, weights, interrupt, ..Default::default() };
         let store = enter(py, |_| store::Store::open(&root, options))?;
-        Ok(Self { store: Mutex::new(Some(Arc::new(store))) })
+        Ok(Self { store: PerProcess::new(store) })
     }
 
     #[getter]
-    fn root(&self) -> PyResult<String> {
-        Ok(self.open()?.root().path().to_string_lossy().into_owned())
+    fn root(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(self.open(py)?.root().path().to_string_lossy().into_owned())
     }
 
     #[pyo3(signature = (path, version = None))]
@@ -89,8 +89,8 @@ impl Store {
         Ok((stat.ino, stat.size, stat.mtime_ns, stat.ctime_ns))
     }
 
-    fn spelled(&self, path: Text) -> PyResult<String> {
-        Ok(self.open()?.root().spelled(&path).into_owned())
+    fn spelled(&self, py: Python<'_>, path: Text) -> PyResult<String> {
+        Ok(self.open(py)?.root().spelled(&path).into_owned())
     }
 
     fn open_side(&self, py: Python<'_>, path: Text, mode: Text) -> PyResult<RawFd> {
@@ -156,7 +156,7 @@ impl Store {
             store.files().append(&path, content.as_bytes(), expected)
         };
         let done = self.enter(py, append)?;
-        Ok(Written::appended(done, &self.open()?))
+        Ok(Written::appended(done, &self.open(py)?))
     }
 
     #[pyo3(signature = (path, edits, expected_version = None))]
@@ -242,7 +242,7 @@ impl Store {
         path: Text,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Imported> {
-        import(py, &*self.open()?, &source, &path, progress)
+        import(py, &*self.open(py)?, &source, &path, progress)
     }
 
     #[pyo3(signature = (
@@ -332,11 +332,11 @@ impl Store {
             max_snippet: width.into(),
             ..Options::default()
         };
-        Grep::new(py, self.open()?, &prefixes, options, keep)
+        Grep::new(py, self.open(py)?, &prefixes, options, keep)
     }
 
     fn status(&self, py: Python<'_>) -> PyResult<Status> {
-        let store = self.open()?;
+        let store = self.open(py)?;
         let status = enter(py, |interrupt| store.status(interrupt))?;
         Ok(Status::new(&store, status))
     }
@@ -347,7 +347,7 @@ impl Store {
     }
 
     fn settle(&self, py: Python<'_>) -> PyResult<()> {
-        let store = self.open()?;
+        let store = self.open(py)?;
         py.detach(|| store.settle());
         Ok(())
     }
@@ -357,7 +357,7 @@ impl Store {
     }
 
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        let store = self.store.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let store = self.store.close();
         enter(py, |interrupt| store.map_or(Ok(()), |store| store.close(interrupt)))
     }
 }

@@ -8,13 +8,14 @@ An agent is shown a list of the files with a summary each, and reads those that 
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 from typing import TypedDict
 
 from commonplace._core import Written
+from commonplace.compaction import one_at_a_time
 from commonplace.errors import EncodingError
+from commonplace.locks import Lock
 from commonplace.memories.facts_and_episodes import index_message, summary_line
 from commonplace.memories.facts_and_episodes.entries import added, continued, entries, is_closed
 from commonplace.memories.facts_and_episodes.index_message import Listed
@@ -76,7 +77,7 @@ class FactsAndEpisodes:
         self._usage = Usage(store.side_files())
         self._notes = Notes(store, folder, self._usage)
         self._months = Months(self._notes, month_limit)
-        self._turn = threading.RLock()
+        self._turn = Lock()
 
     # The tools
 
@@ -264,7 +265,7 @@ class FactsAndEpisodes:
         if older_than is None:
             today = self._clock().date()
             older_than = date(today.year - 1, today.month, 1)
-        with self._turn:
+        with self._turn, one_at_a_time(self._notes.store):
             return self._months.summarise(older_than, model)
 
     # How

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import threading
 from dataclasses import dataclass, replace
 
 import orjson
 
 from commonplace.errors import Refused
+from commonplace.locks import Lock
 from commonplace.side_files import SideFiles
 
 _NAME = "usage.jsonl"
@@ -45,7 +45,7 @@ class Usage:
 
     def __init__(self, files: SideFiles) -> None:
         self._files = files
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._uses: dict[str, Use] = {}
         # which file was read, and up to which byte
         self._read = (0, 0)

@@ -21,7 +21,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from commonplace.compaction import summarise
+from commonplace.compaction import one_at_a_time, summarise
 from commonplace.memories.four_layers.entries import KEYS, Record, checked, of_layer
 from commonplace.memories.four_layers.json_files import dump, read_files, write_files
 from commonplace.memories.four_layers.notes import LayerNotes
@@ -88,6 +88,7 @@ class FourLayers:
                     f"{agent!r:.60}"
                 )
             base = f"{base}agents/{agent}/"
+        self._store = store
         self._notes = LayerNotes(store, base, clock)
         self._agent = agent
         self._model = model
@@ -253,23 +254,8 @@ class FourLayers:
             gone = set(map(id, older))
             self._working[: sum(id(entry) in gone for entry in self._working)] = summary
             return _compacted(len(older), summary=summary[0].id if summary else None)
-        held = self._notes.held(layer)
-        kept = held[max(0, len(held) - keep) :]
-        leaving = [one for one in held[: len(held) - len(kept)] if one.ours]
-        older = [one.entry for one in leaving]
-        summed = layer == "episodic" and options.summarize_older
-        if not leaving or (summed and _is_summary(older)):
-            return _compacted(0)
-        if not summed:
-            archived = self._notes.retire(layer, leaving, kept[0].path if kept else None)
-            return _compacted(len(leaving), archived)
-        entry = self._summary(older)
-
-        def cite(ranges: list[str]) -> MemoryEntry:
-            return replace(entry, metadata={**(entry.metadata or {}), "archived": ranges})
-
-        _, archived = self._notes.sum_up(leaving, cite)
-        return _compacted(len(leaving), archived, entry.id)
+        with one_at_a_time(self._store):
+            return self._compact_notes(layer, keep, summed=options.summarize_older)
 
     def get_stats(self) -> MemoryStats:
         """Return how much each layer holds, in entries, tokens and bytes."""
@@ -376,6 +362,26 @@ class FourLayers:
         write_files(Path(folder), layers, indent=indent, overwrite=overwrite)
 
     # Within
+
+    def _compact_notes(self, layer: Layer, keep: int, *, summed: bool) -> dict[str, Any]:
+        """Archive the older entries of a layer of notes; see `compact()`."""
+        held = self._notes.held(layer)
+        kept = held[max(0, len(held) - keep) :]
+        leaving = [one for one in held[: len(held) - len(kept)] if one.ours]
+        older = [one.entry for one in leaving]
+        summed = summed and layer == "episodic"
+        if not leaving or (summed and _is_summary(older)):
+            return _compacted(0)
+        if not summed:
+            archived = self._notes.retire(layer, leaving, kept[0].path if kept else None)
+            return _compacted(len(leaving), archived)
+        entry = self._summary(older)
+
+        def cite(ranges: list[str]) -> MemoryEntry:
+            return replace(entry, metadata={**(entry.metadata or {}), "archived": ranges})
+
+        _, archived = self._notes.sum_up(leaving, cite)
+        return _compacted(len(leaving), archived, entry.id)
 
     def _now(self) -> int:
         return int(self._clock().timestamp() * 1000)

@@ -22,7 +22,7 @@ from typing import Any
 
 from commonplace._core import Message, sections
 from commonplace.blocks import parse
-from commonplace.compaction import INSTRUCTION, first_sentence, summarise
+from commonplace.compaction import INSTRUCTION, first_sentence, one_at_a_time, summarise
 from commonplace.errors import CompactionFailed, Conflict, NotFound
 from commonplace.memories.overview_and_detail.branches import Branches
 from commonplace.memories.overview_and_detail.conversation import (
@@ -169,20 +169,8 @@ class Session:
             ValueError: The number of turns is negative, or the limit less than 200.
         """
         _check_turns(keep_turns)
-        end = self._end()
-        first = self.compacted + 1
-        kept = last_turns(self.messages, keep_turns, after=first - 1, end=end)
-        stop = kept[0].line if kept else end + 1
-        notes = []
-        batch: list[list[Message]] = []
-        for turn in turns(self._between(first, stop)):
-            batch.append(turn)
-            if len(batch) == _TURNS:
-                notes.append(self._summarise(batch, model, limit))
-                batch = []
-        if batch:
-            notes.append(self._summarise(batch, model, limit))
-        return notes
+        with one_at_a_time(self._store):
+            return self._compact(keep_turns, model, limit)
 
     # Overview
 
@@ -299,6 +287,23 @@ class Session:
             case [int(), int(last)]:
                 return last
         return 0
+
+    def _compact(self, keep_turns: int, model: ChatModel | None, limit: int) -> list[str]:
+        """Summarise the turns before the last ones; see `compact()`."""
+        end = self._end()
+        first = self.compacted + 1
+        kept = last_turns(self.messages, keep_turns, after=first - 1, end=end)
+        stop = kept[0].line if kept else end + 1
+        notes = []
+        batch: list[list[Message]] = []
+        for turn in turns(self._between(first, stop)):
+            batch.append(turn)
+            if len(batch) == _TURNS:
+                notes.append(self._summarise(batch, model, limit))
+                batch = []
+        if batch:
+            notes.append(self._summarise(batch, model, limit))
+        return notes
 
     def _summarise(
         self, batch: Sequence[list[Message]], model: ChatModel | None, limit: int

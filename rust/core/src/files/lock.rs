@@ -1,11 +1,11 @@
 //! One writer at a time, across threads and processes. Readers never wait.
 
 use std::fs::File;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, IntoRawFd};
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use parking_lot::{Mutex, MutexGuard};
 use rustix::fs::{FlockOperation, OFlags};
 use rustix::io::Errno;
 
@@ -13,25 +13,31 @@ use crate::error::{Error, Result, wait_for};
 use crate::files::names::OWN;
 use crate::files::open::{READ, is_only_name, open_regular, refusal};
 use crate::files::root::Root;
+use crate::sync::{Taken, Turn};
 
 /// How long a writer waits for another before it gives up.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The lock of one root: a mutex for our threads, `flock` for other processes.
+/// No handle.
+const NONE: i32 = -1;
+
+/// The lock of one root: a turn for our threads, `flock` for other processes.
 ///
 /// `flock` is on a file of its own: locking a data file would lock an inode that
 /// the next save replaces, and closing any handle on it would drop a POSIX lock.
 /// The kernel frees it when its holder dies, so that a lock file is there says nothing.
 #[derive(Debug)]
 pub struct Lock {
-    threads: Mutex<()>,
+    threads: Turn,
+    /// The handle that is locked, or is about to be: a child of a fork inherits it.
+    held: AtomicI32,
     /// Says whether to go on waiting: most calls that take the lock have no other way to ask.
-    interrupt: fn() -> bool,
+    pub(crate) interrupt: fn() -> bool,
 }
 
 impl Default for Lock {
     fn default() -> Self {
-        Self { threads: Mutex::default(), interrupt: || false }
+        Self { threads: Turn::default(), held: AtomicI32::new(NONE), interrupt: || false }
     }
 }
 
@@ -40,7 +46,8 @@ impl Default for Lock {
 pub struct Guard<'a> {
     /// The lock file, which also holds the list of [`crate::files::pending`].
     pub(crate) file: File,
-    _thread: MutexGuard<'a, ()>,
+    lock: &'a Lock,
+    _thread: Taken<'a>,
 }
 
 impl Lock {
@@ -62,14 +69,14 @@ impl Lock {
             seconds: PATIENCE.as_secs(),
         };
         let thread = wait_for(&self.interrupt, |slice| {
-            let taken = self.threads.try_lock_for(slice);
+            let taken = self.threads.take_until(deadline.min(Instant::now() + slice));
             (taken.is_some() || Instant::now() >= deadline).then_some(taken)
         })?
         .ok_or_else(busy)?;
         let mut pause = Duration::from_micros(100);
         loop {
-            if let Some(file) = try_flock(root)? {
-                return Ok(Guard { file, _thread: thread });
+            if let Some(file) = self.try_flock(root)? {
+                return Ok(Guard { file, lock: self, _thread: thread });
             }
             if Instant::now() >= deadline {
                 return Err(busy());
@@ -87,8 +94,49 @@ impl Lock {
     /// # Errors
     /// Those of [`Lock::acquire`], but for [`Error::Busy`].
     pub fn try_acquire(&self, root: &Root) -> Result<Option<Guard<'_>>> {
-        let Some(thread) = self.threads.try_lock() else { return Ok(None) };
-        Ok(try_flock(root)?.map(|file| Guard { file, _thread: thread }))
+        let Some(thread) = self.threads.take_until(Instant::now()) else { return Ok(None) };
+        Ok(self.try_flock(root)?.map(|file| Guard { file, lock: self, _thread: thread }))
+    }
+
+    /// Takes the lock if it is free. A handle of its own each time, so that a
+    /// forked child does not believe that it holds what its parent holds.
+    fn try_flock(&self, root: &Root) -> Result<Option<File>> {
+        let path = format!("{OWN}/lock");
+        let fail = |e| refusal("lock", &path, e);
+        let dir = root.own_dir("")?;
+        let flags = READ | OFlags::RDWR | OFlags::CREATE;
+        let file = open_regular((dir.as_fd(), "lock"), flags, &path)?;
+        self.held.store(file.as_raw_fd(), Ordering::Release);
+        let taken = match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            // Someone may have deleted `.commonplace` in between, and another writer
+            // have locked the new file; then ours guards nothing.
+            Ok(()) => is_only_name((root.fd(), &path), &file).map_err(fail),
+            Err(Errno::WOULDBLOCK | Errno::INTR) => Ok(false),
+            Err(e) => Err(fail(e)),
+        };
+        if matches!(taken, Ok(true)) {
+            return Ok(Some(file));
+        }
+        self.held.store(NONE, Ordering::Release);
+        taken.map(|_| None)
+    }
+
+    /// In a child of the process that has this lock: closes the handle that was inherited, which
+    /// would else keep the root locked if the parent died. It releases nothing.
+    pub(crate) fn abandon(&self, root: &Root) {
+        let held = self.held.swap(NONE, Ordering::AcqRel);
+        if held == NONE {
+            return;
+        }
+        // SAFETY: a number stands there for as long as a thread of the parent has the file open
+        // under it. That thread is not in this process, so nobody else closes it here, and the
+        // swap gives it out once.
+        #[expect(unsafe_code, reason = "a handle whose owner did not come along")]
+        let file = unsafe { File::from_raw_fd(held) };
+        if !is_only_name((root.fd(), &format!("{OWN}/lock")), &file).unwrap_or(false) {
+            // the child closed all that it inherited, and this is a file of its own
+            let _ = file.into_raw_fd();
+        }
     }
 }
 
@@ -96,25 +144,8 @@ impl Drop for Guard<'_> {
     fn drop(&mut self) {
         // Closing is not enough: a child forked meanwhile shares the handle.
         let _ = rustix::fs::flock(&self.file, FlockOperation::Unlock);
+        self.lock.held.store(NONE, Ordering::Release);
     }
-}
-
-/// Takes the lock if it is free. A handle of its own each time, so that a
-/// forked child does not believe that it holds what its parent holds.
-fn try_flock(root: &Root) -> Result<Option<File>> {
-    let path = format!("{OWN}/lock");
-    let fail = |e| refusal("lock", &path, e);
-    let dir = root.own_dir("")?;
-    let flags = READ | OFlags::RDWR | OFlags::CREATE;
-    let file = open_regular((dir.as_fd(), "lock"), flags, &path)?;
-    match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => {}
-        Err(Errno::WOULDBLOCK | Errno::INTR) => return Ok(None),
-        Err(e) => return Err(fail(e)),
-    }
-    // Someone may have deleted `.commonplace` in between, and another writer
-    // have locked the new file; then ours guards nothing.
-    Ok(is_only_name((root.fd(), &path), &file).map_err(fail)?.then_some(file))
 }
 
 #[cfg(test)]
@@ -129,9 +160,30 @@ mod tests {
         let root = Root::open(dir.path(), false).unwrap();
         let lock = Lock::default();
         let guard = lock.acquire(&root).unwrap();
-        assert!(try_flock(&root).unwrap().is_none());
+        let other = Lock::default();
+        assert!(other.try_flock(&root).unwrap().is_none());
         drop(guard);
-        assert!(try_flock(&root).unwrap().is_some());
+        assert!(other.try_flock(&root).unwrap().is_some());
+    }
+
+    #[test]
+    fn a_child_closes_the_handle_it_inherits_and_no_other() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = Root::open(dir.path(), false).unwrap();
+        let (lock, other) = (Lock::default(), Lock::default());
+        let file = lock.try_flock(&root).unwrap().unwrap();
+        // as a fork does: the same open file under another number
+        let child = Lock::default();
+        child.held.store(file.try_clone().unwrap().into_raw_fd(), Ordering::Release);
+        child.abandon(&root);
+        child.abandon(&root);
+        assert!(other.try_flock(&root).unwrap().is_none(), "it is still the parent's");
+        drop(file);
+        assert!(other.try_flock(&root).unwrap().is_some(), "and nobody's once that is gone");
+        let own = File::create(dir.path().join("own")).unwrap();
+        child.held.store(own.as_raw_fd(), Ordering::Release);
+        child.abandon(&root);
+        assert!(own.metadata().is_ok());
     }
 
     #[test]

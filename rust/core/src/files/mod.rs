@@ -27,7 +27,6 @@ pub mod stamps;
 pub mod version;
 pub mod walk;
 
-use parking_lot::Mutex;
 use rustix::fs::{AtFlags, RawDir};
 use rustix::io::Errno;
 
@@ -41,6 +40,7 @@ use crate::files::root::{Place, Root};
 use crate::files::rules::{Rules, is_transcript};
 use crate::files::staged::staged_name;
 use crate::files::version::Version;
+use crate::sync::Mutex;
 
 /// The files of one root; shared freely between threads.
 #[derive(Debug)]
@@ -87,6 +87,14 @@ impl Files {
     #[must_use]
     pub fn interrupted_by(self, interrupt: fn() -> bool) -> Self {
         Self { lock: self.lock.interrupted_by(interrupt), ..self }
+    }
+
+    /// Returns the same files for a child of a fork, with locks of its own; closes what handle of
+    /// the lock it inherited.
+    pub(crate) fn in_child(&self) -> Result<Self> {
+        self.lock.abandon(&self.root);
+        let own = Self::new(self.root.again()?, self.rules);
+        Ok(own.interrupted_by(self.lock.interrupt))
     }
 
     /// Returns the root, for reading and listing.

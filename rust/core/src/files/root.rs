@@ -95,6 +95,16 @@ impl Root {
         Ok(Self { dir, path: real })
     }
 
+    /// Opens the same folder once more, wherever it is by now.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn again(&self) -> Result<Self> {
+        let dir = self.dir.try_clone();
+        let dir = dir.map_err(|e| Error::io("open", self.path.to_string_lossy(), e))?;
+        Ok(Self { dir, path: self.path.clone() })
+    }
+
     /// Returns the handle that all access is relative to.
     #[must_use]
     pub fn fd(&self) -> BorrowedFd<'_> {

@@ -5,7 +5,6 @@ use std::mem::MaybeUninit;
 use std::os::fd::AsFd;
 use std::thread::ScopedJoinHandle;
 
-use parking_lot::{Condvar, Mutex};
 use rustc_hash::FxHashMap;
 use rustix::fs::{FileType, RawDir};
 use rustix::io::Errno;
@@ -14,6 +13,7 @@ use crate::error::{Error, Interrupt, Result};
 use crate::files::names::{self, MAX_DEPTH};
 use crate::files::open::{LINKED, check_regular, refusal, stat_settled};
 use crate::files::root::{Root, Stat};
+use crate::sync::{Condvar, Mutex};
 
 /// What is below a folder. All paths are relative to the root and sorted by bytes.
 #[derive(Debug, Default)]
@@ -166,7 +166,7 @@ impl Tour<'_> {
             if pending.listing == 0 {
                 return None;
             }
-            self.more.wait(&mut pending);
+            pending = self.more.wait(pending);
         }
     }
 

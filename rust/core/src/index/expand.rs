@@ -5,11 +5,11 @@
 
 use fst::automaton::{Automaton, Levenshtein, Str};
 use fst::{IntoStreamer, Set, SetBuilder, Streamer};
-use parking_lot::Mutex;
 
 use super::Index;
 use super::terms::Terms;
 use crate::error::{Error, Interrupt, Result, wait_for};
+use crate::sync::Mutex;
 
 /// Most words that one pattern stands for.
 pub const MOST_WORDS: usize = 256;

@@ -5,7 +5,6 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::{Arc, OnceLock};
 
-use parking_lot::Mutex;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::catalog::draft::{Kind, Part};
@@ -16,6 +15,7 @@ use crate::messages::message::{self, Line, Message};
 use crate::store::hits::{ATTEMPTS, Hit, Source};
 use crate::store::recent::Recent;
 use crate::store::{State, Store};
+use crate::sync::Mutex;
 use crate::text::sections::{TRAIL, as_text, line_of};
 use crate::text::snippet::Shown;
 

@@ -1,8 +1,7 @@
 //! The index follows the files: every call first takes in what has changed since the last.
 
 use std::collections::{BTreeMap, BTreeSet};
-
-use parking_lot::{Mutex, RwLockReadGuard};
+use std::time::Duration;
 
 use crate::catalog::draft::{Kind, Part};
 use crate::catalog::{Catalog, FileRow};
@@ -14,6 +13,7 @@ use crate::files::walk::Walk;
 use crate::index::expand::Expander;
 use crate::search::is_below;
 use crate::store::{State, Store};
+use crate::sync::{Mutex, RwLockReadGuard};
 
 /// Changed folders above which the whole root is looked at: each costs a pass over all files.
 const MOST_FOLDERS: usize = 64;
@@ -243,7 +243,8 @@ impl Store {
         Ok(())
     }
 
-    /// Reads every file, mends the index where it differs, and returns what differed.
+    /// Reads every file, mends the index where it differs, and returns what differed: not what
+    /// others wrote meanwhile.
     ///
     /// # Errors
     /// Those of listing the root; [`Error::Interrupted`].
@@ -253,19 +254,71 @@ impl Store {
         let mut watch = wait_for(interrupt, |slice| self.watch.try_lock_for(slice))?;
         let mut state = self.write_state(interrupt)?;
         let seen = walk(self.root(), "", self.clock, &mut watch, interrupt)?;
-        let mut differences = changed;
+        let (mut differences, mut written) = (changed, Vec::new());
         for (path, _) in &seen.files {
+            let before = state.said.file(path).map(|file| file.stat);
             if self.read(&mut state, path, Catalog::verify, interrupt)? {
+                // without reports a write shows in the stamps, and those that may hide one are not
+                // kept; with reports, two writes of one tick are told apart by these alone
+                let now = self.root().stat(path).ok().map(|stat| self.clock.see(stat));
+                let is_same = watch.is_none() && now == before;
                 let why = state.unreadable.get(path).map(String::as_str);
-                let why = why.or(state.skipped.get(path).copied());
-                let why = why.unwrap_or("the index did not hold its text");
-                differences.push(format!("{path}: {why}"));
+                match why.or(state.skipped.get(path).copied()) {
+                    Some(why) => differences.push(format!("{path}: {why}")),
+                    None if is_same => differences.push(format!("{path}: {UNKNOWN}")),
+                    None => written.push(path.clone()),
+                }
             }
         }
         let count = seen.files.len();
         self.adopt(&mut state, seen, "", interrupt)?;
+        for _ in 0..TELLINGS {
+            if watch.is_none() || written.is_empty() {
+                written.clear();
+                break;
+            }
+            let changes = self.told_of(&mut state, &mut watch, interrupt)?;
+            written.retain(|path| !changes.name(path));
+        }
+        differences.extend(written.into_iter().map(|path| format!("{path}: {UNKNOWN}")));
+        differences.sort_unstable();
         self.sweep_sieves();
         Ok((count, differences))
+    }
+
+    /// Takes in what the system tells by now, and returns it.
+    fn told_of(
+        &self,
+        state: &mut State,
+        watch: &mut Option<Watch>,
+        interrupt: Interrupt<'_>,
+    ) -> Result<Changes> {
+        std::thread::sleep(BETWEEN);
+        let changes = watch.as_mut().map_or(Changes::Unknown, Watch::drain);
+        // until they are in, for the system tells of them only once
+        state.unchecked = Some("the last look at the files was interrupted".to_owned());
+        self.apply(state, changes.clone(), watch, interrupt)?;
+        state.unchecked = None;
+        Ok(changes)
+    }
+}
+
+/// Why a file is reported of which nothing else is wrong.
+const UNKNOWN: &str = "the index did not hold its text";
+/// A text can be read a moment before the system tells that it was written: how often it is asked,
+/// and how long after each other.
+const TELLINGS: usize = 50;
+const BETWEEN: Duration = Duration::from_millis(20);
+
+impl Changes {
+    /// Says whether a file is among them.
+    fn name(&self, path: &str) -> bool {
+        match self {
+            Self::Unknown => true,
+            Self::Some { files, folders } => {
+                files.contains(path) || folders.iter().any(|folder| is_below(path, folder))
+            }
+        }
     }
 }
 

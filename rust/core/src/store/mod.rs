@@ -5,6 +5,7 @@ mod documents;
 mod follow;
 pub mod hits;
 mod import;
+pub mod per_process;
 mod recent;
 mod sieves;
 pub mod transcript;
@@ -12,8 +13,6 @@ pub mod upkeep;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::catalog::Catalog;
 use crate::catalog::cache;
@@ -29,6 +28,7 @@ use crate::index::expand::Expander;
 use crate::store::follow::walk;
 use crate::store::recent::Recent;
 use crate::store::sieves::Sieves;
+use crate::sync::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// How far an answer can be trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -76,9 +76,13 @@ pub struct State {
 /// See the module.
 #[derive(Debug)]
 pub struct Store {
+    /// The process that opened it.
+    process: u32,
     files: Files,
     pub(crate) state: RwLock<State>,
     pub(crate) watch: Mutex<Option<Watch>>,
+    /// Whether the system was to report changes.
+    watched: bool,
     recent: Mutex<Recent>,
     /// The finite-state form of the dictionaries of [`State::said`] and [`State::tools`].
     pub(crate) expanders: [Expander; 2],
@@ -129,8 +133,13 @@ impl Store {
     /// # Errors
     /// Those of [`Root::open`].
     pub fn open(path: &str, options: Options) -> Result<Self> {
-        let Options { create, watch, weights, rules, clock, sieve_from, interrupt } = options;
-        let files = Files::new(Root::open(path, create)?, rules).interrupted_by(interrupt);
+        let root = Root::open(path, options.create)?;
+        let files = Files::new(root, options.rules).interrupted_by(options.interrupt);
+        Ok(Self::of(files, options))
+    }
+
+    fn of(files: Files, options: Options) -> Self {
+        let Options { watch, weights, clock, sieve_from, .. } = options;
         let recovered = files.catch_up();
         let said = Catalog::new(weights.clone(), Part::Said).with_clock(clock);
         let state = State {
@@ -143,10 +152,12 @@ impl Store {
             snapshot: None,
             recovered,
         };
-        Ok(Self {
+        Self {
+            process: std::process::id(),
             state: RwLock::new(state),
             files,
             watch: Mutex::new(if watch { Watch::new() } else { None }),
+            watched: watch,
             recent: Mutex::default(),
             expanders: Default::default(),
             weights,
@@ -154,7 +165,38 @@ impl Store {
             sieve_from,
             sieves: Sieves::default(),
             closed: AtomicBool::new(false),
-        })
+        }
+    }
+
+    /// Says whether this process opened it, and is not a child forked from the one that did.
+    #[must_use]
+    pub fn is_of_this_process(&self) -> bool {
+        self.process == std::process::id()
+    }
+
+    /// Opens the same root for a child that was forked from the process of this store.
+    ///
+    /// A child shares the queue of changes with its parent, and has a copy of every lock and list
+    /// as some thread had it at that moment, which may be half-way through a change. So of all that
+    /// only what never changes is read. Nor can this store be dropped in a child; see
+    /// [`per_process`].
+    ///
+    /// # Errors
+    /// [`Error::Io`](crate::error::Error::Io) when the process has no more handles to give.
+    pub fn in_child(&self) -> Result<Self> {
+        let options = Options {
+            create: false,
+            watch: self.watched,
+            weights: self.weights.clone(),
+            rules: self.files.rules,
+            clock: self.clock,
+            sieve_from: self.sieve_from,
+            interrupt: never,
+        };
+        let own = Self::of(self.files.in_child()?, options);
+        // closed, not read: what is in the queue is the parent's
+        drop(self.watch.try_lock().and_then(|mut watch| watch.take()));
+        Ok(own)
     }
 
     /// Opens the index: takes the snapshot if it can be trusted, and reads what has changed since.
@@ -282,8 +324,8 @@ impl Store {
 
 impl Drop for Store {
     fn drop(&mut self) {
-        if !self.closed.load(Ordering::Relaxed) {
-            // the snapshot only saves time; without it the next opening reads the files
+        // the snapshot only saves time; without it the next opening reads the files
+        if self.is_of_this_process() && !self.closed.load(Ordering::Relaxed) {
             let _ = self.save();
         }
     }

@@ -12,7 +12,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
 use rustix::fs::{AtFlags, FlockOperation, OFlags};
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -23,6 +22,7 @@ use crate::files::root::Stat;
 use crate::files::stamps::{Clock, is_trusted, now_ns};
 use crate::grep::sieve::{Shape, Sieve, Source, build};
 use crate::store::Store;
+use crate::sync::Mutex;
 
 /// The folder, below [`OWN`].
 const FOLDER: &str = "sieve";

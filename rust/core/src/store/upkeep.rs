@@ -115,10 +115,7 @@ impl Store {
     /// [`Error::Interrupted`].
     pub fn status(&self, interrupt: Interrupt<'_>) -> Result<Status> {
         let state = self.fresh(interrupt)?;
-        // who holds it brings the index in step, and may be waiting for the state
-        let watching = self.watch.try_lock().is_none_or(|watch| watch.is_some());
         let mut status = Status {
-            watching,
             terms: state.said.index.words().words.len(),
             index_bytes: state.said.bytes(),
             snapshot: state.snapshot.clone().unwrap_or_default(),
@@ -141,6 +138,9 @@ impl Store {
         let unreadable = state.unreadable.iter().map(|(path, why)| (path.clone(), why.clone()));
         status.skipped.extend(left_out.chain(unreadable));
         status.skipped.sort();
+        // here and not by the caller, who may hold a lock that whoever has the watch waits for
+        drop(state);
+        status.watching = self.is_watching();
         Ok(status)
     }
 }

@@ -3,9 +3,9 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
+use crate::sync::Mutex;
 use crate::text::chunks;
 use crate::text::starts::Starts;
 use crate::text::stems::with_stem;

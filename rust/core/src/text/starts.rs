@@ -1,7 +1,6 @@
 //! How the words that are sought begin: it spares most of a text a closer look.
 
-use std::sync::LazyLock;
-
+use once_cell::race::OnceBox;
 use rustc_hash::FxHashMap;
 
 use crate::text::chunks::{is_unspaced, is_word};
@@ -12,7 +11,10 @@ use crate::text::tokens::is_apostrophe;
 const FRONT: usize = 8;
 
 /// For each stem, the forms that do not begin as it does: went is a form of go.
-static UNLIKE: LazyLock<FxHashMap<String, Vec<&str>>> = LazyLock::new(|| {
+/// Made without a lock, as the words are.
+static UNLIKE: OnceBox<FxHashMap<String, Vec<&str>>> = OnceBox::new();
+
+fn unlike() -> Box<FxHashMap<String, Vec<&'static str>>> {
     let mut unlike_of: FxHashMap<String, Vec<&str>> = FxHashMap::default();
     for (form, stem) in irregular() {
         let mut starts = Starts::default();
@@ -21,8 +23,8 @@ static UNLIKE: LazyLock<FxHashMap<String, Vec<&str>>> = LazyLock::new(|| {
             unlike_of.entry(stem).or_default().push(form);
         }
     }
-    unlike_of
-});
+    Box::new(unlike_of)
+}
 
 /// How the words that are sought begin, and their other forms.
 #[derive(Debug, Clone)]
@@ -61,7 +63,12 @@ impl Starts {
         for text in texts {
             starts.note(text);
             // bought begins as buy does, but went not as go
-            UNLIKE.get(text).into_iter().flatten().for_each(|form| starts.note(form));
+            UNLIKE
+                .get_or_init(unlike)
+                .get(text)
+                .into_iter()
+                .flatten()
+                .for_each(|form| starts.note(form));
         }
         starts
     }

@@ -1,11 +1,12 @@
 //! What is known of words: which ones every text holds, and the stem of an English one.
 
 use std::borrow::Cow;
-use std::sync::LazyLock;
 
-use parking_lot::Mutex;
+use once_cell::race::OnceBox;
 use rust_stemmers::{Algorithm, Stemmer};
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
+
+use crate::sync::Mutex;
 
 struct Words {
     stop: FxHashSet<&'static str>,
@@ -15,25 +16,33 @@ struct Words {
     stemmer: Stemmer,
 }
 
-static WORDS: LazyLock<Words> = LazyLock::new(|| Words {
-    stop: include_str!("words/stop_en.txt").split_whitespace().collect(),
-    stop_zh: include_str!("words/stop_zh.txt").split_whitespace().collect(),
-    irregular: include_str!("words/irregular_en.txt")
-        .lines()
-        .filter_map(|line| line.split_once(' '))
-        .flat_map(|(base, forms)| forms.split_whitespace().map(move |form| (form, base)))
-        .collect(),
-    stemmer: Stemmer::create(Algorithm::English),
-});
+/// Made without a lock, by two threads at worst: a child that was forked while some thread made them
+/// would wait for that thread for ever.
+static WORDS: OnceBox<Words> = OnceBox::new();
+
+fn words() -> &'static Words {
+    WORDS.get_or_init(|| {
+        Box::new(Words {
+            stop: include_str!("words/stop_en.txt").split_whitespace().collect(),
+            stop_zh: include_str!("words/stop_zh.txt").split_whitespace().collect(),
+            irregular: include_str!("words/irregular_en.txt")
+                .lines()
+                .filter_map(|line| line.split_once(' '))
+                .flat_map(|(base, forms)| forms.split_whitespace().map(move |form| (form, base)))
+                .collect(),
+            stemmer: Stemmer::create(Algorithm::English),
+        })
+    })
+}
 
 /// Says whether a folded word is one that every text holds.
 pub fn is_stop_word(word: &str) -> bool {
-    WORDS.stop.contains(word)
+    words().stop.contains(word)
 }
 
 /// Says whether some Chinese characters are a word that every text holds.
 pub fn is_stop_run(characters: &str) -> bool {
-    WORDS.stop_zh.contains(characters)
+    words().stop_zh.contains(characters)
 }
 
 /// Returns the stem of a folded English word; none for a stop word, and for what is no such word.
@@ -43,8 +52,8 @@ pub fn stem(word: &str) -> Option<Cow<'_, str>> {
     if is_stop_word(word) || !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
         return None;
     }
-    let base = WORDS.irregular.get(word).copied().unwrap_or(word);
-    Some(WORDS.stemmer.stem(base))
+    let base = words().irregular.get(word).copied().unwrap_or(word);
+    Some(words().stemmer.stem(base))
 }
 
 /// Stems of words that were asked for again and again, and how many are kept.
@@ -73,10 +82,10 @@ pub fn with_stem<R>(word: &str, then: impl FnOnce(&str) -> R) -> Option<R> {
 
 /// Returns the forms that are more than their stem with another ending, each with its stem.
 pub fn irregular() -> impl Iterator<Item = (&'static str, String)> {
-    let listed = WORDS.irregular.iter().map(|(form, base)| (*form, *base));
+    let listed = words().irregular.iter().map(|(form, base)| (*form, *base));
     let by_the_stemmer = ["dying", "lying", "tying"].map(|form| (form, form));
     let all = listed.chain(by_the_stemmer);
-    all.map(|(form, base)| (form, WORDS.stemmer.stem(base).into_owned()))
+    all.map(|(form, base)| (form, words().stemmer.stem(base).into_owned()))
 }
 
 #[cfg(test)]

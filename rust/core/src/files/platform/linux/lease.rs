@@ -13,11 +13,11 @@ use std::ops::Deref;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 
-use parking_lot::Mutex;
 use rustix::fs::fstatfs;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 use crate::files::platform::ReadLease;
+use crate::sync::Mutex;
 
 /// A window begins at a multiple of this, the page of every processor that Linux runs on.
 const ALIGNED: u64 = 64 << 10;

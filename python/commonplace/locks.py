@@ -1,0 +1,61 @@
+"""A lock that a forked child finds free."""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Callable
+from types import TracebackType
+
+
+class Lock:
+    """Mutual exclusion of threads; whoever has it may take it again.
+
+    A child of a fork has only the thread that forked. A lock that another thread had is free in
+    the child: nobody would ever give it back.
+
+    Args:
+        torn: A method that is called in the child when that was so: what the lock guards may be
+            half-way through a change.
+    """
+
+    def __init__(self, torn: Callable[[], None] | None = None) -> None:
+        self._lock = threading.RLock()
+        # weak, for it is mostly a method of who has this lock
+        self._torn = weakref.WeakMethod(torn) if torn else None
+        _LOCKS.add(self)
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._lock.release()
+
+    def renew(self) -> None:
+        """Make the lock free of threads that are not there: called in a child, before all else."""
+        if self._lock.acquire(blocking=False):
+            # free, or of the thread that forked
+            self._lock.release()
+            return
+        self._lock = threading.RLock()
+        if self._torn and (torn := self._torn()):
+            torn()
+
+
+_LOCKS: weakref.WeakSet[Lock] = weakref.WeakSet()
+
+
+def _renew() -> None:
+    for lock in _LOCKS:
+        lock.renew()
+
+
+# not where there is no fork
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew)
