@@ -172,6 +172,16 @@ impl Lexicon {
         }
     }
 
+    /// Says whether so many documents may hold each word, given how many hold each concept: all of
+    /// these, where it is the only spelling.
+    pub(super) fn may_be_held(&self, words: &[u32], concepts: &[u32]) -> bool {
+        self.places.iter().zip(words).enumerate().all(|(word, (place, &held))| {
+            let only = place.spelling == 0 && self.latest[place.concept as usize] == word as u32;
+            let all = concepts[place.concept as usize];
+            if only { held == all } else { held <= all }
+        })
+    }
+
     /// Says whether a word is a spelling of the concept that its stem has.
     pub fn is_placed(&self, word: u32) -> bool {
         let found = stem(self.words.text(word));

@@ -223,7 +223,8 @@ impl Index {
         };
         let fit = concepts.len() == self.holders.len()
             && words.len() == self.word_holders.len()
-            && concepts.iter().zip(&self.packed.counts).all(within);
+            && concepts.iter().zip(&self.packed.counts).all(within)
+            && self.lexicon.may_be_held(&words, &self.packed.counts);
         (self.holders, self.word_holders) = (concepts, words);
         self.validation = Some(Box::new(Validation::new(self.formula(), self.holders.len())));
         fit.then_some(self)
