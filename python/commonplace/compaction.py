@@ -7,13 +7,11 @@ stops, each original is in the live note or in the archive, mostly in both.
 
 from __future__ import annotations
 
-import fcntl
-import os
 import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
