@@ -5,6 +5,7 @@
 
 pub mod error;
 pub mod memory;
+pub mod memory_limit;
 pub mod text;
 
 pub mod files;

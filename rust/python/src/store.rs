@@ -45,16 +45,19 @@ impl Store {
 #[pymethods]
 impl Store {
     #[new]
-    #[pyo3(signature = (root, *, create = true, watch = true, weights = None))]
+    #[pyo3(signature = (root, *, create = true, watch = true, weights = None, memory_limit = None))]
     fn new(
         py: Python<'_>,
         root: Text,
         create: bool,
         watch: bool,
         weights: Option<&Weights>,
+        memory_limit: Option<Count>,
     ) -> PyResult<Self> {
         let weights = weights.map(|weights| weights.weights.clone()).unwrap_or_default();
-        let options = store::Options { create, watch, weights, ..store::Options::default() };
+        let memory_limit = memory_limit.map(|limit| limit.0);
+        let options =
+            store::Options { create, watch, weights, memory_limit, ..store::Options::default() };
         let store = enter(py, |_| store::Store::open(&root, options))?;
         Ok(Self { store: Mutex::new(Some(Arc::new(store))) })
     }
@@ -70,7 +73,9 @@ impl Store {
             None => store.root().read(&path),
             Some(version) => store.files().read_version(&path, version.parse()?),
         })?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        // only what is not UTF-8 is copied
+        Ok(String::from_utf8(bytes)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
     }
 
     fn read_bytes(&self, py: Python<'_>, path: Text) -> PyResult<Vec<u8>> {

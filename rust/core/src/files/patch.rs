@@ -39,6 +39,7 @@ impl Files {
     ) -> Result<Patched> {
         let _guard = self.begin()?;
         let place = self.existing(path)?;
+        self.root.check_whole(path)?;
         if rules::is_transcript(path) {
             self.rules.check_rewrite(path)?;
         }

@@ -19,6 +19,7 @@ pub use crate::files::open::MAX_WHOLE;
 use crate::files::open::{
     FOLDER, READ, check_regular, open_beneath, open_regular, read_whole, refusal,
 };
+use crate::memory_limit::MemoryLimit;
 
 /// What tells one state of a file from another without reading it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
@@ -55,6 +56,7 @@ impl Stat {
 pub struct Root {
     dir: OwnedFd,
     path: PathBuf,
+    limit: MemoryLimit,
 }
 
 /// A file's name in its open folder: what all changes are made through.
@@ -91,7 +93,13 @@ impl Root {
         }
         let dir = rustix::fs::open(&real, FOLDER, Mode::empty())
             .map_err(|e| Error::io("open", shown.as_ref(), e))?;
-        Ok(Self { dir, path: real })
+        Ok(Self { dir, path: real, limit: MemoryLimit::default() })
+    }
+
+    /// Reads no file as a whole that takes more memory than a limit allows.
+    #[must_use]
+    pub fn with_memory_limit(self, limit: MemoryLimit) -> Self {
+        Self { limit, ..self }
     }
 
     /// Returns the handle that all access is relative to.
@@ -128,9 +136,26 @@ impl Root {
     /// Reads a whole file.
     ///
     /// # Errors
-    /// As for [`Root::open_read`], and [`Error::Refused`] with `large` above [`MAX_WHOLE`].
+    /// As for [`Root::open_read`], and [`Error::Refused`] with `large` above [`MAX_WHOLE`];
+    /// [`Error::Memory`].
     pub fn read(&self, path: &str) -> Result<Vec<u8>> {
+        self.check_whole(path)?;
         read_whole(&mut self.open_read(path)?, path)
+    }
+
+    /// Makes sure that the memory limit allows a file to be read as a whole.
+    ///
+    /// # Errors
+    /// [`Error::Memory`].
+    pub(crate) fn check_whole(&self, path: &str) -> Result<()> {
+        if !self.limit.is_set() {
+            return Ok(());
+        }
+        // what else is wrong with a file is told by who reads it
+        match self.stat(path) {
+            Ok(stat) if stat.size <= MAX_WHOLE => self.limit.check_whole(path, stat.size),
+            _ => Ok(()),
+        }
     }
 
     /// Looks at a regular file without opening it.

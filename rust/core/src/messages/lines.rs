@@ -9,7 +9,8 @@ use crate::error::{Error, Interrupt, Result};
 /// Lines longer than this are not read as messages.
 pub const LONGEST_LINE: usize = 64 << 20;
 
-/// Hands out each line with its end; `whole` is false for one that was too long to keep.
+/// Hands out each line with its end; `whole` is false for one that is longer than `longest`, of
+/// which only the end is kept.
 ///
 /// # Errors
 /// Those of reading; [`Error::Interrupted`].
@@ -17,6 +18,7 @@ pub fn lines(
     file: &File,
     path: &str,
     span: Range<u64>,
+    longest: usize,
     interrupt: Interrupt<'_>,
     each: &mut dyn FnMut(u64, &[u8], bool),
 ) -> Result<()> {
@@ -47,7 +49,7 @@ pub fn lines(
             whole = true;
         }
         buffer.drain(..from);
-        if buffer.len() > LONGEST_LINE {
+        if buffer.len() > longest {
             start += buffer.len() as u64;
             buffer.clear();
             whole = false;

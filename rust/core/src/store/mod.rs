@@ -14,9 +14,10 @@ use std::collections::BTreeMap;
 
 use parking_lot::{Mutex, RwLock};
 
-use crate::catalog::Catalog;
 use crate::catalog::cache;
 use crate::catalog::draft::Part;
+use crate::catalog::shortfall::Shortfall;
+use crate::catalog::{Catalog, FileRow};
 use crate::error::{Interrupt, Result};
 use crate::files::Files;
 use crate::files::root::Root;
@@ -25,6 +26,8 @@ use crate::files::stamps::Clock;
 use crate::files::watch::Watch;
 use crate::index::bm25f::Weights;
 use crate::index::expand::Expander;
+use crate::memory_limit::MemoryLimit;
+use crate::messages::lines::LONGEST_LINE;
 use crate::store::follow::walk;
 use crate::store::recent::Recent;
 use crate::store::sieves::Sieves;
@@ -62,6 +65,8 @@ pub struct State {
     pub skipped: BTreeMap<String, &'static str>,
     /// Files that could not be read, and why.
     pub unreadable: BTreeMap<String, String>,
+    /// Files of which the index does not hold all, or not as it stands there.
+    pub incomplete: BTreeMap<String, Shortfall>,
     /// Why the files could not be checked, when they could not: the next call checks them all.
     pub unchecked: Option<String>,
     /// Whether the snapshot on disk is of this catalog, but for [`Catalog::redone`].
@@ -83,6 +88,7 @@ pub struct Store {
     pub(crate) expanders: [Expander; 2],
     pub(crate) weights: Weights,
     pub(crate) clock: Clock,
+    pub(crate) limit: MemoryLimit,
     pub(crate) sieve_from: u64,
     pub(crate) sieves: Sieves,
 }
@@ -102,12 +108,15 @@ pub struct Options {
     pub clock: Clock,
     /// Bytes of a transcript from which on a sieve is made of it.
     pub sieve_from: u64,
+    /// Bytes of memory that the store may take, if that is less than what the system allows.
+    pub memory_limit: Option<u64>,
 }
 
 impl Default for Options {
     fn default() -> Self {
         let (weights, rules, clock) = Default::default();
-        Self { create: true, watch: true, weights, rules, clock, sieve_from: 16 << 20 }
+        let (sieve_from, memory_limit) = (16 << 20, None);
+        Self { create: true, watch: true, weights, rules, clock, sieve_from, memory_limit }
     }
 }
 
@@ -120,14 +129,17 @@ impl Store {
     /// # Errors
     /// Those of [`Root::open`].
     pub fn open(path: &str, options: Options) -> Result<Self> {
-        let Options { create, watch, weights, rules, clock, sieve_from } = options;
-        let files = Files::new(Root::open(path, create)?, rules);
+        let Options { create, watch, weights, rules, clock, sieve_from, memory_limit } = options;
+        let limit = MemoryLimit::new(memory_limit);
+        let root = Root::open(path, create)?.with_memory_limit(limit.clone());
+        let files = Files::new(root, rules);
         let said = Catalog::new(weights.clone(), Part::Said).with_clock(clock);
         let state = State {
-            said,
+            said: said.with_limit(limit.clone()),
             tools: None,
             skipped: BTreeMap::new(),
             unreadable: BTreeMap::new(),
+            incomplete: BTreeMap::new(),
             unchecked: None,
             saved: false,
             snapshot: None,
@@ -141,6 +153,7 @@ impl Store {
             expanders: Default::default(),
             weights,
             clock,
+            limit,
             sieve_from,
             sieves: Sieves::default(),
         })
@@ -155,7 +168,7 @@ impl Store {
     ) -> Result<()> {
         // the snapshot is read while the files are looked at
         let (seen, snapshot) = std::thread::scope(|scope| {
-            let loading = scope.spawn(|| cache::load(self.root(), &self.weights));
+            let loading = scope.spawn(|| cache::load(self.root(), &self.weights, &self.limit));
             let seen = walk(self.root(), "", self.clock, watch, interrupt);
             let loaded = loading.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             (seen, loaded)
@@ -167,13 +180,14 @@ impl Store {
         }
         let snapshot = match snapshot {
             Ok(Some(kept)) => {
-                state.said = kept.with_clock(self.clock);
+                state.said = kept.with_clock(self.clock).with_limit(self.limit.clone());
                 state.saved = true;
                 "read".to_owned()
             }
             Ok(None) => "built".to_owned(),
             Err(why) => format!("rebuilt, for {why}"),
         };
+        self.note_shortfalls(state);
         self.adopt(state, seen, "", interrupt)?;
         state.snapshot = Some(snapshot);
         Ok(())
@@ -206,7 +220,14 @@ impl Store {
     pub fn save(&self) -> Result<()> {
         let wanted = |state: &State| {
             let text: u64 = state.said.files.iter().map(|file| file.stat.size).sum();
-            !state.said.files.is_empty() && (!state.saved || state.said.redone > text / 16)
+            // the next opening may have more memory
+            let longest = self.limit.longest_line(LONGEST_LINE);
+            let lacks = |file: &FileRow| {
+                file.lacks_memory() || longest < LONGEST_LINE && file.seen.long_lines > 0
+            };
+            !state.said.files.is_empty()
+                && !state.said.files.iter().any(lacks)
+                && (!state.saved || state.said.redone > text / 16)
         };
         if !wanted(&self.state.read()) {
             return Ok(());

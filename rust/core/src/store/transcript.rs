@@ -5,7 +5,7 @@ use crate::catalog::reading::line_at;
 use crate::catalog::{FileRow, Row, Seen};
 use crate::error::{Error, Interrupt, Result};
 use crate::files::Expected;
-use crate::messages::lines::lines;
+use crate::messages::lines::{LONGEST_LINE, lines};
 use crate::messages::message::{self, Line, Message};
 use crate::store::Store;
 
@@ -39,6 +39,7 @@ impl Store {
         // since then the file may have been rewritten
         let near = near.filter(|row| line_at(&file, row).is_some());
         let (offset, line) = near.map_or((0, 1), |row| (row.start, u64::from(row.line)));
+        let longest = self.limit.longest_line(LONGEST_LINE);
         let mut found = Vec::new();
         let mut number = line;
         // lines are read in steps, so that a few messages of a large file cost little
@@ -49,7 +50,7 @@ impl Store {
             let mut next = from;
             while next == from {
                 let end = size.min(from + step);
-                lines(&file, path, from..end, interrupt, &mut |offset, bytes, whole| {
+                lines(&file, path, from..end, longest, interrupt, &mut |offset, bytes, whole| {
                     if !bytes.ends_with(b"\n") && end < size {
                         return;
                     }
@@ -136,7 +137,7 @@ impl Store {
         };
         let mut count = 0;
         let mut ends = |_, bytes: &[u8], _| count += u64::from(bytes.ends_with(b"\n"));
-        lines(&file, path, span, interrupt, &mut ends)?;
+        lines(&file, path, span, LONGEST_LINE, interrupt, &mut ends)?;
         Ok(if counted > 0 { counted - count + 1 } else { count + 1 })
     }
 }
