@@ -59,6 +59,7 @@ RUST = Path(__file__).parents[1] / "rust" / "core" / "src"
 LAYERS = [
     "error",
     "memory",
+    "memory_limit",
     "sync",
     "text",
     "files",

@@ -233,7 +233,13 @@ class Store:
     """The engine behind `commonplace.Store`."""
 
     def __new__(
-        cls, root: str, *, create: bool = True, watch: bool = True, weights: Weights | None = None
+        cls,
+        root: str,
+        *,
+        create: bool = True,
+        watch: bool = True,
+        weights: Weights | None = None,
+        memory_limit: int | None = None,
     ) -> Store: ...
     root: str
     def read(self, path: str, version: str | None = None) -> str: ...

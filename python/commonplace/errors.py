@@ -9,6 +9,7 @@ CommonplaceError
 ├── EncodingError  an argument that is not UTF-8 (also ValueError)
 ├── InDoubt        it is not known whether the change was made (also OSError)
 ├── StorageError   the operating system refused; nothing was changed (also OSError)
+├── MemoryLimit    more memory than there may be (also MemoryError)
 ├── QueryError     a query or pattern that cannot be run (also ValueError)
 ├── FormatError    a file that is not in a form we read (also ValueError)
 ├── ToolError      a tool called wrongly; it says what would be right (also ValueError)
@@ -76,6 +77,12 @@ class StorageError(CommonplaceError, OSError):
     """
 
     code = "storage"
+
+
+class MemoryLimit(CommonplaceError, MemoryError):
+    """More memory was needed than `memory_limit` or the system allows; nothing was changed."""
+
+    code = "memory"
 
 
 class QueryError(CommonplaceError, ValueError):

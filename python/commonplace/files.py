@@ -38,8 +38,15 @@ class Files:
         create: bool = True,
         watch: bool = True,
         weights: Weights | None = None,
+        memory_limit: int | None = None,
     ) -> None:
-        self._core = _core.Store(os.fspath(root), create=create, watch=watch, weights=weights)
+        self._core = _core.Store(
+            os.fspath(root),
+            create=create,
+            watch=watch,
+            weights=weights,
+            memory_limit=memory_limit,
+        )
         self._root = Path(self._core.root)
         self._update = Lock()
 
@@ -62,6 +69,7 @@ class Files:
         Raises:
             NotFound: There is no such file, or no such version; the message names those there are.
             Refused: The path leaves the root, or is a link or a special file.
+            MemoryLimit: The file is larger than the memory limit allows.
         """
         return self._core.read(path, version)
 

@@ -37,6 +37,7 @@ def open(  # noqa: A001 - commonplace.open() reads as it should
     create: bool = True,
     watch: bool = True,
     weights: Weights | None = None,
+    memory_limit: int | None = None,
 ) -> Store:
     r"""Open the memory that lies in the folder `root`.
 
@@ -45,6 +46,10 @@ def open(  # noqa: A001 - commonplace.open() reads as it should
         create: Make the folder when it is not there.
         watch: Let the system report changes (inotify); without it each call compares file stamps.
         weights: Field weights of the ranking; the defaults do well on every kind of text we have.
+        memory_limit: Bytes of memory that the store may take; default, and at most: what control
+            groups and `ulimit` leave to this process. What would need more is left out of the
+            index, and each answer says so (`freshness` is `partial`, and there is a note), or the
+            call raises `MemoryLimit`.
 
     Returns:
         A store, ready to search: only files that changed since the last time were read.
@@ -60,7 +65,11 @@ def open(  # noqa: A001 - commonplace.open() reads as it should
     ['facts/user.md#L3']
     """
     return Store(
-        root if root is not None else find_root(), create=create, watch=watch, weights=weights
+        root if root is not None else find_root(),
+        create=create,
+        watch=watch,
+        weights=weights,
+        memory_limit=memory_limit,
     )
 
 

@@ -71,13 +71,15 @@ class Transcript:
                 import.
 
         Returns:
-            What was taken, and what was left out and why.
+            What was taken, and what was left out and why. A line of more than 64 MB, or of a
+            thirty-second of the memory limit, counts as a bad line.
 
         Raises:
             NotFound: There is no such file.
             Refused: It is a folder, a FIFO or a device.
             FormatError: No known kind of message is in it.
             Conflict: This transcript holds other messages already; nothing was added.
+            MemoryLimit: It is one JSON array, larger than the memory limit allows.
         """
         return self._core.import_transcript(os.fspath(source), self.path, progress)
 

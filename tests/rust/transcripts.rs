@@ -1,5 +1,6 @@
 //! Messages in every shape we read, and their import.
 
+use commonplace_core::memory_limit::MemoryLimit;
 use commonplace_core::messages::formats::{Format, import};
 use commonplace_core::messages::message::{Line, Message, parse};
 use proptest::prelude::*;
@@ -111,6 +112,7 @@ fn imported(text: &str) -> (commonplace_core::messages::formats::Imported, Vec<V
     let outcome = import(
         text.as_bytes(),
         "m",
+        &MemoryLimit::default(),
         &mut |line| {
             assert_eq!(line.iter().filter(|&&b| b == b'\n').count(), 1);
             lines.push(serde_json::from_slice(line).unwrap());
@@ -179,6 +181,6 @@ proptest! {
     #[test]
     fn any_bytes_are_harmless(text: Vec<u8>) {
         let _ = parse(&text);
-        let _ = import(&text[..], "m", &mut |_| Ok(()), &mut |_| {}, &|| false);
+        let _ = import(&text[..], "m", &MemoryLimit::default(), &mut |_| Ok(()), &mut |_| {}, &|| false);
     }
 }

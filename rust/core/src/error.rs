@@ -131,6 +131,20 @@ pub enum Error {
         /// What the system said.
         source: io::Error,
     },
+    /// More memory than there may be; nothing was done.
+    #[error(
+        "{what} needs {} of memory, and {}; raise memory_limit, or split what is too large",
+        megabytes(*needed),
+        limit.map_or("the system does not give it".to_owned(), |limit| format!("the limit is {}", megabytes(limit)))
+    )]
+    Memory {
+        /// What was to be done, as a clause.
+        what: String,
+        /// The bytes that it needs.
+        needed: u64,
+        /// The limit; none where the system refused.
+        limit: Option<u64>,
+    },
     /// A query or pattern that cannot be run.
     #[error("{query:?} cannot be searched ({code}): {why}")]
     Query {
@@ -190,6 +204,11 @@ pub fn storage_code(source: &io::Error) -> Option<&'static str> {
             _ => None,
         },
     }
+}
+
+/// Returns bytes as whole megabytes, rounded up.
+pub(crate) fn megabytes(bytes: u64) -> String {
+    format!("{} MB", bytes.div_ceil(1 << 20))
 }
 
 /// How many characters of a path go into a message.

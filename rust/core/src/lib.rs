@@ -5,6 +5,7 @@
 
 pub mod error;
 pub mod memory;
+pub mod memory_limit;
 pub(crate) mod sync;
 pub mod text;
 

@@ -17,6 +17,7 @@ pub(crate) mod raised {
     import_exception!(commonplace.errors, EncodingError);
     import_exception!(commonplace.errors, FormatError);
     import_exception!(commonplace.errors, InDoubt);
+    import_exception!(commonplace.errors, MemoryLimit);
     import_exception!(commonplace.errors, NotFound);
     import_exception!(commonplace.errors, PatchFailed);
     import_exception!(commonplace.errors, QueryError);
@@ -87,6 +88,7 @@ pub fn error_of(py: Python<'_>, error: Error) -> PyErr {
         Error::Io { path, source, .. } => {
             (raised::StorageError::new_err(text), storage_code(&source), Some(path))
         }
+        Error::Memory { .. } => (raised::MemoryLimit::new_err(text), None, None),
         Error::Query { code, .. } => (raised::QueryError::new_err(text), Some(code), None),
         Error::Format { path, .. } => (raised::FormatError::new_err(text), None, Some(path)),
         Error::Interrupted => return PyKeyboardInterrupt::new_err(text),

@@ -47,17 +47,26 @@ impl Store {
 #[pymethods]
 impl Store {
     #[new]
-    #[pyo3(signature = (root, *, create = true, watch = true, weights = None))]
+    #[pyo3(signature = (root, *, create = true, watch = true, weights = None, memory_limit = None))]
     fn new(
         py: Python<'_>,
         root: Text,
         create: bool,
         watch: bool,
         weights: Option<&Weights>,
+        memory_limit: Option<Count>,
     ) -> PyResult<Self> {
         let weights = weights.map(|weights| weights.weights.clone()).unwrap_or_default();
+        let memory_limit = memory_limit.map(|limit| limit.0);
         let interrupt = is_interrupted;
-        let options = store::Options { create, watch, weights, interrupt, ..Default::default() };
+        let options = store::Options {
+            create,
+            watch,
+            weights,
+            memory_limit,
+            interrupt,
+            ..Default::default()
+        };
         let store = enter(py, |_| store::Store::open(&root, options))?;
         Ok(Self { store: PerProcess::new(store) })
     }
@@ -73,7 +82,9 @@ impl Store {
             None => store.files().read_bytes(&path),
             Some(version) => store.files().read_version(&path, version.parse()?),
         })?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        // only what is not UTF-8 is copied
+        Ok(String::from_utf8(bytes)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
     }
 
     fn read_bytes(&self, py: Python<'_>, path: Text) -> PyResult<Vec<u8>> {

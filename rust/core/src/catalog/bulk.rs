@@ -1,43 +1,70 @@
 //! Many files at once: two threads read, and the index is packed at one go.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 
 use crate::catalog::draft::Part;
-use crate::catalog::reading::{Content, Known, Reader, Reading};
+use crate::catalog::reading::{Content, Known, Reader, Reading, Sink};
 use crate::catalog::{Catalog, Documents, FileRow, Row};
 use crate::error::{Error, Interrupt, Result, SLICE};
 use crate::files::root::{Root, Stat};
 use crate::files::stamps::{Clock, now_ns};
 use crate::index::Index;
 use crate::index::bm25f::Weights;
+use crate::index::lexicon::Lexicon;
+use crate::index::packing::packing_bytes;
 use crate::index::run::Run;
 use crate::index::terms::Terms;
+use crate::memory_limit::MemoryLimit;
 
 /// Files that a thread takes at a time: neighbours, which share words, stay on one thread.
 const STEP: usize = 32;
+/// Rows in a piece: 1 MB.
+const PIECE: usize = 1 << 14;
 
 /// What one of the two threads has read.
 #[derive(Debug, Default)]
 struct Half {
-    run: Run,
+    lexicon: Lexicon,
     labels: Terms,
-    /// The rows of the documents of `run`.
-    rows: Vec<Row>,
+    taken: Taken,
     /// What else was read of each file, and how many documents.
     readings: Vec<(usize, Result<(Reading, usize)>)>,
 }
 
-impl Half {
-    /// Takes over what was read of a file.
-    fn take(&mut self, mut reading: Reading) -> (Reading, usize) {
-        let before = self.rows.len();
-        for (row, content) in std::mem::take(&mut reading.rows) {
-            let Content::New(document) = content else { continue };
-            self.run.push(&document);
-            self.rows.push(row);
+/// The documents that one of the two threads has read.
+#[derive(Debug, Default)]
+struct Taken {
+    run: Run,
+    /// The rows of the documents of `run`, in pieces that are given back one by one.
+    rows: Vec<Vec<Row>>,
+}
+
+/// A thread that takes documents, and what both threads hold.
+struct Taking<'a> {
+    taken: &'a mut Taken,
+    own: usize,
+    work: &'a Work<'a>,
+}
+
+impl Sink for Taking<'_> {
+    fn take(&mut self, row: Row, content: Content) {
+        let Content::New(document) = content else { return };
+        self.taken.run.push(&document);
+        let rows = &mut self.taken.rows;
+        match rows.last_mut().filter(|piece| piece.len() < PIECE) {
+            Some(piece) => piece.push(row),
+            None => rows.push(vec![row]),
         }
-        (reading, self.rows.len() - before)
+    }
+
+    fn allows(&self, dictionaries: usize, more: u64) -> bool {
+        let (run, Work { held, limit, part, .. }) = (&self.taken.run, self.work);
+        let bytes = [run.len(), run.postings(), dictionaries].map(|count| count as u64);
+        let own = packing_bytes(bytes[0], bytes[1], bytes[2]);
+        held[self.own].store(own, Ordering::Relaxed);
+        let other = held[1 - self.own].load(Ordering::Relaxed);
+        limit.allows(*part as usize, own.saturating_add(other).saturating_add(more))
     }
 }
 
@@ -46,13 +73,16 @@ struct Work<'a> {
     root: &'a Root,
     files: &'a [(String, Stat)],
     part: Part,
+    limit: &'a MemoryLimit,
     next: AtomicUsize,
     stopped: AtomicBool,
+    /// What packing needs of what each thread has read.
+    held: [AtomicU64; 2],
 }
 
 impl Work<'_> {
     /// Reads files until there are no more, or the caller asks to stop.
-    fn run(&self, interrupt: Interrupt<'_>) -> Half {
+    fn run(&self, own: usize, interrupt: Interrupt<'_>) -> Half {
         let mut half = Half::default();
         // what asks may say so only once, and both threads must hear it
         let stop = || {
@@ -64,7 +94,7 @@ impl Work<'_> {
         loop {
             let from = self.next.fetch_add(STEP, Ordering::Relaxed);
             if from >= self.files.len() || self.stopped.load(Ordering::Relaxed) {
-                half.run.lexicon.rest();
+                half.lexicon.rest();
                 return half;
             }
             for at in from..self.files.len().min(from + STEP) {
@@ -72,16 +102,20 @@ impl Work<'_> {
                     break;
                 }
                 let (path, stat) = &self.files[at];
+                let before = half.taken.run.len();
                 let mut reader = Reader {
                     root: self.root,
-                    lexicon: &mut half.run.lexicon,
+                    lexicon: &mut half.lexicon,
                     labels: &mut half.labels,
                     part: self.part,
                     interrupt: &stop,
                     known: Known::default(),
+                    limit: self.limit,
+                    sink: &mut Taking { taken: &mut half.taken, own, work: self },
                 };
-                let reading = reader.whole(path, stat).map(|reading| half.take(reading));
-                half.readings.push((at, reading));
+                let reading = reader.whole(path, stat);
+                let count = half.taken.run.len() - before;
+                half.readings.push((at, reading.map(|reading| (reading, count))));
             }
         }
     }
@@ -102,23 +136,37 @@ impl Catalog {
         clock: Clock,
         interrupt: Interrupt<'_>,
     ) -> Result<(Self, Vec<(String, Error)>)> {
-        let (next, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
-        let work = Work { root, files, part, next, stopped };
+        Self::new(weights, part).with_clock(clock).filled(root, files, interrupt)
+    }
+
+    /// Does the same for an empty catalog.
+    ///
+    /// # Errors
+    /// Those of [`Self::build`].
+    pub fn filled(
+        self,
+        root: &Root,
+        files: &[(String, Stat)],
+        interrupt: Interrupt<'_>,
+    ) -> Result<(Self, Vec<(String, Error)>)> {
+        let (next, stopped, held) = Default::default();
+        let limit = self.limit.clone();
+        let work = Work { root, files, part: self.part, limit: &limit, next, stopped, held };
         let now = now_ns();
         let halves = std::thread::scope(|scope| {
             // only the caller's own thread may ask whether to stop
-            let other = scope.spawn(|| work.run(&|| false));
-            let own = work.run(interrupt);
+            let other = scope.spawn(|| work.run(1, &|| false));
+            let own = work.run(0, interrupt);
             let other = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             [own, other]
         });
         if work.stopped.into_inner() {
             return Err(Error::Interrupted);
         }
-        let empty = Self::new(weights, part).with_clock(clock);
-        let built = empty.assembled(files, now, halves, interrupt);
+        let built = self.assembled(files, now, halves, interrupt)?;
+        built.0.note_held();
         give_back();
-        built
+        Ok(built)
     }
 
     /// Puts together what the two threads have read, in the order of the files.
@@ -132,8 +180,9 @@ impl Catalog {
         let mut failures = Vec::new();
         let mut order = Vec::new();
         let (mut runs, mut rest) = (Vec::new(), Vec::new());
-        for (half, Half { run, labels, rows, readings }) in halves.into_iter().enumerate() {
-            runs.push(run);
+        for (half, read) in halves.into_iter().enumerate() {
+            let Half { lexicon, labels, taken: Taken { run, rows }, readings } = read;
+            runs.push(run.with(lexicon));
             rest.push((labels, rows));
             for (at, reading) in readings {
                 match reading {
@@ -159,9 +208,10 @@ impl Catalog {
             });
             let numbers = |(labels, _): &(Terms, _)| self.labels.take_in(labels);
             let labels: Vec<Vec<u32>> = rest.iter().map(numbers).collect();
-            let mut rows: Vec<_> = rest.into_iter().map(|(_, rows)| rows.into_iter()).collect();
+            let rows = rest.into_iter().map(|(_, rows)| rows.into_iter().flatten());
+            let mut rows: Vec<_> = rows.collect();
             self.files.reserve_exact(order.len());
-            self.rows.reserve(rows.iter().map(|rows| rows.len()).sum());
+            self.rows.reserve(turns.iter().map(|&(_, count)| count).sum());
             for (at, half, reading, count) in order {
                 let (path, stat) = &files[at];
                 let stat = self.clock.trusted(stat, now);
@@ -207,6 +257,7 @@ impl Catalog {
         self.files.push(FileRow {
             seen: reading.seen,
             left_out: reading.left_out,
+            cut: reading.cut.is_some(),
             summary: self.labels.intern(&reading.summary),
             documents: Documents::Run(first..self.rows.len() as u32),
             ..file
@@ -216,7 +267,7 @@ impl Catalog {
 
 /// Gives the system the memory that only the build needed. Between what is kept of it, the
 /// allocator of glibc would hold a quarter of a byte for each byte of Markdown.
-fn give_back() {
+pub(super) fn give_back() {
     #[cfg(target_env = "gnu")]
     // SAFETY: it looks at free memory only, under the allocator's own locks.
     #[expect(unsafe_code, reason = "nothing else does it")]

@@ -13,6 +13,7 @@ use crate::error::{Error, Interrupt, Result};
 use crate::files::names::OWN;
 use crate::files::root::Root;
 use crate::index::bm25f::Weights;
+use crate::memory_limit::MemoryLimit;
 
 /// Its name, below [`OWN`].
 const NAME: &str = "index";
@@ -26,7 +27,11 @@ const PART: usize = 8 << 20;
 ///
 /// # Errors
 /// Why it cannot be used, in words.
-pub fn load(root: &Root, weights: &Weights) -> std::result::Result<Option<Catalog>, String> {
+pub fn load(
+    root: &Root,
+    weights: &Weights,
+    limit: &MemoryLimit,
+) -> std::result::Result<Option<Catalog>, String> {
     let file = match root.open_own(&format!("{OWN}/{NAME}")) {
         Ok(file) => file,
         Err(Error::NotFound { .. }) => return Ok(None),
@@ -39,6 +44,7 @@ pub fn load(root: &Root, weights: &Weights) -> std::result::Result<Option<Catalo
     if size.len() > LEAST + 16 * 512 * size.blocks() {
         return Err("the snapshot: it is larger than what is in it".to_owned());
     }
+    limit.check("the snapshot", size.len()).map_err(|error| error.to_string())?;
     snapshot::read(file, root, weights).map(Some).map_err(|why| format!("the snapshot: {why}"))
 }
 

@@ -17,7 +17,7 @@ use crate::catalog::rows::{DEFINES, REFERS};
 use crate::index::terms::Terms;
 use crate::text::marks::behind_meta;
 use crate::text::outline::heading_end;
-use crate::text::sections::{Note, TRAIL, front, parse_part};
+use crate::text::sections::{MAX_SECTIONS, Note, TRAIL, front, parse_part};
 
 /// See the module.
 #[derive(Debug)]
@@ -131,6 +131,14 @@ pub(super) fn edited(text: &str, rows: &[Row], labels: &Terms) -> Option<Edited>
         return None;
     }
     let count = note.sections.len() - usize::from(again.is_some());
+    // which sections are joined depends on how many there are
+    let sections = |rows: &[Row]| rows.iter().filter(|row| opens(row)).count();
+    if rows.len() + count > MAX_SECTIONS
+        && sections(rows).max(sections(&rows[..kept]) + count + sections(&rows[rest..]))
+            > MAX_SECTIONS
+    {
+        return None;
+    }
     let new = &note.sections[..count];
     if let (Some(at), Some(found)) = (again, note.sections.last())
         && (found.span.start, found.level) != (at, rows[rest].outline.level)

@@ -9,6 +9,7 @@ pub mod draft;
 mod edited;
 pub(crate) mod reading;
 pub mod rows;
+pub mod shortfall;
 pub mod snapshot;
 mod update;
 
@@ -24,8 +25,10 @@ use crate::files::root::Stat;
 use crate::files::stamps::Clock;
 use crate::index::Index;
 use crate::index::bm25f::Weights;
+use crate::index::packing::packing_bytes;
 use crate::index::paged::{Kept, ROOM};
 use crate::index::terms::Terms;
+use crate::memory_limit::MemoryLimit;
 
 /// One file that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,8 +45,10 @@ pub struct FileRow {
     pub seen: Seen,
     /// Its documents.
     pub documents: Documents,
-    /// Why nothing of it is in the index, when that is so: `encoding`, `large`.
+    /// Why nothing of it is in the index, when that is so: `encoding`, `large`, `memory`.
     pub left_out: Option<&'static str>,
+    /// Whether the index holds only some of it, for want of memory.
+    pub cut: bool,
     /// False for a file that is gone; its place is taken again by the next new file.
     pub present: bool,
 }
@@ -59,6 +64,7 @@ impl FileRow {
             seen: Seen::default(),
             documents: Documents::default(),
             left_out: None,
+            cut: false,
             present: true,
         }
     }
@@ -73,6 +79,8 @@ pub struct Seen {
     pub lines: u32,
     /// Lines among them that could not be read.
     pub bad_lines: u32,
+    /// Lines among those that were too long.
+    pub long_lines: u32,
     /// Hash of the bytes just before `offset`.
     pub tail: u64,
 }
@@ -101,6 +109,8 @@ pub struct Catalog {
     shuffled: bool,
     /// How finely stamps are kept.
     pub(crate) clock: Clock,
+    /// How much memory it may take.
+    limit: MemoryLimit,
     /// Bytes read since the last snapshot: what the next opening would have to read again.
     pub redone: u64,
     /// How often it was packed: each time documents and terms are numbered anew.
@@ -127,6 +137,7 @@ impl Catalog {
             part,
             shuffled: false,
             clock: Clock::default(),
+            limit: MemoryLimit::default(),
             redone: 0,
             packings: 0,
             revision: update::next_revision(),
@@ -148,6 +159,21 @@ impl Catalog {
     #[must_use]
     pub fn with_clock(self, clock: Clock) -> Self {
         Self { clock, ..self }
+    }
+
+    /// Takes no more memory than a limit allows.
+    #[must_use]
+    pub fn with_limit(self, limit: MemoryLimit) -> Self {
+        limit.hold(self.part as usize, 0);
+        Self { limit, ..self }
+    }
+
+    /// Tells the other parts of the store how much memory it may need.
+    fn note_held(&self) {
+        let dictionaries = self.index.words().bytes() + self.labels.bytes();
+        let (documents, postings) = (self.index.numbers(), self.index.postings());
+        let held = packing_bytes(documents.into(), postings as u64, dictionaries as u64);
+        self.limit.hold(self.part as usize, held);
     }
 
     /// Returns the place of a path, also of a file that is gone.
@@ -269,6 +295,8 @@ impl Catalog {
             // what a snapshot says of its documents is not what its lists say
             self.reject();
         }
+        self.note_held();
+        bulk::give_back();
         // all is in memory now, unless some of it was lost
         self.kept.take_if(|kept| !kept.is_damaged());
     }

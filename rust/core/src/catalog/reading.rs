@@ -3,6 +3,7 @@
 use std::collections::hash_map::Entry;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use xxhash_rust::xxh3::xxh3_64;
@@ -13,7 +14,8 @@ use crate::error::{Error, Interrupt, Result};
 use crate::files::root::{Root, Stat};
 use crate::index::lexicon::{Document, Lexicon};
 use crate::index::terms::Terms;
-use crate::messages::lines::{check_encoding, lines};
+use crate::memory_limit::MemoryLimit;
+use crate::messages::lines::{LONGEST_LINE, check_encoding, lines};
 use crate::messages::message::{self, Line, Message};
 use crate::text::sections::{as_text, is_utf16};
 
@@ -22,16 +24,45 @@ pub const LARGEST_NOTE: u64 = 256 << 20;
 /// Bytes by which a transcript that grew is told from one that was rewritten.
 const TAIL: u64 = 1 << 20;
 
-/// What was read of one file.
+/// What was read of one file, besides its documents.
 #[derive(Debug, Default)]
 pub(crate) struct Reading {
-    /// New or changed documents; before them, and behind them, others may stay as they are.
-    pub rows: Vec<(Row, Content)>,
     pub seen: Seen,
     pub summary: String,
     /// Why nothing of it was read, when that is so.
     pub left_out: Option<&'static str>,
+    /// Where the first document is for which there was no memory: its first byte, and the lines
+    /// before it. Of a transcript nothing is read from there on.
+    pub cut: Option<(u64, u32)>,
 }
+
+/// What takes the documents of a file as they are read: all at once they would be larger than
+/// the index.
+pub(crate) trait Sink {
+    /// Takes the next new or changed document; before them, and behind them, others may stay as
+    /// they are.
+    fn take(&mut self, row: Row, content: Content);
+
+    /// Says whether the memory limit allows what was taken and so many bytes more, besides the
+    /// dictionaries that the documents were read with.
+    fn allows(&self, dictionaries: usize, more: u64) -> bool;
+}
+
+/// Why a file is left out of the index, as [`FileRow::left_out`](super::FileRow::left_out).
+pub(crate) const LARGE: &str = "large";
+pub(crate) const NO_MEMORY: &str = "memory";
+/// Bytes that are taken at most to draft a byte of a message, and mostly to parse one of a note.
+pub(crate) const DRAFTED: u64 = 8;
+
+/// Returns how many bytes it takes at most to parse a note: what the parser makes of a mark or a
+/// line is much larger than what it makes of a word.
+pub(crate) fn parsing_bytes(text: &[u8]) -> u64 {
+    let is_mark = |byte: &&u8| matches!(byte, b'\n' | b'\r' | b'*' | b'-' | b'+' | b'|' | b'>');
+    4 * text.len() as u64 + 96 * text.iter().filter(is_mark).count() as u64
+}
+
+/// Bytes of text that are read before the memory limit is asked again.
+const STEP: u64 = 1 << 16;
 
 /// The content of a document that was read.
 #[derive(Debug)]
@@ -51,6 +82,8 @@ pub(crate) struct Reader<'a> {
     pub interrupt: Interrupt<'a>,
     /// Documents of this file that the index holds.
     pub known: Known,
+    pub limit: &'a MemoryLimit,
+    pub sink: &'a mut dyn Sink,
 }
 
 /// Documents of a file that the index holds, by the hash of all that was indexed of them.
@@ -72,11 +105,6 @@ impl Known {
             .map(|(place, (key, number))| (Some(number), first.insert(key, place)))
             .collect();
         Self { first, rest }
-    }
-
-    /// Returns how many documents there were.
-    fn len(&self) -> usize {
-        self.rest.len()
     }
 
     /// Takes the first document with a key.
@@ -152,12 +180,14 @@ impl Reader<'_> {
     /// Reads a file from its beginning.
     pub fn whole(&mut self, path: &str, stat: &Stat) -> Result<Reading> {
         let mut reading = Reading::default();
-        reading.rows.reserve(self.known.len());
         match Kind::of(path) {
-            Kind::Note if self.part == Part::Said => match read_note(self.root, path, stat)? {
-                Ok(bytes) => self.note(path, &as_text(&bytes), &mut reading),
-                Err(why) => reading.left_out = Some(why),
-            },
+            Kind::Note if self.part == Part::Said => {
+                let allows = |more| self.allows(more);
+                match read_note(self.root, path, stat, self.limit, &allows)? {
+                    Ok(bytes) => self.note(path, &as_text(&bytes), &mut reading),
+                    Err(why) => reading.left_out = Some(why),
+                }
+            }
             Kind::Transcript => {
                 let file = self.root.open_read(path)?;
                 check_encoding(&file, path)?;
@@ -193,6 +223,11 @@ impl Reader<'_> {
         draft::each_of(path, text, cut, &mut |draft| self.draft(&draft, reading));
     }
 
+    /// Says whether the memory limit allows so many bytes more.
+    fn allows(&self, more: u64) -> bool {
+        self.sink.allows(self.lexicon.bytes() + self.labels.bytes(), more)
+    }
+
     /// Reads messages from where `reading.seen` says on.
     fn transcript(
         &mut self,
@@ -203,25 +238,56 @@ impl Reader<'_> {
         reading: &mut Reading,
     ) -> Result<()> {
         let mut seen = reading.seen;
-        lines(file, path, seen.offset..size, self.interrupt, &mut |start, bytes, whole| {
-            let sound = whole
-                && messages.line(start, seen.lines + 1, bytes, &mut |d| self.draft(&d, reading));
-            if bytes.ends_with(b"\n") {
-                seen.lines += 1;
-                seen.offset = start + bytes.len() as u64;
-                seen.bad_lines += u32::from(!sound);
-            }
-        })?;
-        messages.finish(&mut |draft| self.draft(&draft, reading));
+        if !self.allows(0) {
+            // what the index held before stays
+            messages.finish(&mut |draft| self.draft(&draft, reading));
+            reading.cut.get_or_insert((seen.offset, seen.lines));
+        }
+        let (full, interrupt) = (AtomicBool::new(reading.cut.is_some()), self.interrupt);
+        let stop = || full.load(Ordering::Relaxed) || interrupt();
+        let longest = self.limit.longest_line(LONGEST_LINE);
+        let done =
+            lines(file, path, seen.offset..size, longest, &stop, &mut |start, bytes, whole| {
+                if reading.cut.is_some() {
+                    return full.store(true, Ordering::Relaxed);
+                }
+                let sound = whole
+                    && messages
+                        .line(start, seen.lines + 1, bytes, &mut |d| self.draft(&d, reading));
+                if bytes.ends_with(b"\n") {
+                    seen.lines += 1;
+                    seen.offset = start + bytes.len() as u64;
+                    seen.bad_lines += u32::from(!sound);
+                    seen.long_lines += u32::from(!whole);
+                }
+            });
+        match done {
+            Err(Error::Interrupted) if full.into_inner() => {}
+            done => done?,
+        }
+        match reading.cut {
+            None => messages.finish(&mut |draft| self.draft(&draft, reading)),
+            Some((offset, lines)) => (seen.offset, seen.lines) = (offset, lines),
+        }
         seen.tail = tail(file, path, seen.offset)?;
         reading.seen = seen;
         Ok(())
     }
 
+    /// Takes in a document, unless there is no memory for it: then it ends what is read of a
+    /// transcript, and a note goes on with what the index holds already.
     fn draft(&mut self, draft: &Draft<'_>, reading: &mut Reading) {
         let content = match self.known.take(draft.key) {
             Some(number) => Content::Known(number),
             None => {
+                let (start, length) = (draft.start, u64::from(draft.length));
+                let asks = start == 0 || start / STEP != (start + length) / STEP;
+                if reading.cut.is_none() && asks && !self.allows(DRAFTED * length) {
+                    reading.cut = Some((start, draft.line - 1));
+                }
+                if reading.cut.is_some() {
+                    return;
+                }
                 for (field, text) in &draft.fields {
                     self.lexicon.add(*field, text);
                 }
@@ -248,20 +314,29 @@ impl Reader<'_> {
             category: self.labels.intern(&draft.category),
             outline: draft.outline,
         };
-        reading.rows.push((row, content));
+        self.sink.take(row, content);
     }
 }
 
-/// Reads the text of a note, or says why it is left out.
+/// Reads the text of a note, or says why it is left out; `allows` says whether the limit allows so
+/// many bytes more.
 pub(crate) fn read_note(
     root: &Root,
     path: &str,
     stat: &Stat,
+    limit: &MemoryLimit,
+    allows: &dyn Fn(u64) -> bool,
 ) -> Result<std::result::Result<Vec<u8>, &'static str>> {
     if stat.size > LARGEST_NOTE {
-        return Ok(Err("large"));
+        return Ok(Err(LARGE));
     }
-    let bytes = root.read(path)?;
+    let bytes = match root.read(path) {
+        Err(Error::Memory { .. }) => return Ok(Err(NO_MEMORY)),
+        read => read?,
+    };
+    if limit.is_set() && !allows(parsing_bytes(&bytes)) {
+        return Ok(Err(NO_MEMORY));
+    }
     // as bytes it would be noise, and it is never rewritten
     Ok(if is_utf16(&bytes) { Err("encoding") } else { Ok(bytes) })
 }

@@ -83,8 +83,8 @@ pub fn write(catalog: &Catalog, root: u64) -> Option<Vec<u8>> {
     out.put(paths.as_bytes());
     out.put(&ends);
     out.put(&kept().map(|file| file.stat).collect::<Vec<_>>());
-    let seen = |Seen { offset, tail, lines, bad_lines }| {
-        [offset, tail, u64::from(lines), u64::from(bad_lines)]
+    let seen = |Seen { offset, tail, lines, bad_lines, long_lines }| {
+        [offset, tail, u64::from(lines), u64::from(long_lines) << 32 | u64::from(bad_lines)]
     };
     out.put(&kept().map(|file| seen(file.seen)).collect::<Vec<_>>());
     out.put(&kept().map(|file| [file.summary, file.documents.len() as u32]).collect::<Vec<_>>());
@@ -317,16 +317,20 @@ impl Arrays {
             if summary >= labels || files.last().is_some_and(|before| *before.path >= *path) {
                 return Err(ODD);
             }
-            let [offset, tail, lines, bad_lines] = seen[at];
+            let [offset, tail, lines, bad] = seen[at];
+            let (bad_lines, long_lines) = (bad as u32, (bad >> 32) as u32);
             let read = !is_trusted(&stats[at]) || offset <= stats[at].size;
-            let lined = bad_lines <= lines && lines <= offset && u32::try_from(lines).is_ok();
-            if !read || !lined || names::check_read(path).is_err() {
+            let lined = u64::from(bad_lines.max(long_lines)) <= lines && lines <= offset;
+            let (true, true, Ok(lines)) = (read, lined, u32::try_from(lines)) else {
+                return Err(ODD);
+            };
+            if names::check_read(path).is_err() {
                 return Err(ODD);
             }
             files.push(FileRow {
                 stat: stats[at],
                 summary,
-                seen: Seen { offset, tail, lines: lines as u32, bad_lines: bad_lines as u32 },
+                seen: Seen { offset, tail, lines, bad_lines, long_lines },
                 documents: Documents::Run(first..last),
                 ..FileRow::new(path.to_owned())
             });

@@ -4,11 +4,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::catalog::draft::{Kind, Part};
 use crate::catalog::edited::edited;
-use crate::catalog::reading::{Content, Known, Reader, Reading, Resume, read_note};
+use crate::catalog::reading::{Content, DRAFTED, Known, Reader, Reading, Resume, Sink, read_note};
 use crate::catalog::{Catalog, Documents, FileRow, Row, Seen};
 use crate::error::{Error, Interrupt, Result};
 use crate::files::root::{Root, Stat};
 use crate::files::stamps::{now_ns, untrusted};
+use crate::index::packing::packing_bytes;
+use crate::memory_limit::MemoryLimit;
 use crate::text::sections::as_text;
 
 /// Returns a number that no catalog of this process has had.
@@ -20,9 +22,37 @@ pub(super) fn next_revision() -> u64 {
 /// Documents of a file that are thought to change before it is known which.
 const FEW: u32 = 64;
 
+/// Documents that are read before they are put in the place of those that were there.
+struct Pending {
+    rows: Vec<(Row, Content)>,
+    /// Documents and postings, of the index and in `rows`.
+    documents: usize,
+    postings: usize,
+    limit: MemoryLimit,
+    part: Part,
+}
+
+impl Sink for Pending {
+    fn take(&mut self, row: Row, content: Content) {
+        if let Content::New(document) = &content {
+            self.documents += 1;
+            self.postings += document.concepts.len();
+        }
+        self.rows.push((row, content));
+    }
+
+    fn allows(&self, dictionaries: usize, more: u64) -> bool {
+        let packing =
+            packing_bytes(self.documents as u64, self.postings as u64, dictionaries as u64);
+        let pending = self.rows.len() * size_of::<(Row, Content)>();
+        self.limit.allows(self.part as usize, packing.saturating_add(more + pending as u64))
+    }
+}
+
 /// What is to change in the documents of one file.
 struct Change {
     reading: Reading,
+    rows: Vec<(Row, Content)>,
     /// So many of its documents, from the first, stay as they are.
     kept: usize,
     /// So do those from this place on, but for where they lie.
@@ -103,7 +133,7 @@ impl Catalog {
 
     /// Puts what was read in the place of what was there; returns whether anything changed.
     fn take(&mut self, path: &str, stat: Stat, change: Change) -> bool {
-        let Change { reading, kept, rest, moved: by, gone } = change;
+        let Change { reading, rows, kept, rest, moved: by, gone } = change;
         let file = self.place(path);
         let mut changed = !gone.is_empty();
         for number in gone {
@@ -111,9 +141,9 @@ impl Catalog {
         }
         let held = std::mem::take(&mut self.files[file as usize].documents);
         let mut moved = false;
-        let mut documents = Vec::with_capacity(held.len() + reading.rows.len());
+        let mut documents = Vec::with_capacity(held.len() + rows.len());
         documents.extend(held.iter().take(kept));
-        for (row, content) in reading.rows {
+        for (row, content) in rows {
             let row = Row { file, ..row };
             documents.push(match content {
                 Content::Known(number) => {
@@ -149,11 +179,24 @@ impl Catalog {
         row.seen = reading.seen;
         row.summary = self.labels.intern(&reading.summary);
         row.left_out = reading.left_out;
+        row.cut = reading.cut.is_some();
         row.documents = Documents::List(documents);
         if self.index.wants_packing() {
             self.repack();
         }
+        self.note_held();
         changed
+    }
+
+    /// Begins to read documents that are to be put in the place of others.
+    fn pending(&self, room: usize) -> Pending {
+        Pending {
+            rows: Vec::with_capacity(room),
+            documents: self.index.numbers() as usize,
+            postings: self.index.postings(),
+            limit: self.limit.clone(),
+            part: self.part,
+        }
     }
 
     /// Reads a file and compares it with what the index holds of it.
@@ -172,8 +215,10 @@ impl Catalog {
         let count = held.len();
         let from_last = (kept..count).rev().map(|at| held.get(at));
         let known = Known::from_last(from_last.map(|n| (self.rows[n as usize].key, n)));
+        let mut pending = self.pending(count - kept);
         let (lexicon, labels, part) = (self.index.lexicon(), &mut self.labels, self.part);
-        let mut reader = Reader { root, lexicon, labels, part, interrupt, known };
+        let (limit, sink) = (&self.limit, &mut pending);
+        let mut reader = Reader { root, lexicon, labels, part, interrupt, known, limit, sink };
         let reading = match resume {
             Some(resume) => {
                 self.redone += stat.size - seen;
@@ -186,7 +231,7 @@ impl Catalog {
         };
         let mut gone: Vec<u32> = reader.known.left().collect();
         gone.sort_unstable();
-        Ok(Change { reading, kept, rest: count, moved: (0, 0), gone })
+        Ok(Change { reading, rows: pending.rows, kept, rest: count, moved: (0, 0), gone })
     }
 
     /// Reads a note, only what has changed of it if that can be told, and compares it with what the
@@ -203,17 +248,15 @@ impl Catalog {
         let file = self.file(path);
         let held: Vec<u32> = file.map_or(Vec::new(), |file| file.documents.iter().collect());
         let summary = file.map_or(0, |file| file.summary);
-        let text = match read_note(root, path, stat)? {
+        let mut pending = self.pending(0);
+        let dictionaries = self.index.words().bytes() + self.labels.bytes();
+        let allows = |more| pending.allows(dictionaries, more);
+        let text = match read_note(root, path, stat, &self.limit, &allows)? {
             Ok(bytes) => bytes,
             Err(why) => {
                 let reading = Reading { left_out: Some(why), ..Reading::default() };
-                return Ok(Change {
-                    reading,
-                    kept: 0,
-                    rest: held.len(),
-                    moved: (0, 0),
-                    gone: held,
-                });
+                let (rows, rest) = (Vec::new(), held.len());
+                return Ok(Change { reading, rows, kept: 0, rest, moved: (0, 0), gone: held });
             }
         };
         let text = as_text(&text);
@@ -230,7 +273,8 @@ impl Catalog {
             reading.summary = self.labels.text(summary).to_owned();
         }
         let (lexicon, labels, part) = (self.index.lexicon(), &mut self.labels, self.part);
-        let mut reader = Reader { root, lexicon, labels, part, interrupt, known };
+        let (limit, sink) = (&self.limit, &mut pending);
+        let mut reader = Reader { root, lexicon, labels, part, interrupt, known, limit, sink };
         match &edited {
             Some(edited) => reader.edited(path, &text, &edited.cut(), &mut reading),
             None => reader.note(path, &text, &mut reading),
@@ -238,7 +282,7 @@ impl Catalog {
         let mut gone: Vec<u32> = reader.known.left().collect();
         gone.sort_unstable();
         let moved = edited.map_or((0, 0), |edited| edited.moved);
-        Ok(Change { reading, kept, rest, moved, gone })
+        Ok(Change { reading, rows: pending.rows, kept, rest, moved, gone })
     }
 
     /// Says where to go on with a transcript that has only grown since it was read.
@@ -256,6 +300,15 @@ impl Catalog {
         Resume::new(root, &file.path, file.seen, [before, last])
     }
 
+    /// Says whether there is room by now for what of a file was left out for want of it.
+    pub fn has_room_for(&self, path: &str) -> bool {
+        let Some(file) = self.file(path).filter(|file| file.lacks_memory()) else { return false };
+        let dictionaries = self.index.words().bytes() + self.labels.bytes();
+        let read = if file.kind == Kind::Transcript { file.seen.offset } else { 0 };
+        let rest = file.stat.size.saturating_sub(read);
+        self.pending(0).allows(dictionaries, rest.saturating_mul(DRAFTED))
+    }
+
     /// Takes a file out; returns whether it was there.
     pub fn remove(&mut self, path: &str) -> bool {
         let Some(at) = self.find(path).filter(|&at| self.files[at as usize].present) else {
@@ -267,6 +320,7 @@ impl Catalog {
             self.index.delete(document);
         }
         file.present = false;
+        (file.left_out, file.cut) = (None, false);
         if self.by_path.remove(path).is_some() {
             self.free.push(at);
         }

@@ -40,6 +40,7 @@ impl Files {
         let guard = self.begin()?;
         let path = &*self.root.spelled(path);
         let place = self.existing(path)?;
+        self.root.check_whole(path)?;
         if rules::is_transcript(path) {
             self.rules.check_rewrite(path)?;
         }

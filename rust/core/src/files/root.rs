@@ -20,6 +20,7 @@ use crate::files::open::{
     FOLDER, LINKED, READ, check_regular, open_regular, read_whole, refusal, stat_settled,
 };
 use crate::files::platform::{Name, Platform as _, System};
+use crate::memory_limit::MemoryLimit;
 
 /// What tells one state of a file from another without reading it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
@@ -56,6 +57,7 @@ impl Stat {
 pub struct Root {
     dir: OwnedFd,
     path: PathBuf,
+    limit: MemoryLimit,
 }
 
 /// A file's name in its open folder: what all changes are made through.
@@ -92,7 +94,18 @@ impl Root {
         }
         let dir = rustix::fs::open(&real, FOLDER, Mode::empty())
             .map_err(|e| Error::io("open", shown.as_ref(), e))?;
-        Ok(Self { dir, path: real })
+        Ok(Self { dir, path: real, limit: MemoryLimit::default() })
+    }
+
+    /// Reads no file as a whole that takes more memory than a limit allows.
+    #[must_use]
+    pub fn with_memory_limit(self, limit: MemoryLimit) -> Self {
+        Self { limit, ..self }
+    }
+
+    /// Returns the limit, which others share.
+    pub(crate) fn memory_limit(&self) -> &MemoryLimit {
+        &self.limit
     }
 
     /// Opens the same folder once more, wherever it is by now.
@@ -102,7 +115,7 @@ impl Root {
     pub fn again(&self) -> Result<Self> {
         let dir = self.dir.try_clone();
         let dir = dir.map_err(|e| Error::io("open", self.path.to_string_lossy(), e))?;
-        Ok(Self { dir, path: self.path.clone() })
+        Ok(Self { dir, path: self.path.clone(), limit: self.limit.clone() })
     }
 
     /// Returns the handle that all access is relative to.
@@ -139,9 +152,26 @@ impl Root {
     /// Reads a whole file.
     ///
     /// # Errors
-    /// As for [`Root::open_read`], and [`Error::Refused`] with `large` above [`MAX_WHOLE`].
+    /// As for [`Root::open_read`], and [`Error::Refused`] with `large` above [`MAX_WHOLE`];
+    /// [`Error::Memory`].
     pub fn read(&self, path: &str) -> Result<Vec<u8>> {
+        self.check_whole(path)?;
         read_whole(&mut self.open_read(path)?, path)
+    }
+
+    /// Makes sure that the memory limit allows a file to be read as a whole.
+    ///
+    /// # Errors
+    /// [`Error::Memory`].
+    pub(crate) fn check_whole(&self, path: &str) -> Result<()> {
+        if !self.limit.is_set() {
+            return Ok(());
+        }
+        // what else is wrong with a file is told by who reads it
+        match self.stat(path) {
+            Ok(stat) if stat.size <= MAX_WHOLE => self.limit.check_whole(path, stat.size),
+            _ => Ok(()),
+        }
     }
 
     /// Looks at a regular file without opening it.

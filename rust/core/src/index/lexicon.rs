@@ -330,5 +330,7 @@ impl Lexicon {
             + self.stem_of_concept.capacity() * 4
             + patterns.len() * 20
             + ends.len() * 28
+            + self.memo.bytes()
+            + self.tally.slots.len() * 8
     }
 }

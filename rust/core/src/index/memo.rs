@@ -99,6 +99,14 @@ impl Memo {
         }
     }
 
+    /// Returns the bytes that it takes.
+    pub fn bytes(&self) -> usize {
+        self.recent.len() * size_of::<Recent>()
+            + self.chunks.bytes()
+            + self.known.capacity() * size_of::<Known>()
+            + self.words.capacity() * 4
+    }
+
     /// Notes the words of a chunk, unless it is long, and what it adds to the length of a field.
     pub fn note(&mut self, chunk: &str, words: &[u32], length: u32) {
         if chunk.len() > LONGEST {

@@ -57,6 +57,10 @@ pub struct Index {
     lengths: Vec<Lengths>,
     live: Vec<u64>,
     totals: Totals,
+    /// Postings, those of dead documents included.
+    postings: usize,
+    /// Words that some document holds.
+    used_words: usize,
 }
 
 /// `n_t` of a concept: in any field, and in the fields that count once more.
@@ -119,6 +123,7 @@ impl Index {
             let tail = self.tail.entry(concept).or_default();
             tail.impact = tail.impact.or(impact);
             tail.postings.push(Posting { document: number, pattern });
+            self.postings += 1;
             self.count(concept, pattern, |count| *count += 1);
         }
         self.loose.push(document.concepts.clone().into());
@@ -157,7 +162,10 @@ impl Index {
         self.holders[concept as usize].change(patterns.sum(pattern), &change);
         for spelling in patterns.spellings(pattern) {
             if let Some(word) = self.lexicon.word(concept, spelling.number) {
-                change(&mut self.word_holders[word as usize]);
+                let holders = &mut self.word_holders[word as usize];
+                self.used_words -= usize::from(*holders > 0);
+                change(holders);
+                self.used_words += usize::from(*holders > 0);
             }
         }
     }
@@ -189,12 +197,25 @@ impl Index {
         self.lengths.len() as u32
     }
 
+    /// Returns how many words some document holds.
+    pub fn used_words(&self) -> usize {
+        self.used_words
+    }
+
+    /// Returns how many postings there are, those of dead documents included.
+    pub fn postings(&self) -> usize {
+        self.postings
+    }
+
     /// Says whether so much is loose or dead that packing pays.
     pub fn wants_packing(&self) -> bool {
         let loose = self.loose.len() as u32;
         let dead = self.numbers() - self.documents();
+        let unused = (self.lexicon.words.len() - self.used_words) as u32;
         // bounds that have grown so much prune nothing any more
-        loose.max(dead) > 4096 + self.numbers() / 4 || self.drift() > 8.0
+        loose.max(dead) > 4096 + self.numbers() / 4
+            || unused > 8192 + self.used_words as u32
+            || self.drift() > 8.0
     }
 
     /// Returns how many documents, the first ones, were there when everything was packed.

@@ -17,6 +17,17 @@ pub use super::validation::is_page_of_holders;
 use super::{Holders, Index};
 use crate::index::bm25f::{Bm25f, Counts, Lengths, Totals, Weights};
 
+/// Returns how many bytes an index and its rows take at most while so many documents and postings
+/// are packed, given what the dictionaries take.
+pub fn packing_bytes(documents: u64, postings: u64, dictionaries: u64) -> u64 {
+    // postings as read and where each document ends; rows and lengths before and after
+    const DOCUMENT: u64 = 8 + 16 + 2 * (size_of::<Lengths>() + 64) as u64;
+    // as read; packed twice, by document and by concept; those of the batches
+    const POSTING: u64 = 8 + 8 + 2;
+    let batches = (8 * postings).min(2 * 8 * BATCH as u64);
+    documents * DOCUMENT + postings * POSTING + 2 * dictionaries + batches
+}
+
 /// Lists that do not change.
 #[derive(Debug, Default)]
 pub struct Packed {
@@ -44,6 +55,10 @@ pub struct Spot {
 const LISTS: usize = 64 << 10;
 /// Documents whose concepts make a page: to delete one reads the page and walks half of it.
 pub(super) const HOLDERS: usize = 32;
+/// Postings that a thread turns into lists at a time, and the part of all that may be more than
+/// these: a copy of all postings would be the largest piece of memory of a build.
+const BATCH: usize = 1 << 20;
+const BATCHES: usize = 8;
 
 impl Packed {
     /// Says whether there is a list for each of so many concepts, and a page for each document.
@@ -116,32 +131,38 @@ impl Index {
         // the first one's numbers hold; the others' are translated
         if let Some((first, others)) = runs.split_first_mut() {
             lexicon = std::mem::take(&mut first.lexicon);
-            others.iter_mut().for_each(|run| run.translate(&mut lexicon));
+            others.iter_mut().for_each(|run| run.translate(&mut lexicon, |_, _| true));
         }
+        let count = runs.iter().map(Run::len).sum::<usize>();
+        let mut queues: Vec<_> = runs.iter_mut().map(Run::take_lengths).collect();
+        let mut lengths = Vec::with_capacity(count + ROOM);
+        for &(run, count) in turns {
+            lengths.extend(queues[run].by_ref().take(count));
+        }
+        drop(queues);
         let mut queues: Vec<_> = runs.iter().map(Run::documents).collect();
-        let mut documents = Vec::with_capacity(runs.iter().map(Run::len).sum());
+        let mut documents = Vec::with_capacity(count);
         for &(run, count) in turns {
             documents.extend(queues[run].by_ref().take(count));
         }
-        Self::pack(weights, lexicon, &documents, stop)
+        Self::pack(weights, lexicon, &documents, lengths, stop)
     }
 
     fn pack(
         weights: Weights,
         mut lexicon: Lexicon,
         documents: &[Held<'_>],
+        lengths: Vec<Lengths>,
         stop: &AtomicBool,
     ) -> Self {
         let goes_on = || !stop.load(Ordering::Relaxed);
         let mut totals = Totals::default();
-        let mut lengths: Vec<Lengths> = Vec::with_capacity(documents.len() + ROOM);
-        lengths.extend(documents.iter().map(|&(_, lengths)| lengths));
         lengths.iter().for_each(|lengths| totals.add(lengths));
         let middle = documents.len() / 2 / HOLDERS * HOLDERS;
         let [(mut counts, mut uses), more] = on_two_threads(documents.len(), middle, |part| {
             let mut counts = vec![0u32; lexicon.concepts()];
             let mut uses = vec![0u32; lexicon.patterns.len()];
-            for &posting in documents[part].iter().flat_map(|&(held, _)| held) {
+            for &posting in documents[part].iter().copied().flatten() {
                 let (concept, pattern) = unkey(posting);
                 counts[concept as usize] += 1;
                 uses[pattern as usize] += 1;
@@ -166,6 +187,7 @@ impl Index {
             lexicon: &lexicon,
             formula: &formula,
             lengths: &lengths,
+            batch: BATCH.max(documents.iter().map(|held| held.len()).sum::<usize>() / BATCHES),
             stop,
         };
         let halves = on_two_threads(packed.counts.len(), lists.middle(), |part| lists.encode(part));
@@ -181,8 +203,13 @@ impl Index {
             words.iter_mut().zip(half.word_holders).for_each(|(count, more)| *count += more);
         }
         let mut index = Self::from_parts(weights, lexicon, lengths, totals, packed);
-        (index.holders, index.word_holders) = (concepts, words);
+        index.set_holders(concepts, words);
         index
+    }
+
+    fn set_holders(&mut self, concepts: Vec<Holders>, words: Vec<u32>) {
+        self.used_words = words.iter().filter(|&&holders| holders > 0).count();
+        (self.holders, self.word_holders) = (concepts, words);
     }
 
     /// Makes an index from its arrays; no documents are dead in it, and no holders are counted.
@@ -194,6 +221,7 @@ impl Index {
         packed: Packed,
     ) -> Self {
         let documents = lengths.len();
+        let packed_postings = packed.counts.iter().map(|&count| count as usize).sum();
         let mut live = vec![u64::MAX; documents.div_ceil(64)];
         if let Some(last) = live.last_mut().filter(|_| !documents.is_multiple_of(64)) {
             *last = (1 << (documents % 64)) - 1;
@@ -211,6 +239,8 @@ impl Index {
             lengths,
             live,
             totals,
+            postings: packed_postings,
+            used_words: 0,
         }
     }
 
@@ -225,12 +255,13 @@ impl Index {
             && words.len() == self.word_holders.len()
             && concepts.iter().zip(&self.packed.counts).all(within)
             && self.lexicon.may_be_held(&words, &self.packed.counts);
-        (self.holders, self.word_holders) = (concepts, words);
+        self.set_holders(concepts, words);
         self.validation = Some(Box::new(Validation::new(self.formula(), self.holders.len())));
         fit.then_some(self)
     }
 
-    /// Packs everything anew, drops the dead, and numbers the documents in the order given.
+    /// Packs everything anew, drops the dead and the words that only they held, and numbers the
+    /// documents in the order given.
     ///
     /// `order` lists the live documents; the one at place `i` becomes number `i`.
     pub fn repack(&mut self, order: &[u32]) {
@@ -240,6 +271,11 @@ impl Index {
             run.push(&Document { concepts: self.concepts_of(number), lengths });
         }
         run.lexicon = std::mem::take(&mut self.lexicon);
+        if self.used_words < run.lexicon.words.len() {
+            run.forget_words(|word| self.word_holders(word) > 0);
+        }
+        // both at a time would take twice the memory
+        (self.packed, self.tail, self.loose, self.validation) = Default::default();
         let never = AtomicBool::new(false);
         *self = Self::build(self.weights.clone(), vec![run], &[(0, order.len())], &never);
     }
@@ -277,7 +313,7 @@ pub(super) fn pack<'c>(
 /// Returns what the documents of a page hold, as [`Packed::held`] reads it.
 fn holders(documents: &[Held<'_>], renumbered: &[u32]) -> Vec<u8> {
     let (mut page, mut bytes) = (Vec::new(), Vec::new());
-    for &(held, _) in documents {
+    for &held in documents {
         let mut last = 0;
         for &posting in held {
             let (concept, pattern) = unkey(posting);
@@ -288,6 +324,8 @@ fn holders(documents: &[Held<'_>], renumbered: &[u32]) -> Vec<u8> {
         varint(bytes.len() as u32, &mut page);
         page.append(&mut bytes);
     }
+    // as long as what is in it
+    page.shrink_to_fit();
     page
 }
 
@@ -300,6 +338,8 @@ struct Lists<'a> {
     lexicon: &'a Lexicon,
     formula: &'a Bm25f,
     lengths: &'a [Lengths],
+    /// Postings to gather at a time.
+    batch: usize,
     stop: &'a AtomicBool,
 }
 
@@ -324,6 +364,18 @@ impl Lists<'_> {
         done.unwrap_or(0)
     }
 
+    /// Returns those of some concepts, from the first, whose postings are gathered at a time.
+    fn batch(&self, concepts: Range<usize>) -> Range<usize> {
+        let mut room = self.batch;
+        let counts = &self.counts[concepts.clone()];
+        let full = counts.iter().position(|&count| {
+            let left = room.checked_sub(count as usize);
+            room = left.unwrap_or(0);
+            left.is_none()
+        });
+        concepts.start..full.map_or(concepts.end, |at| concepts.start + at.max(1))
+    }
+
     /// Gathers the postings of some concepts, each in the order of documents.
     fn gather(&self, concepts: &Range<usize>) -> Vec<Posting> {
         let counts = &self.counts[concepts.clone()];
@@ -334,7 +386,7 @@ impl Lists<'_> {
         };
         let mut next: Vec<usize> = counts.iter().map(start).collect();
         let mut postings = vec![Posting { document: 0, pattern: 0 }; sum];
-        for (document, (held, _)) in (0..).zip(self.documents) {
+        for (document, held) in (0..).zip(self.documents) {
             if self.stop.load(Ordering::Relaxed) {
                 break;
             }
@@ -353,8 +405,7 @@ impl Lists<'_> {
     fn encode(&self, concepts: Range<usize>) -> Encoded {
         let patterns = &self.lexicon.patterns;
         let impacts = Impacts::new(self.formula);
-        let postings = self.gather(&concepts);
-        let mut rest = &postings[..];
+        let (mut gathered, mut postings, mut at) = (concepts.start, Vec::new(), 0);
         let mut page = Vec::new();
         let mut encoded = Encoded {
             spots: Vec::with_capacity(concepts.len()),
@@ -362,17 +413,24 @@ impl Lists<'_> {
             holders: vec![Holders::default(); concepts.len()],
             word_holders: vec![0; self.lexicon.words.len()],
         };
-        for (concept, holders) in concepts.zip(&mut encoded.holders) {
+        for (concept, holders) in concepts.clone().zip(&mut encoded.holders) {
             if self.stop.load(Ordering::Relaxed) {
                 break;
+            }
+            if concept == gathered {
+                let batch = self.batch(concept..concepts.end);
+                gathered = batch.end;
+                // two at a time would be too much
+                drop(postings);
+                (postings, at) = (self.gather(&batch), 0);
             }
             if page.len() >= LISTS {
                 // as long as what is in it
                 encoded.pages.push(page.clone());
                 page.clear();
             }
-            let list;
-            (list, rest) = rest.split_at(self.counts[concept] as usize);
+            let list = &postings[at..][..self.counts[concept] as usize];
+            at += list.len();
             encoded.spots.push(Spot { page: encoded.pages.len() as u32, at: page.len() as u32 });
             let words = self.lexicon.spellings(concept as u32);
             for posting in list {

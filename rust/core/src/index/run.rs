@@ -20,8 +20,8 @@ pub(super) fn unkey(key: Key) -> (u32, u32) {
     ((key >> 32) as u32, key as u32)
 }
 
-/// What a document holds, and how long its fields are.
-pub(super) type Held<'a> = (&'a [Key], Lengths);
+/// What a document holds.
+pub(super) type Held<'a> = &'a [Key];
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -31,35 +31,71 @@ pub struct Run {
     /// What the documents hold, one after the other: the system takes one large array back at once,
     /// but of a hundred thousand small ones the allocator keeps most.
     keys: Vec<Key>,
-    /// Where each document ends in `keys`, and its lengths.
-    documents: Vec<(usize, Lengths)>,
+    /// Where each document ends in `keys`.
+    ends: Vec<usize>,
+    /// The field lengths of each document.
+    lengths: Vec<Lengths>,
+}
+
+/// Adds to an array that may be most of the memory: doubling it would ask for twice what it holds.
+fn grow<T>(array: &mut Vec<T>, more: usize) {
+    if array.capacity() - array.len() < more {
+        array.reserve_exact(more.max(array.len() / 4).max(1 << 10));
+    }
 }
 
 impl Run {
+    /// Gives its documents the dictionaries that they were read with.
+    pub(crate) fn with(self, lexicon: Lexicon) -> Self {
+        Self { lexicon, ..self }
+    }
+
     /// Adds a document.
     pub fn push(&mut self, document: &Document) {
+        grow(&mut self.keys, document.concepts.len());
+        grow(&mut self.ends, 1);
+        grow(&mut self.lengths, 1);
         self.keys.extend(document.concepts.iter().map(key));
-        self.documents.push((self.keys.len(), document.lengths));
+        self.ends.push(self.keys.len());
+        self.lengths.push(document.lengths);
     }
 
     /// Returns the number of documents.
-    pub(super) fn len(&self) -> usize {
-        self.documents.len()
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Returns the number of postings.
+    pub(crate) fn postings(&self) -> usize {
+        self.keys.len()
     }
 
     pub(super) fn documents(&self) -> impl Iterator<Item = Held<'_>> {
         let mut start = 0;
-        self.documents.iter().map(move |&(end, lengths)| {
-            (&self.keys[std::mem::replace(&mut start, end)..end], lengths)
-        })
+        self.ends.iter().map(move |&end| &self.keys[std::mem::replace(&mut start, end)..end])
     }
 
-    /// Translates everything into the numbers of another lexicon, which takes over the words.
-    pub(super) fn translate(&mut self, lexicon: &mut Lexicon) {
+    /// Hands out the field lengths of its documents.
+    pub(super) fn take_lengths(&mut self) -> impl Iterator<Item = Lengths> + use<> {
+        std::mem::take(&mut self.lengths).into_iter()
+    }
+
+    /// Leaves only those words in its dictionaries of which `is_used` holds.
+    pub(super) fn forget_words(&mut self, is_used: impl Fn(u32) -> bool) {
+        let mut used = vec![false; self.lexicon.concepts()];
+        self.keys.iter().for_each(|&posting| used[unkey(posting).0 as usize] = true);
+        let mut lexicon = Lexicon::default();
+        self.translate(&mut lexicon, |concept, word| used[concept as usize] && is_used(word));
+        self.lexicon = lexicon;
+    }
+
+    /// Translates everything into the numbers of another lexicon, which takes over the words of
+    /// which `is_used` holds.
+    pub(super) fn translate(&mut self, lexicon: &mut Lexicon, is_used: impl Fn(u32, u32) -> bool) {
         let own = std::mem::take(&mut self.lexicon);
-        let translation = Translation::new(lexicon, &own);
-        let (first, second) = self.documents.split_at(self.documents.len() / 2);
-        let middle = first.last().map_or(0, |&(end, _)| end);
+        let translation = Translation::new(lexicon, &own, is_used);
+        let (first, second) = self.ends.split_at(self.ends.len() / 2);
+        let middle = first.last().copied().unwrap_or(0);
         let (below, above) = self.keys.split_at_mut(middle);
         let known: &Lexicon = lexicon;
         std::thread::scope(|scope| {
@@ -78,9 +114,9 @@ impl Run {
 }
 
 /// Puts the postings of some documents in order, which end where they say less `before`.
-fn finish(keys: &mut [Key], documents: &[(usize, Lengths)], before: usize) {
+fn finish(keys: &mut [Key], ends: &[usize], before: usize) {
     let mut start = 0;
-    for &(end, _) in documents {
+    for &end in ends {
         let held = &mut keys[std::mem::replace(&mut start, end - before)..end - before];
         held.iter_mut().for_each(|posting| *posting ^= DONE);
         held.sort_unstable();
@@ -98,25 +134,28 @@ struct Translation {
 }
 
 impl Translation {
-    /// Lets a lexicon take over the words and patterns of another.
-    fn new(lexicon: &mut Lexicon, other: &Lexicon) -> Self {
+    /// Lets a lexicon take over patterns and words of another.
+    fn new(lexicon: &mut Lexicon, other: &Lexicon, is_used: impl Fn(u32, u32) -> bool) -> Self {
         let mut translation = Self {
             concepts: vec![0; other.concepts()],
             spellings: vec![None; other.concepts()],
             patterns: Vec::with_capacity(other.patterns.len()),
         };
-        for concept in 0..other.concepts() {
-            let stem = other.stem_of(concept as u32);
-            let words = other.spellings(concept as u32).into_iter().map(|word| {
-                let id = lexicon.intern_by(other.words.text(word), || stem.map(Cow::Borrowed));
-                lexicon.places[id as usize]
+        for concept in 0..other.concepts() as u32 {
+            let stem = other.stem_of(concept);
+            let words = other.spellings(concept).into_iter().map(|word| {
+                is_used(concept, word).then(|| {
+                    let id = lexicon.intern_by(other.words.text(word), || stem.map(Cow::Borrowed));
+                    lexicon.places[id as usize]
+                })
             });
-            let places: Vec<Place> = words.collect();
-            translation.concepts[concept] = places.first().map_or(0, |place| place.concept);
-            let moved = places.iter().enumerate().any(|(at, place)| place.spelling != at as u32);
-            if moved {
-                let numbers = places.iter().map(|place| place.spelling as u16).collect();
-                translation.spellings[concept] = Some(numbers);
+            let places: Vec<Option<Place>> = words.collect();
+            let Some(first) = places.iter().flatten().next() else { continue };
+            translation.concepts[concept as usize] = first.concept;
+            let mut numbers = places.iter().map(|place| place.unwrap_or(*first).spelling);
+            if numbers.clone().zip(0..).any(|(number, at)| number != at) {
+                let numbers = numbers.by_ref().map(|number| number as u16).collect();
+                translation.spellings[concept as usize] = Some(numbers);
             }
         }
         for pattern in 0..other.patterns.len() as u32 {
@@ -143,7 +182,9 @@ impl Translation {
                     spellings.clear();
                     spellings.extend_from_slice(other.patterns.spellings(pattern));
                     for spelling in &mut spellings {
-                        spelling.number = numbers[spelling.number as usize];
+                        // of a snapshot that does not fit together there may be fewer
+                        let number = numbers.get(spelling.number as usize);
+                        spelling.number = number.copied().unwrap_or(0);
                     }
                     spellings.sort_unstable_by_key(|spelling| spelling.number);
                     number(&spellings)

@@ -12,11 +12,17 @@ use std::io::BufRead;
 use serde_json::value::RawValue;
 
 use crate::error::{Error, Interrupt, Result};
+use crate::memory_limit::MemoryLimit;
 use crate::messages::json::{Cursor, decode};
+use crate::messages::lines::LONGEST_LINE;
 use crate::messages::message::{self, Fields, Line, Outline, string_body, word};
 
-/// A longer line is skipped and reported; a longer array is refused.
-pub const MAX_LINE: usize = 256 << 20;
+/// A longer line is skipped and reported, as no index would hold it.
+pub const MAX_LINE: usize = LONGEST_LINE;
+/// A longer array is refused.
+const MAX_ARRAY: u64 = 256 << 20;
+/// Bytes that are taken at most to read a byte of an array.
+const READ_ARRAY: u64 = 12;
 /// How many numbers of bad lines are kept.
 pub const MAX_BAD_LINES: usize = 20;
 /// How many different reasons are told apart; the rest is `other`.
@@ -79,39 +85,41 @@ pub struct Imported {
 
 /// Reads a transcript and gives `sink` one line, with its line end, for each message.
 ///
-/// Memory stays within the longest line, or the whole of an array. `progress`
-/// gets the bytes read so far. A sink's error ends the import and is returned.
+/// Memory stays within some times [`MAX_LINE`] or what `limit` allows of it, or the whole of an
+/// array. `progress` gets the bytes read so far. A sink's error ends the import and is returned.
+///
+/// # Errors
+/// [`Error::Format`], [`Error::Memory`] for an array; [`Error::Io`]; [`Error::Interrupted`].
 pub fn import(
     mut reader: impl BufRead,
     path: &str,
+    limit: &MemoryLimit,
     sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     progress: &mut dyn FnMut(u64),
     interrupt: Interrupt<'_>,
 ) -> Result<Imported> {
     let mut import = Import { sink, outcome: Imported::default(), session: None, out: Vec::new() };
     let (mut line, mut number, mut read, mut shown) = (Vec::new(), 0, 0, 0);
+    let longest = limit.longest_line(MAX_LINE);
+    if fill(&mut reader).map(opens_array).map_err(|e| Error::io("read", path, e))? {
+        let text = whole_array(&mut reader, path, limit)?;
+        import.array(&text, path)?;
+        read = text.len() as u64;
+    }
     loop {
         if interrupt() {
             return Err(Error::Interrupted);
         }
-        let size = read_line(&mut reader, &mut line).map_err(|e| Error::io("read", path, e))?;
+        let size =
+            read_line(&mut reader, &mut line, longest).map_err(|e| Error::io("read", path, e))?;
         if size == 0 {
             break;
         }
         number += 1;
         read += size;
-        if number == 1 && opens_array(&line) {
-            let mut rest = Vec::new();
-            let mut limited = std::io::Read::take(&mut reader, (MAX_LINE + 1) as u64);
-            std::io::Read::read_to_end(&mut limited, &mut rest)
-                .map_err(|e| Error::io("read", path, e))?;
-            line.extend_from_slice(&rest);
-            read += rest.len() as u64;
-            import.array(&line, path)?;
-        } else if size > MAX_LINE as u64 {
-            import.bad(number);
-        } else {
-            import.line(&line, number)?;
+        match size > longest as u64 {
+            true => import.bad(number),
+            false => import.line(&line, number)?,
         }
         if read - shown >= 1 << 20 {
             shown = read;
@@ -122,18 +130,19 @@ pub fn import(
     Ok(import.outcome)
 }
 
-/// Reads one line and gives its length, of which no more than [`MAX_LINE`] bytes are kept.
-pub(crate) fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<u64> {
+/// Reads one line and gives its length, of which no more than `longest` bytes are kept.
+pub(crate) fn read_line(
+    reader: &mut impl BufRead,
+    line: &mut Vec<u8>,
+    longest: usize,
+) -> std::io::Result<u64> {
     line.clear();
     let mut size = 0;
     loop {
-        let buffer = match reader.fill_buf() {
-            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => continue,
-            buffer => buffer?,
-        };
+        let buffer = fill(reader)?;
         let end = memchr::memchr(b'\n', buffer).map(|at| at + 1);
         let taken = end.unwrap_or(buffer.len());
-        line.extend_from_slice(&buffer[..taken.min(MAX_LINE - line.len())]);
+        line.extend_from_slice(&buffer[..taken.min(longest - line.len())]);
         reader.consume(taken);
         size += taken as u64;
         if end.is_some() || taken == 0 {
@@ -142,7 +151,40 @@ pub(crate) fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> std::i
     }
 }
 
-/// Whether a file that begins with this line is one array of objects.
+/// Returns what can be read without waiting for more.
+fn fill(reader: &mut impl BufRead) -> std::io::Result<&[u8]> {
+    while let Err(error) = reader.fill_buf() {
+        if error.kind() != std::io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+    reader.fill_buf()
+}
+
+/// Reads all of an array.
+fn whole_array(reader: &mut impl BufRead, path: &str, limit: &MemoryLimit) -> Result<Vec<u8>> {
+    let mut text = Vec::new();
+    loop {
+        let step = (text.len() as u64).clamp(1 << 20, MAX_ARRAY);
+        let needed = (text.len() as u64 + step) * READ_ARRAY;
+        limit.check(&format!("importing {path:?}, which is one JSON array,"), needed)?;
+        let read =
+            std::io::Read::read_to_end(&mut std::io::Read::take(&mut *reader, step), &mut text);
+        let read = read.map_err(|error| Error::io("read", path, error))?;
+        if text.len() as u64 > MAX_ARRAY {
+            let why = format!(
+                "a JSON array of more than {} MiB; convert it to one message a line",
+                MAX_ARRAY >> 20
+            );
+            return Err(Error::Format { path: path.to_owned(), line: None, why });
+        }
+        if (read as u64) < step {
+            return Ok(text);
+        }
+    }
+}
+
+/// Whether a file that begins with these bytes is one array of objects.
 fn opens_array(line: &[u8]) -> bool {
     match message::trim(line) {
         [b'['] => true,
@@ -203,11 +245,6 @@ impl Import<'_> {
     fn array(&mut self, text: &[u8], path: &str) -> Result<()> {
         let refused =
             |why: &str| Error::Format { path: path.to_owned(), line: None, why: why.to_owned() };
-        if text.len() > MAX_LINE {
-            return Err(refused(
-                "a JSON array of more than 256 MiB; convert it to one message a line",
-            ));
-        }
         let mut elements = Vec::new();
         let mut cursor = Cursor::new(message::trim(text));
         let whole = cursor.array(|cursor| {

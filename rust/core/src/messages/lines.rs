@@ -24,7 +24,8 @@ pub fn check_encoding(file: &File, path: &str) -> Result<()> {
     Ok(())
 }
 
-/// Hands out each line with its end; `whole` is false for one that was too long to keep.
+/// Hands out each line with its end; `whole` is false for one that is longer than `longest`, of
+/// which only the end is kept.
 ///
 /// # Errors
 /// Those of reading; [`Error::Interrupted`].
@@ -32,6 +33,7 @@ pub fn lines(
     file: &File,
     path: &str,
     span: Range<u64>,
+    longest: usize,
     interrupt: Interrupt<'_>,
     each: &mut dyn FnMut(u64, &[u8], bool),
 ) -> Result<()> {
@@ -62,7 +64,7 @@ pub fn lines(
             whole = true;
         }
         buffer.drain(..from);
-        if buffer.len() > LONGEST_LINE {
+        if buffer.len() > longest {
             start += buffer.len() as u64;
             buffer.clear();
             whole = false;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::catalog::draft::{Kind, Part};
+use crate::catalog::shortfall::Shortfall;
 use crate::catalog::{Catalog, FileRow};
 use crate::error::{Error, Interrupt, Result, wait_for};
 use crate::files::platform::{Changes, FolderWatch as _, Watch};
@@ -41,9 +42,8 @@ impl Store {
         let mut changes = watch.as_mut().map_or(Changes::Unknown, Watch::drain);
         if self.read_state(interrupt)?.said.is_damaged() {
             // the snapshot was lost under us: all is new
-            let (empty, mut state) =
-                (Catalog::new(self.weights.clone(), Part::Said), self.write_state(interrupt)?);
-            state.said = empty.with_clock(self.clock);
+            let mut state = self.write_state(interrupt)?;
+            state.said = self.empty(Part::Said);
             state.snapshot = Some("rebuilt, for the snapshot: it is damaged".to_owned());
             state.saved = false;
             changes = Changes::Unknown;
@@ -103,6 +103,11 @@ impl Store {
         for file in files {
             self.update(state, &file, interrupt)?;
         }
+        let has_room = |path: &&String| state.said.has_room_for(path);
+        let again: Vec<String> = state.incomplete.keys().filter(has_room).cloned().collect();
+        for file in again {
+            self.update(state, &file, interrupt)?;
+        }
         Ok(())
     }
 
@@ -141,21 +146,37 @@ impl Store {
         files: &[(String, Stat)],
         interrupt: Interrupt<'_>,
     ) -> Result<()> {
-        let build = |files: &[(String, Stat)], part| {
-            Catalog::build(self.root(), files, self.weights.clone(), part, self.clock, interrupt)
-        };
-        let (said, failed) = build(files, Part::Said)?;
-        if state.tools.is_some() {
-            state.tools = Some(build(&transcripts(files), Part::Tools)?.0);
-        }
+        // two at a time would need twice the memory; whoever interrupts this begins again
+        let with_tools = state.tools.take().is_some();
+        state.said = self.empty(Part::Said);
+        let (said, failed) = self.empty(Part::Said).filled(self.root(), files, interrupt)?;
         state.said = said;
+        if with_tools {
+            let files = transcripts(files);
+            let tools = self.empty(Part::Tools).filled(self.root(), &files, interrupt)?;
+            state.tools = Some(tools.0);
+        }
         state.saved = false;
         state.unreadable = BTreeMap::new();
         self.expanders.iter().for_each(Expander::reset);
         for (path, error) in failed {
             note_failure(state, &path, error);
         }
+        self.note_shortfalls(state);
         Ok(())
+    }
+
+    /// Returns a catalog of nothing, for this store.
+    fn empty(&self, part: Part) -> Catalog {
+        let empty = Catalog::new(self.weights.clone(), part);
+        empty.with_clock(self.clock).with_limit(self.limit.clone())
+    }
+
+    /// Notes what the index does not hold of each file.
+    pub(crate) fn note_shortfalls(&self, state: &mut State) {
+        let files = state.said.files.iter().filter(|file| file.present);
+        let of = |file: &FileRow| Some((file.path.clone(), shortfall(state, &file.path)?));
+        state.incomplete = files.filter_map(of).collect();
     }
 
     /// Brings one file in step; a failure is kept to be told with every answer.
@@ -191,6 +212,10 @@ impl Store {
             // what else fails here has failed above
             return Err(Error::Interrupted);
         }
+        match shortfall(state, path) {
+            Some(shortfall) => state.incomplete.insert(path.to_owned(), shortfall),
+            None => state.incomplete.remove(path),
+        };
         Ok(changed)
     }
 
@@ -234,10 +259,9 @@ impl Store {
             let files = state.said.files.iter().filter(is_transcript).filter_map(look);
             let mut files: Vec<(String, Stat)> = files.collect();
             files.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-            let weights = self.weights.clone();
-            let tools =
-                Catalog::build(self.root(), &files, weights, Part::Tools, self.clock, interrupt)?;
+            let tools = self.empty(Part::Tools).filled(self.root(), &files, interrupt)?;
             state.tools = Some(tools.0);
+            self.note_shortfalls(&mut state);
             self.expanders[1].reset();
         }
         Ok(())
@@ -339,6 +363,12 @@ fn is_mostly_new(catalog: &Catalog, files: &[(String, Stat)], changed: &[usize])
     let all: u64 = files.iter().map(bytes).sum();
     let enough = catalog.files.is_empty() || new.len() > MANY;
     !new.is_empty() && enough && new.into_iter().map(bytes).sum::<u64>() >= all / 2
+}
+
+/// Returns what the indexes do not hold of a file.
+fn shortfall(state: &State, path: &str) -> Option<Shortfall> {
+    let of_tools = || state.tools.as_ref()?.shortfall(path);
+    state.said.shortfall(path).or_else(of_tools)
 }
 
 fn transcripts(files: &[(String, Stat)]) -> Vec<(String, Stat)> {

@@ -16,6 +16,8 @@ use crate::text::snippet::{Shown, snippet};
 
 /// Characters of a snippet.
 pub const SNIPPET: usize = 300;
+/// Files that are not indexed as they should be, of which an answer says why.
+const MAX_SHORTFALLS: usize = 5;
 /// How often a search is run again when files change under it.
 pub(super) const ATTEMPTS: usize = 4;
 
@@ -187,6 +189,17 @@ impl Store {
         if !state.unreadable.is_empty() {
             answer.freshness = Freshness::Partial;
             answer.notes.extend(state.unreadable.values().cloned());
+        }
+        if state.incomplete.values().any(|shortfall| shortfall.missing) {
+            answer.freshness = Freshness::Partial;
+        }
+        let shortfalls = state.incomplete.values().map(|shortfall| shortfall.why.clone());
+        answer.notes.extend(shortfalls.take(MAX_SHORTFALLS));
+        if let Some(more) = state.incomplete.len().checked_sub(MAX_SHORTFALLS + 1) {
+            let more = more + 1;
+            answer
+                .notes
+                .push(format!("{more} more files are indexed in part; `status` names them"));
         }
         if let Some(why) = &state.unchecked {
             answer.freshness = Freshness::Stale;

@@ -20,6 +20,9 @@ use crate::store::Store;
 
 /// How much is appended at once: enough that waiting for the disk does not count.
 const BATCH: usize = 8 << 20;
+/// Bytes by which a stored line may be longer than the message that it is compared with, so that it
+/// is still told from one that is damaged.
+const LONGER: usize = 1 << 20;
 /// Under this name [`Imported::skipped`] counts the messages of an earlier import.
 const KNOWN: &str = "already there";
 
@@ -33,7 +36,7 @@ impl Store {
     /// [`Error::Missing`], [`Error::Refused`] or [`Error::Io`] for a source that is no readable
     /// file; [`Error::Format`] when it, or `path`, is in UTF-16, or it holds no message; [`Error::Diverged`] when `path` holds
     /// others; else those of [`Files::append`](crate::files::Files::append);
-    /// [`Error::Interrupted`].
+    /// [`Error::Memory`]; [`Error::Interrupted`].
     pub fn import_transcript(
         &self,
         source: &Path,
@@ -67,7 +70,8 @@ impl Store {
             batch.extend_from_slice(line);
             if batch.len() >= BATCH { append(&mut batch) } else { Ok(()) }
         };
-        let mut imported = formats::import(reader, &shown, &mut take, progress, interrupt)?;
+        let mut imported =
+            formats::import(reader, &shown, &self.limit, &mut take, progress, interrupt)?;
         if interrupt() {
             return Err(Error::Interrupted);
         }
@@ -131,7 +135,8 @@ impl Known {
     /// Says whether the next message is `wanted`; false at the end of the file.
     fn goes_on_with(&mut self, wanted: &[u8], source: &str) -> Result<bool> {
         loop {
-            let size = read_line(&mut self.reader, &mut self.line)
+            let longest = wanted.len() + LONGER;
+            let size = read_line(&mut self.reader, &mut self.line, longest)
                 .map_err(|error| Error::io("read", &*self.path, error))?;
             if size == 0 {
                 return Ok(false);

@@ -14,9 +14,10 @@ pub mod upkeep;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::catalog::Catalog;
 use crate::catalog::cache;
 use crate::catalog::draft::Part;
+use crate::catalog::shortfall::Shortfall;
+use crate::catalog::{Catalog, FileRow};
 use crate::error::{Error, Interrupt, Result, wait_for};
 use crate::files::Files;
 use crate::files::platform::{FolderWatch as _, Watch};
@@ -25,6 +26,8 @@ use crate::files::rules::Rules;
 use crate::files::stamps::Clock;
 use crate::index::bm25f::Weights;
 use crate::index::expand::Expander;
+use crate::memory_limit::MemoryLimit;
+use crate::messages::lines::LONGEST_LINE;
 use crate::store::follow::walk;
 use crate::store::recent::Recent;
 use crate::store::sieves::Sieves;
@@ -63,6 +66,8 @@ pub struct State {
     pub skipped: BTreeMap<String, &'static str>,
     /// Files that could not be read, and why.
     pub unreadable: BTreeMap<String, String>,
+    /// Files of which the index does not hold all, or not as it stands there.
+    pub incomplete: BTreeMap<String, Shortfall>,
     /// Why the files could not be checked, when they could not: the next call checks them all.
     pub unchecked: Option<String>,
     /// Whether the snapshot on disk is of this catalog, but for [`Catalog::redone`].
@@ -88,6 +93,7 @@ pub struct Store {
     pub(crate) expanders: [Expander; 2],
     pub(crate) weights: Weights,
     pub(crate) clock: Clock,
+    pub(crate) limit: MemoryLimit,
     pub(crate) sieve_from: u64,
     pub(crate) sieves: Sieves,
     closed: AtomicBool,
@@ -110,13 +116,23 @@ pub struct Options {
     pub sieve_from: u64,
     /// Says whether a call that waits for the lock is to stop.
     pub interrupt: fn() -> bool,
+    /// Bytes of memory that the store may take, if that is less than what the system allows.
+    pub memory_limit: Option<u64>,
 }
 
 impl Default for Options {
     fn default() -> Self {
         let (weights, rules, clock) = Default::default();
-        let (sieve_from, interrupt) = (16 << 20, never as fn() -> bool);
-        Self { create: true, watch: true, weights, rules, clock, sieve_from, interrupt }
+        Self {
+            create: true,
+            watch: true,
+            weights,
+            rules,
+            clock,
+            sieve_from: 16 << 20,
+            interrupt: never,
+            memory_limit: None,
+        }
     }
 }
 
@@ -133,20 +149,23 @@ impl Store {
     /// # Errors
     /// Those of [`Root::open`].
     pub fn open(path: &str, options: Options) -> Result<Self> {
-        let root = Root::open(path, options.create)?;
+        let limit = MemoryLimit::new(options.memory_limit);
+        let root = Root::open(path, options.create)?.with_memory_limit(limit);
         let files = Files::new(root, options.rules).interrupted_by(options.interrupt);
         Ok(Self::of(files, options))
     }
 
     fn of(files: Files, options: Options) -> Self {
         let Options { watch, weights, clock, sieve_from, .. } = options;
+        let limit = files.root().memory_limit().clone();
         let recovered = files.catch_up();
         let said = Catalog::new(weights.clone(), Part::Said).with_clock(clock);
         let state = State {
-            said,
+            said: said.with_limit(limit.clone()),
             tools: None,
             skipped: BTreeMap::new(),
             unreadable: BTreeMap::new(),
+            incomplete: BTreeMap::new(),
             unchecked: None,
             saved: false,
             snapshot: None,
@@ -162,6 +181,7 @@ impl Store {
             expanders: Default::default(),
             weights,
             clock,
+            limit,
             sieve_from,
             sieves: Sieves::default(),
             closed: AtomicBool::new(false),
@@ -191,7 +211,7 @@ impl Store {
             rules: self.files.rules,
             clock: self.clock,
             sieve_from: self.sieve_from,
-            interrupt: never,
+            ..Options::default()
         };
         let own = Self::of(self.files.in_child()?, options);
         // closed, not read: what is in the queue is the parent's
@@ -208,7 +228,7 @@ impl Store {
     ) -> Result<()> {
         // the snapshot is read while the files are looked at
         let (seen, snapshot) = std::thread::scope(|scope| {
-            let loading = scope.spawn(|| cache::load(self.root(), &self.weights));
+            let loading = scope.spawn(|| cache::load(self.root(), &self.weights, &self.limit));
             let seen = walk(self.root(), "", self.clock, watch, interrupt);
             let loaded = loading.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             (seen, loaded)
@@ -220,13 +240,14 @@ impl Store {
         }
         let snapshot = match snapshot {
             Ok(Some(kept)) => {
-                state.said = kept.with_clock(self.clock);
+                state.said = kept.with_clock(self.clock).with_limit(self.limit.clone());
                 state.saved = true;
                 "read".to_owned()
             }
             Ok(None) => "built".to_owned(),
             Err(why) => format!("rebuilt, for {why}"),
         };
+        self.note_shortfalls(state);
         self.adopt(state, seen, "", interrupt)?;
         state.snapshot = Some(snapshot);
         Ok(())
@@ -283,7 +304,14 @@ impl Store {
     pub fn save_unless(&self, interrupt: Interrupt<'_>) -> Result<()> {
         let wanted = |state: &State| {
             let text: u64 = state.said.files.iter().map(|file| file.stat.size).sum();
-            !state.said.files.is_empty() && (!state.saved || state.said.redone > text / 16)
+            // the next opening may have more memory
+            let longest = self.limit.longest_line(LONGEST_LINE);
+            let lacks = |file: &FileRow| {
+                file.lacks_memory() || longest < LONGEST_LINE && file.seen.long_lines > 0
+            };
+            !state.said.files.is_empty()
+                && !state.said.files.iter().any(lacks)
+                && (!state.saved || state.said.redone > text / 16)
         };
         if !wanted(&*self.read_state(interrupt)?) {
             return Ok(());

@@ -9,7 +9,7 @@ use crate::error::{Error, Interrupt, Result};
 use crate::files::Expected;
 use crate::files::append::Appended;
 use crate::messages::formats::read_line;
-use crate::messages::lines::{check_encoding, lines};
+use crate::messages::lines::{LONGEST_LINE, check_encoding, lines};
 use crate::messages::message::{self, Line, Message};
 use crate::store::Store;
 
@@ -46,6 +46,7 @@ impl Store {
         // since then the file may have been rewritten
         let near = near.filter(|row| line_at(&file, row).is_some());
         let (offset, line) = near.map_or((0, 1), |row| (row.start, u64::from(row.line)));
+        let longest = self.limit.longest_line(LONGEST_LINE);
         let mut found = Vec::new();
         let mut number = line;
         // lines are read in steps, so that a few messages of a large file cost little
@@ -56,7 +57,7 @@ impl Store {
             let mut next = from;
             while next == from {
                 let end = size.min(from + step);
-                lines(&file, path, from..end, interrupt, &mut |offset, bytes, whole| {
+                lines(&file, path, from..end, longest, interrupt, &mut |offset, bytes, whole| {
                     if !bytes.ends_with(b"\n") && end < size {
                         return;
                     }
@@ -106,6 +107,7 @@ impl Store {
     ) -> Result<Vec<Vec<u8>>> {
         let mut reader = BufReader::new(self.root().open_read(&self.root().spelled(path))?);
         let fail = |error| Error::io("read", path, error);
+        let longest = self.limit.longest_line(LONGEST_LINE);
         let mut at = 0;
         let mut found = Vec::with_capacity(offsets.len());
         for &offset in offsets {
@@ -115,7 +117,7 @@ impl Store {
             let mut line = Vec::new();
             // a step keeps what is buffered
             reader.seek_relative(offset.wrapping_sub(at) as i64).map_err(fail)?;
-            at = offset + read_line(&mut reader, &mut line).map_err(fail)?;
+            at = offset + read_line(&mut reader, &mut line, longest).map_err(fail)?;
             found.push(line);
         }
         Ok(found)
@@ -181,7 +183,7 @@ impl Store {
         };
         let mut count = 0;
         let mut ends = |_, bytes: &[u8], _| count += u64::from(bytes.ends_with(b"\n"));
-        lines(&file, path, span, interrupt, &mut ends)?;
+        lines(&file, path, span, LONGEST_LINE, interrupt, &mut ends)?;
         Ok(if counted > 0 { counted - count + 1 } else { count + 1 })
     }
 }

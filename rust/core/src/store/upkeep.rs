@@ -1,6 +1,7 @@
 //! What a store says of itself: its files, its sections, its numbers.
 
 use crate::catalog::draft::Kind;
+use crate::catalog::reading::parsing_bytes;
 use crate::error::{Error, Interrupt, Result};
 use crate::search::is_below;
 use crate::store::Store;
@@ -32,7 +33,7 @@ pub struct Status {
     pub sections: usize,
     /// Messages in the index.
     pub messages: usize,
-    /// Different terms.
+    /// Different terms that some document holds.
     pub terms: usize,
     /// Bytes of the files that are indexed.
     pub text_bytes: u64,
@@ -104,6 +105,8 @@ impl Store {
             return Err(Error::Format { path: path.to_owned(), line: None, why });
         }
         let bytes = self.root().read(&self.root().spelled(path))?;
+        let needed = parsing_bytes(&bytes);
+        self.limit.check(&format!("reading the sections of {path:?}"), needed)?;
         let text = as_text(&bytes).into_owned();
         let note = parse(&text);
         Ok((text, note))
@@ -116,7 +119,7 @@ impl Store {
     pub fn status(&self, interrupt: Interrupt<'_>) -> Result<Status> {
         let state = self.fresh(interrupt)?;
         let mut status = Status {
-            terms: state.said.index.words().words.len(),
+            terms: state.said.index.used_words(),
             index_bytes: state.said.bytes(),
             snapshot: state.snapshot.clone().unwrap_or_default(),
             recovered: state.recovered.clone(),
@@ -132,7 +135,9 @@ impl Store {
             *documents += file.documents.len();
             status.text_bytes += file.stat.size;
             let left_out = file.left_out.map(|why| (file.path.clone(), why.to_owned()));
-            status.skipped.extend(left_out);
+            let in_part =
+                || Some((file.path.clone(), state.incomplete.get(&file.path)?.why.clone()));
+            status.skipped.extend(left_out.or_else(in_part));
         }
         let left_out = state.skipped.iter().map(|(path, why)| (path.clone(), (*why).to_owned()));
         let unreadable = state.unreadable.iter().map(|(path, why)| (path.clone(), why.clone()));

@@ -8,7 +8,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use crate::text::blocks::{self, Block};
 use crate::text::marks::{self, Marks};
-use crate::text::sections::{LONGEST_HEADING, Note, Section, TRAIL};
+use crate::text::sections::{LONGEST_HEADING, MAX_SECTIONS, Note, Section, TRAIL};
 
 /// Cuts a part of a note; the part begins the note if there is a preamble, else with a heading.
 pub(super) fn cut(text: &str, part: Range<usize>, front: Marks, preamble: Option<Section>) -> Note {
@@ -46,6 +46,8 @@ struct Outline<'t> {
     note: Note,
     /// Whether a heading may hold a link whose target stands elsewhere.
     links: bool,
+    /// Whether there are so many sections that the last heading opened none.
+    joins: bool,
 }
 
 impl<'t> Outline<'t> {
@@ -56,7 +58,7 @@ impl<'t> Outline<'t> {
         note.sections.reserve(2 + part.len() / 512);
         note.breaks.reserve(8 + part.len() / 128);
         note.sections.extend(preamble);
-        Self { text, note, links: false }
+        Self { text, note, links: false, joins: false }
     }
 
     /// Takes a block between two lines.
@@ -74,6 +76,11 @@ impl<'t> Outline<'t> {
 
     /// Opens a section by its heading, whose last line ends at `body`.
     fn open(&mut self, level: u8, at: usize, body: usize) {
+        let has_preamble = self.note.sections.first().is_some_and(|first| first.level == 0);
+        self.joins = self.note.sections.len() - usize::from(has_preamble) > MAX_SECTIONS;
+        if self.joins {
+            return;
+        }
         self.note.sections.push(Section {
             span: at..self.text.len(),
             body,
@@ -86,7 +93,7 @@ impl<'t> Outline<'t> {
 
     /// Names the section that was opened last.
     fn name(&mut self, words: &str) {
-        let Some(section) = self.note.sections.last_mut() else { return };
+        let Some(section) = self.note.sections.last_mut().filter(|_| !self.joins) else { return };
         let words = words.trim();
         if words.len() > LONGEST_HEADING {
             section.body = section.span.start;

@@ -46,6 +46,10 @@ pub struct Note {
     pub items: Vec<usize>,
 }
 
+/// Headings of a note that open sections of their own; what follows them is one section more, and
+/// is found as its parts. A note of nothing but headings would take fifty times its size.
+pub const MAX_SECTIONS: usize = 100_000;
+
 /// Longest heading, in bytes: every section below repeats it. What is longer is text as well.
 pub const LONGEST_HEADING: usize = 1000;
 

@@ -1,0 +1,224 @@
+//! Memory limit of a store: what a large step needs is compared with it before memory is asked
+//! for, because an allocation that fails ends the process.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::process::{Resource, getrlimit};
+
+use crate::error::{Error, Result, megabytes};
+use crate::memory;
+
+/// Bytes that are always taken to be there: a small store works under any limit.
+const LEAST: u64 = 16 << 20;
+/// Copies of a file's text that a call may hold at the same time: as bytes, as text, as changed
+/// text.
+const COPIES: u64 = 3;
+/// Stacks and allocator segments of the two threads that build an index: most of it is never
+/// touched, but a limit of data or address space counts it.
+const THREADS: u64 = 68 << 20;
+/// Address space below which none is to be reserved that is not used.
+const TIGHT: u64 = 2 << 30;
+
+/// How much memory a store may take, and how much its indexes take of it.
+///
+/// Clones share what is held, and so all parts of a store are counted together.
+#[derive(Debug, Clone)]
+pub struct MemoryLimit {
+    /// What callers are told.
+    limit: u64,
+    /// What may be planned for: some is left for what is too small to be counted.
+    usable: u64,
+    /// Bytes of the two indexes of a store.
+    held: Arc<[AtomicU64; 2]>,
+}
+
+impl Default for MemoryLimit {
+    fn default() -> Self {
+        Self { limit: u64::MAX, usable: u64::MAX, held: Arc::default() }
+    }
+}
+
+impl MemoryLimit {
+    /// Makes a limit of so many bytes, or of what the system leaves to this process if that is
+    /// less.
+    #[must_use]
+    pub fn new(given: Option<u64>) -> Self {
+        let limit = given.unwrap_or(u64::MAX).min(system().unwrap_or(u64::MAX)).max(LEAST);
+        let usable = if limit == u64::MAX { limit } else { LEAST.max(limit / 8 * 7) };
+        Self { limit, usable, held: Arc::default() }
+    }
+
+    /// Says whether there is a limit.
+    #[must_use]
+    pub fn is_set(&self) -> bool {
+        self.usable < u64::MAX
+    }
+
+    /// Notes how much the index with this number holds.
+    pub(crate) fn hold(&self, index: usize, bytes: u64) {
+        self.held[index].store(bytes, Ordering::Relaxed);
+    }
+
+    /// Says whether an index may take so much, beside the other one.
+    pub(crate) fn allows(&self, index: usize, bytes: u64) -> bool {
+        let other = self.held[1 - index].load(Ordering::Relaxed);
+        bytes.saturating_add(other) <= self.usable
+    }
+
+    /// Returns the limit in words.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        megabytes(self.limit)
+    }
+
+    /// Makes sure that so many bytes may be taken, beside the indexes.
+    ///
+    /// # Errors
+    /// [`Error::Memory`].
+    pub fn check(&self, what: &str, needed: u64) -> Result<()> {
+        let held: u64 = self.held.iter().map(|held| held.load(Ordering::Relaxed)).sum();
+        // what is always there may be asked for beside a full index
+        if needed <= LEAST || needed.saturating_add(held) <= self.usable {
+            return Ok(());
+        }
+        Err(Error::Memory { what: what.to_owned(), needed, limit: Some(self.limit) })
+    }
+
+    /// Makes sure that a file of so many bytes may be read as a whole.
+    ///
+    /// # Errors
+    /// [`Error::Memory`].
+    pub fn check_whole(&self, path: &str, size: u64) -> Result<()> {
+        self.check(&format!("reading {path:?} as a whole"), size.saturating_mul(COPIES))
+    }
+
+    /// Returns how long a line may be to be read as a message, of at most `most` bytes: while it
+    /// is decoded there are several copies of it.
+    #[must_use]
+    pub fn longest_line(&self, most: usize) -> usize {
+        most.min(usize::try_from(self.usable / 32).unwrap_or(most))
+    }
+}
+
+/// Returns an empty array with room for so many bytes.
+///
+/// # Errors
+/// [`Error::Memory`] when the system does not give them.
+pub(crate) fn room(what: impl FnOnce() -> String, bytes: u64) -> Result<Vec<u8>> {
+    let mut room = Vec::new();
+    let asked = usize::try_from(bytes).map(|bytes| room.try_reserve_exact(bytes));
+    match asked {
+        Ok(Ok(())) => Ok(room),
+        _ => Err(Error::Memory { what: what(), needed: bytes, limit: None }),
+    }
+}
+
+/// Returns how many more bytes the system lets this process take, if it sets a limit.
+fn system() -> Option<u64> {
+    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let status = read("/proc/self/status");
+    let taken = |key: &str| kilobytes(&status, key).unwrap_or(0);
+    let left = |resource, taken: u64| {
+        let limit = getrlimit(resource).current?;
+        Some(limit.saturating_sub(taken).saturating_sub(THREADS))
+    };
+    let data = left(Resource::Data, taken("VmData:"));
+    let space = left(Resource::As, taken("VmSize:"));
+    if space.is_some_and(|left| left < TIGHT) {
+        memory::reserve_little();
+    }
+    let cgroup = cgroup(&read("/proc/self/cgroup"), Path::new("/sys/fs/cgroup"));
+    [data, space, cgroup].into_iter().flatten().min()
+}
+
+/// Returns the value of a line such as `VmData:   1234 kB`, in bytes.
+fn kilobytes(status: &str, key: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix(key))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kilobytes| kilobytes << 10)
+}
+
+/// Returns how many more bytes the control groups of this process let it take, of version 1 and 2;
+/// `own` says which they are. Every group above sets a limit, too.
+fn cgroup(own: &str, base: &Path) -> Option<u64> {
+    let left = |group: &Path, limit: &str, used: &str| {
+        let limit: u64 = fs::read_to_string(group.join(limit)).ok()?.trim().parse().ok()?;
+        // the page cache counts as used, but the kernel takes it back
+        let stat = fs::read_to_string(group.join("memory.stat")).unwrap_or_default();
+        let used = stat.lines().find_map(|line| line.strip_prefix(used)?.trim().parse().ok());
+        // version 1 writes no limit as the largest number of pages
+        (limit < 1 << 62).then(|| limit.saturating_sub(used.unwrap_or(0)))
+    };
+    let of_line = |line: &str| {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (controllers, path) = (parts.next()?, parts.next()?);
+        let (folder, limit, used) = match controllers {
+            "" => ("", "memory.max", "anon "),
+            some if some.split(',').any(|name| name == "memory") => {
+                ("memory", "memory.limit_in_bytes", "total_rss ")
+            }
+            _ => return None,
+        };
+        let groups = Path::new(path.trim_start_matches('/')).ancestors();
+        groups.filter_map(|group| left(&base.join(folder).join(group), limit, used)).min()
+    };
+    own.lines().filter_map(of_line).min()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(base: &Path, path: &str, text: &str) {
+        fs::create_dir_all(base.join(path).parent().unwrap()).unwrap();
+        fs::write(base.join(path), text).unwrap();
+    }
+
+    #[test]
+    fn the_least_of_all_groups_is_what_is_left() {
+        let dir = tempfile::tempdir().unwrap();
+        let base = dir.path();
+        let second = "0::/app/worker\n";
+        assert_eq!(cgroup(second, base), None);
+        put(base, "app/worker/memory.max", "max\n");
+        assert_eq!(cgroup(second, base), None);
+        put(base, "app/memory.max", "1000\n");
+        put(base, "app/memory.stat", "anon 300\nfile 600\n");
+        assert_eq!(cgroup(second, base), Some(700));
+        put(base, "app/worker/memory.max", "500\n");
+        assert_eq!(cgroup(second, base), Some(500));
+        // a container sees its own group as the uppermost one
+        put(base, "memory.max", "400\n");
+        assert_eq!(cgroup("0::/\n", base), Some(400));
+
+        let first = "5:cpu:/x\n4:hugetlb,memory:/box\n0::/\n";
+        put(base, "memory.max", "max\n");
+        put(base, "memory/memory.limit_in_bytes", "9223372036854771712\n");
+        assert_eq!(cgroup(first, base), None);
+        put(base, "memory/box/memory.limit_in_bytes", "2000\n");
+        put(base, "memory/box/memory.stat", "cache 900\ntotal_rss 1500\n");
+        assert_eq!(cgroup(first, base), Some(500));
+    }
+
+    #[test]
+    fn more_than_the_limit_is_refused_with_what_was_needed() {
+        let limit = MemoryLimit::new(Some(256 << 20));
+        assert!(limit.check("this", 200 << 20).is_ok());
+        limit.hold(0, 100 << 20);
+        let refused = limit.check("this", 200 << 20).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "this needs 200 MB of memory, and the limit is 256 MB; raise memory_limit, or split \
+             what is too large"
+        );
+        assert!(limit.allows(0, 200 << 20) && !limit.allows(1, 200 << 20));
+        assert!(limit.check("a little", 1 << 20).is_ok());
+        assert!(matches!(
+            room(|| "all".to_owned(), u64::MAX),
+            Err(Error::Memory { limit: None, .. })
+        ));
+        assert!(MemoryLimit::default().check("all", u64::MAX).is_ok());
+    }
+}

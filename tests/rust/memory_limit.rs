@@ -1,0 +1,208 @@
+//! What a limit of memory leaves out is told; sections and words are bounded.
+
+#![allow(missing_docs)]
+
+mod memory;
+
+use std::fmt::Write;
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::path::Path;
+
+use commonplace_core::error::Error;
+use commonplace_core::store::hits::Hits;
+use commonplace_core::store::{Freshness, Options, Store};
+use commonplace_core::text::sections::MAX_SECTIONS;
+use memory::{Memory, answers, ask, files_with};
+
+/// As little as there is: 16 MB.
+fn little() -> Options {
+    Options { memory_limit: Some(1), ..Options::default() }
+}
+
+fn lines(from: usize, count: usize) -> String {
+    (from..from + count).fold(String::new(), |mut text, n| {
+        let _ = writeln!(text, r#"{{"role":"user","content":"line number{n}"}}"#);
+        text
+    })
+}
+
+fn is_partial(hits: &Hits, says: &str) {
+    assert_eq!(hits.freshness, Freshness::Partial, "{:?}", hits.notes);
+    assert!(hits.notes.iter().any(|note| note.contains(says)), "{:?}", hits.notes);
+}
+
+fn messages(store: &Store) -> usize {
+    store.status(&|| false).unwrap().messages
+}
+
+#[test]
+fn of_too_many_lines_the_first_are_indexed() {
+    let memory = Memory::new();
+    memory.put("a.md", "# Note\n\nlilac\n");
+    memory.put("log.jsonl", lines(0, 45_000));
+    let store = memory.open_with(little());
+    let held = messages(&store);
+    assert!((20_000..40_000).contains(&held), "{held}");
+    is_partial(&ask(&store, "lilac"), &format!("log.jsonl is indexed up to line {held} "));
+    assert_eq!(files_with(&store, "number19999").len(), 1);
+    assert_eq!(files_with(&store, "number44999").len(), 0);
+    let status = store.status(&|| false).unwrap();
+    assert!(status.skipped[0].1.contains("raise memory_limit"), "{:?}", status.skipped);
+
+    // what comes later does not fit either, and is said to be missing
+    let mut log = OpenOptions::new().append(true).open(memory.at("log.jsonl")).unwrap();
+    log.write_all(lines(45_000, 10).as_bytes()).unwrap();
+    memory.put("b.md", "# Other\n\nlilac lilac lilac\n".repeat(10_000));
+    is_partial(&ask(&store, "lilac"), "b.md is ");
+    // what only the build needed is there again, and no more
+    assert!((held..40_000).contains(&messages(&store)));
+
+    // the next opening may have more memory
+    store.save().unwrap();
+    assert!(!memory.at(".commonplace/index").exists());
+    drop(store);
+    let store = memory.open(true);
+    assert_eq!((messages(&store), ask(&store, "lilac").freshness), (45_010, Freshness::Fresh));
+    drop(store);
+
+    // and what was left out is read when there is room
+    let _ = fs::remove_dir_all(memory.at(".commonplace"));
+    let store = memory.open_with(little());
+    is_partial(&ask(&store, "lilac"), "log.jsonl is indexed up to line");
+    memory.put("log.jsonl", lines(0, 10));
+    let hits = ask(&store, "lilac");
+    assert_eq!((hits.freshness, hits.notes.len()), (Freshness::Fresh, 0), "{:?}", hits.notes);
+    assert!(hits.hits.iter().any(|hit| hit.path == "b.md"));
+}
+
+#[test]
+fn a_transcript_that_grows_too_large_is_indexed_in_part() {
+    let memory = Memory::new();
+    memory.put("log.jsonl", lines(0, 10));
+    for n in 0..9 {
+        memory.put(&format!("{n}.md"), "# Note\n\nlilac\n");
+    }
+    let store = memory.open_with(little());
+    let mut log = OpenOptions::new().append(true).open(memory.at("log.jsonl")).unwrap();
+    for step in 0..4 {
+        log.write_all(lines(10 + 10_000 * step, 10_000).as_bytes()).unwrap();
+        let hits = ask(&store, &format!("number{}", 9 + 10_000 * (step + 1)));
+        assert!(!hits.hits.is_empty() || hits.freshness == Freshness::Partial);
+    }
+    let held = messages(&store);
+    assert!((10_000..40_000).contains(&held), "{held}");
+    is_partial(&ask(&store, "lilac"), &format!("log.jsonl is indexed up to line {held} "));
+}
+
+#[test]
+fn a_line_that_is_too_long_is_told() {
+    let memory = Memory::new();
+    let long = format!("{{\"role\":\"user\",\"content\":\"{}\"}}\n", "lilac ".repeat(200_000));
+    memory.put("log.jsonl", format!("{}{long}{}", lines(0, 2), lines(2, 2)));
+    for _ in 0..2 {
+        let store = memory.open_with(little());
+        assert_eq!(messages(&store), 4);
+        is_partial(&ask(&store, "number3"), "1 lines longer than 1 MB");
+        store.save().unwrap();
+    }
+    let store = Store::open(memory.root().to_str().unwrap(), little()).unwrap();
+    let source = memory.outside().join("source.jsonl");
+    fs::write(&source, format!("{}{long}{}", lines(0, 2), lines(2, 2))).unwrap();
+    let import = |source: &Path, path: &str| {
+        store.import_transcript(source, path, &mut |_| {}, &|| false).map(|(_, taken)| taken)
+    };
+    let taken = import(&source, "in.jsonl").unwrap();
+    assert_eq!((taken.messages, taken.first_bad_lines), (4, vec![3]));
+    fs::write(&source, format!("[{}{{}}]", "{},".repeat(2 << 20))).unwrap();
+    let refused = import(&source, "array.jsonl").unwrap_err();
+    assert!(matches!(refused, Error::Memory { limit: Some(_), .. }), "{refused}");
+}
+
+#[test]
+fn a_note_that_is_too_large_is_told() {
+    let memory = Memory::new();
+    memory.put("a.md", "# Note\n\nlilac\n");
+    fs::File::create(memory.at("huge.md")).unwrap().set_len(300 << 20).unwrap();
+    for watch in [true, false] {
+        let store = memory.open(watch);
+        is_partial(&ask(&store, "lilac"), "huge.md is not indexed: 300 MB");
+        memory.put("huge.md", "lilac");
+        let hits = ask(&store, "lilac");
+        assert_eq!((hits.freshness, hits.hits.len(), hits.notes.len()), (Freshness::Fresh, 2, 0));
+        fs::File::create(memory.at("huge.md")).unwrap().set_len(300 << 20).unwrap();
+        is_partial(&ask(&store, "lilac"), "huge.md is not indexed: 300 MB");
+    }
+}
+
+#[test]
+fn headings_behind_the_most_are_one_section() {
+    let headings = |count: usize| -> String {
+        (0..count).fold(String::new(), |text, n| text + &format!("# h{}\n\n", n % 50))
+    };
+    let tail = "# Lilac\n\ngrows here\n";
+    let memory = Memory::new();
+    let full = headings(MAX_SECTIONS - 1) + tail;
+    memory.put("a.md", &full);
+    let store = memory.open(true);
+    let heading = |store: &Store| -> Vec<String> {
+        ask(store, "lilac").hits.into_iter().flat_map(|hit| hit.heading).collect()
+    };
+    assert_eq!((heading(&store), ask(&store, "lilac").notes.len()), (vec!["Lilac".to_owned()], 0));
+    // some more, and some less: as if it were read for the first time
+    for (text, count) in
+        [(headings(MAX_SECTIONS + 9) + tail, MAX_SECTIONS + 1), (full, MAX_SECTIONS)]
+    {
+        memory.put("a.md", &text);
+        let hits = ask(&store, "lilac");
+        let says = |note: &String| note.contains("more than 100000 headings");
+        assert_eq!(hits.notes.iter().any(says), count > MAX_SECTIONS, "{:?}", hits.notes);
+        assert_eq!((hits.freshness, hits.hits.len()), (Freshness::Fresh, 1));
+        let (_, note) = store.sections("a.md").unwrap();
+        assert_eq!(note.sections.len(), count);
+        let fresh = Memory::new();
+        fresh.put("a.md", &text);
+        let fresh = fresh.open(false);
+        assert_eq!(heading(&store), heading(&fresh));
+        assert_eq!(answers(&store, &["lilac"]), answers(&fresh, &["lilac"]));
+    }
+}
+
+/// Words in the dictionary, whether some document holds them or not.
+fn dictionary(store: &Store) -> usize {
+    store.fresh(&|| false).unwrap().said.index.words().words.len()
+}
+
+#[test]
+fn words_that_no_document_holds_leave_the_dictionary() {
+    let memory = Memory::new();
+    let note = |n: usize, turn: usize| {
+        let word = |k: usize| format!("running{turn}x{n}x{k} walk{} walks{} ", turn + k, n % 7);
+        let texts: String = (0..60).map(word).collect();
+        format!("# Note {n}\n\n{texts} walking walked common\n")
+    };
+    let store = memory.open(true);
+    for turn in 0..20 {
+        for n in 0..30 {
+            memory.put(&format!("{n}.md"), note(n, turn));
+        }
+        assert_eq!(ask(&store, &format!("running{turn}x3x3")).hits.len(), 1);
+        let (all, used) = (dictionary(&store), store.status(&|| false).unwrap().terms);
+        assert!(all <= 8192 + 2 * used + 2000, "turn {turn}: {used} of {all}");
+    }
+    let queries =
+        ["walk", "walks3", "walking", "running19x7x7", "run*", "common -walk25", "walkd~1"];
+    store.save().unwrap();
+    let fresh = Memory::new();
+    for n in 0..30 {
+        fresh.put(&format!("{n}.md"), note(n, 19));
+    }
+    let fresh = fresh.open(false);
+    assert_eq!(dictionary(&store), dictionary(&fresh));
+    assert_eq!(store.status(&|| false).unwrap().terms, dictionary(&fresh));
+    assert_eq!(answers(&store, &queries), answers(&fresh, &queries));
+    drop(store);
+    let opened = memory.open(true);
+    assert_eq!(dictionary(&opened), dictionary(&fresh));
+    assert_eq!(answers(&opened, &queries), answers(&fresh, &queries));
+}
