@@ -6,7 +6,7 @@ BIN := .venv/bin
 RUST := $(shell find rust Cargo.toml Cargo.lock -name '*.rs' -o -name 'Cargo.*')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-portable lint bench
+.PHONY: help demo test test-portable lint bench fuzz mutants
 
 help: ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' $(MAKEFILE_LIST)
@@ -32,6 +32,20 @@ lint: .venv/.dev ## check style and types
 	$(BIN)/mypy
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
+
+# an hour on one processor; ARGS="--only files/", "--part 1/4", "--check-anchors" and others for a part
+mutants: .venv/.dev ## take away each safeguard in turn, and see a test turn red
+	@$(BIN)/python tests/mutants.py $(ARGS)
+
+FUZZED := sections query jsonl snapshot patch
+# what is new is kept in tests/corpus
+fuzz: .venv/.dev ## try laws with random inputs; SECONDS=300 for each, TARGET=sections for one
+	@for target in $(filter-out frames,$(or $(TARGET),$(FUZZED))); do \
+		FUZZ_SECONDS=$(or $(SECONDS),60) cargo test --release --quiet -p commonplace-core \
+			--test fuzz -- --exact $$target --nocapture || exit 1; \
+	done
+	@$(if $(filter frames,$(or $(TARGET),frames)),FUZZ_SECONDS=$(or $(SECONDS),60) \
+		$(BIN)/python -m pytest -q tests/test_fuzz_frames.py)
 
 # a quarter of an hour on the data in ../shared; minutes with QUICK=1, and where there is no such data
 bench: .venv/.bench ## measure, side by side with ripgrep, grep, FTS5, tantivy and bm25s; QUICK=1 is short

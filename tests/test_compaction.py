@@ -182,6 +182,17 @@ def test_an_archive_that_swallows_its_entries_is_noticed(store: Store) -> None:
     assert store.read(LIVE) == note()
 
 
+def test_an_archive_that_somebody_empties_is_read_again(store: Store) -> None:
+    store.write(LIVE, note())
+    blocks = parse(store.read(LIVE))
+    archive = store.root / ARCHIVE
+    # it is read for the first time after the entries were added
+    Meddled(store, "read", lambda: archive.write_text("# Emptied\n"))
+    with pytest.raises(CompactionFailed, match="does not read back"):
+        replace_blocks(store, LIVE, blocks, ARCHIVE, brief)
+    assert store.read(LIVE) == note()
+
+
 def test_a_note_is_not_its_own_archive(store: Store) -> None:
     with pytest.raises(ValueError, match="its own archive"):
         archive_blocks(store, LIVE, parse(note()), LIVE)

@@ -268,7 +268,8 @@ fn rows_changed_behind_the_back_of_an_open_sieve() {
     let content = haystack();
     let side = sieve_file(&content, TINY, None);
     let sieve = Sieve::read(side.try_clone().unwrap()).unwrap();
-    side.write_all_at(&[0; 9000], 0).unwrap();
+    // all rows, those of the block with the needle too
+    side.write_all_at(&vec![0; side.metadata().unwrap().len() as usize], 0).unwrap();
     let options = Options { pattern: "needle".into(), ..Options::default() };
     assert_eq!(grep(&content, &options, Some(&sieve)), grep(&content, &options, None));
 }
@@ -313,4 +314,16 @@ fn building_can_be_stopped_and_can_fail() {
     let endless = Source { stat: Stat { size: 1 << 60, ..source.stat }, ..source };
     let refused = build(endless, TINY, None, &mut Vec::new(), &never);
     assert!(matches!(refused, Err(Error::Refused { code: "large", .. })));
+}
+
+#[test]
+fn a_sieve_of_another_version_is_not_read() {
+    let good = bytes(&sieve_file(&haystack(), TINY, None));
+    // the format stands behind the magic number, 32 bytes before the end
+    for at in good.len() - 24..good.len() - 16 {
+        let mut other = good.clone();
+        other[at] ^= 1;
+        assert!(Sieve::read(file(&other)).is_none(), "byte {at}");
+    }
+    assert!(Sieve::read(file(&good)).is_some());
 }

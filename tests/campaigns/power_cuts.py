@@ -1,0 +1,284 @@
+"""Power cuts: file systems on a disk that records its writes, left as a cut could have left them.
+
+A program changes a memory on ext4, XFS or btrfs and notes after each change how much the disk had
+been given by then. Later, for many moments, an image is made of all that the disk had flushed and
+of any part of what it had not. It is mounted, so that the journal is replayed, and opened: what was
+acknowledged by that moment must be there, and what was under way is old or new.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import commonplace
+from commonplace import Store
+from commonplace.blocks import parse
+from tests.campaigns.recorded_changes import (
+    ARCHIVE,
+    GROWING,
+    LOG,
+    MONTH,
+    Change,
+    make_changes,
+)
+from tests.campaigns.recorded_disk import (
+    RecordedDisk,
+    Written,
+    mounted,
+    own_mounts,
+    survivors,
+    unmount,
+)
+from tests.campaigns.trial import Trial
+
+LAW = (
+    "Whenever the power fails: what was acknowledged is there, whole and once; a text that a "
+    "person had saved and that we displaced is in the history; what was under way is old or new."
+)
+PROMISES = {
+    1: "images of cut disks: each note is one of its versions, and can be changed again",
+    2: "images of cut disks (ext4, XFS, btrfs): all that was acknowledged before the cut is there",
+    4: "images of cut disks: a torn line of a transcript costs no other line",
+    6: "images of cut disks: a person's unsynced save that we displaced is in the history, whole",
+    9: "images of cut disks: each entry that was compacted is live or in the archive",
+    10: "images of cut disks: an index that was torn finds what stands in the files",
+}
+# How many cuts are tried of one disk.
+CUTS = 24
+
+
+class FileSystem(NamedTuple):
+    """How a file system is made, and the smallest disk that it takes."""
+
+    name: str
+    megabytes: int
+    make: tuple[str, ...]
+
+
+EXT4 = FileSystem("ext4", 48, ("mkfs.ext4", "-q", "-F"))
+XFS = FileSystem("xfs", 320, ("mkfs.xfs", "-q", "-f"))
+BTRFS = FileSystem("btrfs", 128, ("mkfs.btrfs", "-q", "-f"))
+
+
+@contextmanager
+def disk_image(trial: Trial, made: FileSystem) -> Iterator[tuple[Path, Path]]:
+    """Give an image with a new file system, and a copy that stays as it is."""
+    image, base = trial.folder / "disk.img", trial.folder / "base.img"
+    with image.open("wb") as file:
+        file.truncate(made.megabytes << 20)
+    subprocess.run([*made.make, str(image)], check=True, capture_output=True)
+    copy(image, base)
+    try:
+        yield image, base
+    finally:
+        image.unlink()
+        base.unlink()
+
+
+def copy(image: Path, to: Path) -> None:
+    """Copy an image without its holes."""
+    subprocess.run(["/bin/cp", "--sparse=always", str(image), str(to)], check=True)
+
+
+def cut(trial: Trial, made: FileSystem) -> None:
+    """Record a disk, and look at it as it would be after power cuts at many moments."""
+    if not shutil.which(made.make[0], path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"):
+        trial.skip(2, f"no {made.make[0]}: {made.name} was not tried")
+        return
+    own_mounts()
+    with disk_image(trial, made) as (image, base):
+        disk = RecordedDisk(image, trial.folder / "fuse")
+        try:
+            mounted(disk.path, trial.folder / "live")
+            try:
+                root = trial.folder / "live" / "memory"
+                root.mkdir()
+                os.sync()
+                first = disk.position
+                changes = make_changes(trial.random, disk, root)
+            finally:
+                unmount(trial.folder / "live")
+        finally:
+            disk.close()
+        entries = list(disk.entries())
+        moments = sorted(trial.random.randrange(first, len(entries) + 1) for _ in range(CUTS))
+        for moment, cut_image in images(trial, base, entries, moments):
+            look(trial, made, cut_image, changes, moment)
+
+
+def images(
+    trial: Trial, base: Path, entries: list[Written], moments: list[int]
+) -> Iterator[tuple[int, Path]]:
+    """Yield each moment with the disk as a cut at that moment might have left it."""
+    done = 0
+    image = trial.folder / "cut.img"
+    for moment in moments:
+        flushes = (at for at in range(moment - 1, done - 1, -1) if entries[at].offset < 0)
+        flushed = next(flushes, done)
+        put(base, entries[done:flushed])
+        done = flushed
+        copy(base, image)
+        put(image, survivors([e for e in entries[done:moment] if e.offset >= 0], trial.random))
+        yield moment, image
+        image.unlink()
+
+
+def put(image: Path, written: Iterable[Written]) -> None:
+    """Write what was written once more, on an image."""
+    with image.open("r+b") as file:
+        for offset, data in written:
+            if offset >= 0:
+                file.seek(offset)
+                file.write(data)
+
+
+def look(trial: Trial, made: FileSystem, image: Path, changes: list[Change], moment: int) -> None:
+    """Mount what a cut has left, open the memory, and compare it with what was acknowledged."""
+    folder = trial.folder / "cut"
+    said = f"{made.name}, cut at {moment}"
+    try:
+        mounted(image, folder)
+    except OSError as error:
+        trial.fail(2, f"{said}: the file system is lost, which is none of our doing: {error}")
+        return
+    try:
+        compare(trial, folder / "memory", changes, moment, said)
+    finally:
+        unmount(folder)
+
+
+def compare(trial: Trial, root: Path, changes: list[Change], moment: int, said: str) -> None:
+    acknowledged = [change for change in changes if change.done <= moment]
+    under_way = next((c for c in changes if c.begun <= moment < c.done), None)
+    texts: dict[str, str | None] = {}
+    for change in acknowledged:
+        texts |= change.texts
+    with commonplace.open(root) as store:
+        store.search("note")
+        compare_files(trial, store, texts, under_way, said)
+        for kind, promise in (("kept", 2), ("saved", 6)):
+            for change in acknowledged:
+                for path, version, text in getattr(change, kind):
+                    found = history(store, path, version)
+                    trial.check(
+                        promise, found == text, f"{said}: of {path} {version}: {found!r:.60}"
+                    )
+        left = [path.name for path in root.rglob(".*.swap") if path.is_file()]
+        trial.check(2, not left, f"{said}: left behind: {left}")
+        empty = [path.name for path in root.rglob("*.conflict-*") if not path.stat().st_size]
+        trial.check(6, not empty, f"{said}: empty conflict copies: {empty}")
+        differences = store.verify().differences
+        trial.check(10, not differences, f"{said}: {differences}")
+        change_again(trial, store, said)
+
+
+def compare_files(
+    trial: Trial,
+    store: Store,
+    texts: dict[str, str | None],
+    under_way: Change | None,
+    said: str,
+) -> None:
+    """Check that each file is as it was acknowledged, or as the change under way would make it."""
+    nearly: dict[str, str | None] = under_way.texts if under_way else {}
+    archived: set[str] = set()
+    for path in {*texts, *nearly}:
+        found, old = read(store, path), texts.get(path)
+        if path in nearly and under_way and (under_way.saved or path in {MONTH, ARCHIVE}):
+            # a person's save that nobody flushed, or one of several writes of a compaction
+            continue
+        if path not in nearly:
+            trial.check(2, found == old, f"{said}: {path} is {found!r:.80}, not {old!r:.80}")
+        elif path in GROWING:
+            before, after, now = old or "", nearly[path] or "", found or ""
+            whole = now.startswith(before) and is_start(now, after)
+            trial.check(4, whole, f"{said}: {path} ends in {now[-60:]!r}")
+        else:
+            fits = found in {old, nearly[path]}
+            trial.check(1, fits, f"{said}: {path} under way is {found!r:.80}")
+    for path in (MONTH, ARCHIVE):
+        archived |= {block.title for block in parse(read(store, path) or "")}
+    entries = {b.title for path in (MONTH, ARCHIVE) for b in parse(texts.get(path) or "")}
+    lost = {title for title in entries - archived if title.startswith("Task")}
+    trial.check(9, not lost, f"{said}: neither live nor archived: {sorted(lost)}")
+
+
+def is_start(found: str, whole: str) -> bool:
+    """Say whether a text is the start of one, perhaps with zeros where the disk had nothing."""
+    return all(a in (b, "\0") for a, b in zip(found, whole, strict=False)) and len(found) <= len(
+        whole
+    )
+
+
+def change_again(trial: Trial, store: Store, said: str) -> None:
+    """Check that nothing which the cut has left keeps a note from being changed."""
+    for entry in store.list():
+        try:
+            if entry.path.startswith(("notes/", "moved/")):
+                store.write(entry.path, "# Again\n")
+            else:
+                store.append(entry.path, '{"role": "user", "content": "again"}')
+        except commonplace.CommonplaceError as error:
+            trial.check(1, holds=False, what=f"{said}: {entry.path} cannot be changed: {error}")
+        else:
+            trial.count(1, 1)
+    last = read(store, LOG)
+    if last is not None:
+        lines = last.splitlines()
+        trial.check(4, json.loads(lines[-1])["content"] == "again", f"{said}: {lines[-1]!r:.80}")
+
+
+def read(store: Store, path: str) -> str | None:
+    try:
+        return store.read(path)
+    except commonplace.NotFound:
+        return None
+    except commonplace.CommonplaceError as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def history(store: Store, path: str, version: str) -> str:
+    try:
+        return store.read(path, version)
+    except commonplace.CommonplaceError as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def missing() -> str | None:
+    """Return why no disk can be recorded here."""
+    if os.geteuid():
+        return "it takes root to mount a file system"
+    for device in ("/dev/fuse", "/dev/loop-control"):
+        if not os.access(device, os.R_OK | os.W_OK):
+            return f"{device} cannot be opened"
+    pid = os.fork()
+    if pid == 0:
+        try:
+            own_mounts()
+        except OSError:
+            os._exit(1)
+        os._exit(0)
+    _, status = os.waitpid(pid, 0)
+    return "no mounts of its own are allowed" if status else None
+
+
+def ext4(trial: Trial) -> None:
+    cut(trial, EXT4)
+
+
+def xfs(trial: Trial) -> None:
+    cut(trial, XFS)
+
+
+def btrfs(trial: Trial) -> None:
+    cut(trial, BTRFS)
+
+
+KINDS = (ext4, btrfs, xfs)

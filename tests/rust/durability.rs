@@ -1,0 +1,352 @@
+//! Durability and races of each change, seen in traces of its system calls.
+//!
+//! A missing flush of a folder, a missing `O_EXCL` or a missing second look costs nothing until the
+//! power fails or somebody else acts at the wrong moment. So the calls themselves are looked at, and
+//! the wrong moment is made: `strace` holds a call up, or answers it without doing it.
+
+#![allow(missing_docs, clippy::print_stdout)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use commonplace_core::error::Error;
+use commonplace_core::files::root::Root;
+use commonplace_core::files::rules::Rules;
+use commonplace_core::files::version::Version;
+use commonplace_core::files::{Expected, Files};
+use rustix::fs::FlockOperation;
+
+const OLD: &str = "old\n";
+const NEW: &str = "new\n";
+const LINE: &str = "{\"n\":3}\n";
+
+fn open(root: &Path) -> Files {
+    Files::new(Root::open(root, false).unwrap(), Rules::default())
+}
+
+/// The child of the tests below: one change, and a word about how it went.
+#[test]
+fn child_makes_a_change() {
+    let Ok(scratch) = std::env::var("CHANGE_IN") else { return };
+    let scratch = Path::new(&scratch);
+    let files = open(&scratch.join("root"));
+    let done = match std::env::var("CHANGE").unwrap().as_str() {
+        "create" => files.write("facts/new.md", NEW.as_bytes(), Expected::Absent).map(|_| ()),
+        "replace" => files.write("facts/note.md", NEW.as_bytes(), Expected::Any).map(|_| ()),
+        "write the same" => files.write("facts/note.md", OLD.as_bytes(), Expected::Any).map(|_| ()),
+        "move" => files.rename("facts/note.md", "world/moved.md", Expected::Any).map(|_| ()),
+        "move this" => {
+            let seen = Expected::Version(Version::of(OLD.as_bytes()));
+            files.rename("facts/note.md", "world/moved.md", seen).map(|_| ())
+        }
+        "delete" => files.delete("facts/note.md", Expected::Any).map(|_| ()),
+        "append" => files.append("s.jsonl", LINE.as_bytes(), Expected::Any).map(|_| ()),
+        "append to a torn line" => {
+            files.append("torn.jsonl", LINE.as_bytes(), Expected::Any).map(|_| ())
+        }
+        "begin a file" => files.append("facts/log.md", b"x\n", Expected::Absent).map(|_| ()),
+        "keep" => files.keep("facts/note.md").map(|_| ()),
+        "recover" => files.recover().map(|_| ()),
+        other => panic!("{other}"),
+    };
+    let word = done.map_or_else(|error| error.to_string(), |()| "ok".to_owned());
+    fs::write(scratch.join("outcome"), word).unwrap();
+}
+
+/// A memory in a scratch folder, for one change in a child under `strace`.
+struct Change {
+    scratch: tempfile::TempDir,
+}
+
+impl Change {
+    fn new() -> Self {
+        let change = Self { scratch: tempfile::tempdir().unwrap() };
+        for (path, text) in [
+            ("facts/note.md", OLD),
+            ("world/other.md", OLD),
+            ("s.jsonl", "{\"n\":1}\n"),
+            ("torn.jsonl", "{\"n\":1}\n{\"n\":"),
+        ] {
+            change.put(path, text);
+        }
+        change
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.scratch.path().join("root").join(path)
+    }
+
+    fn put(&self, path: &str, text: &str) {
+        fs::create_dir_all(self.at(path).parent().unwrap()).unwrap();
+        fs::write(self.at(path), text).unwrap();
+    }
+
+    fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.at(path)).unwrap_or_default()
+    }
+
+    fn start(&self, change: &str, inject: &str) -> Child {
+        let calls = "trace=openat,openat2,fsync,fdatasync,renameat2,flock,write";
+        Command::new("strace")
+            .args(["-f", "-y", "-qq", "-s", "64", "-e", calls, "-o"])
+            .arg(self.scratch.path().join("trace"))
+            .args(["-e", &format!("inject={inject}")])
+            .arg(std::env::current_exe().unwrap())
+            .args(["--exact", "child_makes_a_change"])
+            .env("CHANGE_IN", self.scratch.path())
+            .env("CHANGE", change)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap()
+    }
+
+    /// Waits for the change and returns its word.
+    fn end(&self, mut child: Child) -> String {
+        child.wait().unwrap();
+        fs::read_to_string(self.scratch.path().join("outcome")).unwrap_or_default()
+    }
+
+    fn run(&self, change: &str, inject: &str) -> String {
+        self.end(self.start(change, inject))
+    }
+
+    /// The lines of the trace that are about the memory.
+    fn trace(&self) -> Vec<String> {
+        let trace = fs::read_to_string(self.scratch.path().join("trace")).unwrap_or_default();
+        let root = format!("{}/root", self.scratch.path().display());
+        trace.lines().filter(|line| line.contains(&root)).map(str::to_owned).collect()
+    }
+
+    /// Waits until the child has the lock.
+    fn wait_for_the_lock(&self) {
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_secs(10) {
+            let file = fs::File::open(self.at(".commonplace/lock"));
+            let ask = FlockOperation::NonBlockingLockShared;
+            if file.is_ok_and(|file| rustix::fs::flock(&file, ask).is_err()) {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        // from here the child needs no time but that for which it is held up
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// Holds the first call of each thread up, so that others may act meanwhile.
+fn held_up(call: &str) -> String {
+    format!("{call}:delay_enter=600000:when=1")
+}
+
+const NOTHING: &str = "getppid:error=EIO";
+
+fn can_trace() -> bool {
+    let can = Command::new("strace").args(["-qq", "-o", "/dev/null", "true"]).status();
+    let can = can.is_ok_and(|status| status.success());
+    if !can {
+        println!("no strace that can trace here: nothing tried");
+    }
+    can
+}
+
+/// One line of a trace in a few words.
+fn step(line: &str) -> Option<String> {
+    if line.contains("renameat2(") {
+        return Some("rename".to_owned());
+    }
+    let (path, _) = line.split_once("sync(")?.1.split_once('<')?.1.split_once('>')?;
+    let (_, name) = path.rsplit_once('/')?;
+    Some(match name {
+        _ if name.ends_with(".swap") => "staged".to_owned(),
+        _ if name.contains("-tail") => "tail".to_owned(),
+        _ if path.contains(".commonplace/history") => format!("history of {name}"),
+        name => name.to_owned(),
+    })
+}
+
+/// Says whether `wanted` are among `found`, in this order.
+fn in_order(found: &[String], wanted: &[&str]) -> bool {
+    let mut found = found.iter();
+    wanted.iter().all(|wanted| found.any(|step| step == wanted))
+}
+
+#[test]
+fn each_change_is_flushed_before_it_is_acknowledged() {
+    if !can_trace() {
+        return;
+    }
+    for (op, wanted) in [
+        ("create", &[&["staged", "rename", "facts"][..]][..]),
+        ("replace", &[&["staged", "rename", "facts"], &["rename", "history of note.md"]]),
+        ("write the same", &[&["note.md"], &["facts"]]),
+        ("move", &[&["rename", "world"], &["rename", "facts"]]),
+        ("delete", &[&["rename", "facts"], &["rename", "history of note.md"]]),
+        ("append", &[&["s.jsonl"]]),
+        ("append to a torn line", &[&["tail", "torn.jsonl", "torn.jsonl"]]),
+        // made under its name, or beside it and moved there
+        ("begin a file", &[&["facts"]]),
+        ("keep", &[&["staged", "rename", "history of note.md"]]),
+    ] {
+        let change = Change::new();
+        assert_eq!(change.run(op, NOTHING), "ok", "{op}");
+        let trace = change.trace();
+        let found: Vec<String> = trace.iter().filter_map(|line| step(line)).collect();
+        for wanted in wanted {
+            assert!(in_order(&found, wanted), "{op}: no {wanted:?} in {found:?}");
+        }
+        check_flags(op, &trace);
+    }
+}
+
+/// Every open below the root refuses links and waits for nothing; what is made is new.
+fn check_flags(op: &str, trace: &[String]) {
+    for line in trace.iter().filter(|line| line.contains("openat")) {
+        let has = |flag: &str| line.contains(flag);
+        let folder = has("O_DIRECTORY");
+        let resolves = has("RESOLVE_BENEATH") && has("RESOLVE_NO_SYMLINKS");
+        assert!(!has("openat2(") || resolves, "{op}: it may lead elsewhere: {line}");
+        assert!(folder || has("O_NOFOLLOW"), "{op}: it may follow a link: {line}");
+        assert!(folder || has("O_PATH") || has("O_NONBLOCK"), "{op}: it may wait: {line}");
+        let may_be_there = has("\"lock\"");
+        let is_new = !has("O_CREAT") || has("O_EXCL") || may_be_there;
+        assert!(is_new, "{op}: it may take what somebody planted: {line}");
+    }
+    let unlocked = trace.iter().any(|line| line.contains("LOCK_UN"));
+    assert!(unlocked, "{op}: a child that was forked meanwhile would hold the lock");
+}
+
+#[test]
+fn what_recovery_moves_is_flushed_too() {
+    if !can_trace() {
+        return;
+    }
+    let base = Version::of(OLD.as_bytes()).to_string();
+    for (left, text, wanted) in [
+        // a person's text that nobody knows, and the base of a replace
+        (".note.md.0123.swap".to_owned(), "theirs\n", ["rename", "facts"]),
+        (format!(".note.md.0123-{}.swap", &base[..16]), OLD, ["rename", "history of note.md"]),
+    ] {
+        let change = Change::new();
+        change.put("facts/note.md", NEW);
+        change.put(&format!("facts/{left}"), text);
+        assert_eq!(change.run("recover", NOTHING), "ok");
+        let found: Vec<String> = change.trace().iter().filter_map(|line| step(line)).collect();
+        assert!(in_order(&found, &wanted), "{left}: no {wanted:?} in {found:?}");
+        assert!(in_order(&found, &["rename", "facts"]), "{left}: {found:?}");
+        assert!(!change.at(&format!("facts/{left}")).exists());
+    }
+}
+
+/// Answers the write that matters with `written` bytes, and writes none.
+fn lie(op: &str, file: &str, written: usize) -> (Change, String) {
+    let first = Change::new();
+    assert_eq!(first.run(op, NOTHING), "ok");
+    let trace = fs::read_to_string(first.scratch.path().join("trace")).unwrap();
+    let writes: Vec<&str> = trace.lines().filter(|line| line.contains("write(")).collect();
+    let thread = |line: &str| line.split_whitespace().next().map(str::to_owned);
+    let at = writes.iter().position(|line| line.contains(file) && line.contains("/root")).unwrap();
+    let number = writes[..=at].iter().filter(|line| thread(line) == thread(writes[at])).count();
+    let change = Change::new();
+    let word = change.run(op, &format!("write:retval={written}:when={number}"));
+    (change, word)
+}
+
+#[test]
+fn a_disk_that_takes_less_than_it_says_is_noticed() {
+    if !can_trace() {
+        return;
+    }
+    let (change, word) = lie("replace", ".swap", NEW.len());
+    assert_ne!(word, "ok", "nothing was written");
+    assert_eq!(change.read("facts/note.md"), OLD);
+    let (change, word) = lie("append", "s.jsonl", 3);
+    assert_ne!(word, "ok", "3 bytes are no line");
+    assert_eq!(change.read("s.jsonl"), "{\"n\":1}\n");
+}
+
+#[test]
+fn a_line_goes_into_the_file_that_has_the_name_now() {
+    if !can_trace() {
+        return;
+    }
+    let change = Change::new();
+    let child = change.start("append", &held_up("write"));
+    change.wait_for_the_lock();
+    // the file is open, and the line is about to be written into it
+    change.put("new", "{\"n\":2}\n");
+    fs::rename(change.at("new"), change.at("s.jsonl")).unwrap();
+    assert_eq!(change.end(child), "ok");
+    assert_eq!(change.read("s.jsonl"), format!("{{\"n\":2}}\n{LINE}"));
+}
+
+#[test]
+fn a_save_at_the_last_moment_keeps_its_name() {
+    if !can_trace() {
+        return;
+    }
+    for op in ["delete", "move this", "replace"] {
+        let change = Change::new();
+        let child = change.start(op, &held_up("renameat2"));
+        change.wait_for_the_lock();
+        change.put(".editor", "theirs\n");
+        fs::rename(change.at(".editor"), change.at("facts/note.md")).unwrap();
+        let word = change.end(child);
+        assert_ne!(word, "ok", "{op}: what was seen is not what was there");
+        assert_eq!(change.read("facts/note.md"), "theirs\n", "{op}: {word}");
+        assert!(!change.at("world/moved.md").exists(), "{op}");
+    }
+}
+
+#[test]
+fn a_refused_text_that_cannot_go_to_the_history_stays() {
+    if !can_trace() {
+        return;
+    }
+    let change = Change::new();
+    let child = change.start("replace", &held_up("renameat2"));
+    change.wait_for_the_lock();
+    change.put(".editor", "theirs\n");
+    fs::rename(change.at(".editor"), change.at("facts/note.md")).unwrap();
+    fs::remove_dir_all(change.at(".commonplace/history")).unwrap();
+    assert_ne!(change.end(child), "ok");
+    assert_eq!(change.read("facts/note.md"), "theirs\n");
+    let names = fs::read_dir(change.at("facts")).unwrap().map(|entry| entry.unwrap().path());
+    let texts: Vec<_> = names.map(|path| fs::read_to_string(path).unwrap()).collect();
+    assert!(texts.iter().any(|text| text == NEW), "{texts:?}");
+}
+
+#[test]
+fn a_lock_on_a_file_that_lost_its_name_is_none() {
+    if !can_trace() {
+        return;
+    }
+    let change = Change::new();
+    change.put(".commonplace/lock", "");
+    let child = change.start("append", &held_up("flock"));
+    let begun = Instant::now();
+    let opened = |trace: Vec<String>| trace.iter().any(|line| line.contains("\"lock\""));
+    while !opened(change.trace()) && begun.elapsed() < Duration::from_secs(10) {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    fs::remove_dir_all(change.at(".commonplace")).unwrap();
+    assert_eq!(change.end(child), "ok");
+    assert!(change.at(".commonplace/lock").exists(), "the next writer would not have waited");
+}
+
+#[test]
+fn a_planted_lock_leads_nowhere() {
+    let change = Change::new();
+    let outside = change.scratch.path().join("outside");
+    change.put(".commonplace/x", "");
+    std::os::unix::fs::symlink(&outside, change.at(".commonplace/lock")).unwrap();
+    let append = || open(&change.at("")).append("s.jsonl", LINE.as_bytes(), Expected::Any);
+    assert!(matches!(append(), Err(Error::Refused { .. })));
+    assert!(!outside.exists());
+    fs::remove_file(change.at(".commonplace/lock")).unwrap();
+    fs::write(&outside, "").unwrap();
+    fs::hard_link(&outside, change.at(".commonplace/lock")).unwrap();
+    assert!(matches!(append(), Err(Error::Refused { .. })));
+}
