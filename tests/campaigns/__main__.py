@@ -7,6 +7,7 @@ import importlib
 import importlib.util
 import secrets
 import sys
+import time
 from types import ModuleType
 
 from tests.campaigns import report
@@ -72,15 +73,18 @@ def main() -> int:
     chosen = options()
     seed = chosen.seed if chosen.seed is not None else secrets.randbelow(10**9)
     taken = {name: mod for name, mod in modules().items() if name in (chosen.only or CAMPAIGNS)}
-    shares = sum(CAMPAIGNS[name] for name in taken)
+    start, shares = time.monotonic(), sum(CAMPAIGNS[name] for name in taken)
     show(f"campaigns: seed {seed}, {chosen.seconds:g} seconds")
     results: list[Result] = []
     for name, module in taken.items():
         campaign = Campaign.of(module)
+        # what one takes longer is taken from those that come after it
+        left = max(0.0, chosen.seconds - (time.monotonic() - start))
+        share, shares = CAMPAIGNS[name] / shares, shares - CAMPAIGNS[name]
         result = run(
             campaign,
             seed,
-            chosen.seconds * CAMPAIGNS[name] / shares,
+            left * share,
             tell=show,
             only=chosen.number,
             times=chosen.times,

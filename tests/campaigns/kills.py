@@ -10,11 +10,12 @@ import os
 import re
 import time
 from collections import Counter
+from datetime import date
 from pathlib import Path
 
 import commonplace
 from commonplace import NotFound, Store
-from commonplace.memories import FourLayers
+from commonplace.memories import FactsAndEpisodes, FourLayers
 from tests.campaigns.battle import HAND, Battle
 from tests.campaigns.children import Board, Child, no_strace
 from tests.campaigns.systems import CALLS, is_whole
@@ -32,6 +33,8 @@ PROMISES = {
     9: "programs compact while being killed: each entry is live or in the archive, once there",
     11: "after the kills the search finds what stands in the files, and `verify` says so",
 }
+# All that can be told has happened before.
+OLD = date(9000, 1, 1)
 # What changes files, and what surrounds it.
 KILLED_IN = (
     "openat2", "openat", "renameat2", "renameat", "linkat", "unlinkat", "mkdirat", "fsync",
@@ -80,7 +83,7 @@ def check(trial: Trial, battle: Battle) -> None:
         check_acknowledged(trial, battle, live, everything)
         check_once(trial, battle, live)
         check_saves(trial, battle, store, live)
-        check_compacted(trial, store)
+        check_compacted(trial, battle, store)
         check_imports(trial, battle, store)
         for path, text in live.items():
             if path.startswith(("own/", "moved/")):
@@ -167,13 +170,26 @@ def check_saves(trial: Trial, battle: Battle, store: Store, live: dict[str, str]
         trial.check(6, reached, told)
 
 
-def check_compacted(trial: Trial, store: Store) -> None:
+def check_compacted(trial: Trial, battle: Battle, store: Store) -> None:
+    """Compact once more: each entry is in the archive once, or still live."""
     layers = FourLayers(store, "layers")
     layers.compact("episodic", {"keep_last": 3})
-    paths = [entry.path for entry in store.list() if "archive/" in entry.path]
-    text = "\n".join(store.read(path) for path in paths if "layers" in path)
-    for token, times in Counter(re.findall(r"^Last (t\w+) told\.$", text, re.MULTILINE)).items():
-        trial.check(9, times == 1, f"{token} is {times} times in the archive")
+    FactsAndEpisodes(store).summarise_months(OLD)
+    texts = {entry.path: store.read(entry.path) for entry in store.list()}
+    for call, form in {
+        "layers.append episodic": r"^(?:> )?Last (t\w+) told\.$",
+        "facts.memory_append": r"^## Task (t\w+)$",
+    }.items():
+        live, archived = Counter[str](), Counter[str]()
+        for path, text in texts.items():
+            found = re.findall(form, text, re.MULTILINE)
+            (archived if "archive/" in path else live).update(found)
+        for token, times in archived.items():
+            trial.check(9, times == 1, f"{call}: {token} is {times} times in the archive")
+        for record in battle.told("done"):
+            if record["done"] == call:
+                there = record["token"] in live or record["token"] in archived
+                trial.check(9, there, f"{call}: {record['token']} is neither live nor archived")
 
 
 def check_imports(trial: Trial, battle: Battle, store: Store) -> None:

@@ -70,7 +70,7 @@ CHANGES = {
     ),
     "keep": Change(
         lambda s: s.keep("facts/note.md"),
-        lambda root: len(list((root / ".commonplace/history").rglob("*Z-*.md"))),
+        lambda root: int(any((root / ".commonplace/history/facts/note.md").glob("*Z-*.md"))),
     ),
     "load": Change(load, loaded),
 }
