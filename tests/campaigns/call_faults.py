@@ -35,7 +35,7 @@ LAW = (
 PROMISES = {
     1: "a death at the n-th call of each kind, in each change",
     3: "EIO, ENOSPC, EROFS, EDQUOT, EMFILE, … at the n-th call of each kind, once and sticky",
-    10: "the same in each call that reads: all of the answer, or an error, or a note",
+    10: "the same errors in each call that reads: all of the answer, or an error, or a note",
 }
 missing = no_strace
 
