@@ -14,19 +14,19 @@ from tests.campaigns import report
 from tests.campaigns.runner import Result, run
 from tests.campaigns.trial import Campaign
 
-# In the order in which they run, with their share of the time.
+# In the order in which they run, with their share of the time; those with long tries come last.
 CAMPAIGNS = {
+    "stamps": 1,
+    "torn_logs": 1,
     "kills": 4,
     "call_faults": 4,
-    "power_cuts": 4,
     "caches": 3,
-    "link_races": 3,
+    "link_races": 4,
+    "concurrency": 3,
     "limits": 3,
-    "concurrency": 2,
-    "interruptions": 2,
-    "stamps": 2,
-    "torn_logs": 1,
     "soak": 1,
+    "power_cuts": 4,
+    "interruptions": 3,
 }
 
 

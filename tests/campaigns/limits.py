@@ -289,7 +289,7 @@ def little_memory(trial: Trial) -> None:
     size = trial.random.randrange(4, 40) * MB
     (trial.root / "quokka.md").write_text("- quokka\n")
     shape = strange(trial.random, trial.root, size)
-    extra = trial.random.choice([96, 160, 256, 512]) * MB
+    extra = trial.random.choice([256, 512]) * MB
     child = Child(partial(use, trial.root, partial(address_space, extra)))
     told = f"{size >> 20} MB of {shape} within {extra >> 20} MB of address space"
     survived(trial, told, child)
@@ -311,7 +311,7 @@ def cgroup(trial: Trial) -> None:
     top = Path("/sys/fs/cgroup")
     is_old = (top / "memory").is_dir()
     group = (top / "memory" if is_old else top) / f"campaign-{os.getpid()}"
-    limit = trial.random.choice([128, 256]) * MB
+    limit = trial.random.choice([256, 512]) * MB
     try:
         group.mkdir()
         (group / ("memory.limit_in_bytes" if is_old else "memory.max")).write_text(str(limit))

@@ -91,7 +91,8 @@ def run(
         return result
     told: Counter[tuple[int, str]] = Counter()
     for number in numbers:
-        if only is None and time.monotonic() - start >= seconds:
+        # each is tried at least once, however little time is left
+        if only is None and result.attempts and time.monotonic() - start >= seconds:
             break
         name = campaign.kinds[number % len(campaign.kinds)].__name__
         if kind not in {None, name}:
