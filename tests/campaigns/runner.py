@@ -54,13 +54,17 @@ def attempt(campaign: Campaign, seed: int, number: int, seconds: float) -> dict[
         kind(trial)
         board.say(trial.outcome()._asdict())
 
-    child = Child(work)
-    ended = child.wait(LONGEST)
-    with suppress(ProcessLookupError):
-        # what the try has left running, if anything
-        os.killpg(child.pid, signal.SIGKILL)
-    stderr = (folder / "stderr").read_text(errors="replace") if ended else ""
-    shutil.rmtree(folder, ignore_errors=True)
+    child, stderr = Child(work), ""
+    try:
+        ended = child.wait(LONGEST)
+        with suppress(FileNotFoundError):
+            stderr = (folder / "stderr").read_text(errors="replace")
+    finally:
+        # also when somebody interrupts us: what the try has left running, and its files
+        with suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
+        child.kill()
+        shutil.rmtree(folder, ignore_errors=True)
     told = [record for record in child.board.records() if "tries" in record]
     if told and child.status == 0:
         outcome = dict(told[0])
