@@ -6,7 +6,7 @@ BIN := .venv/bin
 RUST := $(shell find rust Cargo.toml Cargo.lock -name '*.rs' -o -name 'Cargo.*')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-portable lint bench fuzz mutants
+.PHONY: help demo test test-portable lint bench campaign fuzz mutants strace
 
 help: ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' $(MAKEFILE_LIST)
@@ -14,7 +14,7 @@ help: ## say what can be made
 demo: .venv/.built ## build a small memory and show what can be done with it
 	@$(BIN)/commonplace demo
 
-test: .venv/.dev ## run every test: core, Python, doctests, README, stubs
+test: .venv/.dev strace ## run every test: core, Python, doctests, README, stubs
 	cargo test --workspace --quiet --no-fail-fast
 	$(BIN)/python -m pytest
 	$(BIN)/python -m mypy.stubtest commonplace._core
@@ -46,6 +46,17 @@ fuzz: .venv/.dev ## try laws with random inputs; SECONDS=300 for each, TARGET=se
 	done
 	@$(if $(filter frames,$(or $(TARGET),frames)),FUZZ_SECONDS=$(or $(SECONDS),60) \
 		$(BIN)/python -m pytest -q tests/test_fuzz_frames.py)
+
+# an hour, and then docs/reliability.md is written anew; .ci/run takes two minutes and writes nothing
+campaign: SECONDS ?= 3600
+campaign: .venv/.dev strace ## try what is promised with kills, failing calls, races and limits; SECONDS=120 is short
+	$(BIN)/python -m tests.campaigns --seconds $(SECONDS) $(if $(filter-out 3600,$(SECONDS)),,--report)
+
+# with it tests make system calls fail
+strace:
+	@command -v strace >/dev/null || { echo "Installing strace, with which tests make system calls fail"; \
+	  apt-get install -qq strace >/dev/null 2>&1 || { apt-get update -qq && apt-get install -qq strace; } >/dev/null 2>&1; } \
+	|| { echo "strace is not here and apt-get could not install it: install it, then call make again" >&2; exit 1; }
 
 # a quarter of an hour on the data in ../shared; minutes with QUICK=1, and where there is no such data
 bench: .venv/.bench ## measure, side by side with ripgrep, grep, FTS5, tantivy and bm25s; QUICK=1 is short

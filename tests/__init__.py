@@ -1,0 +1,1 @@
+"""Tests, each of one thing that the package does."""

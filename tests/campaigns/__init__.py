@@ -1,0 +1,1 @@
+"""Fault campaigns: what the package promises, tried with kills, failing calls and hostile files."""

@@ -1,0 +1,108 @@
+"""Programs that make every call until they are killed, and a person who saves notes meanwhile."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import commonplace
+from tests.campaigns.children import Board, Child
+from tests.campaigns.systems import CALLS, TURNED_AWAY, Program, look
+from tests.campaigns.trial import Trial
+
+# Notes that the person works on, and programs as well.
+HAND = 12
+
+
+def program(root: Path, name: str, calls: list[str], seed: str, board: Board) -> None:
+    """Make calls until killed; say of each when it begins and how it ends."""
+    random = Random(seed)
+    running = Program(root, name, watch=random.random() < 0.5)
+    for number in range(100_000):
+        token = f"t{name}x{number}e"
+        chosen = random.choice(calls)
+        board.say({"begun": chosen, "token": token})
+        try:
+            key = CALLS[chosen].run(running, token)
+        except TURNED_AWAY:
+            continue
+        board.say({"done": chosen, "token": token, "key": key})
+        if random.random() < 0.05:
+            look(running, token)
+        if random.random() < 0.2:
+            meddle(running, random, token)
+
+
+def meddle(running: Program, random: Random, token: str) -> None:
+    """Change a note that a person has open."""
+    path = f"hand/{random.randrange(HAND)}.md"
+    try:
+        match random.randrange(3):
+            case 0:
+                running.store.write(path, f"- {token}\n")
+            case 1:
+                running.store.append(path, f"- {token}")
+            case _:
+                running.store.update(path, lambda text: f"{text}- {token}\n")
+    except (*TURNED_AWAY, commonplace.FormatError):
+        pass
+
+
+def editor(root: Path, seed: str, board: Board) -> None:
+    """Save notes as editors do, until told to stop by the file `stop` beside the root."""
+    random = Random(seed)
+    stop = root.parent / "stop"
+    for number in range(100_000):
+        note, token = root / f"hand/{random.randrange(HAND)}.md", f"person{number}e"
+        style = random.choice(["in place", "by rename", "through an open handle"])
+        if style == "by rename":
+            new = note.with_name(f".{note.name}.new")
+            new.write_text(note.read_text() + f"- {token}\n")
+            new.replace(note)
+        else:
+            with note.open("r+") as handle:
+                text = handle.read()
+                if style == "through an open handle":
+                    time.sleep(random.random() / 50)
+                handle.seek(0)
+                handle.write(text + f"- {token}\n")
+                handle.truncate()
+        board.say({"saved": token, "path": f"hand/{note.name}", "style": style})
+        if stop.exists():
+            return
+        time.sleep(random.random() / 100)
+
+
+class Battle:
+    """Programs that are killed and replaced, and a person, over one root."""
+
+    def __init__(self, trial: Trial, calls: list[str], kill: Callable[[Battle], None]) -> None:
+        self.trial, self.root, self.calls = trial, trial.root, calls
+        for number in range(HAND):
+            note = trial.root / f"hand/{number}.md"
+            note.parent.mkdir(exist_ok=True)
+            note.write_text("- by hand\n")
+        self.killed: list[Child] = []
+        seed = str(trial.random.random())
+        self.person = Child(partial(editor, trial.root, seed))
+        try:
+            kill(self)
+        finally:
+            (trial.folder / "stop").touch()
+            if not self.person.wait(10):
+                self.trial.fail(6, "the editor waited 10 seconds for a save")
+
+    def begin(self, inject: list[str] | None = None) -> Child:
+        name = f"p{len(self.killed)}"
+        work = partial(program, self.root, name, self.calls, str(self.trial.random.random()))
+        child = Child(work, inject or [])
+        self.killed.append(child)
+        return child
+
+    def told(self, word: str) -> list[dict[str, Any]]:
+        found = [record for child in self.killed for record in child.board.records()]
+        return [record for record in found if word in record]

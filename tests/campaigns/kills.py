@@ -1,0 +1,301 @@
+"""Processes killed at random times and at their n-th system call, beside a person's editor.
+
+One program after another is killed and replaced. Then the folder is opened again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from collections import Counter
+from datetime import date
+from pathlib import Path
+
+import commonplace
+from commonplace import NotFound, Store
+from commonplace.memories import FactsAndEpisodes, FourLayers
+from tests.campaigns.battle import HAND, Battle
+from tests.campaigns.children import Board, Child, no_strace
+from tests.campaigns.systems import CALLS, is_whole
+from tests.campaigns.trial import Trial
+
+LAW = (
+    "Whoever is killed at whatever moment: what was acknowledged is there, once and whole; what a "
+    "person saved is in the note, in a conflict copy or in the history under its version."
+)
+PROMISES = {
+    1: "processes killed at random times and at their n-th system call, in every call",
+    5: "lines appended by several processes that are killed: each acknowledged one stands once",
+    6: "a person saves in place, by rename and through an open handle beside killed programs",
+    7: "a counter raised by programs that are killed equals the acknowledgements",
+    9: "programs compact while being killed: each entry is live or in the archive, once there",
+    11: "after the kills the search finds what stands in the files, and `verify` says so",
+}
+# All that can be told has happened before.
+OLD = date(9000, 1, 1)
+# What changes files, and what surrounds it.
+KILLED_IN = (
+    "openat2", "openat", "renameat2", "renameat", "linkat", "unlinkat", "mkdirat", "fsync",
+    "fdatasync", "write", "pwrite64", "flock", "ftruncate", "fchmod", "close", "pread64", "read",
+)  # fmt: skip
+
+
+def at_random(battle: Battle) -> None:
+    """Kill one of three at a random moment, and begin another, as long as there is time."""
+    random = battle.trial.random
+    running = [battle.begin() for _ in range(3)]
+    until = time.monotonic() + 1.2
+    while time.monotonic() < until:
+        time.sleep(random.uniform(0.005, 0.12))
+        victim = running.pop(random.randrange(3))
+        victim.kill()
+        running.append(battle.begin())
+    for child in running:
+        child.kill()
+
+
+def at_a_call(battle: Battle) -> None:
+    """Kill programs at the n-th of one of their system calls, beside one that is left alone."""
+    random = battle.trial.random
+    beside = battle.begin()
+    for _ in range(5):
+        call = random.choice(KILLED_IN)
+        when = random.randrange(1, 60)
+        inject = [f"{call}:signal=SIGKILL:when={when}"]
+        if call != "renameat2" and random.random() < 0.3:
+            # as on NFS and FUSE, where two names cannot be exchanged
+            inject.append("renameat2:error=EINVAL")
+        child = battle.begin(inject)
+        child.wait(0.4)
+    beside.kill()
+
+
+def check(trial: Trial, battle: Battle) -> None:
+    """Open the folder again and compare it with what was told."""
+    for child in [*battle.killed, battle.person]:
+        if child.crash:
+            trial.check(1, False, f"a program failed: {child.crash}")
+    with commonplace.open(trial.root) as store:
+        live = {entry.path: store.read(entry.path) for entry in store.list()}
+        everything = "\0".join(live.values()) + "\0" + kept(trial.root)
+        check_acknowledged(trial, battle, live, everything)
+        check_once(trial, battle, live)
+        check_saves(trial, battle, store, live)
+        check_compacted(trial, battle, store)
+        check_imports(trial, battle, store)
+        for path, text in live.items():
+            if path.startswith(("own/", "moved/")):
+                trial.check(1, is_whole(text), f"{path} is torn: {text[:200]!r}")
+        counted = len([1 for record in battle.told("done") if record["done"] == "update"])
+        begun = len([1 for record in battle.told("begun") if record["begun"] == "update"])
+        value = int(live.get("shared/counter.md", "0"))
+        trial.check(7, counted <= value <= begun, f"{value} of {counted} to {begun}")
+        litter = [str(path) for path in trial.root.rglob("*.swap")]
+        trial.check(1, not litter, f"left lying after recovery: {litter[:3]}")
+        check_search(trial, store, live)
+
+
+def kept(root: Path) -> str:
+    """Return all that lies in the history."""
+    files = (root / ".commonplace" / "history").rglob("*")
+    return "\0".join(path.read_text(errors="replace") for path in files if path.is_file())
+
+
+def check_acknowledged(trial: Trial, battle: Battle, live: dict[str, str], everything: str) -> None:
+    last: dict[str, tuple[str, str]] = {}
+    begun = {record["token"]: record["begun"] for record in battle.told("begun")}
+    done = {record["token"] for record in battle.told("done")}
+    unsure = [call for token, call in begun.items() if token not in done]
+    for record in battle.told("done"):
+        if record["key"]:
+            last[record["key"]] = (record["token"], record["done"])
+    visible = "\0".join(live.values())
+    told = {token for token, _ in last.values()}
+    for token, call in last.values():
+        # a call of the same kind that was killed may have come after it
+        where = everything if call in unsure else visible
+        trial.check(1, token in where, f"acknowledged by {call}, and lost: {token}")
+    textless = {
+        "update",
+        "facts.summarise_months",
+        "layers.compact",
+        "layers.export_json, import_json",
+    }
+    for record in battle.told("done"):
+        if record["token"] not in told and record["done"] not in textless:
+            found = record["token"] in everything
+            trial.check(1, found, f"acknowledged by {record['done']}, and lost: {record['token']}")
+
+
+def check_once(trial: Trial, battle: Battle, live: dict[str, str]) -> None:
+    visible = Counter(re.findall(r"\btp[0-9]+x[0-9]+e\b", "\0".join(
+        text for path, text in live.items() if not path.startswith("hand/")
+    )))  # fmt: skip
+    for record in battle.told("begun"):
+        if CALLS[record["begun"]].once:
+            times = visible[record["token"]] // (2 if record["begun"] == "move" else 1)
+            told = f"{record['begun']} left {record['token']} {times} times"
+            trial.check(5, times <= 1, told)
+    log = live.get("shared/messages.jsonl", "")
+    bad = [line for line in log.splitlines() if not is_json(line)]
+    trial.check(5, not bad, f"torn lines: {bad[:2]}")
+
+
+def is_json(line: str) -> bool:
+    try:
+        json.loads(line)
+    except ValueError:
+        return False
+    return True
+
+
+def check_saves(trial: Trial, battle: Battle, store: Store, live: dict[str, str]) -> None:
+    last = {record["path"]: record for record in battle.person.board.records() if "saved" in record}
+    for path, record in last.items():
+        stem = path.removesuffix(".md")
+        shown = [
+            text for name, text in live.items() if name.startswith((path, f"{stem}.conflict-"))
+        ]
+        for past in store.history(path):
+            try:
+                shown.append(store.read(path, past.version))
+            except NotFound:
+                where = trial.root / past.address
+                what = f"{past.address} is not the version that it is named by"
+                trial.check(6, record["saved"] not in where.read_text(errors="replace"), what)
+        reached = any(f"{record['saved']}\n" in text for text in shown)
+        told = f"a save {record['style']} into {path} is nowhere: {record['saved']}"
+        trial.check(6, reached, told)
+
+
+def check_compacted(trial: Trial, battle: Battle, store: Store) -> None:
+    """Compact once more: each entry is in the archive once, or still live."""
+    layers = FourLayers(store, "layers")
+    layers.compact("episodic", {"keep_last": 3})
+    FactsAndEpisodes(store).summarise_months(OLD)
+    texts = {entry.path: store.read(entry.path) for entry in store.list()}
+    for call, form in {
+        "layers.append episodic": r"^(?:> )?Last (t\w+) told\.$",
+        "facts.memory_append": r"^## Task (t\w+)$",
+    }.items():
+        live, archived = Counter[str](), Counter[str]()
+        for path, text in texts.items():
+            found = re.findall(form, text, re.MULTILINE)
+            (archived if "archive/" in path else live).update(found)
+        for token, times in archived.items():
+            trial.check(9, times == 1, f"{call}: {token} is {times} times in the archive")
+        for record in battle.told("done"):
+            if record["done"] == call:
+                there = record["token"] in live or record["token"] in archived
+                trial.check(9, there, f"{call}: {record['token']} is neither live nor archived")
+
+
+def check_imports(trial: Trial, battle: Battle, store: Store) -> None:
+    for record in battle.told("begun"):
+        source = trial.folder / f"source-{record['token']}.jsonl"
+        # what was killed while it wrote the source is not about us
+        if record["begun"] == "transcript.load" and source.exists():
+            if not source.read_text().endswith(f'"{record["token"]}"}}'):
+                continue
+            log = store.transcript(f"loaded/{record['token']}")
+            log.load(source)
+            said = Counter(message.said for message in log)
+            whole = len(said) == 21 and set(said.values()) == {1}
+            trial.check(5, whole, f"an import that was repeated holds {sum(said.values())} of 21")
+
+
+def check_search(trial: Trial, store: Store, live: dict[str, str]) -> None:
+    live = {entry.path: store.read(entry.path) for entry in store.list()}
+    tokens = sorted(set(re.findall(r"\b(?:tp[0-9]+x|person)[0-9]+e\b", "\0".join(live.values()))))
+    for token in trial.random.sample(tokens, min(15, len(tokens))):
+        # what stands only in a comment of ours is not indexed
+        told = {
+            p for p, text in live.items() if re.search(rf"^[^<]*\b{token}\b", text, re.MULTILINE)
+        }
+        found = {hit.path for hit in store.search(token, 1000, tools=True)}
+        where = {match.path for match in store.grep(rf"\b{token}\b", tools=True)}
+        holding = {path for path, text in live.items() if token in path + text}
+        trial.check(11, found <= holding, f"{token} is found in {found - holding}")
+        trial.check(11, told & where <= found, f"{token} is in {told}, the search says {found}")
+    trial.check(11, not (differences := store.verify().differences), f"verify: {differences[:3]}")
+
+
+def killed_at_random_times(trial: Trial) -> None:
+    battle = Battle(trial, list(CALLS), at_random)
+    check(trial, battle)
+
+
+def killed_at_system_calls(trial: Trial) -> None:
+    if why := no_strace():
+        return trial.skip(1, f"kills by number of the system call: {why}")
+    battle = Battle(trial, list(CALLS), at_a_call)
+    return check(trial, battle)
+
+
+def killed_while_compacting(trial: Trial) -> None:
+    calls = ["layers.compact", "layers.append episodic", "facts.summarise_months"]
+    battle = Battle(trial, [*calls, "facts.memory_append"], at_random)
+    check(trial, battle)
+
+
+def killed_in_one_call(trial: Trial) -> None:
+    """One call of the table, by all programs at once."""
+    battle = Battle(trial, [trial.random.choice(list(CALLS))], at_random)
+    check(trial, battle)
+
+
+def saved_after_one_shot_programs(trial: Trial) -> None:
+    """A person has notes open; a program changes them and ends, or is killed; the person saves."""
+    random, root = trial.random, trial.root
+    notes = [root / f"hand/{number}.md" for number in range(HAND)]
+    notes[0].parent.mkdir()
+    for note in notes:
+        note.write_text(f"- {note.stem} by hand\n")
+    open_notes = [note.open("r+") for note in notes]
+
+    def change(board: Board) -> None:
+        store = commonplace.open(root)
+        for note in random.sample(notes, HAND):
+            path = f"hand/{note.name}"
+            match random.randrange(4):
+                case 0:
+                    store.write(path, "- by a program\n")
+                case 1:
+                    store.patch(path, [("by hand", "by a program")])
+                case 2:
+                    store.move(path, f"moved-{note.name}")
+                case _:
+                    store.delete(path)
+        board.say({"changed": True})
+        if random.random() < 0.5:
+            store.close()
+        os.kill(os.getpid(), 9)
+
+    Child(change).wait(20)
+    for number, handle in enumerate(open_notes):
+        handle.write(f"- saved{number}e by hand\n" * random.randrange(1, 3))
+        handle.close()
+
+    def look_again(board: Board) -> None:
+        with commonplace.open(root) as store:
+            live = "".join(store.read(entry.path) for entry in store.list())
+            board.say({"live": live})
+
+    again = Child(look_again)
+    again.wait(20)
+    told = [record["live"] for record in again.board.records() if "live" in record]
+    trial.check(6, bool(told), f"cannot be opened again: {again.crash}")
+    for number in range(HAND if told else 0):
+        found = f"saved{number}e" in told[0]
+        trial.check(6, found, f"what was saved into hand/{number}.md, changed by then, is nowhere")
+
+
+KINDS = (
+    killed_at_random_times,
+    saved_after_one_shot_programs,
+    killed_at_system_calls,
+    killed_in_one_call,
+    killed_while_compacting,
+)

@@ -1,0 +1,345 @@
+"""Too little memory, disk, room for a file, descriptors, watches: a plain error, and no harm."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import re
+import resource
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from random import Random
+
+import commonplace
+from commonplace import CommonplaceError, InDoubt
+from tests.campaigns.children import Board, Child, no_strace
+from tests.campaigns.systems import CALLS, Program
+from tests.campaigns.trial import Trial
+
+LAW = (
+    "Where the machine has no more to give, a call does what was asked, or says that it did not "
+    "and changes nothing, or says in its notes what it left out; no process ends by it."
+)
+PROMISES = {
+    3: "every call on a full disk, at a limit of the size of files, and without descriptors",
+    11: "edits by hand where the system gives no watches",
+    19: "large and strange files under RLIMIT_AS and in a cgroup: built, searched, scanned, "
+    "imported",
+}
+MB = 1 << 20
+NEW_NAMESPACE, PRIVATE = 0x20000, 1 << 18 | 1 << 14
+
+
+def tmpfs(folder: Path, options: str) -> str | None:
+    """Mount a small file system for this process and its children; return why that cannot be."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    done = (
+        libc.unshare(NEW_NAMESPACE) == 0
+        and libc.mount(b"none", b"/", None, PRIVATE, None) == 0
+        and libc.mount(b"tmpfs", os.fsencode(folder), b"tmpfs", 0, options.encode()) == 0
+    )
+    return None if done else f"a small tmpfs: {os.strerror(ctypes.get_errno())}; it needs root"
+
+
+def call_on(root: Path, seed: str, limit: Callable[[Random], None], board: Board) -> None:
+    """Make calls until time is over, and say of each how it ended."""
+    random = Random(seed)
+    program = Program(root, f"p{os.getpid()}", watch=random.random() < 0.5)
+    for name, call in CALLS.items():
+        # what is imported late is imported now
+        call.run(program, f"tfirst{name.replace('.', 'x').partition(' ')[0].rstrip(',')}e")
+    until = time.monotonic() + 1.0
+    for number in range(100_000):
+        if time.monotonic() > until:
+            break
+        token, chosen = f"t{os.getpid()}x{number}e", random.choice(list(CALLS))
+        limit(random)
+        try:
+            CALLS[chosen].run(program, token)
+        except (CommonplaceError, OSError) as error:
+            if not isinstance(error, InDoubt):
+                board.say(
+                    {"refused": chosen, "token": token, "why": f"{type(error).__name__}: {error}"}
+                )
+        else:
+            board.say({"done": chosen, "token": token})
+    board.say({"end": True})
+
+
+# Calls of one step: refused means that nothing of it is there.
+ONE_STEP = {
+    "append", "transcript.append", "agent.remember", "agent.reflect", "agent.learn_fact",
+    "facts.memory_write", "session.write_detail", "layers.learn", "write",
+}  # fmt: skip
+# Calls whose token may be gone by what others of the table did since.
+FLEETING = {
+    "update", "facts.summarise_months", "layers.compact", "layers.export_json, import_json",
+}  # fmt: skip
+
+
+def judge(trial: Trial, what: str, child: Child) -> None:
+    """Compare what was said of each call with what is there."""
+    ended = child.wait(60)
+    if not trial.check(3, ended and not child.crash, f"{what}: {child.crash or 'hung'}"):
+        return
+    texts = [path.read_text(errors="replace") for path in trial.root.rglob("*") if path.is_file()]
+    everything = "\0".join(texts)
+    for record in child.board.records():
+        chosen, token = record.get("done") or record.get("refused"), record.get("token")
+        if "done" in record and chosen not in FLEETING:
+            trial.check(3, token in everything, f"{what}: {chosen}: ok, and {token} is nowhere")
+        elif "refused" in record and chosen in ONE_STEP:
+            told = f"{what}: {chosen}: {record['why']}, and {token} is there"
+            trial.check(3, token not in everything, told)
+        elif "refused" in record:
+            trial.count(3, 1)
+
+
+def afterwards(trial: Trial, what: str) -> None:
+    """With room again, all is as it should be."""
+
+    def work(board: Board) -> None:
+        with commonplace.open(trial.root) as store:
+            store.write("after.md", "zyzzyva\n")
+            found = [hit.path for hit in store.search("zyzzyva")]
+            board.say({"differences": store.verify().differences, "found": found})
+
+    child = Child(work)
+    ended = child.wait(20)
+    trial.check(3, ended and not child.crash, f"{what}, afterwards: {child.crash or 'hung'}")
+    for record in child.board.records():
+        if "found" in record:
+            good = record["differences"] == [] and record["found"] == ["after.md"]
+            trial.check(3, good, f"{what}, afterwards: {record}")
+    litter = [path.name for path in trial.root.rglob("*.swap")]
+    trial.check(3, not litter, f"{what}, left lying: {litter[:3]}")
+
+
+def full_disk(trial: Trial) -> None:
+    random = trial.random
+    options = random.choice(["size=900k", "size=1500k", "size=3m,nr_inodes=220"])
+    if why := tmpfs(trial.root, options):
+        return trial.skip(3, why)
+    ballast = trial.root / "ballast.bin"
+
+    def limit(random: Random) -> None:
+        """Fill the disk up, or make some room."""
+        free = os.statvfs(trial.root).f_bavail * 4096
+        if random.random() < 0.3:
+            with contextlib.suppress(OSError), ballast.open("ab") as file:
+                file.write(bytes(max(0, free - random.randrange(8) * 4096)))
+        elif random.random() < 0.2:
+            ballast.unlink(missing_ok=True)
+
+    judge(trial, options, Child(partial(call_on, trial.root, str(random.random()), limit)))
+    ballast.unlink(missing_ok=True)
+    if os.statvfs(trial.root).f_bavail > 60 and os.statvfs(trial.root).f_favail > 30:
+        afterwards(trial, options)
+    return None
+
+
+def size_of_files(trial: Trial) -> None:
+    def limit(random: Random) -> None:
+        most = random.choice([100, 1000, 4096, 10_000, resource.RLIM_INFINITY])
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, resource.RLIM_INFINITY))
+
+    seed = str(trial.random.random())
+    judge(trial, "RLIMIT_FSIZE", Child(partial(call_on, trial.root, seed, limit)))
+    afterwards(trial, "RLIMIT_FSIZE")
+
+
+def descriptors(trial: Trial) -> None:
+    def limit(random: Random) -> None:
+        used = max(int(name) for name in os.listdir("/proc/self/fd"))  # noqa: PTH208
+        resource.setrlimit(resource.RLIMIT_NOFILE, (used + random.randrange(-2, 10), 4096))
+
+    seed = str(trial.random.random())
+    judge(trial, "RLIMIT_NOFILE", Child(partial(call_on, trial.root, seed, limit)))
+    afterwards(trial, "RLIMIT_NOFILE")
+
+
+def few_descriptors_to_read(trial: Trial) -> None:
+    """What is read without descriptors is all, or an error, or a note."""
+    for number in range(20):
+        path = trial.root / f"deep/{number % 4}/{number}.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("- quokka\n")
+
+    def work(board: Board) -> None:
+        store = commonplace.open(trial.root, watch=trial.random.random() < 0.5)
+        used = max(int(name) for name in os.listdir("/proc/self/fd"))  # noqa: PTH208
+        asks: dict[str, Callable[[], tuple[int, bool]]] = {
+            "list": lambda: (len(store.list()), True),
+            "search": lambda: (len(hits := store.search("quokka", 50)), not hits.notes),
+            "grep": lambda: (len(list(scan := store.grep("quokka"))), not scan.notes),
+            "read": lambda: (20 * store.read("deep/0/0.md").count("quokka"), True),
+        }
+        for name, ask in asks.items():
+            for more in range(-3, 12):
+                resource.setrlimit(resource.RLIMIT_NOFILE, (used + more, 4096))
+                try:
+                    found, is_all = ask()
+                except (CommonplaceError, OSError):
+                    continue
+                board.say({"asked": name, "more": more, "found": found, "all": is_all})
+
+    child = Child(work)
+    ended = child.wait(30)
+    trial.check(3, ended and not child.crash, f"few descriptors: {child.crash or 'hung'}")
+    for one in child.board.records():
+        if "asked" in one:
+            good = one["found"] == 20 or not one["all"]
+            trial.check(3, good, f"{one['asked']} with {one['more']} descriptors: {one}")
+
+
+def no_watches(trial: Trial) -> None:
+    """The system refuses watches, from the first or the n-th on; edits are seen all the same."""
+    if why := no_strace():
+        return trial.skip(11, f"refusing inotify: {why}")
+    for number in range(6):
+        (trial.root / f"folder{number}").mkdir()
+        (trial.root / f"folder{number}/note.md").write_text("- word0e\n")
+
+    def work(board: Board) -> None:
+        store = commonplace.open(trial.root)
+        for number in range(1, 12):
+            path = trial.root / f"folder{number % 6}/note.md"
+            path.write_text(f"- word{number}e\n")
+            hits = store.search(f"word{number}e")
+            found = [hit.path for hit in hits] == [f"folder{number % 6}/note.md"]
+            board.say({"seen": found or hits.freshness != "fresh", "number": number})
+
+    refused = trial.random.choice(
+        [
+            "inotify_init1:error=EMFILE",
+            "inotify_init1:error=ENOSYS",
+            "inotify_add_watch:error=ENOSPC",
+        ]
+    )
+    inject = f"{refused}:when={trial.random.randrange(1, 6)}+" if "watch" in refused else refused
+    child = Child(work, [inject])
+    ended = child.wait(30)
+    trial.check(11, ended and not child.crash, f"{inject}: {child.crash or 'hung'}")
+    for record in child.board.records():
+        if "seen" in record:
+            trial.check(11, record["seen"], f"{inject}: edit {record['number']} is not seen")
+    return None
+
+
+def strange(random: Random, path: Path, size: int) -> str:
+    """Write a file that takes much memory when it is read with no care."""
+    shapes: dict[str, tuple[str, Callable[[], str]]] = {
+        "short lines": ("a.md", lambda: "x\n" * 4096),
+        "headings": ("a.md", lambda: "# h\n" * 2048),
+        "one line": ("a.md", lambda: "word " * 2048),
+        "different words": ("a.md", lambda: random.randbytes(2048).hex(" ", 5) + "\n"),
+        "list items": ("a.md", lambda: "- i\n" * 2048),
+        "one line of JSON": ("messages.jsonl", lambda: "word " * 2048),
+        "messages": ("messages.jsonl", lambda: '{"role":"user","content":"x"}\n' * 512),
+        "brackets": ("messages.jsonl", lambda: "[" * 8192),
+    }  # fmt: skip
+    shape = random.choice(list(shapes))
+    name, piece = shapes[shape]
+    with (path / name).open("w") as file:
+        if shape == "one line of JSON":
+            file.write('{"role":"user","content":"')
+        while file.tell() < size:
+            file.write(piece())
+        file.write('"}\n' if shape == "one line of JSON" else "\n")
+    return shape
+
+
+def use(root: Path, limit: Callable[[], None], board: Board) -> None:
+    """Use a store in every way under a limit of memory."""
+    limit()
+    store = commonplace.open(root)
+    asks: dict[str, Callable[[], object]] = {
+        "search": lambda: (len(store.search("zyzzyva quokka")), store.search("quokka").notes),
+        "grep": lambda: sum(1 for _ in store.grep("quokka")),
+        "list": lambda: len(store.list()),
+        "import": lambda: store.transcript("loaded").load(root / "messages.jsonl").messages,
+        "append": lambda: store.append("a.md", "- quokka").version,
+        "update": lambda: store.update("a.md", lambda text: text + "quokka\n").version,
+        "sections": lambda: len(store.sections("a.md")),
+        "messages": lambda: len(store.transcript("").messages(1, 10)),
+        "verify": lambda: store.verify().differences,
+        "status": lambda: store.status().notes,
+        "close": store.close,
+    }
+    for name, ask in asks.items():
+        board.say({"asked": name})
+        try:
+            board.say({"answered": name, "answer": repr(ask())[:200]})
+        except (CommonplaceError, OSError, MemoryError) as error:
+            board.say({"refused": name, "why": f"{type(error).__name__}: {error}"[:200]})
+
+
+def address_space(extra: int) -> None:
+    status = Path("/proc/self/status").read_text()
+    (now,) = re.findall(r"VmSize:\s+(\d+) kB", status)
+    most = int(now) * 1024 + extra
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+def little_memory(trial: Trial) -> None:
+    size = trial.random.randrange(4, 40) * MB
+    (trial.root / "quokka.md").write_text("- quokka\n")
+    shape = strange(trial.random, trial.root, size)
+    extra = trial.random.choice([256, 512]) * MB
+    child = Child(partial(use, trial.root, partial(address_space, extra)))
+    told = f"{size >> 20} MB of {shape} within {extra >> 20} MB of address space"
+    survived(trial, told, child)
+
+
+def survived(trial: Trial, told: str, child: Child) -> None:
+    ended = child.wait(80)
+    records = child.board.records()
+    asked = [record["asked"] for record in records if "asked" in record]
+    why = child.crash or (
+        "hung" if not ended else f"died of {child.status}" if child.status else None
+    )
+    trial.count(19, max(0, len(asked) - 1))
+    trial.check(19, why is None, f"{told}: {asked[-1] if asked else 'opening'}: {why}")
+
+
+def cgroup(trial: Trial) -> None:
+    """As above, in a group of processes that is ended when it takes more than it may."""
+    top = Path("/sys/fs/cgroup")
+    is_old = (top / "memory").is_dir()
+    group = (top / "memory" if is_old else top) / f"campaign-{os.getpid()}"
+    limit = trial.random.choice([256, 512]) * MB
+    try:
+        group.mkdir()
+        (group / ("memory.limit_in_bytes" if is_old else "memory.max")).write_text(str(limit))
+    except OSError as error:
+        return trial.skip(19, f"a cgroup: {error.strerror}: {group}")
+    try:
+        # on a disk: files in memory would count as memory of the group
+        with tempfile.TemporaryDirectory() as folder:
+            root, size = Path(folder), trial.random.randrange(4, 60) * MB
+            (root / "quokka.md").write_text("- quokka\n")
+            shape = strange(trial.random, root, size)
+
+            def enter() -> None:
+                (group / "cgroup.procs").write_text(str(os.getpid()))
+
+            child = Child(partial(use, root, enter))
+            survived(trial, f"{size >> 20} MB of {shape} in a cgroup of {limit >> 20} MB", child)
+    finally:
+        group.rmdir()
+    return None
+
+
+KINDS = (
+    full_disk,
+    little_memory,
+    descriptors,
+    no_watches,
+    few_descriptors_to_read,
+    size_of_files,
+    cgroup,
+)

@@ -1,0 +1,239 @@
+"""The report of a run, `docs/reliability.md`: each of the 25 promises and what is known of it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import commonplace
+from tests.campaigns.runner import Result
+
+ROOT = Path(__file__).parents[2]
+REPORT = ROOT / "docs" / "reliability.md"
+
+WORDS = (
+    "What is promised, how it was tried, how often, and how often it failed. This page is written "
+    "by `make campaign`; its words are in `tests/campaigns`."
+)
+PROMISES = {
+    1: "A replace gives the old text or the new one, never a torn one.",
+    2: "What was acknowledged survives a power cut.",
+    3: "An error of the system is never reported as success, and no success as an error.",
+    4: "A torn end of a log costs nothing that was acknowledged.",
+    5: "Of many writers each line stands once.",
+    6: "What a person saves is never lost.",
+    7: "No change of another process is overwritten unseen.",
+    8: "Readers never wait and never see a mixture.",
+    9: "Compaction loses nothing and keeps nothing twice.",
+    10: "A damaged cache never gives a wrong answer.",
+    11: "A stale index never shows.",
+    12: "No path leads out of the root.",
+    13: "Links that are swapped in between lead nowhere.",
+    14: "FIFO, device, socket and hard link are refused or passed over, at once.",
+    15: "Names of Windows and Unicode get the same verdict everywhere.",
+    16: "A pattern takes bounded time, and a long call can be interrupted.",
+    17: "Hostile Markdown takes bounded time.",
+    18: "A hostile line of a log hides no other.",
+    19: "Memory is bounded.",
+    20: "Under load nothing grows.",
+    21: "Threads, forks and unsafe code are sound, and no panic crosses the border.",
+    22: "Recalled text is data.",
+    23: "Secrets are redacted when that is asked.",
+    24: "Web and MCP are closed to other sites.",
+    25: "The tests have teeth.",
+}
+
+
+class Suite(NamedTuple):
+    """Tests outside the campaigns that hold a promise: what they show, and how to run them."""
+
+    what: str
+    command: str
+    file: str
+
+
+def rust(name: str, what: str) -> Suite:
+    return Suite(what, f"cargo test -p commonplace-core --test {name}", f"tests/rust/{name}.rs")
+
+
+def python(name: str, what: str, select: str = "") -> Suite:
+    chosen = f' -k "{select}"' if select else ""
+    return Suite(what, f"python -m pytest tests/{name}.py{chosen}", f"tests/{name}.py")
+
+
+CRASHES = rust("crashes", "death and errors at each call of each change; the order of syncs")
+DURABILITY = rust("durability", "syncs and races of each change, in traces of its system calls")
+SANDBOX = rust("sandbox", "paths, links, special files and names, as given and swapped")
+LINKS = rust("links", "hard links that come and go while a file is opened")
+GUARDS = rust("guards", "what is planted in a memory, and what changes while it is looked at")
+SIDE_FILES = python("test_side_files", "links and special files in place of our own files")
+FUZZ = rust("fuzz", "laws of sections, queries, transcripts, snapshots and patches, random inputs")
+NAMES = "names of Windows and Unicode"
+SUITES = {
+    1: [CRASHES],
+    2: [CRASHES, DURABILITY],
+    3: [CRASHES, rust("answers", "what a change answers, against what was done")],
+    4: [CRASHES],
+    6: [rust("writes", "conflicts, copies and the history of each kind of change")],
+    7: [python("test_history", "changes by a function from threads and processes")],
+    9: [
+        python("test_compaction", "failures and interruptions between the steps"),
+        python("test_two_compactors", "two that compact at once"),
+    ],
+    10: [
+        rust("snapshot", "each byte cut and flipped"),
+        rust("snapshot_crafted", "numbers changed, with right checksums"),
+        rust("sieve", "grep with a gram index and without"),
+    ],
+    11: [
+        rust("freshness", "random edits under clocks of 1 ns, 4 ms, 1 s and 2 s"),
+        python("test_interleaving", "two programs, five systems, a person, and a dictionary"),
+    ],
+    12: [
+        SANDBOX,
+        python("test_hostile", "the corpus of hostile paths", "path"),
+        python("test_file_access", "no module opens files of a memory by itself"),
+    ],
+    13: [SANDBOX, LINKS, GUARDS],
+    14: [SANDBOX, SIDE_FILES],
+    15: [
+        rust("names", "each rule of names"),
+        python("test_spelling", "spellings of one name"),
+        python("test_hostile", NAMES, "path_windows or path_unicode"),
+    ],
+    16: [
+        rust("queries", "queries of every form"),
+        python("test_interrupts", "long calls that are interrupted"),
+        python("test_hostile", "hostile patterns and queries", "regex or query"),
+    ],
+    17: [
+        rust("sections", "incremental and whole parsing, compared"),
+        FUZZ,
+        python("test_hostile", "the corpus of hostile Markdown", "markdown"),
+    ],
+    18: [
+        rust("transcripts", "foreign formats and broken lines"),
+        rust("grep_bytes", "raw bytes"),
+        FUZZ,
+    ],
+    19: [
+        rust("memory_limit", "limits of memory in the core"),
+        python("test_memory_limit", "limits of memory in processes"),
+    ],
+    21: [python("test_fork", "forks of an open store, multiprocessing, threads")],
+    22: [
+        python("test_injection", "frames, read back to the same bytes"),
+        python("test_fuzz_frames", "frames of random texts"),
+        python("test_hostile", "the corpus of injections", "injection"),
+    ],
+}
+UNTESTED = {
+    21: "ThreadSanitizer and Miri need a nightly compiler, and pytest-run-parallel a free-threaded "
+    "Python: neither is run here",
+    23: "redaction is an issue of its own",
+    24: "the package opens no port and has no server",
+    25: "`make mutants` deletes what protects on the write and open paths, and prints its figures; "
+    "it takes too long to be run by this report",
+}
+
+
+def counted(suite: Suite) -> tuple[int, int]:
+    """Run a suite and return how many of its tests ran, and how many failed."""
+    command = suite.command.replace("python", sys.executable, 1)
+    done = subprocess.run(  # noqa: S602 - our own commands, from above
+        command, shell=True, cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    text = done.stdout + done.stderr
+    passed = sum(map(int, re.findall(r"\b([0-9]+) passed", text)))
+    failed = sum(map(int, re.findall(r"\b([0-9]+) (?:failed|error)", text)))
+    if not passed + failed:
+        raise RuntimeError(f"{suite.command} ran no test:\n{text[-2000:]}")
+    return passed + failed, failed
+
+
+def seconds_of(report: str) -> float:
+    """Return how long the run was that a report is of."""
+    found = re.search(r"over ([0-9]+) seconds", report)
+    return float(found[1]) if found else 0.0
+
+
+def write(results: list[Result], seed: int, seconds: float, *, tell: Callable[[str], None]) -> bool:
+    """Write the report, but not in the place of one of a longer run; return whether all is well."""
+    known = seconds_of(REPORT.read_text()) if REPORT.exists() else 0.0
+    if known > seconds:
+        tell(f"{REPORT.name} is of a run of {known:g} seconds and stays; remove it to replace it")
+        return True
+    counts: dict[str, tuple[int, int]] = {}
+    for suite in [suite for suites in SUITES.values() for suite in suites]:
+        if suite.command not in counts and (ROOT / suite.file).exists():
+            tell(suite.command)
+            counts[suite.command] = counted(suite)
+    REPORT.parent.mkdir(exist_ok=True)
+    REPORT.write_text(rendered(results, counts, seed, seconds))
+    tell(f"{REPORT.relative_to(ROOT)} is written")
+    return all(failed == 0 for _, failed in counts.values())
+
+
+def rendered(
+    results: list[Result], counts: dict[str, tuple[int, int]], seed: int, seconds: float
+) -> str:
+    """Return the report as Markdown."""
+    today = datetime.now(UTC).date().isoformat()
+    run = (
+        f"Run of {today}, all campaigns over {seconds:.0f} seconds, seed {seed}; commonplace "
+        f"{commonplace.__version__}, Python {platform.python_version()}, {platform.system()} "
+        f"{platform.release()}, {os.cpu_count()} processors. What `--only NAME` stands for is "
+        f"`python -m tests.campaigns --only NAME --seed {seed}`; the moments of signals and races "
+        "differ from run to run."
+    )
+    lines = [
+        "# Reliability",
+        "",
+        WORDS,
+        "",
+        run,
+        "",
+        "| # | promise | how it was tried | tries | failures | by | date |",
+        "|--:|---|---|--:|--:|---|---|",
+    ]
+    for number, promise in PROMISES.items():
+        rows = rows_of(number, results, counts, today)
+        for position, row in enumerate(rows):
+            head = f"{number} | {promise}" if position == 0 else " | "
+            lines.append(f"| {head} | {row} |")
+    lines += ["", "## The laws", ""]
+    lines += [f"- `{result.campaign.name}`: {result.campaign.law}" for result in results]
+    return "\n".join(lines) + "\n"
+
+
+def rows_of(
+    number: int, results: list[Result], counts: dict[str, tuple[int, int]], today: str
+) -> list[str]:
+    """Return the rows of one promise, each without its number and text."""
+    rows = []
+    for result in results:
+        how = result.campaign.promises.get(number)
+        if how is None:
+            continue
+        by = f"`--only {result.campaign.name}`"
+        if result.tries[number]:
+            tries, failures = f"{result.tries[number]:,}", f"{result.failures[number]:,}"
+            rows.append(f"{how} | {tries} | {failures} | {by} | {today}")
+        if why := result.untested.get(number):
+            rows.append(f"not tested here: {why} | | | {by} | {today}")
+    for suite in SUITES.get(number, []):
+        if suite.command in counts:
+            tests, failed = counts[suite.command]
+            rows.append(f"{suite.what} | {tests:,} tests | {failed} | `{suite.command}` | {today}")
+        else:
+            rows.append(f"not tested here: there is no {suite.file} | | | | ")
+    if why := UNTESTED.get(number):
+        rows.append(f"not tested here: {why} | | | | ")
+    return rows or ["not tested here: no campaign and no suite tries it | | | | "]

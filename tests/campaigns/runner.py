@@ -1,0 +1,119 @@
+"""Tries one after another, each in a process of its own, within a time limit.
+
+What a try does to its process (a crash, a hang, a lost lock) ends with it, and the process that
+runs the tries never opens a store, so that tries can fork.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from tests.campaigns.children import Board, Child
+from tests.campaigns.trial import Campaign, Trial, scratch_parent
+
+# No try takes so long; one that does hangs.
+LONGEST = 90
+# One try of many small ones goes on for so long, or for this part of the time that there is.
+LEAST, PART = 2.0, 0.1
+
+
+@dataclass
+class Result:
+    """What a campaign has shown so far."""
+
+    campaign: Campaign
+    tries: Counter[int] = field(default_factory=Counter)
+    failures: Counter[int] = field(default_factory=Counter)
+    untested: dict[int, str] = field(default_factory=dict)
+    attempts: int = 0
+    seconds: float = 0.0
+
+
+def attempt(campaign: Campaign, seed: int, number: int, seconds: float) -> dict[str, Any]:
+    """Make one try; what went wrong outside all checks counts against its first promise."""
+    kind = campaign.kinds[number % len(campaign.kinds)]
+    folder = Path(tempfile.mkdtemp(prefix="campaign-", dir=scratch_parent()))
+
+    def work(board: Board) -> None:
+        os.setpgid(0, 0)
+        os.dup2(os.open(folder / "stderr", os.O_WRONLY | os.O_CREAT | os.O_APPEND), 2)
+        trial = Trial(Random(f"{seed}/{campaign.name}/{number}"), folder, seconds)
+        kind(trial)
+        board.say(trial.outcome()._asdict())
+
+    child, stderr = Child(work), ""
+    try:
+        ended = child.wait(LONGEST)
+        with suppress(FileNotFoundError):
+            stderr = (folder / "stderr").read_text(errors="replace")
+    finally:
+        # also when somebody interrupts us: what the try has left running, and its files
+        with suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
+        child.kill()
+        shutil.rmtree(folder, ignore_errors=True)
+    told = [record for record in child.board.records() if "tries" in record]
+    if told and child.status == 0:
+        outcome = dict(told[0])
+        if outcome["texts"] and (panics := re.findall(r"panicked at .*|memory alloc.*", stderr)):
+            outcome["texts"][-1][1] += f" ({'; '.join(panics[:3])})"
+        return outcome
+    first = min(campaign.promises)
+    why = child.crash or ("ended without a word" if ended else f"hung for {LONGEST} seconds")
+    return {"tries": {first: 1}, "failures": {first: 1}, "texts": [(first, why)], "untested": {}}
+
+
+def run(
+    campaign: Campaign,
+    seed: int,
+    seconds: float,
+    *,
+    tell: Callable[[str], None],
+    only: int | None = None,
+    times: int = 1,
+    kind: str | None = None,
+) -> Result:
+    """Make tries until the time is over, all or those of one kind; or one of them so many times."""
+    result = Result(campaign)
+    start = time.monotonic()
+    numbers = count() if only is None else iter([only] * times)
+    if campaign.missing:
+        result.untested = dict.fromkeys(campaign.promises, campaign.missing)
+        return result
+    told: Counter[tuple[int, str]] = Counter()
+    for number in numbers:
+        # each is tried at least once, however little time is left
+        if only is None and result.attempts and time.monotonic() - start >= seconds:
+            break
+        name = campaign.kinds[number % len(campaign.kinds)].__name__
+        if kind not in {None, name}:
+            continue
+        outcome = attempt(campaign, seed, number, min(LONGEST / 3, max(LEAST, PART * seconds)))
+        result.attempts += 1
+        result.tries.update({int(key): value for key, value in outcome["tries"].items()})
+        result.failures.update({int(key): value for key, value in outcome["failures"].items()})
+        result.untested |= {int(key): why for key, why in outcome["untested"].items()}
+        for promise, what in outcome["texts"]:
+            told[promise, name] += 1
+            # of one kind of failure the first few are enough
+            if told[promise, name] <= 3:
+                tell(
+                    f"FAILED {campaign.name} ({name}), promise {promise}: {what}\n"
+                    f"  repeat: python -m tests.campaigns --only {campaign.name} --seed {seed} "
+                    f"--number {number} --times 20"
+                )
+    result.seconds = time.monotonic() - start
+    return result
