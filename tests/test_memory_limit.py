@@ -31,7 +31,12 @@ if kind != "memory_limit":
     resource.setrlimit(getattr(resource, kind), (limit, limit))
 import commonplace
 from commonplace.errors import CommonplaceError
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+def peak():
+    # ru_maxrss begins with that of the parent
+    with open("/proc/self/status") as status:
+        [line] = [line for line in status if line.startswith("VmHWM:")]
+    return int(line.split()[1]) << 10
+before = peak()
 answer = {}
 try:
     given = limit if kind == "memory_limit" else None
@@ -39,8 +44,7 @@ try:
         exec(work)
 except CommonplaceError as error:
     answer = {"error": type(error).__name__, "code": error.code, "text": str(error)}
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(json.dumps(answer | {"before": before << 10, "peak": peak << 10}))
+print(json.dumps(answer | {"before": before, "peak": peak()}))
 """
 
 

@@ -89,7 +89,11 @@ def torn_tails(trial: Trial) -> None:
         line = log.append({"role": "user", "content": f"t{number + 3}e appended"})
         after = path.read_bytes()
         trial.check(4, after.startswith(cut), f"an append changed what was there: {cut!r}")
-        trial.check(4, log[line].said.startswith(f"t{number + 3}e"), f"not readable behind {cut!r}")
+        trial.check(
+            4,
+            line is not None and log[line].said.startswith(f"t{number + 3}e"),
+            f"not readable behind {cut!r}",
+        )
         said = {one.said.split()[0] for one in log if one.said.startswith("t")}
         trial.check(4, {*before, f"t{number + 3}e"} <= said, f"whole lines are lost of {cut!r}")
 
