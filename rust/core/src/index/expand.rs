@@ -18,7 +18,7 @@ pub const MOST_POSTINGS: u32 = 1 << 20;
 
 /// Returns those of some words, by number, that stand in most documents and together hold no more
 /// than so many postings, the commonest first, and how many these are; of equal ones the first in
-/// alphabetical order.
+/// alphabetical order. The commonest is always among them: it takes no longer than a query for it.
 pub fn commonest(index: &Index, mut words: Vec<u32>, postings: u32) -> (Vec<u32>, u32) {
     let lexicon = index.words();
     let order = |&a: &u32, &b: &u32| {
@@ -30,15 +30,15 @@ pub fn commonest(index: &Index, mut words: Vec<u32>, postings: u32) -> (Vec<u32>
         words.truncate(MOST_WORDS);
     }
     words.sort_unstable_by(order);
-    let mut left = postings;
+    let (mut used, commonest) = (0u32, words.first().copied());
     // its list is that of its stem
     words.retain(|&word| {
-        let more = index.holders(index.place(word).concept).any;
-        let fits = more <= left;
-        left -= if fits { more } else { 0 };
+        let sum = used.saturating_add(index.holders(index.place(word).concept).any);
+        let fits = sum <= postings || Some(word) == commonest;
+        used = if fits { sum } else { used };
         fits
     });
-    (words, postings - left)
+    (words, used)
 }
 
 /// Terms that are looked at before it is asked whether to stop.

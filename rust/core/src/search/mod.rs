@@ -193,7 +193,7 @@ fn prepare(
         words.retain(|&word| index.word_holders(word) > 0);
         let all = words.len();
         let (words, postings) = commonest(index, words, left / patterns.max(1));
-        (patterns, left) = (patterns.saturating_sub(1), left - postings);
+        (patterns, left) = (patterns.saturating_sub(1), left.saturating_sub(postings));
         if words.len() < all {
             let some = words.len();
             found.notes.push(format!(
