@@ -374,6 +374,10 @@ fn what_cannot_be_indexed_is_listed_and_named() {
                 named.map(|(_, why)| why.clone()).collect::<Vec<_>>()
             };
             assert_eq!(named("wide.md"), ["encoding"]);
+            let notes = ask(store, "platypus").notes;
+            assert!(notes.iter().any(|note| note.contains("wide.md") && note.contains("UTF-16")));
+            let added = store.files().append("wide.md", b"more", Expected::Any);
+            assert!(matches!(added, Err(Error::Format { .. })));
             assert_eq!(named("huge.md"), ["large"]);
             assert_eq!(named("again.md"), ["hardlink"]);
         }
@@ -384,6 +388,30 @@ fn what_cannot_be_indexed_is_listed_and_named() {
         memory.put("wide.md", "narrow again\n");
         assert_eq!(paths(store, "narrow"), ["wide.md"]);
         assert!(paths(store, "hello").len() == 1);
+    });
+}
+
+#[test]
+fn a_first_line_that_only_begins_as_utf16_hides_no_other() {
+    both_ways(|memory, store| {
+        let starts: [&[u8]; 8] = [
+            b"\xff\xfegarbage\n",
+            b"\xfe\xffgarbage\n",
+            b"{\0\n",
+            b"[\0\0\0\n",
+            b"\0",
+            b"\0{\n",
+            b"{\0\"\0r\0\n",
+            b"\xff\xfe",
+        ];
+        for start in starts {
+            let line = b"{\"role\":\"user\",\"content\":\"platypus\"}\n";
+            memory.put("s.jsonl", &[start, &line.repeat(3)].concat());
+            let found = ask(store, "platypus").hits.len();
+            assert!(found >= 2, "{start:?}: {found}");
+            let appended = store.append_message("s.jsonl", line.trim_ascii(), &|| false);
+            assert!(appended.is_ok(), "{start:?}");
+        }
     });
 }
 

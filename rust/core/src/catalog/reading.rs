@@ -51,6 +51,8 @@ pub(crate) trait Sink {
 /// Why a file is left out of the index, as [`FileRow::left_out`](super::FileRow::left_out).
 pub(crate) const LARGE: &str = "large";
 pub(crate) const NO_MEMORY: &str = "memory";
+/// Why a note in UTF-16 is not indexed: as bytes it would be noise, and it is never rewritten.
+pub(crate) const ENCODING: &str = "encoding";
 /// Bytes that are taken at most to draft a byte of a message, and mostly to parse one of a note.
 pub(crate) const DRAFTED: u64 = 8;
 
@@ -337,8 +339,7 @@ pub(crate) fn read_note(
     if limit.is_set() && !allows(parsing_bytes(&bytes)) {
         return Ok(Err(NO_MEMORY));
     }
-    // as bytes it would be noise, and it is never rewritten
-    Ok(if is_utf16(&bytes) { Err("encoding") } else { Ok(bytes) })
+    Ok(if is_utf16(&bytes) { Err(ENCODING) } else { Ok(bytes) })
 }
 
 /// Hashes the bytes just before an offset.

@@ -1,7 +1,7 @@
 //! What of a file the index does not hold, and why, as answers tell it.
 
 use crate::catalog::draft::Kind;
-use crate::catalog::reading::{LARGE, LARGEST_NOTE, NO_MEMORY};
+use crate::catalog::reading::{ENCODING, LARGE, LARGEST_NOTE, NO_MEMORY};
 use crate::catalog::{Catalog, FileRow};
 use crate::error::megabytes;
 use crate::messages::lines::LONGEST_LINE;
@@ -37,6 +37,9 @@ impl Catalog {
             Some(LARGE) => {
                 let most = megabytes(LARGEST_NOTE);
                 format!("{path} is not indexed: {size}, and a note has at most {most}; split it")
+            }
+            Some(ENCODING) => {
+                format!("{path} is not indexed: it is in UTF-16; save it as UTF-8")
             }
             Some(NO_MEMORY) => format!("{path} is not indexed ({size}): {}", raise()),
             Some(_) => return None,

@@ -25,6 +25,7 @@ use crate::files::root::{Place, Root};
 use crate::files::rules;
 use crate::files::version::Version;
 use crate::files::{Expected, Files};
+use crate::text::sections::{UTF16_BLOCK, is_utf16};
 
 /// A last line longer than this is taken for torn without being parsed.
 const LONGEST_TAIL: u64 = 64 << 20;
@@ -117,6 +118,7 @@ impl Files {
                 Expected::Absent => return Err(absent_expected(place)),
                 Expected::Version(_) => expected.check(path, Some(place.version()?))?,
             }
+            check_utf8(path, &file)?;
             let (start, quarantined) = end_last_line(&self.root, path, &file)?;
             // From the root: the folder may have been moved out of the memory.
             if !is_only_name((self.root.fd(), path), &file)
@@ -150,6 +152,19 @@ fn open(place: &Place) -> Result<Option<File>> {
         Err(Error::NotFound { .. }) => Ok(None),
         done => done.map(Some),
     }
+}
+
+/// Refuses a file in UTF-16, in which a line in UTF-8 would be noise.
+fn check_utf8(path: &str, mut file: &File) -> Result<()> {
+    let fail = |e| Error::io("append to", path, e);
+    let mut start = Vec::new();
+    file.seek(SeekFrom::Start(0)).map_err(fail)?;
+    file.take(UTF16_BLOCK as u64 + 3).read_to_end(&mut start).map_err(fail)?;
+    if !is_utf16(&start) {
+        return Ok(());
+    }
+    let why = "it is in UTF-16; save it as UTF-8 before you add to it".to_owned();
+    Err(Error::Format { path: path.to_owned(), line: None, why })
 }
 
 /// What is missing of the end of a line.

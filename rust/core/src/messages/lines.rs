@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
 use crate::error::{Error, Interrupt, Result};
-use crate::text::sections::is_utf16;
+use crate::text::sections::{UTF16_BLOCK, is_utf16};
 
 /// Lines longer than this are not read as messages.
 pub const LONGEST_LINE: usize = 64 << 20;
@@ -15,7 +15,8 @@ pub const LONGEST_LINE: usize = 64 << 20;
 /// # Errors
 /// [`Error::Format`]; those of reading.
 pub fn check_encoding(file: &File, path: &str) -> Result<()> {
-    let mut start = [0; 2];
+    // with the mark, and a byte that shows whether there is more
+    let mut start = [0; UTF16_BLOCK + 3];
     let read = file.read_at(&mut start, 0).map_err(|error| Error::io("read", path, error))?;
     if is_utf16(&start[..read]) {
         let why = "it is in UTF-16; save it as UTF-8 to have it read".to_owned();

@@ -145,13 +145,34 @@ fn line_end_after(text: &str, from: usize, end: usize) -> usize {
     memchr::memchr(b'\n', &text.as_bytes()[from..end]).map_or(end, |at| from + at + 1)
 }
 
-/// Says whether the bytes of a file begin as UTF-16 does: by its mark, or as JSON in it.
+/// Says whether the bytes of a file are UTF-16, with its mark or as JSON without it.
+///
+/// The first bytes alone do not say: a crash leaves NULs, and a line of garbage may begin with
+/// anything. So the first block must be no UTF-8, or be NUL at every second byte or so, as ASCII is.
 pub fn is_utf16(bytes: &[u8]) -> bool {
-    matches!(
-        bytes,
-        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [b'{' | b'[', 0, ..] | [0, b'{' | b'[', ..]
-    )
+    let (bytes, read) = match bytes {
+        [0xff, 0xfe, rest @ ..] => (rest, u16::from_le_bytes as fn([u8; 2]) -> u16),
+        [0xfe, 0xff, rest @ ..] => (rest, u16::from_be_bytes as _),
+        [b'{' | b'[', 0, ..] => (bytes, u16::from_le_bytes as _),
+        [0, b'{' | b'[', ..] => (bytes, u16::from_be_bytes as _),
+        _ => return false,
+    };
+    let block = &bytes[..bytes.len().min(UTF16_BLOCK)];
+    let nuls = block.iter().filter(|&&byte| byte == 0).count();
+    let is_utf8 = match std::str::from_utf8(block) {
+        Ok(_) => true,
+        // a character that the block cuts
+        Err(error) => error.error_len().is_none() && bytes.len() > block.len(),
+    };
+    let units = block.chunks_exact(2).map(|pair| read([pair[0], pair[1]]));
+    let mut broken = char::decode_utf16(units).filter(Result::is_err).count();
+    broken += usize::from(bytes.len() % 2 == 1 && bytes.len() == block.len());
+    // the block may cut a pair
+    broken <= usize::from(bytes.len() > block.len()) && (!is_utf8 || nuls * 3 > block.len())
 }
+
+/// How much of a file is looked at to tell UTF-16; an even number.
+pub const UTF16_BLOCK: usize = 4 << 10;
 
 /// Returns the bytes of a file as text of the same length, so that spans stay true.
 ///
