@@ -121,7 +121,10 @@ def test_our_folder_is_no_way_out(store: Store, rc: Path, how: str) -> None:
 
 
 @pytest.mark.parametrize("how", PUT)
-@pytest.mark.parametrize("name", ["records", "lock", "records.new"])
+NEW = f"records.{os.getpid()}.new"
+
+
+@pytest.mark.parametrize("name", ["records", "lock", NEW], ids=["records", "lock", "new"])
 def test_vectors_are_made_again(
     store: Store, rc: Path, how: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,7 +142,7 @@ def test_vectors_are_made_again(
             made.refresh()
         assert made.notes == []
         assert Vectors(store, letters()).refresh() == 0
-    assert place.exists() == (name != "records.new")
+    assert place.exists() == (name != NEW)
     assert not place.is_symlink()
 
 
@@ -284,3 +287,41 @@ def test_a_diary_that_is_a_link(store: Store, rc: Path) -> None:
     page.symlink_to(rc)
     with pytest.raises(Refused):
         diary.remember("second")
+
+
+@pytest.mark.parametrize(
+    "name", ["lock", "index", "index.new", "history/a.md", "quarantine", "sieve"]
+)
+def test_what_the_core_keeps_is_no_side_file(root: Path, name: str) -> None:
+    with commonplace.open(root) as store:
+        side = store.side_files()
+        for call in (
+            lambda: side.append(name, b"x"),
+            lambda: side.replace(name, [b"x"]),
+            lambda: side.move("usage.jsonl", name),
+            lambda: side.move(name, "other"),
+        ):
+            with pytest.raises(commonplace.Refused) as caught:
+                call()
+            assert caught.value.code == "reserved"
+
+
+class _LeavesError(Exception):
+    """What makes a child leave a block that its parent entered."""
+
+
+def test_a_lock_is_waited_for_and_belongs_to_who_took_it(root: Path) -> None:
+    with commonplace.open(root) as store:
+        side = store.side_files()
+        try:
+            with side.locked("a.lock"):
+                child = os.fork()
+                if child == 0:
+                    raise _LeavesError  # noqa: TRY301 - it is to leave this block
+                os.waitpid(child, 0)
+                with pytest.raises(commonplace.Busy, match="lock"), side.locked("a.lock", 0.05):
+                    pass
+        except _LeavesError:
+            os._exit(0)
+        with side.locked("a.lock", 0.05):
+            pass

@@ -7,6 +7,7 @@ stops, each original is in the live note or in the archive, mostly in both.
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 from collections import Counter
@@ -135,17 +136,22 @@ def one_at_a_time(store: Store) -> Iterator[None]:
 
     What is to leave must be chosen inside: two that had chosen the same entries would summarise
     them twice. A compaction within another, of the same thread, is a part of it.
+
+    Raises:
+        Busy: Another one ran for longer than a minute.
     """
-    held: set[Path] = vars(_held).setdefault("roots", set())
-    if store.root in held:
+    held: set[tuple[int, Path]] = vars(_held).setdefault("roots", set())
+    # a child of a fork does not hold what its parent holds
+    own = (os.getpid(), store.root)
+    if own in held:
         yield
         return
-    with store.side_files().locked("compaction.lock"):
-        held.add(store.root)
+    with store.side_files().locked("compaction.lock", patience=60.0):
+        held.add(own)
         try:
             yield
         finally:
-            held.discard(store.root)
+            held.discard(own)
 
 
 def archive_blocks(store: Store, path: str, blocks: Sequence[Block], target: str) -> list[str]:

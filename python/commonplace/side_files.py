@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import fcntl
+import os
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from io import BufferedWriter, FileIO
 from typing import Literal
 
 from commonplace import _core
+from commonplace.errors import Busy
 
 _MODES = {"r": "rb", "a": "ab", "r+": "rb+"}
 
@@ -45,20 +48,35 @@ class SideFiles:
         return FileIO(file, _MODES[mode])
 
     @contextmanager
-    def locked(self, name: str) -> Iterator[None]:
-        """Hold a file as a lock against all other threads and processes, which wait.
+    def locked(self, name: str, patience: float = 5.0) -> Iterator[None]:
+        """Hold a file as a lock against all other threads and processes.
+
+        Args:
+            name: The file; what is in it does not matter.
+            patience: Seconds to wait for whoever holds it.
 
         Raises:
+            Busy: It was held for longer.
             OSError: The system refused.
             Refused: `.commonplace` is no folder.
         """
+        deadline = time.monotonic() + patience
         with self.handle(name, "r+") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            while not _take(lock):
+                if time.monotonic() >= deadline:
+                    where = f".commonplace/{self._folder}{name}"
+                    raise Busy(
+                        f"{where} is held by another for more than {patience:g} s; try again"
+                    )
+                time.sleep(0.01)
+            holder = os.getpid()
             try:
                 yield
             finally:
-                # closing is not enough: a child forked meanwhile shares the handle
-                fcntl.flock(lock, fcntl.LOCK_UN)
+                # closing is not enough, a child forked meanwhile shares the handle; nor is it the
+                # child's to give back
+                if os.getpid() == holder:
+                    fcntl.flock(lock, fcntl.LOCK_UN)
 
     def append(self, name: str, line: bytes) -> None:
         """Add a line to a file, in one write.
@@ -77,10 +95,12 @@ class SideFiles:
             OSError: The system refused; the file is as it was.
             Refused: `.commonplace` is no folder.
         """
-        fresh = FileIO(self._core.open_side(f"{self._folder}{name}.new", "x"), "wb")
+        # of each process its own: what one has half written is not to get the name
+        new = f"{name}.{os.getpid()}.new"
+        fresh = FileIO(self._core.open_side(f"{self._folder}{new}", "x"), "wb")
         with BufferedWriter(fresh) as file:
             file.writelines(pieces)
-        self.move(f"{name}.new", name)
+        self.move(new, name)
 
     def move(self, name: str, target: str) -> None:
         """Give a file another name, in the place of what has that name.
@@ -90,3 +110,11 @@ class SideFiles:
             Refused: `.commonplace` is no folder, or one has the name `target`.
         """
         self._core.rename_side(f"{self._folder}{name}", f"{self._folder}{target}")
+
+
+def _take(lock: FileIO) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -52,7 +52,7 @@ impl Root {
     /// [`Error::Refused`] as for [`Root::open_read`], for what cannot be set aside either;
     /// [`Error::NotFound`] for [`Access::Read`]; [`Error::Io`].
     pub fn open_side(&self, path: &str, access: Access) -> Result<File> {
-        check_read(path)?;
+        check_side(path)?;
         let address = format!("{OWN}/{path}");
         if access == Access::Read {
             return self.open_own(&address);
@@ -90,8 +90,8 @@ impl Root {
     /// # Errors
     /// [`Error::NotFound`], [`Error::Io`]; [`Error::Refused`] as for [`Root::open_side`].
     pub fn rename_side(&self, from: &str, to: &str) -> Result<()> {
-        check_read(from)?;
-        check_read(to)?;
+        check_side(from)?;
+        check_side(to)?;
         let place = |path| self.place(&format!("{OWN}/{path}"));
         let (from, to) = (place(from)?, place(to)?);
         match rename(&from, &to.dir, &to.name) {
@@ -102,6 +102,23 @@ impl Root {
             done => done,
         }
     }
+}
+
+/// What the core itself keeps below `.commonplace`: to put anything in its place would let two hold
+/// the lock, or lose the history.
+const CORE: [&str; 5] = ["lock", "index", "history", "quarantine", "sieve"];
+
+/// Checks a name, which must not be one of the core's own.
+fn check_side(path: &str) -> Result<()> {
+    check_read(path)?;
+    let first = path.split_once('/').map_or(path, |(first, _)| first);
+    if CORE.iter().any(|own| {
+        first == *own || first.strip_prefix(own).is_some_and(|rest| rest.starts_with('.'))
+    }) {
+        let why = "this name is kept for the index, the lock and the history; choose another";
+        return Err(Error::refused(path, "reserved", why));
+    }
+    Ok(())
 }
 
 fn set_aside(place: &Place) -> Result<()> {
