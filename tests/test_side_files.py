@@ -23,6 +23,8 @@ from commonplace.vectors import Vectors
 
 RC = b"# a shell reads this\n"
 HOSTILE = "$(touch PWNED).md"
+# the file that a rewrite of the vectors makes
+NEW = f"records.{os.getpid()}.new"
 
 
 def put_folder(place: Path, _: Path) -> None:
@@ -121,9 +123,6 @@ def test_our_folder_is_no_way_out(store: Store, rc: Path, how: str) -> None:
 
 
 @pytest.mark.parametrize("how", PUT)
-NEW = f"records.{os.getpid()}.new"
-
-
 @pytest.mark.parametrize("name", ["records", "lock", NEW], ids=["records", "lock", "new"])
 def test_vectors_are_made_again(
     store: Store, rc: Path, how: str, name: str, monkeypatch: pytest.MonkeyPatch
