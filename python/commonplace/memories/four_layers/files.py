@@ -159,7 +159,8 @@ class Series:
     def _is_sound(self, path: str, version: str) -> bool:
         """Return whether a block at the end would be read as one: no fence is left open."""
         if self._sound != (path, version):
-            note = self._store.read(path)
+            # of this version, which may be in the history by now: the write tells
+            note = self._store.read(path, version)
             if len(parse(f"{note}\n## next\n")) != len(parse(note)) + 1:
                 return False
             self._sound = (path, version)
