@@ -151,16 +151,18 @@ class Series:
             if version is None:
                 # deleted since it was listed
                 continue
-            if entry.size + size < LIMIT and self._is_sound(entry.path, version):
-                return newest, entry.path, LIMIT - entry.size, version
+            try:
+                if entry.size + size < LIMIT and self._is_sound(entry.path, version):
+                    return newest, entry.path, LIMIT - entry.size, version
+            except NotFound:
+                continue
             return newest, self._path(newest, number + 1), LIMIT, "absent"
         return stem, self._path(stem, 1), LIMIT, "absent"
 
     def _is_sound(self, path: str, version: str) -> bool:
         """Return whether a block at the end would be read as one: no fence is left open."""
         if self._sound != (path, version):
-            # of this version, which may be in the history by now: the write tells
-            note = self._store.read(path, version)
+            note = self._store.read(path)
             if len(parse(f"{note}\n## next\n")) != len(parse(note)) + 1:
                 return False
             self._sound = (path, version)
