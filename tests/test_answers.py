@@ -2,6 +2,8 @@
 
 import os
 import resource
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -34,6 +36,7 @@ def no_free_descriptor(but: int = 0) -> Iterator[None]:
 CALLS: dict[str, Callable[[Store], object]] = {
     "list": lambda store: store.list(),
     "history": lambda store: store.history("facts/a.md"),
+    "documents": lambda store: store.documents("facts/a.md"),
     "read": lambda store: store.read("facts/a.md"),
     "version": lambda store: store.version("facts/a.md"),
     "write": lambda store: store.write("facts/a.md", "three"),
@@ -77,6 +80,22 @@ def test_few_free_descriptors_shorten_no_list(indexed: bool, tmp_path: Path) -> 
                 assert len(store.history("facts/a.md")) == 1
 
 
+@pytest.mark.parametrize("watch", [False, True])
+@pytest.mark.parametrize("indexed", [False, True])
+def test_documents_are_all_or_an_error(indexed: bool, watch: bool, tmp_path: Path) -> None:
+    for free in range(8):
+        root = tmp_path / str(free)
+        with commonplace.open(root, watch=watch) as store:
+            store.write("facts/a.md", "one")
+            if indexed:
+                assert len(store.documents("facts/a.md")) == 1
+            store.write("facts/b.md", "two")
+            for path in ("facts/b.md", "facts/a.md"):
+                with no_free_descriptor(but=free), suppress(StorageError):
+                    assert len(store.documents(path)) == 1
+                assert len(store.documents(path)) == 1
+
+
 def test_files_that_cannot_be_read_are_listed(tmp_path: Path) -> None:
     for n in range(40):
         (tmp_path / f"{n:02}.md").write_text("text")
@@ -109,3 +128,25 @@ def test_nothing_appended_is_an_empty_line(tmp_path: Path) -> None:
         store.append("a.md", "")
         store.append("a.md", "text")
         assert store.read("a.md") == "\ntext\n"
+
+
+ASK_FOR_DOCUMENTS = """
+import sys, commonplace
+with commonplace.open(sys.argv[1]) as store:
+    try:
+        print(len(store.documents("facts/a.md")))
+    except commonplace.StorageError as error:
+        print(type(error).__name__)
+"""
+
+
+def test_documents_of_a_file_that_cannot_be_read_are_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "root/facts/a.md"
+    path.parent.mkdir(parents=True)
+    path.write_text("# One\n\ntwo\n")
+    command = ["strace", "-f", "-qq", "-o", os.devnull, "-P", os.fspath(path)]
+    command += ["-e", "inject=read,pread64:error=EIO", sys.executable, "-c", ASK_FOR_DOCUMENTS]
+    done = subprocess.run(
+        [*command, os.fspath(tmp_path / "root")], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "StorageError\n"

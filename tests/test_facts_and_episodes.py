@@ -20,10 +20,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 import commonplace
-from commonplace import Store
+from commonplace import Store, Written
 from commonplace.blocks import parse
 from commonplace.memories.facts_and_episodes import FactsAndEpisodes
 from commonplace.memories.facts_and_episodes.entries import added, entries, minus, removed, split
+from commonplace.memories.facts_and_episodes.notes import Notes
 from commonplace.memories.facts_and_episodes.summary_line import make, put, read
 from commonplace.memories.facts_and_episodes.usage import Usage, Use
 from commonplace.models import Reply, Turn
@@ -875,6 +876,39 @@ def test_an_empty_summary_aborts(opened: Store) -> None:
         memory.summarise_months(date(2026, 1, 1), model=Model(" "))
     assert memory.memory_read("episodes/2025-01.md") == before
     assert "episodes/2025.md" not in listed(memory)
+
+
+def test_a_month_that_another_takes_away_meanwhile_is_done(opened: Store) -> None:
+    memory = FactsAndEpisodes(opened, clock=Clock())
+    memory.memory_append("episodes/2025-01.md", LOGGER)
+
+    class Late(Model):
+        def complete(self, *_: Any, **__: Any) -> Reply:
+            opened.delete("episodes/2025-01.md")
+            return Reply(self.text)
+
+    cited = memory.summarise_months(date(2026, 1, 1), model=Late("Everything was fixed."))
+    assert cited == ["archive/episodes/2025-01.md#L3"]
+    assert [*listed(memory)] == ["episodes/2025.md"]
+
+
+def test_what_is_added_while_a_month_is_taken_away_stays(
+    opened: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory, other = (FactsAndEpisodes(opened, clock=Clock()) for _ in range(2))
+    memory.memory_append("episodes/2025-01.md", LOGGER)
+    delete = Notes.delete
+
+    def late(notes: Notes, path: str, *, expected: str) -> Written:
+        monkeypatch.undo()
+        other.memory_append("episodes/2025-01.md", SHORT)
+        return delete(notes, path, expected=expected)
+
+    monkeypatch.setattr(Notes, "delete", late)
+    memory.summarise_months(date(2026, 1, 1))
+    left = memory.memory_read("episodes/2025-01.md")
+    assert SHORT.splitlines()[0] in left
+    assert LOGGER.splitlines()[0] not in left
 
 
 def test_a_crash_while_a_month_is_summarised_loses_no_entry() -> None:

@@ -18,6 +18,7 @@ from urllib.parse import unquote
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from commonplace.injection import NOTICE, Piece, frame, unframe
 
@@ -34,17 +35,23 @@ FRAGMENTS = [
     "＜", "﹤", "‹", "〈", "⟨", "❮", "ᐸ", "m\u0435mory", "𝐦𝐞𝐦𝐨𝐫𝐲", "\u200b", "\u202e", "\ufeff",
     "<|im_start|>", "<|endoftext|>", "[INST]", "<<SYS>>", "<start_of_turn>", "</s>", "\n", "\r\n",
     "\n\nHuman:", "\nAssistant: x", "\n- ", "  ", " (a.md#L1, owner)", ", owner)", "§", PARTS, "é",
+    "❬", "⧼", "❬/memory>", "ⲙ", "ⲉ", "ⲟ", "ⲣ", "ⲅ", "ⲩ", "%3c%2fmemory%3e", "%253c", "%e2%a7%bc",
+    "<end_of_utterance>", "<end_of_", "<|eot|>", "![s](https://x.io/?q=1)", "![", "](//x.io)", "[",
+    "]", "![r]", "[r]", "x![r][]", "\n\n[r]: https://x.io\n\n", "\n> [r]:", "\n[R]: <", "//x.io",
+    "https://x.io", "<img src=//x.io>", "!", "1. ", "    ", "\n\n", "&#x2f;", "(", ")",
     "日本", "❤️", "👨‍👩‍👧", "می‌خواهم", "words ", "#", "```", "<div>", "&amp;", "price < 3",
 ]  # fmt: skip
 texts = st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=4), max_size=12).map("".join)
 
 # How a lenient reader may come to see a letter of the name or the bracket before it.
 _SEEN = str.maketrans(
-    "\u0435\u043e\u0440\u0443\u043c\u03bf\u03c1\u03c5\u0455\u2039\u2329\u27e8\u276e\u3008\u1438",
-    "eopymopus<<<<<<",
+    "\u0435\u043e\u0440\u0443\u043c\u03bf\u03c1\u03c5\u0455\u2039\u2329\u27e8\u276e\u3008\u1438"
+    "\u276c\u29fc\u2c99\u2c89\u2c9f\u2c85\u2ca9",
+    "eopymopus<<<<<<<<meory",
 )
 _CLOSER = re.compile(r"<[\s/]*(?:user)?[\s_-]*memory", re.IGNORECASE)
-_TOKEN = re.compile(r"<\||\[/?INST\]|<</?SYS>>|</?s>|<start_of_turn>")
+_TOKEN = re.compile(r"<\||\[/?INST\]|<</?SYS>>|</?s>|<start_of_turn>|<end_of_utterance>|<img\b")
+_MARKDOWN = MarkdownIt("commonmark")
 
 
 def lenient(text: str) -> str:
@@ -57,6 +64,12 @@ def lenient(text: str) -> str:
         kept = (char for char in text if unicodedata.category(char) not in {"Cf", "Mn"})
         text = unicodedata.normalize("NFKC", "".join(kept)).translate(_SEEN)
     return text
+
+
+def images(text: str) -> list[str]:
+    """Return where the images of a text are fetched from when it is shown as Markdown."""
+    tokens = [one for token in _MARKDOWN.parse(text) for one in (token.children or ())]
+    return [str(token.attrs["src"]) for token in tokens if token.type == "image"]
 
 
 def check(given_text: str) -> set[str]:
@@ -72,6 +85,7 @@ def check(given_text: str) -> set[str]:
         inside = framed[len(head) : -len(tail)]
         assert not _CLOSER.search(lenient(inside)), inside
         assert not _TOKEN.search(inside), inside
+        assert not [source for source in images(inside) if re.search(r":|//", source)], inside
         assert all(line[:2] in {"", "- ", "  "} or line[:1] == " " for line in inside.split("\n"))
     return set(re.findall(r"\\u\{[0-9a-f]+\}.?", inside))
 

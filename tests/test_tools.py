@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypedDict
+from typing import Annotated, Any, Literal, TypedDict
 
+import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import commonplace
@@ -93,7 +95,7 @@ class FactsAndEpisodes:
         limit: int = 10,
         order: Literal["path", "size"] = "path",
         about: dict[str, Any] | None = None,
-        ratio: float = 0.5,
+        ratio: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.5,
     ) -> list[Any]:
         """List the files.
 
@@ -237,6 +239,9 @@ def test_what_models_mean(toolset: Toolset) -> None:
         ("memory_read", {"path": None}, "`path`: Expected `str`, got `null`"),
         ("memory_list", {"limit": "many"}, "`limit`: Expected `int`, got `str` (Most files.)"),
         ("memory_list", {"limit": True}, "`limit`: Expected `int`, got `bool`"),
+        ("memory_list", {"ratio": -1}, "`ratio`: Expected `float` >= 0.0"),
+        ("memory_list", {"ratio": math.nan}, "`ratio`: Expected `float` >= 0.0"),
+        ("memory_list", {"about": {"x": [math.inf]}}, "`about`: a number is neither infinite"),
         ("memory_list", {"order": "date"}, "`order`: one of 'path', 'size' (By what.)"),
         ("memory_patch", {"path": "a.md", "patches": "x"}, "Expected `array`, got `str`"),
         (
@@ -288,6 +293,14 @@ def test_every_alias_is_led_to_its_name(alias: str) -> None:
         Signature.of(tool).read({alias: "x"})
 
 
+@pytest.mark.parametrize("number", [math.nan, -math.inf, "nan", "inf"])
+def test_a_number_is_one_of_json(number: object) -> None:
+    def tool(ratio: float) -> None: ...
+
+    with pytest.raises(ToolError, match="`ratio`: a number is neither infinite nor NaN"):
+        Signature.of(tool).read({"ratio": number})
+
+
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
@@ -296,6 +309,7 @@ values = st.recursive(
 names = st.sampled_from(["path", "content", "patches", "limit", "order", "about", "ratio", "start"])
 
 
+@settings(deadline=None)
 @given(
     name=st.sampled_from([*SETS["FactsAndEpisodes"], "bash"]),
     arguments=st.dictionaries(names | st.text(), values, max_size=4) | values | st.text(),

@@ -134,8 +134,9 @@ def summarise(
 def one_at_a_time(store: Store) -> Iterator[None]:
     """Let one compaction of a store run at a time, of all threads and processes; others wait.
 
-    What is to leave must be chosen inside: two that had chosen the same entries would summarise
-    them twice. A compaction within another, of the same thread, is a part of it.
+    So do other changes of several notes that two must not make at once: an import, a branch, a
+    merge. What is to leave must be chosen inside: two that had chosen the same entries would
+    summarise them twice. A compaction within another, of the same thread, is a part of it.
 
     Raises:
         Busy: Another one ran for longer than a minute.

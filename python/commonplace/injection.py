@@ -67,6 +67,9 @@ _IMAGE = (
     # after a word it may be a macro, vec![1, 2]
     r"(?<!\w)!(?=\[(?!\][^(\[]))|!(?=\[(?:(?!\n\s*\n).){0,999}?\](?:\(|\[))"
     rf"|<(?=\s*(?:{_FETCHED})[\s/])"
+    # where `![r]`, of this piece or another one, would be fetched from
+    r"|(?<![^\n])(?:[ \t>*+-]|\d{1,9}[.)](?=[ \t])){0,99}\[(?=(?:[^\[\]\\]|\\.){1,999}\]:\s*"
+    r"(?:<[^\n]*?|\S*?)(?:[:&\\]|/\t*/))"
 )
 _BRACKETED = r"B_INST|E_INST|B_SYS|E_SYS|INST|SYS|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_\w+"
 # Joiners stay between letters of scripts that are written with them, and within an emoji.

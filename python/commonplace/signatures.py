@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -126,6 +127,7 @@ class Signature:
             # what is no JSON a tool could take and never give back
             msgspec.json.encode(given)
             struct = msgspec.convert(given, self._struct, strict=False)
+            endless = [name for name in given if not _is_finite(getattr(struct, name))]
         except msgspec.ValidationError as error:
             what, _, where = str(error).partition(" - at `$.")
             where = where.rstrip("`")
@@ -138,6 +140,8 @@ class Signature:
             raise ToolError(f"{self.name}: `{where}`: {what}{about}") from None
         except (TypeError, UnicodeError, RecursionError) as error:
             raise ToolError(f"{self.name}: the arguments are no JSON: {error!s:.200}") from None
+        if endless:
+            raise ToolError(f"{self.name}: `{endless[0]}`: a number is neither infinite nor NaN")
         return {name: getattr(struct, name) for name in given}
 
     def _has_default(self, name: str) -> bool:
@@ -205,6 +209,15 @@ def _parsed(text: str | bytes) -> Any:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise ToolError(f"the arguments are not JSON: {error}") from None
+
+
+def _is_finite(value: Any) -> bool:
+    """Return whether every number in a value can be given in JSON."""
+    if isinstance(value, Mapping):
+        return all(map(_is_finite, value.values()))
+    if isinstance(value, list | tuple):
+        return all(map(_is_finite, value))
+    return not isinstance(value, float) or math.isfinite(value)
 
 
 def _unquoted(value: Any, shape: Mapping[str, Any]) -> Any:

@@ -139,6 +139,7 @@ class Store(Files):
         Raises:
             NotFound: There is no such file.
             Conflict: The file is being written so fast that it could not be read as a whole.
+            StorageError: It could not be read.
 
         >>> import commonplace, tempfile
         >>> store = commonplace.open(tempfile.mkdtemp())

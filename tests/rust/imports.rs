@@ -1,10 +1,12 @@
-//! An import that is repeated, that was cut off, and one of another source.
+//! An import that is repeated, that was cut off, beside another one, and one of another source.
 
 #![allow(missing_docs)]
 
 mod memory;
 
 use std::fs;
+use std::io::Write;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use commonplace_core::error::Error;
 use memory::Memory;
@@ -60,6 +62,85 @@ fn an_import_that_was_cut_off_goes_on() {
         });
         assert_eq!(good.count(), 4, "cut at {cut}: {}", String::from_utf8_lossy(&text));
     }
+}
+
+#[test]
+fn what_comes_after_the_file_was_read_is_not_added_again() {
+    let whole = lines(0..8);
+    let ends: Vec<usize> = whole.match_indices('\n').map(|found| found.0 + 1).collect();
+    // none; whole lines; in the middle of one; all but a newline
+    for before in [0, ends[1], ends[1] + 9, ends[2] - 1] {
+        // one more line; its middle; up to the newline; as many as there are
+        for after in [ends[3], ends[4] + 9, ends[5] - 1, ends[7]] {
+            let memory = Memory::new();
+            if before > 0 {
+                memory.put("in/messages.jsonl", &whole[..before]);
+            }
+            let source = memory.outside().join("source.jsonl");
+            fs::write(&source, &whole).unwrap();
+            let store = memory.open(false);
+            let calls = AtomicU32::new(0);
+            // a killed writer that is still in its last write: of the questions whether to go on,
+            // the tenth comes after the last line, before anything is added
+            let late = || {
+                if calls.fetch_add(1, Ordering::Relaxed) + 1 == 10 {
+                    fs::create_dir_all(memory.at("in")).unwrap();
+                    let path = memory.at("in/messages.jsonl");
+                    let mut file =
+                        fs::OpenOptions::new().append(true).create(true).open(path).unwrap();
+                    file.write_all(&whole.as_bytes()[before..after]).unwrap();
+                }
+                false
+            };
+            let path = "in/messages.jsonl";
+            let (_, taken) = store.import_transcript(&source, path, &mut |_| {}, &late).unwrap();
+            assert_eq!(calls.into_inner(), 10);
+            assert_eq!(standing(&memory, 8), [1; 8], "from {before} to {after}");
+            let known = ends.iter().filter(|end| **end - 1 <= after).count();
+            assert_eq!(taken.messages as usize, 8 - known);
+            assert_eq!(import(&memory, 8).unwrap(), 0);
+        }
+    }
+}
+
+#[test]
+fn imports_at_the_same_time_share_the_work() {
+    // more than is added at once
+    const MESSAGES: usize = 12;
+    let memory = Memory::new();
+    let source = memory.outside().join("source.jsonl");
+    let long = "long ".repeat(160_000);
+    let text = |n: usize| format!("{{\"role\":\"user\",\"content\":\"{long}{n}\"}}\n");
+    fs::write(&source, (0..MESSAGES).map(text).collect::<String>()).unwrap();
+    let taken: u64 = std::thread::scope(|scope| {
+        let import = || {
+            let store = memory.open(false);
+            let done = store.import_transcript(&source, "in.jsonl", &mut |_| {}, &|| false);
+            done.unwrap().1.messages
+        };
+        let all: Vec<_> = (0..2).map(|_| scope.spawn(import)).collect();
+        all.into_iter().map(|one| one.join().unwrap()).sum()
+    });
+    assert_eq!(taken, MESSAGES as u64);
+    assert!(fs::read(memory.at("in.jsonl")).unwrap() == fs::read(&source).unwrap());
+}
+
+#[test]
+fn what_others_add_meanwhile_is_not_mixed_with_it() {
+    let memory = Memory::new();
+    let source = memory.outside().join("source.jsonl");
+    fs::write(&source, lines(0..4)).unwrap();
+    let store = memory.open(false);
+    let calls = AtomicU32::new(0);
+    let other = || {
+        if calls.fetch_add(1, Ordering::Relaxed) + 1 == 6 {
+            memory.put("in.jsonl", line(99));
+        }
+        false
+    };
+    let done = store.import_transcript(&source, "in.jsonl", &mut |_| {}, &other);
+    assert!(matches!(done, Err(Error::Diverged { line: 1, .. })), "{done:?}");
+    assert_eq!(fs::read_to_string(memory.at("in.jsonl")).unwrap(), line(99));
 }
 
 #[test]

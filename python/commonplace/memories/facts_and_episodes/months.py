@@ -19,7 +19,7 @@ from typing import Self
 from commonplace._core import Written
 from commonplace.blocks import parse, preamble
 from commonplace.compaction import archive_blocks, summarise
-from commonplace.errors import CompactionFailed, Conflict
+from commonplace.errors import CompactionFailed, Conflict, NotFound
 from commonplace.memories.facts_and_episodes import summary_line
 from commonplace.memories.facts_and_episodes.entries import (
     added,
@@ -34,6 +34,8 @@ from commonplace.memories.facts_and_episodes.notes import EPISODES, Notes
 from commonplace.models import ChatModel
 
 ARCHIVE = "archive/"
+# How often a file is read anew while others change it.
+_TRIES = 64
 
 _NAME = re.compile(
     r"(?P<month>\d{4}-(?:0[1-9]|1[0-2]))(?:-W(?P<week>[1-5])(?:-(?P<part>[2-9]|[1-9]\d+))?)?\.md"
@@ -169,12 +171,21 @@ class Months:
 
     def _leave(self, path: str, some: Sequence[str]) -> None:
         """Take entries out of a file, and the file away when nothing else is in it."""
-        version = self._notes.version(path)
-        rest = without_links(removed(self._notes.text(path), some))
-        if summary_line.without(rest).strip():
-            self._notes.change(path, lambda note: without_links(removed(note, some)))
-        else:
-            self._notes.delete(path, expected=version)
+        for _ in range(_TRIES):
+            version = self._notes.version(path)
+            if version == "absent":
+                # somebody else, who had the same to do, has taken it away
+                return
+            with contextlib.suppress(Conflict, NotFound):
+                rest = without_links(removed(self._notes.read(path), some))
+                if summary_line.without(rest).strip():
+                    self._notes.change(
+                        path, lambda note: without_links(removed(note, some)), expected=version
+                    )
+                else:
+                    self._notes.delete(path, expected=version)
+                return
+        raise Conflict(f"{path} kept changing while entries were taken out of it; try again")
 
     def _add(self, span: Span, entry: str, summary: str | None, expected: str | None) -> Written:
         return self._notes.change(

@@ -341,7 +341,8 @@ class FourLayers:
             NotFound: None of the files is there.
         """
         found, mended = read_files(Path(folder))
-        imported = self._notes.add_new(found)
+        with one_at_a_time(self._store):
+            imported = self._notes.add_new(found)
         there = sum(map(len, found.values())) - sum(imported.values())
         return {"success": True, "imported": imported, "there": there, "mended": mended}
 

@@ -151,8 +151,11 @@ class Series:
             if version is None:
                 # deleted since it was listed
                 continue
-            if entry.size + size < LIMIT and self._is_sound(entry.path, version):
-                return newest, entry.path, LIMIT - entry.size, version
+            try:
+                if entry.size + size < LIMIT and self._is_sound(entry.path, version):
+                    return newest, entry.path, LIMIT - entry.size, version
+            except NotFound:
+                continue
             return newest, self._path(newest, number + 1), LIMIT, "absent"
         return stem, self._path(stem, 1), LIMIT, "absent"
 

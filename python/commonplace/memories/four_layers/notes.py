@@ -241,7 +241,11 @@ class LayerNotes:
             block = replace(found[0], line=hit.first_line)
         else:
             # a part, or below a heading of somebody's own, or outside of all entries
-            note = self._store.read(hit.path)
+            try:
+                note = self._store.read(hit.path)
+            except NotFound:
+                # deleted since it was found
+                return None
             inside = [
                 one
                 for one in blocks.parse(note)

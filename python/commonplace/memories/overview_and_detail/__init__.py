@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from types import FunctionType, MethodType
 from typing import Any, Literal
 
+from commonplace.compaction import one_at_a_time
 from commonplace.errors import NotFound, QueryError
 from commonplace.memories.overview_and_detail.conversation import last_messages
 from commonplace.memories.overview_and_detail.detail import (
@@ -231,7 +232,8 @@ class OverviewAndDetail(Session):
             purpose: What is to be tried
             expected_version: Of the log of commits, as the last commit answered it
         """
-        return self.branches.branch(name, purpose, expected_version)
+        with one_at_a_time(self._store):
+            return self.branches.branch(name, purpose, expected_version)
 
     def merge(
         self, name: str, message: str = "", *, expected_version: str | None = None
@@ -245,7 +247,8 @@ class OverviewAndDetail(Session):
             message: What came of it
             expected_version: Of the log of commits, as the last commit answered it
         """
-        return self.branches.merge(name, message, expected_version)
+        with one_at_a_time(self._store):
+            return self.branches.merge(name, message, expected_version)
 
     def context(self, level: Level = "status", name: str = "", limit: int = 10) -> str:
         """Look at your memory at a chosen level, from the whole to one message.

@@ -8,6 +8,7 @@ which branch is worked on.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -103,7 +104,8 @@ class Branches:
         versions = [self._store.version(path) for path in left]
         self.commits.check(seen)
         for path, version in zip(left, versions, strict=True):
-            self._store.delete(path, expected_version=version)
+            with contextlib.suppress(NotFound):
+                self._store.delete(path, expected_version=version)
         for file, version in self._keep(active).items():
             text = self._store.read(f"{self.workspace(active)}/{file}", version)
             path = f"{self.workspace(name)}/{file}"
@@ -133,7 +135,8 @@ class Branches:
                 continue
             path = f"{self.workspace(target)}/{file}"
             if there is None and here == then:
-                self._store.delete(path, expected_version=here)
+                with contextlib.suppress(NotFound):
+                    self._store.delete(path, expected_version=here)
                 taken.append(file)
             elif there is None:
                 conflicts.append(f"{file}: deleted in {name}, changed in {target}: kept")

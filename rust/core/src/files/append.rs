@@ -64,10 +64,29 @@ impl Files {
     /// As for [`Files::write`]; [`Error::InDoubt`] when the text is in the file but
     /// the disk did not confirm it.
     pub fn append(&self, path: &str, bytes: &[u8], expected: Expected) -> Result<Appended> {
+        self.append_if(path, bytes, expected, None)
+    }
+
+    /// Adds `bytes` as [`Files::append`] does, if the file is still `end` bytes long; one that is
+    /// not there has 0.
+    ///
+    /// # Errors
+    /// As for [`Files::append`]; [`Error::Conflict`] when it is longer or shorter.
+    pub fn append_at(&self, path: &str, bytes: &[u8], end: u64) -> Result<Appended> {
+        self.append_if(path, bytes, Expected::Any, Some(end))
+    }
+
+    fn append_if(
+        &self,
+        path: &str,
+        bytes: &[u8],
+        expected: Expected,
+        end: Option<u64>,
+    ) -> Result<Appended> {
         let (file, appended) = {
             let guard = self.begin()?;
             let place = self.target(path, expected)?;
-            match self.add(&guard, &place, bytes, expected)? {
+            match self.add(&guard, &place, bytes, expected, end)? {
                 (None, appended) => return Ok(appended),
                 (Some(file), appended) => (file, appended),
             }
@@ -95,11 +114,13 @@ impl Files {
         place: &Place,
         bytes: &[u8],
         expected: Expected,
+        end: Option<u64>,
     ) -> Result<(Option<File>, Appended)> {
         let path = &*place.path;
         for _ in 0..TRIES {
             let Some(file) = open(place)? else {
                 expected.check(path, None)?;
+                check_end(path, end, 0)?;
                 let text = [bytes, line_end(bytes)].concat();
                 match self.put(guard, place, None, &text) {
                     // somebody else has made it
@@ -119,6 +140,8 @@ impl Files {
                 Expected::Version(_) => expected.check(path, Some(place.version()?))?,
             }
             check_utf8(path, &file)?;
+            let size = file.metadata().map_err(|e| Error::io("append to", path, e))?.len();
+            check_end(path, end, size)?;
             let (start, quarantined) = end_last_line(&self.root, path, &file)?;
             // From the root: the folder may have been moved out of the memory.
             if !is_only_name((self.root.fd(), path), &file)
@@ -175,6 +198,13 @@ fn line_end(bytes: &[u8]) -> &'static [u8] {
 fn absent_expected(place: &Place) -> Error {
     let (path, found) = (place.path.clone(), place.version_shown());
     Error::Conflict { path, expected: "absent".into(), found }
+}
+
+/// Refuses a file that has grown or shrunk since the caller read it.
+fn check_end(path: &str, end: Option<u64>, found: u64) -> Result<()> {
+    let Some(end) = end.filter(|end| *end != found) else { return Ok(()) };
+    let (expected, found) = (format!("{end} bytes"), format!("{found} bytes"));
+    Err(Error::Conflict { path: path.into(), expected, found })
 }
 
 /// What must be written before the next line, and where a torn one was copied.

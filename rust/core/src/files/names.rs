@@ -158,8 +158,9 @@ fn check_component(path: &str, component: &str) -> Result<()> {
     if is_device(component) {
         return refuse("Windows takes this name for a device");
     }
-    let form: String = component.nfkc().collect();
+    let form = compatible(component);
     if form.contains(['/', '\\', ':'])
+        || is_drive(&form)
         || form.starts_with('.') && !component.starts_with('.')
         || form.ends_with('.')
         || is_device(&form)
@@ -218,8 +219,22 @@ fn is_ignorable(c: char) -> bool {
     )
 }
 
+/// What stands in titles for the ":" that Windows does not allow.
+const WIDE_COLON: char = '\u{FF1A}';
+
+/// Returns a name without compatibility characters, but for [`WIDE_COLON`].
+fn compatible(name: &str) -> String {
+    let parts: Vec<String> = name.split(WIDE_COLON).map(|part| part.nfkc().collect()).collect();
+    parts.join("\u{FF1A}")
+}
+
+/// Says whether a name begins as the letter of a drive would where a colon were plain.
+fn is_drive(form: &str) -> bool {
+    form.starts_with(|first: char| first.is_ascii_alphabetic()) && form[1..].starts_with(WIDE_COLON)
+}
+
 fn is_device(component: &str) -> bool {
-    let stem = component.split('.').next().unwrap_or(component).trim_end();
+    let stem = component.split(['.', WIDE_COLON]).next().unwrap_or(component).trim_end();
     let stem = stem.to_ascii_uppercase();
     if matches!(stem.as_str(), "CON" | "PRN" | "AUX" | "NUL") {
         return true;
@@ -265,7 +280,14 @@ mod tests {
             ("\u{2025}.md", "name"),
             ("a\u{2026}/x.md", "name"),
             ("\u{2100}.md", "name"),
+            ("会议\u{FF1A}周一.md", "ok"),
+            ("TODO\u{FF1A}x/y.md", "ok"),
             ("c\u{FF1A}/x.md", "name"),
+            ("\u{FF43}\u{FF1A}x.md", "name"),
+            ("nul\u{FF1A}.md", "name"),
+            ("c\u{FE55}/x.md", "name"),
+            ("\u{2025}\u{FF1A}/x.md", "name"),
+            ("\u{FF23}\u{FF2F}\u{FF2E}\u{FF1A}.md", "name"),
             ("\u{FF23}\u{FF2F}\u{FF2E}.md", "name"),
             ("wait\u{2026}.md", "ok"),
             ("\u{FF08}1\u{FF5E}3\u{FF09}\u{BD}.md", "ok"),

@@ -29,8 +29,21 @@ impl Store {
     pub fn documents(&self, path: &str, interrupt: Interrupt<'_>) -> Result<Vec<Hit>> {
         let path = &*self.root().spelled(path);
         let nothing = Arc::new(Shown::default());
+        let mut looked_at = false;
         for _ in 0..ATTEMPTS {
             let state = self.fresh(interrupt)?;
+            if state.unchecked.is_some() && !looked_at {
+                // not all folders could be listed: this one file can perhaps be read
+                drop(state);
+                self.mend(&BTreeSet::from([path.to_owned()]), interrupt)?;
+                looked_at = true;
+                continue;
+            }
+            if let Some(why) = state.unreadable.get(path) {
+                // says which kind of error it is, where it can still be seen
+                self.root().open_read(path)?;
+                return Err(Error::io("read", path, std::io::Error::other(why.clone())));
+            }
             let Some(file) = state.said.file(path) else {
                 // why it is not there, unless it has just come
                 return self.root().open_read(path).map(|_| Vec::new());

@@ -2,17 +2,17 @@
 //!
 //! Messages become lines as [`formats`] writes them. Lines that the file holds already must be
 //! those the source begins with; only what follows them is added. So nothing comes in twice, an
-//! import that was cut off goes on, and a source that has grown is caught up with.
+//! import that was cut off goes on, a source that has grown is caught up with, and two imports of
+//! one source at the same time share the work.
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, Seek, SeekFrom};
 use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
 
 use crate::catalog::draft::Kind;
 use crate::error::{Error, Interrupt, Result};
-use crate::files::Expected;
 use crate::messages::formats::{self, Imported, read_line};
 use crate::messages::lines::check_encoding;
 use crate::messages::message::{self, Line};
@@ -34,9 +34,10 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Missing`], [`Error::Refused`] or [`Error::Io`] for a source that is no readable
-    /// file; [`Error::Format`] when it, or `path`, is in UTF-16, or it holds no message; [`Error::Diverged`] when `path` holds
-    /// others; else those of [`Files::append`](crate::files::Files::append);
-    /// [`Error::Memory`]; [`Error::Interrupted`].
+    /// file; [`Error::Format`] when it, or `path`, is in UTF-16, or it holds no message;
+    /// [`Error::Diverged`] when `path` holds others, or somebody adds others meanwhile; else those
+    /// of [`Files::append_at`](crate::files::Files::append_at); [`Error::Memory`];
+    /// [`Error::Interrupted`].
     pub fn import_transcript(
         &self,
         source: &Path,
@@ -44,48 +45,27 @@ impl Store {
         progress: &mut dyn FnMut(u64),
         interrupt: Interrupt<'_>,
     ) -> Result<(String, Imported)> {
-        let path = &*self.root().spelled(path);
         let shown = source.to_string_lossy();
         let reader = BufReader::with_capacity(1 << 18, open_source(source, &shown)?);
         check_encoding(reader.get_ref(), &shown)?;
-        let mut known = Known::open(self, path)?;
-        let mut expected = if known.is_some() { Expected::Any } else { Expected::Absent };
-        let (mut stored, mut batch, mut passed) = (path.to_owned(), Vec::new(), 0);
-        let mut append = |batch: &mut Vec<u8>| -> Result<()> {
-            if !batch.is_empty() {
-                stored = self.files().append(path, batch, expected)?.path;
-                expected = Expected::Any;
-                batch.clear();
-            }
-            Ok(())
-        };
-        let mut take = |line: &[u8]| {
-            if let Some(before) = &mut known {
-                if before.goes_on_with(line, &shown)? {
-                    passed += 1;
-                    return Ok(());
-                }
-                known = None;
-            }
-            batch.extend_from_slice(line);
-            if batch.len() >= BATCH { append(&mut batch) } else { Ok(()) }
-        };
+        let mut target = Target::open(self, path, &shown)?;
+        let mut take = |line: &[u8]| target.take(line);
         let mut imported =
             formats::import(reader, &shown, &self.limit, &mut take, progress, interrupt)?;
         if interrupt() {
             return Err(Error::Interrupted);
         }
-        append(&mut batch)?;
+        target.finish()?;
         if imported.messages == 0 {
             let why = "it holds no message; expected one JSON object a line, as Claude Code, \
                        Codex, pi or OpenAI chat write it, or {\"role\": …, \"content\": …}";
             return Err(Error::Format { path: shown.into(), line: None, why: why.to_owned() });
         }
-        if passed > 0 {
-            imported.messages -= passed;
-            imported.skipped.insert(KNOWN.to_owned(), passed);
+        if target.known > 0 {
+            imported.messages -= target.known;
+            imported.skipped.insert(KNOWN.to_owned(), target.known);
         }
-        Ok((stored, imported))
+        Ok((target.path, imported))
     }
 }
 
@@ -109,48 +89,159 @@ fn open_source(source: &Path, shown: &str) -> Result<File> {
     }
 }
 
-/// The messages that are in the file before the import.
-struct Known {
-    reader: BufReader<File>,
+/// The file that messages come into: compared with them as far as it goes, then added to.
+///
+/// It is read without the lock, so it may grow while it is read, and after: another import of the
+/// same source is at work, or one that was killed is still in its last `write`. So a batch is added
+/// only where the comparison ended; if the file goes on there, the comparison does too.
+struct Target<'a> {
+    store: &'a Store,
     path: String,
+    source: &'a str,
+    /// None where the file does not exist yet.
+    reader: Option<BufReader<File>>,
     line: Vec<u8>,
+    /// How many lines were compared.
     number: u64,
+    /// Where the lines end that were compared or added.
+    end: u64,
+    /// How many bytes of a line that is not whole stood behind them.
+    torn: u64,
+    /// What the file does not hold.
+    batch: Vec<u8>,
+    /// How many messages it held.
+    known: u64,
+    /// Whether what it holds was flushed by us.
+    durable: bool,
 }
 
-impl Known {
-    fn open(store: &Store, path: &str) -> Result<Option<Self>> {
+impl<'a> Target<'a> {
+    fn open(store: &'a Store, path: &str, source: &'a str) -> Result<Self> {
         if Kind::of(path) != Kind::Transcript {
             let why = "messages go to a file that ends in .jsonl".to_owned();
             return Err(Error::Format { path: path.to_owned(), line: None, why });
         }
-        let file = match store.root().open_read(path) {
-            Err(Error::NotFound { .. }) => return Ok(None),
+        let path = store.root().spelled(path).into_owned();
+        let (line, batch) = (Vec::new(), Vec::new());
+        let (number, end, torn, known, durable) = (0, 0, 0, 0, true);
+        let mut target = Self {
+            store,
+            path,
+            source,
+            reader: None,
+            line,
+            number,
+            end,
+            torn,
+            batch,
+            known,
+            durable,
+        };
+        target.open_at_end()?;
+        Ok(target)
+    }
+
+    /// Opens the file, which may be another one by now, to read on behind what was compared.
+    fn open_at_end(&mut self) -> Result<()> {
+        let path = &*self.path;
+        (self.reader, self.torn) = (None, 0);
+        let mut file = match self.store.root().open_read(path) {
+            Err(Error::NotFound { .. }) => return Ok(()),
             done => done?,
         };
         check_encoding(&file, path)?;
-        let reader = BufReader::with_capacity(1 << 18, file);
-        Ok(Some(Self { reader, path: path.to_owned(), line: Vec::new(), number: 0 }))
+        file.seek(SeekFrom::Start(self.end)).map_err(|e| Error::io("read", path, e))?;
+        self.reader = Some(BufReader::with_capacity(1 << 18, file));
+        Ok(())
     }
 
-    /// Says whether the next message is `wanted`; false at the end of the file.
-    fn goes_on_with(&mut self, wanted: &[u8], source: &str) -> Result<bool> {
+    /// Takes the next message of the source.
+    fn take(&mut self, line: &[u8]) -> Result<()> {
+        if self.batch.is_empty() && self.goes_on_with(line)? {
+            self.known += 1;
+            self.durable = false;
+            return Ok(());
+        }
+        self.batch.extend_from_slice(line);
+        if self.batch.len() >= BATCH { self.append() } else { Ok(()) }
+    }
+
+    /// Adds what is left, and sees to it that what the file held before is on the disk as well.
+    fn finish(&mut self) -> Result<()> {
+        self.append()?;
+        match self.reader.as_ref().filter(|_| !self.durable) {
+            Some(reader) => {
+                reader.get_ref().sync_data().map_err(|e| Error::io("flush", &*self.path, e))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Adds the batch to the file, but for what others have added meanwhile.
+    fn append(&mut self) -> Result<()> {
+        while !self.batch.is_empty() {
+            let end = self.end + self.torn;
+            match self.store.files().append_at(&self.path, &self.batch, end) {
+                Ok(done) => {
+                    self.end = done.span.map_or(end + self.batch.len() as u64, |span| span.end);
+                    let lines = memchr::memchr_iter(b'\n', &self.batch).count() as u64;
+                    self.number += lines + u64::from(self.torn > 0);
+                    (self.torn, self.durable, self.reader) = (0, true, None);
+                    self.path = done.path;
+                    self.batch.clear();
+                }
+                Err(conflict @ Error::Conflict { .. }) => {
+                    self.compare_batch()?;
+                    if self.end + self.torn == end {
+                        return Err(conflict);
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes out of the batch what the file holds by now.
+    fn compare_batch(&mut self) -> Result<()> {
+        self.open_at_end()?;
+        let batch = std::mem::take(&mut self.batch);
+        let mut left = &*batch;
+        while let Some(end) = memchr::memchr(b'\n', left) {
+            let (line, rest) = left.split_at(end + 1);
+            if !self.goes_on_with(line)? {
+                break;
+            }
+            (self.known, self.durable, left) = (self.known + 1, false, rest);
+        }
+        self.batch = left.to_vec();
+        Ok(())
+    }
+
+    /// Says whether the next message of the file is `wanted`; false at its end.
+    fn goes_on_with(&mut self, wanted: &[u8]) -> Result<bool> {
+        let Some(reader) = &mut self.reader else { return Ok(false) };
         loop {
             let longest = wanted.len() + LONGER;
-            let size = read_line(&mut self.reader, &mut self.line, longest)
+            let size = read_line(reader, &mut self.line, longest)
                 .map_err(|error| Error::io("read", &*self.path, error))?;
-            if size == 0 {
+            let same = message::trim(&self.line) == message::trim(wanted);
+            // a crash may have left the start of a line, which the next append ended
+            let is_damaged =
+                !same && matches!(message::outline(&self.line), Line::Bad | Line::Blank);
+            if size == 0 || is_damaged && size <= longest as u64 && !self.line.ends_with(b"\n") {
+                self.torn = size;
                 return Ok(false);
             }
-            self.number += 1;
-            if message::trim(&self.line) == message::trim(wanted) {
+            (self.end, self.number) = (self.end + size, self.number + 1);
+            if same {
                 return Ok(true);
             }
-            // a crash may have left the start of a line, which the next append ended
-            if !matches!(message::outline(&self.line), Line::Bad | Line::Blank) {
+            if !is_damaged {
                 return Err(Error::Diverged {
                     path: self.path.clone(),
                     line: self.number,
-                    source_path: source.to_owned(),
+                    source_path: self.source.to_owned(),
                 });
             }
         }

@@ -1,0 +1,155 @@
+"""Imports that are killed at any moment and repeated, and several at once: every message once.
+
+Each run has the history of a real one: some imports are killed while the next has begun already,
+and the last one is left alone. `IMPORT_RUNS` says how many there are, 2 without it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from random import Random
+
+import orjson
+import pytest
+
+RUNS = int(os.environ.get("IMPORT_RUNS", "2"))
+# More than an import adds at once, so that it adds three times.
+MESSAGES, LETTERS = 2_100, 9_000
+
+Begin = Callable[["Importer"], None]
+
+PROGRAM = """
+import os, sys
+import commonplace
+for line in sys.stdin:
+    root, source = line.rstrip().split("\\t")
+    # a child for each: the interpreter need not start again
+    child = os.fork()
+    if child == 0:
+        with commonplace.open(root) as store:
+            store.transcript("in").load(source)
+        os._exit(0)
+    print(child, flush=True)
+    print(os.waitpid(child, 0)[1], flush=True)
+"""
+
+
+class Importer:
+    """A process that imports when it is told to, in a child that can be killed."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", PROGRAM],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.child = 0
+
+    def _said(self) -> int:
+        assert self._process.stdout
+        return int(self._process.stdout.readline())
+
+    def begin(self, root: Path, source: Path) -> None:
+        assert self._process.stdin
+        self._process.stdin.write(f"{root}\t{source}\n")
+        self._process.stdin.flush()
+        self.child = self._said()
+
+    def kill(self) -> None:
+        # it is not waited for: what it does in the kernel may last longer than it
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.child, 9)
+
+    def end(self) -> int:
+        """Wait for the child; return how it ended."""
+        return self._said()
+
+    def close(self) -> None:
+        self._process.communicate()
+
+
+def text(number: int) -> str:
+    return f"message {number} " + "x" * LETTERS
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("source") / "source.jsonl"
+    lines = (orjson.dumps({"role": "user", "content": text(n)}) for n in range(MESSAGES))
+    path.write_bytes(b"\n".join(lines) + b"\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def importers() -> Iterator[list[Importer]]:
+    started = [Importer() for _ in range(3)]
+    yield started
+    for one in started:
+        one.close()
+
+
+def check(root: Path) -> None:
+    """Assert that the transcript holds every message once, in order, beside torn lines only."""
+    numbers = []
+    for line in (root / "in/messages.jsonl").read_bytes().split(b"\n"):
+        try:
+            said = orjson.loads(line)["content"]
+        except orjson.JSONDecodeError:
+            continue
+        numbers.append(int(said.split(" ")[1]))
+        assert said == text(numbers[-1])
+    assert numbers == [*range(MESSAGES)]
+
+
+def kill_and_repeat(importers: list[Importer], pick: Random, begin: Begin) -> None:
+    """Kill an import at some moment and begin the next at once, a few times; then leave one."""
+    running: list[Importer] = []
+    for turn in range(pick.randrange(1, 4)):
+        one = importers[turn % 2]
+        if one in running:
+            running.remove(one)
+            one.end()
+        begin(one)
+        running.append(one)
+        time.sleep(pick.random() ** 2 * 0.15)
+        one.kill()
+    begin(importers[2])
+    assert importers[2].end() == 0
+    for one in running:
+        one.end()
+
+
+def all_at_once(importers: list[Importer], pick: Random, begin: Begin) -> None:
+    """Import with three processes at the same time, of which one may be killed."""
+    for one in importers:
+        begin(one)
+    if killed := pick.random() < 0.5:
+        time.sleep(pick.random() ** 2 * 0.15)
+        importers[0].kill()
+    ends = [one.end() for one in importers]
+    assert ends[1:] == [0, 0]
+    assert killed or ends[0] == 0
+
+
+@pytest.mark.parametrize("story", [kill_and_repeat, all_at_once])
+def test_every_message_comes_in_once(
+    story: Callable[[list[Importer], Random, Begin], None],
+    importers: list[Importer],
+    source: Path,
+    tmp_path: Path,
+) -> None:
+    for run in range(RUNS):
+        pick, root = Random(run), tmp_path / str(run)  # noqa: S311 - not a secret
+        root.mkdir()
+        story(importers, pick, partial(Importer.begin, root=root, source=source))
+        check(root)
+        shutil.rmtree(root)
