@@ -5,6 +5,7 @@
 
 mod bulk;
 pub(crate) mod cache;
+mod comparison;
 pub mod draft;
 mod edited;
 pub(crate) mod reading;
@@ -104,6 +105,8 @@ pub struct Catalog {
     free: Vec<u32>,
     /// The snapshot, while some of it may still be there only.
     kept: Option<Arc<Kept>>,
+    /// Whether it was found not to hold what the files say.
+    untrue: bool,
     part: Part,
     /// Whether some packed documents have changed places in their file.
     shuffled: bool,
@@ -134,6 +137,7 @@ impl Catalog {
             by_path: FxHashMap::default(),
             free: Vec::new(),
             kept: None,
+            untrue: false,
             part,
             shuffled: false,
             clock: Clock::default(),
@@ -144,9 +148,15 @@ impl Catalog {
         }
     }
 
-    /// Says whether a part of its snapshot turned out to be lost: then it must be built anew.
+    /// Says whether it must be built anew: a part of its snapshot turned out to be lost, or it was
+    /// found not to hold what the files say.
     pub fn is_damaged(&self) -> bool {
-        self.kept.as_ref().is_some_and(|kept| kept.is_damaged())
+        self.untrue || self.kept.as_ref().is_some_and(|kept| kept.is_damaged())
+    }
+
+    /// Takes it for damaged, wherever it came from.
+    pub fn distrust(&mut self) {
+        self.untrue = true;
     }
 
     /// Takes the snapshot for damaged, as what it says turned out to be untrue; returns whether
