@@ -8,6 +8,7 @@ mod memory;
 use std::fs;
 
 use commonplace_core::files::stamps::Clock;
+use commonplace_core::store::hits::{Hit, Request};
 use commonplace_core::store::{Options, Store};
 use crafted::{EXTENT, HEAD, PAGED, place, put, root_of, sealed, word};
 use memory::Memory;
@@ -112,5 +113,43 @@ fn verify_finds_an_index_that_lies() {
         let store = memory.open_with(options());
         assert_eq!(told(&store), "read", "{what}");
         assert!(store.verify(&|| false).unwrap().1.is_empty(), "{what}");
+    }
+}
+
+/// What a caller sees of a hit.
+fn shown(store: &Store, query: &str) -> Vec<String> {
+    let request = Request { query: query.to_owned(), limit: 10, ..Request::default() };
+    let answer = store.search(&request, &|| false).unwrap();
+    let hit = |hit: Hit| format!("{} {:?} {:.4}", hit.passage().citation, hit.heading, hit.score);
+    answer.hits.into_iter().map(hit).collect()
+}
+
+#[test]
+fn what_a_lying_index_finds_is_not_shown() {
+    const QUERIES: [&str; 5] = ["alpha", "bravo", "upper", "lower common", "said alph*"];
+    let memory = filled("alpha", "bravo");
+    let expected = QUERIES.map(|query| shown(&memory.open_with(options()), query));
+    for (what, bytes, _) in lies(&memory) {
+        for (query, expected) in QUERIES.iter().zip(&expected) {
+            fs::write(memory.at(".commonplace/index"), &bytes).unwrap();
+            let store = memory.open_with(options());
+            assert_eq!(told(&store), "read", "{what}");
+            assert_eq!(shown(&store, query), *expected, "{what}: {query}");
+        }
+    }
+}
+
+/// What is found by words that its own text does not hold is compared with its file, once.
+#[test]
+fn a_true_index_stays() {
+    let memory = filled("alpha", "bravo");
+    memory.put("d.md", "---\ntags: [zebra]\ncategory: animals\n---\n# `Code` *and* more\n\ntext\n");
+    memory.put("e.md", "---\ntitle: Quagga\n---\ntext\n\n# Sub\n\nmore\n");
+    drop(memory.open_with(options()));
+    let store = memory.open_with(options());
+    for query in ["zebra", "animals", "quagga", "code and", "alpha nothing", "user", "zebr* quag~1"]
+    {
+        assert!(!shown(&store, query).is_empty(), "{query}");
+        assert_eq!(told(&store), "read", "{query}");
     }
 }

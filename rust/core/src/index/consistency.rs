@@ -56,6 +56,15 @@ impl Index {
         pairs.iter().all(|&(a, b)| patterns.spellings(a) == patterns.spellings(b))
     }
 
+    /// Says whether the lists of some concepts say of a document what is held of it.
+    pub fn agrees_on(&self, document: u32, concepts: &[u32]) -> bool {
+        let held = self.concepts_of(document);
+        concepts.iter().all(|&concept| {
+            let place = held.binary_search_by_key(&concept, |&(concept, _)| concept).ok();
+            self.list(concept).find(document) == place.map(|place| held[place].1)
+        })
+    }
+
     /// Returns the documents of which the posting lists say something else than is held by
     /// document.
     ///

@@ -187,7 +187,7 @@ impl Store {
     }
 
     /// Lets both catalogs read a file; returns whether the one of what was said has changed.
-    fn read(
+    pub(super) fn read(
         &self,
         state: &mut State,
         path: &str,

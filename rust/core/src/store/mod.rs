@@ -2,6 +2,7 @@
 
 pub mod across;
 mod documents;
+mod evidence;
 mod follow;
 pub mod hits;
 mod import;
