@@ -323,6 +323,9 @@ impl Store {
         if !wanted(&state) {
             return Ok(());
         }
+        if interrupt() {
+            return Err(Error::Interrupted);
+        }
         // to pack anew what was just built would take a third of the building
         if !state.said.is_packed() {
             state.said.repack();
