@@ -5,6 +5,7 @@
 
 mod bulk;
 pub(crate) mod cache;
+mod comparison;
 pub mod draft;
 mod edited;
 pub(crate) mod reading;
@@ -16,7 +17,7 @@ mod update;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 pub use crate::catalog::rows::{Documents, NO_TIME, Row, Rows};
 
@@ -29,6 +30,7 @@ use crate::index::packing::packing_bytes;
 use crate::index::paged::{Kept, ROOM};
 use crate::index::terms::Terms;
 use crate::memory_limit::MemoryLimit;
+use crate::sync::Mutex;
 
 /// One file that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,6 +106,14 @@ pub struct Catalog {
     free: Vec<u32>,
     /// The snapshot, while some of it may still be there only.
     kept: Option<Arc<Kept>>,
+    /// Whether it was found not to hold what the files say.
+    untrue: bool,
+    /// Whether some of it came of a snapshot, which need not be true.
+    from_snapshot: bool,
+    /// Files of which it was found to be true then.
+    pub(crate) proven: FxHashSet<String>,
+    /// Documents of which the line was found to be right.
+    pub(crate) lined: Mutex<FxHashSet<u32>>,
     part: Part,
     /// Whether some packed documents have changed places in their file.
     shuffled: bool,
@@ -134,6 +144,10 @@ impl Catalog {
             by_path: FxHashMap::default(),
             free: Vec::new(),
             kept: None,
+            untrue: false,
+            from_snapshot: false,
+            proven: FxHashSet::default(),
+            lined: Mutex::default(),
             part,
             shuffled: false,
             clock: Clock::default(),
@@ -144,9 +158,20 @@ impl Catalog {
         }
     }
 
-    /// Says whether a part of its snapshot turned out to be lost: then it must be built anew.
+    /// Says whether it must be built anew: a part of its snapshot turned out to be lost, or it was
+    /// found not to hold what the files say.
     pub fn is_damaged(&self) -> bool {
-        self.kept.as_ref().is_some_and(|kept| kept.is_damaged())
+        self.untrue || self.kept.as_ref().is_some_and(|kept| kept.is_damaged())
+    }
+
+    /// Says whether what it says of a file is known to be true.
+    pub fn is_proven(&self, path: &str) -> bool {
+        !self.from_snapshot || self.proven.contains(path)
+    }
+
+    /// Takes it for damaged, wherever it came from.
+    pub fn distrust(&mut self) {
+        self.untrue = true;
     }
 
     /// Takes the snapshot for damaged, as what it says turned out to be untrue; returns whether
@@ -258,6 +283,7 @@ impl Catalog {
     /// Packs the index, numbering documents by path and then by position.
     pub fn repack(&mut self) {
         self.packings += 1;
+        self.lined.lock().clear();
         self.shuffled = false;
         self.free.clear();
         self.files.retain(|file| file.present);

@@ -297,6 +297,7 @@ impl Arrays {
         catalog.files = files;
         catalog.labels = labels;
         catalog.kept = Some(self.kept);
+        catalog.from_snapshot = true;
         Ok(catalog)
     }
 

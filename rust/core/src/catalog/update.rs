@@ -109,7 +109,7 @@ impl Catalog {
                 } else {
                     untrusted(&stat)
                 };
-                Ok(self.take(path, stat, change))
+                Ok(self.take(path, stat, change, interrupt))
             }
             Err(Error::NotFound { .. }) => Ok(self.remove(path)),
             Err(Error::Interrupted) => Err(Error::Interrupted),
@@ -132,7 +132,7 @@ impl Catalog {
     }
 
     /// Puts what was read in the place of what was there; returns whether anything changed.
-    fn take(&mut self, path: &str, stat: Stat, change: Change) -> bool {
+    fn take(&mut self, path: &str, stat: Stat, change: Change, interrupt: Interrupt<'_>) -> bool {
         let Change { reading, rows, kept, rest, moved: by, gone } = change;
         let file = self.place(path);
         let mut changed = !gone.is_empty();
@@ -181,7 +181,8 @@ impl Catalog {
         row.left_out = reading.left_out;
         row.cut = reading.cut.is_some();
         row.documents = Documents::List(documents);
-        if self.index.wants_packing() {
+        // it is not broken off once it has begun; the next change begins it again
+        if self.index.wants_packing() && !interrupt() {
             self.repack();
         }
         self.note_held();

@@ -8,6 +8,7 @@
 
 pub mod bm25f;
 pub mod clause;
+pub mod consistency;
 pub mod expand;
 mod impacts;
 pub mod lexicon;

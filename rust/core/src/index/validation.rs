@@ -136,7 +136,7 @@ pub fn is_page_of_holders(
 
 /// Reads a packed list at the front of `bytes`; none if it is none. What is said of the postings
 /// is not looked at.
-fn decode(bytes: &[u8], count: usize) -> Option<Vec<Posting>> {
+pub(super) fn decode(bytes: &[u8], count: usize) -> Option<Vec<Posting>> {
     // a posting takes three bytes or more
     if count > bytes.len() {
         return None;

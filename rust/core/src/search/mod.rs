@@ -95,6 +95,8 @@ pub struct Found {
     pub terms: snippet::Shown,
     /// What of the query was not used, and why.
     pub notes: Vec<String>,
+    /// Concepts of which the lists were opened.
+    pub concepts: Vec<u32>,
 }
 
 /// Returns the `limit` best documents for a query.
@@ -136,6 +138,7 @@ pub fn search(
     let spoken = limit > 0 && is_spoken(catalog);
     let deep = if spoken { limit.max(company::BEST) } else { limit };
     found.ranked = best(&ranking, catalog, query, deep, text)?;
+    found.concepts = ranking.into_concepts();
     if spoken {
         let first = found.ranked.len().min(company::BEST);
         company::lift(catalog, &mut found.ranked[..first]);

@@ -70,6 +70,8 @@ pub struct Ranking<'a> {
     drift: f32,
     sought: Vec<Sought>,
     by_concept: FxHashMap<u32, usize>,
+    /// Concepts that are sought in made lists.
+    gathered: Vec<u32>,
     /// Patterns that exist only in this query, numbered after the index's own.
     made: Vec<Counts>,
     by_counts: FxHashMap<Counts, u32>,
@@ -101,6 +103,7 @@ impl<'a> Ranking<'a> {
             drift,
             sought,
             by_concept,
+            gathered: Vec::new(),
             made,
             by_counts: FxHashMap::default(),
             interrupt,
@@ -130,6 +133,11 @@ impl<'a> Ranking<'a> {
     #[must_use]
     pub fn requiring(self, requires: Option<Allows<'a>>) -> Self {
         Self { requires, ..self }
+    }
+
+    /// Returns the concepts whose lists were opened.
+    pub fn into_concepts(self) -> Vec<u32> {
+        self.by_concept.into_keys().chain(self.gathered).collect()
     }
 
     /// Seeks a word of the query and returns its number, if it is known; one that no document
@@ -192,6 +200,8 @@ impl<'a> Ranking<'a> {
     /// [`Error::Interrupted`].
     pub fn seek_any(&mut self, name: String, words: &[u32], field: Option<Field>) -> Result<()> {
         let held = self.gather(words, field)?;
+        let index = &self.catalog.index;
+        self.gathered.extend(words.iter().map(|&word| index.place(word).concept));
         let holders = held.len() as u32;
         let first = self.catalog.index.words().patterns.len() as u32;
         let Self { made, by_counts, .. } = self;

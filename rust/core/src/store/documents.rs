@@ -83,7 +83,7 @@ impl Store {
 /// Reads documents back from their files.
 pub(super) struct Reader<'a> {
     store: &'a Store,
-    catalog: &'a Catalog,
+    pub(super) catalog: &'a Catalog,
     changed: &'a mut BTreeSet<String>,
     /// The file read last: hits come in groups.
     open: Option<(u32, File)>,
@@ -110,21 +110,17 @@ impl<'a> Reader<'a> {
     }
 
     /// Returns the bytes of a document if they are still those that were indexed.
-    fn bytes(&mut self, row: &Row) -> Option<Vec<u8>> {
+    pub(super) fn bytes(&mut self, row: &Row) -> Option<Vec<u8>> {
         if let Some(bytes) = self.recent.and_then(|recent| recent.lock().get(row)) {
             return Some(bytes);
         }
         let path = &self.catalog.files[row.file as usize].path;
-        if self.open.as_ref().is_none_or(|(file, _)| *file != row.file) {
-            // its name was looked at when it was listed
-            self.open = self.store.root().open_own(path).ok().map(|file| (row.file, file));
-        }
-        let size =
-            self.open.as_ref().and_then(|(_, file)| file.metadata().ok()).map_or(0, |m| m.len());
+        let file = self.file(row);
+        let size = file.and_then(|file| file.metadata().ok()).map_or(0, |m| m.len());
         // no more is asked for than there is
         let length = u64::from(row.length).min(size.saturating_sub(row.start));
         let mut bytes = vec![0; length as usize];
-        let read = self.open.as_ref().map(|(_, file)| file.read_exact_at(&mut bytes, row.start));
+        let read = file.map(|file| file.read_exact_at(&mut bytes, row.start));
         // of what is not UTF-8, the text was hashed that stands for it
         let same =
             || xxh3_64(&bytes) == row.hash || xxh3_64(as_text(&bytes).as_bytes()) == row.hash;
@@ -136,6 +132,16 @@ impl<'a> Reader<'a> {
         }
         self.changed.insert(path.clone());
         None
+    }
+
+    /// Returns the file of a document, if it can be opened.
+    pub(super) fn file(&mut self, row: &Row) -> Option<&File> {
+        if self.open.as_ref().is_none_or(|(file, _)| *file != row.file) {
+            let path = &self.catalog.files[row.file as usize].path;
+            // its name was looked at when it was listed
+            self.open = self.store.root().open_own(path).ok().map(|file| (row.file, file));
+        }
+        self.open.as_ref().map(|(_, file)| file)
     }
 
     /// Returns the text of a document and its message, when it is one.

@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use crate::catalog::cache;
 use crate::catalog::draft::{Kind, Part};
 use crate::catalog::shortfall::Shortfall;
 use crate::catalog::{Catalog, FileRow};
 use crate::error::{Error, Interrupt, Result, wait_for};
+use crate::files::names::OWN;
 use crate::files::platform::{Changes, FolderWatch as _, Watch};
 use crate::files::root::{Root, Stat};
 use crate::files::stamps::Clock;
@@ -185,7 +187,7 @@ impl Store {
     }
 
     /// Lets both catalogs read a file; returns whether the one of what was said has changed.
-    fn read(
+    pub(super) fn read(
         &self,
         state: &mut State,
         path: &str,
@@ -281,7 +283,17 @@ impl Store {
         let (mut differences, mut written) = (changed, Vec::new());
         for (path, _) in &seen.files {
             let before = state.said.file(path).map(|file| file.stat);
-            if self.read(&mut state, path, Catalog::verify, interrupt)? {
+            let held = state.said.holds(self.root(), path, interrupt)?;
+            if held == Some(true) && state.tools.is_none() {
+                continue;
+            }
+            let changed = self.read(&mut state, path, Catalog::verify, interrupt)?;
+            if held == Some(false) && !changed {
+                // its text is what was indexed, but not as it was indexed
+                state.said.distrust();
+                differences.push(format!("{path}: {UNKNOWN}"));
+            }
+            if changed {
                 // without reports a write shows in the stamps, and those that may hide one are not
                 // kept; with reports, two writes of one tick are told apart by these alone
                 let now = self.root().stat(path).ok().map(|stat| self.clock.see(stat));
@@ -296,6 +308,7 @@ impl Store {
         }
         let count = seen.files.len();
         self.adopt(&mut state, seen, "", interrupt)?;
+        differences.extend(self.contradictions(&mut state, interrupt)?);
         for _ in 0..TELLINGS {
             if watch.is_none() || written.is_empty() {
                 written.clear();
@@ -306,8 +319,29 @@ impl Store {
         }
         differences.extend(written.into_iter().map(|path| format!("{path}: {UNKNOWN}")));
         differences.sort_unstable();
+        differences.dedup();
         self.sweep_sieves();
+        if state.said.is_damaged() {
+            // what is on disk is not believed again, and what is in memory is built anew
+            let _ = cache::discard(self.root());
+            drop((state, watch));
+            drop(self.fresh(interrupt)?);
+        }
         Ok((count, differences))
+    }
+
+    /// Returns what of the index contradicts itself; it is to be built anew then.
+    fn contradictions(&self, state: &mut State, interrupt: Interrupt<'_>) -> Result<Vec<String>> {
+        let files = state.said.contradictions(interrupt)?;
+        let mut differences: Vec<String> =
+            files.into_iter().map(|path| format!("{path}: {UNKNOWN}")).collect();
+        if !differences.is_empty() {
+            state.said.distrust();
+        }
+        if state.said.is_damaged() {
+            differences.push(format!("{OWN}/index: it is damaged and was built anew"));
+        }
+        Ok(differences)
     }
 
     /// Takes in what the system tells by now, and returns it.

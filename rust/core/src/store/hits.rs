@@ -148,10 +148,14 @@ impl Store {
         loop {
             tries += 1;
             let state = self.fresh(interrupt)?;
-            let (mut answer, changed) = self.answer(&state, &query, &request, interrupt)?;
+            let (mut answer, [changed, doubted]) =
+                self.answer(&state, &query, &request, interrupt)?;
             let damaged = state.said.is_damaged();
             drop(state);
             if damaged && tries < ATTEMPTS {
+                continue;
+            }
+            if !doubted.is_empty() && self.prove(doubted, interrupt)? && tries < ATTEMPTS {
                 continue;
             }
             if changed.is_empty() || tries == ATTEMPTS {
@@ -173,9 +177,9 @@ impl Store {
         query: &Query,
         request: &Request,
         interrupt: Interrupt<'_>,
-    ) -> Result<(Hits, BTreeSet<String>)> {
+    ) -> Result<(Hits, [BTreeSet<String>; 2])> {
         let mut answer = Hits { hits: Vec::new(), freshness: Freshness::Fresh, notes: Vec::new() };
-        let mut changed = BTreeSet::new();
+        let mut changed = Default::default();
         self.gather(state, query, request, &mut answer, &mut changed, interrupt)?;
         if answer.hits.is_empty() && !query.phrases.is_empty() {
             let loose = Query { phrases: Vec::new(), ..query.clone() };
@@ -211,14 +215,15 @@ impl Store {
         Ok((answer, changed))
     }
 
-    /// Adds what a query finds, and the files that differ from what the index says of them.
+    /// Adds what a query finds, the files that differ from what the index says of them, and those
+    /// of which that is not evident.
     fn gather(
         &self,
         state: &State,
         query: &Query,
         request: &Request,
         answer: &mut Hits,
-        changed: &mut BTreeSet<String>,
+        [changed, doubted]: &mut [BTreeSet<String>; 2],
         interrupt: Interrupt<'_>,
     ) -> Result<()> {
         let tools = state.tools.as_ref().filter(|_| request.tools);
@@ -234,7 +239,15 @@ impl Store {
                 if interrupt() {
                     return Err(Error::Interrupted);
                 }
-                answer.hits.extend(reader.hit(scored, &terms));
+                let Some(hit) = reader.hit(scored, &terms) else { continue };
+                let document = scored.document;
+                if !catalog.is_proven(&hit.path) && !reader.is_evident(document, &hit, &terms) {
+                    doubted.insert(hit.path.clone());
+                    if !catalog.index.agrees_on(document, &found.concepts) {
+                        catalog.reject();
+                    }
+                }
+                answer.hits.push(hit);
             }
             let new = found.notes.into_iter().filter(|note| !answer.notes.contains(note));
             let new: Vec<String> = new.collect();

@@ -2,6 +2,7 @@
 
 pub mod across;
 mod documents;
+mod evidence;
 mod follow;
 pub mod hits;
 mod import;
@@ -321,6 +322,9 @@ impl Store {
         let mut state = self.write_state(interrupt)?;
         if !wanted(&state) {
             return Ok(());
+        }
+        if interrupt() {
+            return Err(Error::Interrupted);
         }
         // to pack anew what was just built would take a third of the building
         if !state.said.is_packed() {

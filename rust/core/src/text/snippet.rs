@@ -55,6 +55,19 @@ impl Shown {
         self.starts.get_or_init(|| Starts::of(self.terms.keys().map(String::as_str)))
     }
 
+    /// Says whether a text holds any of the terms.
+    pub fn stand_in(&self, text: &str) -> bool {
+        let mut done = 0;
+        while let Some(at) = self.starts().next(text, done) {
+            let around = chunks::apart(text, done, at);
+            if !self.look_at(&text[around.clone()]).is_empty() {
+                return true;
+            }
+            done = around.end;
+        }
+        false
+    }
+
     /// Returns where a text holds a term, or a word that has one for its stem.
     fn look_at(&self, text: &str) -> Vec<Place> {
         let mut places = Vec::new();

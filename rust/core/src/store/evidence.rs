@@ -1,0 +1,124 @@
+//! Evidence in the files for hits of an index that was read from a snapshot.
+//!
+//! A snapshot that somebody crafted may give a hit that holds nothing of what it was found by, or
+//! name another heading, category or line. What a hit itself says is looked at; only where that is
+//! no evidence, its whole file is compared with the index, once.
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::FileExt;
+
+use crate::catalog::{Catalog, Row};
+use crate::error::{Interrupt, Result};
+use crate::messages::message::{self, Line, Message};
+use crate::store::Store;
+use crate::store::documents::Reader;
+use crate::store::hits::Hit;
+use crate::text::snippet::Shown;
+use crate::text::time::day_in_words;
+
+/// Bytes before a document in which line ends are counted at most.
+const BEFORE: u64 = 1 << 20;
+
+impl Reader<'_> {
+    /// Says whether a hit is what the index says of it, as far as that is seen at once.
+    pub(super) fn is_evident(&mut self, document: u32, hit: &Hit, terms: &Shown) -> bool {
+        let row = self.catalog.rows[document as usize];
+        let before = self.neighbour(&row, -1);
+        let labelled = hit.message.is_some() || is_headed(&row, before.as_ref(), hit);
+        labelled && self.is_at_line(document, &row, before) && self.holds_any(&row, hit, terms)
+    }
+
+    /// Says whether any term stands in what is indexed of a hit.
+    fn holds_any(&mut self, row: &Row, hit: &Hit, terms: &Shown) -> bool {
+        if terms.stand_in(&hit.text) || terms.stand_in(&hit.path) {
+            return true;
+        }
+        let Some(message) = &hit.message else {
+            return hit.heading.iter().any(|heading| terms.stand_in(heading));
+        };
+        let speaker = message.name.as_deref().unwrap_or(&message.role);
+        let time = message.time.as_deref().unwrap_or_default();
+        let day = message.timestamp_ms.map(day_in_words).unwrap_or_default();
+        [speaker, time, &day].into_iter().any(|text| terms.stand_in(text))
+            || [-1, 1].into_iter().any(|step| {
+                let beside = self.neighbour(row, step).and_then(|row| self.message(&row));
+                beside.is_some_and(|message| terms.stand_in(&message.said))
+            })
+    }
+
+    /// Returns the row of the document that stands so many places behind another in its file.
+    fn neighbour(&self, row: &Row, step: isize) -> Option<Row> {
+        let (rows, files) = (&self.catalog.rows, &self.catalog.files);
+        let documents = &files[row.file as usize].documents;
+        let place = documents.partition_point(|number| rows[number as usize].start < row.start);
+        let place = place.checked_add_signed(step).filter(|&place| place < documents.len())?;
+        Some(rows[documents.get(place) as usize])
+    }
+
+    fn message(&mut self, row: &Row) -> Option<Message> {
+        match message::parse(&self.bytes(row)?) {
+            Line::Message(message) => Some(message),
+            _ => None,
+        }
+    }
+
+    /// Says whether a document is as many lines behind the one before it as the index says; it is
+    /// looked at once.
+    fn is_at_line(&mut self, document: u32, row: &Row, before: Option<Row>) -> bool {
+        if self.catalog.lined.lock().contains(&document) {
+            return true;
+        }
+        let (start, line) = before.map_or((0, 1), |before| (before.start, before.line));
+        let length = row.start.saturating_sub(start);
+        if length > BEFORE {
+            // too far to look each time
+            return true;
+        }
+        let mut bytes = vec![0; length as usize];
+        let read = self.file(row).map(|file| file.read_exact_at(&mut bytes, start));
+        let lines = memchr::memchr_iter(b'\n', &bytes).count() as u64;
+        let right = matches!(read, Some(Ok(()))) && u64::from(line) + lines == u64::from(row.line);
+        if right {
+            self.catalog.lined.lock().insert(document);
+        }
+        right
+    }
+}
+
+/// Says whether the heading and the category of a section stand in its text; of a further part of
+/// a section, whether the heading is that of the part before.
+fn is_headed(row: &Row, before: Option<&Row>, hit: &Hit) -> bool {
+    let stands = |text: &String| hit.text.contains(text.as_str());
+    let heading = match (row.outline.opens, row.outline.level) {
+        (0, _) => before.is_some_and(|before| before.trail == row.trail),
+        (_, 0) => hit.heading.is_empty(),
+        _ => hit.heading.last().is_some_and(stands),
+    };
+    heading && hit.category.as_ref().is_none_or(stands)
+}
+
+impl Store {
+    /// Compares the index with the files of hits that are not evident; returns whether to ask again,
+    /// as it did not hold one of them.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`](crate::error::Error::Interrupted).
+    pub(super) fn prove(&self, paths: BTreeSet<String>, interrupt: Interrupt<'_>) -> Result<bool> {
+        let mut state = self.write_state(interrupt)?;
+        let mut wrong = false;
+        for path in paths {
+            match state.said.holds(self.root(), &path, interrupt)? {
+                Some(true) => drop(state.said.proven.insert(path)),
+                None => {}
+                Some(false) => {
+                    wrong = true;
+                    if !self.read(&mut state, &path, Catalog::verify, interrupt)? {
+                        // its text is what was indexed, but not as it was indexed
+                        state.said.distrust();
+                    }
+                }
+            }
+        }
+        Ok(wrong)
+    }
+}
