@@ -113,7 +113,7 @@ def run(
                 tell(
                     f"FAILED {campaign.name} ({name}), promise {promise}: {what}\n"
                     f"  repeat: python -m tests.campaigns --only {campaign.name} --seed {seed} "
-                    f"--number {number} --times 20"
+                    f"--number {number} --times 20 --seconds {seconds:.0f}"
                 )
     result.seconds = time.monotonic() - start
     return result
