@@ -244,7 +244,8 @@ def rows_of(
     number: int, results: list[Result], counts: dict[str, tuple[int, int]], today: str
 ) -> list[str]:
     """Return the rows of one promise, each without its number and text."""
-    rows = []
+    rows: list[str] = []
+    left: list[tuple[str, str]] = []
     for result in results:
         how = result.campaign.promises.get(number)
         if how is None:
@@ -261,7 +262,10 @@ def rows_of(
             tests, failed = counts[suite.command]
             rows.append(f"{suite.what} | {tests:,} tests | {failed} | {by} | {today}")
         else:
-            rows.append(f"not tested here: {suite.what}: this run was too short | | | {by} | ")
+            left.append((suite.what, by))
+    if left:
+        what, by = ("; ".join(texts) for texts in zip(*left, strict=True))
+        rows.append(f"not tested here, as this run was too short: {what} | | | {by} | ")
     if why := UNTESTED.get(number):
         rows.append(f"not tested here: {why} | | | | ")
     return rows or ["not tested here: no campaign and no suite tries it | | | | "]
