@@ -80,3 +80,9 @@ def test_every_module_is_in_the_architecture() -> None:
         # of a system each module is named, of another folder only the folder
         wanted = set(inner) if unit == "memories" else {unit}
         assert wanted - {"__init__", "__main__"} <= named, path
+
+
+def test_links_lead_somewhere() -> None:
+    for page in ["README.md", "ARCHITECTURE.md"]:
+        for link in re.findall(r"\]\(([^)#:]+)[^):]*\)", (ROOT / page).read_text()):
+            assert (ROOT / link).exists(), f"{page}: {link}"

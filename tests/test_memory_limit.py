@@ -139,6 +139,25 @@ def test_notes_that_are_too_large(tmp_path: Path, kind: str, limit: int) -> None
     assert read in ("memory", "large")
 
 
+def test_a_note_that_comes_later(tmp_path: Path) -> None:
+    (tmp_path / "small.md").write_text("# Small\n\nfindable\n")
+    work = """
+store.search("findable")
+import hashlib
+words = (hashlib.sha256(b"%d" % n).hexdigest()[:10] for n in range(1_200_000))
+with open(store.root / "words.md", "w") as file:
+    file.writelines(word + " " for word in words)
+for turn in range(3):
+    hits = store.search("findable")
+    with open(store.root / "words.md", "a") as file:
+        file.write("more")
+answer = {"freshness": hits.freshness, "found": len(hits)}
+"""
+    answer = child("memory_limit", 256 * MB, tmp_path, work)
+    assert answer["peak"] < 256 * MB
+    assert (answer["freshness"], answer["found"]) == ("partial", 1)
+
+
 @pytest.mark.parametrize(("kind", "limit"), [LIMITS[at] for at in (0, 4, 2, 6)])
 def test_one_line_of_a_gigabyte(tmp_path: Path, kind: str, limit: int) -> None:
     (tmp_path / "root").mkdir()

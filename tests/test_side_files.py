@@ -91,6 +91,18 @@ def test_reads_are_noted_in_a_file_of_our_own(store: Store, rc: Path, how: str) 
     assert not list(store.root.rglob("PWNED"))
 
 
+def test_a_log_of_reads_that_is_far_too_large_is_not_read(store: Store) -> None:
+    store.write("a.md", "tea")
+    log = store.root / ".commonplace/usage.jsonl"
+    with log.open("wb") as file:
+        file.truncate(1 << 40)
+    memory = FactsAndEpisodes(store)
+    assert "tea" in memory.memory_read("a.md")
+    assert memory._usage.of("a.md").reads == 1
+    assert FactsAndEpisodes(store)._usage.of("a.md").reads == 1
+    assert log.stat().st_size < 100
+
+
 @pytest.mark.parametrize("how", [*PUT, "file"])
 def test_our_folder_is_no_way_out(store: Store, rc: Path, how: str) -> None:
     (store.root / "a.md").write_text("# Tea\n\nbanana\n")
@@ -143,6 +155,21 @@ def test_vectors_are_made_again(
         assert Vectors(store, letters()).refresh() == 0
     assert place.exists() == (name != NEW)
     assert not place.is_symlink()
+
+
+def test_vectors_end_where_there_is_nothing(store: Store) -> None:
+    store.write("a.md", "banana")
+    assert Vectors(store, letters()).refresh() == 1
+    (records,) = (store.root / ".commonplace/vectors").glob("*/records")
+    with records.open("r+b") as file:
+        file.truncate(1 << 40)
+    with soon():
+        made = Vectors(store, letters())
+        assert made.refresh() == 0
+        store.write("b.md", "papaya")
+        assert made.refresh() == 1
+        assert Vectors(store, letters()).refresh() == 0
+    assert records.stat().st_size < 1000
 
 
 @pytest.mark.parametrize("how", PUT)

@@ -27,10 +27,12 @@ LAW = (
 PROMISES = {
     3: "every call on a full disk, at a limit of the size of files, and without descriptors",
     11: "edits by hand where the system gives no watches",
-    19: "large and strange files under RLIMIT_AS and in a cgroup: built, searched, scanned, "
-    "imported",
+    19: "large and strange files under RLIMIT_AS, in a cgroup and with `memory_limit` of 256 MB, "
+    "512 MB and 1 GB: built, searched, scanned, changed, imported",
 }
 MB = 1 << 20
+# of memory, in MB
+LIMITS = (256, 512, 1024)
 NEW_NAMESPACE, PRIVATE = 0x20000, 1 << 18 | 1 << 14
 
 
@@ -253,10 +255,11 @@ def strange(random: Random, path: Path, size: int) -> str:
     return shape
 
 
-def use(root: Path, limit: Callable[[], None], board: Board) -> None:
+def use(root: Path, limit: Callable[[], None], given: int | None, board: Board) -> None:
     """Use a store in every way under a limit of memory."""
     limit()
-    store = commonplace.open(root)
+    before = kilobytes("VmRSS")
+    store = commonplace.open(root, memory_limit=given)
     asks: dict[str, Callable[[], object]] = {
         "search": lambda: (len(store.search("zyzzyva quokka")), store.search("quokka").notes),
         "grep": lambda: sum(1 for _ in store.grep("quokka")),
@@ -276,23 +279,46 @@ def use(root: Path, limit: Callable[[], None], board: Board) -> None:
             board.say({"answered": name, "answer": repr(ask())[:200]})
         except (CommonplaceError, OSError, MemoryError) as error:
             board.say({"refused": name, "why": f"{type(error).__name__}: {error}"[:200]})
+        if given:
+            board.say({"peak": (kilobytes("VmHWM") - before) << 10, "at": name})
+
+
+def kilobytes(name: str) -> int:
+    """Return a number that the system tells about this process."""
+    status = Path("/proc/self/status").read_text()
+    (found,) = re.findall(rf"{name}:\s+(\d+) kB", status)
+    return int(found)
 
 
 def address_space(extra: int) -> None:
-    status = Path("/proc/self/status").read_text()
-    (now,) = re.findall(r"VmSize:\s+(\d+) kB", status)
-    most = int(now) * 1024 + extra
+    most = (kilobytes("VmSize") << 10) + extra
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
+def strange_root(trial: Trial, root: Path) -> tuple[int, str]:
+    """Choose a limit, fill a root with something that is not small beside it, and say with what."""
+    limit = trial.random.choice(LIMITS)
+    # a larger one takes longer to write and to read
+    size = int(trial.random.uniform(4, min(limit / 8, 4 + 4 * trial.seconds)))
+    (root / "quokka.md").write_text("- quokka\n")
+    return limit * MB, f"{size} MB of {strange(trial.random, root, size * MB)} and {limit} MB"
+
+
 def little_memory(trial: Trial) -> None:
-    size = trial.random.randrange(4, 40) * MB
-    (trial.root / "quokka.md").write_text("- quokka\n")
-    shape = strange(trial.random, trial.root, size)
-    extra = trial.random.choice([256, 512]) * MB
-    child = Child(partial(use, trial.root, partial(address_space, extra)))
-    told = f"{size >> 20} MB of {shape} within {extra >> 20} MB of address space"
-    survived(trial, told, child)
+    limit, told = strange_root(trial, trial.root)
+    child = Child(partial(use, trial.root, partial(address_space, limit), None))
+    survived(trial, f"{told} of address space", child)
+
+
+def own_limit(trial: Trial) -> None:
+    """As above, with a limit that the store keeps by itself."""
+    limit, told = strange_root(trial, trial.root)
+    child = Child(partial(use, trial.root, lambda: None, limit))
+    survived(trial, f"{told} as memory_limit", child)
+    for one in child.board.records():
+        if "peak" in one:
+            taken = f"{one['peak'] >> 20} MB after {one['at']}"
+            trial.check(19, one["peak"] <= limit, f"{told} as memory_limit: it took {taken}")
 
 
 def survived(trial: Trial, told: str, child: Child) -> None:
@@ -311,24 +337,22 @@ def cgroup(trial: Trial) -> None:
     top = Path("/sys/fs/cgroup")
     is_old = (top / "memory").is_dir()
     group = (top / "memory" if is_old else top) / f"campaign-{os.getpid()}"
-    limit = trial.random.choice([256, 512]) * MB
     try:
         group.mkdir()
-        (group / ("memory.limit_in_bytes" if is_old else "memory.max")).write_text(str(limit))
     except OSError as error:
         return trial.skip(19, f"a cgroup: {error.strerror}: {group}")
     try:
         # on a disk: files in memory would count as memory of the group
         with tempfile.TemporaryDirectory() as folder:
-            root, size = Path(folder), trial.random.randrange(4, 60) * MB
-            (root / "quokka.md").write_text("- quokka\n")
-            shape = strange(trial.random, root, size)
+            limit, told = strange_root(trial, Path(folder))
+            (group / ("memory.limit_in_bytes" if is_old else "memory.max")).write_text(str(limit))
 
             def enter() -> None:
                 (group / "cgroup.procs").write_text(str(os.getpid()))
 
-            child = Child(partial(use, root, enter))
-            survived(trial, f"{size >> 20} MB of {shape} in a cgroup of {limit >> 20} MB", child)
+            survived(trial, f"{told} for a cgroup", Child(partial(use, Path(folder), enter, None)))
+    except OSError as error:
+        trial.skip(19, f"a cgroup: {error.strerror}: {group}")
     finally:
         group.rmdir()
     return None
@@ -341,5 +365,6 @@ KINDS = (
     no_watches,
     few_descriptors_to_read,
     size_of_files,
+    own_limit,
     cgroup,
 )

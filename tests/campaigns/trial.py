@@ -28,7 +28,8 @@ class Trial:
     """What a try is given, and where it says what it has seen.
 
     `random` depends on the seed, the campaign and the number of the try alone; `folder` is empty
-    and, where the machine has one, on a file system in memory, where `fsync` takes no time.
+    and, where the machine has one, on a file system in memory, where `fsync` takes no time;
+    `seconds` is how long it may take, about.
     """
 
     def __init__(self, random: Random, folder: Path, seconds: float) -> None:
@@ -40,7 +41,7 @@ class Trial:
         self.failures: dict[int, int] = defaultdict(int)
         self.texts: list[tuple[int, str]] = []
         self.untested: dict[int, str] = {}
-        self._seconds = seconds
+        self.seconds = seconds
         self._end: float | None = None
         self.root.mkdir()
         self.outside.mkdir()
@@ -69,7 +70,7 @@ class Trial:
     def is_time(self) -> bool:
         """Return whether there is time left for more of the same; the first call begins it."""
         if self._end is None:
-            self._end = time.monotonic() + self._seconds
+            self._end = time.monotonic() + self.seconds
         return time.monotonic() < self._end
 
     def outcome(self) -> Outcome:

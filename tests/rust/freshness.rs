@@ -8,7 +8,7 @@ mod memory;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::process::Command;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use commonplace_core::error::Error;
 use commonplace_core::files::Expected;
@@ -461,6 +461,22 @@ fn a_transcript_in_another_encoding_is_named_by_every_call() {
             assert_eq!(paths(store, "platypus"), ["wide.jsonl"]);
         }
     });
+}
+
+#[test]
+fn the_first_search_waits_for_no_writer() {
+    let memory = Memory::new();
+    memory.put("note.md", "# Note\nplatypus\n");
+    drop(memory.open(true));
+    memory.put(".note.md.0123.swap", "what a writer is about to show\n");
+    fs::create_dir_all(memory.at(".commonplace")).unwrap();
+    let lock = File::create(memory.at(".commonplace/lock")).unwrap();
+    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    let begun = Instant::now();
+    let store = memory.open(true);
+    assert_eq!(paths(&store, "platypus"), ["note.md"]);
+    assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
+    assert!(memory.at(".note.md.0123.swap").exists());
 }
 
 const OWN_CASES: &str = r#"[

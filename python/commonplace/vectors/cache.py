@@ -18,6 +18,7 @@ from itertools import chain
 from commonplace.side_files import SideFiles
 
 KEY = 16
+NOTHING = bytes(KEY)
 SUM = 4
 # Records that are read at once to learn their keys
 MANY = 1024
@@ -127,5 +128,11 @@ class Cache:
             length = min(end - self._end, MANY * self._record)
             records = os.pread(file, length, self._end)
             for at in range(0, len(records), self._record):
-                self._places[records[at : at + KEY]] = self._end + at
+                key = records[at : at + KEY]
+                if key == NOTHING:
+                    # no text has this key: a crash or somebody left a hole, perhaps a vast one
+                    self._end += at
+                    return os.ftruncate(file, self._end)
+                self._places[key] = self._end + at
             self._end += length
+        return None

@@ -15,6 +15,8 @@ from commonplace.side_files import SideFiles
 _NAME = "usage.jsonl"
 _SPARE = 256
 """How many notes more than there are files may lie in the log before it is written anew."""
+_MOST = 64 << 20
+"""How many bytes of the log are read: those of 100,000 files and more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,7 @@ class Usage:
     count.
 
     What is there and is no plain file of ours is not followed; notes are then made in a new one.
+    Nor is what is larger than we would write it read.
 
     Args:
         files: Where it lies.
@@ -83,8 +86,11 @@ class Usage:
                 if about.st_ino != file or about.st_size < at:
                     # there is none of ours, or it was written anew
                     self._uses, self._lines, at = {}, 0, 0
+                if (size := about.st_size - at) > _MOST:
+                    # passed over; as if each byte were a line, so that the next note begins anew
+                    self._lines, at, size = size, about.st_size, 0
                 log.seek(at)
-                new = log.read()
+                new = log.read(size)
             # a line that is being written is read when it is whole
             new = new[: new.rfind(b"\n") + 1]
         except (OSError, Refused):

@@ -26,7 +26,7 @@ use crate::files::root::Stat;
 use crate::files::stamps::Clock;
 use crate::index::Index;
 use crate::index::bm25f::Weights;
-use crate::index::packing::packing_bytes;
+use crate::index::packing::{loose_bytes, packing_bytes};
 use crate::index::paged::{Kept, ROOM};
 use crate::index::terms::Terms;
 use crate::memory_limit::MemoryLimit;
@@ -197,8 +197,9 @@ impl Catalog {
     fn note_held(&self) {
         let dictionaries = self.index.words().bytes() + self.labels.bytes();
         let (documents, postings) = (self.index.numbers(), self.index.postings());
-        let held = packing_bytes(documents.into(), postings as u64, dictionaries as u64);
-        self.limit.hold(self.part as usize, held);
+        let packing = packing_bytes(documents.into(), postings as u64, dictionaries as u64);
+        let loose = loose_bytes(self.index.loose_postings() as u64, dictionaries as u64);
+        self.limit.hold(self.part as usize, packing + loose);
     }
 
     /// Returns the place of a path, also of a file that is gone.

@@ -9,7 +9,7 @@ use crate::catalog::{Catalog, Documents, FileRow, Row, Seen};
 use crate::error::{Error, Interrupt, Result};
 use crate::files::root::{Root, Stat};
 use crate::files::stamps::{now_ns, untrusted};
-use crate::index::packing::packing_bytes;
+use crate::index::packing::{loose_bytes, packing_bytes};
 use crate::memory_limit::MemoryLimit;
 use crate::text::sections::as_text;
 
@@ -28,6 +28,8 @@ struct Pending {
     /// Documents and postings, of the index and in `rows`.
     documents: usize,
     postings: usize,
+    /// Of these those that are not packed.
+    loose: usize,
     limit: MemoryLimit,
     part: Part,
 }
@@ -37,6 +39,7 @@ impl Sink for Pending {
         if let Content::New(document) = &content {
             self.documents += 1;
             self.postings += document.concepts.len();
+            self.loose += document.concepts.len();
         }
         self.rows.push((row, content));
     }
@@ -45,7 +48,9 @@ impl Sink for Pending {
         let packing =
             packing_bytes(self.documents as u64, self.postings as u64, dictionaries as u64);
         let pending = self.rows.len() * size_of::<(Row, Content)>();
-        self.limit.allows(self.part as usize, packing.saturating_add(more + pending as u64))
+        let loose = loose_bytes(self.loose as u64, dictionaries as u64);
+        self.limit
+            .allows(self.part as usize, (packing + loose + pending as u64).saturating_add(more))
     }
 }
 
@@ -195,6 +200,7 @@ impl Catalog {
             rows: Vec::with_capacity(room),
             documents: self.index.numbers() as usize,
             postings: self.index.postings(),
+            loose: self.index.loose_postings(),
             limit: self.limit.clone(),
             part: self.part,
         }

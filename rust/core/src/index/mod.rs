@@ -60,6 +60,8 @@ pub struct Index {
     totals: Totals,
     /// Postings, those of dead documents included.
     postings: usize,
+    /// Those that are packed.
+    packed_postings: usize,
     /// Words that some document holds.
     used_words: usize,
 }
@@ -206,6 +208,11 @@ impl Index {
     /// Returns how many postings there are, those of dead documents included.
     pub fn postings(&self) -> usize {
         self.postings
+    }
+
+    /// Returns how many of them are not packed.
+    pub fn loose_postings(&self) -> usize {
+        self.postings - self.packed_postings
     }
 
     /// Says whether so much is loose or dead that packing pays.

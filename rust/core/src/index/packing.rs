@@ -14,7 +14,7 @@ use super::postings::{Posting, encode, take_varint, varint};
 use super::run::{Held, Run, unkey};
 use super::validation::Validation;
 pub use super::validation::is_page_of_holders;
-use super::{Holders, Index};
+use super::{Holders, Index, Tail};
 use crate::index::bm25f::{Bm25f, Counts, Lengths, Totals, Weights};
 
 /// Returns how many bytes an index and its rows take at most while so many documents and postings
@@ -26,6 +26,18 @@ pub fn packing_bytes(documents: u64, postings: u64, dictionaries: u64) -> u64 {
     const POSTING: u64 = 8 + 8 + 2;
     let batches = (8 * postings).min(2 * 8 * BATCH as u64);
     documents * DOCUMENT + postings * POSTING + 2 * dictionaries + batches
+}
+
+/// Returns how many bytes documents take beside that before they are packed: so many postings, in
+/// dictionaries of so many bytes.
+pub fn loose_bytes(postings: u64, dictionaries: u64) -> u64 {
+    // in the list of its concept, which grows by doubling, and in that of its document
+    const POSTING: u64 = 16 + 8;
+    // of a concept that has few: its place in a table that is half full, and the least room
+    const LIST: u64 = 2 * (size_of::<(u32, Tail)>() + 1) as u64 + 32;
+    // the least that a concept takes in the dictionaries
+    const CONCEPT: u64 = 48;
+    postings * POSTING + postings.min(dictionaries / CONCEPT) * LIST
 }
 
 /// Lists that do not change.
@@ -240,6 +252,7 @@ impl Index {
             live,
             totals,
             postings: packed_postings,
+            packed_postings,
             used_words: 0,
         }
     }

@@ -237,7 +237,7 @@ impl Store {
         let seen = seen?;
         if !seen.leftovers.is_empty() {
             // a root that cannot be written still answers; what is made visible is found later
-            state.recovered.extend(self.files.recover().unwrap_or_default());
+            state.recovered.extend(self.files.recover_if_free().unwrap_or_default());
         }
         let snapshot = match snapshot {
             Ok(Some(kept)) => {
