@@ -440,6 +440,20 @@ fn a_late_save_into_a_displaced_file_is_brought_up_at_opening() {
     }
 }
 
+/// The same of a file that was deleted: its writer noted where it goes, and died.
+#[test]
+fn a_save_into_a_deleted_file_is_brought_up_at_opening() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("note.md");
+    fs::write(&path, "base").unwrap();
+    let mut editor = fs::OpenOptions::new().write(true).open(&path).unwrap();
+    open(dir.path()).delete("note.md", Expected::Any).unwrap();
+    editor.write_all(b"theirs").unwrap();
+    drop(Store::open(dir.path().to_str().unwrap(), Options::default()).unwrap());
+    let shown = format!("note.conflict-{:.8}.md", Version::of(b"theirs").to_string());
+    assert_eq!(fs::read_to_string(dir.path().join(shown)).unwrap(), "theirs");
+}
+
 /// `verify` reads the whole history, whatever the list and the stamps say.
 #[test]
 fn a_changed_history_is_found_by_verify() {
