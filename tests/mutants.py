@@ -49,7 +49,7 @@ PYTHON = str(ROOT / ".venv" / "bin" / "python")
 LIST = ROOT / "tests" / "mutants.toml"
 CORE = Path("python/commonplace/_core.abi3.so")
 # A mutant that waits for ever is red as well; no test of ours takes so long.
-PATIENCE = 120
+PATIENCE = 300
 BUILD_PATIENCE = 1800
 
 Verdict = Literal["red", "hangs", "green", "no build"]

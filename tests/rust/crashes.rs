@@ -281,6 +281,20 @@ fn a_death_without_an_exchange_locks_no_note() {
     }
 }
 
+/// A move that is done can be neither looked at nor undone.
+#[test]
+fn a_move_that_cannot_be_undone_is_in_doubt() {
+    let mut words = HashSet::new();
+    for k in 1..=32 {
+        let scratch = in_memory();
+        let inject = format!("openat2:error=EIO:when={k}+ renameat2:error=EIO:when=2+");
+        let word = change(scratch.path(), "rename", &inject);
+        check(scratch.path(), "rename", &word, &inject);
+        words.insert(word);
+    }
+    assert!(words.contains("in doubt"), "{words:?}");
+}
+
 /// Second names that a crash leaves where names cannot be exchanged, made by hand.
 #[test]
 fn second_names_of_ours_are_removed() {
@@ -452,6 +466,36 @@ fn a_save_into_a_deleted_file_is_brought_up_at_opening() {
     drop(Store::open(dir.path().to_str().unwrap(), Options::default()).unwrap());
     let shown = format!("note.conflict-{:.8}.md", Version::of(b"theirs").to_string());
     assert_eq!(fs::read_to_string(dir.path().join(shown)).unwrap(), "theirs");
+}
+
+/// The list is not synced: of another boot it may lack what a power cut has left.
+#[test]
+fn a_list_of_another_boot_is_not_believed() {
+    for list in [None, Some("01234567-89ab-cdef-0123-456789abcdef\n")] {
+        for opens in [true, false] {
+            let dir = tempfile::tempdir().unwrap();
+            let note = dir.path().join("note.md");
+            fs::write(&note, "base").unwrap();
+            let mut editor = fs::OpenOptions::new().write(true).open(&note).unwrap();
+            open(dir.path()).write("note.md", b"ours", Expected::Any).unwrap();
+            editor.write_all(b"theirs").unwrap();
+            let lock = dir.path().join(".commonplace/lock");
+            match list {
+                Some(list) => fs::write(lock, list).unwrap(),
+                None => fs::remove_file(lock).unwrap(),
+            }
+            let staged = dir.path().join(".note.md.00112233445566778899aabbccddeeff.swap");
+            fs::write(&staged, "ours").unwrap();
+            if opens {
+                drop(Store::open(dir.path().to_str().unwrap(), Options::default()).unwrap());
+            } else {
+                open(dir.path()).write("other.md", b"x", Expected::Any).unwrap();
+            }
+            assert!(!staged.exists(), "{list:?}, opened: {opens}");
+            let shown = format!("note.conflict-{:.8}.md", Version::of(b"theirs").to_string());
+            assert!(dir.path().join(shown).exists(), "{list:?}, opened: {opens}");
+        }
+    }
 }
 
 /// `verify` reads the whole history, whatever the list and the stamps say.
