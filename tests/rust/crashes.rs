@@ -347,6 +347,14 @@ fn second_names_of_a_person_stay() {
         Err(Error::Refused { code: "hardlink", .. })
     ));
     assert!(dir.path().join("twin.md").exists() && dir.path().join("facts/user.md").exists());
+    // one of a text in the history
+    let name = format!("20260105T120000.000000000Z-{}.md", Version::of(b"older"));
+    let kept = dir.path().join(".commonplace/history/facts/user.md").join(name);
+    fs::create_dir_all(kept.parent().unwrap()).unwrap();
+    fs::write(&kept, "older").unwrap();
+    fs::hard_link(&kept, dir.path().join("mine.md")).unwrap();
+    files.recover().unwrap();
+    assert!(kept.exists() && dir.path().join("mine.md").exists());
 }
 
 /// The state after a death at each step of a replace, made by hand.
