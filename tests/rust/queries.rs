@@ -7,9 +7,9 @@ mod memory;
 
 use commonplace_core::catalog::draft::Kind;
 use commonplace_core::error::Error;
-use commonplace_core::index::expand::commonest;
-use commonplace_core::search::Filter;
+use commonplace_core::index::expand::{Expander, commonest};
 use commonplace_core::search::query::{LONGEST, MOST_PATTERNS, Query, holds};
+use commonplace_core::search::{Filter, search};
 use commonplace_core::store::hits::{Hit, Hits, Request};
 use commonplace_core::store::{Freshness, Store};
 use memory::{Memory, ask, files_with};
@@ -281,6 +281,16 @@ fn a_pattern_stands_for_the_most_frequent_words() {
         let (kept, held) = commonest(index, all(), most);
         assert_eq!((kept.len(), held), (words, postings), "of {most}");
     }
+}
+
+#[test]
+fn who_asks_to_stop_gets_no_answer() {
+    let (_memory, store) = world();
+    let state = store.fresh(&|| false).unwrap();
+    let query = Query::parse("fox").unwrap();
+    let (expander, filter) = (Expander::default(), Filter::default());
+    let found = search(&state.said, &expander, &query, &filter, 9, &mut |_| None, &|| true);
+    assert!(matches!(found, Err(Error::Interrupted)));
 }
 
 #[test]
