@@ -226,15 +226,15 @@ fn what_recovery_moves_is_flushed_too() {
     let base = Version::of(OLD.as_bytes()).to_string();
     for (left, text, wanted) in [
         // a person's text that nobody knows, and the base of a replace
-        (".note.md.0123.swap".to_owned(), "theirs\n", ["rename", "facts"]),
-        (format!(".note.md.0123-{}.swap", &base[..16]), OLD, ["rename", "history of note.md"]),
+        (".note.md.0123.swap".to_owned(), "theirs\n", &["staged", "rename", "facts"][..]),
+        (format!(".note.md.0123-{}.swap", &base[..16]), OLD, &["rename", "history of note.md"]),
     ] {
         let change = Change::new();
         change.put("facts/note.md", NEW);
         change.put(&format!("facts/{left}"), text);
         assert_eq!(change.run("recover", NOTHING), "ok");
         let found: Vec<String> = change.trace().iter().filter_map(|line| step(line)).collect();
-        assert!(in_order(&found, &wanted), "{left}: no {wanted:?} in {found:?}");
+        assert!(in_order(&found, wanted), "{left}: no {wanted:?} in {found:?}");
         assert!(in_order(&found, &["rename", "facts"]), "{left}: {found:?}");
         assert!(!change.at(&format!("facts/{left}")).exists());
     }
