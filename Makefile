@@ -33,7 +33,7 @@ lint: .venv/.dev ## check style and types
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 
-# an hour on one processor; ARGS="--only files/", "--part 1/4", "--check-anchors" and others for a part
+# an hour on two processors, as "--part 1/2" beside "--part 2/2"; ARGS="--only files/", "--check-anchors"
 mutants: .venv/.dev ## take away each safeguard in turn, and see a test turn red
 	@$(BIN)/python tests/mutants.py $(ARGS)
 

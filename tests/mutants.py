@@ -2,7 +2,8 @@
 
     python tests/mutants.py                      all
     python tests/mutants.py --only files/ lock   those whose name or file holds one of these
-    python tests/mutants.py --part 2/4           every fourth, from the second on
+    python tests/mutants.py --part 2/4           every fourth, from the second on; parts may run
+                                                 at the same time
     python tests/mutants.py --check-anchors      only whether each text is still where it was
 
 `tests/mutants.toml` has one table a mutant:
@@ -13,18 +14,21 @@
     after     where the search for `text` begins, when `text` alone is found more often
     becomes   what stands there instead
     red       test targets, tried in order until one is red: "crashes", "lib files::lock" (words
-              after the first are filters of test names), "tests/test_store.py -k history"
+              after the first are filters of test names), "tests/test_store.py -k history", and
+              "built tests/test_fork.py", for which the core is built anew
     reason    instead of `red`: why no test can see it (an equivalent mutant)
 
 cargo-mutants replaces whole functions and operators; it cannot take away one call of three, or one
 flag of an open, and those are what a power cut finds. So this is a list.
 
-Everything happens in a copy of the tree below `target/mutants`, with a target directory of its own.
+Everything happens in copies of the tree below `target/mutants`, one a part, each with a target
+directory of its own.
 """
 
 from __future__ import annotations
 
 import argparse
+import fcntl
 import os
 import random
 import re
@@ -34,19 +38,19 @@ import subprocess
 import sys
 import time
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 ROOT = Path(__file__).resolve().parent.parent
+PYTHON = str(ROOT / ".venv" / "bin" / "python")
 LIST = ROOT / "tests" / "mutants.toml"
-WORK = ROOT / "target" / "mutants"
-TREE = WORK / "tree"
-# what the last command said
-OUTPUT = WORK / "output.txt"
+CORE = Path("python/commonplace/_core.abi3.so")
 # A mutant that waits for ever is red as well; no test of ours takes so long.
-PATIENCE = 120.0
-BUILD_PATIENCE = 1800.0
+PATIENCE = 300
+BUILD_PATIENCE = 1800
 
 Verdict = Literal["red", "hangs", "green", "no build"]
 
@@ -104,105 +108,147 @@ def load(path: Path = LIST) -> list[Mutant]:
     return mutants
 
 
-def lost_anchors(mutants: list[Mutant]) -> list[str]:
-    """Return which mutants no longer fit the sources of the checkout, and why."""
-    lost = []
+def lost_anchors(mutants: list[Mutant]) -> dict[str, str]:
+    """Return the names of those mutants that no longer fit the sources of the checkout, and why."""
+    lost = {}
     for mutant in mutants:
         try:
             mutant.applied((ROOT / mutant.file).read_text())
         except (AnchorLost, OSError) as why:
-            lost.append(f"{mutant.name}: {mutant.file}: {why}")
+            lost[mutant.name] = f"{mutant.name}: {mutant.file}: {why}"
     return lost
 
 
-def copy_tree() -> None:
-    """Bring the copy in step with the checkout; what is the same keeps its time of change."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],  # noqa: S607
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-    )
-    names = [name for name in os.fsdecode(listed.stdout).split("\0") if name]
-    names += [str(core.relative_to(ROOT)) for core in ROOT.glob("python/commonplace/_core*.so")]
-    wanted = {name for name in names if (ROOT / name).is_file()}
-    for old in [path for path in TREE.rglob("*") if path.is_file()]:
-        if str(old.relative_to(TREE)) not in wanted:
-            old.unlink()
-    for name in sorted(wanted):
-        source, target = ROOT / name, TREE / name
+def commands(target: str) -> tuple[list[str], list[str]]:
+    """Return how a test target is built, empty if it is not, and how it is run."""
+    name, *words = target.split()
+    cargo = ["cargo", "test", "--quiet", "--offline", "-p", "commonplace-core"]
+    if name == "built":
+        # not `cargo test`: the border has no tests of its own
+        return ["cargo", "build", *cargo[2:-1], "commonplace-python"], commands(" ".join(words))[1]
+    if name.startswith("tests/"):
+        quiet = ["-q", "-x", "-p", "no:cacheprovider", "-p", "no:randomly"]
+        return [], [PYTHON, "-m", "pytest", *quiet, name, *words]
+    cargo += ["--lib"] if name == "lib" else ["--test", name]
+    return [*cargo, "--no-run"], [*cargo, "--", *words]
+
+
+@dataclass(frozen=True, slots=True)
+class Scratch:
+    """A copy of the checkout in which sources are changed."""
+
+    folder: Path
+
+    @property
+    def tree(self) -> Path:
+        """Where the copy is."""
+        return self.folder / "tree"
+
+    @property
+    def output(self) -> Path:
+        """Where it stands what the last command said."""
+        return self.folder / "output.txt"
+
+    @contextmanager
+    def taken(self) -> Iterator[None]:
+        """Keep other runs out of this copy.
+
+        Raises:
+            BlockingIOError: One is in it.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with (self.folder / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield
+
+    def refresh(self) -> None:
+        """Bring the copy in step with the checkout; what is the same keeps its time of change."""
+        listed = subprocess.run(
+            ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],  # noqa: S607
+            cwd=ROOT,
+            check=True,
+            capture_output=True,
+        )
+        names = [name for name in os.fsdecode(listed.stdout).split("\0") if name]
+        wanted = {name for name in [*names, str(CORE)] if (ROOT / name).is_file()}
+        for old in [path for path in self.tree.rglob("*") if path.is_file()]:
+            if str(old.relative_to(self.tree)) not in wanted:
+                old.unlink()
+        for name in sorted(wanted):
+            self.take_over(name)
+
+    def take_over(self, name: str) -> None:
+        """Copy a file of the checkout if it is not the same."""
+        source, target = ROOT / name, self.tree / name
         if not target.exists() or target.read_bytes() != source.read_bytes():
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(source, target)
 
-
-def run(command: list[str], patience: float) -> Literal["ok", "failed", "hangs"]:
-    """Run a command in the copy and say how it ended; what it left running is ended with it."""
-    environment = {
-        **os.environ,
-        "CARGO_TARGET_DIR": str(WORK / "build"),
-        "CARGO_PROFILE_DEV_DEBUG": "0",
-        "PYTHONPATH": str(TREE / "python"),
-        "PYTHONDONTWRITEBYTECODE": "1",
-    }
-    with (
-        OUTPUT.open("wb") as output,
-        subprocess.Popen(
-            command,
-            cwd=TREE,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        ) as child,
-    ):
-        try:
-            return "ok" if child.wait(patience) == 0 else "failed"
-        except subprocess.TimeoutExpired:
-            return "hangs"
-        finally:
-            if child.poll() is None:
+    def run(self, command: list[str], patience: int) -> Literal["ok", "failed", "hangs"]:
+        """Run a command in the copy and say how it ended; what it left running is ended with it."""
+        environment = {
+            **os.environ,
+            "CARGO_TARGET_DIR": str(self.folder / "build"),
+            "CARGO_PROFILE_DEV_DEBUG": "0",
+            "PYO3_PYTHON": PYTHON,
+            "PYTHONPATH": str(self.tree / "python"),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        with self.output.open("wb") as output:
+            child = subprocess.Popen(
+                # not a time limit of ours, which would end with us if we are killed
+                ["timeout", "--signal=KILL", str(patience), *command],  # noqa: S607
+                cwd=self.tree,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+            try:
+                os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+            finally:
+                # as long as nobody has waited for it, its id is no other's
                 os.killpg(child.pid, signal.SIGKILL)
+                child.wait()
+        if child.returncode == -signal.SIGKILL:
+            return "hangs"
+        return "failed" if child.returncode else "ok"
 
+    def judge(self, targets: tuple[str, ...]) -> tuple[Verdict, str]:
+        """Build and run test targets until one is red; return how it went and which it was."""
+        for target in targets:
+            build, test = commands(target)
+            if build and self.run(build, BUILD_PATIENCE) != "ok":
+                return "no build", target
+            if target.startswith("built "):
+                shutil.copy(self.folder / "build" / "debug" / "lib_core.so", self.tree / CORE)
+            ended = self.run(test, PATIENCE)
+            self.take_over(str(CORE))
+            if ended != "ok":
+                return ("red" if ended == "failed" else "hangs"), target
+        return "green", ", ".join(targets)
 
-def commands(target: str) -> tuple[list[str] | None, list[str]]:
-    """Return how a test target is built, if it is to be, and how it is run."""
-    name, *words = target.split()
-    if name.startswith("tests/"):
-        python = str(ROOT / ".venv" / "bin" / "python")
-        quiet = ["-q", "-x", "-p", "no:cacheprovider", "-p", "no:randomly"]
-        return None, [python, "-m", "pytest", *quiet, name, *words]
-    which = ["--lib"] if name == "lib" else ["--test", name]
-    build = ["cargo", "test", "--quiet", "--offline", "-p", "commonplace-core", *which]
-    return [*build, "--no-run"], [*build, "--", *words]
+    def try_one(self, mutant: Mutant) -> tuple[Verdict, str]:
+        """Make the change in the copy, judge it, and take it back."""
+        path = self.tree / mutant.file
+        source = path.read_text()
+        path.write_text(mutant.applied(source))
+        try:
+            return self.judge(mutant.red)
+        finally:
+            path.write_text(source)
 
-
-def judge(targets: tuple[str, ...]) -> tuple[Verdict, str]:
-    """Build and run test targets until one is red; return how it went and which it was."""
-    for target in targets:
-        build, test = commands(target)
-        if build and run(build, BUILD_PATIENCE) != "ok":
-            return "no build", target
-        match run(test, PATIENCE):
-            case "failed":
-                return "red", target
-            case "hangs":
-                return "hangs", target
-            case "ok":
-                pass
-    return "green", ", ".join(targets)
-
-
-def try_one(mutant: Mutant) -> tuple[Verdict, str]:
-    """Make the change in the copy, judge it, and take it back."""
-    path = TREE / mutant.file
-    source = path.read_text()
-    path.write_text(mutant.applied(source))
-    try:
-        return judge(mutant.red)
-    finally:
-        path.write_text(source)
+    def is_green(self, target: str) -> bool:
+        """Say whether a test target is green without any change, and has tests; else print why."""
+        verdict, _ = self.judge((target,))
+        said = self.output.read_text(errors="replace")
+        # pytest fails by itself when there is none
+        counts = re.findall(r"^running (\d+) tests?$", said, re.MULTILINE)
+        if verdict == "green" and (not counts or any(map(int, counts))):
+            return True
+        print(f"{said}\n{target} is {verdict} without any change, or no test: mend that first")
+        return False
 
 
 def chosen(mutants: list[Mutant], options: argparse.Namespace) -> list[Mutant]:
@@ -239,16 +285,13 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def try_all(mutants: list[Mutant], seconds: float | None) -> int:
+def try_all(mutants: list[Mutant], scratch: Scratch, seconds: float | None) -> int:
     """Try mutants, print how each went, and return how many were not noticed."""
     begun = time.monotonic()
-    copy_tree()
-    for target in sorted({target for mutant in mutants for target in mutant.red}):
-        verdict, _ = judge((target,))
-        said = OUTPUT.read_text(errors="replace")
-        if verdict != "green" or re.findall(r"^running (\d+) tests?$", said, re.MULTILINE) == ["0"]:
-            print(f"{said}\n{target} is {verdict} without any change, or no test: mend that first")
-            return 1
+    scratch.refresh()
+    targets = sorted({target for mutant in mutants for target in mutant.red})
+    if not all(map(scratch.is_green, targets)):
+        return 1
     tried, missed = 0, 0
     for mutant in mutants:
         if mutant.reason:
@@ -258,7 +301,7 @@ def try_all(mutants: list[Mutant], seconds: float | None) -> int:
         if seconds is not None and start - begun > seconds:
             print(f"{seconds:.0f} s are over")
             break
-        verdict, target = try_one(mutant)
+        verdict, target = scratch.try_one(mutant)
         tried += 1
         missed += verdict in {"green", "no build"}
         took = time.monotonic() - start
@@ -273,15 +316,22 @@ def main(arguments: list[str]) -> int:
     options = parse(arguments)
     mutants = chosen(load(), options)
     if options.list:
-        print(*(f"{m.name}: {m.file}: {m.reason or ', '.join(m.red)}" for m in mutants), sep="\n")
+        for mutant in mutants:
+            print(f"{mutant.name}\n    {mutant.file}: {mutant.reason or ', '.join(mutant.red)}")
         return 0
     lost = lost_anchors(mutants)
-    print(*lost, sep="\n", end="\n" if lost else "")
+    for line in lost.values():
+        print(line)
     if options.check_anchors:
         print(f"{len(mutants) - len(lost)} of {len(mutants)} mutants fit the sources")
         return bool(lost)
-    gone = {line.split(":")[0] for line in lost}
-    missed = try_all([m for m in mutants if m.name not in gone], options.seconds)
+    # so that what is running is ended, and the source put back
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    number, parts = options.part
+    folder = f"{number}-of-{parts}" if parts > 1 else "all"
+    scratch = Scratch(ROOT / "target" / "mutants" / folder)
+    with scratch.taken():
+        missed = try_all([m for m in mutants if m.name not in lost], scratch, options.seconds)
     return bool(missed or lost)
 
 

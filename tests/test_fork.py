@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import multiprocessing
 import os
 import pickle
@@ -348,6 +349,22 @@ def test_a_child_does_not_keep_the_queue_of_its_parent(root: Path) -> None:
             return sum("inotify" in os.path.realpath(fd) for fd in Path("/proc/self/fd").iterdir())
 
         assert Child(work).answer() == 1
+
+
+def test_a_side_file_is_let_go_though_a_child_has_its_handle(root: Path) -> None:
+    with commonplace.open(root) as store:
+        side = store.side_files("demo")
+        wait, go = os.pipe()
+        with side.locked("lock"):
+            child = Child(lambda: os.read(wait, 1))
+        with side.handle("lock", "r+") as again:
+            try:
+                fcntl.flock(again, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            finally:
+                os.write(go, b"x")
+                child.answer()
+                os.close(wait)
+                os.close(go)
 
 
 def test_vectors_in_a_child(root: Path) -> None:

@@ -281,6 +281,20 @@ fn a_death_without_an_exchange_locks_no_note() {
     }
 }
 
+/// A move that is done can be neither looked at nor undone.
+#[test]
+fn a_move_that_cannot_be_undone_is_in_doubt() {
+    let mut words = HashSet::new();
+    for k in 1..=32 {
+        let scratch = in_memory();
+        let inject = format!("openat2:error=EIO:when={k}+ renameat2:error=EIO:when=2+");
+        let word = change(scratch.path(), "rename", &inject);
+        check(scratch.path(), "rename", &word, &inject);
+        words.insert(word);
+    }
+    assert!(words.contains("in doubt"), "{words:?}");
+}
+
 /// Second names that a crash leaves where names cannot be exchanged, made by hand.
 #[test]
 fn second_names_of_ours_are_removed() {
@@ -371,6 +385,14 @@ fn second_names_of_a_person_stay() {
     fs::remove_file(at("twin.md")).unwrap();
     let why = "it has a second name, which may be outside the memory; copy it";
     assert_eq!(read("facts/user.md"), why);
+    // one of a text in the history
+    let name = format!("20260105T120000.000000000Z-{}.md", Version::of(b"older"));
+    let kept = at(".commonplace/history/facts/user.md").join(name);
+    fs::create_dir_all(kept.parent().unwrap()).unwrap();
+    fs::write(&kept, "older").unwrap();
+    fs::hard_link(&kept, at("mine.md")).unwrap();
+    files.recover().unwrap();
+    assert!(kept.exists() && at("mine.md").exists());
 }
 
 /// The state after a death at each step of a replace, made by hand.
@@ -475,6 +497,50 @@ fn a_late_save_into_a_displaced_file_is_brought_up_at_opening() {
         }
         assert_eq!(fs::read_to_string(dir.path().join(shown)).unwrap(), "theirs");
         assert_eq!(fs::read_to_string(&path).unwrap(), "ours");
+    }
+}
+
+/// The same of a file that was deleted: its writer noted where it goes, and died.
+#[test]
+fn a_save_into_a_deleted_file_is_brought_up_at_opening() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("note.md");
+    fs::write(&path, "base").unwrap();
+    let mut editor = fs::OpenOptions::new().write(true).open(&path).unwrap();
+    open(dir.path()).delete("note.md", Expected::Any).unwrap();
+    editor.write_all(b"theirs").unwrap();
+    drop(Store::open(dir.path().to_str().unwrap(), Options::default()).unwrap());
+    let shown = format!("note.conflict-{:.8}.md", Version::of(b"theirs").to_string());
+    assert_eq!(fs::read_to_string(dir.path().join(shown)).unwrap(), "theirs");
+}
+
+/// The list is not synced: of another boot it may lack what a power cut has left.
+#[test]
+fn a_list_of_another_boot_is_not_believed() {
+    for list in [None, Some("01234567-89ab-cdef-0123-456789abcdef\n")] {
+        for opens in [true, false] {
+            let dir = tempfile::tempdir().unwrap();
+            let note = dir.path().join("note.md");
+            fs::write(&note, "base").unwrap();
+            let mut editor = fs::OpenOptions::new().write(true).open(&note).unwrap();
+            open(dir.path()).write("note.md", b"ours", Expected::Any).unwrap();
+            editor.write_all(b"theirs").unwrap();
+            let lock = dir.path().join(".commonplace/lock");
+            match list {
+                Some(list) => fs::write(lock, list).unwrap(),
+                None => fs::remove_file(lock).unwrap(),
+            }
+            let staged = dir.path().join(".note.md.00112233445566778899aabbccddeeff.swap");
+            fs::write(&staged, "ours").unwrap();
+            if opens {
+                drop(Store::open(dir.path().to_str().unwrap(), Options::default()).unwrap());
+            } else {
+                open(dir.path()).write("other.md", b"x", Expected::Any).unwrap();
+            }
+            assert!(!staged.exists(), "{list:?}, opened: {opens}");
+            let shown = format!("note.conflict-{:.8}.md", Version::of(b"theirs").to_string());
+            assert!(dir.path().join(shown).exists(), "{list:?}, opened: {opens}");
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use commonplace_core::error::Error;
+use commonplace_core::files::Expected;
 use commonplace_core::store::hits::Hits;
 use commonplace_core::store::{Freshness, Options, Store};
 use commonplace_core::text::sections::MAX_SECTIONS;
@@ -132,6 +133,18 @@ fn a_note_that_is_too_large_is_told() {
         assert_eq!((hits.freshness, hits.hits.len(), hits.notes.len()), (Freshness::Fresh, 2, 0));
         fs::File::create(memory.at("huge.md")).unwrap().set_len(300 << 20).unwrap();
         is_partial(&ask(&store, "lilac"), "huge.md is not indexed: 300 MB");
+    }
+}
+
+#[test]
+fn a_file_that_is_too_large_to_be_read_whole_is_refused() {
+    let memory = Memory::new();
+    fs::File::create(memory.at("big.md")).unwrap().set_len(6 << 20).unwrap();
+    let store = memory.open_with(little());
+    let edits = [("a".to_owned(), "b".to_owned())];
+    let patched = store.files().patch("big.md", &edits, Expected::Any).map(drop);
+    for done in [store.files().read("big.md").map(drop), patched] {
+        assert!(matches!(done, Err(Error::Memory { limit: Some(_), .. })), "{done:?}");
     }
 }
 

@@ -7,8 +7,9 @@ mod memory;
 
 use commonplace_core::catalog::draft::Kind;
 use commonplace_core::error::Error;
-use commonplace_core::search::Filter;
+use commonplace_core::index::expand::{Expander, commonest};
 use commonplace_core::search::query::{LONGEST, MOST_PATTERNS, Query, holds};
+use commonplace_core::search::{Filter, search};
 use commonplace_core::store::hits::{Hit, Hits, Request};
 use commonplace_core::store::{Freshness, Store};
 use memory::{Memory, ask, files_with};
@@ -257,6 +258,39 @@ fn too_much_is_cut_and_said() {
     assert!(query.sought.len() <= MOST_PATTERNS && !query.notes.is_empty());
     let phrases = "\"fox fox\" ".repeat(4000);
     assert!(Query::parse(&phrases).unwrap().phrases.len() <= MOST_PATTERNS);
+}
+
+#[test]
+fn a_pattern_stands_for_the_most_frequent_words() {
+    let memory = Memory::new();
+    let words = |count: usize, end: &str| (0..count).map(|n| format!("plum{n:03}{end} ")).collect();
+    let (frequent, rare): (String, String) = (words(200, "a"), words(300, "b"));
+    memory.put("a.md", &frequent);
+    memory.put("b.md", frequent + &rare);
+    memory.put("c.md", "plum999b\n");
+    let store = memory.open(false);
+    let answer = ask(&store, "plum*");
+    assert_eq!(files_of(&answer), ["a.md", "b.md"]);
+    let note = "plum* stands for 501 words; 256 of the most frequent were sought";
+    assert_eq!(answer.notes, [note]);
+    // 200 words in two notes, 301 in one
+    let state = store.fresh(&|| false).unwrap();
+    let index = &state.said.index;
+    let all = || (0..index.words().words.len() as u32).collect();
+    for (most, words, postings) in [(0, 0, 0), (5, 3, 5), (400, 200, 400), (9999, 256, 456)] {
+        let (kept, held) = commonest(index, all(), most);
+        assert_eq!((kept.len(), held), (words, postings), "of {most}");
+    }
+}
+
+#[test]
+fn who_asks_to_stop_gets_no_answer() {
+    let (_memory, store) = world();
+    let state = store.fresh(&|| false).unwrap();
+    let query = Query::parse("fox").unwrap();
+    let (expander, filter) = (Expander::default(), Filter::default());
+    let found = search(&state.said, &expander, &query, &filter, 9, &mut |_| None, &|| true);
+    assert!(matches!(found, Err(Error::Interrupted)));
 }
 
 #[test]

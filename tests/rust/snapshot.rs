@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use commonplace_core::catalog::Catalog;
 use commonplace_core::catalog::draft::Part;
 use commonplace_core::catalog::snapshot::{self, Refusal};
+use commonplace_core::error::Error;
 use commonplace_core::files::root::Root;
 use commonplace_core::files::stamps::Clock;
 use commonplace_core::grep;
@@ -129,6 +130,36 @@ fn words_of_what_was_not_taken_in_are_not_packed() {
         built.repack();
     }
     read(&snapshot::write(&built, 1).unwrap(), 1, &Weights::default()).unwrap();
+}
+
+#[test]
+fn a_build_asks_before_each_file_whether_to_stop() {
+    let memory = Memory::new();
+    for n in 0..64 {
+        memory.put(&format!("{n}.md"), "text\n");
+    }
+    let root = Root::open(memory.at(""), false).unwrap();
+    let files = root.walk("", &|| false).unwrap().files;
+    let asks = || {
+        let (weights, clock, asked) = (Weights::default(), Clock::default(), AtomicUsize::new(0));
+        let interrupt = || asked.fetch_add(1, Ordering::Relaxed) == usize::MAX;
+        Catalog::build(&root, &files, weights, Part::Said, clock, &interrupt).unwrap();
+        asked.into_inner()
+    };
+    // the thread that asks nobody may have read all
+    assert!((0..100).any(|_| asks() >= 32));
+}
+
+#[test]
+fn a_save_can_be_broken_off_and_made_later() {
+    let memory = Memory::new();
+    sample(&memory);
+    let store = memory.open_with(options());
+    drop(store.fresh(&|| false).unwrap());
+    assert!(matches!(store.save_unless(&|| true), Err(Error::Interrupted)));
+    assert!(!memory.at(".commonplace/index").exists());
+    store.save().unwrap();
+    assert!(memory.at(".commonplace/index").exists());
 }
 
 #[test]

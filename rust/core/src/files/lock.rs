@@ -194,6 +194,22 @@ mod tests {
     }
 
     #[test]
+    fn who_waits_may_be_asked_to_stop() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = Root::open(dir.path(), false).unwrap();
+        let (lock, other) = (Lock::default().interrupted_by(|| true), Lock::default());
+        let begun = Instant::now();
+        let held = other.acquire(&root).unwrap();
+        // another process
+        assert!(matches!(lock.acquire(&root), Err(Error::Interrupted)));
+        drop(held);
+        // another thread
+        let _held = lock.acquire(&root).unwrap();
+        assert!(matches!(lock.acquire(&root), Err(Error::Interrupted)));
+        assert!(begun.elapsed() < PATIENCE / 2);
+    }
+
+    #[test]
     fn the_folder_of_the_lock_is_never_a_link() {
         let dir = tempfile::tempdir().unwrap();
         let outside = tempfile::tempdir().unwrap();

@@ -220,6 +220,28 @@ mod tests {
     use super::*;
     use crate::files::root::Root;
 
+    /// Who looks on a busy machine may be too late at times.
+    #[test]
+    fn a_second_name_that_is_new_is_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let (first, second) = (dir.path().join("a.md"), dir.path().join("b.md"));
+        std::fs::write(&first, "ours").unwrap();
+        let root = Root::open(dir.path(), false).unwrap();
+        let looks: [fn(&Root) -> bool; 2] =
+            [|root| root.open_own("a.md").is_ok(), |root| root.stat_own("a.md").is_ok()];
+        let waits = |look: fn(&Root) -> bool| {
+            std::fs::hard_link(&first, &second).unwrap();
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    std::thread::sleep(Duration::from_millis(10));
+                    std::fs::remove_file(&second).unwrap();
+                });
+                look(&root)
+            })
+        };
+        assert!(looks.into_iter().all(|look| (0..5).any(|_| waits(look))));
+    }
+
     #[test]
     fn the_only_name_is_told_from_a_second_one() {
         let dir = tempfile::tempdir().unwrap();

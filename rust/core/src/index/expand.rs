@@ -147,7 +147,27 @@ fn accepts<A: Automaton>(automaton: &A, text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
+
+    #[test]
+    fn who_asks_to_stop_is_heard_while_the_set_is_made_and_walked() {
+        let mut terms = Terms::default();
+        for n in 0..2 * STEP {
+            terms.intern(&format!("a{n}"));
+        }
+        let run = |stop_at: usize| {
+            let asked = AtomicUsize::new(0);
+            let interrupt = || asked.fetch_add(1, Ordering::Relaxed) == stop_at;
+            let found = Expander::default().prefix(&terms, "a", &interrupt);
+            (found.map(|found| found.len()), asked.into_inner())
+        };
+        let (found, asked) = run(usize::MAX);
+        assert_eq!(found.unwrap(), 2 * STEP);
+        assert!(asked >= 4, "{asked}");
+        assert!((0..asked).all(|at| matches!(run(at).0, Err(Error::Interrupted))));
+    }
 
     #[test]
     fn prefixes_and_typos_are_found_in_old_and_new_terms() {
