@@ -64,8 +64,8 @@ _TEMPLATE_TAGS = (
 # What shows a picture, sound or page from elsewhere, and so tells that place who reads, and what.
 _FETCHED = "img|image|picture|source|video|audio|track|iframe|frame|embed|object"
 _IMAGE = (
-    # after a word it may be a macro, vec![1, 2]
-    r"(?<!\w)!(?=\[(?!\][^(\[]))|!(?=\[(?:(?!\n\s*\n).){0,999}?\](?:\(|\[))"
+    # after a word it may be a macro, vec![1, 2], after # an attribute
+    r"(?<![\w#])!(?=\[(?!\][^(\[]))|!(?=\[(?:(?!\n\s*\n).){0,999}?\](?:\(|\[))"
     rf"|<(?=\s*(?:{_FETCHED})[\s/])"
     # where `![r]`, of this piece or another one, would be fetched from
     r"|(?<![^\n])(?:[ \t>*+-]|\d{1,9}[.)](?=[ \t])){0,99}\[(?=(?:[^\[\]\\]|\\.){1,999}\]:\s*"
@@ -284,14 +284,16 @@ def _name(tag: str) -> str:
     """Return a pattern of the names of frames, however their letters are set apart."""
     # the frames of other recalls stand in the same prompt
     frames = dict.fromkeys((tag, "memory", "user_memory"))
-    return "|".join(r"[\W_]*".join(re.findall("[a-z0-9]", frame)) for frame in frames)
+    # bounded, for this is tried at each `<`; nobody takes what is set further apart for a name
+    apart = rf"(?:[^\w{ODD}]|_){{0,16}}"
+    return "|".join(apart.join(re.findall("[a-z0-9]", frame)) for frame in frames)
 
 
 @lru_cache
 def _seen_risks(tag: str) -> re.Pattern[str]:
     """Return what must not stand in a frame, in a text as it looks: see `lookalikes`."""
     # any odd letter may be made like any other
-    name = re.sub("[a-z]", lambda letter: f"[{letter[0]}{ODD}]", _name(tag))
+    name = re.sub(r"(?<!\\)[a-z]", lambda letter: f"[{letter[0]}{ODD}]", _name(tag))
     odd = rf"/?[a-z_]*{ODD}"
     return re.compile(
         rf"<(?=[^\w<{ODD}]*(?:{name})|{odd}|/?(?:{_TEMPLATE_TAGS})\b|/?s>|\||(?:{_FETCHED})[\s/])"

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
+from html.entities import html5
 
 ODD = "\x01"
 """Stands for a letter that is made like an ASCII one, and of which we do not know which."""
@@ -13,8 +14,10 @@ ODD = "\x01"
 # Besides what Unicode itself decomposes to `<` or names an angle bracket, and what confusables.txt
 # (Unicode 17) has for it: arrowheads, a Canadian syllable, a rune of a numeral.
 _LESS = frozenset("\u02c2\u1438\u16b2\U0001d236\U00010914")
+# Double ones quote and name titles in ordinary text, and open no tag.
 _ANGLE = re.compile(
-    r"LESS-THAN SIGN|\bLEFT\b.*\bANGLE\b.*\b(?:BRACKET|QUOTATION MARK)|LEFT ARROWHEAD"
+    r"LESS-THAN SIGN|\bLEFT\b(?!.*\bDOUBLE\b).*\bANGLE\b.*\b(?:BRACKET|QUOTATION MARK)"
+    r"|LEFT ARROWHEAD"
 )
 # Alphabets without small letters that hold shapes of ours: Lisu, Tifinagh, Runic, Old Italic, Vai.
 _CASELESS = re.compile(
@@ -28,11 +31,13 @@ _AMP = r"&(?:amp;)*"
 _SPELLED = re.compile(
     r"(?P<url>(?:%(?:25)*[0-9a-f]{2})+)"
     rf"|{_AMP}#x0*(?P<hex>[0-9a-f]{{1,6}});?|{_AMP}#0*(?P<decimal>[0-9]{{1,7}});?"
-    rf"|{_AMP}(?P<name>lt|gt|sol|bsol|lowbar|verbar|nbsp|shy);?"
-    r"|\\+(?:u00|x)(?P<code>[0-9a-f]{2})|\\+u\{0*(?P<braced>[0-9a-f]{1,6})\}",
+    rf"|{_AMP}(?P<name>(?:lt|gt|amp)(?!;)|[a-z][a-z0-9]{{1,31}};)"
+    # a run of backslashes is tried from its first alone
+    r"|(?<!\\)\\+(?:(?:u00|x)(?P<code>[0-9a-f]{2})|u\{0*(?P<braced>[0-9a-f]{1,6})\})",
     re.IGNORECASE,
 )
-_NAMED = {"lt": "<", "gt": ">", "sol": "/", "bsol": "\\", "lowbar": "_", "verbar": "|"}
+_DEPTH = 3
+"""How often a text is decoded: `%26lt;` is spelled out twice."""
 _BYTE = re.compile(r"%(?:25)*[0-9a-f]{2}", re.IGNORECASE)
 
 
@@ -60,9 +65,17 @@ def shape(character: str) -> str:
 
 def seen(text: str) -> tuple[str, list[int]]:
     """Return a text as it looks, decoded, and for each of its characters where it begins."""
+    plain, starts = text, list(range(len(text)))
+    for _ in range(_DEPTH):
+        decoded = list(_decoded(plain))
+        if len(decoded) == len(plain):
+            # whatever is spelled out is longer than what it stands for
+            break
+        plain = "".join(one for one, _ in decoded)
+        starts = [starts[place] for _, place in decoded]
     looks: list[str] = []
     places: list[int] = []
-    for character, place in _decoded(text):
+    for character, place in zip(plain, starts, strict=True):
         for one in shape(character):
             looks.append(one)
             places.append(place)
@@ -87,7 +100,11 @@ def _decoded(text: str) -> Iterator[tuple[str, int]]:
                 yield one, starts[first]
                 first += len(one.encode("utf-8", "surrogateescape"))
         elif name := spelled["name"]:
-            yield _NAMED.get(name.lower(), " "), spelled.start()
+            stands = html5.get(name) or html5.get(name.lower())
+            if stands:
+                yield from ((one, spelled.start()) for one in stands)
+            else:
+                yield from zip(spelled[0], range(spelled.start(), at), strict=True)
         else:
             digits = spelled["hex"] or spelled["code"] or spelled["braced"]
             code = int(digits, 16) if digits else int(spelled["decimal"])
