@@ -146,7 +146,7 @@ store.search("findable")
 import hashlib
 words = (hashlib.sha256(b"%d" % n).hexdigest()[:10] for n in range(1_200_000))
 with open(store.root / "words.md", "w") as file:
-    file.writelines(word + " " for word in words)
+    file.writelines(word + "\\n" for word in words)
 for turn in range(3):
     hits = store.search("findable")
     with open(store.root / "words.md", "a") as file:

@@ -82,7 +82,7 @@ def torn_tails(trial: Trial) -> None:
         number += 3
         lines = [good(trial.random, f"t{number + n}e").encode() + b"\n" for n in range(3)]
         data = b"".join(lines)
-        cut = data[: trial.random.randrange(len(lines[0]), len(data) + 1)]
+        cut = data[: trial.random.randrange(len(data) + 1)]
         cut += bytes(trial.random.choice([0, 0, 1, 512, 4096]))
         path.write_bytes(cut)
         before = served(cut)
