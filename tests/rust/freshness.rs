@@ -406,7 +406,7 @@ fn a_first_line_that_only_begins_as_utf16_hides_no_other() {
         ];
         for start in starts {
             let line = b"{\"role\":\"user\",\"content\":\"platypus\"}\n";
-            memory.put("s.jsonl", &[start, &line.repeat(3)].concat());
+            memory.put("s.jsonl", [start, &line.repeat(3)].concat());
             let found = ask(store, "platypus").hits.len();
             assert!(found >= 2, "{start:?}: {found}");
             let appended = store.append_message("s.jsonl", line.trim_ascii(), &|| false);

@@ -105,7 +105,11 @@ impl Lock {
         let fail = |e| refusal("lock", &path, e);
         let dir = root.own_dir("")?;
         let flags = READ | OFlags::RDWR | OFlags::CREATE;
-        let file = open_regular((dir.as_fd(), "lock"), flags, &path)?;
+        let file = match open_regular((dir.as_fd(), "lock"), flags, &path) {
+            // the folder was deleted since it was opened
+            Err(Error::NotFound { .. }) => return Ok(None),
+            file => file?,
+        };
         self.held.store(file.as_raw_fd(), Ordering::Release);
         let taken = match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
             // Someone may have deleted `.commonplace` in between, and another writer
