@@ -135,7 +135,7 @@ fn a_change_is_durable_before_it_is_acknowledged() {
         ["sync staged", "sync note.md", "exchange", "rename", "sync facts", "sync note.md"];
     let create = ["sync root", "sync root", "sync staged", "rename", "sync made"];
     let delete = ["rename", "sync facts", "sync note.md"];
-    let rename = ["sync root", "sync note.md", "rename", "sync moved", "sync facts"];
+    let rename = ["sync root", "sync note.md", "sync lock", "rename", "sync moved", "sync facts"];
     let quarantine = ["sync root", "sync .commonplace", "sync quarantine"];
     let append = ["sync tail", "sync s.jsonl", "sync s.jsonl"];
     for (op, steps) in [
@@ -319,20 +319,58 @@ fn second_names_of_ours_are_removed() {
     }
 }
 
-/// A second name that a person gave is theirs, wherever it is.
+/// A power cut in the middle of a move, on a file system that then has both names: the list says
+/// which one was to go, even though it is of another boot.
+#[test]
+fn a_move_of_which_both_names_are_left_is_undone() {
+    for first in ["read", "write", "open"] {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |path: &str| dir.path().join(path);
+        fs::create_dir_all(at("moved")).unwrap();
+        fs::create_dir_all(at(".commonplace")).unwrap();
+        fs::write(at("note.md"), "old").unwrap();
+        fs::hard_link(at("note.md"), at("moved/note.md")).unwrap();
+        fs::write(at(".commonplace/lock"), "another boot\nnote.md\tmoved/note.md\n").unwrap();
+        let files = open(dir.path());
+        match first {
+            "read" => assert_eq!(files.read("note.md").unwrap().0, b"old"),
+            "write" => drop(files.write("note.md", b"new", Expected::Any).unwrap()),
+            _ => drop(Store::open(dir.path().to_str().unwrap(), Options::default()).unwrap()),
+        }
+        assert!(at("note.md").exists() && !at("moved/note.md").exists(), "{first}");
+    }
+}
+
+/// A second name that a person gave is theirs, wherever it is; the refusal says where.
 #[test]
 fn second_names_of_a_person_stay() {
-    let dir = tempfile::tempdir().unwrap();
-    fs::create_dir(dir.path().join("facts")).unwrap();
-    fs::write(dir.path().join("facts/user.md"), "old").unwrap();
-    fs::hard_link(dir.path().join("facts/user.md"), dir.path().join("twin.md")).unwrap();
+    let (dir, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let at = |path: &str| dir.path().join(path);
+    fs::create_dir(at("facts")).unwrap();
+    fs::write(at("facts/user.md"), "old").unwrap();
+    fs::hard_link(at("facts/user.md"), at("twin.md")).unwrap();
     let files = open(dir.path());
-    assert!(matches!(files.read("twin.md"), Err(Error::Refused { code: "hardlink", .. })));
+    let read = |path: &str| match files.read(path) {
+        Err(Error::Refused { code: "hardlink", why, .. }) => why,
+        read => panic!("{read:?}"),
+    };
+    assert_eq!(
+        read("twin.md"),
+        "the same file is also \"facts/user.md\"; remove the name that is not wanted"
+    );
     assert!(matches!(
         files.write("facts/user.md", b"x", Expected::Any),
-        Err(Error::Refused { code: "hardlink", .. })
+        Err(Error::Refused { code: "hardlink", why, .. }) if why.contains("\"twin.md\"")
     ));
-    assert!(dir.path().join("twin.md").exists() && dir.path().join("facts/user.md").exists());
+    assert!(at("twin.md").exists() && at("facts/user.md").exists());
+    fs::hard_link(at("twin.md"), outside.path().join("third.md")).unwrap();
+    assert_eq!(
+        read("twin.md"),
+        "the same file is also \"facts/user.md\", and something that is not shown; copy it"
+    );
+    fs::remove_file(at("twin.md")).unwrap();
+    let why = "it has a second name, which may be outside the memory; copy it";
+    assert_eq!(read("facts/user.md"), why);
 }
 
 /// The state after a death at each step of a replace, made by hand.

@@ -238,6 +238,14 @@ fn what_recovery_moves_is_flushed_too() {
         assert!(in_order(&found, &["rename", "facts"]), "{left}: {found:?}");
         assert!(!change.at(&format!("facts/{left}")).exists());
     }
+    // a move that is undone, before the list forgets it
+    let change = Change::new();
+    fs::hard_link(change.at("facts/note.md"), change.at("world/moved.md")).unwrap();
+    change.put(".commonplace/lock", "another boot\nfacts/note.md\tworld/moved.md\n");
+    assert_eq!(change.run("recover", NOTHING), "ok");
+    let found: Vec<String> = change.trace().iter().filter_map(|line| step(line)).collect();
+    assert!(in_order(&found, &["world"]), "{found:?}");
+    assert!(!change.at("world/moved.md").exists());
 }
 
 /// Answers the write that matters with `written` bytes, and writes none.

@@ -140,6 +140,13 @@ impl Lock {
     }
 }
 
+impl Guard<'_> {
+    /// Makes what the lock file holds durable.
+    pub(crate) fn sync(&self) -> Result<()> {
+        self.file.sync_all().map_err(|e| Error::io("write", format!("{OWN}/lock"), e))
+    }
+}
+
 impl Drop for Guard<'_> {
     fn drop(&mut self) {
         // Closing is not enough: a child forked meanwhile shares the handle.

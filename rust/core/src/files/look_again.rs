@@ -7,7 +7,7 @@ use rustix::io::Errno;
 
 use crate::error::{Error, Result};
 use crate::files::Files;
-use crate::files::history::{identity, surface};
+use crate::files::history::surface;
 use crate::files::lock::Guard;
 use crate::files::names::OWN;
 use crate::files::past::named;
@@ -153,21 +153,6 @@ impl Files {
         one.mark = Some(mark(&stat));
         one.trusted = Clock::default().trusted(&stat, now) == stat;
         Ok((!(settled && written == Some(false)) && age < LINGER_NS, None))
-    }
-
-    /// Undoes a rename that was made of a link and an unlink, and stopped between the two.
-    fn undo_move(&self, from: &str, to: &str) -> Result<()> {
-        let places = self.root.place(from).and_then(|from| Ok((from, self.root.place(to)?)));
-        let (from, to) = match places {
-            Err(Error::NotFound { .. } | Error::Refused { .. }) => return Ok(()),
-            places => places?,
-        };
-        let fail = |e| Error::io("recover", &*to.path, e);
-        match (from.look(), to.look()) {
-            (Ok(one), Ok(other)) if identity(&one) == identity(&other) => to.unlink().map_err(fail),
-            (Ok(_) | Err(Errno::NOENT), Ok(_) | Err(Errno::NOENT)) => Ok(()),
-            (Err(e), _) | (_, Err(e)) => Err(fail(e)),
-        }
     }
 }
 

@@ -20,6 +20,7 @@ pub mod recover;
 mod replace;
 pub mod root;
 pub mod rules;
+mod second_names;
 pub mod side_files;
 mod spelling;
 mod staged;
@@ -122,7 +123,7 @@ impl Files {
         match self.root.read(path) {
             Err(Error::Refused { code: "hardlink", .. }) => {
                 self.look_now();
-                self.root.read(path)
+                self.root.read(path).map_err(|e| self.with_names(path, e))
             }
             read => read,
         }
@@ -167,6 +168,9 @@ impl Files {
         // Its text may be unsynced, of a person who saved it a moment ago.
         source.open()?.sync_all().map_err(|e| Error::io("rename", from, e))?;
         self.note(&guard, [Entry::Moved(from.into(), path.clone())])?;
+        // Not every file system makes a rename whole: after a power cut both names may stand, and
+        // then nothing but the list says what they are.
+        guard.sync()?;
         match rename_new(&source, &target) {
             Ok(Renamed::Whole) => {}
             Ok(Renamed::Linked) => return Err(in_doubt(from, Errno::IO)),
@@ -289,7 +293,7 @@ impl Files {
             // for new names is the stricter one, so it gives the better reason.
             let named = matches!(e, Error::NotFound { .. }) || names::check_read(path).is_err();
             let better = self.rules.check_write(path).err().filter(|_| named);
-            return Err(better.unwrap_or(e));
+            return Err(better.unwrap_or_else(|| self.with_names(path, e)));
         }
         self.rules.check_change(path)?;
         self.root.place(path)

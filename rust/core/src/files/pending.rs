@@ -5,7 +5,8 @@
 //! the root for it. A staged text that is still there is of a writer that died. A displaced file
 //! may be open in an editor, which saves into it without knowing.
 //!
-//! The list is not synced. Its first line names the boot in which it was written. A list of
+//! The list is synced only for a rename between two visible names: of these nothing else says which
+//! one a power cut has left over. Its first line names the boot in which it was written. A list of
 //! another boot, or none, means that the whole root is searched once; a line that makes no sense
 //! names no file of ours and is dropped.
 
@@ -32,7 +33,7 @@ pub(crate) enum Entry {
     Staged(String),
     /// A file that a change moved to the history.
     Displaced(Displaced),
-    /// A rename between two visible names, made of a link and an unlink.
+    /// A rename between two visible names: both may be there if it was cut off.
     Moved(String, String),
 }
 

@@ -1,0 +1,64 @@
+//! Visible files with a second name: a move that was cut off is undone; of any other the names are
+//! told.
+
+use rustix::io::Errno;
+
+use crate::error::{Error, Result};
+use crate::files::Files;
+use crate::files::history::identity;
+
+/// How many names are told.
+const TOLD: usize = 4;
+
+impl Files {
+    /// Undoes a rename of which both names stand: it was made of a link and an unlink and stopped
+    /// between the two, or the file system kept half of it through a power cut.
+    pub(crate) fn undo_move(&self, from: &str, to: &str) -> Result<()> {
+        let places = self.root.place(from).and_then(|from| Ok((from, self.root.place(to)?)));
+        let (from, to) = match places {
+            Err(Error::NotFound { .. } | Error::Refused { .. }) => return Ok(()),
+            places => places?,
+        };
+        let fail = |e| Error::io("recover", &*to.path, e);
+        match (from.look(), to.look()) {
+            (Ok(one), Ok(other)) if identity(&one) == identity(&other) => {
+                to.unlink().map_err(fail)?;
+                // before the list forgets it
+                to.sync_folder()
+            }
+            (Ok(_) | Err(Errno::NOENT), Ok(_) | Err(Errno::NOENT)) => Ok(()),
+            (Err(e), _) | (_, Err(e)) => Err(fail(e)),
+        }
+    }
+
+    /// Says in a refusal of a second name which other names the file has in this memory.
+    ///
+    /// Nothing tells which of them is wanted, so none is removed.
+    #[allow(clippy::unnecessary_cast)] // The widths differ between systems.
+    pub(crate) fn with_names(&self, path: &str, refused: Error) -> Error {
+        if !matches!(refused, Error::Refused { code: "hardlink", .. }) {
+            return refused;
+        }
+        let file = |path: &str| {
+            let place = self.root.place(path).ok()?;
+            place.look().ok().map(|raw| (identity(&raw), raw.st_nlink))
+        };
+        let (Some((one, links)), Ok(walk)) = (file(path), self.root.walk("", &|| false)) else {
+            return refused;
+        };
+        let is_other = |other: &str| other != path && file(other).is_some_and(|(id, _)| id == one);
+        let doubled =
+            walk.skipped.iter().filter(|(other, why)| *why == "hardlink" && is_other(other));
+        let named: Vec<&str> = doubled.map(|(other, _)| other.as_str()).collect();
+        let others = named.iter().take(TOLD).map(|name| format!("{name:?}"));
+        let others = others.collect::<Vec<_>>().join(", ");
+        let why = match (links as u64).saturating_sub(1 + named.len() as u64) {
+            _ if named.is_empty() => return refused,
+            0 => format!("the same file is also {others}; remove the name that is not wanted"),
+            _ => {
+                format!("the same file is also {others}, and something that is not shown; copy it")
+            }
+        };
+        Error::refused(path, "hardlink", why)
+    }
+}
