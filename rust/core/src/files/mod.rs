@@ -140,7 +140,7 @@ impl Files {
     pub fn write(&self, path: &str, bytes: &[u8], expected: Expected) -> Result<Written> {
         let guard = self.begin()?;
         let place = self.target(path, expected)?;
-        let base = place.read()?;
+        let base = place.base()?;
         expected.check(&place.path, base.as_ref().map(|base| base.version))?;
         if base.is_some() {
             self.rules.check_rewrite(&place.path)?;

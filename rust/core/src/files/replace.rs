@@ -18,6 +18,7 @@ use crate::files::platform::{Platform as _, System};
 use crate::files::root::Place;
 use crate::files::staged::Staged;
 use crate::files::version::Version;
+use crate::memory_limit::MemoryLimit;
 
 /// How often two saves may cross before we leave the field to the person.
 const EXCHANGES: usize = 8;
@@ -25,21 +26,30 @@ const EXCHANGES: usize = 8;
 /// A file as it was when we looked.
 #[derive(Debug)]
 pub(crate) struct Base {
-    pub(crate) bytes: Vec<u8>,
     pub(crate) version: Version,
     pub(crate) file: File,
 }
 
 impl Place {
-    /// Reads the file that is here, if there is one.
-    pub(crate) fn read(&self) -> Result<Option<Base>> {
+    /// Looks at the file that is here, of whatever size, if there is one.
+    pub(crate) fn base(&self) -> Result<Option<Base>> {
+        let Some(file) = self.open_if_there()? else { return Ok(None) };
+        let version = Version::of_file(&file, u64::MAX);
+        let version = version.map_err(|e| Error::io("read", &*self.path, e))?;
+        Ok(Some(Base { version, file }))
+    }
+
+    /// As [`Place::base`], with the text.
+    pub(crate) fn read(&self, limit: &MemoryLimit) -> Result<Option<(Base, Vec<u8>)>> {
+        let Some(mut file) = self.open_if_there()? else { return Ok(None) };
+        let bytes = read_whole(&mut file, &self.path, limit)?;
+        Ok(Some((Base { version: Version::of(&bytes), file }, bytes)))
+    }
+
+    fn open_if_there(&self) -> Result<Option<File>> {
         match self.open() {
-            Ok(mut file) => {
-                let bytes = read_whole(&mut file, &self.path)?;
-                Ok(Some(Base { version: Version::of(&bytes), bytes, file }))
-            }
             Err(Error::NotFound { .. }) => Ok(None),
-            Err(e) => Err(e),
+            file => file.map(Some),
         }
     }
 
@@ -335,7 +345,7 @@ mod tests {
         std::fs::write(&path, "base").unwrap();
         let root = Root::open(dir.path(), false).unwrap();
         let place = root.place("a.md").unwrap();
-        let base = place.read().unwrap().unwrap();
+        let base = place.base().unwrap().unwrap();
         let shelf = Shelf::history(&root, "a.md").unwrap();
         std::fs::write(&path, "theirs").unwrap();
         for by_link in [false, true] {
