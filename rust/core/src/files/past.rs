@@ -62,7 +62,10 @@ impl Files {
             return Ok(bytes);
         }
         // a change under way may have had it in its hands
-        let _guard = self.begin().ok();
+        let _guard = match self.begin() {
+            Err(Error::Interrupted) => return Err(Error::Interrupted),
+            guard => guard.ok(),
+        };
         if let Some(bytes) = self.find_version(path, version)? {
             return Ok(bytes);
         }

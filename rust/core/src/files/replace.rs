@@ -11,7 +11,7 @@ use std::fs::File;
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Interrupt, Result};
 use crate::files::history::{Shelf, identity};
 use crate::files::open::{READ, open_regular, read_whole, refusal};
 use crate::files::platform::{Platform as _, System};
@@ -32,11 +32,9 @@ pub(crate) struct Base {
 
 impl Place {
     /// Looks at the file that is here, of whatever size, if there is one.
-    pub(crate) fn base(&self) -> Result<Option<Base>> {
+    pub(crate) fn base(&self, interrupt: Interrupt<'_>) -> Result<Option<Base>> {
         let Some(file) = self.open_if_there()? else { return Ok(None) };
-        let version = Version::of_file(&file, u64::MAX);
-        let version = version.map_err(|e| Error::io("read", &*self.path, e))?;
-        Ok(Some(Base { version, file }))
+        Ok(Some(Base { version: Version::of_whole(&file, &self.path, interrupt)?, file }))
     }
 
     /// As [`Place::base`], with the text.
@@ -59,8 +57,12 @@ impl Place {
 
     /// The version of the file that is here, of whatever size.
     pub(crate) fn version(&self) -> Result<Version> {
-        let version = Version::of_file(&self.open()?, u64::MAX);
-        version.map_err(|e| Error::io("read", &*self.path, e))
+        self.version_unless(&|| false)
+    }
+
+    /// As [`Place::version`], and can be interrupted.
+    pub(crate) fn version_unless(&self, interrupt: Interrupt<'_>) -> Result<Version> {
+        Version::of_whole(&self.open()?, &self.path, interrupt)
     }
 
     /// What stands at this name, whatever it is.
@@ -345,7 +347,7 @@ mod tests {
         std::fs::write(&path, "base").unwrap();
         let root = Root::open(dir.path(), false).unwrap();
         let place = root.place("a.md").unwrap();
-        let base = place.base().unwrap().unwrap();
+        let base = place.base(&|| false).unwrap().unwrap();
         let shelf = Shelf::history(&root, "a.md").unwrap();
         std::fs::write(&path, "theirs").unwrap();
         for by_link in [false, true] {
