@@ -11,6 +11,7 @@ use std::path::Path;
 
 use commonplace_core::error::Error;
 use commonplace_core::files::Expected;
+use commonplace_core::files::version::Version;
 use commonplace_core::store::hits::Hits;
 use commonplace_core::store::{Freshness, Options, Store};
 use commonplace_core::text::sections::MAX_SECTIONS;
@@ -218,4 +219,28 @@ fn words_that_no_document_holds_leave_the_dictionary() {
     let opened = memory.open(true);
     assert_eq!(dictionary(&opened), dictionary(&fresh));
     assert_eq!(answers(&opened, &queries), answers(&fresh, &queries));
+}
+
+/// Every way to ask for a whole text holds to the limit; a write over it needs none of it.
+#[test]
+fn no_text_is_read_beyond_the_limit() {
+    let memory = Memory::new();
+    fs::File::create(memory.at("huge.md")).unwrap().set_len(40 << 20).unwrap();
+    let store = memory.open_with(little());
+    let files = store.files();
+    let is_refused = |read: Option<Error>| matches!(read, Some(Error::Memory { .. }));
+    assert!(is_refused(files.read("huge.md").err()));
+    let edits = [("a".to_owned(), "b".to_owned())];
+    assert!(is_refused(files.patch("huge.md", &edits, Expected::Any).err()));
+    let peak = || {
+        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        line.map_or(0, |line| line.trim_end_matches("kB").trim().parse::<u64>().unwrap() >> 10)
+    };
+    // what other tests take counts as well, so that it is told in many writes
+    let before = peak();
+    let written = files.write("huge.md", b"small", Expected::Any).unwrap();
+    assert!(peak() < before + 30, "{before} MB, then {} MB", peak());
+    assert!(is_refused(files.read_version("huge.md", written.previous.unwrap()).err()));
+    assert_eq!(files.read_version("huge.md", Version::of(b"small")).unwrap(), b"small");
 }

@@ -1,7 +1,8 @@
 //! One error type; each message says what was wrong, where, and what to do.
 
 use std::io;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 /// What every fallible call of this crate returns.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -28,6 +29,20 @@ pub fn wait_for<T>(
         if interrupt() {
             return Err(Error::Interrupted);
         }
+    }
+}
+
+/// Returns a way to ask `interrupt` now and then, for work that would ask it all the time; a yes
+/// stays a yes.
+pub(crate) fn now_and_then(interrupt: fn() -> bool) -> impl Fn() -> bool + Sync {
+    let (started, stopped) = (Instant::now(), AtomicBool::new(false));
+    let slices = AtomicU64::new(0);
+    move || {
+        let now = (started.elapsed().as_millis() / SLICE.as_millis()) as u64;
+        if slices.swap(now, Ordering::Relaxed) != now {
+            stopped.fetch_or(interrupt(), Ordering::Relaxed);
+        }
+        stopped.load(Ordering::Relaxed)
     }
 }
 

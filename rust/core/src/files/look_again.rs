@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Interrupt, Result};
 use crate::files::Files;
 use crate::files::history::surface;
 use crate::files::lock::Guard;
@@ -13,10 +13,11 @@ use crate::files::names::OWN;
 use crate::files::past::named;
 use crate::files::pending::{Displaced, Entry, Pending, mark};
 use crate::files::platform::{Lease, ReadLease as _};
-use crate::files::recover::kept_of;
+use crate::files::recover::{Recovered, kept_of};
 use crate::files::root::Stat;
 use crate::files::stamps::{Clock, now_ns};
 use crate::files::version::Version;
+use crate::sync::MutexGuard;
 
 /// How long after it was displaced a file that nobody has open for writing is looked at once more:
 /// an editor may just have been opening it.
@@ -37,30 +38,40 @@ impl Files {
     /// To be called at opening, and now and then by a reader: it costs a few microseconds when
     /// there is nothing to do, whatever the size of the history. Where another process holds the
     /// lock, or the root cannot be written, nothing is done.
-    pub fn catch_up(&self) -> Vec<String> {
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`].
+    pub fn catch_up(&self) -> Result<Vec<String>> {
         let due = |pending: &mut Pending| {
             let due = pending.asked.is_none_or(|last| last.elapsed() > PAUSE);
             pending.asked = if due { Some(Instant::now()) } else { pending.asked };
             due
         };
-        if self.pending.try_lock().is_some_and(|mut pending| due(&mut pending))
-            && Pending::is_due(&self.root)
-        {
-            self.look_now();
+        let is_due =
+            |mut pending: MutexGuard<'_, Pending>| due(&mut pending) && pending.is_due(&self.root);
+        if self.pending.try_lock().is_some_and(is_due) {
+            self.look_now()?;
         }
         let pending = self.pending.try_lock();
-        pending.map(|mut pending| std::mem::take(&mut pending.surfaced)).unwrap_or_default()
+        Ok(pending.map(|mut pending| std::mem::take(&mut pending.surfaced)).unwrap_or_default())
     }
 
     /// Looks at what the list names, if nobody has the lock; what fails is tried again by the next
     /// change.
-    pub(crate) fn look_now(&self) {
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`].
+    pub(crate) fn look_now(&self) -> Result<()> {
         if self.root.open_dir(OWN).is_ok()
             && let Ok(Some(guard)) = self.lock.try_acquire(&self.root)
         {
-            let _ = self.look_again(&guard);
+            let looked = self.look_again(&guard);
             let _ = self.pending.lock().store(&guard);
+            if let Err(Error::Interrupted) = looked {
+                return looked;
+            }
         }
+        Ok(())
     }
 
     /// Looks at what the list names, and at the whole root if there is no list of this boot.
@@ -68,35 +79,60 @@ impl Files {
         let mut pending = self.pending.lock();
         pending.load(guard)?;
         let all = pending.looked.is_none_or(|last| last.elapsed() > BRIEF);
-        if all {
-            pending.looked = Some(Instant::now());
-        }
+        let interrupt = self.asking();
         if !pending.complete {
-            // what cannot be searched now is searched by the next change
-            pending.complete = self.search_root(&mut pending).is_ok();
+            match self.search_root(&mut pending, &interrupt) {
+                Err(Error::Interrupted) => return Err(Error::Interrupted),
+                // what cannot be searched now is searched by the next change
+                searched => pending.complete = searched.is_ok(),
+            }
+            pending.searched |= pending.complete;
             // the list only saves time: a disk that is full may keep the old one
             let _ = pending.store(guard);
         }
-        self.look(&mut pending, all);
+        self.look(&mut pending, all, &interrupt)?;
+        if all {
+            pending.looked = Some(Instant::now());
+        }
         Ok(())
     }
 
     /// Looks at what the list names; unless `all`, only at what was never looked at.
-    pub(crate) fn look(&self, pending: &mut Pending, all: bool) {
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`].
+    pub(crate) fn look(
+        &self,
+        pending: &mut Pending,
+        all: bool,
+        interrupt: Interrupt<'_>,
+    ) -> Result<()> {
         let is_displaced = |entry: &&Entry| matches!(entry, Entry::Displaced(_));
         let mut later = pending.entries.iter().filter(is_displaced).count();
         let mut kept = Vec::with_capacity(pending.entries.len());
-        for mut entry in std::mem::take(&mut pending.entries) {
+        let mut looked = Ok(());
+        let mut entries = std::mem::take(&mut pending.entries).into_iter();
+        while looked.is_ok()
+            && let Some(mut entry) = entries.next()
+        {
             let again = match &mut entry {
                 Entry::Displaced(one) if !all && one.mark.is_some() => {
                     later -= 1;
                     Ok((true, None))
                 }
-                Entry::Staged(path) => self.recover_staged(path).map(|shown| (false, shown)),
+                Entry::Staged(path) => match self.recover_staged(path, interrupt) {
+                    Ok(Recovered::Kept(kept)) => {
+                        entry = Entry::displaced(&kept);
+                        Ok((true, None))
+                    }
+                    Ok(Recovered::Shown(shown)) => Ok((false, Some(shown))),
+                    Ok(Recovered::Nothing) => Ok((false, None)),
+                    Err(e) => Err(e),
+                },
                 Entry::Moved(from, to) => self.undo_move(from, to).map(|()| (false, None)),
                 Entry::Displaced(one) => {
                     later -= 1;
-                    self.look_at_displaced(one, later >= WATCHED)
+                    self.look_at_displaced(one, later >= WATCHED, interrupt)
                 }
             };
             match again {
@@ -107,10 +143,15 @@ impl Files {
                     }
                 }
                 // what could not be told now may be told next time
-                Err(_) => kept.push(entry),
+                Err(e) => {
+                    kept.push(entry);
+                    looked = if let Error::Interrupted = e { Err(e) } else { Ok(()) };
+                }
             }
         }
+        kept.extend(entries);
         pending.entries = kept;
+        looked
     }
 
     /// Looks at a displaced file; says whether it must be looked at again, and where it is shown.
@@ -118,6 +159,7 @@ impl Files {
         &self,
         one: &mut Displaced,
         at_once: bool,
+        interrupt: Interrupt<'_>,
     ) -> Result<(bool, Option<String>)> {
         let Some((path, version)) = kept_of(&one.kept) else { return Ok((false, None)) };
         let place = match self.root.place(&one.kept) {
@@ -139,13 +181,14 @@ impl Files {
             return Ok((age < LINGER_NS, None));
         }
         let file = match self.root.open_own(&one.kept) {
+            // a copy of the folder that is made of links: it may go again
+            Err(Error::Refused { code: "hardlink", .. }) => return Ok((age < LINGER_NS, None)),
             Err(Error::NotFound { .. } | Error::Refused { .. }) => return Ok((false, None)),
             file => file?,
         };
         // asked first: who is not writing now cannot begin to
         let written = Lease::is_open_for_writing(&file);
-        let read = Version::of_file(&file, u64::MAX);
-        let found = read.map_err(|e| Error::io("read", &*one.kept, e))?;
+        let found = Version::of_whole(&file, &one.kept, interrupt)?;
         if found != version && found != Version::of(b"") {
             let shown = surface(&self.root, &one.kept, path, found)?;
             return Ok((false, Some(shown)));

@@ -31,7 +31,7 @@ pub mod walk;
 use rustix::fs::{AtFlags, RawDir};
 use rustix::io::Errno;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, now_and_then};
 use crate::files::history::Shelf;
 use crate::files::lock::{Guard, Lock};
 use crate::files::open::refusal;
@@ -122,7 +122,7 @@ impl Files {
         let path = &*self.root.spelled(path);
         match self.root.read(path) {
             Err(Error::Refused { code: "hardlink", .. }) => {
-                self.look_now();
+                self.look_now()?;
                 self.root.read(path).map_err(|e| self.with_names(path, e))
             }
             read => read,
@@ -140,7 +140,7 @@ impl Files {
     pub fn write(&self, path: &str, bytes: &[u8], expected: Expected) -> Result<Written> {
         let guard = self.begin()?;
         let place = self.target(path, expected)?;
-        let base = place.read()?;
+        let base = place.base(&self.asking())?;
         expected.check(&place.path, base.as_ref().map(|base| base.version))?;
         if base.is_some() {
             self.rules.check_rewrite(&place.path)?;
@@ -203,7 +203,7 @@ impl Files {
         let place = self.leaving(path, expected)?;
         let fail = |e| Error::io("delete", path, e);
         let file = place.open()?;
-        let version = Version::of_file(&file, u64::MAX).map_err(fail)?;
+        let version = Version::of_whole(&file, path, &self.asking())?;
         expected.check(path, Some(version))?;
         file.sync_all().map_err(fail)?;
         let shelf = Shelf::history(&self.root, path)?;
@@ -225,6 +225,11 @@ impl Files {
         shelf.sync(path)?;
         let path = path.into();
         Ok(Written { path, version, previous: Some(version), history: Some(kept) })
+    }
+
+    /// Returns a way for work under the lock to ask whether to stop.
+    pub(crate) fn asking(&self) -> impl Fn() -> bool + Sync + use<> {
+        now_and_then(self.lock.interrupt)
     }
 
     /// Takes the lock for a change, and looks again at what earlier ones may have left.

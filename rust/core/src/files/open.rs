@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use crate::error::{Error, Result};
 pub(crate) use crate::files::platform::PRIVATE;
 use crate::files::platform::{Name, Platform as _, STEP, System};
-use crate::memory_limit::room;
+use crate::memory_limit::{MemoryLimit, room};
 
 /// The largest file that is read into memory whole; longer transcripts are streamed.
 pub const MAX_WHOLE: u64 = 256 << 20;
@@ -183,10 +183,12 @@ pub(crate) fn check_regular(path: &str, raw: &Stat) -> Result<()> {
     }
 }
 
-pub(crate) fn read_whole(file: &mut File, path: &str) -> Result<Vec<u8>> {
+/// Reads all of an open file, if the limits allow it.
+pub(crate) fn read_whole(file: &mut File, path: &str, limit: &MemoryLimit) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let size = file.metadata().map_err(|e| Error::io("read", path, e))?.len();
     if size <= MAX_WHOLE {
+        limit.check_whole(path, size)?;
         bytes = room(|| format!("reading {path:?} as a whole"), size)?;
         // It may grow while it is read.
         let read = file.take(MAX_WHOLE + 1).read_to_end(&mut bytes);

@@ -62,7 +62,10 @@ impl Files {
             return Ok(bytes);
         }
         // a change under way may have had it in its hands
-        let _guard = self.begin().ok();
+        let _guard = match self.begin() {
+            Err(Error::Interrupted) => return Err(Error::Interrupted),
+            guard => guard.ok(),
+        };
         if let Some(bytes) = self.find_version(path, version)? {
             return Ok(bytes);
         }
@@ -118,7 +121,8 @@ impl Files {
     /// Reads what lies in the history; none when it is no longer what its name says.
     fn read_past(&self, past: &Past) -> Result<Option<Vec<u8>>> {
         let read = self.root.open_own(&past.address);
-        match read.and_then(|mut file| read_whole(&mut file, &past.address)) {
+        let limit = self.root.memory_limit();
+        match read.and_then(|mut file| read_whole(&mut file, &past.address, limit)) {
             Ok(bytes) => Ok(Some(bytes).filter(|bytes| Version::of(bytes) == past.version)),
             Err(Error::NotFound { .. }) => Ok(None),
             Err(e) => Err(e),

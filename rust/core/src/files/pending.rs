@@ -7,8 +7,11 @@
 //!
 //! The list is synced only for a rename between two visible names: of these nothing else says which
 //! one a power cut has left over. Its first line names the boot in which it was written. A list of
-//! another boot, or none, means that the whole root is searched once; a line that makes no sense
-//! names no file of ours and is dropped.
+//! another boot, or of another host that has the same folder, means that the whole root is searched
+//! once by each process; so does a system that does not name its boot.
+//!
+//! The file may come with a folder that somebody else made, so that a line is believed only if it
+//! has the shape of a name that we give.
 
 use std::os::unix::fs::FileExt;
 use std::sync::OnceLock;
@@ -18,13 +21,19 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::{Error, Result};
 use crate::files::lock::Guard;
-use crate::files::names::OWN;
+use crate::files::names::{OWN, check_read};
+use crate::files::recover::kept_of;
 use crate::files::root::{Root, Stat};
+use crate::files::staged::is_staged;
 
 /// The most files that are listed; of more the oldest are given up.
 const MOST: usize = 1000;
 /// The longest list that is read.
 const LONGEST: u64 = 4 << 20;
+/// The length of what names a boot.
+const ID: usize = 36;
+/// Stands for it where the system has no name for it.
+const UNKNOWN: &str = "unknown";
 
 /// A file to look at again.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,6 +65,8 @@ pub(crate) struct Pending {
     written: Vec<u8>,
     /// Whether the list tells of everything that was left since the system was started.
     pub(crate) complete: bool,
+    /// Whether the whole root was searched since this was made.
+    pub(crate) searched: bool,
     /// When all displaced files were last looked at.
     pub(crate) looked: Option<Instant>,
     /// When a reader last asked whether there is something to look at.
@@ -72,10 +83,11 @@ impl Pending {
             std::io::Read::read_to_end(&mut std::io::Read::take(&guard.file, LONGEST), &mut bytes);
         read.map_err(|e| Error::io("read", format!("{OWN}/lock"), e))?;
         if bytes != self.written {
-            let text = String::from_utf8_lossy(&bytes);
-            let mut lines = text.lines();
-            self.complete = lines.next().is_some_and(|first| first == boot());
-            self.entries = lines.filter_map(Entry::parse).collect();
+            let mut lines = bytes.split(|&byte| byte == b'\n').map(std::str::from_utf8);
+            self.complete = matches!(lines.next(), Some(Ok(id)) if self.is_ours(id));
+            // behind the last line is an empty one
+            self.entries = lines.rev().take(MOST + 1).flatten().filter_map(Entry::parse).collect();
+            self.entries.reverse();
             self.written = bytes;
         }
         Ok(())
@@ -85,7 +97,7 @@ impl Pending {
     pub(crate) fn store(&mut self, guard: &Guard<'_>) -> Result<()> {
         let surplus = self.entries.len().saturating_sub(MOST);
         self.entries.drain(..surplus);
-        let first = if self.complete { boot() } else { "" };
+        let first = if self.complete { boot().unwrap_or(UNKNOWN) } else { "" };
         let lines = self.entries.iter().map(Entry::line);
         let text: String = std::iter::once(format!("{first}\n")).chain(lines).collect();
         let same = text.bytes().zip(&self.written).take_while(|(a, b)| a == *b).count();
@@ -100,17 +112,25 @@ impl Pending {
         Ok(())
     }
 
+    /// Says whether a list with this first line has all that was left behind: it is of this boot,
+    /// or what it took over is ours, for we have searched the root.
+    fn is_ours(&self, first: &str) -> bool {
+        let is_id = first == UNKNOWN
+            || first.len() == ID && first.bytes().all(|b| b == b'-' || b.is_ascii_hexdigit());
+        Some(first) == boot() || self.searched && is_id
+    }
+
     /// Says whether the lock file, read without the lock, has anything to look at.
-    pub(crate) fn is_due(root: &Root) -> bool {
+    pub(crate) fn is_due(&self, root: &Root) -> bool {
         use std::io::Read;
-        let Ok(mut file) = root.open_own(&format!("{OWN}/lock")) else {
+        let Ok(file) = root.open_own(&format!("{OWN}/lock")) else {
             // the folder is copied without it, or another system has removed it
             return root.open_dir(OWN).is_ok();
         };
         let mut bytes = Vec::new();
-        let expected = boot().len() + 1;
-        let read = file.by_ref().take(expected as u64 + 1).read_to_end(&mut bytes);
-        read.is_err() || bytes.strip_suffix(b"\n") != Some(boot().as_bytes())
+        let read = file.take(ID as u64 + 2).read_to_end(&mut bytes);
+        let first = bytes.strip_suffix(b"\n").and_then(|first| std::str::from_utf8(first).ok());
+        read.is_err() || !first.is_some_and(|first| self.is_ours(first))
     }
 }
 
@@ -122,7 +142,9 @@ impl Entry {
 
     fn parse(line: &str) -> Option<Self> {
         let (path, rest) = line.split_once('\t').unwrap_or((line, ""));
-        if path.starts_with(&format!("{OWN}/history/")) {
+        let is_name = |name: &str| check_read(name).is_ok();
+        if let Some(kept) = path.strip_prefix(OWN).and_then(|path| path.strip_prefix("/history/")) {
+            kept_of(path).filter(|_| is_name(kept))?;
             let mark = u64::from_str_radix(rest, 16).ok();
             return Some(Self::Displaced(Displaced {
                 kept: path.to_owned(),
@@ -130,11 +152,10 @@ impl Entry {
                 trusted: mark.is_some(),
             }));
         }
-        match path.ends_with(".swap") {
-            true => Some(Self::Staged(path.to_owned())),
-            false if rest.is_empty() => None,
-            false => Some(Self::Moved(path.to_owned(), rest.to_owned())),
+        if rest.is_empty() {
+            return is_staged(path).then(|| Self::Staged(path.to_owned()));
         }
+        (is_name(path) && is_name(rest)).then(|| Self::Moved(path.to_owned(), rest.to_owned()))
     }
 
     fn line(&self) -> String {
@@ -155,12 +176,13 @@ pub(crate) fn mark(stat: &Stat) -> u64 {
 }
 
 /// What names this start of the system, where it says so.
-fn boot() -> &'static str {
-    static BOOT: OnceLock<String> = OnceLock::new();
-    BOOT.get_or_init(|| {
-        let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-        if id.trim().is_empty() { "unknown".to_owned() } else { id.trim().to_owned() }
-    })
+fn boot() -> Option<&'static str> {
+    static BOOT: OnceLock<Option<String>> = OnceLock::new();
+    let read = || {
+        let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+        Some(id.trim().to_owned()).filter(|id| id.len() == ID)
+    };
+    BOOT.get_or_init(read).as_deref()
 }
 
 #[cfg(test)]
@@ -172,7 +194,8 @@ mod tests {
         let kept = format!("{OWN}/history/a.md/20260105T120000.000000000Z-00.md");
         let marked = Displaced { kept: kept.clone(), mark: Some(7), trusted: true };
         for entry in [
-            Entry::Staged("facts/.a.md.00.swap".into()),
+            Entry::Staged(format!("facts/.a.md.{:032x}.swap", 7)),
+            Entry::Staged(format!(".a.md.{:032x}-{:016x}.swap", 7, 7)),
             Entry::displaced(&kept),
             Entry::Displaced(marked),
             Entry::Moved("a.md".into(), "b/c.md".into()),
@@ -180,7 +203,7 @@ mod tests {
             assert_eq!(Entry::parse(entry.line().trim_end_matches('\n')), Some(entry));
         }
         for torn in ["", "\0\0\0", "a.md", "999999", "\t"] {
-            assert_eq!(Entry::parse(torn).filter(|e| !matches!(e, Entry::Moved(..))), None);
+            assert_eq!(Entry::parse(torn), None);
         }
     }
 }

@@ -12,6 +12,16 @@ use crate::files::pending::{Entry, Pending};
 use crate::files::root::Place;
 use crate::files::version::Version;
 
+/// What became of a staged text.
+pub(crate) enum Recovered {
+    /// It was nothing that is not elsewhere, or is not ours to judge.
+    Nothing,
+    /// It is visible at this path.
+    Shown(String),
+    /// It was displaced by a writer that died, and is here in the history.
+    Kept(String),
+}
+
 /// Stamps of a copy in the history are this close: it was written, not displaced.
 const TICK_NS: i64 = 10_000_000;
 
@@ -27,7 +37,7 @@ impl Files {
     /// was cut short.
     ///
     /// # Errors
-    /// [`Error::Busy`], [`Error::Io`].
+    /// [`Error::Busy`], [`Error::Io`], [`Error::Interrupted`].
     pub fn recover(&self) -> Result<Vec<String>> {
         self.recover_under(&self.lock.acquire(&self.root)?)
     }
@@ -46,8 +56,10 @@ impl Files {
         let mut pending = self.pending.lock();
         pending.load(guard)?;
         let before = pending.surfaced.len();
-        self.look(&mut pending, true);
-        let searched = self.search_root(&mut pending);
+        let interrupt = self.asking();
+        let looked = self.look(&mut pending, true, &interrupt);
+        let searched = looked.and_then(|()| self.search_root(&mut pending, &interrupt));
+        pending.searched |= searched.is_ok();
         pending.complete |= searched.is_ok();
         pending.store(guard)?;
         searched.map(|()| pending.surfaced.split_off(before))
@@ -63,21 +75,23 @@ impl Files {
             Err(Error::NotFound { .. }) => return Ok(Vec::new()),
             walk => walk?,
         };
-        let mut differences = Vec::new();
+        let doubled = walk.skipped.iter().filter(|(_, why)| *why == "hardlink");
+        let unread = |kept: &String| format!("{kept}: not read, for it has a second name");
+        let mut differences: Vec<String> = doubled.map(|(kept, _)| unread(kept)).collect();
         for (kept, _) in walk.files {
             if interrupt() {
                 return Err(Error::Interrupted);
             }
             let Some((path, named)) = kept_of(&kept) else { continue };
-            let found = match self.root.open_own(&kept) {
+            let file = match self.root.open_own(&kept) {
                 Err(Error::NotFound { .. } | Error::Refused { .. }) => continue,
-                file => Version::of_file(&file?, u64::MAX),
+                file => file?,
             };
-            if found.map_err(|e| Error::io("read", &*kept, e))? == named {
+            if Version::of_whole(&file, &kept, interrupt)? == named {
                 continue;
             }
             let guard = self.begin()?;
-            let shown = self.surface_changed(&kept, path, named)?;
+            let shown = self.surface_changed(&kept, path, named, interrupt)?;
             drop(guard);
             differences.push(match shown {
                 Some(shown) => format!("{kept}: written into later; now visible as {shown}"),
@@ -88,20 +102,30 @@ impl Files {
     }
 
     /// Searches the root and the history; what cannot be put right now goes to the list.
-    pub(crate) fn search_root(&self, pending: &mut Pending) -> Result<()> {
-        for leftover in self.root.walk("", &|| false)?.leftovers {
-            match self.recover_staged(&leftover) {
-                Ok(shown) => pending.surfaced.extend(shown),
+    ///
+    /// # Errors
+    /// [`Error::Io`], [`Error::Interrupted`].
+    pub(crate) fn search_root(
+        &self,
+        pending: &mut Pending,
+        interrupt: Interrupt<'_>,
+    ) -> Result<()> {
+        for leftover in self.root.walk("", interrupt)?.leftovers {
+            match self.recover_staged(&leftover, interrupt) {
+                Ok(Recovered::Nothing) => {}
+                Ok(Recovered::Shown(shown)) => pending.surfaced.push(shown),
+                Ok(Recovered::Kept(kept)) => pending.entries.push(Entry::displaced(&kept)),
+                Err(Error::Interrupted) => return Err(Error::Interrupted),
                 Err(_) => pending.entries.push(Entry::Staged(leftover)),
             }
         }
         let history = format!("{OWN}/history");
-        let walk = match self.root.walk_all(&history, &|| false, &|_| {}) {
+        let walk = match self.root.walk_all(&history, interrupt, &|_| {}) {
             Err(Error::NotFound { .. }) => return Ok(()),
             walk => walk?,
         };
         for copy in walk.leftovers {
-            self.recover_copy(&history, &copy)?;
+            self.recover_copy(&history, &copy, interrupt)?;
         }
         let doubled = walk.skipped.into_iter().filter(|(_, why)| *why == "hardlink");
         for (kept, _) in doubled {
@@ -115,72 +139,88 @@ impl Files {
             if stat.ctime_ns - stat.mtime_ns <= TICK_NS
                 && let Some((path, named)) = kept_of(&kept)
             {
-                pending.surfaced.extend(self.surface_changed(&kept, path, named)?);
+                let shown = self.surface_changed(&kept, path, named, interrupt)?;
+                pending.surfaced.extend(shown);
             }
         }
         Ok(())
     }
 
     /// Makes a text in the history visible if it is not what its name says, and not empty.
-    fn surface_changed(&self, kept: &str, path: &str, named: Version) -> Result<Option<String>> {
-        let found = self.root.place(kept)?.version()?;
+    fn surface_changed(
+        &self,
+        kept: &str,
+        path: &str,
+        named: Version,
+        interrupt: Interrupt<'_>,
+    ) -> Result<Option<String>> {
+        let found = self.root.place(kept)?.version_unless(interrupt)?;
         if found == named || found == Version::of(b"") {
             return Ok(None);
         }
         surface(&self.root, kept, path, found).map(Some)
     }
 
-    pub(crate) fn recover_staged(&self, leftover: &str) -> Result<Option<String>> {
+    /// Puts a staged text where it belongs.
+    pub(crate) fn recover_staged(
+        &self,
+        leftover: &str,
+        interrupt: Interrupt<'_>,
+    ) -> Result<Recovered> {
         let (folder, hidden) = leftover.rsplit_once('/').unwrap_or(("", leftover));
         let inner = hidden.trim_start_matches('.').trim_end_matches(".swap");
         let (name, tag) = inner.rsplit_once('.').unwrap_or((inner, ""));
         let path = if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
         let fail = |e| Error::io("recover", leftover, e);
         let staged = match self.root.place(leftover) {
-            Err(Error::NotFound { .. } | Error::Refused { .. }) => return Ok(None),
+            Err(Error::NotFound { .. } | Error::Refused { .. }) => return Ok(Recovered::Nothing),
             staged => staged?,
         };
         match staged.look() {
-            Err(Errno::NOENT) => return Ok(None),
+            Err(Errno::NOENT) => return Ok(Recovered::Nothing),
             Ok(raw) if FileType::from_raw_mode(raw.st_mode) != FileType::RegularFile => {
-                return Ok(None);
+                return Ok(Recovered::Nothing);
             }
             Ok(raw) if raw.st_nlink > 1 => {
-                return self.drop_second_name(&staged, &path).map(|_| None);
+                return self.drop_second_name(&staged, &path).map(|_| Recovered::Nothing);
             }
             raw => raw.map_err(fail)?,
         };
-        let version = match staged.version() {
+        let version = match staged.version_unless(interrupt) {
             // one that we can never read: not ours to judge
-            Err(Error::Refused { .. } | Error::NotFound { .. }) => return Ok(None),
+            Err(Error::Refused { .. } | Error::NotFound { .. }) => return Ok(Recovered::Nothing),
             Err(Error::Io { source, .. })
                 if source.kind() == std::io::ErrorKind::PermissionDenied =>
             {
-                return Ok(None);
+                return Ok(Recovered::Nothing);
             }
             version => version?,
         };
-        let live = Place { name: name.to_owned(), ..self.root.place(leftover)? };
-        let live = match live.version() {
-            Ok(version) => Some(version),
-            Err(Error::NotFound { .. } | Error::Refused { .. }) => None,
-            Err(e) => return Err(e),
-        };
-        if version == Version::of(b"") || live == Some(version) || self.is_kept(&path, version)? {
-            staged.unlink().map_err(fail)?;
-            return Ok(None);
-        }
         let replaced = tag.rsplit_once('-').map(|(_, version)| version);
         if replaced.is_some_and(|start| start.len() == 16 && version.to_string().starts_with(start))
         {
+            // an editor may have it open, so that this file is kept even if its text is elsewhere
             let shelf = Shelf::history(&self.root, &path)?;
             let kept = shelf.new_name(version).map_err(fail)?;
             shelf.take(&staged, &kept).map_err(fail)?;
             shelf.sync(&path)?;
             staged.sync_folder()?;
-            return Ok(None);
+            return Ok(Recovered::Kept(kept));
         }
-        surface(&self.root, leftover, &path, version).map(Some)
+        let live = Place { name: name.to_owned(), ..self.root.place(leftover)? };
+        let live = match live.version_unless(interrupt) {
+            Ok(version) => Some(version),
+            Err(Error::NotFound { .. } | Error::Refused { .. }) => None,
+            Err(e) => return Err(e),
+        };
+        if version == Version::of(b"")
+            || live == Some(version)
+            || self.is_kept(&path, version, interrupt)?
+        {
+            staged.unlink().map_err(fail)?;
+            return Ok(Recovered::Nothing);
+        }
+        surface(&self.root, leftover, &path, version).map(Recovered::Shown)
     }
 
     /// Removes a hidden name of ours if the same file has another one beside `path` or in its
@@ -215,15 +255,15 @@ impl Files {
     }
 
     /// Says whether the history of `path` really holds this version.
-    fn is_kept(&self, path: &str, version: Version) -> Result<bool> {
+    fn is_kept(&self, path: &str, version: Version, interrupt: Interrupt<'_>) -> Result<bool> {
         let folder = format!("{OWN}/history/{path}");
-        let walk = match self.root.walk_all(&folder, &|| false, &|_| {}) {
+        let walk = match self.root.walk_all(&folder, interrupt, &|_| {}) {
             Err(Error::NotFound { .. } | Error::Refused { .. }) => return Ok(false),
             walk => walk?,
         };
         for (kept, _) in walk.files {
             if kept_of(&kept).is_some_and(|(_, named)| named == version)
-                && self.root.place(&kept)?.version()? == version
+                && self.root.place(&kept)?.version_unless(interrupt)? == version
             {
                 return Ok(true);
             }
@@ -233,9 +273,9 @@ impl Files {
 
     /// Gives a copy in the history its name, or removes it when it is not whole: then its text
     /// is where it was copied from, or was never said to be written.
-    fn recover_copy(&self, history: &str, copy: &str) -> Result<()> {
+    fn recover_copy(&self, history: &str, copy: &str, interrupt: Interrupt<'_>) -> Result<()> {
         let place = self.root.place(copy)?;
-        let version = match place.version() {
+        let version = match place.version_unless(interrupt) {
             // what is no file of ours is not ours to judge
             Err(Error::Refused { .. } | Error::NotFound { .. }) => return Ok(()),
             version => version?,

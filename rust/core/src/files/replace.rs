@@ -11,13 +11,14 @@ use std::fs::File;
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Interrupt, Result};
 use crate::files::history::{Shelf, identity};
 use crate::files::open::{READ, open_regular, read_whole, refusal};
 use crate::files::platform::{Platform as _, System};
 use crate::files::root::Place;
 use crate::files::staged::Staged;
 use crate::files::version::Version;
+use crate::memory_limit::MemoryLimit;
 
 /// How often two saves may cross before we leave the field to the person.
 const EXCHANGES: usize = 8;
@@ -25,21 +26,28 @@ const EXCHANGES: usize = 8;
 /// A file as it was when we looked.
 #[derive(Debug)]
 pub(crate) struct Base {
-    pub(crate) bytes: Vec<u8>,
     pub(crate) version: Version,
     pub(crate) file: File,
 }
 
 impl Place {
-    /// Reads the file that is here, if there is one.
-    pub(crate) fn read(&self) -> Result<Option<Base>> {
+    /// Looks at the file that is here, of whatever size, if there is one.
+    pub(crate) fn base(&self, interrupt: Interrupt<'_>) -> Result<Option<Base>> {
+        let Some(file) = self.open_if_there()? else { return Ok(None) };
+        Ok(Some(Base { version: Version::of_whole(&file, &self.path, interrupt)?, file }))
+    }
+
+    /// As [`Place::base`], with the text.
+    pub(crate) fn read(&self, limit: &MemoryLimit) -> Result<Option<(Base, Vec<u8>)>> {
+        let Some(mut file) = self.open_if_there()? else { return Ok(None) };
+        let bytes = read_whole(&mut file, &self.path, limit)?;
+        Ok(Some((Base { version: Version::of(&bytes), file }, bytes)))
+    }
+
+    fn open_if_there(&self) -> Result<Option<File>> {
         match self.open() {
-            Ok(mut file) => {
-                let bytes = read_whole(&mut file, &self.path)?;
-                Ok(Some(Base { version: Version::of(&bytes), bytes, file }))
-            }
             Err(Error::NotFound { .. }) => Ok(None),
-            Err(e) => Err(e),
+            file => file.map(Some),
         }
     }
 
@@ -49,8 +57,12 @@ impl Place {
 
     /// The version of the file that is here, of whatever size.
     pub(crate) fn version(&self) -> Result<Version> {
-        let version = Version::of_file(&self.open()?, u64::MAX);
-        version.map_err(|e| Error::io("read", &*self.path, e))
+        self.version_unless(&|| false)
+    }
+
+    /// As [`Place::version`], and can be interrupted.
+    pub(crate) fn version_unless(&self, interrupt: Interrupt<'_>) -> Result<Version> {
+        Version::of_whole(&self.open()?, &self.path, interrupt)
     }
 
     /// What stands at this name, whatever it is.
@@ -335,7 +347,7 @@ mod tests {
         std::fs::write(&path, "base").unwrap();
         let root = Root::open(dir.path(), false).unwrap();
         let place = root.place("a.md").unwrap();
-        let base = place.read().unwrap().unwrap();
+        let base = place.base(&|| false).unwrap().unwrap();
         let shelf = Shelf::history(&root, "a.md").unwrap();
         std::fs::write(&path, "theirs").unwrap();
         for by_link in [false, true] {

@@ -155,23 +155,7 @@ impl Root {
     /// As for [`Root::open_read`], and [`Error::Refused`] with `large` above [`MAX_WHOLE`];
     /// [`Error::Memory`].
     pub fn read(&self, path: &str) -> Result<Vec<u8>> {
-        self.check_whole(path)?;
-        read_whole(&mut self.open_read(path)?, path)
-    }
-
-    /// Makes sure that the memory limit allows a file to be read as a whole.
-    ///
-    /// # Errors
-    /// [`Error::Memory`].
-    pub(crate) fn check_whole(&self, path: &str) -> Result<()> {
-        if !self.limit.is_set() {
-            return Ok(());
-        }
-        // what else is wrong with a file is told by who reads it
-        match self.stat(path) {
-            Ok(stat) if stat.size <= MAX_WHOLE => self.limit.check_whole(path, stat.size),
-            _ => Ok(()),
-        }
+        read_whole(&mut self.open_read(path)?, path, &self.limit)
     }
 
     /// Looks at a regular file without opening it.

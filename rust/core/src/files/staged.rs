@@ -7,6 +7,7 @@ use rustix::fs::{Mode, OFlags, XattrFlags};
 use rustix::io::Errno;
 
 use crate::error::{Error, Result};
+use crate::files::names::check_read;
 use crate::files::open::{PRIVATE, READ};
 use crate::files::replace::Base;
 use crate::files::root::Place;
@@ -34,6 +35,22 @@ pub(crate) fn staged_name(place: &Place, base: Option<&Base>) -> Result<(Place, 
     let folder = place.path.rsplit_once('/').map_or("", |(folder, _)| folder);
     let path = if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
     Ok((place.sibling(name)?, path))
+}
+
+/// Says whether a path has the shape that [`staged_name`] gives, beside a file that can be read.
+pub(crate) fn is_staged(path: &str) -> bool {
+    let (folder, hidden) = path.rsplit_once('/').unwrap_or(("", path));
+    let inner = hidden.strip_prefix('.').and_then(|name| name.strip_suffix(".swap"));
+    let Some((name, tag)) = inner.and_then(|inner| inner.rsplit_once('.')) else { return false };
+    let is_hex = |text: &str, length: usize| {
+        text.len() == length && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+    };
+    let is_tag = match tag.split_once('-') {
+        Some((random, version)) => is_hex(random, 32) && is_hex(version, 16),
+        None => is_hex(tag, 32),
+    };
+    let is_folder = folder.is_empty() || check_read(folder).is_ok();
+    is_tag && is_folder && check_read(name).is_ok()
 }
 
 impl Staged {

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::str::FromStr;
 
-use crate::error::Error;
+use crate::error::{Error, Interrupt, Result};
 
 /// The content of a file at one moment; equal versions are equal bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -23,8 +23,26 @@ impl Version {
     /// # Errors
     /// Those of reading.
     pub fn of_file(file: &File, size: u64) -> std::io::Result<Self> {
+        let version = Self::hashed(file, size, &|| false)?;
+        version.ok_or_else(|| std::io::ErrorKind::Interrupted.into())
+    }
+
+    /// Computes the version of all of an open file, which an error calls `path`.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; [`Error::Interrupted`].
+    pub(crate) fn of_whole(file: &File, path: &str, interrupt: Interrupt<'_>) -> Result<Self> {
+        let version = Self::hashed(file, u64::MAX, interrupt);
+        version.map_err(|e| Error::io("read", path, e))?.ok_or(Error::Interrupted)
+    }
+
+    /// None when interrupted.
+    fn hashed(file: &File, size: u64, interrupt: Interrupt<'_>) -> std::io::Result<Option<Self>> {
         let (mut hasher, mut chunk, mut done) = (blake3::Hasher::new(), [0; 64 << 10], 0);
         while done < size {
+            if interrupt() {
+                return Ok(None);
+            }
             let wanted = usize::try_from(size - done).map_or(chunk.len(), |n| n.min(chunk.len()));
             match file.read_at(&mut chunk[..wanted], done) {
                 Ok(0) => break,
@@ -36,7 +54,7 @@ impl Version {
                 Err(e) => return Err(e),
             }
         }
-        Ok(Self::from_hash(&hasher.finalize()))
+        Ok(Some(Self::from_hash(&hasher.finalize())))
     }
 
     /// Takes the version out of a hash that was fed piece by piece.
@@ -64,7 +82,7 @@ impl FromStr for Version {
     type Err = Error;
 
     /// Reads the 32 hex digits that `Display` writes.
-    fn from_str(text: &str) -> Result<Self, Error> {
+    fn from_str(text: &str) -> Result<Self> {
         let why = "a version is 32 lower-case hex digits, as read and write return them";
         let wrong = || Error::refused(text, "version", why);
         if text.len() != 32 || !text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')) {

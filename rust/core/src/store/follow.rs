@@ -32,7 +32,7 @@ impl Store {
     /// # Errors
     /// [`Error::Interrupted`].
     pub fn fresh(&self, interrupt: Interrupt<'_>) -> Result<RwLockReadGuard<'_, State>> {
-        let recovered = self.files().catch_up();
+        let recovered = self.files().catch_up()?;
         if !recovered.is_empty() {
             self.write_state(interrupt)?.recovered.extend(recovered);
         }

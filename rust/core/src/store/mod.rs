@@ -153,13 +153,13 @@ impl Store {
         let limit = MemoryLimit::new(options.memory_limit);
         let root = Root::open(path, options.create)?.with_memory_limit(limit);
         let files = Files::new(root, options.rules).interrupted_by(options.interrupt);
-        Ok(Self::of(files, options))
+        Self::of(files, options)
     }
 
-    fn of(files: Files, options: Options) -> Self {
+    fn of(files: Files, options: Options) -> Result<Self> {
         let Options { watch, weights, clock, sieve_from, .. } = options;
         let limit = files.root().memory_limit().clone();
-        let recovered = files.catch_up();
+        let recovered = files.catch_up()?;
         let said = Catalog::new(weights.clone(), Part::Said).with_clock(clock);
         let state = State {
             said: said.with_limit(limit.clone()),
@@ -172,7 +172,7 @@ impl Store {
             snapshot: None,
             recovered,
         };
-        Self {
+        Ok(Self {
             process: std::process::id(),
             state: RwLock::new(state),
             files,
@@ -186,7 +186,7 @@ impl Store {
             sieve_from,
             sieves: Sieves::default(),
             closed: AtomicBool::new(false),
-        }
+        })
     }
 
     /// Says whether this process opened it, and is not a child forked from the one that did.
@@ -214,7 +214,7 @@ impl Store {
             sieve_from: self.sieve_from,
             ..Options::default()
         };
-        let own = Self::of(self.files.in_child()?, options);
+        let own = Self::of(self.files.in_child()?, options)?;
         // closed, not read: what is in the queue is the parent's
         drop(self.watch.try_lock().and_then(|mut watch| watch.take()));
         Ok(own)
@@ -237,7 +237,10 @@ impl Store {
         let seen = seen?;
         if !seen.leftovers.is_empty() {
             // a root that cannot be written still answers; what is made visible is found later
-            state.recovered.extend(self.files.recover_if_free().unwrap_or_default());
+            match self.files.recover_if_free() {
+                Err(Error::Interrupted) => return Err(Error::Interrupted),
+                recovered => state.recovered.extend(recovered.unwrap_or_default()),
+            }
         }
         let snapshot = match snapshot {
             Ok(Some(kept)) => {
