@@ -96,6 +96,9 @@ pub struct Store {
     pub(crate) limit: MemoryLimit,
     pub(crate) sieve_from: u64,
     pub(crate) sieves: Sieves,
+    /// Whether changes were taken from the watch that may not be in the index: then the next call
+    /// looks at all files. Changed by whoever has the watch.
+    drained: AtomicBool,
     closed: AtomicBool,
 }
 
@@ -184,6 +187,7 @@ impl Store {
             limit,
             sieve_from,
             sieves: Sieves::default(),
+            drained: AtomicBool::new(false),
             closed: AtomicBool::new(false),
         }
     }
