@@ -43,13 +43,22 @@ impl Files {
             pending.asked = if due { Some(Instant::now()) } else { pending.asked };
             due
         };
-        if self.pending.try_lock().is_some_and(|mut pending| due(&mut pending))
-            && Pending::is_due(&self.root)
-        {
+        let asked = self.pending.try_lock().and_then(|mut pending| {
+            let seen = pending.seen;
+            due(&mut pending).then_some(seen)
+        });
+        if asked.is_some_and(|seen| seen || Pending::is_due(&self.root)) {
             self.look_now();
         }
         let pending = self.pending.try_lock();
         pending.map(|mut pending| std::mem::take(&mut pending.surfaced)).unwrap_or_default()
+    }
+
+    /// Lets the next [`Self::catch_up`] search the root: it holds what a dead writer left, or what
+    /// another process is writing now.
+    pub(crate) fn search_soon(&self) {
+        let mut pending = self.pending.lock();
+        (pending.seen, pending.asked) = (true, None);
     }
 
     /// Looks at what the list names, if nobody has the lock; what fails is tried again by the next
@@ -71,9 +80,10 @@ impl Files {
         if all {
             pending.looked = Some(Instant::now());
         }
-        if !pending.complete {
+        if !pending.complete || pending.seen {
             // what cannot be searched now is searched by the next change
             pending.complete = self.search_root(&mut pending).is_ok();
+            pending.seen = !pending.complete;
             // the list only saves time: a disk that is full may keep the old one
             let _ = pending.store(guard);
         }

@@ -55,6 +55,8 @@ pub(crate) struct Pending {
     written: Vec<u8>,
     /// Whether the list tells of everything that was left since the system was started.
     pub(crate) complete: bool,
+    /// Whether a reader saw something that was left, which the list may not name.
+    pub(crate) seen: bool,
     /// When all displaced files were last looked at.
     pub(crate) looked: Option<Instant>,
     /// When a reader last asked whether there is something to look at.

@@ -38,7 +38,10 @@ impl Store {
         // held until the changes are in, so that another thread cannot slip in between
         let mut watch = wait_for(interrupt, |slice| self.watch.try_lock_for(slice))?;
         if self.read_state(interrupt)?.snapshot.is_none() {
-            self.open_index(&mut *self.write_state(interrupt)?, &mut watch, interrupt)?;
+            let state = &mut *self.write_state(interrupt)?;
+            self.open_index(state, &mut watch, interrupt)?;
+            // what a writer that died has left was seen by that; nothing is waited for
+            state.recovered.extend(self.files().catch_up());
         }
         let mut changes = self.drain(&mut watch);
         if self.read_state(interrupt)?.said.is_damaged() {
@@ -46,7 +49,7 @@ impl Store {
             let mut state = self.write_state(interrupt)?;
             state.said = self.empty(Part::Said);
             state.snapshot = Some("rebuilt, for the snapshot: it is damaged".to_owned());
-            state.saved = false;
+            self.saved.store(false, Ordering::Relaxed);
             changes = Changes::Unknown;
         }
         let state = self.read_state(interrupt)?;
@@ -164,7 +167,7 @@ impl Store {
             let tools = self.empty(Part::Tools).filled(self.root(), &files, interrupt)?;
             state.tools = Some(tools.0);
         }
-        state.saved = false;
+        self.saved.store(false, Ordering::Relaxed);
         state.unreadable = BTreeMap::new();
         self.expanders.iter().for_each(Expander::reset);
         for (path, error) in failed {
@@ -327,6 +330,9 @@ impl Store {
         watch: &mut Option<Watch>,
         interrupt: Interrupt<'_>,
     ) -> Result<Changes> {
+        if interrupt() {
+            return Err(Error::Interrupted);
+        }
         std::thread::sleep(BETWEEN);
         let changes = self.drain(watch);
         self.apply(state, changes.clone(), watch, interrupt)?;
