@@ -596,3 +596,16 @@ fn verify_reports_no_concurrent_write_but_what_the_index_missed() {
         assert_eq!(paths(&store, "platypus"), ["n/last.md"]);
     }
 }
+
+#[test]
+fn a_change_is_found_after_the_call_that_was_told_of_it_has_stopped() {
+    both_ways(|memory, store| {
+        let reader = store.fresh(&|| false).unwrap();
+        memory.put("facts/user.md", "# User\nnewer words\n");
+        // the index is being read, so that the call waits until it is stopped
+        assert!(matches!(store.fresh(&|| true), Err(Error::Interrupted)));
+        drop(reader);
+        assert_eq!(paths(store, "newer"), ["facts/user.md"]);
+        assert_eq!(ask(store, "newer").freshness, Freshness::Fresh);
+    });
+}

@@ -5,16 +5,18 @@
 mod crafted;
 mod memory;
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use commonplace_core::catalog::Catalog;
 use commonplace_core::catalog::draft::Part;
 use commonplace_core::catalog::snapshot::{self, Refusal};
 use commonplace_core::error::Error;
+use commonplace_core::files::Expected;
 use commonplace_core::files::root::Root;
 use commonplace_core::files::stamps::Clock;
 use commonplace_core::grep;
@@ -24,6 +26,7 @@ use commonplace_core::store::hits::Request;
 use commonplace_core::store::{Freshness, Options, Store};
 use crafted::{ARRAYS, ARRAYS_AT, EXTENT, HEAD, PAGED, place, put, root_of, sealed, word};
 use memory::{Answers, Memory, QUERIES, answers, ask, files_with, sample};
+use rustix::fs::FlockOperation;
 
 /// Stamps are believed at once, so that an opening reads only what has changed.
 fn options() -> Options {
@@ -516,4 +519,45 @@ fn saving_and_searching_at_the_same_time() {
     let names = fs::read_dir(memory.at(".commonplace")).unwrap();
     let names: Vec<_> = names.map(|entry| entry.unwrap().file_name()).collect();
     assert!(names.iter().all(|name| name == "index" || name == "lock"), "{names:?}");
+}
+
+#[test]
+fn who_saves_waits_for_readers_without_the_lock_of_the_root() {
+    let memory = Memory::new();
+    sample(&memory);
+    let store = memory.open(true);
+    let reader = store.fresh(&|| false).unwrap();
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let saving = scope.spawn(|| store.save_unless(&|| stop.load(Ordering::SeqCst)));
+        std::thread::sleep(Duration::from_millis(100));
+        let started = Instant::now();
+        let other = memory.open(true);
+        let written = other.files().write("other.md", b"# Other\n", Expected::Any);
+        let waited = started.elapsed();
+        stop.store(true, Ordering::SeqCst);
+        assert!(saving.join().unwrap().is_err());
+        written.unwrap();
+        assert!(waited < Duration::from_secs(2), "{waited:?}");
+    });
+    drop(reader);
+    store.save().unwrap();
+    assert!(memory.at(".commonplace/index").exists());
+}
+
+#[test]
+fn an_opening_waits_for_no_other_writer_and_what_was_left_is_found_after_it() {
+    let memory = Memory::new();
+    memory.put("facts/user.md", "# User\n");
+    memory.open(false).files().write("facts/other.md", b"# Other\n", Expected::Any).unwrap();
+    memory.put("facts/.user.md.0123.swap", "# User\nhuman words\n");
+    let lock = File::open(memory.at(".commonplace/lock")).unwrap();
+    rustix::fs::flock(&lock, FlockOperation::LockExclusive).unwrap();
+    let (store, started) = (memory.open(false), Instant::now());
+    drop(store.fresh(&|| false).unwrap());
+    assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
+    drop(lock);
+    // a reader looks once a second
+    std::thread::sleep(Duration::from_millis(1_100));
+    assert_eq!(files_with(&store, "human").len(), 1);
 }

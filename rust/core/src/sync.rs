@@ -5,6 +5,7 @@
 //! no lock that it makes itself; locks that queue their waiters in a table of the whole process
 //! would hold it up wherever a thread was at that table.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
@@ -46,34 +47,53 @@ impl<T> Mutex<T> {
     }
 }
 
-/// Many readers or one writer.
+/// Many readers or one writer; readers that come after a writer that waits let it go first.
 #[derive(Debug, Default)]
-pub struct RwLock<T>(std::sync::RwLock<T>);
+pub struct RwLock<T> {
+    lock: std::sync::RwLock<T>,
+    /// Writers that wait.
+    waiting: AtomicUsize,
+}
+
+/// A writer that waits, until it is dropped.
+#[derive(Debug)]
+pub struct Waiting<'a>(&'a AtomicUsize);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
 
 impl<T> RwLock<T> {
     /// Makes a free lock.
     pub const fn new(value: T) -> Self {
-        Self(std::sync::RwLock::new(value))
+        Self { lock: std::sync::RwLock::new(value), waiting: AtomicUsize::new(0) }
     }
 
-    /// Waits until nobody reads or writes.
-    pub fn write(&self) -> RwLockWriteGuard<'_, T> {
-        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    /// Keeps readers from taking the lock before a writer that is to try for it.
+    ///
+    /// Whoever reads must not wait to read once more: it would wait for the writer, and the writer
+    /// for it.
+    pub fn wait_to_write(&self) -> Waiting<'_> {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        Waiting(&self.waiting)
     }
 
-    /// Takes the lock for reading if nobody writes.
+    /// Takes the lock for reading if nobody writes or waits to.
     pub fn try_read(&self) -> Option<RwLockReadGuard<'_, T>> {
-        taken(self.0.try_read())
+        let is_free = self.waiting.load(Ordering::Relaxed) == 0;
+        is_free.then(|| taken(self.lock.try_read())).flatten()
     }
 
-    /// Waits for some time until nobody writes.
+    /// Waits for some time until nobody writes or waits to.
     pub fn try_read_for(&self, time: Duration) -> Option<RwLockReadGuard<'_, T>> {
         try_for(time, || self.try_read())
     }
 
     /// Waits for some time until nobody reads or writes.
     pub fn try_write_for(&self, time: Duration) -> Option<RwLockWriteGuard<'_, T>> {
-        try_for(time, || taken(self.0.try_write()))
+        try_for(time, || taken(self.lock.try_write()))
     }
 }
 
@@ -171,5 +191,36 @@ impl Drop for Taken<'_> {
     fn drop(&mut self) {
         *self.0.taken.lock() = false;
         self.0.free.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::wait_for;
+
+    #[test]
+    fn readers_that_overlap_do_not_keep_a_writer_out() {
+        let (lock, started) = (RwLock::new(()), Instant::now());
+        let is_late = || started.elapsed() > Duration::from_secs(2);
+        let done = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for _ in 0..6 {
+                scope.spawn(|| {
+                    while !done.load(Ordering::Relaxed) {
+                        let guard = lock.try_read_for(Duration::from_secs(1));
+                        std::thread::sleep(Duration::from_millis(20));
+                        drop(guard);
+                    }
+                });
+            }
+            std::thread::sleep(Duration::from_millis(50));
+            let waiting = lock.wait_to_write();
+            let written = wait_for(&is_late, |slice| lock.try_write_for(slice)).map(drop);
+            drop(waiting);
+            done.store(true, Ordering::Relaxed);
+            assert!(written.is_ok(), "the writer waited for {:?}", started.elapsed());
+        });
+        assert!(lock.try_read().is_some());
     }
 }

@@ -47,13 +47,21 @@ impl Files {
             pending.asked = if due { Some(Instant::now()) } else { pending.asked };
             due
         };
-        let is_due =
-            |mut pending: MutexGuard<'_, Pending>| due(&mut pending) && pending.is_due(&self.root);
+        let is_due = |mut pending: MutexGuard<'_, Pending>| {
+            due(&mut pending) && (pending.seen || pending.is_due(&self.root))
+        };
         if self.pending.try_lock().is_some_and(is_due) {
             self.look_now()?;
         }
         let pending = self.pending.try_lock();
         Ok(pending.map(|mut pending| std::mem::take(&mut pending.surfaced)).unwrap_or_default())
+    }
+
+    /// Lets the next [`Self::catch_up`] search the root: it holds what a dead writer left, or what
+    /// another process is writing now.
+    pub(crate) fn search_soon(&self) {
+        let mut pending = self.pending.lock();
+        (pending.seen, pending.asked) = (true, None);
     }
 
     /// Looks at what the list names, if nobody has the lock; what fails is tried again by the next
@@ -80,13 +88,14 @@ impl Files {
         pending.load(guard)?;
         let all = pending.looked.is_none_or(|last| last.elapsed() > BRIEF);
         let interrupt = self.asking();
-        if !pending.complete {
+        if !pending.complete || pending.seen {
             match self.search_root(&mut pending, &interrupt) {
                 Err(Error::Interrupted) => return Err(Error::Interrupted),
                 // what cannot be searched now is searched by the next change
                 searched => pending.complete = searched.is_ok(),
             }
             pending.searched |= pending.complete;
+            pending.seen = !pending.complete;
             // the list only saves time: a disk that is full may keep the old one
             let _ = pending.store(guard);
         }

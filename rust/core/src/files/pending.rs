@@ -67,6 +67,8 @@ pub(crate) struct Pending {
     pub(crate) complete: bool,
     /// Whether the whole root was searched since this was made.
     pub(crate) searched: bool,
+    /// Whether a reader saw something that was left, which the list may not name.
+    pub(crate) seen: bool,
     /// When all displaced files were last looked at.
     pub(crate) looked: Option<Instant>,
     /// When a reader last asked whether there is something to look at.

@@ -6,7 +6,6 @@ use rustix::io::Errno;
 use crate::error::{Error, Interrupt, Result};
 use crate::files::Files;
 use crate::files::history::{Shelf, identity, surface};
-use crate::files::lock::Guard;
 use crate::files::names::OWN;
 use crate::files::pending::{Entry, Pending};
 use crate::files::root::Place;
@@ -39,20 +38,7 @@ impl Files {
     /// # Errors
     /// [`Error::Busy`], [`Error::Io`], [`Error::Interrupted`].
     pub fn recover(&self) -> Result<Vec<String>> {
-        self.recover_under(&self.lock.acquire(&self.root)?)
-    }
-
-    /// As [`Self::recover`], but only if nobody has the lock: who has it may be at work with what
-    /// looks left over, and readers do not wait for him.
-    ///
-    /// # Errors
-    /// [`Error::Io`].
-    pub fn recover_if_free(&self) -> Result<Vec<String>> {
-        let guard = self.lock.try_acquire(&self.root)?;
-        guard.map_or(Ok(Vec::new()), |guard| self.recover_under(&guard))
-    }
-
-    fn recover_under(&self, guard: &Guard<'_>) -> Result<Vec<String>> {
+        let guard = &self.lock.acquire(&self.root)?;
         let mut pending = self.pending.lock();
         pending.load(guard)?;
         let before = pending.surfaced.len();

@@ -1,6 +1,7 @@
 //! The index follows the files: every call first takes in what has changed since the last.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crate::catalog::cache;
@@ -39,15 +40,18 @@ impl Store {
         // held until the changes are in, so that another thread cannot slip in between
         let mut watch = wait_for(interrupt, |slice| self.watch.try_lock_for(slice))?;
         if self.read_state(interrupt)?.snapshot.is_none() {
-            self.open_index(&mut *self.write_state(interrupt)?, &mut watch, interrupt)?;
+            let state = &mut *self.write_state(interrupt)?;
+            self.open_index(state, &mut watch, interrupt)?;
+            // what a writer that died has left was seen by that; nothing is waited for
+            state.recovered.extend(self.files().catch_up()?);
         }
-        let mut changes = watch.as_mut().map_or(Changes::Unknown, Watch::drain);
+        let mut changes = self.drain(&mut watch);
         if self.read_state(interrupt)?.said.is_damaged() {
             // the snapshot was lost under us: all is new
             let mut state = self.write_state(interrupt)?;
             state.said = self.empty(Part::Said);
             state.snapshot = Some("rebuilt, for the snapshot: it is damaged".to_owned());
-            state.saved = false;
+            self.saved.store(false, Ordering::Relaxed);
             changes = Changes::Unknown;
         }
         let state = self.read_state(interrupt)?;
@@ -59,21 +63,28 @@ impl Store {
             files.extend(state.unreadable.keys().cloned());
         }
         if changes.is_empty() {
+            self.drained.store(false, Ordering::Relaxed);
             return Ok(state);
         }
         drop(state);
         let mut state = self.write_state(interrupt)?;
-        // until they are in, for the system tells of them only once
-        state.unchecked = Some("the last look at the files was interrupted".to_owned());
         match self.apply(&mut state, changes, &mut watch, interrupt) {
             Ok(()) => state.unchecked = None,
             Err(Error::Interrupted) => return Err(Error::Interrupted),
             Err(error) => state.unchecked = Some(error.to_string()),
         }
+        self.drained.store(false, Ordering::Relaxed);
         drop(state);
         let state = self.read_state(interrupt)?;
         drop(watch);
         Ok(state)
+    }
+
+    /// Takes what the system tells, which it does only once: until that is in the index, and
+    /// [`Store::drained`] is cleared, every other call looks at all files.
+    fn drain(&self, watch: &mut Option<Watch>) -> Changes {
+        let told = watch.as_mut().map_or(Changes::Unknown, Watch::drain);
+        if self.drained.swap(true, Ordering::Relaxed) { Changes::Unknown } else { told }
     }
 
     fn apply(
@@ -158,7 +169,7 @@ impl Store {
             let tools = self.empty(Part::Tools).filled(self.root(), &files, interrupt)?;
             state.tools = Some(tools.0);
         }
-        state.saved = false;
+        self.saved.store(false, Ordering::Relaxed);
         state.unreadable = BTreeMap::new();
         self.expanders.iter().for_each(Expander::reset);
         for (path, error) in failed {
@@ -279,6 +290,7 @@ impl Store {
         drop(self.fresh(interrupt)?);
         let mut watch = wait_for(interrupt, |slice| self.watch.try_lock_for(slice))?;
         let mut state = self.write_state(interrupt)?;
+        self.drained.store(true, Ordering::Relaxed);
         let seen = walk(self.root(), "", self.clock, &mut watch, interrupt)?;
         let (mut differences, mut written) = (changed, Vec::new());
         for (path, _) in &seen.files {
@@ -309,6 +321,7 @@ impl Store {
         let count = seen.files.len();
         self.adopt(&mut state, seen, "", interrupt)?;
         differences.extend(self.contradictions(&mut state, interrupt)?);
+        self.drained.store(false, Ordering::Relaxed);
         for _ in 0..TELLINGS {
             if watch.is_none() || written.is_empty() {
                 written.clear();
@@ -351,12 +364,14 @@ impl Store {
         watch: &mut Option<Watch>,
         interrupt: Interrupt<'_>,
     ) -> Result<Changes> {
+        if interrupt() {
+            return Err(Error::Interrupted);
+        }
         std::thread::sleep(BETWEEN);
-        let changes = watch.as_mut().map_or(Changes::Unknown, Watch::drain);
-        // until they are in, for the system tells of them only once
-        state.unchecked = Some("the last look at the files was interrupted".to_owned());
+        let changes = self.drain(watch);
         self.apply(state, changes.clone(), watch, interrupt)?;
         state.unchecked = None;
+        self.drained.store(false, Ordering::Relaxed);
         Ok(changes)
     }
 }

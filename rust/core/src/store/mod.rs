@@ -71,8 +71,6 @@ pub struct State {
     pub incomplete: BTreeMap<String, Shortfall>,
     /// Why the files could not be checked, when they could not: the next call checks them all.
     pub unchecked: Option<String>,
-    /// Whether the snapshot on disk is of this catalog, but for [`Catalog::redone`].
-    pub(crate) saved: bool,
     /// What became of the snapshot when the index was opened; none as long as it is not.
     pub snapshot: Option<String>,
     /// Conflict copies that recovery made visible.
@@ -97,6 +95,11 @@ pub struct Store {
     pub(crate) limit: MemoryLimit,
     pub(crate) sieve_from: u64,
     pub(crate) sieves: Sieves,
+    /// Whether changes were taken from the watch that may not be in the index: then the next call
+    /// looks at all files. Changed by whoever has the watch.
+    drained: AtomicBool,
+    /// Whether the snapshot on disk is of [`State::said`], but for [`Catalog::redone`].
+    saved: AtomicBool,
     closed: AtomicBool,
 }
 
@@ -168,7 +171,6 @@ impl Store {
             unreadable: BTreeMap::new(),
             incomplete: BTreeMap::new(),
             unchecked: None,
-            saved: false,
             snapshot: None,
             recovered,
         };
@@ -185,6 +187,8 @@ impl Store {
             limit,
             sieve_from,
             sieves: Sieves::default(),
+            drained: AtomicBool::new(false),
+            saved: AtomicBool::new(false),
             closed: AtomicBool::new(false),
         })
     }
@@ -236,16 +240,12 @@ impl Store {
         });
         let seen = seen?;
         if !seen.leftovers.is_empty() {
-            // a root that cannot be written still answers; what is made visible is found later
-            match self.files.recover_if_free() {
-                Err(Error::Interrupted) => return Err(Error::Interrupted),
-                recovered => state.recovered.extend(recovered.unwrap_or_default()),
-            }
+            self.files.search_soon();
         }
         let snapshot = match snapshot {
             Ok(Some(kept)) => {
                 state.said = kept.with_clock(self.clock).with_limit(self.limit.clone());
-                state.saved = true;
+                self.saved.store(true, Ordering::Relaxed);
                 "read".to_owned()
             }
             Ok(None) => "built".to_owned(),
@@ -275,6 +275,7 @@ impl Store {
         &self,
         interrupt: Interrupt<'_>,
     ) -> Result<RwLockWriteGuard<'_, State>> {
+        let _waiting = self.state.wait_to_write();
         wait_for(interrupt, |slice| self.state.try_write_for(slice))
     }
 
@@ -315,13 +316,11 @@ impl Store {
             };
             !state.said.files.is_empty()
                 && !state.said.files.iter().any(lacks)
-                && (!state.saved || state.said.redone > text / 16)
+                && (!self.saved.load(Ordering::Relaxed) || state.said.redone > text / 16)
         };
         if !wanted(&*self.read_state(interrupt)?) {
             return Ok(());
         }
-        // one writer at a time, of all processes
-        let _guard = self.files.begin()?;
         let mut state = self.write_state(interrupt)?;
         if !wanted(&state) {
             return Ok(());
@@ -338,10 +337,14 @@ impl Store {
             return cache::discard(self.root());
         };
         state.said.redone = 0;
-        state.saved = true;
+        self.saved.store(true, Ordering::Relaxed);
         drop(state);
-        cache::publish(self.root(), &bytes, interrupt)
-            .inspect_err(|_| self.state.write().saved = false)
+        // One writer at a time, of all processes. Nobody waits for the index with the root locked,
+        // nor for the root with the index locked: others would wait for both.
+        let guard = self.files.begin();
+        guard
+            .and_then(|_guard| cache::publish(self.root(), &bytes, interrupt))
+            .inspect_err(|_| self.saved.store(false, Ordering::Relaxed))
     }
 
     /// Writes the snapshot for the last time: nothing is written any more when this is dropped.
