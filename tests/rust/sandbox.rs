@@ -353,6 +353,7 @@ fn what_is_in_the_place_of_a_side_file_is_set_aside() {
         "ln -s \"$O/secret.txt\" log",
         "ln -s \"$O/new.txt\" log",
         "ln \"$O/secret.txt\" log",
+        "ln \"$O/secret.txt\" log && ln log log.aside",
         "mkfifo log",
         "mkdir -p log/inner",
     ] {

@@ -71,6 +71,11 @@ const REPLACED: usize = 64;
 pub(crate) const LINKED: usize = 50;
 /// How often the link count is read again of a file that is being written.
 const WRITTEN: usize = 8;
+/// Longer than any file system takes, and no longer than a path may be.
+const NO_NAME: &str = match std::str::from_utf8(&[b'x'; 4_000]) {
+    Ok(name) => name,
+    Err(_) => "",
+};
 /// Seconds after which a change of a name is done. It takes a thousandth of one.
 const SETTLED: i64 = 2;
 
@@ -162,9 +167,15 @@ fn may_be_under_way(raw: &Stat) -> bool {
     (raw.st_ctime as i64).saturating_add(SETTLED) >= i64::try_from(now).unwrap_or(i64::MAX)
 }
 
-/// Waits until changes of names in a folder that have begun are done: they hold a lock that a
-/// listing takes as well.
+/// Waits until changes of names in a folder that have begun are done: they hold a lock that Linux
+/// takes to look up a name which it does not remember, and any system for a listing.
+///
+/// A name that is too long for the file system is never remembered.
 fn wait_for_changes(folder: BorrowedFd<'_>) -> rustix::io::Result<()> {
+    let looked = statat(folder, NO_NAME, AtFlags::SYMLINK_NOFOLLOW).map(drop);
+    if cfg!(target_os = "linux") && looked == Err(Errno::NAMETOOLONG) {
+        return Ok(());
+    }
     let folder = rustix::fs::openat(folder, ".", FOLDER, Mode::empty())?;
     Dir::new(folder)?.read().transpose().map(drop)
 }

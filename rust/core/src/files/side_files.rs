@@ -122,7 +122,10 @@ fn check_side(path: &str) -> Result<()> {
 }
 
 fn set_aside(place: &Place) -> Result<()> {
-    rename(place, &place.dir, &format!("{}.aside", place.name))
+    let aside = place.sibling(format!("{}.aside", place.name))?;
+    // a rename to another name of the same file does nothing, and says that it is done
+    let _ = aside.unlink();
+    rename(place, &aside.dir, &aside.name)
 }
 
 /// A rename follows nothing, whatever the names stand for.
