@@ -6,7 +6,7 @@ BIN := .venv/bin
 RUST := $(shell find rust Cargo.toml Cargo.lock -name '*.rs' -o -name 'Cargo.*')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-portable lint bench campaign fuzz mutants strace
+.PHONY: help demo test test-portable lint bench campaign fuzz mutants strace disks
 
 help: ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' $(MAKEFILE_LIST)
@@ -49,14 +49,23 @@ fuzz: .venv/.dev ## try laws with random inputs; SECONDS=300 for each, TARGET=se
 
 # an hour, and then docs/reliability.md is written anew; .ci/run takes two minutes and writes nothing
 campaign: SECONDS ?= 3600
-campaign: .venv/.dev strace ## try what is promised with kills, failing calls, races and limits; SECONDS=120 is short
+campaign: .venv/.dev strace disks ## try what is promised with kills, failing calls, races and limits; SECONDS=120 is short
 	$(BIN)/python -m tests.campaigns --seconds $(SECONDS) $(if $(filter-out 3600,$(SECONDS)),,--report)
+
+# $(call install,COMMAND,PACKAGE): the Debian package, if its command is missing
+install = PATH="$$PATH:/usr/sbin:/sbin"; command -v $(1) >/dev/null || { echo "Installing $(2), for tests that need $(1)"; \
+	  apt-get install -qq $(2) >/dev/null 2>&1 || { apt-get update -qq && apt-get install -qq $(2); } >/dev/null 2>&1; } \
+	|| { echo "$(1) is not here and apt-get could not install $(2)$(3)" >&2; false; }
 
 # with it tests make system calls fail
 strace:
-	@command -v strace >/dev/null || { echo "Installing strace, with which tests make system calls fail"; \
-	  apt-get install -qq strace >/dev/null 2>&1 || { apt-get update -qq && apt-get install -qq strace; } >/dev/null 2>&1; } \
-	|| { echo "strace is not here and apt-get could not install it: install it, then call make again" >&2; exit 1; }
+	@$(call install,strace,strace,: install it and call make again)
+
+# the file systems on which power is cut; what cannot be had is told as not tested
+disks:
+	@$(call install,mkfs.ext4,e2fsprogs) || true
+	@$(call install,mkfs.xfs,xfsprogs) || true
+	@$(call install,mkfs.btrfs,btrfs-progs) || true
 
 # a quarter of an hour on the data in ../shared; minutes with QUICK=1, and where there is no such data
 bench: .venv/.bench ## measure, side by side with ripgrep, grep, FTS5, tantivy and bm25s; QUICK=1 is short

@@ -16,7 +16,9 @@ use commonplace_core::catalog::draft::Part;
 use commonplace_core::catalog::snapshot::{self, Refusal};
 use commonplace_core::files::root::Root;
 use commonplace_core::files::stamps::Clock;
+use commonplace_core::grep;
 use commonplace_core::index::bm25f::Weights;
+use commonplace_core::store::across::Across;
 use commonplace_core::store::hits::Request;
 use commonplace_core::store::{Freshness, Options, Store};
 use crafted::{ARRAYS, ARRAYS_AT, EXTENT, HEAD, PAGED, place, put, root_of, sealed, word};
@@ -379,6 +381,12 @@ fn a_root_that_can_only_be_read_answers() {
             assert_eq!((answer.hits.is_empty(), answer.freshness), (false, Freshness::Partial));
             assert!(answer.notes.iter().any(|note| note.contains("user.md")), "{:?}", answer.notes);
             assert!(store.save().is_err() && !memory.at(".commonplace").exists());
+            assert!(answer.notes.iter().any(|note| note.contains("closed")), "{:?}", answer.notes);
+            let grep = grep::Options { pattern: "rotation".to_owned(), ..Default::default() };
+            let mut across = Across::new(&store, &[""], grep, &|| false).unwrap();
+            while across.next_batch(&store, &|| false).unwrap().is_some() {}
+            let notes = &across.seen.notes;
+            assert!(notes.iter().any(|note| note.contains("closed")), "{notes:?}");
             let skipped = store.status(&|| false).unwrap().skipped;
             assert!(skipped.contains(&("closed".into(), "perm".into())), "{skipped:?}");
         });

@@ -108,6 +108,8 @@ impl Root {
     }
 }
 
+/// Why a folder is left out that we may not list.
+pub(crate) const CLOSED: &str = "perm";
 /// Folders from which on two threads list them.
 const MANY: usize = 8;
 
@@ -195,7 +197,7 @@ impl Tour<'_> {
             }
             // Removed or replaced while we were walking.
             Err(Errno::NOENT | Errno::NOTDIR) => {}
-            Err(Errno::ACCESS | Errno::PERM) => found.walk.skip(folder, "perm"),
+            Err(Errno::ACCESS | Errno::PERM) => found.walk.skip(folder, CLOSED),
             Err(Errno::LOOP) => found.walk.skip(folder, "symlink"),
             Err(Errno::NAMETOOLONG) => found.walk.skip(folder, "long"),
             // A walk that is short of files without saying so would look
@@ -286,6 +288,13 @@ impl Root {
         }
         Ok(())
     }
+}
+
+/// Says of what was left out what an answer is to tell: a folder that we may not list, for what is
+/// in it would have been searched.
+pub(crate) fn closed_note(path: &str, why: &str) -> Option<String> {
+    (why == CLOSED)
+        .then(|| format!("{path}: the folder cannot be listed (permission denied); allow it"))
 }
 
 impl Walk {

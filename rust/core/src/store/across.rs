@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::catalog::draft::Kind;
 use crate::error::{Error, Interrupt, Result};
+use crate::files::walk::closed_note;
 use crate::grep::{MAX_BAD_LINES, MAX_BATCH, Match, Options, Report, Scan, Searcher, share};
 use crate::store::Store;
 
@@ -101,12 +102,15 @@ impl Across {
         let searcher = Searcher::new(options)?;
         // the files as they lie, not the index: a search is to start at once on any transcript
         let mut files: Vec<(String, Kind)> = Vec::new();
+        let mut seen = Tally::default();
         for prefix in prefixes {
             let prefix = &*store.root().spelled(prefix.trim_end_matches('/'));
             let paths = match store.root().stat(prefix) {
                 Ok(_) => vec![prefix.to_owned()],
                 Err(_) => {
                     let walk = store.root().walk(prefix, interrupt)?;
+                    let closed = walk.skipped.iter();
+                    seen.notes.extend(closed.filter_map(|(path, why)| closed_note(path, why)));
                     walk.files.into_iter().map(|(path, _)| path).collect()
                 }
             };
@@ -119,6 +123,8 @@ impl Across {
             .retain(|(_, kind)| *kind == Kind::Transcript || *kind == Kind::Note && !messages_only);
         files.sort();
         files.dedup();
+        seen.notes.sort();
+        seen.notes.dedup();
         Ok(Self {
             helpers: searcher.helpers(),
             searcher,
@@ -128,7 +134,7 @@ impl Across {
             current: None,
             unsieved: false,
             keep: true,
-            seen: Tally::default(),
+            seen,
         })
     }
 

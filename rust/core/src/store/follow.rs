@@ -10,7 +10,7 @@ use crate::error::{Error, Interrupt, Result, wait_for};
 use crate::files::platform::{Changes, FolderWatch as _, Watch};
 use crate::files::root::{Root, Stat};
 use crate::files::stamps::Clock;
-use crate::files::walk::Walk;
+use crate::files::walk::{CLOSED, Walk};
 use crate::index::expand::Expander;
 use crate::search::is_below;
 use crate::store::{State, Store};
@@ -94,7 +94,7 @@ impl Store {
                     if !folder.is_empty()
                         && source.kind() == std::io::ErrorKind::PermissionDenied =>
                 {
-                    Walk { skipped: vec![(folder.clone(), "perm")], ..Walk::default() }
+                    Walk { skipped: vec![(folder.clone(), CLOSED)], ..Walk::default() }
                 }
                 seen => seen?,
             };

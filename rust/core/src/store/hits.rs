@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::catalog::draft::Kind;
 use crate::error::{Error, Interrupt, Result};
+use crate::files::walk::closed_note;
 use crate::messages::message::Message;
 use crate::search::query::Query;
 use crate::search::{Filter, explain, search};
@@ -183,12 +184,14 @@ impl Store {
                 "no text that may be found holds the phrase; its words were sought".to_owned(),
             );
         }
+        let before = answer.notes.len();
         // stable: of equal scores what was said comes before what a tool said
         answer.hits.sort_by(|a, b| b.score.total_cmp(&a.score));
         answer.hits.truncate(request.limit);
-        if !state.unreadable.is_empty() {
+        let closed = state.skipped.iter().filter_map(|(path, why)| closed_note(path, why));
+        answer.notes.extend(state.unreadable.values().cloned().chain(closed));
+        if !answer.notes[before..].is_empty() {
             answer.freshness = Freshness::Partial;
-            answer.notes.extend(state.unreadable.values().cloned());
         }
         if state.incomplete.values().any(|shortfall| shortfall.missing) {
             answer.freshness = Freshness::Partial;
