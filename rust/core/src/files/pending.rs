@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn lines_are_read_as_they_were_written_and_others_dropped() {
-        let kept = format!("{OWN}/history/a.md/20260105T120000.000000000Z-00.md");
+        let kept = format!("{OWN}/history/a.md/20260105T120000.000000000Z-{:032x}.md", 7);
         let marked = Displaced { kept: kept.clone(), mark: Some(7), trusted: true };
         for entry in [
             Entry::Staged(format!("facts/.a.md.{:032x}.swap", 7)),
