@@ -56,13 +56,16 @@ impl Files {
     /// Reads one version of a file: as it is, or from the history.
     ///
     /// # Errors
-    /// [`Error::NoVersion`]; else as for [`Root::read`](crate::files::root::Root::read).
+    /// [`Error::NoVersion`]; [`Error::Interrupted`]; else as for [`Root::read`](crate::files::root::Root::read).
     pub fn read_version(&self, path: &str, version: Version) -> Result<Vec<u8>> {
         if let Some(bytes) = self.find_version(path, version)? {
             return Ok(bytes);
         }
         // a change under way may have had it in its hands
-        let _guard = self.begin().ok();
+        let _guard = match self.begin() {
+            Err(Error::Interrupted) => return Err(Error::Interrupted),
+            guard => guard.ok(),
+        };
         if let Some(bytes) = self.find_version(path, version)? {
             return Ok(bytes);
         }
