@@ -64,7 +64,9 @@ impl Files {
     /// Looks at what the list names, if nobody has the lock; what fails is tried again by the next
     /// change.
     pub(crate) fn look_now(&self) {
-        if self.root.open_dir(OWN).is_ok()
+        // a root may have been copied without our folder, but with what was left
+        let seen = self.pending.try_lock().is_some_and(|pending| pending.seen);
+        if (seen || self.root.open_dir(OWN).is_ok())
             && let Ok(Some(guard)) = self.lock.try_acquire(&self.root)
         {
             let _ = self.look_again(&guard);
