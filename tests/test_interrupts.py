@@ -9,9 +9,13 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+
+import commonplace
 
 # The child says when it begins, and when the interrupt reached it.
 CHILD = """
@@ -103,3 +107,53 @@ def test_an_import_and_a_grep(tmp_path: Path) -> None:
     source.rename(root / "all" / "messages.jsonl")
     call = "[list(store.grep('(a|b|w).*x.*(nother|z)+q')) for _ in range(99)]"
     assert best(root, call) < SOON
+
+
+class Alarm(Exception):
+    """What a handler of a signal raises."""
+
+
+@pytest.fixture
+def locked(tmp_path: Path) -> Iterator[commonplace.Store]:
+    """Return a store that another process does not let write."""
+    with commonplace.open(tmp_path) as store:
+        store.write("log.md", "# Log\n")
+        with (tmp_path / ".commonplace" / "lock").open("r+") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield store
+
+
+@pytest.mark.parametrize("call", ["read", "write"])
+def test_what_a_handler_raises_ends_a_wait_for_the_lock(
+    locked: commonplace.Store, call: str
+) -> None:
+    def handler(*_: object) -> None:
+        raise Alarm
+
+    calls: dict[str, Callable[[], object]] = {
+        "read": lambda: locked.read("log.md", version="0" * 32),
+        "write": lambda: locked.write("log.md", "other"),
+    }
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        with pytest.raises(Alarm):
+            calls[call]()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_an_append_is_answered_though_the_store_is_closed_meanwhile(tmp_path: Path) -> None:
+    store = commonplace.open(tmp_path)
+    store.write("log.md", "# Log\n")
+    with ThreadPoolExecutor() as threads:
+        with (tmp_path / ".commonplace" / "lock").open("r+") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            appended = threads.submit(store.append, "log.md", "more\n")
+            time.sleep(0.2)
+            closed = threads.submit(store.close)
+            time.sleep(0.2)
+        assert appended.result().path == "log.md"
+        closed.result()
+    assert (tmp_path / "log.md").read_text() == "# Log\nmore\n"

@@ -51,6 +51,12 @@ impl MemoryLimit {
         Self { limit, usable, held: Arc::default() }
     }
 
+    /// Returns the same limit for another process, of which nothing is held yet.
+    #[must_use]
+    pub(crate) fn again(&self) -> Self {
+        Self { held: Arc::default(), ..self.clone() }
+    }
+
     /// Says whether there is a limit.
     #[must_use]
     pub fn is_set(&self) -> bool {

@@ -29,12 +29,17 @@ pub(crate) mod raised {
 const PATIENCE: Duration = Duration::from_millis(20);
 
 thread_local! {
-    /// What Python raised when it was asked, until the call ends.
+    /// What Python raised when it was asked, until a call raises it.
     static RAISED: Cell<Option<PyErr>> = const { Cell::new(None) };
 }
 
-/// Asks Python whether Ctrl-C was pressed, and keeps what it raises for [`enter`].
+/// Asks Python whether Ctrl-C was pressed, and keeps what it raises for [`enter`]. From then on it
+/// says so until that is raised, for Python says it once.
 pub fn is_interrupted() -> bool {
+    if let Some(raised) = RAISED.take() {
+        RAISED.set(Some(raised));
+        return true;
+    }
     match Python::attach(|py| py.check_signals()) {
         Ok(()) => false,
         Err(error) => {
@@ -45,11 +50,17 @@ pub fn is_interrupted() -> bool {
 }
 
 /// Runs `work` without the GIL; it is given a way to ask whether Ctrl-C was pressed.
+///
+/// What Python raised meanwhile is raised in any case, as Python itself does it when a function in
+/// C returns: a change that was made is made, and an error is the cause of what is raised.
 pub fn enter<T: Send>(
     py: Python<'_>,
     work: impl FnOnce(Interrupt<'_>) -> Result<T, Error> + Send,
 ) -> PyResult<T> {
-    RAISED.set(None);
+    if let Some(raised) = RAISED.take() {
+        // the last call was one that cannot raise
+        return Err(raised);
+    }
     let done = py.detach(|| {
         let started = Instant::now();
         let (asked, stopped) = (AtomicU64::new(0), AtomicBool::new(false));
@@ -64,8 +75,12 @@ pub fn enter<T: Send>(
         work(&interrupt)
     });
     match (done, RAISED.take()) {
-        (Err(Error::Interrupted), Some(raised)) => Err(raised),
-        (done, _) => done.map_err(|error| error_of(py, error)),
+        (Ok(_) | Err(Error::Interrupted), Some(raised)) => Err(raised),
+        (Err(error), Some(raised)) => {
+            raised.set_cause(py, Some(error_of(py, error)));
+            Err(raised)
+        }
+        (done, None) => done.map_err(|error| error_of(py, error)),
     }
 }
 

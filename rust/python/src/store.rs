@@ -30,7 +30,8 @@ pub struct Store {
 
 impl Store {
     fn open(&self, py: Python<'_>) -> PyResult<Arc<store::Store>> {
-        let store = self.store.get().map_err(|error| error_of(py, error))?;
+        let in_child = |inherited: &store::Store| py.detach(|| inherited.in_child());
+        let store = self.store.get(in_child).map_err(|error| error_of(py, error))?;
         store.ok_or_else(|| PyValueError::new_err("this store is closed; open it again"))
     }
 
@@ -163,11 +164,10 @@ impl Store {
         expected_version: Option<Text>,
     ) -> PyResult<Written> {
         let expected = expected(py, expected_version)?;
-        let append = |store: &store::Store, _: Interrupt<'_>| {
-            store.files().append(&path, content.as_bytes(), expected)
-        };
-        let done = self.enter(py, append)?;
-        Ok(Written::appended(done, &self.open(py)?))
+        // another thread may close it before the text is written
+        let store = self.open(py)?;
+        let done = enter(py, |_| store.files().append(&path, content.as_bytes(), expected))?;
+        Ok(Written::appended(done, &store))
     }
 
     #[pyo3(signature = (path, edits, expected_version = None))]

@@ -173,6 +173,11 @@ impl Resume {
 
 /// Reads the line of a message back, if it is still what was indexed.
 pub(crate) fn line_at(file: &File, row: &Row) -> Option<Vec<u8>> {
+    // no more is asked for than there is
+    let size = file.metadata().ok()?.len();
+    if row.start.checked_add(row.length.into())? > size {
+        return None;
+    }
     let mut bytes = vec![0; row.length as usize];
     file.read_exact_at(&mut bytes, row.start).ok()?;
     (xxh3_64(&bytes) == row.hash).then_some(bytes)

@@ -70,7 +70,9 @@ impl Files {
     /// # Errors
     /// [`Error::Interrupted`].
     pub(crate) fn look_now(&self) -> Result<()> {
-        if self.root.open_dir(OWN).is_ok()
+        // a root may have been copied without our folder, but with what was left
+        let seen = self.pending.try_lock().is_some_and(|pending| pending.seen);
+        if (seen || self.root.open_dir(OWN).is_ok())
             && let Ok(Some(guard)) = self.lock.try_acquire(&self.root)
         {
             let looked = self.look_again(&guard);

@@ -56,7 +56,7 @@ impl Files {
     /// Reads one version of a file: as it is, or from the history.
     ///
     /// # Errors
-    /// [`Error::NoVersion`]; else as for [`Root::read`](crate::files::root::Root::read).
+    /// [`Error::NoVersion`]; [`Error::Interrupted`]; else as for [`Root::read`](crate::files::root::Root::read).
     pub fn read_version(&self, path: &str, version: Version) -> Result<Vec<u8>> {
         if let Some(bytes) = self.find_version(path, version)? {
             return Ok(bytes);

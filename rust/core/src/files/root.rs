@@ -115,7 +115,7 @@ impl Root {
     pub fn again(&self) -> Result<Self> {
         let dir = self.dir.try_clone();
         let dir = dir.map_err(|e| Error::io("open", self.path.to_string_lossy(), e))?;
-        Ok(Self { dir, path: self.path.clone(), limit: self.limit.clone() })
+        Ok(Self { dir, path: self.path.clone(), limit: self.limit.again() })
     }
 
     /// Returns the handle that all access is relative to.

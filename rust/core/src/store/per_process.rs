@@ -20,14 +20,24 @@ impl PerProcess {
         Self { store: Mutex::new(Some(Arc::new(store))) }
     }
 
-    /// Returns the store of this process; none once it is closed, here or before the fork.
+    /// Returns the store of this process; none once it is closed, here or before the fork. One that
+    /// was inherited is opened anew by `in_child`, which is [`Store::in_child`] and what the caller
+    /// does about its own locks meanwhile.
     ///
     /// # Errors
     /// Those of [`Store::in_child`].
-    pub fn get(&self) -> Result<Option<Arc<Store>>> {
+    pub fn get(
+        &self,
+        in_child: impl FnOnce(&Store) -> Result<Store>,
+    ) -> Result<Option<Arc<Store>>> {
+        let found = self.store.lock().clone();
+        let Some(inherited) = found.as_ref().filter(|store| !store.is_of_this_process()) else {
+            return Ok(found);
+        };
+        let own = Arc::new(in_child(inherited)?);
         let mut store = self.store.lock();
-        if let Some(inherited) = store.as_ref().filter(|store| !store.is_of_this_process()) {
-            let own = Arc::new(inherited.in_child()?);
+        // another thread may have opened it first, or closed it
+        if store.as_ref().is_some_and(|store| !store.is_of_this_process()) {
             std::mem::forget(store.replace(own));
         }
         Ok(store.clone())
@@ -53,4 +63,28 @@ fn own(store: Option<Arc<Store>>) -> Option<Arc<Store>> {
     };
     std::mem::forget(inherited);
     own
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Options;
+
+    #[test]
+    fn a_child_opens_its_store_without_the_lock_and_with_all_of_the_memory() {
+        let dir = tempfile::tempdir().unwrap();
+        let options = Options { memory_limit: Some(256 << 20), ..Options::default() };
+        let mut inherited = Store::open(dir.path().to_str().unwrap(), options).unwrap();
+        inherited.limit.hold(0, 200 << 20);
+        inherited.process = 0;
+        let inherited = PerProcess::new(inherited);
+        let in_child = |store: &Store| {
+            assert!(inherited.store.try_lock().is_some(), "nobody waits for who opens it");
+            store.in_child()
+        };
+        let own = inherited.get(in_child).unwrap().unwrap();
+        own.limit.check("a call", 100 << 20).unwrap();
+        let again = inherited.get(|_| unreachable!("it is open")).unwrap().unwrap();
+        assert!(Arc::ptr_eq(&own, &again));
+    }
 }

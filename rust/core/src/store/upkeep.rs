@@ -2,7 +2,7 @@
 
 use crate::catalog::draft::Kind;
 use crate::catalog::reading::parsing_bytes;
-use crate::error::{Error, Interrupt, Result};
+use crate::error::{Error, Interrupt, Result, wait_for};
 use crate::search::is_below;
 use crate::store::Store;
 use crate::text::sections::{Note, as_text, parse};
@@ -145,7 +145,9 @@ impl Store {
         status.skipped.sort();
         // here and not by the caller, who may hold a lock that whoever has the watch waits for
         drop(state);
-        status.watching = self.is_watching();
+        let watch = wait_for(interrupt, |slice| self.watch.try_lock_for(slice))?;
+        status.watching = watch.is_some();
+        drop(watch);
         Ok(status)
     }
 }
