@@ -33,7 +33,7 @@ use rustix::io::Errno;
 use crate::error::{Error, Result};
 use crate::files::history::Shelf;
 use crate::files::lock::{Guard, Lock};
-use crate::files::open::refusal;
+use crate::files::open::{move_refusal, refusal};
 use crate::files::pending::{Entry, Pending};
 use crate::files::replace::{Base, Renamed, rename_new};
 use crate::files::root::{Place, Root};
@@ -174,7 +174,7 @@ impl Files {
                 let found = target.version_shown();
                 return Err(Error::Conflict { path, expected: "absent".into(), found });
             }
-            Err(e) => return Err(refusal("rename", from, e)),
+            Err(e) => return Err(move_refusal("rename", from, e)),
         }
         // The name moves with whatever it stood for; see what that was.
         let version = match target.version() {
@@ -206,7 +206,7 @@ impl Files {
         let kept = shelf.new_name(version).map_err(|e| refusal("delete", path, e))?;
         let moved = self.root.place(&kept)?;
         self.note(&guard, [Entry::displaced(&kept)])?;
-        shelf.take(&place, &kept).map_err(|e| refusal("delete", path, e))?;
+        shelf.take(&place, &kept).map_err(|e| move_refusal("delete", path, e))?;
         // As for a rename: a person may have saved since we read it.
         let same = moved.is_name_of(&file).map_err(|e| fail(e.into()));
         let found = same.and_then(|same| match same {
