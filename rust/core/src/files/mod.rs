@@ -92,8 +92,11 @@ impl Files {
     /// Returns the same files for a child of a fork, with locks of its own; closes what handle of
     /// the lock it inherited.
     pub(crate) fn in_child(&self) -> Result<Self> {
-        self.lock.abandon(&self.root);
-        let own = Self::new(self.root.again()?, self.rules);
+        let root = self.root.again()?;
+        if self.root.is_open() {
+            self.lock.abandon(&root);
+        }
+        let own = Self::new(root, self.rules);
         Ok(own.interrupted_by(self.lock.interrupt))
     }
 

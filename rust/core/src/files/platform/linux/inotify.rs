@@ -126,9 +126,21 @@ impl FolderWatch for Inotify {
         }
         Changes::Some { files, folders }
     }
+
+    fn abandon(self, is_inherited: bool) {
+        if !(is_inherited && self.is_open()) {
+            let _ = self.queue.into_raw_fd();
+        }
+    }
 }
 
 impl Inotify {
+    /// Says whether the number that was opened for the queue stands for a queue still.
+    fn is_open(&self) -> bool {
+        // a queue looks for the file, which no empty path names; nothing else comes as far
+        inotify::add_watch(&self.queue, "", SEEN) == Err(Errno::NOENT)
+    }
+
     /// Lets go of a folder that is no longer where it was, and of those below it.
     fn forget(&mut self, folder: &str) {
         let below = format!("{folder}/");
