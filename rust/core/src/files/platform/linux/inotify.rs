@@ -159,3 +159,21 @@ impl Inotify {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_is_told_from_another_file() {
+        let Some(mut watch) = Inotify::new() else { return };
+        assert!(watch.is_open());
+        watch.queue = std::fs::File::open("/dev/null").unwrap().into();
+        assert!(!watch.is_open());
+        let folder = std::fs::File::open("/").unwrap();
+        let number = folder.as_raw_fd();
+        watch.queue = folder.into();
+        watch.abandon(true);
+        assert!(std::fs::exists(format!("/proc/self/fd/{number}")).unwrap());
+    }
+}
