@@ -401,3 +401,51 @@ def test_vectors_in_a_child(root: Path) -> None:
             assert slow.result()[0][0].path == "a.md"
         assert answer == ["a.md", "b.md", "c.md"]
         assert vectors.nearest("gg", 1)[0][0].path == "c.md"
+
+
+def without_handles(work: Callable[[], bool]) -> bool:
+    """Run `work` in a child that closes all that it inherited, as one does to become a daemon."""
+    child = os.fork()
+    if not child:
+        done = False
+        try:
+            os.closerange(3, 512)
+            done = work()
+        finally:
+            os._exit(0 if done else 1)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_a_child_that_closed_all_stays_in_its_root(root: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "a.md").write_text("CANARY")
+    with commonplace.open(root) as store:
+        store.write("a.md", "robin")
+        store.search("robin")
+
+        def work() -> bool:
+            own = [os.open(outside, os.O_RDONLY) for _ in range(16)]
+            read = store.read("a.md").strip()
+            store.write("b.md", "heron")
+            paths = found(store, "heron")[0]
+            return read == "robin" and paths == ["b.md"] and all(map(os.fstat, own))
+
+        assert without_handles(work)
+        assert [path.name for path in outside.iterdir()] == ["a.md"]
+        assert store.read("b.md").strip() == "heron"
+
+
+def test_a_child_that_closed_all_takes_no_other_root(root: Path) -> None:
+    with commonplace.open(root) as store:
+        store.write("a.md", "robin")
+        root.rename(root.with_name("moved"))
+        root.mkdir()
+
+        def work() -> bool:
+            with pytest.raises(commonplace.Refused) as refused:
+                store.read("a.md")
+            return refused.value.code == "config"
+
+        assert without_handles(work)
+        assert not list(root.iterdir())

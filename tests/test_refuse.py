@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -51,3 +52,62 @@ def test_an_unknown_name_is_said() -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "'nothing' is none of" in done.stderr
+
+
+EDITS = """
+import sys, commonplace
+from pathlib import Path
+root = Path(sys.argv[1])
+(root / "a").mkdir()
+note = root / "a/note.md"
+note.write_text("# Note\\n\\nrobin\\n")
+with commonplace.open(root) as store:
+    assert store.search("robin")
+    note.write_text("# Note\\n\\nheron\\n")
+    (root / "new.md").write_text("# New\\n\\nheron\\n")
+    assert {hit.path for hit in store.search("heron")} == {"a/note.md", "new.md"}
+    assert not store.search("robin")
+    assert store.grep("heron")
+    print(store.status().watching)
+"""
+MOUNTED = """
+import sys, commonplace
+with commonplace.open(sys.argv[1]) as store:
+    version = store.write("sub/a.md", "robin").version
+    store.append("sub/a.md", "heron")
+    for change in (
+        lambda: store.write("sub/a.md", "new"),
+        lambda: store.delete("sub/a.md"),
+        lambda: store.move("sub/a.md", "a.md"),
+    ):
+        try:
+            change()
+        except commonplace.Refused as error:
+            print(error.code)
+    assert store.read("sub/a.md").splitlines() == ["robin", "heron"], store.read("sub/a.md")
+    assert store.search("robin")
+"""
+
+
+def run_with_mounts(mounts: str, script: str, *arguments: str) -> str:
+    """Run a script where a shell has mounted something that nobody else sees."""
+    own = ["unshare", "--mount", *(["--map-root-user"] if os.geteuid() else [])]
+    if subprocess.run([*own, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("this system lets us mount nothing")
+    command = [*own, "sh", "-ec", f'{mounts}; exec "$0" -c "$@"', sys.executable, script]
+    done = subprocess.run([*command, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_edits_are_seen_without_proc(tmp_path: Path) -> None:
+    assert run_with_mounts("mount -t tmpfs none /proc", EDITS, str(tmp_path)) == "False"
+
+
+def test_what_is_mounted_below_the_root_grows_and_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "root/sub").mkdir(parents=True)
+    (tmp_path / "other").mkdir()
+    mount = 'mount --bind "$2/../other" "$2/sub"'
+    refused = run_with_mounts(mount, MOUNTED, str(tmp_path / "root"))
+    assert refused.split() == ["mount"] * 3
+    assert [path.name for path in (tmp_path / "other").iterdir()] == ["a.md"]

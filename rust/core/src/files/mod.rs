@@ -34,7 +34,7 @@ use rustix::io::Errno;
 use crate::error::{Error, Result, now_and_then};
 use crate::files::history::Shelf;
 use crate::files::lock::{Guard, Lock};
-use crate::files::open::refusal;
+use crate::files::open::{move_refusal, refusal};
 use crate::files::pending::{Entry, Pending};
 use crate::files::replace::{Base, Renamed, rename_new};
 use crate::files::root::{Place, Root};
@@ -93,8 +93,11 @@ impl Files {
     /// Returns the same files for a child of a fork, with locks of its own; closes what handle of
     /// the lock it inherited.
     pub(crate) fn in_child(&self) -> Result<Self> {
-        self.lock.abandon(&self.root);
-        let own = Self::new(self.root.again()?, self.rules);
+        let root = self.root.again()?;
+        if self.root.is_open() {
+            self.lock.abandon(&root);
+        }
+        let own = Self::new(root, self.rules);
         Ok(own.interrupted_by(self.lock.interrupt))
     }
 
@@ -178,7 +181,7 @@ impl Files {
                 let found = target.version_shown();
                 return Err(Error::Conflict { path, expected: "absent".into(), found });
             }
-            Err(e) => return Err(refusal("rename", from, e)),
+            Err(e) => return Err(move_refusal("rename", from, e)),
         }
         // The name moves with whatever it stood for; see what that was.
         let version = match target.version() {
@@ -210,7 +213,7 @@ impl Files {
         let kept = shelf.new_name(version).map_err(|e| refusal("delete", path, e))?;
         let moved = self.root.place(&kept)?;
         self.note(&guard, [Entry::displaced(&kept)])?;
-        shelf.take(&place, &kept).map_err(|e| refusal("delete", path, e))?;
+        shelf.take(&place, &kept).map_err(|e| move_refusal("delete", path, e))?;
         // As for a rename: a person may have saved since we read it.
         let same = moved.is_name_of(&file).map_err(|e| fail(e.into()));
         let found = same.and_then(|same| match same {

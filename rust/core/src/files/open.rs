@@ -226,6 +226,16 @@ pub(crate) fn refusal(action: &'static str, path: &str, errno: Errno) -> Error {
     Error::refused(path, code, why)
 }
 
+/// As [`refusal`], of a call that moves a file from folder to folder.
+pub(crate) fn move_refusal(action: &'static str, path: &str, errno: Errno) -> Error {
+    if errno != Errno::XDEV {
+        return refusal(action, path, errno);
+    }
+    let why = "it is on another file system, mounted below the root, from which nothing is moved to \
+               the history or elsewhere; append to it, write a new file, or use your file manager";
+    Error::refused(path, "mount", why)
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::MetadataExt;

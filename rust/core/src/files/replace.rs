@@ -13,7 +13,7 @@ use rustix::io::Errno;
 
 use crate::error::{Error, Interrupt, Result};
 use crate::files::history::{Shelf, identity};
-use crate::files::open::{READ, open_regular, read_whole, refusal};
+use crate::files::open::{READ, move_refusal, open_regular, read_whole, refusal};
 use crate::files::platform::{Platform as _, System};
 use crate::files::root::Place;
 use crate::files::staged::Staged;
@@ -159,7 +159,7 @@ pub(crate) fn replace(
     kept: &str,
 ) -> Result<()> {
     let mut staged = Staged::write(at, bytes, Some(base))?;
-    let fail = |e| refusal("write", &place.path, e);
+    let fail = |e| move_refusal("write", &place.path, e);
     base.sync().map_err(|e| Error::io("write", &*place.path, e))?;
     match staged.at.exchange(place) {
         Ok(()) => {
@@ -257,7 +257,7 @@ fn replace_by_link(
     shelf: &Shelf,
     kept: &str,
 ) -> Result<()> {
-    let fail = |e| refusal("write", &place.path, e);
+    let fail = |e| move_refusal("write", &place.path, e);
     shelf.link(place, kept).map_err(fail)?;
     let renamed = base.is_at(place).and_then(|same| {
         if !same || shelf.identity(kept).map_err(fail)? != identity(&place.look().map_err(fail)?) {

@@ -14,6 +14,7 @@ use rustix::fs::Mode;
 use rustix::io::Errno;
 
 use crate::error::{Error, Result};
+use crate::files::history::identity;
 use crate::files::names::{self, OWN};
 pub use crate::files::open::MAX_WHOLE;
 use crate::files::open::{
@@ -56,6 +57,8 @@ impl Stat {
 #[derive(Debug)]
 pub struct Root {
     dir: OwnedFd,
+    /// The device and inode of the folder.
+    identity: (u64, u64),
     path: PathBuf,
     limit: MemoryLimit,
 }
@@ -92,9 +95,10 @@ impl Root {
             let why = "a memory needs a folder of its own, not the home folder or \"/\"";
             return Err(Error::refused(&shown, "config", why));
         }
-        let dir = rustix::fs::open(&real, FOLDER, Mode::empty())
-            .map_err(|e| Error::io("open", shown.as_ref(), e))?;
-        Ok(Self { dir, path: real, limit: MemoryLimit::default() })
+        let opened = rustix::fs::open(&real, FOLDER, Mode::empty())
+            .and_then(|dir| Ok((identity(&rustix::fs::fstat(&dir)?), dir)));
+        let (identity, dir) = opened.map_err(|e| Error::io("open", shown.as_ref(), e))?;
+        Ok(Self { dir, identity, path: real, limit: MemoryLimit::default() })
     }
 
     /// Reads no file as a whole that takes more memory than a limit allows.
@@ -108,14 +112,41 @@ impl Root {
         &self.limit
     }
 
-    /// Opens the same folder once more, wherever it is by now.
+    /// Opens the same folder once more in a child of a fork: wherever it is by now, or where it was
+    /// if the child closed what it inherited, as one does that becomes a daemon.
     ///
     /// # Errors
-    /// [`Error::Io`].
-    pub fn again(&self) -> Result<Self> {
-        let dir = self.dir.try_clone();
-        let dir = dir.map_err(|e| Error::io("open", self.path.to_string_lossy(), e))?;
-        Ok(Self { dir, path: self.path.clone(), limit: self.limit.again() })
+    /// [`Error::Refused`] with `config` when another folder is there; [`Error::Io`].
+    pub(crate) fn again(&self) -> Result<Self> {
+        let inherited = self.dir.try_clone().ok().filter(|dir| self.is_folder(dir));
+        let dir = match inherited {
+            Some(dir) => dir,
+            None => self.reopen()?,
+        };
+        let (identity, path) = (self.identity, self.path.clone());
+        Ok(Self { dir, identity, path, limit: self.limit.again() })
+    }
+
+    fn reopen(&self) -> Result<OwnedFd> {
+        let shown = self.path.to_string_lossy();
+        let dir = rustix::fs::open(&self.path, FOLDER, Mode::empty())
+            .map_err(|e| Error::io("open", shown.as_ref(), e))?;
+        if self.is_folder(&dir) {
+            return Ok(dir);
+        }
+        let why = "this process closed its handle of the memory, and another folder is there now; \
+                   open the memory again";
+        Err(Error::refused(&shown, "config", why))
+    }
+
+    /// Says whether the handle still stands for the folder: a child of a fork may have closed it,
+    /// and opened another file under its number.
+    pub(crate) fn is_open(&self) -> bool {
+        self.is_folder(&self.dir)
+    }
+
+    fn is_folder(&self, dir: &OwnedFd) -> bool {
+        rustix::fs::fstat(dir).is_ok_and(|raw| identity(&raw) == self.identity)
     }
 
     /// Returns the handle that all access is relative to.

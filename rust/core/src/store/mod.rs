@@ -220,7 +220,9 @@ impl Store {
         };
         let own = Self::of(self.files.in_child()?, options)?;
         // closed, not read: what is in the queue is the parent's
-        drop(self.watch.try_lock().and_then(|mut watch| watch.take()));
+        if let Some(watch) = self.watch.try_lock().and_then(|mut watch| watch.take()) {
+            watch.abandon(self.root().is_open());
+        }
         Ok(own)
     }
 

@@ -77,6 +77,10 @@ pub(crate) trait FolderWatch: Sized + Debug + Send {
 
     /// Returns and forgets what happened since the last call.
     fn drain(&mut self) -> Changes;
+
+    /// Lets go of it in a child of a fork: closes the queue, which is the parent's, if the child
+    /// inherited it and has not closed it since, when the number may stand for a file of its own.
+    fn abandon(self, is_inherited: bool);
 }
 
 /// The right to map a file, until somebody wants to write it. Who has none reads.

@@ -71,6 +71,10 @@ impl FolderWatch for NoWatch {
     fn drain(&mut self) -> Changes {
         match self.0 {}
     }
+
+    fn abandon(self, _: bool) {
+        match self.0 {}
+    }
 }
 
 /// No lease: files are read.

@@ -7,12 +7,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, IntoRawFd, OwnedFd};
 
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use rustix::io::Errno;
 
-use crate::files::platform::{Changes, FolderWatch};
+use super::is_local;
+use crate::files::platform::{Changes, FolderWatch, Platform as _, STEP, System};
 
 /// A queue of the kernel, and the folders that it tells of.
 #[derive(Debug)]
@@ -22,23 +23,6 @@ pub(crate) struct Inotify {
     numbers: BTreeMap<String, i32>,
     /// Set when an event or a folder may have been missed.
     lost: bool,
-}
-
-/// File systems that others write to as well, of which the system tells nothing.
-const SHARED: [u32; 9] = [
-    0x6969,      // NFS
-    0x517b,      // SMB
-    0xff53_4d42, // CIFS
-    0xfe53_4d42, // SMB 2
-    0x6573_5546, // FUSE, virtiofs
-    0x0102_1997, // 9P
-    0x00c3_6400, // Ceph
-    0x5346_414f, // AFS
-    0x786f_4256, // VirtualBox
-];
-
-fn is_shared(place: &str) -> bool {
-    rustix::fs::statfs(place).is_ok_and(|found| SHARED.contains(&(found.f_type as u32)))
 }
 
 const SEEN: WatchFlags = WatchFlags::ATTRIB
@@ -59,11 +43,19 @@ impl FolderWatch for Inotify {
     }
 
     fn add(&mut self, root: BorrowedFd<'_>, folder: &str) -> bool {
+        let path = if folder.is_empty() { "." } else { folder };
         // through the handle, so that a root that was renamed is still found
-        let place = format!("/proc/self/fd/{}/{folder}", root.as_raw_fd());
-        if is_shared(&place) {
+        let opened = match System::open_beneath((root, path), STEP) {
+            Ok(opened) => opened,
+            // gone, or not to be reached; if that changes, the folder that it is in tells
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS) => return true,
+            Err(_) => return false,
+        };
+        if !is_local(&opened) {
             return false;
         }
+        // without `/proc` there is no such path, and no watch
+        let place = format!("/proc/self/fd/{}/.", opened.as_raw_fd());
         match inotify::add_watch(&self.queue, place, SEEN) {
             Ok(number) => {
                 if let Some(old) = self.folders.insert(number, folder.to_owned()) {
@@ -72,8 +64,8 @@ impl FolderWatch for Inotify {
                 self.numbers.insert(folder.to_owned(), number);
                 true
             }
-            // gone, or not to be listed either; if that changes, its own folder tells
-            Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS) => true,
+            // not to be listed either; if that changes, the folder that it is in tells
+            Err(Errno::ACCESS) => true,
             Err(_) => false,
         }
     }
@@ -134,9 +126,21 @@ impl FolderWatch for Inotify {
         }
         Changes::Some { files, folders }
     }
+
+    fn abandon(self, is_inherited: bool) {
+        if !(is_inherited && self.is_open()) {
+            let _ = self.queue.into_raw_fd();
+        }
+    }
 }
 
 impl Inotify {
+    /// Says whether the number that was opened for the queue stands for a queue still.
+    fn is_open(&self) -> bool {
+        // a queue looks for the file, which no empty path names; nothing else comes as far
+        inotify::add_watch(&self.queue, "", SEEN) == Err(Errno::NOENT)
+    }
+
     /// Lets go of a folder that is no longer where it was, and of those below it.
     fn forget(&mut self, folder: &str) {
         let below = format!("{folder}/");
@@ -153,5 +157,23 @@ impl Inotify {
             // it may be gone already, which is as well
             let _ = inotify::remove_watch(&self.queue, number);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_is_told_from_another_file() {
+        let Some(mut watch) = Inotify::new() else { return };
+        assert!(watch.is_open());
+        watch.queue = std::fs::File::open("/dev/null").unwrap().into();
+        assert!(!watch.is_open());
+        let folder = std::fs::File::open("/").unwrap();
+        let number = folder.as_raw_fd();
+        watch.queue = folder.into();
+        watch.abandon(true);
+        assert!(std::fs::exists(format!("/proc/self/fd/{number}")).unwrap());
     }
 }

@@ -13,9 +13,9 @@ use std::ops::Deref;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 
-use rustix::fs::fstatfs;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
+use super::is_local;
 use crate::files::platform::ReadLease;
 use crate::sync::Mutex;
 
@@ -166,15 +166,6 @@ fn fcntl(file: &File, command: i32, argument: i32) -> Option<i32> {
     #[expect(unsafe_code, reason = "not in rustix")]
     let answer = unsafe { libc::fcntl(file.as_raw_fd(), command, argument) };
     (answer >= 0).then_some(answer)
-}
-
-/// Whether all who may write the file do so through this kernel: ext4, XFS, Btrfs, F2FS, bcachefs,
-/// tmpfs, and overlays, whose layers must not change beneath them. A file server's other clients
-/// know nothing of our lease.
-fn is_local(file: &File) -> bool {
-    const KNOWN: [u32; 7] =
-        [0xEF53, 0x5846_5342, 0x9123_683E, 0xF2F5_2010, 0xCA45_1A4E, 0x0102_1994, 0x794C_7630];
-    fstatfs(file).is_ok_and(|system| KNOWN.contains(&(system.f_type as u32)))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 mod inotify;
 mod lease;
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{Mode, OFlags, RenameFlags, ResolveFlags};
@@ -57,6 +57,40 @@ impl Platform for Linux {
     fn rename_new(from: Name<'_>, to: Name<'_>) -> Result<()> {
         rename(from, to, RenameFlags::NOREPLACE)
     }
+}
+
+/// File systems to which nobody writes but through this kernel.
+///
+/// Of any other, a file server's above all, the kernel may not see all writers: it then tells too
+/// little of changes, and gives leases that nobody else knows of. The layers of an overlay must not
+/// change beneath it, so that it is as good as they are.
+const LOCAL: [u32; 20] = [
+    0xEF53,      // ext2, ext3, ext4
+    0x5846_5342, // XFS
+    0x9123_683E, // Btrfs
+    0xF2F5_2010, // F2FS
+    0xCA45_1A4E, // bcachefs
+    0x2FC1_2FC1, // ZFS
+    0x0102_1994, // tmpfs
+    0x8584_58F6, // ramfs
+    0x794C_7630, // overlayfs
+    0x7371_7368, // SquashFS
+    0xE0F5_E1E2, // EROFS
+    0x9660,      // ISO 9660
+    0x3153_464A, // JFS
+    0x5265_4973, // ReiserFS
+    0x3434,      // NILFS
+    0x2405_1905, // UBIFS
+    0x482B,      // HFS+
+    0x4D44,      // FAT
+    0x2011_BAB0, // exFAT
+    0x7366_746E, // NTFS
+];
+
+/// Says whether the kernel sees all who may write a file, or into a folder.
+#[allow(clippy::unnecessary_cast, clippy::cast_possible_truncation)] // The widths differ.
+fn is_local(open: impl AsFd) -> bool {
+    rustix::fs::fstatfs(open).is_ok_and(|system| LOCAL.contains(&(system.f_type as u32)))
 }
 
 /// Calls `renameat2`; `NOSYS` also where it is the file system or a sandbox that does not know how.
