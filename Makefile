@@ -26,12 +26,13 @@ test-portable: .venv/.dev ## run every test where the system refuses what not al
 	  echo "refused: $$refused" && $(BIN)/python tests/refuse.py $$refused -- $(MAKE) test || exit 1; \
 	done
 
-lint: .venv/.dev ## check style and types
+lint: .venv/.dev ## check style and types, and that each mutant still fits the sources
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	$(BIN)/python tests/mutants.py --check-anchors
 
 # an hour on two processors, as "--part 1/2" beside "--part 2/2"; ARGS="--only files/", "--check-anchors"
 mutants: .venv/.dev ## take away each safeguard in turn, and see a test turn red
