@@ -50,7 +50,7 @@ PROMISES = {
     9: "images of cut disks: each entry that was compacted is live or in the archive",
     10: "images of cut disks: an index that was torn finds what stands in the files",
 }
-# How many cuts are tried of one disk.
+# How many cuts are tried of one disk, if there is time.
 CUTS = 24
 
 
@@ -116,10 +116,12 @@ def cut(trial: Trial, made: FileSystem) -> None:
 def images(
     trial: Trial, base: Path, entries: list[Written], moments: list[int]
 ) -> Iterator[tuple[int, Path]]:
-    """Yield each moment with the disk as a cut at that moment might have left it."""
+    """Yield moments, as long as there is time, with the disk as a cut might have left it then."""
     done = 0
     image = trial.folder / "cut.img"
     for moment in moments:
+        if not trial.is_time():
+            return
         flushes = (at for at in range(moment - 1, done - 1, -1) if entries[at].offset < 0)
         flushed = next(flushes, done)
         put(base, entries[done:flushed])

@@ -251,6 +251,37 @@ fn death_and_disk_errors_at_every_call() {
     }
 }
 
+/// Kills each call of a copy into the history, and opens the root in the same boot: the list alone
+/// says what was staged, for nothing is searched.
+#[test]
+fn a_copy_that_was_cut_short_is_recovered_at_the_next_opening() {
+    let mut whole = 0;
+    for (call, times) in [("openat", 4), ("fsync", 7), ("renameat2", 2)] {
+        for k in 1..=times {
+            let scratch = in_memory();
+            let root = scratch.path().join("root");
+            // the list is of this boot
+            fs::create_dir(&root).unwrap();
+            open(&root).write("other.md", NEW, Expected::Any).unwrap();
+            change(scratch.path(), "keep", &format!("{call}:signal=SIGKILL:when={k}"));
+            let staged: Vec<_> = all_files(&root.join(".commonplace/history"))
+                .into_iter()
+                .filter(|path| path.extension().is_some_and(|e| e == "swap"))
+                .map(|path| fs::read(path).unwrap())
+                .collect();
+            open(&root).catch_up().unwrap();
+            assert_eq!(leftovers(&root), 0, "{call} {k}");
+            if staged.iter().any(|text| text == OLD) {
+                whole += 1;
+                let kept = open(&root).history("facts/note.md").unwrap();
+                assert_eq!(kept.len(), 1, "{call} {k}");
+                assert_eq!(fs::read(root.join(&kept[0].address)).unwrap(), OLD, "{call} {k}");
+            }
+        }
+    }
+    assert!(whole > 0, "{NEEDED}: no copy was left");
+}
+
 /// Kills each call of a change where names can be neither exchanged nor given only if free: no
 /// second name of ours may keep a note from being read or changed, even at the first call after.
 #[test]
@@ -595,18 +626,26 @@ fn opening_with_nothing_to_do_costs_nothing() {
 
 #[test]
 fn a_copy_that_a_crash_left_without_its_name_gets_it_if_it_is_whole() {
-    for (left, shown) in [("base", 1), ("ba", 0)] {
+    for (left, shown, listed) in
+        [("base", 1, false), ("ba", 0, false), ("base", 1, true), ("ba", 0, true)]
+    {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("note.md"), "base").unwrap();
         let version = Version::of(b"base");
-        let shelf = dir.path().join(".commonplace/history/note.md");
-        fs::create_dir_all(&shelf).unwrap();
-        fs::write(shelf.join(format!(".{version}.swap")), left).unwrap();
+        let copy = format!(".commonplace/history/note.md/.{version}.swap");
+        fs::create_dir_all(dir.path().join(".commonplace/history/note.md")).unwrap();
+        fs::write(dir.path().join(&copy), left).unwrap();
         let files = open(dir.path());
-        assert!(files.recover().unwrap().is_empty());
+        if listed {
+            let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+            fs::write(dir.path().join(".commonplace/lock"), format!("{boot}{copy}\n")).unwrap();
+            assert!(files.catch_up().unwrap().is_empty());
+        } else {
+            assert!(files.recover().unwrap().is_empty());
+        }
         assert_eq!(leftovers(dir.path()), 0);
         let history = files.history("note.md").unwrap();
-        assert_eq!(history.len(), shown, "{left}");
+        assert_eq!(history.len(), shown, "{left}, listed: {listed}");
         assert!(history.iter().all(|past| past.version == version && past.size == 4));
     }
 }

@@ -120,6 +120,16 @@ impl Change {
         trace.lines().filter(|line| line.contains(&root)).map(str::to_owned).collect()
     }
 
+    /// Waits until the child has read the note and made it durable, which is its last step before
+    /// it renames: on a busy machine the lock says nothing about when it reads.
+    fn wait_for_the_flush(&self) {
+        let begun = Instant::now();
+        let is_flush = |line: &String| line.contains("sync(") && line.contains("facts/note.md>");
+        while !self.trace().iter().any(is_flush) && begun.elapsed() < Duration::from_secs(10) {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
     /// Waits until the child has the lock.
     fn wait_for_the_lock(&self) {
         let begun = Instant::now();
@@ -327,7 +337,7 @@ fn a_save_at_the_last_moment_keeps_its_name() {
     for op in ["delete", "move this", "replace"] {
         let change = Change::new();
         let child = change.start(op, &held_up("renameat2"));
-        change.wait_for_the_lock();
+        change.wait_for_the_flush();
         change.put(".editor", "theirs\n");
         fs::rename(change.at(".editor"), change.at("facts/note.md")).unwrap();
         let word = change.end(child);
@@ -344,7 +354,7 @@ fn a_refused_text_that_cannot_go_to_the_history_stays() {
     }
     let change = Change::new();
     let child = change.start("replace", &held_up("renameat2"));
-    change.wait_for_the_lock();
+    change.wait_for_the_flush();
     change.put(".editor", "theirs\n");
     fs::rename(change.at(".editor"), change.at("facts/note.md")).unwrap();
     fs::remove_dir_all(change.at(".commonplace/history")).unwrap();

@@ -145,6 +145,7 @@ fn a_crafted_list_touches_nothing() {
         format!(".git/{history}"),
         format!("../{staged}"),
         ".a.md.0011.swap".to_owned(),
+        format!(".git/.{}.swap", Version::of(b"x")),
         format!("sub/../{staged}x.swap"),
         format!("facts/...md.{TAG}.swap"),
     ];

@@ -77,10 +77,16 @@ impl Shelf {
         rustix::fs::linkat(&from.dir, &*from.name, &self.dir, name, AtFlags::empty())
     }
 
-    /// Writes a text here that is nowhere else; it has its name only once it is whole.
+    /// Where [`Shelf::keep`] writes a text of this version until it is whole.
+    pub(crate) fn staged_path(&self, version: Version) -> String {
+        format!("{}/.{version}.swap", self.path)
+    }
+
+    /// Writes a text here that is nowhere else; it has its name only once it is whole. The caller
+    /// has noted [`Shelf::staged_path`].
     pub(crate) fn keep(&self, bytes: &[u8]) -> rustix::io::Result<String> {
         let version = Version::of(bytes);
-        let staged = self.place(&format!("{}/.{version}.swap", self.path))?;
+        let staged = self.place(&self.staged_path(version))?;
         // of a writer that died here
         let _ = staged.unlink();
         let flags = READ | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;

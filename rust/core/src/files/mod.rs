@@ -276,7 +276,10 @@ impl Files {
         }
         let shelf = Shelf::history(&self.root, &path)?;
         let kept = shelf.new_name(base.version).map_err(|e| refusal("write", &path, e))?;
-        self.note(guard, [Entry::Staged(staged), Entry::displaced(&kept)])?;
+        // where a text goes that is refused because of a save at the last moment
+        let refused = shelf.staged_path(version);
+        let left = [Entry::Staged(staged), Entry::Staged(refused), Entry::displaced(&kept)];
+        self.note(guard, left)?;
         replace::replace(place, base, bytes, at, &shelf, &kept)?;
         Ok(Written { path, version, previous, history: Some(kept) })
     }

@@ -10,6 +10,7 @@ use crate::files::Files;
 use crate::files::history::Shelf;
 use crate::files::names::{OWN, check_read};
 use crate::files::open::{read_whole, refusal};
+use crate::files::pending::Entry;
 use crate::files::version::Version;
 use crate::text::time::parse_time;
 
@@ -102,7 +103,7 @@ impl Files {
     /// # Errors
     /// [`Error::NotFound`]; [`Error::Busy`]; [`Error::Io`]; [`Error::InDoubt`].
     pub fn keep(&self, path: &str) -> Result<Past> {
-        let _guard = self.begin()?;
+        let guard = self.begin()?;
         let path = &*self.root.spelled(path);
         let (bytes, version) = self.read(path)?;
         let shelf = Shelf::history(&self.root, path)?;
@@ -111,6 +112,7 @@ impl Files {
                 return Ok(past);
             }
         }
+        self.note(&guard, [Entry::Staged(shelf.staged_path(version))])?;
         let address = shelf.keep(&bytes).map_err(|e: Errno| refusal("keep", path, e))?;
         shelf.sync(path)?;
         let name = address.rsplit_once('/').map_or(&*address, |(_, name)| name);

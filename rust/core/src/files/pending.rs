@@ -22,7 +22,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::error::{Error, Result};
 use crate::files::lock::Guard;
 use crate::files::names::{OWN, check_read};
-use crate::files::recover::kept_of;
+use crate::files::recover::{copy_of, kept_of};
 use crate::files::root::{Root, Stat};
 use crate::files::staged::is_staged;
 
@@ -38,7 +38,7 @@ const UNKNOWN: &str = "unknown";
 /// A file to look at again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Entry {
-    /// A staged text: it is there only if its writer died.
+    /// A staged text, beside its file or in the history: it is there only if its writer died.
     Staged(String),
     /// A file that a change moved to the history.
     Displaced(Displaced),
@@ -146,6 +146,9 @@ impl Entry {
         let (path, rest) = line.split_once('\t').unwrap_or((line, ""));
         let is_name = |name: &str| check_read(name).is_ok();
         if let Some(kept) = path.strip_prefix(OWN).and_then(|path| path.strip_prefix("/history/")) {
+            if rest.is_empty() && copy_of(path).is_some_and(|(path, _)| is_name(path)) {
+                return Some(Self::Staged(path.to_owned()));
+            }
             kept_of(path).filter(|_| is_name(kept))?;
             let mark = u64::from_str_radix(rest, 16).ok();
             return Some(Self::Displaced(Displaced {
@@ -198,6 +201,7 @@ mod tests {
         for entry in [
             Entry::Staged(format!("facts/.a.md.{:032x}.swap", 7)),
             Entry::Staged(format!(".a.md.{:032x}-{:016x}.swap", 7, 7)),
+            Entry::Staged(format!("{OWN}/history/facts/a.md/.{:032x}.swap", 7)),
             Entry::displaced(&kept),
             Entry::Displaced(marked),
             Entry::Moved("a.md".into(), "b/c.md".into()),

@@ -111,7 +111,7 @@ impl Files {
             walk => walk?,
         };
         for copy in walk.leftovers {
-            self.recover_copy(&history, &copy, interrupt)?;
+            self.recover_copy(&copy, interrupt)?;
         }
         let doubled = walk.skipped.into_iter().filter(|(_, why)| *why == "hardlink");
         for (kept, _) in doubled {
@@ -153,6 +153,9 @@ impl Files {
         leftover: &str,
         interrupt: Interrupt<'_>,
     ) -> Result<Recovered> {
+        if copy_of(leftover).is_some() {
+            return self.recover_copy(leftover, interrupt).map(|()| Recovered::Nothing);
+        }
         let (folder, hidden) = leftover.rsplit_once('/').unwrap_or(("", leftover));
         let inner = hidden.trim_start_matches('.').trim_end_matches(".swap");
         let (name, tag) = inner.rsplit_once('.').unwrap_or((inner, ""));
@@ -259,17 +262,19 @@ impl Files {
 
     /// Gives a copy in the history its name, or removes it when it is not whole: then its text
     /// is where it was copied from, or was never said to be written.
-    fn recover_copy(&self, history: &str, copy: &str, interrupt: Interrupt<'_>) -> Result<()> {
-        let place = self.root.place(copy)?;
+    fn recover_copy(&self, copy: &str, interrupt: Interrupt<'_>) -> Result<()> {
+        let place = match self.root.place(copy) {
+            Err(Error::NotFound { .. } | Error::Refused { .. }) => return Ok(()),
+            place => place?,
+        };
         let version = match place.version_unless(interrupt) {
             // what is no file of ours is not ours to judge
             Err(Error::Refused { .. } | Error::NotFound { .. }) => return Ok(()),
             version => version?,
         };
         let fail = |e| Error::io("recover", copy, e);
-        let path = copy.strip_prefix(history).and_then(|path| path.strip_prefix('/'));
-        match path.and_then(|path| path.rsplit_once('/')) {
-            Some((path, name)) if name == format!(".{version}.swap") => {
+        match copy_of(copy) {
+            Some((path, named)) if named == version => {
                 let shelf = Shelf::history(&self.root, path)?;
                 let kept = shelf.new_name(version).map_err(fail)?;
                 shelf.take(&place, &kept).map_err(fail)?;
@@ -286,4 +291,11 @@ pub(crate) fn kept_of(kept: &str) -> Option<(&str, Version)> {
     let (path, name) = kept.strip_prefix(OWN)?.strip_prefix("/history/")?.rsplit_once('/')?;
     let (_, rest) = name.split_once('-')?;
     Some((path, rest.get(..32)?.parse().ok()?))
+}
+
+/// The file, and the version of it, that a name such as `.commonplace/history/a.md/.<version>.swap`
+/// is to keep once it is whole.
+pub(crate) fn copy_of(copy: &str) -> Option<(&str, Version)> {
+    let (path, name) = copy.strip_prefix(OWN)?.strip_prefix("/history/")?.rsplit_once('/')?;
+    Some((path, name.strip_prefix('.')?.strip_suffix(".swap")?.parse().ok()?))
 }
