@@ -9,7 +9,6 @@ use crate::catalog::draft::{Kind, Part};
 use crate::catalog::shortfall::Shortfall;
 use crate::catalog::{Catalog, FileRow};
 use crate::error::{Error, Interrupt, Result, wait_for};
-use crate::files::names::OWN;
 use crate::files::platform::{Changes, FolderWatch as _, Watch};
 use crate::files::root::{Root, Stat};
 use crate::files::stamps::Clock;
@@ -309,7 +308,7 @@ impl Store {
                 // without reports a write shows in the stamps, and those that may hide one are not
                 // kept; with reports, two writes of one tick are told apart by these alone
                 let now = self.root().stat(path).ok().map(|stat| self.clock.see(stat));
-                let is_same = watch.is_none() && now == before;
+                let is_same = watch.is_none() && now.is_some() && now == before;
                 let why = state.unreadable.get(path).map(String::as_str);
                 match why.or(state.skipped.get(path).copied()) {
                     Some(why) => differences.push(format!("{path}: {why}")),
@@ -343,16 +342,14 @@ impl Store {
         Ok((count, differences))
     }
 
-    /// Returns what of the index contradicts itself; it is to be built anew then.
+    /// Returns what of the index contradicts itself; it is to be built anew then. That a part of
+    /// its snapshot is lost is no difference: nobody was ever told what was in it.
     fn contradictions(&self, state: &mut State, interrupt: Interrupt<'_>) -> Result<Vec<String>> {
         let files = state.said.contradictions(interrupt)?;
-        let mut differences: Vec<String> =
+        let differences: Vec<String> =
             files.into_iter().map(|path| format!("{path}: {UNKNOWN}")).collect();
         if !differences.is_empty() {
             state.said.distrust();
-        }
-        if state.said.is_damaged() {
-            differences.push(format!("{OWN}/index: it is damaged and was built anew"));
         }
         Ok(differences)
     }
