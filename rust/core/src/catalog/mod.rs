@@ -164,6 +164,11 @@ impl Catalog {
         self.untrue || self.kept.as_ref().is_some_and(|kept| kept.is_damaged())
     }
 
+    /// Says whether a part of its snapshot is lost: what is missing was never said to be there.
+    pub fn is_lost(&self) -> bool {
+        self.kept.as_ref().is_some_and(|kept| kept.is_lost())
+    }
+
     /// Says whether what it says of a file is known to be true.
     pub fn is_proven(&self, path: &str) -> bool {
         !self.from_snapshot || self.proven.contains(path)

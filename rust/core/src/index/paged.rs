@@ -24,6 +24,7 @@ pub const ROOM: usize = 1 << 14;
 pub struct Kept {
     file: File,
     damaged: AtomicBool,
+    lost: AtomicBool,
 }
 
 /// Where in the snapshot some bytes are, and what they must be.
@@ -48,7 +49,7 @@ impl Extent {
 impl Kept {
     /// Keeps a file that nobody changes.
     pub fn new(file: File) -> Self {
-        Self { file, damaged: AtomicBool::new(false) }
+        Self { file, damaged: AtomicBool::new(false), lost: AtomicBool::new(false) }
     }
 
     /// Reads an array; none, and damage, if it is not what was written.
@@ -69,6 +70,7 @@ impl Kept {
         };
         let array = read();
         self.damaged.fetch_or(array.is_none(), Ordering::Relaxed);
+        self.lost.fetch_or(array.is_none(), Ordering::Relaxed);
         array
     }
 
@@ -87,9 +89,14 @@ impl Kept {
         self.damaged.store(true, Ordering::Relaxed);
     }
 
-    /// Says whether some of it was asked for and is lost.
+    /// Says whether some of it was asked for and is lost, or it was rejected.
     pub fn is_damaged(&self) -> bool {
         self.damaged.load(Ordering::Relaxed)
+    }
+
+    /// Says whether some of it was asked for and could not be read, or is not what was written.
+    pub fn is_lost(&self) -> bool {
+        self.lost.load(Ordering::Relaxed)
     }
 }
 

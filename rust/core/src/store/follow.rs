@@ -330,6 +330,10 @@ impl Store {
             written.retain(|path| !changes.name(path));
         }
         differences.extend(written.into_iter().map(|path| format!("{path}: {UNKNOWN}")));
+        if state.said.is_lost() {
+            // nothing can be compared with what is lost
+            differences.retain(|difference| !difference.ends_with(UNKNOWN));
+        }
         differences.sort_unstable();
         differences.dedup();
         self.sweep_sieves();
