@@ -148,7 +148,8 @@ fn line_end_after(text: &str, from: usize, end: usize) -> usize {
 /// Says whether the bytes of a file are UTF-16, with its mark or as JSON without it.
 ///
 /// The first bytes alone do not say: a crash leaves NULs, and a line of garbage may begin with
-/// anything. So the first block must be no UTF-8, or be NUL at every second byte or so, as ASCII is.
+/// anything. So the first block must be no UTF-8, or be NUL at every second byte or so, as ASCII is,
+/// and hold no line that is a record in UTF-8.
 pub fn is_utf16(bytes: &[u8]) -> bool {
     let (bytes, read) = match bytes {
         [0xff, 0xfe, rest @ ..] => (rest, u16::from_le_bytes as fn([u8; 2]) -> u16),
@@ -164,11 +165,20 @@ pub fn is_utf16(bytes: &[u8]) -> bool {
         // a character that the block cuts
         Err(error) => error.error_len().is_none() && bytes.len() > block.len(),
     };
+    // behind garbage there may be lines that can be read
+    let is_record = |line: &[u8]| {
+        line.starts_with(b"{\"") && !line.contains(&0) && std::str::from_utf8(line).is_ok()
+    };
+    let has_record = block.split(|&byte| byte == b'\n').any(is_record);
     let units = block.chunks_exact(2).map(|pair| read([pair[0], pair[1]]));
-    let mut broken = char::decode_utf16(units).filter(Result::is_err).count();
+    // a run of NULs is what a crash leaves, and no text
+    let is_text = |unit: &Result<char, _>| unit.as_ref().is_ok_and(|&c| c != '\0');
+    let mut broken = char::decode_utf16(units).filter(|unit| !is_text(unit)).count();
     broken += usize::from(bytes.len() % 2 == 1 && bytes.len() == block.len());
     // the block may cut a pair
-    broken <= usize::from(bytes.len() > block.len()) && (!is_utf8 || nuls * 3 > block.len())
+    broken <= usize::from(bytes.len() > block.len())
+        && !has_record
+        && (!is_utf8 || nuls * 3 > block.len())
 }
 
 /// How much of a file is looked at to tell UTF-16; an even number.
