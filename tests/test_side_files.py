@@ -321,12 +321,13 @@ def test_a_diary_that_is_a_link(store: Store, rc: Path) -> None:
 def test_what_the_core_keeps_is_no_side_file(root: Path, name: str) -> None:
     with commonplace.open(root) as store:
         side = store.side_files()
-        for call in (
+        calls: list[Callable[[], object]] = [
             lambda: side.append(name, b"x"),
             lambda: side.replace(name, [b"x"]),
             lambda: side.move("usage.jsonl", name),
             lambda: side.move(name, "other"),
-        ):
+        ]
+        for call in calls:
             with pytest.raises(commonplace.Refused) as caught:
                 call()
             assert caught.value.code == "reserved"
