@@ -394,7 +394,7 @@ fn what_cannot_be_indexed_is_listed_and_named() {
 #[test]
 fn a_first_line_that_only_begins_as_utf16_hides_no_other() {
     both_ways(|memory, store| {
-        let starts: [&[u8]; 9] = [
+        let starts: [&[u8]; 10] = [
             b"\xff\xfegarbage\n",
             b"\xfe\xffgarbage\n",
             b"{\0\n",
@@ -404,6 +404,7 @@ fn a_first_line_that_only_begins_as_utf16_hides_no_other() {
             b"{\0\"\0r\0\n",
             b"\xff\xfe",
             b"\xff\xfe{\0\"\0r\0o\0l\0e\0\"\0:\0\"\0u\0\"\0}\0\n\0",
+            b"\xff\xfe\r\n { \"role\": \"user\", \"content\": \"e\"}\r\n\xff\xfe\r\n  ",
         ];
         for start in starts {
             let line = b"{\"role\":\"user\",\"content\":\"platypus\"}\n";

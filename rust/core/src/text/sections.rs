@@ -167,7 +167,10 @@ pub fn is_utf16(bytes: &[u8]) -> bool {
     };
     // behind garbage there may be lines that can be read
     let is_record = |line: &[u8]| {
-        line.starts_with(b"{\"") && !line.contains(&0) && std::str::from_utf8(line).is_ok()
+        let inside = line.trim_ascii_start().strip_prefix(b"{").map(<[u8]>::trim_ascii_start);
+        inside.is_some_and(|inside| inside.starts_with(b"\""))
+            && !line.contains(&0)
+            && std::str::from_utf8(line).is_ok()
     };
     let has_record = block.split(|&byte| byte == b'\n').any(is_record);
     let units = block.chunks_exact(2).map(|pair| read([pair[0], pair[1]]));
