@@ -38,8 +38,11 @@ ATTEMPTS = 5
 
 def heard_after(
     root: Path, call: str, before: str = "", extra: str = "", delay: float = 0.2
-) -> float:
-    """Return how long after the signal a child raises, having been left alone for `delay`."""
+) -> float | None:
+    """Return how long after the signal a child raises, having been left alone for `delay`.
+
+    None when it had ended by then.
+    """
     code = CHILD.format(before=before, call=call)
     command = [sys.executable, "-c", code, str(root), extra]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
@@ -49,15 +52,24 @@ def heard_after(
         sent = time.monotonic()
         child.send_signal(signal.SIGINT)
         answer = child.stdout.readline()
-    assert not answer.startswith("it was over"), call
-    return float(answer) - sent
+    return None if answer.startswith("it was over") else float(answer) - sent
 
 
 def best(root: Path, call: str, before: str = "", extra: str = "", delay: float = 0.2) -> float:
-    """Return the shortest of some attempts, and no more of them than needed."""
+    """Return the shortest of some attempts, and no more of them than needed.
+
+    A machine may be so fast that the call is over before the signal: the next attempt is earlier.
+    """
     times: list[float] = []
-    while len(times) < ATTEMPTS and min(times, default=SOON) >= SOON:
-        times.append(heard_after(root, call, before, extra, delay))
+    for _ in range(ATTEMPTS):
+        after = heard_after(root, call, before, extra, delay)
+        if after is None:
+            delay /= 2
+        else:
+            times.append(after)
+        if min(times, default=SOON) < SOON:
+            break
+    assert times, f"always over before the signal: {call}"
     return min(times)
 
 
@@ -76,7 +88,9 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("delay", [0.1, 0.3, 0.6])
 def test_an_index_that_is_built(large: Path, delay: float) -> None:
-    assert best(large, "store.search('nothing', 1)", delay=delay) < SOON
+    # what an attempt that was over has saved
+    before = "import shutil; shutil.rmtree(f'{root}/.commonplace', ignore_errors=True)"
+    assert best(large, "store.search('nothing', 1)", before, delay=delay) < SOON
 
 
 def test_a_search_that_returns_everything(large: Path) -> None:

@@ -381,7 +381,7 @@ impl Store {
 const UNKNOWN: &str = "the index did not hold its text";
 /// A text can be read a moment before the system tells that it was written: how often it is asked,
 /// and how long after each other.
-const TELLINGS: usize = 50;
+const TELLINGS: usize = 150;
 const BETWEEN: Duration = Duration::from_millis(20);
 
 impl Changes {
