@@ -12,9 +12,9 @@ use std::hint::black_box;
 use std::path::Path;
 
 use commonplace_core::search::Filter;
-use commonplace_core::store::hits::Request;
+use commonplace_core::store::hit::Request;
 use commonplace_core::store::{Options, Store};
-use commonplace_core::text::sections::parse;
+use commonplace_core::text::section::parse;
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 
 const NOTES: usize = 400;

@@ -58,8 +58,9 @@ RUST = Path(__file__).parents[1] / "rust" / "core" / "src"
 # A folder of the core may use what stands before it, and nothing behind.
 LAYERS = [
     "error",
-    "memory",
+    "allocator",
     "memory_limit",
+    "simd",
     "sync",
     "text",
     "files",

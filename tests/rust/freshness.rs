@@ -12,7 +12,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use commonplace_core::error::Error;
 use commonplace_core::files::Expected;
-use commonplace_core::store::hits::Request;
+use commonplace_core::store::hit::Request;
 use commonplace_core::store::{Freshness, Options, Store};
 use memory::{Memory, ask, files_with, overwrite, set_modified};
 use rustix::fs::inotify::{self, CreateFlags};

@@ -6,7 +6,7 @@ use std::io::Write;
 
 use commonplace_core::error::Error;
 use commonplace_core::grep::{Case, Match, Options, Report, Scan};
-use commonplace_core::store::across::Across;
+use commonplace_core::store::grep::Across;
 use commonplace_core::store::{self, Store};
 use proptest::prelude::*;
 use regex_automata::meta::Regex;

@@ -16,8 +16,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use commonplace_core::error::Error;
 use commonplace_core::files::Expected;
+use commonplace_core::files::racy_stat::Clock;
 use commonplace_core::files::root::Stat;
-use commonplace_core::files::stamps::Clock;
 use commonplace_core::store::{Freshness, Options, Store};
 use memory::{Memory, QUERIES, answers, ask, files_with, overwrite, sample, set_modified};
 

@@ -2,20 +2,20 @@
 
 #![allow(missing_docs)]
 
-mod twin;
+mod reference;
 
 use std::collections::BTreeMap;
 use std::fs;
 
 use commonplace_core::catalog::Catalog;
-use commonplace_core::catalog::draft::{Kind, Part};
+use commonplace_core::catalog::extract::{Kind, Part};
 use commonplace_core::files::root::Root;
 use commonplace_core::index::bm25f::Weights;
-use commonplace_core::index::expand::Expander;
+use commonplace_core::index::dictionary::expansion::Expander;
 use commonplace_core::search::query::Query;
 use commonplace_core::search::{Filter, search};
 use proptest::prelude::*;
-use twin::{Document, Place, Twin};
+use reference::{Document, Place, Twin};
 
 /// A memory on disk with its catalog.
 struct World {
@@ -47,7 +47,7 @@ impl World {
 
     /// A catalog of the same files, built at one go.
     fn fresh(&self) -> Catalog {
-        let clock = commonplace_core::files::stamps::Clock::default();
+        let clock = commonplace_core::files::racy_stat::Clock::default();
         let stat = |path: &String| (path.clone(), self.root.stat(path).unwrap());
         let files: Vec<_> = self.files.keys().map(stat).collect();
         let weights = Weights::default();

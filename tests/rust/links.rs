@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 
 use commonplace_core::files::Expected;
 use commonplace_core::grep;
-use commonplace_core::store::across::Across;
-use commonplace_core::store::hits::Request;
+use commonplace_core::store::grep::Across;
+use commonplace_core::store::hit::Request;
 use commonplace_core::store::{Options, Store};
 use memory::Memory;
 use rustix::fs::{CWD, RenameFlags, renameat_with};

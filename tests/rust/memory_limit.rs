@@ -12,9 +12,9 @@ use std::path::Path;
 use commonplace_core::error::Error;
 use commonplace_core::files::Expected;
 use commonplace_core::files::version::Version;
-use commonplace_core::store::hits::Hits;
+use commonplace_core::store::hit::Hits;
 use commonplace_core::store::{Freshness, Options, Store};
-use commonplace_core::text::sections::MAX_SECTIONS;
+use commonplace_core::text::section::MAX_SECTIONS;
 use memory::{Memory, answers, ask, files_with};
 
 /// As little as there is: 16 MB.

@@ -3,9 +3,9 @@
 #![allow(missing_docs)]
 
 use commonplace_core::error::Error;
-use commonplace_core::files::names::{check_create, check_read};
+use commonplace_core::files::paths::{check_create, check_read};
 use commonplace_core::files::root::Root;
-use commonplace_core::files::rules::Rules;
+use commonplace_core::files::write_rules::Rules;
 use commonplace_core::files::{Expected, Files};
 
 fn code<T>(result: Result<T, Error>) -> String {

@@ -5,12 +5,12 @@
 mod hostile;
 mod memory;
 
-use commonplace_core::catalog::draft::Kind;
+use commonplace_core::catalog::extract::Kind;
 use commonplace_core::error::Error;
-use commonplace_core::index::expand::{Expander, commonest};
+use commonplace_core::index::dictionary::expansion::{Expander, commonest};
 use commonplace_core::search::query::{LONGEST, MOST_PATTERNS, Query, holds};
 use commonplace_core::search::{Filter, search};
-use commonplace_core::store::hits::{Hit, Hits, Request};
+use commonplace_core::store::hit::{Hit, Hits, Request};
 use commonplace_core::store::{Freshness, Store};
 use memory::{Memory, ask, files_with};
 use proptest::prelude::*;

@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 
 use commonplace_core::error::{Error, Result};
 use commonplace_core::files::root::Root;
-use commonplace_core::files::rules::Rules;
 use commonplace_core::files::side_files::Access;
+use commonplace_core::files::write_rules::Rules;
 use commonplace_core::files::{Expected, Files};
 use hostile::{Case, cases};
 

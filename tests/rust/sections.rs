@@ -10,8 +10,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use commonplace_core::catalog::draft::note;
-use commonplace_core::text::sections::{as_text, parse};
+use commonplace_core::catalog::extract::note;
+use commonplace_core::text::section::{as_text, parse};
 use markdown::{assert_covered, assert_exactly_once, twin};
 use proptest::prelude::*;
 

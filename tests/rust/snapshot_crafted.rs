@@ -16,10 +16,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use commonplace_core::catalog::draft::Kind;
-use commonplace_core::files::stamps::Clock;
+use commonplace_core::catalog::extract::Kind;
+use commonplace_core::files::racy_stat::Clock;
 use commonplace_core::search::Filter;
-use commonplace_core::store::hits::Request;
+use commonplace_core::store::hit::Request;
 use commonplace_core::store::{Options, Store};
 use crafted::{ARRAYS, EXTENT, HEAD, PAGED, place, sealed};
 use memory::{Memory, QUERIES, sample};
@@ -91,7 +91,7 @@ type Shown = Vec<String>;
 fn request(store: &Store, query: &str, filter: Filter, limit: usize, tools: bool) -> Shown {
     let request = Request { query: query.to_owned(), limit, filter, tools };
     let answer = store.search(&request, &|| false).unwrap();
-    let hit = |hit: commonplace_core::store::hits::Hit| {
+    let hit = |hit: commonplace_core::store::hit::Hit| {
         let passage = hit.passage().clone();
         format!(
             "{} {:.4} {:?} {:?} {:?}",

@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use commonplace_core::error::Error;
 use commonplace_core::files::root::Root;
-use commonplace_core::files::rules::Rules;
 use commonplace_core::files::version::Version;
+use commonplace_core::files::write_rules::Rules;
 use commonplace_core::files::{Expected, Files};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::process::{Resource, getrlimit};
 
+use crate::allocator;
 use crate::error::{Error, Result, megabytes};
-use crate::memory;
 
 /// Bytes that are always taken to be there: a small store works under any limit.
 const LEAST: u64 = 16 << 20;
@@ -134,7 +134,7 @@ fn system() -> Option<u64> {
     let data = left(Resource::Data, taken("VmData:"));
     let space = left(Resource::As, taken("VmSize:"));
     if space.is_some_and(|left| left < TIGHT) {
-        memory::reserve_little();
+        allocator::reserve_little();
     }
     let cgroup = cgroup(&read("/proc/self/cgroup"), Path::new("/sys/fs/cgroup"));
     [data, space, cgroup].into_iter().flatten().min()

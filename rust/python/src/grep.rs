@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use commonplace_core::grep::{self, Options};
 use commonplace_core::store::Store;
-use commonplace_core::store::across::{Across, Tally};
+use commonplace_core::store::grep::{Across, Tally};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::enter::enter;
-use crate::given::Text;
+use crate::from_python::Text;
 
 /// One grep match: a message or a line of a note, with its neighbours when asked.
 #[pyclass(frozen, get_all, module = "commonplace")]

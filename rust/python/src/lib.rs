@@ -1,14 +1,14 @@
 //! The Python border of `commonplace`: converts, frees the GIL, maps errors. It holds no logic.
 
 mod enter;
-mod given;
+mod from_python;
 mod grep;
-mod hits;
+mod hit;
 mod import;
 mod results;
 mod store;
 
-use commonplace_core::memory::Memory;
+use commonplace_core::allocator::Memory;
 use pyo3::prelude::*;
 
 #[global_allocator]
@@ -20,11 +20,11 @@ mod _core {
     use super::{Bound, Memory, PyModule, PyModuleMethods, PyResult};
 
     #[pymodule_export]
-    use super::given::Weights;
+    use super::from_python::Weights;
     #[pymodule_export]
     use super::grep::{Grep, Match};
     #[pymodule_export]
-    use super::hits::{Hit, Hits};
+    use super::hit::{Hit, Hits};
     #[pymodule_export]
     use super::results::{
         Entry, Imported, Message, Past, Section, Status, Verified, Written, sections,

@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock, Weak};
 
-use commonplace_core::catalog::draft::Kind;
+use commonplace_core::catalog::extract::Kind;
 use commonplace_core::files::append::Appended;
-use commonplace_core::files::{self, past};
+use commonplace_core::files::{self, revisions};
 use commonplace_core::messages::message;
 use commonplace_core::store::transcript::Placed;
-use commonplace_core::store::{Store, upkeep};
-use commonplace_core::text::sections::{Note, line_of, parse};
+use commonplace_core::store::{Store, status};
+use commonplace_core::text::section::{Note, line_of, parse};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::given::Text;
+use crate::from_python::Text;
 
 /// Milliseconds as the seconds that Python counts in.
 pub fn seconds(milliseconds: i64) -> f64 {
@@ -170,8 +170,8 @@ pub struct Entry {
     pub summary: Option<String>,
 }
 
-impl From<upkeep::Entry> for Entry {
-    fn from(entry: upkeep::Entry) -> Self {
+impl From<status::Entry> for Entry {
+    fn from(entry: status::Entry) -> Self {
         Self {
             path: entry.path,
             size: entry.size,
@@ -265,9 +265,9 @@ pub struct Past {
     pub address: String,
 }
 
-impl From<past::Past> for Past {
-    fn from(past: past::Past) -> Self {
-        let past::Past { version, time_ms, size, address } = past;
+impl From<revisions::Past> for Past {
+    fn from(past: revisions::Past) -> Self {
+        let revisions::Past { version, time_ms, size, address } = past;
         Self { version: version.to_string(), time: seconds(time_ms), size, address }
     }
 }
@@ -320,7 +320,7 @@ pub struct Status {
 
 impl Status {
     /// The numbers of an open store.
-    pub fn new(store: &Store, status: upkeep::Status) -> Self {
+    pub fn new(store: &Store, status: status::Status) -> Self {
         Self {
             root: store.root().path().to_string_lossy().into_owned(),
             notes: status.notes,

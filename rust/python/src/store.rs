@@ -5,20 +5,20 @@ use std::os::fd::{IntoRawFd, RawFd};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use commonplace_core::catalog::draft::Kind;
+use commonplace_core::catalog::extract::Kind;
 use commonplace_core::error::{Error, Interrupt, Result};
 use commonplace_core::grep::{Case, Options};
 use commonplace_core::search::Filter;
 use commonplace_core::store;
-use commonplace_core::store::hits::Request;
+use commonplace_core::store::hit::Request;
 use commonplace_core::store::per_process::PerProcess;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::enter::{enter, error_of, is_interrupted};
-use crate::given::{ABSENT, Count, Moment, Text, Weights, expected};
+use crate::from_python::{ABSENT, Count, Moment, Text, Weights, expected};
 use crate::grep::Grep;
-use crate::hits::{Hit, Hits};
+use crate::hit::{Hit, Hits};
 use crate::import::import;
 use crate::results::{Entry, Imported, Message, Past, Section, Status, Verified, Written};
 

@@ -4,8 +4,8 @@
 
 use std::ops::Range;
 
-use commonplace_core::catalog::draft::{Draft, PART, note};
-use commonplace_core::text::sections::Note;
+use commonplace_core::catalog::extract::{Draft, PART, note};
+use commonplace_core::text::section::Note;
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 /// The spans follow one another from the first byte to the last.

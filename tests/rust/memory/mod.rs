@@ -8,7 +8,7 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use commonplace_core::store::hits::{Hits, Request};
+use commonplace_core::store::hit::{Hits, Request};
 use commonplace_core::store::{Options, Store};
 
 pub struct Memory {
@@ -71,7 +71,7 @@ pub type Answers = Vec<Vec<(String, String, u64, u64)>>;
 
 /// Everything that two stores of one text must agree on.
 pub fn answers(store: &Store, queries: &[&str]) -> Answers {
-    let hit = |hit: commonplace_core::store::hits::Hit| {
+    let hit = |hit: commonplace_core::store::hit::Hit| {
         (hit.passage().citation.clone(), format!("{:.4}", hit.score), hit.start, hit.end)
     };
     queries.iter().map(|query| ask(store, query).hits.into_iter().map(hit).collect()).collect()

@@ -1,12 +1,12 @@
 //! Comparison of what the index holds with what the files say.
 
-use crate::catalog::draft::Kind;
-use crate::catalog::reading::{Content, Known, Reader, Sink};
+use crate::catalog::extract::Kind;
+use crate::catalog::file_reader::{Content, Known, Reader, Sink};
 use crate::catalog::{Catalog, Documents, Row, Rows};
 use crate::error::{Error, Interrupt, Result};
 use crate::files::root::Root;
 use crate::index::consistency::{Held, Pairs};
-use crate::index::packing::packing_bytes;
+use crate::index::storage::packed_index::packing_bytes;
 use crate::memory_limit::MemoryLimit;
 
 /// The documents of one file, which are compared as they are read.

@@ -3,15 +3,15 @@
 //! The catalog is the index's other half. It reads a file, compares what it drafts with what the
 //! index holds of it, and changes only the difference.
 
-mod bulk;
-pub(crate) mod cache;
+mod build;
 mod comparison;
-pub mod draft;
-mod edited;
-pub(crate) mod reading;
-pub mod rows;
-pub mod shortfall;
+pub mod doc_table;
+pub mod extract;
+pub(crate) mod file_reader;
+mod incremental_parse;
+pub mod omission;
 pub mod snapshot;
+pub(crate) mod snapshot_file;
 mod update;
 
 use std::cmp::Ordering;
@@ -19,16 +19,16 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-pub use crate::catalog::rows::{Documents, NO_TIME, Row, Rows};
+pub use crate::catalog::doc_table::{Documents, NO_TIME, Row, Rows};
 
-use crate::catalog::draft::{Kind, Part};
+use crate::catalog::extract::{Kind, Part};
+use crate::files::racy_stat::Clock;
 use crate::files::root::Stat;
-use crate::files::stamps::Clock;
 use crate::index::Index;
 use crate::index::bm25f::Weights;
-use crate::index::packing::{loose_bytes, packing_bytes};
-use crate::index::paged::{Kept, ROOM};
-use crate::index::terms::Terms;
+use crate::index::dictionary::interner::Terms;
+use crate::index::storage::packed_index::{loose_bytes, packing_bytes};
+use crate::index::storage::paged_array::{Kept, ROOM};
 use crate::memory_limit::MemoryLimit;
 use crate::sync::Mutex;
 
@@ -328,7 +328,7 @@ impl Catalog {
             self.reject();
         }
         self.note_held();
-        bulk::give_back();
+        build::give_back();
         // all is in memory now, unless some of it was lost
         self.kept.take_if(|kept| !kept.is_damaged());
     }

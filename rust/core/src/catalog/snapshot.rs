@@ -14,19 +14,19 @@ use std::sync::Arc;
 use bytemuck::Pod;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::catalog::draft::Part;
-use crate::catalog::rows::{self, Documents, Frame, Row, Rows};
+use crate::catalog::doc_table::{self, Documents, Frame, Row, Rows};
+use crate::catalog::extract::Part;
 use crate::catalog::{Catalog, FileRow, Seen};
-use crate::files::names;
+use crate::files::paths;
+use crate::files::racy_stat::is_trusted;
 use crate::files::root::Stat;
-use crate::files::stamps::is_trusted;
 use crate::index::Index;
 use crate::index::bm25f::{FIELDS, Lengths, Totals, Weights};
-use crate::index::lexicon::Lexicon;
-use crate::index::packing::{Packed, is_page_of_holders};
-use crate::index::paged::{Extent, Kept, Pages, ROOM};
-use crate::index::patterns::Patterns;
-use crate::index::terms::Terms;
+use crate::index::dictionary::interner::Terms;
+use crate::index::dictionary::lexicon::Lexicon;
+use crate::index::postings::tf_profiles::Patterns;
+use crate::index::storage::packed_index::{Packed, is_page_of_holders};
+use crate::index::storage::paged_array::{Extent, Kept, Pages, ROOM};
 
 const MAGIC: &[u8; 8] = b"CMNPLACE";
 /// Raised whenever the layout changes, or how text becomes terms and documents.
@@ -73,7 +73,7 @@ pub fn write(catalog: &Catalog, root: u64) -> Option<Vec<u8>> {
     out.put(&packed.counts);
     out.put_pages((0..packed.lists.len()).map(|page| packed.lists.get(page)))?;
     out.put_pages((0..packed.held.len()).map(|page| packed.held.get(page)))?;
-    out.put_pages(rows_of_kept(catalog).chunks(rows::PAGE).map(Some))?;
+    out.put_pages(rows_of_kept(catalog).chunks(doc_table::PAGE).map(Some))?;
     let kept = || catalog.files.iter().filter(|file| is_kept(file));
     let (mut paths, mut ends) = (String::new(), Vec::new());
     for file in kept() {
@@ -286,7 +286,7 @@ impl Arrays {
         }
         let files = self.files(count, label_count)?;
         let frame = Frame::new(&files, label_count);
-        if rows.len() != count.div_ceil(rows::PAGE) {
+        if rows.len() != count.div_ceil(doc_table::PAGE) {
             return Err(ODD);
         }
         let pages = self.pages(rows, move |page, rows: &[Row]| frame.holds(page, rows));
@@ -325,7 +325,7 @@ impl Arrays {
             let (true, true, Ok(lines)) = (read, lined, u32::try_from(lines)) else {
                 return Err(ODD);
             };
-            if names::check_read(path).is_err() {
+            if paths::check_read(path).is_err() {
                 return Err(ODD);
             }
             files.push(FileRow {

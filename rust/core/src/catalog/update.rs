@@ -2,16 +2,18 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::catalog::draft::{Kind, Part};
-use crate::catalog::edited::edited;
-use crate::catalog::reading::{Content, DRAFTED, Known, Reader, Reading, Resume, Sink, read_note};
+use crate::catalog::extract::{Kind, Part};
+use crate::catalog::file_reader::{
+    Content, DRAFTED, Known, Reader, Reading, Resume, Sink, read_note,
+};
+use crate::catalog::incremental_parse::edited;
 use crate::catalog::{Catalog, Documents, FileRow, Row, Seen};
 use crate::error::{Error, Interrupt, Result};
+use crate::files::racy_stat::{now_ns, untrusted};
 use crate::files::root::{Root, Stat};
-use crate::files::stamps::{now_ns, untrusted};
-use crate::index::packing::{loose_bytes, packing_bytes};
+use crate::index::storage::packed_index::{loose_bytes, packing_bytes};
 use crate::memory_limit::MemoryLimit;
-use crate::text::sections::as_text;
+use crate::text::section::as_text;
 
 /// Returns a number that no catalog of this process has had.
 pub(super) fn next_revision() -> u64 {

@@ -22,10 +22,10 @@ use crate::files::history::Shelf;
 use crate::files::lock::Guard;
 use crate::files::open::{READ, is_only_name, open_regular, refusal};
 use crate::files::root::{Place, Root};
-use crate::files::rules;
 use crate::files::version::Version;
+use crate::files::write_rules;
 use crate::files::{Expected, Files};
-use crate::text::sections::{UTF16_BLOCK, is_utf16};
+use crate::text::section::{UTF16_BLOCK, is_utf16};
 
 /// A last line longer than this is taken for torn without being parsed.
 const LONGEST_TAIL: u64 = 64 << 20;
@@ -153,7 +153,7 @@ impl Files {
             let still = place.is_name_of(&file);
             if still.map_err(|e| Error::InDoubt { path: path.into(), source: e.into() })? {
                 let is_small =
-                    |span: &&Range<u64>| span.end <= HASHED && !rules::is_transcript(path);
+                    |span: &&Range<u64>| span.end <= HASHED && !write_rules::is_transcript(path);
                 let small = span.as_ref().filter(is_small);
                 let version = small.and_then(|span| Version::of_file(&file, span.end).ok());
                 let path = path.to_owned();
@@ -229,7 +229,7 @@ fn end_last_line(root: &Root, path: &str, file: &File) -> Result<(&'static [u8],
     if tail == size {
         return Ok((b"", None));
     }
-    if !rules::is_transcript(path) || is_whole(file, tail, size).map_err(fail)? {
+    if !write_rules::is_transcript(path) || is_whole(file, tail, size).map_err(fail)? {
         return Ok((b"\n", None));
     }
     let shelf = Shelf::quarantine(root, path)?;

@@ -13,12 +13,12 @@ use rustix::fs::{AtFlags, OFlags};
 use rustix::io::Errno;
 
 use crate::error::{Error, Result};
-use crate::files::names::OWN;
 use crate::files::open::{PRIVATE, READ};
+use crate::files::paths::OWN;
 use crate::files::platform::{Platform as _, System};
 use crate::files::replace::rename_new;
 use crate::files::root::{Place, Root, Stat};
-use crate::files::staged::cut;
+use crate::files::temp_file::cut;
 use crate::files::version::Version;
 
 /// The folder that keeps what was displaced from one path.

@@ -10,8 +10,8 @@ use rustix::fs::{FlockOperation, OFlags};
 use rustix::io::Errno;
 
 use crate::error::{Error, Result, wait_for};
-use crate::files::names::OWN;
 use crate::files::open::{READ, is_only_name, open_regular, refusal};
+use crate::files::paths::OWN;
 use crate::files::root::Root;
 use crate::sync::{Taken, Turn};
 
@@ -44,7 +44,7 @@ impl Default for Lock {
 /// The right to write, until it is dropped.
 #[derive(Debug)]
 pub struct Guard<'a> {
-    /// The lock file, which also holds the list of [`crate::files::pending`].
+    /// The lock file, which also holds the list of [`crate::files::recovery_list`].
     pub(crate) file: File,
     lock: &'a Lock,
     _thread: Taken<'a>,

@@ -6,27 +6,27 @@
 //! in `replace`.
 
 pub mod append;
+mod hard_links;
 mod history;
 pub mod lock;
-mod look_again;
-pub mod names;
+mod normalization;
 pub(crate) mod open;
-pub mod past;
 pub mod patch;
-pub(crate) mod pending;
+pub mod paths;
 pub(crate) mod platform;
-pub(crate) mod prefetch;
+pub mod racy_stat;
+pub(crate) mod readahead;
+mod recheck;
 pub mod recover;
+pub(crate) mod recovery_list;
 mod replace;
+pub mod revisions;
 pub mod root;
-pub mod rules;
-mod second_names;
 pub mod side_files;
-mod spelling;
-mod staged;
-pub mod stamps;
+mod temp_file;
 pub mod version;
 pub mod walk;
+pub mod write_rules;
 
 use rustix::fs::{AtFlags, RawDir};
 use rustix::io::Errno;
@@ -35,12 +35,12 @@ use crate::error::{Error, Result, now_and_then};
 use crate::files::history::Shelf;
 use crate::files::lock::{Guard, Lock};
 use crate::files::open::{move_refusal, refusal};
-use crate::files::pending::{Entry, Pending};
+use crate::files::recovery_list::{Entry, Pending};
 use crate::files::replace::{Base, Renamed, rename_new};
 use crate::files::root::{Place, Root};
-use crate::files::rules::{Rules, is_transcript};
-use crate::files::staged::staged_name;
+use crate::files::temp_file::staged_name;
 use crate::files::version::Version;
+use crate::files::write_rules::{Rules, is_transcript};
 use crate::sync::Mutex;
 
 /// The files of one root; shared freely between threads.
@@ -302,7 +302,7 @@ impl Files {
         if let Err(e) = self.root.stat(path) {
             // A hostile name is refused as such, not reported as missing; the rule
             // for new names is the stricter one, so it gives the better reason.
-            let named = matches!(e, Error::NotFound { .. }) || names::check_read(path).is_err();
+            let named = matches!(e, Error::NotFound { .. }) || paths::check_read(path).is_err();
             let better = self.rules.check_write(path).err().filter(|_| named);
             return Err(better.unwrap_or_else(|| self.with_names(path, e)));
         }
@@ -375,13 +375,13 @@ fn in_doubt(path: &str, e: Errno) -> Error {
 }
 
 fn find_twin(dir: &std::os::fd::OwnedFd, name: &str) -> rustix::io::Result<Option<String>> {
-    let folded = names::fold(name);
+    let folded = paths::fold(name);
     let mut buffer = [std::mem::MaybeUninit::uninit(); 32 << 10];
     let mut entries = RawDir::new(dir, &mut buffer);
     // of ASCII names, which most are, only the case can differ: ten thousand are looked at in 1 ms
     let is_twin = |other: &str| {
         let plain = other.is_ascii();
-        plain && other.eq_ignore_ascii_case(&folded) || !plain && names::fold(other) == folded
+        plain && other.eq_ignore_ascii_case(&folded) || !plain && paths::fold(other) == folded
     };
     while let Some(entry) = entries.next() {
         let entry = entry?;

@@ -1,8 +1,8 @@
 //! Replacing exact pieces of a text: each found exactly once, all or none.
 
 use crate::error::{Error, Result};
-use crate::files::rules;
 use crate::files::version::Version;
+use crate::files::write_rules;
 use crate::files::{Expected, Files, Written};
 
 /// How often a patch starts again on a text that was saved meanwhile.
@@ -40,7 +40,7 @@ impl Files {
         let guard = self.begin()?;
         let path = &*self.root.spelled(path);
         let place = self.existing(path)?;
-        if rules::is_transcript(path) {
+        if write_rules::is_transcript(path) {
             self.rules.check_rewrite(path)?;
         }
         let mut tries = 0;

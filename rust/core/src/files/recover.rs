@@ -6,8 +6,8 @@ use rustix::io::Errno;
 use crate::error::{Error, Interrupt, Result};
 use crate::files::Files;
 use crate::files::history::{Shelf, identity, surface};
-use crate::files::names::OWN;
-use crate::files::pending::{Entry, Pending};
+use crate::files::paths::OWN;
+use crate::files::recovery_list::{Entry, Pending};
 use crate::files::root::Place;
 use crate::files::version::Version;
 

@@ -16,7 +16,7 @@ use crate::files::history::{Shelf, identity};
 use crate::files::open::{READ, move_refusal, open_regular, read_whole, refusal};
 use crate::files::platform::{Platform as _, System};
 use crate::files::root::Place;
-use crate::files::staged::Staged;
+use crate::files::temp_file::Staged;
 use crate::files::version::Version;
 use crate::memory_limit::MemoryLimit;
 
@@ -311,7 +311,7 @@ pub(crate) fn rename_new(from: &Place, to: &Place) -> rustix::io::Result<Renamed
 mod tests {
     use super::*;
     use crate::files::root::Root;
-    use crate::files::staged::staged_name;
+    use crate::files::temp_file::staged_name;
 
     #[test]
     fn the_newest_save_gets_its_name_back() {

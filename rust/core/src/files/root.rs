@@ -15,11 +15,11 @@ use rustix::io::Errno;
 
 use crate::error::{Error, Result};
 use crate::files::history::identity;
-use crate::files::names::{self, OWN};
 pub use crate::files::open::MAX_WHOLE;
 use crate::files::open::{
     FOLDER, LINKED, READ, check_regular, open_regular, read_whole, refusal, stat_settled,
 };
+use crate::files::paths::{self, OWN};
 use crate::files::platform::{Name, Platform as _, System};
 use crate::memory_limit::MemoryLimit;
 
@@ -164,11 +164,11 @@ impl Root {
     /// Opens a regular file for reading.
     ///
     /// # Errors
-    /// [`Error::Refused`] as for [`names::check_read`], or with `symlink`,
+    /// [`Error::Refused`] as for [`paths::check_read`], or with `symlink`,
     /// `hardlink` or `type` (a folder, FIFO, device, socket, or a file taken
     /// for a folder); [`Error::NotFound`]; [`Error::Io`].
     pub fn open_read(&self, path: &str) -> Result<File> {
-        names::check_read(path)?;
+        paths::check_read(path)?;
         self.open_own(path)
     }
 
@@ -194,7 +194,7 @@ impl Root {
     /// # Errors
     /// As for [`Root::open_read`].
     pub fn stat(&self, path: &str) -> Result<Stat> {
-        names::check_read(path)?;
+        paths::check_read(path)?;
         self.stat_own(path)
     }
 

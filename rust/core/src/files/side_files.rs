@@ -12,8 +12,8 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use crate::error::{Error, Result};
-use crate::files::names::{OWN, check_read};
 use crate::files::open::{PRIVATE, READ, open_regular, refusal};
+use crate::files::paths::{OWN, check_read};
 use crate::files::root::{Place, Root};
 
 /// How a side file is opened. Only [`Access::Read`] does not make it.

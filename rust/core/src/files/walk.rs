@@ -10,8 +10,8 @@ use rustix::fs::{FileType, RawDir};
 use rustix::io::Errno;
 
 use crate::error::{Error, Interrupt, Result};
-use crate::files::names::{self, MAX_DEPTH};
 use crate::files::open::{LINKED, check_regular, refusal, stat_settled};
+use crate::files::paths::{self, MAX_DEPTH};
 use crate::files::root::{Root, Stat};
 use crate::sync::{Condvar, Mutex};
 
@@ -51,7 +51,7 @@ impl Root {
         enter: &(dyn Fn(&str) + Sync),
     ) -> Result<Walk> {
         if !prefix.is_empty() {
-            names::check_read(prefix)?;
+            paths::check_read(prefix)?;
         }
         self.walk_all(prefix, interrupt, enter)
     }
@@ -253,7 +253,7 @@ impl Root {
                 continue;
             }
             let path = join(folder, name);
-            if let Err(Error::Refused { code, .. }) = names::check_read(name) {
+            if let Err(Error::Refused { code, .. }) = paths::check_read(name) {
                 walk.skip(&path, code);
                 continue;
             }

@@ -3,10 +3,10 @@
 use memchr::{memchr, memrchr};
 
 use super::Match;
-use super::lines::{Lines, Memory};
-use super::long::{self, LONG_LINE};
-use super::resume::read_full;
-use super::round::{Round, next_data};
+use super::cursor::read_full;
+use super::job::{Round, next_data};
+use super::line_matcher::{Lines, Memory};
+use super::long_lines::{self, LONG_LINE};
 use crate::error::Result;
 use crate::files::platform::{ReadLease as _, Window};
 
@@ -84,7 +84,7 @@ impl Worker {
             self.buffer.shrink_to_fit();
         }
         if let Some(last) = long?.filter(|_| !chunk.is_overfull()) {
-            long::judge(self, round, base + last as u64, &mut chunk)?;
+            long_lines::judge(self, round, base + last as u64, &mut chunk)?;
         }
         Ok(chunk)
     }

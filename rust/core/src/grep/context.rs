@@ -4,7 +4,7 @@ use std::fs::File;
 
 use memchr::{memchr_iter, memrchr_iter};
 
-use super::resume::read_full;
+use super::cursor::read_full;
 use super::snippet::beginning;
 use super::{Match, Options};
 use crate::error::Result;

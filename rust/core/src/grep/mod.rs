@@ -13,22 +13,22 @@
 
 mod chunk;
 mod context;
-mod lines;
-mod long;
-mod needle;
-mod parts;
+mod cursor;
+pub mod gram_index;
+mod job;
+mod line_matcher;
+mod long_lines;
 mod pattern;
-mod resume;
-mod round;
+mod prefilter;
 mod scan;
-pub mod sieve;
+mod scan_plan;
+mod simd_scan;
 mod snippet;
-mod sweep;
 
 pub use context::Context;
+pub use cursor::Resume;
+pub(crate) use job::share;
 pub use pattern::{Case, MAX_COMPILED, MAX_PATTERN, Pattern};
-pub use resume::Resume;
-pub(crate) use round::share;
 pub use scan::{Scan, Searcher};
 
 use scan::MOST_MAPPED;

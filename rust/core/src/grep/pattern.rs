@@ -8,7 +8,7 @@ use regex_syntax::ast::{self, Ast};
 use regex_syntax::hir::{Class, Hir, HirKind};
 
 use crate::error::{Error, Result};
-use crate::grep::needle::{MAX_RUN, Needles, Run};
+use crate::grep::prefilter::{MAX_RUN, Needles, Run};
 
 /// Longer patterns are refused: a person never writes them and compiling them is costly.
 pub const MAX_PATTERN: usize = 4096;

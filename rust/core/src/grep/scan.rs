@@ -5,12 +5,12 @@ use std::fs::File;
 use std::sync::Arc;
 
 use super::chunk::{Chunk, MOST_MATCHES, Worker};
-use super::lines::Finder;
-use super::parts::Parts;
+use super::cursor::Resume;
+use super::gram_index::Sieve;
+use super::job::{self, Round};
+use super::line_matcher::Finder;
 use super::pattern::Pattern;
-use super::resume::Resume;
-use super::round::{self, Round};
-use super::sieve::Sieve;
+use super::scan_plan::Parts;
 use super::{MAX_BAD_LINES, MAX_BATCH, Match, Options, Report, context};
 use crate::error::{Error, Interrupt, Result};
 use crate::files::platform::{Lease, ReadLease as _};
@@ -245,7 +245,7 @@ impl Scan {
                 Some(known) => known,
                 None => {
                     let (file, path) = (&self.file, &*self.path);
-                    round::count_lines(file, path, self.end, &mut self.workers, interrupt)?
+                    job::count_lines(file, path, self.end, &mut self.workers, interrupt)?
                 }
             };
         }

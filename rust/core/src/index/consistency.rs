@@ -5,10 +5,10 @@
 use rustc_hash::FxHashSet;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::lexicon::{Document, Lexicon};
-use super::validation::decode;
 use super::{Index, Lengths, Packed};
 use crate::error::{Error, Interrupt, Result};
+use crate::index::dictionary::lexicon::{Document, Lexicon};
+use crate::index::postings::validation::decode;
 
 /// Documents and lists that are looked at before it is asked whether to stop.
 const STEP: u32 = 1024;

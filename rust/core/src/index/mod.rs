@@ -7,36 +7,24 @@
 //! lengths are exact.
 
 pub mod bm25f;
-pub mod clause;
 pub mod consistency;
-pub mod expand;
-mod impacts;
-pub mod lexicon;
-pub mod list;
-mod maxscore;
-mod memo;
-pub mod packing;
-pub mod paged;
-pub mod patterns;
+pub mod dictionary;
 pub mod postings;
 mod prefetch;
-mod promise;
-pub mod run;
-pub mod terms;
+pub mod storage;
 pub mod topk;
-mod validation;
 
 use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
 use crate::index::bm25f::{Bm25f, Counts, FIELDS, Field, Lengths, Totals, Weights};
-use impacts::impact_of;
-use lexicon::{Document, Lexicon};
-use list::PostingList;
-use packing::Packed;
-use postings::{Impact, Posting};
-use validation::Validation;
+use crate::index::dictionary::lexicon::{Document, Lexicon};
+use crate::index::postings::codec::{Impact, Posting};
+use crate::index::postings::impacts::impact_of;
+use crate::index::postings::reader::PostingList;
+use crate::index::postings::validation::Validation;
+use crate::index::storage::packed_index::Packed;
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -255,11 +243,11 @@ impl Index {
         formula: &Bm25f,
         counts: impl Fn(u32) -> &'c Counts,
     ) -> Vec<u8> {
-        packing::pack(list, formula, &self.lengths, counts)
+        storage::packed_index::pack(list, formula, &self.lengths, counts)
     }
 
     /// Returns the place of a word; damage, if a snapshot gives it that of another stem.
-    pub fn place(&self, word: u32) -> lexicon::Place {
+    pub fn place(&self, word: u32) -> dictionary::lexicon::Place {
         if self.validation.is_some() && !self.lexicon.is_placed(word) {
             self.packed.lists.reject();
         }

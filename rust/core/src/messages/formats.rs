@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use crate::error::{Error, Interrupt, Result};
 use crate::memory_limit::MemoryLimit;
 use crate::messages::json::{Cursor, decode};
-use crate::messages::lines::LONGEST_LINE;
+use crate::messages::line_reader::LONGEST_LINE;
 use crate::messages::message::{self, Fields, Line, Outline, string_body, word};
 
 /// A longer line is skipped and reported, as no index would hold it.

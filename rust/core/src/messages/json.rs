@@ -11,7 +11,7 @@ use std::borrow::Cow;
 
 use memchr::memchr;
 
-use crate::messages::quotes::{self, Stop};
+use crate::messages::quote_scan::{self, Stop};
 
 /// Deeper nesting than this is not JSON to us; no format we read comes near it.
 pub const MAX_DEPTH: usize = 1024;
@@ -75,7 +75,7 @@ impl<'a> Cursor<'a> {
             }
             break;
         }
-        let quote = quotes::next(self.text, start, Stop::Quote)?;
+        let quote = quote_scan::next(self.text, start, Stop::Quote)?;
         self.at = quote + 1;
         Some(&self.text[start..quote])
     }

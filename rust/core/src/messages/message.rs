@@ -21,10 +21,10 @@ use crate::messages::json::{Cursor, decode, decode_into};
 use crate::text::time::parse_time;
 
 mod fields;
-mod near;
+mod tool_skip;
 
 pub(crate) use fields::{Fields, string_body, word};
-pub(crate) use near::beyond_unsaid;
+pub(crate) use tool_skip::beyond_unsaid;
 
 use fields::{Raw, first_word, unescaped};
 

@@ -1,8 +1,7 @@
 //! One line of a transcript, whatever tool wrote it, and whole transcripts of other tools.
 
-pub(crate) mod bits;
 pub mod formats;
 pub mod json;
-pub mod lines;
+pub mod line_reader;
 pub mod message;
-mod quotes;
+mod quote_scan;

@@ -1,20 +1,20 @@
 //! From a query to ranked documents.
 
-pub mod company;
 pub mod query;
-pub mod ranking;
+pub mod scoring;
+pub mod session_rescore;
 
-use crate::catalog::draft::Kind;
+use crate::catalog::extract::Kind;
 use crate::catalog::{Catalog, FileRow, NO_TIME, Row};
 use crate::error::{Error, Interrupt, Result};
 use crate::index::bm25f::Field;
-use crate::index::expand::{Expander, MOST_POSTINGS, commonest};
-use crate::index::list::PostingList;
+use crate::index::dictionary::expansion::{Expander, MOST_POSTINGS, commonest};
+use crate::index::postings::reader::PostingList;
 use crate::index::topk::{Scored, Scoring, top_k};
 use crate::search::query::{Atom, MOST_TERMS, Query, holds};
-use crate::search::ranking::{Allows, Ranking};
+use crate::search::scoring::{Allows, Ranking};
+use crate::text::query_terms::{QueryTerm, terms_of};
 use crate::text::snippet;
-use crate::text::sought::{QueryTerm, terms_of};
 
 /// Which documents may be found at all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -136,12 +136,12 @@ pub fn search(
     }
     prepare(&mut ranking, catalog, expander, query, &mut found)?;
     let spoken = limit > 0 && is_spoken(catalog);
-    let deep = if spoken { limit.max(company::BEST) } else { limit };
+    let deep = if spoken { limit.max(session_rescore::BEST) } else { limit };
     found.ranked = best(&ranking, catalog, query, deep, text)?;
     found.concepts = ranking.into_concepts();
     if spoken {
-        let first = found.ranked.len().min(company::BEST);
-        company::lift(catalog, &mut found.ranked[..first]);
+        let first = found.ranked.len().min(session_rescore::BEST);
+        session_rescore::lift(catalog, &mut found.ranked[..first]);
         found.ranked.truncate(limit);
     }
     Ok(found)
@@ -313,12 +313,12 @@ pub fn explain(
     if !is_spoken(catalog) {
         return Ok((score, lines));
     }
-    let mut best = best(&ranking, catalog, query, company::BEST, text)?;
+    let mut best = best(&ranking, catalog, query, session_rescore::BEST, text)?;
     let score_of = |best: &[Scored]| {
         best.iter().find(|scored| scored.document == document).map(|scored| scored.score)
     };
     let alone = score_of(&best);
-    company::lift(catalog, &mut best);
+    session_rescore::lift(catalog, &mut best);
     let by = score_of(&best).zip(alone).map_or(0.0, |(lifted, alone)| lifted - alone);
     if by > 0.0 {
         lines += &format!("{by:.4} = what stands around it in its session\n");

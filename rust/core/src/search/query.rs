@@ -6,7 +6,7 @@
 
 use crate::error::{Error, Result};
 use crate::index::bm25f::Field;
-use crate::text::chunks;
+use crate::text::segmentation;
 use crate::text::tokens::{self, Form};
 
 /// Most different terms of one query; more are dropped, and the caller is told.
@@ -187,7 +187,7 @@ fn folded(word: &str) -> Option<String> {
 /// what phrases are compared by.
 fn spelled(text: &str) -> String {
     let mut words = String::new();
-    chunks::each(text, &mut |chunk| {
+    segmentation::each(text, &mut |chunk| {
         tokens::terms(chunk, &mut |term| {
             if matches!(term.form, Form::Word | Form::Character) {
                 words.push(' ');

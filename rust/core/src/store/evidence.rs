@@ -11,8 +11,8 @@ use crate::catalog::{Catalog, Row};
 use crate::error::{Interrupt, Result};
 use crate::messages::message::{self, Line, Message};
 use crate::store::Store;
-use crate::store::documents::Reader;
-use crate::store::hits::Hit;
+use crate::store::document_reader::Reader;
+use crate::store::hit::Hit;
 use crate::text::snippet::Shown;
 use crate::text::time::day_in_words;
 

@@ -11,10 +11,10 @@ use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
 
-use crate::catalog::draft::Kind;
+use crate::catalog::extract::Kind;
 use crate::error::{Error, Interrupt, Result};
 use crate::messages::formats::{self, Imported, read_line};
-use crate::messages::lines::check_encoding;
+use crate::messages::line_reader::check_encoding;
 use crate::messages::message::{self, Line};
 use crate::store::Store;
 

@@ -1,37 +1,37 @@
 //! A root with its files, its index and its lock: always fresh.
 
-pub mod across;
-mod documents;
+mod document_cache;
+mod document_reader;
 mod evidence;
-mod follow;
-pub mod hits;
+mod gram_indexes;
+pub mod grep;
+pub mod hit;
 mod import;
 pub mod per_process;
-mod recent;
-mod sieves;
+mod refresh;
+pub mod status;
 pub mod transcript;
-pub mod upkeep;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::catalog::cache;
-use crate::catalog::draft::Part;
-use crate::catalog::shortfall::Shortfall;
+use crate::catalog::extract::Part;
+use crate::catalog::omission::Shortfall;
+use crate::catalog::snapshot_file;
 use crate::catalog::{Catalog, FileRow};
 use crate::error::{Error, Interrupt, Result, wait_for};
 use crate::files::Files;
 use crate::files::platform::{FolderWatch as _, Watch};
+use crate::files::racy_stat::Clock;
 use crate::files::root::Root;
-use crate::files::rules::Rules;
-use crate::files::stamps::Clock;
+use crate::files::write_rules::Rules;
 use crate::index::bm25f::Weights;
-use crate::index::expand::Expander;
+use crate::index::dictionary::expansion::Expander;
 use crate::memory_limit::MemoryLimit;
-use crate::messages::lines::LONGEST_LINE;
-use crate::store::follow::walk;
-use crate::store::recent::Recent;
-use crate::store::sieves::Sieves;
+use crate::messages::line_reader::LONGEST_LINE;
+use crate::store::document_cache::Recent;
+use crate::store::gram_indexes::Sieves;
+use crate::store::refresh::walk;
 use crate::sync::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// How far an answer can be trusted.
@@ -235,7 +235,8 @@ impl Store {
     ) -> Result<()> {
         // the snapshot is read while the files are looked at
         let (seen, snapshot) = std::thread::scope(|scope| {
-            let loading = scope.spawn(|| cache::load(self.root(), &self.weights, &self.limit));
+            let loading =
+                scope.spawn(|| snapshot_file::load(self.root(), &self.weights, &self.limit));
             let seen = walk(self.root(), "", self.clock, watch, interrupt);
             let loaded = loading.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             (seen, loaded)
@@ -335,8 +336,8 @@ impl Store {
             state.said.repack();
             self.expanders[0].reset();
         }
-        let Some(bytes) = cache::bytes(&state.said, self.root())? else {
-            return cache::discard(self.root());
+        let Some(bytes) = snapshot_file::bytes(&state.said, self.root())? else {
+            return snapshot_file::discard(self.root());
         };
         state.said.redone = 0;
         self.saved.store(true, Ordering::Relaxed);
@@ -345,7 +346,7 @@ impl Store {
         // nor for the root with the index locked: others would wait for both.
         let guard = self.files.begin();
         guard
-            .and_then(|_guard| cache::publish(self.root(), &bytes, interrupt))
+            .and_then(|_guard| snapshot_file::publish(self.root(), &bytes, interrupt))
             .inspect_err(|_| self.saved.store(false, Ordering::Relaxed))
     }
 

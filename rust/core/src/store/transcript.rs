@@ -2,14 +2,14 @@
 
 use std::io::BufReader;
 
-use crate::catalog::draft::Kind;
-use crate::catalog::reading::line_at;
+use crate::catalog::extract::Kind;
+use crate::catalog::file_reader::line_at;
 use crate::catalog::{FileRow, Row, Seen};
 use crate::error::{Error, Interrupt, Result};
 use crate::files::Expected;
 use crate::files::append::Appended;
 use crate::messages::formats::read_line;
-use crate::messages::lines::{LONGEST_LINE, check_encoding, lines};
+use crate::messages::line_reader::{LONGEST_LINE, check_encoding, lines};
 use crate::messages::message::{self, Line, Message};
 use crate::store::Store;
 

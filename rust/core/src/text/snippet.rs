@@ -6,8 +6,8 @@ use std::sync::OnceLock;
 use rustc_hash::FxHashMap;
 
 use crate::sync::Mutex;
-use crate::text::chunks;
-use crate::text::starts::Starts;
+use crate::text::prefix_filter::Starts;
+use crate::text::segmentation;
 use crate::text::stems::with_stem;
 use crate::text::tokens;
 
@@ -59,7 +59,7 @@ impl Shown {
     pub fn stand_in(&self, text: &str) -> bool {
         let mut done = 0;
         while let Some(at) = self.starts().next(text, done) {
-            let around = chunks::apart(text, done, at);
+            let around = segmentation::apart(text, done, at);
             if !self.look_at(&text[around.clone()]).is_empty() {
                 return true;
             }
@@ -71,7 +71,7 @@ impl Shown {
     /// Returns where a text holds a term, or a word that has one for its stem.
     fn look_at(&self, text: &str) -> Vec<Place> {
         let mut places = Vec::new();
-        chunks::each(text, &mut |chunk| {
+        segmentation::each(text, &mut |chunk| {
             let start = chunk.as_ptr() as usize - text.as_ptr() as usize;
             tokens::terms_like(chunk, Some(self.starts()), &mut |term| {
                 let known = |text: &str| self.terms.get(text).copied();
@@ -251,7 +251,7 @@ fn places(text: &str, sought: &Shown) -> Vec<Place> {
     let mut places = Vec::with_capacity(32);
     let mut done = 0;
     while let Some(at) = starts.next(text, done) {
-        let around = chunks::apart(text, done, at);
+        let around = segmentation::apart(text, done, at);
         let (start, stretch) = (around.start, &text[around.clone()]);
         done = around.end;
         let mut add = |found: &[Place]| {
@@ -341,13 +341,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::text::sought::terms_of;
+    use crate::text::query_terms::terms_of;
     use crate::text::stems::stem;
 
     /// Does what [`places`] does, and looks at every word.
     fn all_places(text: &str, sought: &Shown) -> Vec<(Range<usize>, usize)> {
         let mut places = Vec::new();
-        chunks::each(text, &mut |chunk| {
+        segmentation::each(text, &mut |chunk| {
             let start = chunk.as_ptr() as usize - text.as_ptr() as usize;
             tokens::terms(chunk, &mut |term| {
                 let known = |text: &str| sought.terms.get(text);

@@ -1,6 +1,6 @@
 //! Text → terms, the same for documents and queries.
 //!
-//! Each chunk of a text ([`crate::text::chunks`]) gives its words (folded), the whole of an
+//! Each chunk of a text ([`crate::text::segmentation`]) gives its words (folded), the whole of an
 //! identifier beside its parts, and the characters and pairs of characters of an unspaced run.
 //! Folding is NFKC, case and accents.
 
@@ -9,8 +9,8 @@ use std::ops::Range;
 
 use unicode_normalization::UnicodeNormalization;
 
-use crate::text::chunks::{is_unspaced, is_word};
-use crate::text::starts::Starts;
+use crate::text::prefix_filter::Starts;
+use crate::text::segmentation::{is_unspaced, is_word};
 use crate::text::stems::is_stop_word;
 
 /// Longest word and longest whole identifier that are kept, in bytes; words are cut, wholes left.
@@ -219,11 +219,11 @@ fn pieces_of(part: &str) -> impl Iterator<Item = Range<usize>> + '_ {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::chunks;
+    use crate::text::segmentation;
 
     fn all(text: &str, forms: &[Form]) -> Vec<String> {
         let mut found = Vec::new();
-        chunks::each(text, &mut |chunk| {
+        segmentation::each(text, &mut |chunk| {
             terms(chunk, &mut |term| {
                 assert!(chunk.get(term.range.clone()).is_some(), "{chunk} {term:?}");
                 if forms.contains(&term.form) {

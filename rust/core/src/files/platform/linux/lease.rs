@@ -177,7 +177,7 @@ mod tests {
 
     use super::*;
     use crate::files::root::Root;
-    use crate::files::rules::Rules;
+    use crate::files::write_rules::Rules;
     use crate::files::{Expected, Files};
 
     fn file_of(bytes: &[u8]) -> (tempfile::TempDir, std::path::PathBuf) {

@@ -1,0 +1,273 @@
+//! One row a document: where it lies and what filters may ask about it.
+
+use std::ops::{Index, Range};
+
+use crate::catalog::FileRow;
+use crate::catalog::extract::Kind;
+use crate::files::racy_stat::is_trusted;
+use crate::index::storage::paged_array::{Pages, ROOM};
+
+/// Where a document lies and what filters may ask about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Row {
+    /// First byte in the file.
+    pub start: u64,
+    /// Hash of the bytes.
+    pub hash: u64,
+    /// Hash of all that was indexed.
+    pub key: u64,
+    /// Milliseconds since 1970; [`NO_TIME`] when unknown.
+    pub time: i64,
+    /// The file, as a place in [`Catalog::files`](super::Catalog::files).
+    pub file: u32,
+    /// Bytes.
+    pub length: u32,
+    /// Line of the first byte, from 1.
+    pub line: u32,
+    /// Heading trail, as a label.
+    pub trail: u32,
+    /// Role, as a label.
+    pub role: u32,
+    /// Session, as a label.
+    pub session: u32,
+    /// Category, as a label.
+    pub category: u32,
+    /// What of its section concerns others.
+    pub outline: Outline,
+}
+
+/// What a document says of the section that begins with it, so that a changed note can be read in
+/// part: see `catalog/edited.rs`. All zeros for the further parts of a section, and for messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Outline {
+    /// 1 if a section begins with it.
+    pub opens: u8,
+    /// Of the heading, 1 to 6; 0 for a preamble.
+    pub level: u8,
+    /// 1 if it has keywords or a category, which hold for the sections below as well.
+    pub hands_down: u8,
+    /// [`REFERS`] and [`DEFINES`].
+    pub links: u8,
+}
+
+/// The heading may have a link that is defined somewhere else.
+pub const REFERS: u8 = 1;
+/// The section may define links.
+pub const DEFINES: u8 = 2;
+
+/// [`Row::time`] of a document without one.
+pub const NO_TIME: i64 = i64::MIN;
+
+/// Stands for a row that was lost with its page: nothing at the beginning of the first file.
+static LOST: Row = Row {
+    start: 0,
+    hash: 0,
+    key: 0,
+    time: NO_TIME,
+    file: 0,
+    length: 0,
+    line: 1,
+    trail: 0,
+    role: 0,
+    session: 0,
+    category: 0,
+    outline: Outline { opens: 0, level: 0, hands_down: 0, links: 0 },
+};
+
+/// What the rows of a snapshot must agree with.
+#[derive(Debug)]
+pub struct Frame {
+    /// By file: the number behind its last document, its bytes, where these are known, and whether
+    /// it is a transcript.
+    files: Vec<(u32, u64, bool)>,
+    labels: u32,
+}
+
+impl Frame {
+    /// Takes what the files, in the order of their documents, and so many labels say.
+    pub fn new(files: &[FileRow], labels: u32) -> Self {
+        let mut end = 0;
+        let file = |file: &FileRow| {
+            end += file.documents.len() as u32;
+            let size = if is_trusted(&file.stat) { file.stat.size } else { u64::MAX };
+            (end, size, file.kind == Kind::Transcript)
+        };
+        Self { files: files.iter().map(file).collect(), labels }
+    }
+
+    /// Says whether a page holds the rows that must be there, each behind the one before.
+    pub fn holds(&self, page: usize, rows: &[Row]) -> bool {
+        let (first, documents) = (page * PAGE, self.files.last().map_or(0, |file| file.0 as usize));
+        if rows.len() != PAGE.min(documents.saturating_sub(first)) {
+            return false;
+        }
+        let follows = |pair: &[Row]| {
+            let [a, b] = [&pair[0], &pair[1]];
+            let (bytes, lines) = (b.start.checked_sub(a.start), b.line.checked_sub(a.line));
+            a.file != b.file
+                || lines.zip(bytes).is_some_and(|(lines, bytes)| u64::from(lines) <= bytes)
+        };
+        (first as u32..).zip(rows).all(|(document, row)| self.fits(document, row))
+            && rows.windows(2).all(follows)
+    }
+
+    fn fits(&self, document: u32, row: &Row) -> bool {
+        let labels = [row.trail, row.role, row.session, row.category];
+        let Outline { opens, level, hands_down, links } = row.outline;
+        let place = self.files.partition_point(|&(end, ..)| end <= document);
+        let Some(&(_, size, transcript)) = self.files.get(place) else { return false };
+        // what only the other kind has
+        let other = if transcript { [row.trail, row.category] } else { [row.role, row.session] };
+        row.file as usize == place
+            && row.start.checked_add(row.length.into()).is_some_and(|end| end <= size)
+            && row.line > 0
+            && other == [0; 2]
+            && labels.iter().all(|&label| label < self.labels)
+            && opens.max(hands_down) <= 1
+            && level <= 6
+            && links <= REFERS | DEFINES
+    }
+}
+
+/// Rows on a page of a snapshot: most files have fewer documents, and are asked for one by one.
+pub const PAGE: usize = 64;
+
+/// The rows by document: first those of a snapshot, then what came since.
+#[derive(Debug, Default)]
+pub struct Rows {
+    kept: Pages<Row>,
+    count: usize,
+    since: Vec<Row>,
+}
+
+impl Rows {
+    /// Takes over the pages of a snapshot, all full but the last, which hold `count` rows.
+    pub fn of(kept: Pages<Row>, count: usize) -> Self {
+        Self { kept, count, since: Vec::new() }
+    }
+
+    /// Returns the number of rows.
+    pub fn len(&self) -> usize {
+        self.count + self.since.len()
+    }
+
+    /// Returns whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Makes room for so many more and [`ROOM`].
+    pub fn reserve(&mut self, more: usize) {
+        self.since.reserve_exact(more + ROOM);
+    }
+
+    /// Adds the row of a new document.
+    pub fn push(&mut self, row: Row) {
+        self.since.push(row);
+    }
+
+    /// Lets rows come from the disk while something else is done.
+    pub fn expect(&self, documents: Range<u32>) {
+        let end = (documents.end as usize).min(self.count);
+        (documents.start as usize / PAGE..end.div_ceil(PAGE))
+            .for_each(|page| self.kept.expect(page));
+    }
+
+    /// Puts a row in the place of another.
+    pub fn set(&mut self, document: u32, row: Row) {
+        let document = document as usize;
+        let place = match document.checked_sub(self.count) {
+            Some(since) => self.since.get_mut(since),
+            None => self.kept.get_mut(document / PAGE).and_then(|p| p.get_mut(document % PAGE)),
+        };
+        if let Some(place) = place {
+            *place = row;
+        }
+    }
+
+    /// Returns the rows that came since the snapshot: all of them after a packing.
+    pub fn since(&self) -> &[Row] {
+        &self.since
+    }
+
+    /// Returns the bytes that they take in memory.
+    pub fn bytes(&self) -> usize {
+        self.kept.bytes() + self.since.capacity() * size_of::<Row>()
+    }
+}
+
+impl FromIterator<Row> for Rows {
+    fn from_iter<I: IntoIterator<Item = Row>>(rows: I) -> Self {
+        Self { since: rows.into_iter().collect(), ..Self::default() }
+    }
+}
+
+impl Index<usize> for Rows {
+    type Output = Row;
+
+    #[inline]
+    fn index(&self, document: usize) -> &Row {
+        match document.checked_sub(self.count) {
+            Some(since) => &self.since[since],
+            None => {
+                let page = self.kept.get(document / PAGE);
+                page.and_then(|page| page.get(document % PAGE)).unwrap_or(&LOST)
+            }
+        }
+    }
+}
+
+/// The documents of a file, in order of position.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Documents {
+    /// Neighbours, as a packing numbers them.
+    Run(Range<u32>),
+    /// Any.
+    List(Vec<u32>),
+}
+
+impl Default for Documents {
+    fn default() -> Self {
+        Self::Run(0..0)
+    }
+}
+
+impl Documents {
+    /// Returns how many there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Run(run) => run.len(),
+            Self::List(list) => list.len(),
+        }
+    }
+
+    /// Returns whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the one at a place.
+    pub fn get(&self, at: usize) -> u32 {
+        match self {
+            Self::Run(run) => run.start + at as u32,
+            Self::List(list) => list[at],
+        }
+    }
+
+    /// Returns how many come before the first of which this does not hold.
+    pub fn partition_point(&self, holds: impl Fn(u32) -> bool) -> usize {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = (low + high) / 2;
+            if holds(self.get(middle)) { low = middle + 1 } else { high = middle }
+        }
+        low
+    }
+
+    /// Returns them in order.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = u32> + '_ {
+        (0..self.len()).map(|at| self.get(at))
+    }
+}

@@ -1,0 +1,106 @@
+//! The snapshot as a file of the root: found, read, replaced.
+
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::MetadataExt;
+
+use rustix::fs::{AtFlags, Mode, OFlags};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::catalog::Catalog;
+use crate::catalog::snapshot;
+use crate::error::{Error, Interrupt, Result};
+use crate::files::paths::OWN;
+use crate::files::root::Root;
+use crate::index::bm25f::Weights;
+use crate::memory_limit::MemoryLimit;
+
+/// Its name, below [`OWN`].
+const NAME: &str = "index";
+/// Its name while it is written; the lock of the root lets only one be written at a time.
+const NEW: &str = "index.new";
+
+/// Bytes that are written at a time.
+const PART: usize = 8 << 20;
+
+/// Opens the snapshot of a root; none when there is none.
+///
+/// # Errors
+/// Why it cannot be used, in words.
+pub fn load(
+    root: &Root,
+    weights: &Weights,
+    limit: &MemoryLimit,
+) -> std::result::Result<Option<Catalog>, String> {
+    let file = match root.open_own(&format!("{OWN}/{NAME}")) {
+        Ok(file) => file,
+        Err(Error::NotFound { .. }) => return Ok(None),
+        Err(error) => return Err(error.to_string()),
+    };
+    let root = identity(root).map_err(|error| error.to_string())?;
+    let size = file.metadata().map_err(|error| error.to_string())?;
+    // what takes no room on disk is to take none in memory; some file systems compress, but not so
+    const LEAST: u64 = 64 << 20;
+    if size.len() > LEAST + 16 * 512 * size.blocks() {
+        return Err("the snapshot: it is larger than what is in it".to_owned());
+    }
+    limit.check("the snapshot", size.len()).map_err(|error| error.to_string())?;
+    snapshot::read(file, root, weights).map(Some).map_err(|why| format!("the snapshot: {why}"))
+}
+
+/// Returns the snapshot of a catalog, which must be packed; none when a part of it is lost.
+///
+/// # Errors
+/// [`Error::Io`] when the root cannot be looked at.
+pub fn bytes(catalog: &Catalog, root: &Root) -> Result<Option<Vec<u8>>> {
+    let bytes = snapshot::write(catalog, identity(root)?);
+    Ok(bytes.filter(|_| !catalog.is_damaged()))
+}
+
+/// Takes the snapshot away, so that the next opening builds anew.
+///
+/// # Errors
+/// [`Error::Io`], [`Error::Refused`].
+pub fn discard(root: &Root) -> Result<()> {
+    let done = rustix::fs::unlinkat(root.own_dir("")?, NAME, AtFlags::empty());
+    done.map_err(|error| Error::io("remove", format!("{OWN}/{NAME}"), error))
+}
+
+/// Puts a snapshot in its place with one rename; it needs no fsync, for its checksum decides.
+///
+/// # Errors
+/// [`Error::Io`], [`Error::Refused`], [`Error::Interrupted`]; the old snapshot then stays.
+pub fn publish(root: &Root, bytes: &[u8], interrupt: Interrupt<'_>) -> Result<()> {
+    let folder = root.own_dir("")?;
+    let fail = |error: rustix::io::Errno| Error::io("write", format!("{OWN}/{NAME}"), error);
+    let create =
+        OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let open = || rustix::fs::openat(&folder, NEW, create, Mode::RUSR | Mode::WUSR);
+    let remove = || rustix::fs::unlinkat(&folder, NEW, AtFlags::empty());
+    let file = match open() {
+        // a writer died; what it left may also be a link to some other file
+        Err(rustix::io::Errno::EXIST) => remove().and_then(|()| open()),
+        opened => opened,
+    };
+    let mut file = File::from(file.map_err(fail)?);
+    let write = |part: &[u8]| match interrupt() {
+        true => Err(Error::Interrupted),
+        false => file.write_all(part).map_err(|e| Error::io("write", format!("{OWN}/{NAME}"), e)),
+    };
+    let done = bytes
+        .chunks(PART)
+        .try_for_each(write)
+        .and_then(|()| rustix::fs::renameat(&folder, NEW, &folder, NAME).map_err(fail));
+    if done.is_err() {
+        // a half-written file of ours that nobody else knows of
+        let _ = remove();
+    }
+    done
+}
+
+/// Tells one root from another, and from a copy of it.
+fn identity(root: &Root) -> Result<u64> {
+    let stat = rustix::fs::fstat(root.fd())
+        .map_err(|error| Error::io("look at", root.path().to_string_lossy(), error))?;
+    Ok(xxh3_64(bytemuck::bytes_of(&[stat.st_dev, stat.st_ino])))
+}

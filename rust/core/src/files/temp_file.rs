@@ -1,0 +1,126 @@
+//! New text on disk beside the file that it is to become.
+
+use std::fs::File;
+use std::io::Write;
+
+use rustix::fs::{Mode, OFlags, XattrFlags};
+use rustix::io::Errno;
+
+use crate::error::{Error, Result};
+use crate::files::open::{PRIVATE, READ};
+use crate::files::paths::check_read;
+use crate::files::replace::Base;
+use crate::files::root::Place;
+
+/// New text on disk, not yet at its name; removed when dropped.
+pub(crate) struct Staged {
+    pub(crate) at: Place,
+    pub(crate) armed: bool,
+}
+
+/// Returns a name beside `place` for the text that is to replace `base`, and its path.
+///
+/// It says which version it is to replace, so that after a crash the displaced base is known for
+/// what it is.
+pub(crate) fn staged_name(place: &Place, base: Option<&Base>) -> Result<(Place, String)> {
+    let mut random = [0_u8; 16];
+    rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())
+        .map_err(|e| Error::io("write", &*place.path, e))?;
+    let mut tag = format!("{:032x}", u128::from_ne_bytes(random));
+    if let Some(base) = base {
+        tag = format!("{tag}-{:.16}", base.version.to_string());
+    }
+    let stem = cut(&place.name, 255 - ".".len() - ".".len() - tag.len() - ".swap".len());
+    let name = format!(".{stem}.{tag}.swap");
+    let folder = place.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let path = if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
+    Ok((place.sibling(name)?, path))
+}
+
+/// Says whether a path has the shape that [`staged_name`] gives, beside a file that can be read.
+pub(crate) fn is_staged(path: &str) -> bool {
+    let (folder, hidden) = path.rsplit_once('/').unwrap_or(("", path));
+    let inner = hidden.strip_prefix('.').and_then(|name| name.strip_suffix(".swap"));
+    let Some((name, tag)) = inner.and_then(|inner| inner.rsplit_once('.')) else { return false };
+    let is_hex = |text: &str, length: usize| {
+        text.len() == length && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+    };
+    let is_tag = match tag.split_once('-') {
+        Some((random, version)) => is_hex(random, 32) && is_hex(version, 16),
+        None => is_hex(tag, 32),
+    };
+    let is_folder = folder.is_empty() || check_read(folder).is_ok();
+    is_tag && is_folder && check_read(name).is_ok()
+}
+
+impl Staged {
+    /// Writes `bytes` to `at`, durably, with the owner, mode and attributes of `base`.
+    pub(crate) fn write(at: Place, bytes: &[u8], base: Option<&Base>) -> Result<Self> {
+        let path = at.path.clone();
+        let path = path.as_str();
+        let fail = |e: Errno| Error::io("write", path, e);
+        let flags = READ | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+        let file = rustix::fs::openat(&at.dir, &*at.name, flags, PRIVATE).map_err(fail)?;
+        let staged = Self { at, armed: true };
+        let mut file = File::from(file);
+        if let Some(base) = base {
+            take_after(&file, &base.file).map_err(fail)?;
+        }
+        file.write_all(bytes).map_err(|e| Error::io("write", path, e))?;
+        // A full or lying disk may have taken less than it said.
+        let size = file.metadata().map_err(|e| Error::io("write", path, e))?.len();
+        if size != bytes.len() as u64 {
+            return Err(Error::io(
+                "write",
+                path,
+                std::io::Error::from(std::io::ErrorKind::WriteZero),
+            ));
+        }
+        // Never tried twice: after a failure the kernel forgets what was dirty,
+        // and a second call would succeed over lost data.
+        file.sync_all().map_err(|e| Error::io("write", path, e))?;
+        Ok(staged)
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        if self.armed {
+            let _ = self.at.unlink();
+        }
+    }
+}
+
+/// Gives `file` the owner, mode and user attributes of `base`, never more rights.
+fn take_after(file: &File, base: &File) -> rustix::io::Result<()> {
+    let (ours, theirs) = (rustix::fs::fstat(file)?, rustix::fs::fstat(base)?);
+    let mut mode = Mode::from_raw_mode(theirs.st_mode) & (Mode::RWXU | Mode::RWXG | Mode::RWXO);
+    if (ours.st_uid, ours.st_gid) != (theirs.st_uid, theirs.st_gid) {
+        let owner = rustix::process::Uid::from_raw(theirs.st_uid);
+        let group = rustix::process::Gid::from_raw(theirs.st_gid);
+        if rustix::fs::fchown(file, Some(owner), Some(group)).is_err() {
+            // The group's rights would go to another group.
+            mode &= Mode::RWXU;
+        }
+    }
+    rustix::fs::fchmod(file, mode)?;
+    // Attributes are a courtesy: many file systems have none.
+    let mut names = vec![0; 64 << 10];
+    let length = rustix::fs::flistxattr(base, &mut names[..]).unwrap_or(0);
+    for name in names[..length].split(|&b| b == 0).filter(|name| name.starts_with(b"user.")) {
+        let mut value = vec![0; 64 << 10];
+        if let Ok(length) = rustix::fs::fgetxattr(base, name, &mut value[..]) {
+            let _ = rustix::fs::fsetxattr(file, name, &value[..length], XattrFlags::empty());
+        }
+    }
+    Ok(())
+}
+
+/// The start of `name`, at most `length` bytes.
+pub(crate) fn cut(name: &str, length: usize) -> &str {
+    let mut end = length.min(name.len());
+    while !name.is_char_boundary(end) {
+        end -= 1;
+    }
+    &name[..end]
+}

@@ -1,0 +1,262 @@
+//! Makes a sieve in one pass over the transcript, a segment at a time, in a few megabytes of memory.
+
+use std::fs::File;
+use std::io::Write;
+
+use bytemuck::{bytes_of, cast_slice};
+use memchr::memchr_iter;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+
+use super::{Block, FORMAT, Foot, LEAF, MAGIC, MOST_BLOCKS, Settings, Shape, Sieve, Span, grams};
+use crate::error::{Error, Interrupt, Result};
+use crate::files::root::Stat;
+use crate::grep::cursor::read_full;
+use crate::grep::long_lines::LONG_LINE;
+use crate::messages::message::{self, Line};
+
+/// Bytes read at a time.
+const PIECE: u64 = 1 << 20;
+
+/// A transcript to be read: its path is named in errors and kept.
+#[derive(Debug, Clone, Copy)]
+pub struct Source<'s> {
+    /// The file, open.
+    pub file: &'s File,
+    /// Its path in the root.
+    pub path: &'s str,
+    /// Its stamps before anything of it is read.
+    pub stat: Stat,
+}
+
+/// A sieve in the making: everything before `at` is in it.
+struct Builder<'b> {
+    source: Source<'b>,
+    shape: Shape,
+    out: &'b mut dyn Write,
+    at: u64,
+    line_ends: u64,
+    blocks: Vec<Block>,
+    spans: Vec<Span>,
+    leaves: Vec<u64>,
+    /// The block in which the last line begins, and its buckets, a bit each.
+    block: usize,
+    held: Vec<u64>,
+    /// The table of its segment, and a hash of the lines that begin there.
+    table: Vec<u8>,
+    hash: Xxh3,
+}
+
+/// Writes the sieve of a transcript to `out`.
+///
+/// What `old` knows of the beginning is taken over as far as the text is the same; all of the text
+/// is read nevertheless. The caller makes sure that the stamps are the same when this is done.
+///
+/// # Errors
+/// Those of reading and writing, [`Error::Interrupted`]; [`Error::Refused`] for a file too large.
+pub fn build(
+    source: Source<'_>,
+    shape: Shape,
+    old: Option<&Sieve>,
+    out: &mut dyn Write,
+    interrupt: Interrupt<'_>,
+) -> Result<()> {
+    let count = shape.blocks(source.stat.size);
+    if count > MOST_BLOCKS {
+        return Err(Error::refused(source.path, "large", "it is too large for a sieve"));
+    }
+    let mut builder = Builder {
+        source,
+        shape,
+        out,
+        at: 0,
+        line_ends: 0,
+        blocks: vec![Block::default(); count as usize],
+        spans: Vec::new(),
+        leaves: Vec::new(),
+        block: 0,
+        held: vec![0; shape.rows().div_ceil(64) as usize],
+        table: Vec::new(),
+        hash: Xxh3::new(),
+    };
+    if let Some(old) = old.filter(|old| old.settings.shape == shape) {
+        builder.keep(old, interrupt)?;
+    }
+    builder.read(interrupt)?;
+    builder.finish()
+}
+
+impl Builder<'_> {
+    /// Takes over the segments at the beginning whose lines are the same.
+    fn keep(&mut self, old: &Sieve, interrupt: Interrupt<'_>) -> Result<()> {
+        for (number, span) in old.closed_spans() {
+            // A line has to follow, so that the last one is always looked at.
+            if span.to >= self.source.stat.size || self.hash_of(span, interrupt)? != span.hash {
+                break;
+            }
+            let leaves = self.shape.leaves();
+            let table: Option<Vec<_>> =
+                (0..leaves).map(|leaf| old.leaf(number, leaf as u32)).collect();
+            let Some(table) = table else { break };
+            self.write(&table.concat())?;
+            self.leaves.extend(&old.leaves[number * leaves..][..leaves]);
+            self.spans.push(*span);
+            let end = self.block + self.shape.segment as usize;
+            let blocks = &old.blocks[self.block..end];
+            self.line_ends += blocks.iter().map(|block| u64::from(block.lines)).sum::<u64>();
+            self.blocks[self.block..end].copy_from_slice(blocks);
+            (self.block, self.at) = (end, span.to);
+        }
+        Ok(())
+    }
+
+    fn hash_of(&self, span: &Span, interrupt: Interrupt<'_>) -> Result<u64> {
+        let mut hash = Xxh3::new();
+        let mut piece = vec![0; PIECE as usize];
+        let mut at = span.from;
+        while at < span.to {
+            let read = self.read_piece(&mut piece, at, span.to, interrupt)?;
+            if read == 0 {
+                break;
+            }
+            hash.update(&piece[..read]);
+            at += read as u64;
+        }
+        Ok(hash.digest())
+    }
+
+    fn read_piece(
+        &self,
+        piece: &mut [u8],
+        from: u64,
+        to: u64,
+        interrupt: Interrupt<'_>,
+    ) -> Result<usize> {
+        if interrupt() {
+            return Err(Error::Interrupted);
+        }
+        let size = PIECE.min(to - from) as usize;
+        read_full(self.source.file, self.source.path, from, &mut piece[..size])
+    }
+
+    /// Reads all that is left, line by line; of long lines the parts as they come.
+    fn read(&mut self, interrupt: Interrupt<'_>) -> Result<()> {
+        let (mut buffer, mut offset, size) = (Vec::new(), self.at, self.source.stat.size);
+        let mut begins = true;
+        while offset < size {
+            let held = buffer.len();
+            buffer.resize(held + PIECE as usize, 0);
+            let read = self.read_piece(&mut buffer[held..], offset, size, interrupt)?;
+            buffer.truncate(held + read);
+            if read == 0 {
+                break;
+            }
+            offset += read as u64;
+            let mut from = 0;
+            for end in memchr_iter(b'\n', &buffer[held..]).map(|end| held + end + 1) {
+                self.take(&buffer[from..end], begins)?;
+                (from, begins) = (end, true);
+            }
+            buffer.drain(..from);
+            if buffer.len() > LONG_LINE {
+                self.take(&buffer, begins)?;
+                buffer.clear();
+                begins = false;
+            }
+        }
+        if buffer.is_empty() { Ok(()) } else { self.take(&buffer, begins) }
+    }
+
+    /// Adds a line, or a part of one that is not taken whole.
+    fn take(&mut self, text: &[u8], begins: bool) -> Result<()> {
+        if begins {
+            while self.block < (self.at / self.shape.block) as usize {
+                self.end_block()?;
+            }
+            let block = &mut self.blocks[self.block];
+            block.lines += 1;
+            block.fresh |= u16::from(self.at.is_multiple_of(self.shape.block));
+        }
+        self.hash.update(text);
+        self.line_ends += u64::from(text.ends_with(b"\n"));
+        self.at += text.len() as u64;
+        if !(begins && text.len() <= LONG_LINE && text.ends_with(b"\n") && self.add(text)) {
+            self.blocks[self.block].marked = 1;
+        }
+        Ok(())
+    }
+
+    /// Adds the grams of a line; `false` if it is no JSON.
+    fn add(&mut self, line: &[u8]) -> bool {
+        let outline = match message::outline(line) {
+            Line::Message(outline) => outline,
+            Line::Other | Line::Blank => return true,
+            Line::Bad => return false,
+        };
+        let (held, shape) = (&mut self.held, self.shape);
+        let mut hold = |body: &[u8], tools: bool| {
+            grams::of_json(body, |gram| {
+                let row = shape.row(gram, tools);
+                held[row as usize / 64] |= 1 << (row % 64);
+            });
+        };
+        outline.each_said(|body| hold(body, false));
+        outline.each_tool(|body| hold(body, true));
+        true
+    }
+
+    /// Puts the buckets of a block into the table of its segment, which it may complete.
+    fn end_block(&mut self) -> Result<()> {
+        let segment = self.shape.segment as usize;
+        let (number, at) = (self.block / segment, self.block % segment);
+        let blocks = (self.blocks.len() - number * segment).min(segment);
+        let width = Shape::width(blocks);
+        self.table.resize(self.shape.rows() as usize * width, 0);
+        for (word, bits) in self.held.iter_mut().enumerate() {
+            while *bits != 0 {
+                let bucket = word * 64 + bits.trailing_zeros() as usize;
+                self.table[bucket * width + at / 8] |= 1 << (at % 8);
+                *bits &= *bits - 1;
+            }
+        }
+        self.block += 1;
+        if at + 1 == blocks {
+            self.leaves.extend(self.table.chunks(LEAF as usize * width).map(xxh3_64));
+            let table = std::mem::take(&mut self.table);
+            self.write(&table)?;
+            self.table = table;
+            self.table.clear();
+            let from = self.spans.last().map_or(0, |span| span.to);
+            self.spans.push(Span { from, to: self.at, hash: self.hash.digest() });
+            self.hash.reset();
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        // The last line tells where the file ends and whether it is torn: a scan looks for itself.
+        let last = self.block;
+        self.blocks.iter_mut().skip(last).for_each(|block| block.marked = 1);
+        while self.block < self.blocks.len() {
+            self.end_block()?;
+        }
+        let Source { path, stat, .. } = self.source;
+        let (shape, line_ends, path_len) = (self.shape, self.line_ends, path.len() as u64);
+        let settings = Settings { stat, shape, line_ends, path: path_len };
+        let head = [
+            bytes_of(&settings),
+            cast_slice(&self.spans),
+            cast_slice(&self.leaves),
+            cast_slice(&self.blocks),
+            path.as_bytes(),
+        ]
+        .concat();
+        let hash = xxh3_64(&head);
+        let foot = Foot { magic: MAGIC, format: FORMAT, length: head.len() as u64, hash };
+        self.write(&head)?;
+        self.write(bytes_of(&foot))
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.out.write_all(bytes).map_err(|error| Error::io("write", self.source.path, error))
+    }
+}

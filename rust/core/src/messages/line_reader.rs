@@ -1,0 +1,78 @@
+//! The lines of a transcript, one after the other, in constant memory.
+
+use std::fs::File;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+
+use crate::error::{Error, Interrupt, Result};
+use crate::text::section::{UTF16_BLOCK, is_utf16};
+
+/// Lines longer than this are not read as messages.
+pub const LONGEST_LINE: usize = 64 << 20;
+
+/// Refuses a file in UTF-16, of which no line can be read.
+///
+/// # Errors
+/// [`Error::Format`]; those of reading.
+pub fn check_encoding(file: &File, path: &str) -> Result<()> {
+    // with the mark, and a byte that shows whether there is more
+    let mut start = [0; UTF16_BLOCK + 3];
+    let read = file.read_at(&mut start, 0).map_err(|error| Error::io("read", path, error))?;
+    if is_utf16(&start[..read]) {
+        let why = "it is in UTF-16; save it as UTF-8 to have it read".to_owned();
+        return Err(Error::Format { path: path.to_owned(), line: None, why });
+    }
+    Ok(())
+}
+
+/// Hands out each line with its end; `whole` is false for one that is longer than `longest`, of
+/// which only the end is kept.
+///
+/// # Errors
+/// Those of reading; [`Error::Interrupted`].
+pub fn lines(
+    file: &File,
+    path: &str,
+    span: Range<u64>,
+    longest: usize,
+    interrupt: Interrupt<'_>,
+    each: &mut dyn FnMut(u64, &[u8], bool),
+) -> Result<()> {
+    const CHUNK: u64 = 1 << 18;
+    let mut buffer = Vec::new();
+    let Range { start: mut offset, end: size } = span;
+    let (mut start, mut whole) = (offset, true);
+    while offset < size {
+        if interrupt() {
+            return Err(Error::Interrupted);
+        }
+        let held = buffer.len();
+        buffer.resize(held + CHUNK.min(size - offset) as usize, 0);
+        let read = file
+            .read_at(&mut buffer[held..], offset)
+            .map_err(|error| Error::io("read", path, error))?;
+        buffer.truncate(held + read);
+        if read == 0 {
+            break;
+        }
+        offset += read as u64;
+        let mut from = 0;
+        for end in memchr::memchr_iter(b'\n', &buffer[held..]) {
+            let end = held + end + 1;
+            each(start, &buffer[from..end], whole);
+            start += (end - from) as u64;
+            from = end;
+            whole = true;
+        }
+        buffer.drain(..from);
+        if buffer.len() > longest {
+            start += buffer.len() as u64;
+            buffer.clear();
+            whole = false;
+        }
+    }
+    if !buffer.is_empty() {
+        each(start, &buffer, whole);
+    }
+    Ok(())
+}

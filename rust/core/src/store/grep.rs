@@ -1,0 +1,347 @@
+//! One search over many files: notes line by line, transcripts message by message.
+//!
+//! A large file is searched by all threads at once. Small ones are handed out,
+//! a file a thread, some way ahead of what is asked for; what was found in them
+//! is given in the order of their paths all the same.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::catalog::extract::Kind;
+use crate::error::{Error, Interrupt, Result};
+use crate::files::walk::closed_note;
+use crate::grep::{MAX_BAD_LINES, MAX_BATCH, Match, Options, Report, Scan, Searcher, share};
+use crate::store::Store;
+
+/// A larger file is searched by itself.
+const SMALL: u64 = 64 << 10;
+/// A file with more matches is searched by itself too, and gives them as they are asked for.
+const MOST: usize = 4096;
+/// So many files are handed out before their findings are given.
+const TOGETHER: usize = 256;
+
+/// A search under way over the files of a store, in order of their paths.
+#[derive(Debug)]
+pub struct Across {
+    searcher: Searcher,
+    /// Matches still wanted.
+    left: Option<usize>,
+    files: VecDeque<(String, Kind)>,
+    /// For small files, one a thread.
+    helpers: Vec<Searcher>,
+    /// What became of the files handed out ahead.
+    ready: VecDeque<(String, Kind, Searched)>,
+    current: Option<(String, Scan)>,
+    /// Whether nothing is known of the current file that could spare reading it.
+    unsieved: bool,
+    /// Whether to have made, later and aside, what spares the next search reading a large transcript.
+    pub keep: bool,
+    /// What was seen so far.
+    pub seen: Tally,
+}
+
+/// What became of a file that was handed out.
+#[derive(Debug)]
+enum Searched {
+    Whole(Found),
+    /// Not looked at yet: it is worth all threads.
+    Large,
+    Failed(Error),
+}
+
+/// What a small file holds.
+#[derive(Debug)]
+struct Found {
+    count: u64,
+    /// All of them, if they were to be built.
+    matches: Vec<Match>,
+    report: Report,
+}
+
+/// The next file to give the matches of.
+#[expect(clippy::large_enum_variant, reason = "one at a time, at once moved on")]
+enum Next {
+    Found(Found),
+    Scan(Scan),
+}
+
+/// What a search over many files has seen.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Messages and lines that matched.
+    pub matched: u64,
+    /// Lines read.
+    pub lines: u64,
+    /// Bytes read.
+    pub bytes: u64,
+    /// Lines that hold no readable record.
+    pub bad_lines: u64,
+    /// Citations of the first of them.
+    pub first_bad_lines: Vec<String>,
+    /// Files that could not be read, and torn last lines.
+    pub notes: Vec<String>,
+}
+
+impl Across {
+    /// Begins a search over the files that are one of `prefixes` or lie below it, each once.
+    ///
+    /// With a role or a time only transcripts are searched, for notes have neither.
+    ///
+    /// # Errors
+    /// [`Error::Query`] for a pattern that cannot be run; [`Error::NotFound`] when nothing is
+    /// at a prefix; [`Error::Interrupted`].
+    pub fn new(
+        store: &Store,
+        prefixes: &[&str],
+        options: Options,
+        interrupt: Interrupt<'_>,
+    ) -> Result<Self> {
+        let messages_only =
+            !options.roles.is_empty() || options.since.is_some() || options.until.is_some();
+        let left = options.limit;
+        let searcher = Searcher::new(options)?;
+        // the files as they lie, not the index: a search is to start at once on any transcript
+        let mut files: Vec<(String, Kind)> = Vec::new();
+        let mut seen = Tally::default();
+        for prefix in prefixes {
+            let prefix = &*store.root().spelled(prefix.trim_end_matches('/'));
+            let paths = match store.root().stat(prefix) {
+                Ok(_) => vec![prefix.to_owned()],
+                Err(_) => {
+                    let walk = store.root().walk(prefix, interrupt)?;
+                    let closed = walk.skipped.iter();
+                    seen.notes.extend(closed.filter_map(|(path, why)| closed_note(path, why)));
+                    walk.files.into_iter().map(|(path, _)| path).collect()
+                }
+            };
+            for path in paths {
+                let kind = Kind::of(&path);
+                files.push((path, kind));
+            }
+        }
+        files
+            .retain(|(_, kind)| *kind == Kind::Transcript || *kind == Kind::Note && !messages_only);
+        files.sort();
+        files.dedup();
+        seen.notes.sort();
+        seen.notes.dedup();
+        Ok(Self {
+            helpers: searcher.helpers(),
+            searcher,
+            left,
+            files: files.into(),
+            ready: VecDeque::new(),
+            current: None,
+            unsieved: false,
+            keep: true,
+            seen,
+        })
+    }
+
+    /// Gives the next matches with the path they are in; none at the end.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`]; a file that cannot be read is noted and passed over.
+    pub fn next_batch(
+        &mut self,
+        store: &Store,
+        interrupt: Interrupt<'_>,
+    ) -> Result<Option<(String, Vec<Match>)>> {
+        while let Some((path, next)) = self.next(store, true, interrupt)? {
+            let mut scan = match next {
+                Next::Found(found) if found.count == 0 => {
+                    self.close(&path, &found.report, None);
+                    continue;
+                }
+                Next::Found(mut found) => {
+                    found.matches.truncate(self.left.unwrap_or(usize::MAX));
+                    self.took(found.matches.len() as u64);
+                    self.close(&path, &found.report, None);
+                    return Ok(Some((path, found.matches)));
+                }
+                Next::Scan(scan) => scan,
+            };
+            match scan.next_batch(interrupt) {
+                Ok(batch) if batch.is_empty() => self.end(store, &path, scan, None),
+                Ok(batch) => {
+                    self.took(batch.len() as u64);
+                    self.current = Some((path.clone(), scan));
+                    return Ok(Some((path, batch)));
+                }
+                Err(Error::Interrupted) => return Err(Error::Interrupted),
+                Err(error) => self.end(store, &path, scan, Some(error)),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Counts all matches that are left, building nothing.
+    ///
+    /// # Errors
+    /// As [`Self::next_batch`].
+    pub fn count(&mut self, store: &Store, interrupt: Interrupt<'_>) -> Result<u64> {
+        let mut count = 0;
+        while let Some((path, next)) = self.next(store, false, interrupt)? {
+            let mut scan = match next {
+                Next::Found(found) => {
+                    let new = found.count.min(self.left.map_or(u64::MAX, |left| left as u64));
+                    count += new;
+                    self.took(new);
+                    self.close(&path, &found.report, None);
+                    continue;
+                }
+                Next::Scan(scan) => scan,
+            };
+            let done = scan.count(interrupt);
+            if matches!(done, Err(Error::Interrupted)) {
+                return Err(Error::Interrupted);
+            }
+            let new = *done.as_ref().unwrap_or(&0);
+            count += new;
+            self.took(new);
+            self.end(store, &path, scan, done.err());
+        }
+        Ok(count)
+    }
+
+    fn took(&mut self, matches: u64) {
+        self.seen.matched += matches;
+        if let Some(left) = &mut self.left {
+            *left = left.saturating_sub(matches as usize);
+            self.searcher.set_limit(Some(*left));
+        }
+    }
+
+    fn next(
+        &mut self,
+        store: &Store,
+        build: bool,
+        interrupt: Interrupt<'_>,
+    ) -> Result<Option<(String, Next)>> {
+        if self.left == Some(0) {
+            if let Some((path, scan)) = self.current.take() {
+                self.end(store, &path, scan, None);
+            }
+            return Ok(None);
+        }
+        if let Some((path, scan)) = self.current.take() {
+            return Ok(Some((path, Next::Scan(scan))));
+        }
+        loop {
+            if self.ready.is_empty() {
+                self.look_ahead(store, build, interrupt)?;
+            }
+            let Some((path, kind, searched)) = self.ready.pop_front() else {
+                return Ok(None);
+            };
+            let next = match searched {
+                Searched::Whole(found) => Ok(Next::Found(found)),
+                Searched::Large => self.begin_large(store, &path, kind).map(Next::Scan),
+                Searched::Failed(error) => Err(error),
+            };
+            match next {
+                Ok(next) => return Ok(Some((path, next))),
+                // deleted since the search began
+                Err(Error::NotFound { .. }) => {}
+                Err(error) => self.seen.notes.push(error.to_string()),
+            }
+        }
+    }
+
+    /// Hands out the next files, fewer once a batch of matches is found.
+    fn look_ahead(&mut self, store: &Store, build: bool, interrupt: Interrupt<'_>) -> Result<()> {
+        self.helpers.iter_mut().for_each(|helper| helper.set_limit(self.left));
+        let batch = if build { MAX_BATCH } else { usize::MAX };
+        let enough = self.left.map_or(batch, |left| left.min(batch)) as u64;
+        let count = self.files.len().min(TOGETHER);
+        let files = &*self.files.make_contiguous();
+        let found = AtomicU64::new(0);
+        let work = |helper: &mut Searcher, index: usize| {
+            let (path, kind) = &files[index];
+            let searched =
+                search(helper, store, path, *kind, build).unwrap_or_else(Searched::Failed);
+            let new = if let Searched::Whole(found) = &searched { found.count } else { 0 };
+            let before = found.fetch_add(new, Ordering::Relaxed);
+            Ok((searched, before + new < enough))
+        };
+        let mut done = Vec::new();
+        share(&mut self.helpers, count, interrupt, work, |searched| {
+            done.push(searched);
+            Ok(())
+        })?;
+        let files = self.files.drain(..done.len());
+        let ready = files.zip(done).map(|((path, kind), searched)| (path, kind, searched));
+        self.ready.extend(ready);
+        Ok(())
+    }
+
+    fn begin_large(&mut self, store: &Store, path: &str, kind: Kind) -> Result<Scan> {
+        let mut scan = begin(&mut self.searcher, store, path, kind)?;
+        let sieve = store.sieve(path, scan.file());
+        self.unsieved = kind == Kind::Transcript && sieve.is_none();
+        sieve.into_iter().for_each(|sieve| scan.skip_by(&sieve));
+        Ok(scan)
+    }
+
+    fn end(&mut self, store: &Store, path: &str, scan: Scan, error: Option<Error>) {
+        if self.keep && self.unsieved && error.is_none() && scan.is_over() {
+            store.want_sieve(path);
+        }
+        self.close(path, scan.report(), error);
+        self.searcher.reuse(scan);
+    }
+
+    fn close(&mut self, path: &str, report: &Report, error: Option<Error>) {
+        self.seen.lines += report.lines;
+        self.seen.bytes += report.bytes;
+        self.seen.bad_lines += report.bad_lines;
+        let room = MAX_BAD_LINES.saturating_sub(self.seen.first_bad_lines.len());
+        let bad = report.first_bad_lines.iter().take(room).map(|line| format!("{path}#L{line}"));
+        self.seen.first_bad_lines.extend(bad);
+        if report.torn_tail {
+            self.seen.notes.push(format!("{path}: the last line is torn"));
+        }
+        self.seen.notes.extend(error.map(|error| error.to_string()));
+    }
+}
+
+fn begin(searcher: &mut Searcher, store: &Store, path: &str, kind: Kind) -> Result<Scan> {
+    let file = store.root().open_read(path)?;
+    searcher.scan(file, path, kind == Kind::Transcript)
+}
+
+/// Searches a small file to its end.
+fn search(
+    helper: &mut Searcher,
+    store: &Store,
+    path: &str,
+    kind: Kind,
+    build: bool,
+) -> Result<Searched> {
+    // The calling thread alone asks whether to stop, before each file.
+    let never = || false;
+    let mut scan = begin(helper, store, path, kind)?;
+    if scan.bytes_left() > SMALL {
+        helper.reuse(scan);
+        return Ok(Searched::Large);
+    }
+    let mut matches = Vec::new();
+    let count = if build {
+        loop {
+            let batch = scan.next_batch(&never)?;
+            if batch.is_empty() {
+                break matches.len() as u64;
+            }
+            matches.extend(batch);
+            if matches.len() > MOST {
+                helper.reuse(scan);
+                return Ok(Searched::Large);
+            }
+        }
+    } else {
+        scan.count(&never)?
+    };
+    let report = scan.report().clone();
+    helper.reuse(scan);
+    Ok(Searched::Whole(Found { count, matches, report }))
+}

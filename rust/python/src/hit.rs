@@ -1,0 +1,173 @@
+//! Ranked results, as Python sees them.
+
+use commonplace_core::store::hit::{self, Source};
+use pyo3::exceptions::PyIndexError;
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PySlice, PyTuple};
+
+/// One ranked result: where it is, how it scored, and the passage that matched.
+#[pyclass(frozen, module = "commonplace")]
+pub struct Hit {
+    hit: hit::Hit,
+}
+
+impl From<hit::Hit> for Hit {
+    fn from(hit: hit::Hit) -> Self {
+        Self { hit }
+    }
+}
+
+#[pymethods]
+impl Hit {
+    #[getter]
+    fn source(&self) -> &'static str {
+        match self.hit.source {
+            Source::Note => "note",
+            Source::Message => "message",
+            Source::Tool => "tool",
+        }
+    }
+
+    #[getter]
+    fn path(&self) -> &str {
+        &self.hit.path
+    }
+
+    #[getter]
+    fn line(&self) -> u64 {
+        self.hit.passage().line
+    }
+
+    #[getter]
+    fn first_line(&self) -> u64 {
+        self.hit.first_line
+    }
+
+    #[getter]
+    fn end_line(&self) -> u64 {
+        self.hit.end_line
+    }
+
+    #[getter]
+    fn start(&self) -> u64 {
+        self.hit.start
+    }
+
+    #[getter]
+    fn end(&self) -> u64 {
+        self.hit.end
+    }
+
+    #[getter]
+    fn heading<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, &self.hit.heading)
+    }
+
+    #[getter]
+    fn score(&self) -> f32 {
+        self.hit.score
+    }
+
+    #[getter]
+    fn snippet(&self) -> &str {
+        &self.hit.passage().snippet
+    }
+
+    #[getter]
+    fn highlights(&self) -> Vec<(usize, usize)> {
+        self.hit.passage().highlights.clone()
+    }
+
+    #[getter]
+    fn citation(&self) -> &str {
+        &self.hit.passage().citation
+    }
+
+    #[getter]
+    fn text(&self) -> String {
+        self.hit.text.replace('\u{1a}', "\u{fffd}")
+    }
+
+    #[getter]
+    fn role(&self) -> Option<&str> {
+        self.hit.message.as_ref().map(|message| message.role.as_str())
+    }
+
+    #[getter]
+    fn name(&self) -> Option<&str> {
+        self.hit.message.as_ref().and_then(|message| message.name.as_deref())
+    }
+
+    #[getter]
+    fn time(&self) -> Option<&str> {
+        self.hit.message.as_ref().and_then(|message| message.time.as_deref())
+    }
+
+    #[getter]
+    fn session(&self) -> Option<&str> {
+        self.hit.message.as_ref().and_then(|message| message.session.as_deref())
+    }
+
+    #[getter]
+    fn category(&self) -> Option<&str> {
+        self.hit.category.as_deref()
+    }
+
+    fn __repr__(&self) -> String {
+        let passage = self.hit.passage();
+        format!("Hit({:?}, {:.3}, {:?})", passage.citation, self.hit.score, passage.snippet)
+    }
+}
+
+/// Hits, best first, with how far they can be trusted.
+#[pyclass(frozen, sequence, module = "commonplace")]
+pub struct Hits {
+    hits: Py<PyList>,
+    #[pyo3(get)]
+    freshness: &'static str,
+    #[pyo3(get)]
+    notes: Vec<String>,
+}
+
+impl Hits {
+    /// Wraps an answer of the engine.
+    pub fn new(py: Python<'_>, answer: hit::Hits) -> PyResult<Self> {
+        let hits = answer
+            .hits
+            .into_iter()
+            .map(|hit| Py::new(py, Hit::from(hit)))
+            .collect::<PyResult<Vec<_>>>()?;
+        Ok(Self {
+            hits: PyList::new(py, hits)?.unbind(),
+            freshness: answer.freshness.name(),
+            notes: answer.notes,
+        })
+    }
+}
+
+#[pymethods]
+impl Hits {
+    fn __len__(&self, py: Python<'_>) -> usize {
+        self.hits.bind(py).len()
+    }
+
+    fn __getitem__<'py>(
+        &self,
+        py: Python<'py>,
+        index: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let hits = self.hits.bind(py).as_any();
+        if !index.is_instance_of::<PySlice>() && hits.get_item(index).is_err() {
+            return Err(PyIndexError::new_err("there are no more hits"));
+        }
+        hits.get_item(index)
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(self.hits.bind(py).as_any().try_iter()?.into_any())
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        format!("<{} hits, {}>", self.hits.bind(py).len(), self.freshness)
+    }
+}

@@ -1,0 +1,168 @@
+//! When a store makes the sieve of a transcript, and when it does not believe it.
+
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::FileExt;
+
+use commonplace_core::files::racy_stat::Clock;
+use commonplace_core::files::root::Stat;
+use commonplace_core::grep::Options;
+use commonplace_core::grep::gram_index::Sieve;
+use commonplace_core::store::grep::Across;
+use commonplace_core::store::{self, Store};
+
+const PATH: &str = "sessions/a/messages.jsonl";
+
+fn never() -> bool {
+    false
+}
+
+fn message(text: &str) -> String {
+    format!("{{\"role\":\"user\",\"content\":\"{text}\"}}\n")
+}
+
+/// A root with one transcript of some blocks, old enough to be trusted at once.
+fn root() -> (tempfile::TempDir, Store) {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(dir.path().join("sessions/a")).unwrap();
+    let lines = (0..4000).map(|i| message(&format!("word{i:04} {}", "filler ".repeat(8))));
+    std::fs::write(dir.path().join(PATH), lines.collect::<String>()).unwrap();
+    let store = open(&dir);
+    (dir, store)
+}
+
+fn open(dir: &tempfile::TempDir) -> Store {
+    let clock = Clock { doubt_ns: 1_000_000, ..Clock::default() };
+    let options = store::Options { sieve_from: 1, clock, watch: false, ..Default::default() };
+    Store::open(dir.path().to_str().unwrap(), options).unwrap()
+}
+
+fn count(store: &Store, pattern: &str) -> u64 {
+    let options = Options { pattern: pattern.into(), ..Options::default() };
+    let mut across = Across::new(store, &["sessions"], options, &never).unwrap();
+    let count = across.count(store, &never).unwrap();
+    store.settle();
+    count
+}
+
+fn sieves(dir: &tempfile::TempDir) -> Vec<std::path::PathBuf> {
+    let Ok(all) = std::fs::read_dir(dir.path().join(".commonplace/sieve")) else { return vec![] };
+    all.map(|entry| entry.unwrap().path()).collect()
+}
+
+fn read(dir: &tempfile::TempDir) -> Sieve {
+    Sieve::read(File::open(&sieves(dir)[0]).unwrap()).unwrap()
+}
+
+fn is_known(dir: &tempfile::TempDir) -> bool {
+    let raw = rustix::fs::stat(dir.path().join(PATH)).unwrap();
+    let ns = |seconds: i64, ns: i64| seconds * 1_000_000_000 + ns;
+    let stat = Stat {
+        dev: raw.st_dev,
+        ino: raw.st_ino,
+        size: raw.st_size as u64,
+        mtime_ns: ns(raw.st_mtime, raw.st_mtime_nsec as i64),
+        ctime_ns: ns(raw.st_ctime, raw.st_ctime_nsec as i64),
+    };
+    read(dir).fits(PATH, &stat)
+}
+
+#[test]
+fn a_sieve_is_made_after_a_search_and_used_by_the_next() {
+    let (dir, store) = root();
+    assert_eq!((count(&store, "word1234"), sieves(&dir).len()), (1, 1));
+    assert!(is_known(&dir));
+    assert_eq!((count(&store, "WORD1234|word0001"), count(&store, "word99")), (1, 0));
+    assert_eq!(count(&store, "word\\d+"), 4000);
+}
+
+#[test]
+fn no_change_goes_unseen() {
+    let (dir, store) = root();
+    let path = dir.path().join(PATH);
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert_eq!(count(&store, "gibberish"), 0);
+    // The same size, in place, with its old time set again.
+    let time = std::fs::metadata(&path).unwrap().modified().unwrap();
+    let file = File::options().write(true).open(&path).unwrap();
+    let at = text.find("word2000 filler filler").unwrap() as u64;
+    file.write_all_at(b"gibberish filler filler", at).unwrap();
+    file.set_modified(time).unwrap();
+    assert!(!is_known(&dir));
+    assert_eq!(count(&store, "gibberish"), 1);
+    assert!(is_known(&dir));
+    assert_eq!(count(&store, "gibberish"), 1);
+    // Grown, cut short, replaced.
+    let mut file = File::options().append(true).open(&path).unwrap();
+    file.write_all(message("gibberish").as_bytes()).unwrap();
+    assert_eq!([count(&store, "gibberish"), count(&store, "gibberish")], [2, 2]);
+    file.set_len(1000).unwrap();
+    assert_eq!([count(&store, "gibberish"), count(&store, "gibberish")], [0, 0]);
+    let other = dir.path().join("other");
+    std::fs::write(&other, message("gibberish").repeat(2000)).unwrap();
+    std::fs::rename(other, &path).unwrap();
+    assert_eq!([count(&store, "gibberish"), count(&store, "gibberish")], [2000, 2000]);
+    assert!(is_known(&dir));
+}
+
+#[test]
+fn sieves_of_files_that_are_gone_are_swept() {
+    let (dir, store) = root();
+    count(&store, "word");
+    std::fs::write(dir.path().join(".commonplace/sieve/torn.new"), "half").unwrap();
+    store.verify(&never).unwrap();
+    assert_eq!(sieves(&dir).len(), 1);
+    std::fs::remove_file(dir.path().join(PATH)).unwrap();
+    store.verify(&never).unwrap();
+    assert_eq!(sieves(&dir), Vec::<std::path::PathBuf>::new());
+}
+
+#[test]
+fn what_cannot_be_written_is_done_without() {
+    let (dir, store) = root();
+    std::fs::create_dir(dir.path().join(".commonplace")).unwrap();
+    // A file, a link out of the root: nothing is followed, nothing is overwritten.
+    std::fs::write(dir.path().join(".commonplace/sieve"), "mine").unwrap();
+    assert_eq!([count(&store, "word1234"), count(&store, "word1234")], [1, 1]);
+    std::fs::remove_file(dir.path().join(".commonplace/sieve")).unwrap();
+    assert_eq!(count(&store, "word1234"), 1);
+    let side = sieves(&dir).remove(0);
+    let outside = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(&outside, "mine").unwrap();
+    std::fs::remove_file(&side).unwrap();
+    std::os::unix::fs::symlink(outside.path(), side.with_extension("new")).unwrap();
+    assert_eq!([count(&store, "word1234"), count(&store, "word1234")], [1, 1]);
+    assert_eq!(std::fs::read(&outside).unwrap(), b"mine");
+}
+
+#[test]
+fn a_crash_while_writing_leaves_nothing_that_is_believed() {
+    let (dir, store) = root();
+    count(&store, "word");
+    let side = sieves(&dir).remove(0);
+    let whole = std::fs::read(&side).unwrap();
+    std::fs::remove_file(&side).unwrap();
+    for size in [0, 1, whole.len() / 2, whole.len() - 1] {
+        std::fs::write(side.with_extension("new"), &whole[..size]).unwrap();
+        assert_eq!([count(&store, "word1234"), count(&store, "word1234")], [1, 1]);
+        assert_eq!(std::fs::read(&side).unwrap(), whole);
+        std::fs::write(&side, &whole[..size]).unwrap();
+        assert_eq!([count(&store, "word1234"), count(&store, "word1234")], [1, 1]);
+    }
+}
+
+#[test]
+fn closing_does_not_wait_for_a_sieve() {
+    let (dir, store) = root();
+    drop(store);
+    let options = store::Options { sieve_from: 1, watch: false, ..Default::default() };
+    let store = Store::open(dir.path().to_str().unwrap(), options).unwrap();
+    std::fs::write(dir.path().join(PATH), message("young").repeat(3000)).unwrap();
+    let options = Options { pattern: "young".into(), ..Options::default() };
+    let mut across = Across::new(&store, &[""], options, &never).unwrap();
+    assert_eq!(across.count(&store, &never).unwrap(), 3000);
+    let begun = std::time::Instant::now();
+    drop(store);
+    assert!(begun.elapsed().as_millis() < 1000);
+    assert_eq!(sieves(&dir), Vec::<std::path::PathBuf>::new());
+}
