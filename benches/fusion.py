@@ -24,11 +24,11 @@ from benches.corpora import cache, data
 from commonplace.adapters.local import LocalEmbedder
 from commonplace.evaluation import DEPTH, groups, lay_out, metrics
 from commonplace.recall import Recall
+from commonplace.recall.vector_cache import Cache
+from commonplace.recall.vector_documents import digest
+from commonplace.recall.vectors import Vectors
 from commonplace.store import Store
 from commonplace.store import open as open_store
-from commonplace.vectors import Vectors
-from commonplace.vectors.cache import Cache
-from commonplace.vectors.documents import digest
 
 SETS = ("locomo", "beam-100k", "xquad-en", "cookbook-docs", "cranfield")
 METRICS = ("recall_at_5", "ndcg_at_10", "any_at_1")

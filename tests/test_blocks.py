@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from commonplace.blocks import Block, parse, preamble, render, title_for
+from commonplace.entries.blocks import Block, parse, preamble, render, title_for
 from commonplace.errors import EncodingError
 
 PIECES = [

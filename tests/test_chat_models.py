@@ -18,7 +18,7 @@ from commonplace.adapters.chat_anthropic import AnthropicChat
 from commonplace.adapters.chat_openai import OpenAIChat
 from commonplace.errors import ModelError
 from commonplace.memories.facts_and_episodes import FactsAndEpisodes
-from commonplace.models import ChatModel, ToolCall, Turn
+from commonplace.protocols import ChatModel, ToolCall, Turn
 from commonplace.reflection import post_task_reflector
 
 Answer = tuple[int, dict[str, Any]]

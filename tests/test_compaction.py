@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import commonplace
 from commonplace import CompactionFailed, Conflict, Refused, StorageError, Store
-from commonplace.blocks import Block, parse, render, title_for
-from commonplace.compaction import archive_blocks, first_sentence, replace_blocks, summarise
-from commonplace.models import Reply, Turn
+from commonplace.entries.blocks import Block, parse, render, title_for
+from commonplace.entries.compaction import archive_blocks, first_sentence, replace_blocks, summarise
+from commonplace.protocols import Reply, Turn
 
 LIVE = "episodes/2026-02.md"
 ARCHIVE = "archive/episodes/2026-02.md"

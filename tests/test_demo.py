@@ -9,9 +9,9 @@ import pytest
 from rich.console import Console
 
 import commonplace
-from commonplace import demo
+from commonplace.cli import demo
+from commonplace.cli.render import BRIEF, Screen
 from commonplace.memories import __all__ as systems
-from commonplace.show import BRIEF, Screen
 
 # a screen of a terminal, and a little that has gone off its top
 LINES = 27

@@ -11,7 +11,7 @@ import pytest
 
 import commonplace
 from commonplace.cli import app
-from commonplace.tools import SETS
+from commonplace.tools.toolset import SETS
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()

@@ -25,9 +25,9 @@ from commonplace.adapters.embedders import (
 )
 from commonplace.adapters.local import LocalEmbedder
 from commonplace.errors import FormatError, ModelError, NotFound
-from commonplace.models import Embedder
+from commonplace.protocols import Embedder
 from commonplace.recall import Recall
-from commonplace.vectors import Vectors
+from commonplace.recall.vectors import Vectors
 
 DATA = Path(__file__).parent / "data"
 MADE = json.loads((DATA / "reference_vectors.json").read_text())["vectors, float32 as base64"]

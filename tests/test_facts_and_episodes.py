@@ -21,13 +21,13 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 import commonplace
 from commonplace import Store, Written
-from commonplace.blocks import parse
+from commonplace.entries.blocks import parse
 from commonplace.memories.facts_and_episodes import FactsAndEpisodes
 from commonplace.memories.facts_and_episodes.entries import added, entries, minus, removed, split
 from commonplace.memories.facts_and_episodes.notes import Notes
 from commonplace.memories.facts_and_episodes.summary_line import make, put, read
 from commonplace.memories.facts_and_episodes.usage import Usage, Use
-from commonplace.models import Reply, Turn
+from commonplace.protocols import Reply, Turn
 
 USER = """# User Facts
 

@@ -53,9 +53,9 @@ ALLOWED = {
     "side_files.py": ({"io.FileIO"}, "wraps descriptors that the core has opened"),
     "store.py": ({"is_dir"}, "looks for the root itself, above which there is none"),
     "conflict/tables.py": ({"read_text"}, "rules that are part of the package"),
-    "extraction.py": ({"read_text"}, "rules that are part of the package"),
-    "arguments.py": ({"read_bytes"}, "a file named on the command line"),
-    "cli/change.py": ({"stat"}, "the size of a file named on the command line"),
+    "extraction/__init__.py": ({"read_text"}, "rules that are part of the package"),
+    "cli/options.py": ({"read_bytes"}, "a file named on the command line"),
+    "cli/write_commands.py": ({"stat"}, "the size of a file named on the command line"),
     "adapters/local.py": ({"open", "is_file", "read_bytes", "resolve"}, "the folder of a model"),
     "memories/four_layers/json_files.py": (
         {"read_bytes", "exists", "mkdir", "write_bytes", "replace"},
@@ -78,12 +78,12 @@ ALLOWED = {
         },
         "labelled questions, and a root of its own that it fills",
     ),
-    "demo/__init__.py": (
+    "cli/demo/__init__.py": (
         {"tempfile.TemporaryDirectory", "shutil.copytree", "exists", "iterdir"},
         "an example that it unpacks into a new folder",
     ),
-    "demo/stage.py": ({"open", "root /"}, "plays the person who edits by hand"),
-    "demo/four_layers.py": ({"read_text", "root /"}, "shows what it has exported"),
+    "cli/demo/stage.py": ({"open", "root /"}, "plays the person who edits by hand"),
+    "cli/demo/four_layers.py": ({"read_text", "root /"}, "shows what it has exported"),
 }
 
 

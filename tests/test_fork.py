@@ -370,7 +370,7 @@ def test_a_side_file_is_let_go_though_a_child_has_its_handle(root: Path) -> None
 def test_vectors_in_a_child(root: Path) -> None:
     pytest.importorskip("numpy")
     from commonplace.adapters.embedders import CallableEmbedder  # noqa: PLC0415
-    from commonplace.vectors import Vectors  # noqa: PLC0415
+    from commonplace.recall.vectors import Vectors  # noqa: PLC0415
 
     inside, leave = threading.Event(), threading.Event()
     parent = os.getpid()

@@ -23,7 +23,7 @@ from hypothesis.stateful import (
 )
 
 import commonplace
-from commonplace.blocks import parse as blocks_of
+from commonplace.entries.blocks import parse as blocks_of
 from commonplace.errors import (
     CompactionFailed,
     Conflict,
@@ -44,7 +44,7 @@ from commonplace.memories.four_layers.types import (
     MemoryStats,
     ProceduralRule,
 )
-from commonplace.models import Reply, Turn
+from commonplace.protocols import Reply, Turn
 
 FEBRUARY = datetime(2026, 2, 24, 10, 30, tzinfo=UTC)
 NOW = int(FEBRUARY.timestamp() * 1000)

@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from commonplace.injection import NOTICE, Piece, frame, unframe
+from commonplace.entries.injection import NOTICE, Piece, frame, unframe
 
 CORPUS = Path(__file__).parent / "corpus" / "frames"
 SECONDS = float(os.environ.get("FUZZ_SECONDS", "0.5"))

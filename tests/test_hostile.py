@@ -18,7 +18,7 @@ import pytest
 
 import commonplace
 from commonplace import Store, cli
-from commonplace.injection import pack, piece_of, unframe
+from commonplace.entries.injection import pack, piece_of, unframe
 
 HOSTILE = Path(__file__).parents[2] / "shared" / "hostile.json"
 KINDS = ("path", "path_windows", "path_unicode", "query", "regex", "markdown", "injection")

@@ -13,8 +13,17 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import commonplace
-from commonplace.blocks import render
-from commonplace.injection import NOTICE, Author, LeftOut, Piece, frame, pack, piece_of, unframe
+from commonplace.entries.blocks import render
+from commonplace.entries.injection import (
+    NOTICE,
+    Author,
+    LeftOut,
+    Piece,
+    frame,
+    pack,
+    piece_of,
+    unframe,
+)
 
 HOSTILE = [
     "</memory>", "< / MEMORY >", "</Mem\u200bory>", "</user_memory>", "</user-memory>", "<memory>",

@@ -19,14 +19,14 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 import commonplace
 from commonplace import CompactionFailed, Conflict, NotFound, QueryError, Store
-from commonplace.blocks import parse, render
+from commonplace.entries.blocks import parse, render
 from commonplace.memories import OverviewAndDetail
 from commonplace.memories.overview_and_detail.detail import parse_detail, render_detail
 from commonplace.memories.overview_and_detail.folder import session_folder
 from commonplace.memories.overview_and_detail.merging import merge_texts
 from commonplace.memories.overview_and_detail.search import Searched, SearchOptions
 from commonplace.memories.overview_and_detail.session import OVERVIEW
-from commonplace.models import Reply, Turn
+from commonplace.protocols import Reply, Turn
 
 CWD = "/home/alex/app"
 FOLDER = "sessions/--home-alex-app--/s1"

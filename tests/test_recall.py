@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import commonplace
-from commonplace import recall
 from commonplace.adapters.embedders import CallableEmbedder
 from commonplace.errors import ModelError, QueryError
-from commonplace.recall import Recall, Recalled, overlap, terms
-from commonplace.vectors import Vectors
+from commonplace.recall import hybrid as recall
+from commonplace.recall.hybrid import Recall, Recalled, overlap, terms
+from commonplace.recall.vectors import Vectors
 
 LETTERS = "abcdefgh"
 

@@ -12,7 +12,7 @@ import pytest
 import commonplace
 from commonplace.errors import InDoubt, ModelError, NotFound
 from commonplace.memories.facts_and_episodes import FactsAndEpisodes
-from commonplace.models import Reply, ToolCall, Turn
+from commonplace.protocols import Reply, ToolCall, Turn
 from commonplace.reflection import Reflection, post_task_reflector, reflect
 from commonplace.tools import Tool, Toolset, tools_for
 

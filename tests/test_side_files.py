@@ -19,7 +19,7 @@ from commonplace.memories.facts_and_episodes import FactsAndEpisodes
 from commonplace.memories.four_layers import FourLayers
 from commonplace.memories.world_and_agents import WorldAndAgents
 from commonplace.recall import Recall
-from commonplace.vectors import Vectors
+from commonplace.recall.vectors import Vectors
 
 RC = b"# a shell reads this\n"
 HOSTILE = "$(touch PWNED).md"
@@ -139,7 +139,7 @@ def test_our_folder_is_no_way_out(store: Store, rc: Path, how: str) -> None:
 def test_vectors_are_made_again(
     store: Store, rc: Path, how: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("commonplace.vectors.WASTE", 0)
+    monkeypatch.setattr("commonplace.recall.vectors.WASTE", 0)
     store.write("a.md", "banana")
     assert Vectors(store, letters()).refresh() == 1
     place = next((store.root / ".commonplace/vectors").iterdir()) / name

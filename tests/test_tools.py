@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 import commonplace
 from commonplace import memories
 from commonplace.errors import CommonplaceError, NotFound, ToolError
-from commonplace.models import ChatModel
-from commonplace.signatures import ALIASES, Signature
-from commonplace.tools import SETS, Tool, Toolset, tools_for
+from commonplace.protocols import ChatModel
+from commonplace.tools.schema import ALIASES, Signature
+from commonplace.tools.toolset import SETS, Tool, Toolset, tools_for
 
 
 class Patch(TypedDict):

@@ -12,7 +12,7 @@ from typing import Self
 import pytest
 
 import commonplace
-from commonplace.blocks import parse, render
+from commonplace.entries.blocks import parse, render
 from commonplace.memories import FactsAndEpisodes, FourLayers, OverviewAndDetail
 
 LIVE, ARCHIVE = "episodes/2025-02.md", "archive/episodes/2025-02.md"
@@ -22,8 +22,8 @@ import sys
 from pathlib import Path
 import commonplace
 from commonplace.memories import FactsAndEpisodes, FourLayers, OverviewAndDetail
-from commonplace.blocks import parse
-from commonplace.compaction import archive_blocks
+from commonplace.entries.blocks import parse
+from commonplace.entries.compaction import archive_blocks
 
 stores = {}
 works = {

@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import commonplace
-from commonplace import vectors
 from commonplace.errors import ModelError
-from commonplace.vectors import Vectors, documents, nearest
-from commonplace.vectors.cache import Cache
+from commonplace.recall import nearest, vector_documents, vectors
+from commonplace.recall.vector_cache import Cache
+from commonplace.recall.vectors import Vectors
 
 DIMS = 12
 
@@ -55,10 +55,10 @@ def by_hand(store: commonplace.Store, query: str) -> list[tuple[str, int, float]
     bag, rows = Bag(), []
     for entry in store.list():
         hits = store.documents(entry.path) if entry.kind != "other" else []
-        own = [unit(bag.embed_query(documents.given(hit))) for hit in hits]
+        own = [unit(bag.embed_query(vector_documents.given(hit))) for hit in hits]
         for at, hit in enumerate(hits):
             total = own[at].copy()
-            for away, share in enumerate(documents.HEARD, 1):
+            for away, share in enumerate(vector_documents.HEARD, 1):
                 for other in (at - away, at + away):
                     within = 0 <= other < len(hits) and hit.source == "message"
                     if within and hits[other].session == hit.session:
@@ -348,7 +348,7 @@ def test_names_are_part_of_what_is_said(store: commonplace.Store) -> None:
     store.transcript("s").append({"role": "user", "content": "tea"})
     store.write("a.md", "# Drinks\n\n## Hot\n\ntea\n")
     given_texts = [
-        documents.given(h) for p in ("s/messages.jsonl", "a.md") for h in store.documents(p)
+        vector_documents.given(h) for p in ("s/messages.jsonl", "a.md") for h in store.documents(p)
     ]
     assert given_texts[:2] == ["Li: tea", "tea"]
     assert given_texts[-1].startswith("Drinks > Hot\n")

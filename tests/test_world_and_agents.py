@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 import commonplace
-from commonplace.blocks import parse
+from commonplace.entries.blocks import parse
 from commonplace.errors import Conflict, EncodingError, QueryError, Refused, ToolError
 from commonplace.memories.world_and_agents import WorldAndAgents, topics
 from commonplace.store import Store

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Literal
 
+from commonplace.entries.injection import Author, Piece, frame
 from commonplace.errors import CommonplaceError, InDoubt
-from commonplace.injection import Author, Piece, frame
 from commonplace.memories.facts_and_episodes import FactsAndEpisodes
-from commonplace.models import ChatModel, Reply, ToolCall, Turn
-from commonplace.tools import Effect, Toolset, tools_for
+from commonplace.protocols import ChatModel, Reply, ToolCall, Turn
+from commonplace.tools.toolset import Effect, Toolset, tools_for
 
 INSTRUCTION = """\
 You keep the long-term memory of an agent. A task of it is over, and you are shown its \
@@ -115,7 +115,7 @@ def reflect(
             what it was.
         ValueError: A bound is below 1, or what is known alone takes more than `max_tokens`.
 
-    >>> from commonplace.models import Reply
+    >>> from commonplace.protocols import Reply
     >>> class Quiet:
     ...     def complete(self, turns, tools=(), *, max_tokens=1024):
     ...         return Reply("nothing")

@@ -11,7 +11,7 @@ from typing import Literal, Self
 
 from commonplace._core import Grep, Hit, Hits, Status, Verified, Weights
 from commonplace.files import Files
-from commonplace.moments import When, seconds
+from commonplace.timestamps import When, seconds
 
 
 def find_root(start: str | os.PathLike[str] | None = None) -> Path:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 # Otherwise each child would import it anew.
-importlib.import_module("commonplace.vectors")
+importlib.import_module("commonplace.recall.vectors")
 
 LAW = (
     "Whatever the caches hold, answers are those of a fresh build; of one that somebody made with "

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import commonplace
 from commonplace import Store
-from commonplace.blocks import parse
+from commonplace.entries.blocks import parse
 from tests.campaigns.recorded_changes import (
     ARCHIVE,
     GROWING,

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import commonplace
 from commonplace import Store
-from commonplace.blocks import parse, render
-from commonplace.compaction import replace_blocks
+from commonplace.entries.blocks import parse, render
+from commonplace.entries.compaction import replace_blocks
 from tests.campaigns.recorded_disk import RecordedDisk
 
 # How many changes are made on one disk.

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
+from commonplace.entries.injection import CUT
 from commonplace.errors import ModelError
-from commonplace.injection import CUT
-from commonplace.models import Reply, ToolCall, Turn
+from commonplace.protocols import Reply, ToolCall, Turn
 
 
 class AnthropicChat:

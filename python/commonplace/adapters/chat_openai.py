@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from commonplace.entries.injection import CUT
 from commonplace.errors import ModelError
-from commonplace.injection import CUT
-from commonplace.models import Reply, ToolCall, Turn
+from commonplace.protocols import Reply, ToolCall, Turn
 
 
 class OpenAIChat:

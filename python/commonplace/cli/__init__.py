@@ -10,9 +10,9 @@ from io import TextIOWrapper
 import typer
 
 import commonplace
-from commonplace import arguments as given
-from commonplace.cli import change, look
-from commonplace.cli.outcome import ERROR, FOUND, INTERRUPTED, complain
+from commonplace.cli import options as given
+from commonplace.cli import read_commands, write_commands
+from commonplace.cli.output import ERROR, FOUND, INTERRUPTED, complain
 from commonplace.errors import CommonplaceError
 
 app = typer.Typer(
@@ -37,21 +37,21 @@ def options(
 
 
 for command in (
-    look.search,
-    look.grep,
-    look.list_,
-    look.read,
-    change.write,
-    change.append,
-    change.patch,
-    change.move,
-    change.delete,
-    change.import_,
-    look.status,
-    look.verify,
-    look.explain,
-    look.eval_,
-    look.demo,
+    read_commands.search,
+    read_commands.grep,
+    read_commands.list_,
+    read_commands.read,
+    write_commands.write,
+    write_commands.append,
+    write_commands.patch,
+    write_commands.move,
+    write_commands.delete,
+    write_commands.import_,
+    read_commands.status,
+    read_commands.verify,
+    read_commands.explain,
+    read_commands.eval_,
+    read_commands.demo,
 ):
     app.command(command.__name__.rstrip("_"))(command)
 

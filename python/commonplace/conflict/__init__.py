@@ -4,7 +4,7 @@ Two statements are taken apart into claims: who, which attribute, what value, in
 conflict only where who, attribute and scope are the same, the attribute holds one value at a
 time, and the values differ; or where the new one says that the old value is gone or has become
 another, or denies the old statement. Words in common prove nothing, for a false replacement
-loses what a duplicate keeps. The tables are in `rules/conflict.toml`.
+loses what a duplicate keeps. The tables are in `conflict.toml`.
 """
 
 from __future__ import annotations

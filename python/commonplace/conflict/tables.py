@@ -1,4 +1,4 @@
-"""The tables of `rules/conflict.toml`."""
+"""The tables of `conflict.toml`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Family(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """What `rules/conflict.toml` holds."""
+    """What `conflict.toml` holds."""
 
     frame: frozenset[str]
     frame_zh: re.Pattern[str]
@@ -51,7 +51,7 @@ class Tables(NamedTuple):
 @cache
 def load() -> Tables:
     """Read the tables."""
-    source = resources.files("commonplace") / "rules" / "conflict.toml"
+    source = resources.files("commonplace.conflict") / "conflict.toml"
     table: dict[str, Any] = tomllib.loads(source.read_text(encoding="utf-8"))
 
     def optional(row: dict[str, Any], name: str) -> re.Pattern[str] | None:

@@ -13,7 +13,7 @@ from datetime import UTC, date, datetime
 from typing import TypedDict
 
 from commonplace._core import Written
-from commonplace.compaction import one_at_a_time
+from commonplace.entries.compaction import one_at_a_time
 from commonplace.errors import EncodingError
 from commonplace.locks import Lock
 from commonplace.memories.facts_and_episodes import index_message, summary_line
@@ -22,7 +22,7 @@ from commonplace.memories.facts_and_episodes.index_message import Listed
 from commonplace.memories.facts_and_episodes.months import ARCHIVE, Months, Span
 from commonplace.memories.facts_and_episodes.notes import EPISODES, Notes
 from commonplace.memories.facts_and_episodes.usage import Usage, Use
-from commonplace.models import ChatModel
+from commonplace.protocols import ChatModel
 from commonplace.records import receipt
 from commonplace.store import Store
 

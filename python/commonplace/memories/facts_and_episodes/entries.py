@@ -15,8 +15,8 @@ from collections import Counter
 from collections.abc import Iterable
 from datetime import date
 
-from commonplace.blocks import Block, parse, preamble, render, title_for
-from commonplace.compaction import first_sentence
+from commonplace.entries.blocks import Block, parse, preamble, render, title_for
+from commonplace.entries.compaction import first_sentence
 from commonplace.memories.facts_and_episodes.summary_line import shortened
 
 _HEADING = re.compile(r"\s*#{1,6}[ \t]+(?P<title>\S[^\n]*)(?:\n|\Z)")

@@ -17,8 +17,8 @@ from datetime import date
 from typing import Self
 
 from commonplace._core import Written
-from commonplace.blocks import parse, preamble
-from commonplace.compaction import archive_blocks, summarise
+from commonplace.entries.blocks import parse, preamble
+from commonplace.entries.compaction import archive_blocks, summarise
 from commonplace.errors import CompactionFailed, Conflict, NotFound
 from commonplace.memories.facts_and_episodes import summary_line
 from commonplace.memories.facts_and_episodes.entries import (
@@ -31,7 +31,7 @@ from commonplace.memories.facts_and_episodes.entries import (
     split,
 )
 from commonplace.memories.facts_and_episodes.notes import EPISODES, Notes
-from commonplace.models import ChatModel
+from commonplace.protocols import ChatModel
 
 ARCHIVE = "archive/"
 # How often a file is read anew while others change it.

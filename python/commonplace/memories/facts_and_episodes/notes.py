@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from commonplace._core import Entry, Written
-from commonplace.blocks import parse
+from commonplace.entries.blocks import parse
 from commonplace.errors import NotFound, Refused
 from commonplace.memories.facts_and_episodes import summary_line
 from commonplace.memories.facts_and_episodes.usage import Usage

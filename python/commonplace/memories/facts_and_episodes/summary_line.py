@@ -13,8 +13,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from commonplace.blocks import parse
-from commonplace.compaction import first_sentence
+from commonplace.entries.blocks import parse
+from commonplace.entries.compaction import first_sentence
 
 MOST_WORDS = 9
 """Every word of a summary costs room in a prompt: "aim for under 10 words"."""

@@ -21,7 +21,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from commonplace.compaction import one_at_a_time, summarise
+from commonplace.entries.compaction import one_at_a_time, summarise
 from commonplace.memories.four_layers.entries import KEYS, Record, checked, of_layer
 from commonplace.memories.four_layers.json_files import dump, read_files, write_files
 from commonplace.memories.four_layers.notes import LayerNotes
@@ -38,7 +38,7 @@ from commonplace.memories.four_layers.types import (
     OptionsLike,
     given,
 )
-from commonplace.models import ChatModel
+from commonplace.protocols import ChatModel
 from commonplace.records import receipt
 from commonplace.store import Store
 

@@ -25,10 +25,10 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from commonplace import blocks
-from commonplace.blocks import Block
+from commonplace.entries import blocks
+from commonplace.entries.blocks import Block
 from commonplace.memories.four_layers.types import Layer, MemoryEntry
-from commonplace.moments import seconds
+from commonplace.timestamps import seconds
 
 Record = dict[str, Any]
 Given = tuple[Record, Mapping[str, Any]]

@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 
 from commonplace._core import Entry, Written
-from commonplace.blocks import Block, parse, preamble
+from commonplace.entries.blocks import Block, parse, preamble
 from commonplace.errors import Conflict, FormatError, NotFound, Refused
 from commonplace.memories.four_layers.entries import key_of
 from commonplace.store import Store

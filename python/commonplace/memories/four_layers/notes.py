@@ -9,10 +9,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from commonplace import blocks
 from commonplace._core import Hit, Written
-from commonplace.blocks import Block
-from commonplace.compaction import archive_blocks, replace_blocks
+from commonplace.entries import blocks
+from commonplace.entries.blocks import Block
+from commonplace.entries.compaction import archive_blocks, replace_blocks
 from commonplace.errors import NotFound
 from commonplace.memories.four_layers.entries import Given, Record, entry_of, record_of, render
 from commonplace.memories.four_layers.files import Facts, Series, name_older, take_out

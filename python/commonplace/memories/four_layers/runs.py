@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
+from commonplace.entries.injection import CUT, Injection, Piece, pack
 from commonplace.errors import QueryError
 from commonplace.extraction import extract
-from commonplace.injection import CUT, Injection, Piece, pack
 from commonplace.memories.four_layers.types import (
     KnowledgeEntry,
     Layer,

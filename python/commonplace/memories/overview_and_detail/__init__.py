@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from types import FunctionType, MethodType
 from typing import Any, Literal
 
-from commonplace.compaction import one_at_a_time
+from commonplace.entries.compaction import one_at_a_time
 from commonplace.errors import NotFound, QueryError
 from commonplace.memories.overview_and_detail.conversation import last_messages
 from commonplace.memories.overview_and_detail.detail import (

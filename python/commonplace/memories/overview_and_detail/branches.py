@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from commonplace.blocks import title_for
+from commonplace.entries.blocks import title_for
 from commonplace.errors import NotFound
 from commonplace.memories.overview_and_detail.commits import Commit, Commits
 from commonplace.memories.overview_and_detail.detail import parse_detail

@@ -24,7 +24,7 @@ from typing import Any, Literal
 
 import orjson
 
-from commonplace.blocks import Block, parse, render, title_for
+from commonplace.entries.blocks import Block, parse, render, title_for
 from commonplace.errors import Conflict, FormatError, NotFound
 from commonplace.files import UPDATES
 from commonplace.records import receipt

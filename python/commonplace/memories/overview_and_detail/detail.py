@@ -22,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from commonplace.blocks import comment, read_comment
+from commonplace.entries.blocks import comment, read_comment
 
 _NAME = re.compile(r"\w[\w. @+-]*")
 _OWN_TITLE = re.compile(r"# (?P<title>[^\n]+)\n")

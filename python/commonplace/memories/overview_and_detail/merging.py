@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from commonplace.blocks import parse, preamble, render, title_for
+from commonplace.entries.blocks import parse, preamble, render, title_for
 
 
 def merge_texts(base: str, ours: str, theirs: str, name: str) -> tuple[str, list[str]]:

@@ -21,8 +21,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from commonplace._core import Message, sections
-from commonplace.blocks import parse
-from commonplace.compaction import INSTRUCTION, first_sentence, one_at_a_time, summarise
+from commonplace.entries.blocks import parse
+from commonplace.entries.compaction import INSTRUCTION, first_sentence, one_at_a_time, summarise
 from commonplace.errors import CompactionFailed, Conflict, NotFound
 from commonplace.memories.overview_and_detail.branches import Branches
 from commonplace.memories.overview_and_detail.conversation import (
@@ -33,7 +33,7 @@ from commonplace.memories.overview_and_detail.conversation import (
 )
 from commonplace.memories.overview_and_detail.detail import parse_detail, render_detail
 from commonplace.memories.overview_and_detail.folder import session_folder
-from commonplace.models import ChatModel
+from commonplace.protocols import ChatModel
 from commonplace.records import receipt
 from commonplace.store import Store
 

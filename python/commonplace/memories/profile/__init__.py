@@ -20,19 +20,19 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import Any, Literal, TypedDict
 
+from commonplace.entries.injection import Injection, Piece
 from commonplace.errors import (
     QueryError,
     Refused,
 )
 from commonplace.extraction import extract, said_in
-from commonplace.injection import Injection, Piece
 from commonplace.memories.profile import injector
 from commonplace.memories.profile.categories import heading
 from commonplace.memories.profile.log import Log, Message
 from commonplace.memories.profile.pages import LIMIT, Pages
 from commonplace.memories.profile.reader import Reader, Recollection, Remembered, bare, remembered
 from commonplace.memories.profile.writer import CANDIDATES, Writer
-from commonplace.models import Embedder
+from commonplace.protocols import Embedder
 from commonplace.recall import Recall
 from commonplace.store import Store
 

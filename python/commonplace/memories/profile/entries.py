@@ -28,7 +28,7 @@ from datetime import date
 from functools import lru_cache
 
 from commonplace import _core
-from commonplace.blocks import quote, unquote
+from commonplace.entries.blocks import quote, unquote
 from commonplace.errors import EncodingError, FormatError, Refused
 from commonplace.memories.profile.categories import GENERAL, key_of
 from commonplace.memories.profile.items import blocks, dedented, lines_of

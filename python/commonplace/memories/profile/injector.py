@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, zip_longest
 
-from commonplace.injection import Injection, Piece, pack
+from commonplace.entries.injection import Injection, Piece, pack
 from commonplace.memories.profile.categories import key_of
 
 BUDGET = 1500

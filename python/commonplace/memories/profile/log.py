@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from commonplace._core import Written
-from commonplace.blocks import render
+from commonplace.entries.blocks import render
 from commonplace.errors import Conflict, NotFound
 from commonplace.store import Store
 

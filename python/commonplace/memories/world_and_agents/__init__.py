@@ -20,7 +20,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any, Literal
 
 from commonplace._core import Hit
-from commonplace.blocks import render
+from commonplace.entries.blocks import render
 from commonplace.errors import CommonplaceError, Conflict, NotFound, QueryError, Refused
 from commonplace.memories.world_and_agents import topics
 from commonplace.records import receipt

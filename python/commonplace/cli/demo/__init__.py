@@ -13,7 +13,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commonplace.demo import (
+from commonplace.cli.demo import (
     facts_and_episodes,
     files_and_search,
     four_layers,
@@ -21,12 +21,12 @@ from commonplace.demo import (
     profile,
     world_and_agents,
 )
-from commonplace.demo.stage import Stage
+from commonplace.cli.demo.stage import Stage
 from commonplace.errors import Refused
 from commonplace.store import open as open_store
 
 if TYPE_CHECKING:
-    from commonplace.show import Screen
+    from commonplace.cli.render import Screen
 
 SYSTEMS = (facts_and_episodes, overview_and_detail, world_and_agents, four_layers, profile)
 
@@ -48,7 +48,7 @@ def tour(root: Path | None, screen: Screen) -> None:
             raise Refused(f"{root} is not empty; give the demo a new folder")
         else:
             place = root
-        with as_file(files("commonplace") / "example") as example:
+        with as_file(files("commonplace.cli.demo") / "example") as example:
             shutil.copytree(example, place, dirs_exist_ok=True)
         with open_store(place) as store:
             files_and_search.show(Stage(store, screen))

@@ -2,7 +2,7 @@
 
 Caution first: what no rule knows is left out, and a veto (a question, "this time", somebody
 else's words) outweighs a rule, for a memory full of junk is worse than one that lacks a fact.
-The rules are tables in `rules/english.toml` and `rules/chinese.toml`, each with its examples.
+The rules are tables in `english.toml` and `chinese.toml`, each with its examples.
 """
 
 from __future__ import annotations
@@ -336,7 +336,7 @@ def carrying() -> frozenset[str]:
 @cache
 def load(language: str) -> Rules:
     """Read the table of a language from `rules/`."""
-    source = resources.files("commonplace") / "rules" / f"{language}.toml"
+    source = resources.files("commonplace.extraction") / f"{language}.toml"
     table: dict[str, Any] = tomllib.loads(source.read_text(encoding="utf-8"))
 
     def compiled(row: dict[str, Any]) -> Rule:

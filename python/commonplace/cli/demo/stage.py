@@ -13,7 +13,7 @@ from commonplace.store import Store
 from commonplace.tools import tools_for
 
 if TYPE_CHECKING:
-    from commonplace.show import Screen
+    from commonplace.cli.render import Screen
 
 Result = TypeVar("Result")
 

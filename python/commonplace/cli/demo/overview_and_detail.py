@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from commonplace.memories import OverviewAndDetail
 
 if TYPE_CHECKING:
-    from commonplace.demo.stage import Stage
+    from commonplace.cli.demo.stage import Stage
 
 EXAMPLE = "sessions/2026-02-ferrytime"
 PROMPT = "You look after the ferry timetable."

@@ -26,7 +26,7 @@ from functools import lru_cache
 from typing import Literal, cast, get_args
 
 from commonplace._core import Hit, sections
-from commonplace.lookalikes import ODD, is_plain, seen
+from commonplace.entries.confusables import ODD, is_plain, seen
 from commonplace.store import Store
 
 Author = Literal["owner", "agent", "untrusted", "system"]
@@ -291,7 +291,7 @@ def _name(tag: str) -> str:
 
 @lru_cache
 def _seen_risks(tag: str) -> re.Pattern[str]:
-    """Return what must not stand in a frame, in a text as it looks: see `lookalikes`."""
+    """Return what must not stand in a frame, in a text as it looks: see `confusables`."""
     # any odd letter may be made like any other
     name = re.sub(r"(?<!\\)[a-z]", lambda letter: f"[{letter[0]}{ODD}]", _name(tag))
     odd = rf"/?[a-z_]*{ODD}"

@@ -11,7 +11,7 @@ import numpy as np
 
 from commonplace._core import Hit
 from commonplace.files import Stamp
-from commonplace.vectors.nearest import normal
+from commonplace.recall.nearest import normal
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

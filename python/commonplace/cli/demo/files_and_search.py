@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from commonplace.demo.stage import Stage
+    from commonplace.cli.demo.stage import Stage
 
 EDITED = "procedures/release.md"
 ADDED = "\n## Rollback drill\n- Once a quarter we go back one version on purpose, on a Tuesday.\n"

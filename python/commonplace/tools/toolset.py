@@ -16,7 +16,7 @@ import msgspec
 
 from commonplace.errors import CommonplaceError, ToolError
 from commonplace.records import FIELDS, record
-from commonplace.signatures import Signature, nearest
+from commonplace.tools.schema import Signature, nearest
 
 Effect = Literal["reads", "adds", "replaces"]
 

@@ -13,7 +13,7 @@ import commonplace
 from commonplace.records import record
 
 if TYPE_CHECKING:
-    from commonplace.show import Screen
+    from commonplace.cli.render import Screen
 
 FOUND, NOTHING, ERROR, INTERRUPTED = 0, 1, 2, 130
 
@@ -25,7 +25,7 @@ def opened(context: typer.Context, *, create: bool = False) -> commonplace.Store
 
 def screen() -> Screen:
     """Return the printer for people; loaded late, since a program's `--json` needs none."""
-    from commonplace.show import Screen
+    from commonplace.cli.render import Screen
 
     return Screen()
 
@@ -57,6 +57,6 @@ def complain(text: str) -> int:
 
 def remark(text: str) -> None:
     """Print one line on stderr."""
-    from commonplace.show import clean
+    from commonplace.cli.render import clean
 
     print(f"commonplace: {clean(' '.join(text.split()))}", file=sys.stderr)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from commonplace.memories import Profile
 
 if TYPE_CHECKING:
-    from commonplace.demo.stage import Stage
+    from commonplace.cli.demo.stage import Stage
 
 TALK = "sessions/2026-02-ferrytime"
 

@@ -19,9 +19,9 @@ from pathlib import Path
 import orjson
 
 from commonplace._core import Written
-from commonplace.blocks import Block, copy_of, parse, preamble
+from commonplace.entries.blocks import Block, copy_of, parse, preamble
 from commonplace.errors import CompactionFailed, Conflict, NotFound
-from commonplace.models import ChatModel, Turn
+from commonplace.protocols import ChatModel, Turn
 from commonplace.store import Store
 
 INSTRUCTION = (
@@ -267,7 +267,7 @@ def replace_blocks(
 
     >>> import commonplace, tempfile
     >>> store = commonplace.open(tempfile.mkdtemp())
-    >>> from commonplace.blocks import render
+    >>> from commonplace.entries.blocks import render
     >>> note = render("One", "first") + "\n" + render("Two", "second")
     >>> _ = store.write("episodes/2026-02.md", note)
     >>> replace_blocks(

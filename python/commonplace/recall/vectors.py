@@ -26,11 +26,11 @@ from commonplace._core import Hit
 from commonplace.errors import Conflict, ModelError, NotFound, Refused
 from commonplace.files import Stamp
 from commonplace.locks import Lock
-from commonplace.models import Embedder
+from commonplace.protocols import Embedder
+from commonplace.recall.nearest import Rows, normal
+from commonplace.recall.vector_cache import Cache
+from commonplace.recall.vector_documents import Change, File, digest, given, smooth, unchanged
 from commonplace.store import Store
-from commonplace.vectors.cache import Cache
-from commonplace.vectors.documents import Change, File, digest, given, smooth, unchanged
-from commonplace.vectors.nearest import Rows, normal
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import typer
 
-from commonplace import arguments as given
-from commonplace.cli.outcome import FOUND, NOTHING, emit, nothing, opened, remark, screen
+from commonplace.cli import options as given
+from commonplace.cli.output import FOUND, NOTHING, emit, nothing, opened, remark, screen
 from commonplace.records import record
 
 
@@ -193,7 +193,7 @@ def eval_(files: given.Sets, run: given.Run = None, as_json: given.Json = False)
 
 def demo(context: typer.Context) -> int:
     """Build a small memory and show what can be done with it."""
-    from commonplace.demo import tour
+    from commonplace.cli.demo import tour
 
     tour(context.obj, screen())
     return FOUND

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from commonplace.memories import WorldAndAgents
 
 if TYPE_CHECKING:
-    from commonplace.demo.stage import Stage
+    from commonplace.cli.demo.stage import Stage
 
 
 def show(stage: Stage) -> None:

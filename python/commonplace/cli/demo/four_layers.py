@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from commonplace.memories import AgentRuns, FourLayers
 
 if TYPE_CHECKING:
-    from commonplace.demo.stage import Stage
+    from commonplace.cli.demo.stage import Stage
 
 RUNS = (
     "Operator one: 312 sailings, times as 8.30 and as 08:30",

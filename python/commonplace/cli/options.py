@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import orjson
 from typer import Argument, BadParameter, Option
 
-from commonplace.moments import seconds
+from commonplace.timestamps import seconds
 
 
 def moment(text: str) -> float:

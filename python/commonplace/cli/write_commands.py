@@ -6,8 +6,8 @@ from typing import Any
 
 import typer
 
-from commonplace import arguments as given
-from commonplace.cli.outcome import FOUND, NOTHING, done, emit, opened, screen
+from commonplace.cli import options as given
+from commonplace.cli.output import FOUND, NOTHING, done, emit, opened, screen
 from commonplace.records import record
 
 

@@ -31,12 +31,12 @@ from typing import TYPE_CHECKING, Literal, overload
 
 from commonplace._core import Hit, Hits
 from commonplace.errors import ModelError, Refused
-from commonplace.models import Embedder
-from commonplace.moments import When, seconds
+from commonplace.protocols import Embedder
 from commonplace.store import Store, places
+from commonplace.timestamps import When, seconds
 
 if TYPE_CHECKING:
-    from commonplace.vectors import Vectors
+    from commonplace.recall.vectors import Vectors
 
 Freshness = Literal["fresh", "stale", "partial"]
 
@@ -152,7 +152,7 @@ class Recall:
         """The vectors of the store, None without an embedder; `refresh()` makes them ahead."""
         if embedder is not None:
             # numpy is loaded by those who have an embedder only
-            from commonplace.vectors import Vectors  # noqa: PLC0415
+            from commonplace.recall.vectors import Vectors  # noqa: PLC0415
 
             self.vectors = Vectors(store, embedder, text_of=text_of)
 

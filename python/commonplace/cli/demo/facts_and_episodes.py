@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from commonplace.memories import FactsAndEpisodes
 
 if TYPE_CHECKING:
-    from commonplace.demo.stage import Stage
+    from commonplace.cli.demo.stage import Stage
 
 ENTRY = """\
 ## WAL archiving

@@ -1,0 +1,1 @@
+"""Entries of notes: their form, their compaction, and their injection into a prompt."""
