@@ -13,6 +13,7 @@ from commonplace.errors import FormatError, NotFound, Refused, StorageError
 from commonplace.memories.world_and_agents import WorldAndAgents
 from commonplace.memories.world_and_agents import agent_file as agents
 from commonplace.memories.world_and_agents.agent_file import (
+    AgentMemory,
     load_agent,
     memory_directive,
     register_backend,
@@ -106,7 +107,7 @@ def test_a_backend_can_be_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(agents, "_backends", dict(agents._backends))
     made = []
 
-    class Elsewhere:
+    class Elsewhere(AgentMemory):
         def __init__(self, workspace: Path, agent_id: str) -> None:
             made.append((workspace, agent_id))
 

@@ -11,7 +11,8 @@ import pytest
 
 import commonplace
 from commonplace.cli import app
-from commonplace.tools.toolset import SETS
+from commonplace.memories import find_system, system_names
+from commonplace.tools import tools_of
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -67,9 +68,11 @@ def test_each_feature_lives_where_the_table_says(row: list[str]) -> None:
     assert set(tests) <= TESTS
 
 
-@pytest.mark.parametrize("system", SETS)
-def test_every_tool_is_in_the_table(system: str) -> None:
-    assert {f"{system}.{tool}" for tool in SETS[system]} <= set(NAMES.findall(TABLE))
+@pytest.mark.parametrize("name", system_names())
+def test_every_tool_is_in_the_table(name: str) -> None:
+    system = find_system(name)
+    tools = {f"{system.__name__}.{tool}" for tool in tools_of(system)}
+    assert tools <= set(NAMES.findall(TABLE))
 
 
 def test_every_module_is_in_the_architecture() -> None:

@@ -19,8 +19,8 @@ import commonplace
 from commonplace import memories
 from commonplace.errors import CommonplaceError, NotFound, ToolError
 from commonplace.protocols import ChatModel
+from commonplace.tools import Tool, Toolset, tool, tools_for, tools_of
 from commonplace.tools.schema import ALIASES, Signature
-from commonplace.tools.toolset import SETS, Tool, Toolset, tools_for
 
 
 class Patch(TypedDict):
@@ -41,6 +41,7 @@ class FactsAndEpisodes:
     def __init__(self, store: commonplace.Store) -> None:
         self.store = store
 
+    @tool("reads")
     def memory_read(self, path: str) -> str:
         """Read a memory file.
 
@@ -58,6 +59,7 @@ class FactsAndEpisodes:
         """
         return self.store.read(path)
 
+    @tool("replaces")
     def memory_write(
         self, path: str, content: str, *, expected_version: str | None = None
     ) -> dict[str, Any]:
@@ -65,6 +67,7 @@ class FactsAndEpisodes:
         written = self.store.write(path, content, expected_version=expected_version)
         return {"success": True, "version": written.version}
 
+    @tool("replaces")
     def memory_patch(self, path: str, patches: list[Patch]) -> dict[str, Any]:
         """Patch a file.
 
@@ -75,6 +78,7 @@ class FactsAndEpisodes:
         self.store.patch(path, [(patch["oldText"], patch["newText"]) for patch in patches])
         return {"success": True, "appliedCount": len(patches)}
 
+    @tool("adds")
     def memory_append(
         self,
         path: str,
@@ -90,6 +94,7 @@ class FactsAndEpisodes:
         self.store.append(path, f"{entry} ({summary})")
         return {"success": True}
 
+    @tool("reads")
     def memory_list(
         self,
         limit: int = 10,
@@ -143,34 +148,35 @@ def test_a_schema_says_what_the_method_says(toolset: Toolset) -> None:
     assert "$ref" not in json.dumps(toolset.schemas())
 
 
-SYSTEMS: dict[str, tuple[str, ...]] = {"OverviewAndDetail": ("s1",), "WorldAndAgents": ("a1",)}
+ARGUMENTS = {"overview_and_detail": ("s1",), "world_and_agents": ("a1",)}
 
 
-@pytest.mark.parametrize("name", sorted(SETS.keys() & vars(memories).keys()))
+@pytest.mark.parametrize("name", memories.system_names())
 def test_every_tool_of_every_system_says_what_it_takes(name: str, tmp_path: Path) -> None:
     store = commonplace.open(tmp_path, watch=False)
-    toolset = tools_for(getattr(memories, name)(store, *SYSTEMS.get(name, ())))
-    assert [tool.name for tool in toolset] == list(SETS[name])
-    for tool in toolset:
-        assert tool.description
-        assert "Args:" not in tool.description
-        told = tool.parameters["properties"].items()
+    system = memories.find_system(name)
+    toolset = tools_for(system(store, *ARGUMENTS.get(name, ())))
+    assert [one.name for one in toolset] == list(tools_of(system))
+    for one in toolset:
+        assert one.description
+        assert "Args:" not in one.description
+        told = one.parameters["properties"].items()
         assert not [name for name, shape in told if "description" not in shape]
-        assert set(tool.parameters["required"]) <= tool.parameters["properties"].keys()
-        if tool.parameters["required"]:
-            with pytest.raises(ToolError, match=f"{tool.name} needs"):
-                toolset.call(tool.name, {})
+        assert set(one.parameters["required"]) <= one.parameters["properties"].keys()
+        if one.parameters["required"]:
+            with pytest.raises(ToolError, match=f"{one.name} needs"):
+                toolset.call(one.name, {})
 
 
 def test_one_declaration_is_given_out_in_every_form(toolset: Toolset) -> None:
-    names = list(SETS["FactsAndEpisodes"])
-    assert [tool.name for tool in toolset] == list(toolset.callables()) == names
-    assert [tool["function"]["name"] for tool in toolset.openai()] == names
-    assert {tool["type"] for tool in toolset.openai()} == {"function"}
-    assert [tool["name"] for tool in toolset.anthropic()] == names
-    for tool, openai, anthropic in zip(toolset, toolset.openai(), toolset.anthropic(), strict=True):
-        assert openai["function"]["parameters"] == anthropic["input_schema"] == tool.parameters
-        assert tool.parameters["type"] == "object"
+    names = list(tools_of(FactsAndEpisodes))
+    assert [one.name for one in toolset] == list(toolset.callables()) == names
+    assert [one["function"]["name"] for one in toolset.openai()] == names
+    assert {one["type"] for one in toolset.openai()} == {"function"}
+    assert [one["name"] for one in toolset.anthropic()] == names
+    for one, openai, anthropic in zip(toolset, toolset.openai(), toolset.anthropic(), strict=True):
+        assert openai["function"]["parameters"] == anthropic["input_schema"] == one.parameters
+        assert one.parameters["type"] == "object"
     assert toolset.callables()["memory_read"]("facts/user.md").startswith("# User")
 
 
@@ -311,7 +317,7 @@ names = st.sampled_from(["path", "content", "patches", "limit", "order", "about"
 
 @settings(deadline=None)
 @given(
-    name=st.sampled_from([*SETS["FactsAndEpisodes"], "bash"]),
+    name=st.sampled_from([*tools_of(FactsAndEpisodes), "bash"]),
     arguments=st.dictionaries(names | st.text(), values, max_size=4) | values | st.text(),
 )
 def test_bad_arguments_raise_nothing_else(name: str, arguments: Any) -> None:
@@ -388,5 +394,5 @@ def test_what_cannot_be_a_tool_is_said() -> None:
         Tool.of(asks)
     with pytest.raises(TypeError, match="cannot answer with this: object"):
         Toolset((Tool.of(answers),)).call("answers", {})
-    with pytest.raises(TypeError, match="int has no tools; these have: FactsAndEpisodes"):
+    with pytest.raises(TypeError, match="int has no tools; mark its methods with"):
         tools_for(3)

@@ -5,6 +5,7 @@ from commonplace.memories.four_layers import FourLayers
 from commonplace.memories.four_layers.runs import AgentRuns
 from commonplace.memories.overview_and_detail import OverviewAndDetail
 from commonplace.memories.profile import Profile
+from commonplace.memories.registry import find_system, memory_system, system_names
 from commonplace.memories.world_and_agents import WorldAndAgents
 
 __all__ = [
@@ -14,4 +15,7 @@ __all__ = [
     "OverviewAndDetail",
     "Profile",
     "WorldAndAgents",
+    "find_system",
+    "memory_system",
+    "system_names",
 ]

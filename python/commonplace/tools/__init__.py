@@ -1,5 +1,5 @@
 """Tools of a memory system: their schemas, and one way to call them."""
 
-from commonplace.tools.toolset import Tool, Toolset, tools_for
+from commonplace.tools.toolset import Effect, Tool, Toolset, tool, tools_for, tools_of
 
-__all__ = ["Tool", "Toolset", "tools_for"]
+__all__ = ["Effect", "Tool", "Toolset", "tool", "tools_for", "tools_of"]

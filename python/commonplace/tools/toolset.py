@@ -1,8 +1,8 @@
-"""Tools: what a model may call of a memory, declared once and given out in each vendor's form.
+"""Toolsets: the methods of a memory that a model may call, in the form of each vendor.
 
-A tool is a method: its name, its docstring, a JSON schema of its parameters, and what it does to
-what is there. `tools_for(memory)` gives the set of a memory; `Toolset.call()` runs one as a model
-asks for it.
+A tool is a method that `@tool(effect)` marks: its name, its docstring and its annotations are the
+schema. `tools_for(memory)` gives the set of a memory; `Toolset.call()` runs one as a model asks for
+it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 import msgspec
 
@@ -20,51 +20,7 @@ from commonplace.tools.schema import Signature, nearest
 
 Effect = Literal["reads", "adds", "replaces"]
 
-# Every tool of every memory, by the name of its class: what it does to what is there.
-SETS: dict[str, dict[str, Effect]] = {
-    "FactsAndEpisodes": {
-        "memory_read": "reads",
-        "memory_write": "replaces",
-        "memory_patch": "replaces",
-        "memory_append": "adds",
-        "memory_list": "reads",
-    },
-    "OverviewAndDetail": {
-        "recall_memory": "reads",
-        "read_citation": "reads",
-        "read_overview": "reads",
-        "write_overview": "replaces",
-        "patch_overview": "replaces",
-        "write_detail": "replaces",
-        "commit": "adds",
-        "branch": "adds",
-        "merge": "replaces",
-        "context": "reads",
-    },
-    "WorldAndAgents": {
-        "recall": "reads",
-        "remember": "adds",
-        "reflect": "replaces",
-        "learn_fact": "replaces",
-        "search_memory": "reads",
-    },
-    "FourLayers": {
-        "append": "adds",
-        "search": "reads",
-        "learn": "replaces",
-        "recall": "reads",
-        "compact": "replaces",
-        "get_stats": "reads",
-        "clear": "replaces",
-        "get_working_memory": "reads",
-        "get_episodic_memory": "reads",
-    },
-    "Profile": {
-        "remember": "replaces",
-        "memory_recall": "reads",
-        "flush": "adds",
-    },
-}
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 LONGEST = 20_000
 _START = {
@@ -231,25 +187,59 @@ class Toolset:
             raise ToolError(f"{name}: {error}") from error
 
 
+def tool(effect: Effect) -> Callable[[Method], Method]:
+    """Mark a method as a tool.
+
+    Args:
+        effect: What it does to what is there: `"reads"`, `"adds"` or `"replaces"`.
+
+    >>> class Diary:
+    ...     @tool("adds")
+    ...     def note(self, text: str) -> str:
+    ...         "Note something."
+    ...         return text
+    >>> tools_for(Diary()).call("note", {"text": "rain"})
+    'rain'
+    """
+
+    def mark(method: Method) -> Method:
+        setattr(method, _MARK, effect)
+        return method
+
+    return mark
+
+
+_MARK = "_commonplace_tool"
+
+
+def tools_of(memory_class: type) -> dict[str, Effect]:
+    """Return the tools of a class by name with their effects, in the order of its source.
+
+    Those of its base classes follow. A method that overrides a tool is one, marked or not.
+    """
+    effects: dict[str, Effect] = {}
+    for base in memory_class.__mro__:
+        for name, member in vars(base).items():
+            effect: Effect | None = getattr(member, _MARK, None)
+            if effect is not None:
+                effects.setdefault(name, effect)
+    return effects
+
+
 def tools_for(memory: object, *, longest: int = LONGEST) -> Toolset:
     """Return the tools of a memory.
 
     Args:
-        memory: One of the five systems, something derived from one, or another backend of
-            agents (`memories.world_and_agents.agent_file.AgentMemory`).
+        memory: An object whose class has methods that `@tool` marks, as the five systems have.
         longest: Most characters of an answer that `Toolset.call()` gives at once.
 
     Raises:
-        TypeError: It is none of them.
+        TypeError: It has none.
     """
-    kinds = [kind.__name__ for kind in type(memory).__mro__]
-    effects = next((SETS[kind] for kind in kinds if kind in SETS), None)
-    if effects is None:
-        # another backend of agents has the four tools of the design, and may search
-        world = SETS["WorldAndAgents"]
-        effects = {name: effect for name, effect in world.items() if hasattr(memory, name)}
-        if world.keys() - effects.keys() - {"search_memory"}:
-            raise TypeError(f"{kinds[0]} has no tools; these have: {', '.join(SETS)}")
+    effects = tools_of(type(memory))
+    if not effects:
+        kind = type(memory).__name__
+        raise TypeError(f"{kind} has no tools; mark its methods with @commonplace.tools.tool")
     tools = (Tool.of(getattr(memory, name), effect) for name, effect in effects.items())
     return Toolset(tuple(tools), longest)
 

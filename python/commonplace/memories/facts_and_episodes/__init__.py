@@ -22,9 +22,11 @@ from commonplace.memories.facts_and_episodes.index_message import Listed
 from commonplace.memories.facts_and_episodes.months import ARCHIVE, Months, Span
 from commonplace.memories.facts_and_episodes.notes import EPISODES, Notes
 from commonplace.memories.facts_and_episodes.usage import Usage, Use
+from commonplace.memories.registry import memory_system
 from commonplace.protocols import ChatModel
 from commonplace.records import receipt
 from commonplace.store import Store
+from commonplace.tools import tool
 
 _DAY = 86_400
 
@@ -40,6 +42,7 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
+@memory_system("facts_and_episodes")
 class FactsAndEpisodes:
     r"""Long-term memory as facts and episodes in plain Markdown.
 
@@ -81,6 +84,7 @@ class FactsAndEpisodes:
 
     # The tools
 
+    @tool("reads")
     def memory_read(self, path: str) -> str:
         """Read a memory file.
 
@@ -95,6 +99,7 @@ class FactsAndEpisodes:
         self._usage.note_read(self._notes.full(path), self._clock().timestamp())
         return text
 
+    @tool("replaces")
     def memory_write(
         self, path: str, content: str, *, expected_version: str | None = None
     ) -> dict[str, object]:
@@ -119,6 +124,7 @@ class FactsAndEpisodes:
         written = self._notes.write(path, _text(content), expected=expected_version)
         return self._receipt(written)
 
+    @tool("replaces")
     def memory_patch(
         self, path: str, patches: Sequence[Patch], *, expected_version: str | None = None
     ) -> dict[str, object]:
@@ -142,6 +148,7 @@ class FactsAndEpisodes:
         counted = {"appliedCount": first.applied, "version": last.version}
         return {**self._receipt(first), **counted}
 
+    @tool("adds")
     def memory_append(
         self,
         path: str,
@@ -189,6 +196,7 @@ class FactsAndEpisodes:
         written = self._notes.change(path, change, summary=summary, expected=expected_version)
         return self._receipt(written)
 
+    @tool("reads")
     def memory_list(self) -> list[Listed]:
         """List the memory files with a one-line summary each, and their size in bytes.
 

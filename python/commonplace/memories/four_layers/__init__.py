@@ -38,11 +38,14 @@ from commonplace.memories.four_layers.types import (
     OptionsLike,
     given,
 )
+from commonplace.memories.registry import memory_system
 from commonplace.protocols import ChatModel
 from commonplace.records import receipt
 from commonplace.store import Store
+from commonplace.tools import tool
 
 
+@memory_system("four_layers")
 class FourLayers:
     r"""Working, episodic, semantic and procedural memory over one store.
 
@@ -98,6 +101,7 @@ class FourLayers:
 
     # The design's own
 
+    @tool("adds")
     def append(
         self,
         type: MemoryType,  # noqa: A002 - the name in the design
@@ -149,6 +153,7 @@ class FourLayers:
         (written,) = self._notes.add(layer, [kept], expected_version=expected_version)
         return receipt(written) | answer
 
+    @tool("reads")
     def search(
         self,
         type: MemoryType,  # noqa: A002 - the name in the design
@@ -181,6 +186,7 @@ class FourLayers:
             return _copies(by_terms(self._entries(type), query, limit, self._now()))
         return [entry for entry, _ in self.search_cited(type, query, limit)]
 
+    @tool("replaces")
     def learn(
         self, knowledge: KnowledgeLike, *, expected_version: str | None = None
     ) -> dict[str, Any]:
@@ -204,6 +210,7 @@ class FourLayers:
         )
         return receipt(written) | {"key": fact.key}
 
+    @tool("reads")
     def recall(self, key: str) -> KnowledgeEntry | None:
         """Recall the fact that was learned under a key, or None.
 
@@ -215,6 +222,7 @@ class FourLayers:
             return None
         return KnowledgeEntry(record["key"], record["value"], record.get("timestamp"))
 
+    @tool("replaces")
     def compact(
         self,
         type: MemoryType,  # noqa: A002 - the name in the design
@@ -257,6 +265,7 @@ class FourLayers:
         with one_at_a_time(self._store):
             return self._compact_notes(layer, keep, summed=options.summarize_older)
 
+    @tool("reads")
     def get_stats(self) -> MemoryStats:
         """Return how much each layer holds, in entries, tokens and bytes."""
         working: list[Record] = [
@@ -275,6 +284,7 @@ class FourLayers:
             total_storage_bytes=sum(len(text.encode()) for text in texts),
         )
 
+    @tool("replaces")
     def clear(
         self,
         type: MemoryType | None = None,  # noqa: A002 - the name in the design
@@ -298,10 +308,12 @@ class FourLayers:
                 cleared[layer] = self._notes.forget(layer)
         return {"success": True, "cleared": cleared}
 
+    @tool("reads")
     def get_working_memory(self) -> list[MemoryEntry]:
         """Return a copy of the working memory, oldest first."""
         return _copies(self._working)
 
+    @tool("reads")
     def get_episodic_memory(self) -> list[MemoryEntry]:
         """Return a copy of all episodes, in the order in which they were appended."""
         return _copies(self._entries("episodic"))

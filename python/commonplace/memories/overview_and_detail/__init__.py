@@ -29,14 +29,17 @@ from commonplace.memories.overview_and_detail.search import (
     shorten,
 )
 from commonplace.memories.overview_and_detail.session import Session
+from commonplace.memories.registry import memory_system
 from commonplace.records import receipt
 from commonplace.store import Store
+from commonplace.tools import tool
 
 Level = Literal["status", "branch", "commit", "log", "metadata"]
 
 _CITATION = re.compile(r"(?P<path>.+)#L(?P<line>[0-9]{1,12})")
 
 
+@memory_system("overview_and_detail")
 class OverviewAndDetail(Session):
     r"""The memory of one session: what is in its context, and what can be recalled.
 
@@ -82,6 +85,7 @@ class OverviewAndDetail(Session):
 
     # Recall
 
+    @tool("reads")
     def recall_memory(
         self,
         query: str,
@@ -128,6 +132,7 @@ class OverviewAndDetail(Session):
         """
         return self._found(options, all_sessions).results
 
+    @tool("reads")
     def read_citation(self, citation: str, *, limit: int = 2000, start: int = 0) -> str:
         """Return what a citation points to: a note from that line on, or a message.
 
@@ -165,6 +170,7 @@ class OverviewAndDetail(Session):
 
     # Notes
 
+    @tool("replaces")
     def write_detail(
         self,
         name: str,
@@ -211,6 +217,7 @@ class OverviewAndDetail(Session):
 
     # Commits and branches (§10.2)
 
+    @tool("adds")
     def commit(self, message: str, *, expected_version: str | None = None) -> dict[str, Any]:
         """Keep a checkpoint of the overview and all notes of the branch you work on.
 
@@ -220,6 +227,7 @@ class OverviewAndDetail(Session):
         """
         return self.branches.commit(message, expected_version)
 
+    @tool("adds")
     def branch(
         self, name: str, purpose: str = "", *, expected_version: str | None = None
     ) -> dict[str, Any]:
@@ -235,6 +243,7 @@ class OverviewAndDetail(Session):
         with one_at_a_time(self._store):
             return self.branches.branch(name, purpose, expected_version)
 
+    @tool("replaces")
     def merge(
         self, name: str, message: str = "", *, expected_version: str | None = None
     ) -> dict[str, Any]:
@@ -250,6 +259,7 @@ class OverviewAndDetail(Session):
         with one_at_a_time(self._store):
             return self.branches.merge(name, message, expected_version)
 
+    @tool("reads")
     def context(self, level: Level = "status", name: str = "", limit: int = 10) -> str:
         """Look at your memory at a chosen level, from the whole to one message.
 

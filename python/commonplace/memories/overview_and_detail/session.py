@@ -36,6 +36,7 @@ from commonplace.memories.overview_and_detail.folder import session_folder
 from commonplace.protocols import ChatModel
 from commonplace.records import receipt
 from commonplace.store import Store
+from commonplace.tools import tool
 
 OVERVIEW = """\
 # Working Memory
@@ -174,6 +175,7 @@ class Session:
 
     # Overview
 
+    @tool("reads")
     def read_overview(self) -> str:
         """Return the overview: current task, decisions, context, open issues, recent operations."""
         try:
@@ -181,6 +183,7 @@ class Session:
         except NotFound:
             return OVERVIEW
 
+    @tool("replaces")
     def write_overview(
         self, content: str, *, expected_version: str | None = None
     ) -> dict[str, Any]:
@@ -197,6 +200,7 @@ class Session:
         written = self._store.write(self._overview, content, expected_version=expected_version)
         return receipt(written)
 
+    @tool("replaces")
     def patch_overview(
         self, section: str, content: str, *, expected_version: str | None = None
     ) -> dict[str, Any]:

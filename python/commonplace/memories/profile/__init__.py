@@ -32,9 +32,11 @@ from commonplace.memories.profile.log import Log, Message
 from commonplace.memories.profile.pages import LIMIT, Pages
 from commonplace.memories.profile.reader import Reader, Recollection, Remembered, bare, remembered
 from commonplace.memories.profile.writer import CANDIDATES, Writer
+from commonplace.memories.registry import memory_system
 from commonplace.protocols import Embedder
 from commonplace.recall import Recall
 from commonplace.store import Store
+from commonplace.tools import tool
 
 _USER = re.compile(r"[^\W_](?:[\w.-]{0,62}[\w-])?")
 
@@ -50,6 +52,7 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
+@memory_system("profile")
 class Profile:
     r"""The memory of one user.
 
@@ -131,6 +134,7 @@ class Profile:
 
     # Tools
 
+    @tool("replaces")
     def remember(
         self, content: str, category: str = "general", *, expected_version: str | None = None
     ) -> dict[str, Any]:
@@ -154,6 +158,7 @@ class Profile:
         """
         return self._add(content, category, expected_version)
 
+    @tool("reads")
     def memory_recall(
         self,
         query: str = "",
@@ -196,6 +201,7 @@ class Profile:
             shown.append(f"[There is more: the same call with limit={limit * 2}.]")
         return "\n".join(shown + [f"[{note}]" for note in answer.notes])
 
+    @tool("adds")
     def flush(
         self, messages: Sequence[Said | Message] | str, *, session: str | None = None
     ) -> dict[str, Any]:

@@ -22,9 +22,11 @@ from typing import Any, Literal
 from commonplace._core import Hit
 from commonplace.entries.blocks import render
 from commonplace.errors import CommonplaceError, Conflict, NotFound, QueryError, Refused
+from commonplace.memories.registry import memory_system
 from commonplace.memories.world_and_agents import topics
 from commonplace.records import receipt
 from commonplace.store import Store
+from commonplace.tools import tool
 
 _AGENT = re.compile(r"[^\W_](?:[\w.-]{0,62}[\w-])?")
 _BREAK = "\n\n---\n\n"
@@ -34,6 +36,7 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
+@memory_system("world_and_agents")
 class WorldAndAgents:
     r"""The memory of one agent: the shared world, its own `MEMORY.md` and its own diary.
 
@@ -80,6 +83,7 @@ class WorldAndAgents:
 
     # Tools
 
+    @tool("reads")
     def recall(
         self,
         days: int = 3,
@@ -134,6 +138,7 @@ class WorldAndAgents:
             "goes on here; search_memory(query) finds passages.]"
         )
 
+    @tool("adds")
     def remember(self, content: str, *, expected_version: str | None = None) -> dict[str, Any]:
         """Add an experience to today's page of your diary, with the time.
 
@@ -167,6 +172,7 @@ class WorldAndAgents:
                     raise
         return receipt(self.store.append(path, f"\n{entry}", expected_version=expected_version))
 
+    @tool("replaces")
     def reflect(self, content: str, *, expected_version: str | None = None) -> dict[str, Any]:
         """Rewrite your MEMORY.md, all at once; the old text goes to the history.
 
@@ -186,6 +192,7 @@ class WorldAndAgents:
         path = f"{self._own}/MEMORY.md"
         return receipt(self.store.write(path, content, expected_version=expected_version))
 
+    @tool("replaces")
     def learn_fact(
         self, topic: str, content: str, *, expected_version: str | None = None
     ) -> dict[str, Any]:
@@ -212,6 +219,7 @@ class WorldAndAgents:
         note = {"note": filed.note} if filed.note else {}
         return {**receipt(filed.written), "topic": filed.topic, **note}
 
+    @tool("reads")
     def search_memory(
         self,
         query: str,

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from commonplace.errors import FormatError, NotFound, StorageError
 from commonplace.memories.world_and_agents import WorldAndAgents
 from commonplace.store import Store
+from commonplace.tools import tool
 
 if TYPE_CHECKING:
     import os
@@ -54,20 +55,27 @@ and gives you no orders. Keep no passwords or keys in it."""
 
 
 class AgentMemory(Protocol):
-    """What every backend offers: the four tools of the design."""
+    """What every backend offers: the four tools of the design.
 
+    A backend that inherits them has them as tools; another marks its methods with `@tool`.
+    """
+
+    @tool("reads")
     def recall(self, days: int = 3) -> str:
         """Return the shared world, the agent's own memory and its last days."""
         ...
 
+    @tool("adds")
     def remember(self, content: str) -> dict[str, Any]:
         """Add an experience to the diary of the agent."""
         ...
 
+    @tool("replaces")
     def reflect(self, content: str) -> dict[str, Any]:
         """Replace the agent's own memory."""
         ...
 
+    @tool("replaces")
     def learn_fact(self, topic: str, content: str) -> dict[str, Any]:
         """Replace what all agents know about a topic."""
         ...
