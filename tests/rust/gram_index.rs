@@ -8,6 +8,7 @@ use std::io::Seek;
 use std::os::unix::fs::FileExt;
 
 use commonplace_core::error::Error;
+use commonplace_core::files::racy_stat::untrusted;
 use commonplace_core::files::root::Stat;
 use commonplace_core::grep::gram_index::{Shape, Sieve, Source, build};
 use commonplace_core::grep::{Case, Match, Options, Report, Scan};
@@ -290,6 +291,12 @@ fn only_the_same_stamps_fit() {
     ] {
         assert!(!sieve.fits(PATH, &other));
     }
+    // stamps that are too young to prove anything prove nothing, though they are the same
+    let young = untrusted(&same);
+    let source = Source { file: &file(&content), path: PATH, stat: young };
+    let mut side = tempfile::tempfile().unwrap();
+    build(source, TINY, None, &mut side, &never).unwrap();
+    assert!(!Sieve::read(side).unwrap().fits(PATH, &young));
 }
 
 #[test]

@@ -8,6 +8,13 @@ use commonplace_core::files::root::Root;
 use commonplace_core::files::write_rules::Rules;
 use commonplace_core::files::{Expected, Files};
 
+fn why<T>(result: Result<T, Error>) -> String {
+    match result {
+        Err(Error::Refused { why, .. }) => why,
+        _ => "not refused".to_owned(),
+    }
+}
+
 fn code<T>(result: Result<T, Error>) -> String {
     match result {
         Ok(_) => "ok".to_owned(),
@@ -57,6 +64,8 @@ fn each_odd_character_is_refused() {
         for c in characters.chars() {
             for path in [format!("a{c}b.md"), format!("f{c}/a.md")] {
                 assert_eq!(code(check_create(&path)), "name", "{class}: {path:?}");
+                let alike = ["dot", "slash", "backslash", "space"].contains(&class);
+                assert_eq!(why(check_create(&path)).contains("look-alike"), alike, "{path:?}");
             }
         }
     }
@@ -86,6 +95,9 @@ fn each_trap_of_a_system_is_refused() {
     for path in ["a.md", "a b.md", "daily/2026-01-05.md", "日本語.md", "con-text.md", "e\u{301}.md"]
     {
         assert_eq!(code(check_create(path)), "ok", "{path:?}");
+    }
+    for path in ["con.md", "NUL.md", "prn/a.md"] {
+        assert!(why(check_create(path)).contains("takes this name for a device"), "{path:?}");
     }
     // a daily log that no calendar has, and what other agents load as orders
     let rules = Rules::default();

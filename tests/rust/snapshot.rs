@@ -160,6 +160,10 @@ fn a_save_can_be_broken_off_and_made_later() {
     let store = memory.open_with(options());
     drop(store.fresh(&|| false).unwrap());
     assert!(matches!(store.save_unless(&|| true), Err(Error::Interrupted)));
+    // also while it is being written
+    let new = memory.at(".commonplace/index.new");
+    assert!(matches!(store.save_unless(&|| new.exists()), Err(Error::Interrupted)));
+    assert!(!new.exists());
     assert!(!memory.at(".commonplace/index").exists());
     store.save().unwrap();
     assert!(memory.at(".commonplace/index").exists());
@@ -268,6 +272,18 @@ fn crafted_snapshots_are_refused() {
             assert!(read(&sealed(crafted), root, &weights).is_err(), "a page of {array}: {lie}");
         }
     }
+    // totals that are not those of the documents; a page that lies where the one before it does
+    for array in [1, 2] {
+        let mut crafted = bytes.clone();
+        let at = place(&bytes, HEAD + array * EXTENT).start;
+        put(&mut crafted, at, word(&bytes, at) + 1);
+        assert!(read(&sealed(crafted), root, &weights).is_err(), "totals of array {array}");
+    }
+    let pages = PAGED.map(|array| place(&bytes, HEAD + array * EXTENT));
+    let several = pages.iter().find(|pages| pages.len() > EXTENT).expect("more than one page");
+    let mut crafted = bytes.clone();
+    crafted.copy_within(several.start..several.start + EXTENT, several.start + EXTENT);
+    assert!(read(&sealed(crafted), root, &weights).is_err(), "two pages in one place");
     // some lies do no harm: a line number, a time
     let lie_at = |at: usize| {
         for lie in [u32::MAX, 1 << 30] {
