@@ -1,4 +1,4 @@
-"""One command, one table: commonplace beside its rivals, in ratios from one run.
+"""Benchmark suite in one command: ours beside its peers, as ratios of one run.
 
     python -m benches.compare            # full: 100 and 250 MB of notes, Chinese, 2.3 GB
     python -m benches.compare --quick    # minutes: rust-book, lctt-zh, 0.2 GB

@@ -1,4 +1,4 @@
-"""A small seeded store for the pytest-benchmark files; skipped where ours is not built."""
+"""Pytest fixtures: a small seeded store, skipped without our build."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The corpora that everything here is measured on, and the queries drawn from them.
+"""Corpora for all benchmarks, and the queries drawn from them.
 
 Real text comes from `../shared/data/speed` beside the repository (or `$COMMONPLACE_BENCH_DATA`)
 and is unpacked once into `$COMMONPLACE_BENCH_CACHE`, by default in the system's temporary folder.

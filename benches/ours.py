@@ -1,4 +1,4 @@
-"""commonplace behind the protocol of the rivals, by nothing but its public Python contract.
+"""Our own search behind the protocol of the peers, by the public Python API alone.
 
 Why it exists: so that ours and theirs run through the same loops. Our `build` reads and cuts the
 Markdown files itself and answers a first query before it counts as done.

@@ -1,4 +1,4 @@
-"""Queries of prefixes beside one word, and beside as many words.
+"""Benchmark of prefix queries, beside one word and beside as many words.
 
 `python -m benches.prefixes [SECTIONS]`
 

@@ -1,8 +1,8 @@
-"""Ranked search on notes: build, query, update, open, memory, freshness, growth.
+"""Benchmark of ranked search on notes: build, query, update, open, memory, freshness, growth.
 
 Corpora: win32-docs (20,222 files, 100 MB) as it is and copied ×2.5 (about 250,000 sections);
-with --quick rust-book; Chinese on lctt-zh. Why it exists: these are the rows of the project's
-promise. Each contender answers the same queries with the same words, all of them OR-ed; the
+with --quick rust-book; Chinese on lctt-zh. Why it exists: these are the rows of the project
+targets. Each contender answers the same queries with the same words, all of them OR-ed; the
 answers are compared before their times count.
 """
 
@@ -209,8 +209,8 @@ def unasked(
     The pages of all files in `folder` are in memory.
     """
     asked = {query.words for query in notes.queries}
-    drawn = heading_queries(notes.sections, (count + 1) * len(notes.queries))
-    fresh = [query for query in drawn if query.words not in asked]
+    chosen = heading_queries(notes.sections, (count + 1) * len(notes.queries))
+    fresh = [query for query in chosen if query.words not in asked]
     size = min(len(notes.queries), len(fresh) // count)
     batches = [fresh[number * size :][:size] for number in range(count)]
 

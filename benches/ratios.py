@@ -1,4 +1,4 @@
-"""Interleaved rounds, medians of paired ratios, and the table they end in.
+"""Paired rounds: interleaved runs, medians of paired ratios, and the table of them.
 
 Why it exists: two figures from two moments of a shared machine prove nothing. In each round every
 contender runs once, in turning order, and a ratio is taken within the round; the table shows the

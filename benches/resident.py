@@ -1,4 +1,4 @@
-"""Resident memory of one open index, in a process that does nothing else.
+"""Resident memory of one open index, in a process of its own.
 
 Why it exists: memory of an index can only be read in a fresh process, after the queries that
 pull its pages in. `python -m benches.resident WHO ROOT` takes the queries as JSON on stdin and

@@ -1,4 +1,4 @@
-"""The rivals in ranked search, one class each, behind the protocol that ours follows too.
+"""Peers in ranked search, one class each, behind one protocol.
 
 Why it exists: a ratio is worth as much as the care taken with the other side. Every rival gets
 sections ready made (see sections.py), its writer kept open, its bulk-load settings, its own way

@@ -1,4 +1,4 @@
-"""Those who scan a transcript: ripgrep, GNU grep, Python's line loop, a bare read, and ours.
+"""Peers in scanning a transcript: ripgrep, GNU grep, Python's line loop, a bare read, and ours.
 
 Why it exists: rg and grep search raw JSON, ours searches what was said. So each side gets the
 pattern that a careful user would type for it, and each side's count is checked against an

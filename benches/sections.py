@@ -1,4 +1,4 @@
-"""Cut Markdown into sections in plain Python, for rivals that take ready-made documents.
+"""Sections of Markdown in plain Python, for peers that take ready-made documents.
 
 Why it exists: tantivy, FTS5 and bm25s know no Markdown, so somebody has to cut it for them. This
 is that somebody. Its time is never charged to a rival, which favours the rival. It knows front

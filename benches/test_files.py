@@ -1,4 +1,4 @@
-"""Reading, writing and appending through the store, and the first search after each.
+"""Benchmark of reads, writes and appends through the store, and of the first search after each.
 
 Corpus: 500 seeded notes, 5,000 sections, and a transcript. Why it exists: writes are durable, so
 most of their time is the disk's; a jump that is not the disk's should be seen here.

@@ -1,4 +1,4 @@
-"""`Store.grep` over a transcript and over notes.
+"""Benchmark of `Store.grep` over a transcript and over notes.
 
 Corpus: 5,000 seeded transcript lines of the shape of Claude Code (two with one Chinese word, plain
 and in ASCII escapes) and 500 notes. Why it exists: every kind of pattern takes its own way through

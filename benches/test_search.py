@@ -1,4 +1,4 @@
-"""`Store.search` as a caller meets it.
+"""Benchmark of `Store.search`.
 
 Corpus: 500 seeded notes, 5,000 sections, and 5,000 transcript lines. Why it exists: to notice when
 a change makes an everyday query slower; compare.py measures against others, this against ourselves.

@@ -1,4 +1,4 @@
-"""grep over gigabytes of transcript, and ranked search in a million messages.
+"""Benchmark of grep over gigabytes of transcript, and of ranked search in a million messages.
 
 Corpus: 96 MB of real Claude Code lines, repeated to 2.3 GB (with --quick to 0.2 GB), and two
 lines of our own in each repeat that hold one Chinese word, plain and in ASCII escapes. Why it

@@ -1,4 +1,4 @@
-"""After the build: a changed section, opening again, memory, freshness, growth.
+"""Benchmark of updates: a changed section, reopening, memory, freshness, growth.
 
 Corpus: the larger one of the run (win32-docs ×2.5; with --quick rust-book ×2.5). Why it exists:
 an agent's memory changes between any two questions; this is what that costs.

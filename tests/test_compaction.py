@@ -54,14 +54,14 @@ class Says:
 class Meddled:
     """The engine of a store, one call of which is preceded by what somebody else does."""
 
-    def __init__(self, store: Store, call: str, deed: Callable[[], object], times: int = 1) -> None:
-        self._core, self._call, self._deed, self._times = store._core, call, deed, times
+    def __init__(self, store: Store, call: str, then: Callable[[], object], times: int = 1) -> None:
+        self._core, self._call, self._then, self._times = store._core, call, then, times
         store._core = self  # type: ignore[assignment]
 
     def __getattr__(self, name: str) -> Any:
         if name == self._call and self._times:
             self._times -= 1
-            self._deed()
+            self._then()
         return getattr(self._core, name)
 
 

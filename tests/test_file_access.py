@@ -82,7 +82,7 @@ ALLOWED = {
         {"tempfile.TemporaryDirectory", "shutil.copytree", "exists", "iterdir"},
         "an example that it unpacks into a new folder",
     ),
-    "cli/demo/stage.py": ({"open", "root /"}, "plays the person who edits by hand"),
+    "cli/demo/runner.py": ({"open", "root /"}, "plays the person who edits by hand"),
     "cli/demo/four_layers.py": ({"read_text", "root /"}, "shows what it has exported"),
 }
 

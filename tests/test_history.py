@@ -105,25 +105,25 @@ def test_keep_puts_a_copy_once(store: Store, root: Path) -> None:
 
 def test_keep_survives_what_a_dead_writer_left(store: Store, root: Path) -> None:
     version = store.write("a.md", "one").version
-    shelf = root / ".commonplace/history/a.md"
-    shelf.mkdir(parents=True)
-    (shelf / f".{version}.swap").write_text("on")
+    kept = root / ".commonplace/history/a.md"
+    kept.mkdir(parents=True)
+    (kept / f".{version}.swap").write_text("on")
     assert (root / store.keep("a.md").address).read_text() == "one"
-    assert [path.suffix for path in shelf.iterdir()] == [".md"]
+    assert [path.suffix for path in kept.iterdir()] == [".md"]
 
 
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["write", "keep", "delete"]), st.text(max_size=20))))
 def test_every_version_there_was_can_be_read(
-    tmp_path_factory: pytest.TempPathFactory, deeds: list[tuple[str, str]]
+    tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[str, str]]
 ) -> None:
     with commonplace.open(tmp_path_factory.mktemp("memory")) as store:
         said: dict[str, str] = {}
-        for deed, text in deeds:
-            if deed == "write":
+        for change, text in changes:
+            if change == "write":
                 said[store.write("a.md", text).version] = text
             elif store.version("a.md"):
-                store.keep("a.md") if deed == "keep" else store.delete("a.md")
+                store.keep("a.md") if change == "keep" else store.delete("a.md")
         assert {version: store.read("a.md", version) for version in said} == said
 
 

@@ -31,12 +31,12 @@ try:
 except KeyboardInterrupt:
     print(time.monotonic(), flush=True)
 """
-# Seconds until Ctrl-C must be heard, of the best of some attempts: the machine may be busy
+# Seconds until Ctrl-C is raised, of the best of some attempts: the machine may be busy
 SOON = 0.1
 ATTEMPTS = 5
 
 
-def heard_after(
+def raised_after(
     root: Path, call: str, before: str = "", extra: str = "", delay: float = 0.2
 ) -> float | None:
     """Return how long after the signal a child raises, having been left alone for `delay`.
@@ -62,7 +62,7 @@ def best(root: Path, call: str, before: str = "", extra: str = "", delay: float 
     """
     times: list[float] = []
     for _ in range(ATTEMPTS):
-        after = heard_after(root, call, before, extra, delay)
+        after = raised_after(root, call, before, extra, delay)
         if after is None:
             delay /= 2
         else:

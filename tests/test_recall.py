@@ -1,4 +1,4 @@
-"""Recall against a plain twin; whatever an embedder does, words still find."""
+"""Recall against a plain reference; whatever an embedder does, words still find."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def by_hand(
     floor=st.sampled_from([-1.0, 0.35, 0.9, 1.1]),
     duplicates=st.sampled_from([0.0, 0.7, 1.0]),
 )
-def test_fusion_is_what_the_plain_twin_says(
+def test_fusion_is_what_the_plain_reference_says(
     notes: list[str],
     query: str,
     limit: int,

@@ -1,4 +1,4 @@
-"""What a store promises to those who read and write through it."""
+"""Store: reading, writing and searching through it."""
 
 from __future__ import annotations
 
@@ -451,7 +451,7 @@ def test_revision_changes_with_what_is_indexed(store: Store, root: Path) -> None
     store.verify()
     (root / "b.jpg").write_bytes(b"x")
     assert store.revision() == seen[0]
-    deeds: list[Callable[[], object]] = [
+    changes: list[Callable[[], object]] = [
         lambda: (root / "a.md").write_text("# Coffee\n\nNone.\n\n# Tea\n\nGreen.\n"),
         lambda: (root / "a.md").write_text("\n\n# Coffee\n\nNone.\n\n# Tea\n\nGreen.\n"),
         lambda: store.transcript("s1").append({"role": "user", "content": "hi"}),
@@ -459,8 +459,8 @@ def test_revision_changes_with_what_is_indexed(store: Store, root: Path) -> None
         lambda: store.move("a.md", "c.md"),
         (root / "c.md").unlink,
     ]
-    for deed in deeds:
-        deed()
+    for change in changes:
+        change()
         seen.append(store.revision())
         assert store.revision() == seen[-1]
     assert len(set(seen)) == len(seen)

@@ -1,4 +1,4 @@
-"""What a transcript promises: durable lines, every known shape, nothing lost in silence."""
+"""Transcripts: durable lines, every known shape, nothing lost in silence."""
 
 from __future__ import annotations
 

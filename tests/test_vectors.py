@@ -47,7 +47,7 @@ def found(made: Vectors, query: str, k: int = 1000) -> list[tuple[str, int, floa
 
 
 def by_hand(store: commonplace.Store, query: str) -> list[tuple[str, int, float]]:
-    """Return what `found` must: every vector made anew, every neighbour heard by definition."""
+    """Return what `found` must: every vector made anew, neighbours added by definition."""
 
     def unit(vector: np.ndarray) -> np.ndarray:
         return vector / (np.linalg.norm(vector) or 1)
@@ -58,7 +58,7 @@ def by_hand(store: commonplace.Store, query: str) -> list[tuple[str, int, float]
         own = [unit(bag.embed_query(vector_documents.given(hit))) for hit in hits]
         for at, hit in enumerate(hits):
             total = own[at].copy()
-            for away, share in enumerate(vector_documents.HEARD, 1):
+            for away, share in enumerate(vector_documents.NEIGHBOUR_WEIGHTS, 1):
                 for other in (at - away, at + away):
                     within = 0 <= other < len(hits) and hit.source == "message"
                     if within and hits[other].session == hit.session:

@@ -1,4 +1,4 @@
-"""`python -m commonplace` is the command `commonplace`."""
+"""Entry point of `python -m commonplace`, the command `commonplace`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Every failure this package reports.
+"""Error classes, one tree for the whole package.
 
 CommonplaceError
 ├── Refused        a path the sandbox will not touch (also ValueError)
@@ -104,7 +104,7 @@ class ToolError(CommonplaceError, ValueError):
 
 
 class ModelError(CommonplaceError, RuntimeError):
-    """A model that failed, or whose answer is not what its protocol promises."""
+    """A model that failed, or whose answer does not follow its protocol."""
 
     code = "model"
 

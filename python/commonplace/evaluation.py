@@ -1,4 +1,4 @@
-"""Measure the ranking on labelled sets, through the same search that everyone calls.
+"""Evaluation of the ranking on labelled sets, through the public search.
 
 A set is a file of groups, one JSON object a line, plain or gzip:
 `{"documents": [{"id", "text", "speaker"?, "session"?, "time"?, "heading"?, "path"?}, …],

@@ -1,4 +1,4 @@
-"""Read and change the files of a root."""
+"""Files of a root: reading, writing, listing, history."""
 
 from __future__ import annotations
 

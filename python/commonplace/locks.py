@@ -1,4 +1,4 @@
-"""A lock that a forked child finds free."""
+"""Lock that a forked child finds free."""
 
 from __future__ import annotations
 

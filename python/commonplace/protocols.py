@@ -1,4 +1,4 @@
-"""What this package asks of a model: two small protocols, so that no vendor is needed to use it."""
+"""Protocols of a chat model and of an embedder, so that no vendor is needed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Embedder(Protocol):
         ...
 
     def embed_query(self, text: str, /) -> NDArray[np.float32]:
-        """Return the vector of what is sought: float32, `[dims]`."""
+        """Return the vector of a query: float32, `[dims]`."""
         ...
 
 

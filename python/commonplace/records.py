@@ -1,4 +1,4 @@
-"""Results as plain records, for `--json` and for whoever wants to send them on."""
+"""Results as plain records, for `--json` and receipts."""
 
 from __future__ import annotations
 

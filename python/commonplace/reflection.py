@@ -1,4 +1,4 @@
-"""Reflection: after a task a model looks back, and writes to memory by itself what is worth it.
+"""Reflection: a loop in which a model looks back on a task and writes to memory.
 
 It is a conversation in which the model calls the tools of a memory directly. What is known is in
 its instructions, so that it can decide what to add and what to change. Each write is whole or not

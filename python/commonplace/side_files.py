@@ -1,4 +1,4 @@
-"""Side files: logs and caches of ours below `.commonplace`, which may be lost at any time."""
+"""Side files: logs and caches below `.commonplace`, which may be lost at any time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Open a root and search it."""
+"""Store: a root that is searched, and how one is found and opened."""
 
 from __future__ import annotations
 

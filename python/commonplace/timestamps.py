@@ -1,4 +1,4 @@
-"""Points in time as callers give them."""
+"""Timestamps as callers give them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A `messages.jsonl`: append, read by line, import."""
+"""Transcript (`messages.jsonl`): append, read by line, import."""
 
 from __future__ import annotations
 

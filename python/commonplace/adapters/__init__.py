@@ -1,1 +1,1 @@
-"""Thin adapters between this package and what others make, one file each; each needs an extra."""
+"""Adapters to model clients and embedders, one file each; each needs an extra."""

@@ -1,4 +1,4 @@
-"""A `ChatModel` over a client of the official `anthropic` SDK."""
+"""Chat model over a client of the official `anthropic` SDK."""
 
 from __future__ import annotations
 

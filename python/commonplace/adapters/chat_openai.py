@@ -1,4 +1,4 @@
-"""A `ChatModel` over a client of the official `openai` SDK."""
+"""Chat model over a client of the official `openai` SDK."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Embedders out of what people have: a function, an OpenAI-compatible API, sentence-transformers.
+"""Embedders over a function, an OpenAI-compatible API, or sentence-transformers.
 
 None of the packages is imported here: the caller hands over an object of theirs.
 """
@@ -35,7 +35,7 @@ class CallableEmbedder:
         documents: Takes a list of texts, returns a vector each: arrays or lists of numbers.
         id: The name of the model, which must change when the vectors do.
         dims: Numbers a vector has.
-        query: Takes what is sought, returns its vector; default: as one document.
+        query: Takes a query, returns its vector; default: as one document.
 
     >>> embedder = CallableEmbedder(lambda texts: [[len(text), 1] for text in texts], "length", 2)
     >>> embedder.embed_documents(["ab", "abc"]).tolist(), embedder.embed_query("a").tolist()
@@ -59,7 +59,7 @@ class CallableEmbedder:
         return np.asarray(self._documents(texts), np.float32)
 
     def embed_query(self, text: str, /) -> Matrix:
-        """Return the vector of what is sought."""
+        """Return the vector of a query."""
         if self._query is not None:
             return np.asarray(self._query(text), np.float32)
         return np.asarray(self.embed_documents([text])[0])
@@ -76,7 +76,7 @@ class OpenAIEmbedder:
         model: The name of the model.
         dims: Numbers a vector has.
         shorten: Ask the server for `dims` numbers, where the model can be cut to fewer.
-        query_prefix: Put before what is sought, as some models want.
+        query_prefix: Put before a query, as some models want.
         document_prefix: Put before each document.
         longest: Cut a text, prefix included, after this many bytes: the server refuses a longer
             one, and all that are asked with it.
@@ -116,7 +116,7 @@ class OpenAIEmbedder:
         return np.asarray(vectors or np.zeros((0, self.dims)), np.float32)
 
     def embed_query(self, text: str, /) -> Matrix:
-        """Return the vector of what is sought."""
+        """Return the vector of a query."""
         return np.asarray(self._ask([self._cut(self._prefixes[0] + text)])[0], np.float32)
 
     def _cut(self, text: str) -> str:
@@ -171,7 +171,7 @@ class SentenceTransformersEmbedder:
         return np.asarray(self._documents(texts), np.float32)
 
     def embed_query(self, text: str, /) -> Matrix:
-        """Return the vector of what is sought."""
+        """Return the vector of a query."""
         return np.asarray(self._query([text])[0], np.float32)
 
 

@@ -1,4 +1,4 @@
-"""The encoder of BERT and its kin, by numpy alone: token numbers in, one state a token out.
+"""Transformer encoder of the BERT family in numpy: token ids in, hidden states out.
 
 Sources: Devlin et al. 2019, "BERT"; the names of the weights are those of the files that
 transformers saves.

@@ -1,4 +1,4 @@
-"""A sentence encoder of the BERT family, read from a folder and run by numpy alone.
+"""Local embedder: a sentence encoder of the BERT family read from a folder, run in numpy.
 
 Needs `commonplace[embed-local]`: numpy, tokenizers and safetensors, no torch and no network.
 
@@ -53,7 +53,7 @@ class LocalEmbedder:
 
     Args:
         folder: Where the model lies.
-        query_prefix: Put before what is sought, as some models want (`"query: "`).
+        query_prefix: Put before a query, as some models want (`"query: "`).
         document_prefix: Put before each document (`"passage: "`).
         max_tokens: Cut texts earlier than the model would.
 
@@ -92,7 +92,7 @@ class LocalEmbedder:
         return self._embed([self._prefixes[1] + text for text in texts])
 
     def embed_query(self, text: str, /) -> Matrix:
-        """Return the vector of what is sought."""
+        """Return the vector of a query."""
         vector: Matrix = self._embed([self._prefixes[0] + text])[0]
         return vector
 

@@ -1,4 +1,4 @@
-"""The command `commonplace`: 0 found or done, 1 nothing found, 2 error."""
+"""Command line `commonplace`; exit codes: 0 found or done, 1 nothing found, 2 error."""
 
 from __future__ import annotations
 

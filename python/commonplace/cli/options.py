@@ -1,4 +1,4 @@
-"""Every argument and option of the command line, once, and how their texts are understood."""
+"""Arguments and options of the command line, each declared once, with their parsers."""
 
 from __future__ import annotations
 

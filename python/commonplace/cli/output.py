@@ -1,4 +1,4 @@
-"""What every command does at its ends: open the root, print, say how it went."""
+"""Shared ends of every command: opening the root, printing, exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands that look into a memory and leave it as it is."""
+"""Commands that read a memory and change nothing."""
 
 from __future__ import annotations
 

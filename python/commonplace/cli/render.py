@@ -1,4 +1,4 @@
-"""How results look on a terminal, and in a pipe."""
+"""Rendering of results for a terminal and for a pipe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands that change a memory."""
+"""Commands that change a memory."""
 
 from __future__ import annotations
 

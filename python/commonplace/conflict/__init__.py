@@ -1,4 +1,4 @@
-"""Tell by rules whether a new statement makes an old one untrue; no embedder needed.
+"""Contradiction detection by rules: whether a new statement makes an old one untrue.
 
 Two statements are taken apart into claims: who, which attribute, what value, in which scope. They
 conflict only where who, attribute and scope are the same, the attribute holds one value at a

@@ -1,4 +1,4 @@
-"""Read from a new statement what it says has changed: what is gone, what became what.
+"""Changes that a statement reports: what is gone, and what became what.
 
 Here nothing is known of the words themselves; the grammar of change is enough. "Sold the Civic",
 "from Jenkins to Drone", "英文不再用" name an old value, and it is gone if the old statement had

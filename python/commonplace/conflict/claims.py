@@ -1,4 +1,4 @@
-"""Take a statement apart into claims: who, which attribute, what value, in which scope."""
+"""Claims of a statement: subject, attribute, value and scope."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of `conflict.toml`."""
+"""Rule tables of `conflict.toml`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bring a statement into a form in which it can be compared."""
+"""Normalisation of statements, so that they can be compared."""
 
 from __future__ import annotations
 

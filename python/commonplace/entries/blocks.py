@@ -1,4 +1,4 @@
-"""Blocks: the entries of a note, in Markdown that holds any text and gives it back exactly.
+"""Entries of a note as Markdown blocks, which hold any text and give it back exactly.
 
 A block is a second-level heading, a `META` comment when there is something to say about it, and
 its text. Text that would change the structure of the note (a heading, an open fence, a comment,

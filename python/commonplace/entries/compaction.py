@@ -1,4 +1,4 @@
-"""Make few entries of many, and lose none: archive, verify, only then replace.
+"""Compaction: few entries of many without loss; archive, verify, only then replace.
 
 Nothing leaves a note before its copy in the archive was read again and compared, and what takes
 its place says where that copy lies. At every moment, also when a step fails or the machine

@@ -1,4 +1,4 @@
-"""Text as a reader takes it: look-alikes as ASCII, and what is spelled out decoded."""
+"""Confusable characters as ASCII, and character references decoded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find by rules what is worth remembering in a conversation; no model, no store.
+"""Extraction by rules of what is worth remembering in a conversation; no model, no store.
 
 Caution first: what no rule knows is left out, and a veto (a question, "this time", somebody
 else's words) outweighs a rule, for a memory full of junk is worse than one that lacks a fact.
@@ -156,14 +156,14 @@ def judge(sentence: str, role: str = "user") -> Judgement:
         return Judgement(text, None, "too-long")
     if CODE.search(text):
         return Judgement(text, None, "code")
-    heard = QUOTED.sub("…", text)
-    heard = heard[now.end() :] if (now := NOW.match(heard)) else heard
-    rule = next(matching(heard, "rules", role), None)
-    until = heard if rule is None else through(rule, heard)
+    unquoted = QUOTED.sub("…", text)
+    unquoted = unquoted[now.end() :] if (now := NOW.match(unquoted)) else unquoted
+    rule = next(matching(unquoted, "rules", role), None)
+    until = unquoted if rule is None else through(rule, unquoted)
     veto = next(
         (
             veto
-            for veto in matching(heard, "vetoes", role)
+            for veto in matching(unquoted, "vetoes", role)
             if not rule
             or (rule.kind not in veto.spares and (not veto.clause or veto.pattern.search(until)))
         ),
@@ -173,7 +173,7 @@ def judge(sentence: str, role: str = "user") -> Judgement:
         return Judgement(text, None, veto.code)
     if rule:
         return Judgement(text, rule.kind, f"{rule.kind}:{rule.code}")
-    return Judgement(text, None, "quoted" if heard != text and not now else "no-rule")
+    return Judgement(text, None, "quoted" if unquoted != text and not now else "no-rule")
 
 
 def through(rule: Rule, text: str) -> str:

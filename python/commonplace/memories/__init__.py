@@ -1,4 +1,4 @@
-"""Five memory systems over one store: ways to lay out files, and the tools that go with them."""
+"""Memory systems: five file layouts over one store, and their tools."""
 
 from commonplace.memories.facts_and_episodes import FactsAndEpisodes
 from commonplace.memories.four_layers import FourLayers

@@ -1,4 +1,4 @@
-"""Rows of numbers, and which of them point where a vector points. Needs `commonplace[vectors]`."""
+"""Exact nearest-neighbour search over rows of a matrix, by cosine. Needs `commonplace[vectors]`."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Rows:
         """Return the `k` rows nearest to a vector of length 1, with cosines, nearest first.
 
         Args:
-            vector: What is sought.
+            vector: The query vector.
             k: Most rows to return.
             keep: Only rows of which this is true. It is asked of few, the nearest first.
         """

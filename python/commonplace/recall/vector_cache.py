@@ -1,4 +1,4 @@
-"""One file of checked records under `.commonplace/`: what is costly to make, kept by its key.
+"""Vector cache: a file of checksummed records by key under `.commonplace/`.
 
 Nothing in it is trusted: a record carries a sum over itself and over the header, so that one that
 is damaged, or comes from the cache of something else, is simply not there and is made again. So

@@ -1,4 +1,4 @@
-"""What the vector of a document depends on, and which of a changed file need a new one."""
+"""Text that is embedded for a document, and which documents of a changed file need a new vector."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     Matrix = NDArray[np.float32]
 
-# What a message hears of those one and two places away in its session (benches/fusion.py)
-HEARD = (0.5, 0.25)
+# Weights of the messages one and two places away in a session (benches/fusion.py)
+NEIGHBOUR_WEIGHTS = (0.5, 0.25)
 
 
 @dataclass(slots=True)
@@ -48,10 +48,12 @@ class Change:
     vectors: Matrix
 
     def with_neighbours(self, low: int, high: int) -> tuple[int, int]:
-        """Return the range of documents that is heard in those from `low` to `high`."""
+        """Return the range of documents on which the vectors from `low` to `high` depend."""
         if low == high:
             return low, high
-        return max(0, low - len(HEARD)), min(high + len(HEARD), len(self.hits))
+        return max(0, low - len(NEIGHBOUR_WEIGHTS)), min(
+            high + len(NEIGHBOUR_WEIGHTS), len(self.hits)
+        )
 
 
 def given(hit: Hit) -> str:
@@ -69,7 +71,7 @@ def digest(text: str) -> bytes:
 def unchanged(old: Sequence[Any], new: Sequence[Any]) -> tuple[int, int]:
     """Return how many documents at the beginning and at the end have the vectors they had.
 
-    A vector depends on the neighbours that are heard in it, so those next to a change have not.
+    A vector depends on its neighbours, so those next to a change have not.
 
     >>> unchanged("abcdefgh", "abcdefgh"), unchanged("abcdefgh", "abcdeXfgh")
     ((8, 0), (3, 1))
@@ -80,11 +82,11 @@ def unchanged(old: Sequence[Any], new: Sequence[Any]) -> tuple[int, int]:
     head = next((at for at in range(most) if old[at] != new[at]), most)
     most -= head
     tail = next((at for at in range(most) if old[-1 - at] != new[-1 - at]), most)
-    return max(0, head - len(HEARD)), max(0, tail - len(HEARD))
+    return max(0, head - len(NEIGHBOUR_WEIGHTS)), max(0, tail - len(NEIGHBOUR_WEIGHTS))
 
 
 def smooth(vectors: Matrix, sessions: Sequence[str | None]) -> Matrix:
-    """Add to each message's vector what it hears of its neighbours, and make it of length 1.
+    """Add to each message's vector the weighted vectors of its neighbours, and normalise it.
 
     >>> smooth(np.array([[1, 0], [0, 1], [0, 1]], np.float32), ["s", "s", "t"]).round(1)
     array([[0.9, 0.4],
@@ -93,7 +95,7 @@ def smooth(vectors: Matrix, sessions: Sequence[str | None]) -> Matrix:
     """
     names = np.unique([session or "" for session in sessions], return_inverse=True)[1]
     out = vectors.copy()
-    for distance, share in enumerate(HEARD, 1):
+    for distance, share in enumerate(NEIGHBOUR_WEIGHTS, 1):
         together = (names[distance:] == names[:-distance])[:, None] * np.float32(share)
         out[distance:] += together * vectors[:-distance]
         out[:-distance] += together * vectors[distance:]

@@ -1,4 +1,4 @@
-"""Vectors of all that a store holds: made once a text, kept beside the index, searched exactly.
+"""Vectors of a store: embedded once a text, kept beside the index, searched exactly.
 
 A vector belongs to a text, not to a place: it is kept by the hash of what the embedder was given,
 so that what moves or comes back costs nothing. The files stay the truth;
@@ -133,7 +133,7 @@ class Vectors:
             return made
 
     def embed(self, query: str) -> Matrix:
-        """Return the vector of what is sought, with length 1.
+        """Return the vector of a query, with length 1.
 
         Raises:
             ModelError: The embedder failed, or answered something that is no vector.
@@ -146,7 +146,7 @@ class Vectors:
         """Return the `k` documents nearest to a text or a vector, with their cosines.
 
         Args:
-            query: What is sought, or its vector from `embed`.
+            query: A query, or its vector from `embed`.
             k: Most documents to return.
             keep: Only documents of which this is true; the search is exact then.
 

@@ -1,4 +1,4 @@
-"""Signatures: what a function takes, as a JSON schema, and what a model gave it, checked.
+"""JSON schema of a function signature, and validation of the arguments that a model gave.
 
 A model that guesses a name learns the right one from the error, so that its next attempt
 succeeds; what it wrote in its own way, but meant rightly (a number or a list as text, null for

@@ -1,4 +1,4 @@
-"""A tour through a small memory: the assistant of a ferry timetable, seven weeks of it.
+"""Demo: a tour through a small example memory, seven weeks of a ferry timetable assistant.
 
 First what a store does, then one screen for each of the five memory systems, all over the same
 folder.
@@ -21,7 +21,7 @@ from commonplace.cli.demo import (
     profile,
     world_and_agents,
 )
-from commonplace.cli.demo.stage import Stage
+from commonplace.cli.demo.runner import DemoRunner
 from commonplace.errors import Refused
 from commonplace.store import open as open_store
 
@@ -51,13 +51,13 @@ def tour(root: Path | None, screen: Screen) -> None:
         with as_file(files("commonplace.cli.demo") / "example") as example:
             shutil.copytree(example, place, dirs_exist_ok=True)
         with open_store(place) as store:
-            files_and_search.show(Stage(store, screen))
+            files_and_search.show(DemoRunner(store, screen))
         with open_store(place) as store:
-            stage = Stage(store, screen)
-            files_and_search.show_again(stage)
+            runner = DemoRunner(store, screen)
+            files_and_search.show_again(runner)
             for system in SYSTEMS:
-                system.show(stage)
-            files_and_search.show_all(stage)
+                system.show(runner)
+            files_and_search.show_all(runner)
     screen.title("Try this next")
     for line in next_lines(root):
         screen.line("  ", (line, "green"))

@@ -1,4 +1,4 @@
-"""What a store does: files, ranked search, grep, edits by hand."""
+"""Demo screen of the store: files, ranked search, grep, edits by hand."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from commonplace.cli.demo.stage import Stage
+    from commonplace.cli.demo.runner import DemoRunner
 
 EDITED = "procedures/release.md"
 ADDED = "\n## Rollback drill\n- Once a quarter we go back one version on purpose, on a Tuesday.\n"
 
 
-def show(stage: Stage) -> None:
+def show(runner: DemoRunner) -> None:
     """Search, explain, grep and edit the example memory."""
-    screen = stage.screen
+    screen = runner.screen
     screen.title("A memory is a folder of files")
     # the first call that needs the index makes it
-    state = stage.timed("read and indexed", stage.store.status)
-    screen.entries(stage.store.list(), brief=True)
-    stage.say(f"{state.sections} sections and {state.messages} messages can be searched")
+    state = runner.timed("read and indexed", runner.store.status)
+    screen.entries(runner.store.list(), brief=True)
+    runner.say(f"{state.sections} sections and {state.messages} messages can be searched")
 
     screen.title("Search notes and messages at once")
     for question in (
@@ -27,64 +27,64 @@ def show(stage: Stage) -> None:
         "凌晨看到前一天的船班怎么回事",
         "who is allergic to peanuts 花生过敏",
     ):
-        ask(stage, question)
+        ask(runner, question)
 
     screen.title("Say why a hit stands where it stands")
-    why(stage, "why did we drop kubernetes")
+    why(runner, "why did we drop kubernetes")
 
     screen.title("grep what was said, not the JSON around it")
-    scan(stage, "429|rate.?limit")
+    scan(runner, "429|rate.?limit")
 
     screen.title("Edit a file with any editor: the next call sees it")
-    edit(stage)
+    edit(runner)
 
 
-def show_again(stage: Stage) -> None:
+def show_again(runner: DemoRunner) -> None:
     """Show what a store that was closed and opened again has to read."""
-    stage.screen.title("Close and open again: only what changed is read")
-    stage.timed("opened, with the index as it was saved,", stage.store.status)
-    ask(stage, "when do we talk about WAL archiving", limit=1)
+    runner.screen.title("Close and open again: only what changed is read")
+    runner.timed("opened, with the index as it was saved,", runner.store.status)
+    ask(runner, "when do we talk about WAL archiving", limit=1)
 
 
-def show_all(stage: Stage) -> None:
+def show_all(runner: DemoRunner) -> None:
     """Show that what the systems wrote is one memory."""
-    stage.screen.title("Five systems, one folder, one search")
+    runner.screen.title("Five systems, one folder, one search")
     question = "photo of the printed table"
-    stage.screen.line(("? ", "bold"), (question, "bold"))
-    search = partial(stage.store.search, question, 6, source="note")
-    for hit in stage.timed("answered from all notes", search):
-        stage.screen.brief((hit.citation, "cyan"), f"  {' › '.join(hit.heading)}")
-    stage.screen.verified(stage.timed("files and index compared", stage.store.verify))
+    runner.screen.line(("? ", "bold"), (question, "bold"))
+    search = partial(runner.store.search, question, 6, source="note")
+    for hit in runner.timed("answered from all notes", search):
+        runner.screen.brief((hit.citation, "cyan"), f"  {' › '.join(hit.heading)}")
+    runner.screen.verified(runner.timed("files and index compared", runner.store.verify))
 
 
-def ask(stage: Stage, question: str, limit: int = 3) -> None:
+def ask(runner: DemoRunner, question: str, limit: int = 3) -> None:
     """Search and print the best hits."""
-    stage.screen.line(("? ", "bold"), (question, "bold"))
-    hits = stage.timed("answered", lambda: stage.store.search(question, limit))
-    stage.screen.hits(hits, brief=True)
+    runner.screen.line(("? ", "bold"), (question, "bold"))
+    hits = runner.timed("answered", lambda: runner.store.search(question, limit))
+    runner.screen.hits(hits, brief=True)
 
 
-def why(stage: Stage, question: str) -> None:
+def why(runner: DemoRunner, question: str) -> None:
     """Print the citation of the best hit, what it cites, and its score in parts."""
-    best = stage.store.search(question, 1)[0]
-    stage.screen.line("citation ", (best.citation, "cyan"), f", lines {best.line}–{best.end_line}")
-    stage.screen.text(stage.store.explain(question, best.citation))
+    best = runner.store.search(question, 1)[0]
+    runner.screen.line("citation ", (best.citation, "cyan"), f", lines {best.line}–{best.end_line}")
+    runner.screen.text(runner.store.explain(question, best.citation))
 
 
-def scan(stage: Stage, pattern: str) -> None:
+def scan(runner: DemoRunner, pattern: str) -> None:
     """Grep the transcript and print the first matches."""
-    stage.screen.line(("$ ", "bold"), (f"grep '{pattern}'", "bold"))
-    for match in stage.store.grep(pattern, prefix="sessions", limit=3, width=90):
-        stage.screen.match(match)
-    count = stage.timed("scanned", lambda: stage.store.grep(pattern).count())
-    stage.say(f"{count} matches in all files")
+    runner.screen.line(("$ ", "bold"), (f"grep '{pattern}'", "bold"))
+    for match in runner.store.grep(pattern, prefix="sessions", limit=3, width=90):
+        runner.screen.match(match)
+    count = runner.timed("scanned", lambda: runner.store.grep(pattern).count())
+    runner.say(f"{count} matches in all files")
 
 
-def edit(stage: Stage) -> None:
+def edit(runner: DemoRunner) -> None:
     """Change a file behind the store's back and find the change."""
     question = "how often do we practise a rollback drill"
-    before = stage.store.search(question, 1)
+    before = runner.store.search(question, 1)
     seen = before[0].citation if before else "nothing"
-    stage.say(f"before: {question} → {seen}")
-    stage.by_hand(EDITED, ADDED)
-    ask(stage, question, limit=1)
+    runner.say(f"before: {question} → {seen}")
+    runner.by_hand(EDITED, ADDED)
+    ask(runner, question, limit=1)

@@ -1,4 +1,4 @@
-"""The screen of the four layers."""
+"""Demo screen of the four layers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from commonplace.memories import AgentRuns, FourLayers
 
 if TYPE_CHECKING:
-    from commonplace.cli.demo.stage import Stage
+    from commonplace.cli.demo.runner import DemoRunner
 
 RUNS = (
     "Operator one: 312 sailings, times as 8.30 and as 08:30",
@@ -21,35 +21,35 @@ RUNS = (
 RULE = {"content": "a person confirms it", "metadata": {"condition": "importing a photo"}}
 
 
-def show(stage: Stage) -> None:
+def show(runner: DemoRunner) -> None:
     """Show what happened, what is known and what to do, of an agent with a memory of its own."""
-    stage.screen.title("Four layers: what is at hand, what happened, what is known, what to do")
-    memory = FourLayers(stage.store, agent="importer", shared=False, clock=stage.clock)
+    runner.screen.title("Four layers: what is at hand, what happened, what is known, what to do")
+    memory = FourLayers(runner.store, agent="importer", shared=False, clock=runner.clock)
 
     def append() -> None:
         for content in RUNS:
             memory.append("episodic", {"content": content})
-            stage.now += timedelta(hours=1)
+            runner.now += timedelta(hours=1)
 
-    stage.run(f'append(type="episodic", entry={{"content": …}}), {len(RUNS)} times', append)
-    for entry in stage.call(memory, "search", type="episodic", query="corner photos", limit=2):
-        stage.answer(entry.content)
-    stage.call(memory, "learn", knowledge={"key": "photo-corners", "value": "all four show"})
-    known = stage.call(memory, "recall", key="photo-corners")
-    stage.answer(f"{known.key} = {known.value}")
+    runner.run(f'append(type="episodic", entry={{"content": …}}), {len(RUNS)} times', append)
+    for entry in runner.call(memory, "search", type="episodic", query="corner photos", limit=2):
+        runner.answer(entry.content)
+    runner.call(memory, "learn", knowledge={"key": "photo-corners", "value": "all four show"})
+    known = runner.call(memory, "recall", key="photo-corners")
+    runner.answer(f"{known.key} = {known.value}")
 
-    stage.say("older episodes give way to a summary; they lie in the archive, and it says where")
-    done = stage.call(memory, "compact", type="episodic", opts={"keep_last": 2})
-    stage.fields(done, "compacted", "archived")
-    stage.answer(memory.get_episodic_memory()[0].content.replace(" [agentId=importer]", ""))
+    runner.say("older episodes give way to a summary; they lie in the archive, and it says where")
+    done = runner.call(memory, "compact", type="episodic", opts={"keep_last": 2})
+    runner.fields(done, "compacted", "archived")
+    runner.answer(memory.get_episodic_memory()[0].content.replace(" [agentId=importer]", ""))
 
-    stage.say("rules that fit a task go into its prompt")
-    stage.call(memory, "append", type="procedural", entry=RULE)
+    runner.say("rules that fit a task go into its prompt")
+    runner.call(memory, "append", type="procedural", entry=RULE)
     task = "Import the photo of Thursday"
-    for one in stage.run(f'rules_for("{task}")', lambda: AgentRuns(memory).rules_for(task)):
-        stage.answer(f"When {one.rule.condition}: {one.rule.action} ({one.reason})")
+    for one in runner.run(f'rules_for("{task}")', lambda: AgentRuns(memory).rules_for(task)):
+        runner.answer(f"When {one.rule.condition}: {one.rule.action} ({one.reason})")
 
-    folder = stage.store.root / "agents" / "importer" / "json"
-    stage.run("export_json(folder)", lambda: memory.export_json(folder))
+    folder = runner.store.root / "agents" / "importer" / "json"
+    runner.run("export_json(folder)", lambda: memory.export_json(folder))
     fact = (folder / "semantic.json").read_text(encoding="utf-8")
-    stage.file("semantic.json", [fact])
+    runner.file("semantic.json", [fact])

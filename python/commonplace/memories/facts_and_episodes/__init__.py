@@ -1,4 +1,4 @@
-"""Facts and episodes: a folder of notes that is its own index, read when a task needs them.
+"""Facts and episodes: a folder of notes with a summary line each, read when a task needs them.
 
     facts/user.md        what is true: of the user, the project, preferences
     episodes/2026-02.md  what happened: one file a month, one entry a task

@@ -1,4 +1,4 @@
-"""The list of the files of a memory, as an agent is shown it at the start of a task."""
+"""Index message: the list of files that an agent is shown at the start of a task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The notes of a memory: files in one folder of a store, whose summary line is kept true."""
+"""Notes of this memory, whose summary lines follow their text."""
 
 from __future__ import annotations
 

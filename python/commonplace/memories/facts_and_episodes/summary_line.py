@@ -1,4 +1,4 @@
-"""The `> Summary:` line of a note: where it stands, and what it says when nobody wrote one.
+"""Summary line of a note (`> Summary:`): its place, and its text when nobody wrote one.
 
 It stands among the leading lines of a note, under its title, as the facts-and-episodes design
 shows:

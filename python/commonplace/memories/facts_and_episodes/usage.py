@@ -1,4 +1,4 @@
-"""What we note about the files of a memory beside their text: reads, and the line we made."""
+"""Usage log of the notes: reads, and the summary lines that we made."""
 
 from __future__ import annotations
 

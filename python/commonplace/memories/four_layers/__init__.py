@@ -1,4 +1,4 @@
-"""Four layers: what is at hand, what happened, what is known, what to do (design 003).
+"""Four layers: working, episodic, semantic and procedural memory.
 
 Working memory is a list in this process. The others are notes: episodes by month in
 `episodes/2026-02.md`, each fact in a note of its own in `facts/`, rules in `procedures/rules.md`.

@@ -1,4 +1,4 @@
-"""What the four layers hold, and how it stands in a note.
+"""Entries of the four layers, and their form in a note.
 
 An entry has three forms: a dataclass for callers, a record (the JSON object of the design, keys in
 the order they came in) and a block of a note. The block keeps everything that the record says:

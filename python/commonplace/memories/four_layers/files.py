@@ -1,4 +1,4 @@
-"""Where the entries of a layer lie: files that stay small, and go on in a next one.
+"""Files of a layer: of bounded size, continued in a next one.
 
 Episodes and rules are series: `2026-02.md`, `2026-02-part-2.md`, … in the order in which they were
 appended. Facts have a small note each, named for their key, so that one is found without looking

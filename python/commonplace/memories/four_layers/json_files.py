@@ -1,4 +1,4 @@
-"""The three JSON files of design 003, as JavaScript writes them, so that they come back exactly.
+"""JSON import and export of the four layers, byte for byte as JavaScript writes it.
 
 `stringify` follows `JSON.stringify` of ECMAScript 2024 (§25.5.2): no spaces unless indented,
 text as it is but for quotes and control characters, and numbers by `Number::toString`

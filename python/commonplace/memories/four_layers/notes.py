@@ -1,4 +1,4 @@
-"""The three layers that are notes: what is in them, how it is found, and how it leaves them."""
+"""Layers kept as notes: what is in them, how it is found, and how it leaves them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What a runtime does with the four layers before, during and after an agent runs.
+"""Hooks of a runtime: what the four layers do before, during and after an agent runs.
 
-Design 003 lists it as planned: memories and rules in the prompt, episodes when agents start,
+The design lists it as planned: memories and rules in the prompt, episodes when agents start,
 complete or fail, and what was learned from them. It plugs into any runtime that can call three
 functions.
 """

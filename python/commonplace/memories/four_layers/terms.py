@@ -1,4 +1,4 @@
-"""The two algorithms that design 003 spells out: scoring by terms, and the text of a summary."""
+"""Term scoring and summary text, the two algorithms that the design prescribes."""
 
 from __future__ import annotations
 

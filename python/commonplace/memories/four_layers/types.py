@@ -1,4 +1,4 @@
-"""What callers hand to the four layers and get from them."""
+"""Types of the four layers: what callers pass and get."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The overview/detail memory: an overview always in context, notes and raw messages to recall.
+"""Overview and detail: an overview always in context, notes and raw messages to recall.
 
 Nothing decays, nothing is counted, nothing is ranked by its age: a note is found for what it says
 (§10.3 of the design). See `commonplace.memories.overview_and_detail.session` for the layout.
@@ -47,7 +47,7 @@ class OverviewAndDetail(Session):
         store: Where it lies.
         session_id: Letters, digits, `.`, `_`, `-`.
         default_limit: How many results a search gives that names no limit. This and `enabled` are
-            the keys of `memory:` in the configuration of §9.
+            the keys of `memory:` in the configuration.
         session: What else `Session` takes: `cwd`, `enabled`, `overview_limit`, `clock`.
 
     >>> import commonplace, tempfile
@@ -161,8 +161,8 @@ class OverviewAndDetail(Session):
             messages = self._store.transcript(path).messages(line, 1)
             if not messages or messages[0].line != line:
                 raise NotFound(f"there is no message at {citation}")
-            heard = filter(None, (messages[0].said, messages[0].tools))
-            return _bounded(f"{messages[0].role}: {chr(10).join(heard)}", limit, start)
+            parts = filter(None, (messages[0].said, messages[0].tools))
+            return _bounded(f"{messages[0].role}: {chr(10).join(parts)}", limit, start)
         lines = self._store.read(path).split("\n")
         if not 0 < line <= len(lines):
             raise NotFound(f"{path} has {len(lines)} lines, so there is no {citation}")
@@ -215,7 +215,7 @@ class OverviewAndDetail(Session):
         """
         return parse_detail(name, self._store.read(self._detail(name)))
 
-    # Commits and branches (§10.2)
+    # Commits and branches
 
     @tool("adds")
     def commit(self, message: str, *, expected_version: str | None = None) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Commits and branches of a folder of notes, over the history that the store keeps.
 
-The commands of Git-Context-Controller (arXiv 2508.00031, named in §10.2 of the overview/detail
+The commands of Git-Context-Controller (arXiv 2508.00031, named in the overview/detail
 design): `commit` keeps a checkpoint with a summary of the progress, `branch` opens a copy of the
 notes to try something else in, `merge` brings back what came of it. The last entry of the log says
 which branch is worked on.

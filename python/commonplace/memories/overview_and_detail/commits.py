@@ -1,4 +1,4 @@
-"""The log of commits of a session: `commits.md`, a note to read, only ever added to.
+"""Commit log of a session: `commits.md`, append-only.
 
     ## Decided on JWT
     <!--

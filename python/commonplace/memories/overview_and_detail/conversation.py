@@ -1,4 +1,4 @@
-"""A transcript as turns: what a person said, and all that was done up to what they said next.
+"""Turns of a transcript: a user message and all that follows until the next one.
 
 Reading begins at the end, so that it costs what the last turns hold and not what the file does.
 """

@@ -1,4 +1,4 @@
-"""A note of `detail/`: a title, a `META` comment, and any content, given back as it was.
+"""Detail note: a title, a `META` comment, and any content, given back as it was.
 
     # Auth
 
@@ -11,7 +11,7 @@
     ## Decision
     …
 
-The format of §3.2 of the overview/detail design. A title that the content brings stays where it
+The format is that of the overview/detail design. A title that the content brings stays where it
 is; otherwise one is made of the name of the file.
 """
 

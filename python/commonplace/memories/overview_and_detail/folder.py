@@ -1,4 +1,4 @@
-"""The folder of a session, called by the folder that it works in: no two share one."""
+"""Session folder, named after the working directory without collisions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Merge two texts of a note that come from one, section by section, and lose neither."""
+"""Three-way merge of a note, section by section, without loss."""
 
 from __future__ import annotations
 

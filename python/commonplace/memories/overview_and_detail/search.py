@@ -1,4 +1,4 @@
-"""Search the notes and messages of a session, both fairly, and tell what was found."""
+"""Search in the notes and messages of a session, with a share of the results for each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from commonplace.store import Store
 Source = Literal["detail", "messages"]
 SOURCES: tuple[Source, ...] = ("detail", "messages")
 
-# The longest text of a result, in characters (§11 of the overview/detail design).
+# The longest text of a result, in characters (from the overview/detail design).
 _WIDTH = 300
 _META = re.compile(r"<!--[ \t]*\n?META:.*?-->", re.DOTALL)
 _ANY_DETAIL = re.compile(r"sessions/(?:[^/]+/){1,2}working-memory/detail/")
@@ -22,7 +22,7 @@ _ANY_DETAIL = re.compile(r"sessions/(?:[^/]+/){1,2}working-memory/detail/")
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """What to look for (§4.1): no limit means the configured one, no sources means both."""
+    """Options of a search: no limit means the configured one, no sources means both."""
 
     query: str
     limit: int | None = None
@@ -31,7 +31,7 @@ class SearchOptions:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """One memory (§4.1); `file_path` is None for a message."""
+    """One result; `file_path` is None for a message."""
 
     source: Source
     file_path: str | None
@@ -48,7 +48,7 @@ class Searched:
     notes: list[str]
 
     def told(self, query: str) -> str:
-        """Return the results in the format of §5.2."""
+        """Return the results as the text that a model reads."""
         asked = " ".join(query.split())
         parts = [f'Found {len(self.results)} result(s) for: "{asked:.{_WIDTH}}"']
         for number, result in enumerate(self.results, start=1):

@@ -1,4 +1,4 @@
-"""A session: what is in the context window, and how old turns leave it.
+"""Session: the context window, and the compaction of old turns.
 
     sessions/--<cwd>--/<session-id>/
     ├── messages.jsonl              the raw conversation, only added to
@@ -8,7 +8,7 @@
         ├── commits.md              what was committed, branched and merged
         └── branches/<name>/        the overview and detail of a branch
 
-The layout of §3.1 of the overview/detail design, with the branches of its §10.2.
+The layout is that of the overview/detail design, with branches.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ OVERVIEW = """\
 ## Recent Operations
 <!-- Quick summary of recent actions -->
 """
-"""The template of §3.2: what the overview says before anybody wrote it."""
+"""What the overview says before anybody wrote it."""
 
 # How many turns one summary is made of; more become several notes.
 _TURNS = 50
@@ -72,7 +72,7 @@ class Session:
         store: Where it lies.
         session_id: Letters, digits, `.`, `_`, `-`.
         cwd: The folder that the session works in; the current one by default.
-        enabled: Without it the context has no overview, and nothing is recalled (§9).
+        enabled: Without it the context has no overview, and nothing is recalled.
         overview_limit: Longest overview, in characters: it is in every context.
         clock: Tells the time.
     """

@@ -1,4 +1,4 @@
-"""A profile: what is known of a user in one MEMORY.md, found by words and by meaning.
+"""Profile: what is known of a user in one MEMORY.md, found by hybrid search.
 
     MEMORY.md                 the entries, by category; the source of truth, for people to edit
     memory/{category}.md      older entries, once MEMORY.md has grown large
@@ -173,7 +173,7 @@ class Profile:
         citation. `full` gives the whole of MEMORY.md, and of the pages that it goes on in.
 
         Args:
-            query: What is sought, in any language; not needed with `full`.
+            query: Words, in any language; not needed with `full`.
             mode: `search` or `full`.
             limit: Most entries that `search` gives.
             start: How many characters `full` skips, as the end of an earlier answer says.

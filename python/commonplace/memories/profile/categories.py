@@ -1,4 +1,4 @@
-"""Categories: any words, as the heading of entries and as the name of the pages they move to."""
+"""Categories of a profile, as headings of entries and as names of pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The injector of a profile: what of it goes into a prompt, within a budget.
+"""Injector of a profile: what of it goes into a prompt, within a budget.
 
     <user_memory>
     ## Memory Profile

@@ -1,4 +1,4 @@
-"""The items of the lists in a piece of Markdown, and its other blocks, line by line.
+"""List items and other blocks of Markdown, line by line.
 
 It follows CommonMark as far as people write it by hand, so that an item here is what the index
 takes for one (`unit: item`): markers `-`, `*`, `+`, `1.` and `1)`, lines that belong to an item by

@@ -1,4 +1,4 @@
-"""The daily log of a profile: what each session left, and how far it was looked at.
+"""Daily log of a profile: what each session left, and how far it was processed.
 
     ## 17:30:00
     <!--

@@ -1,4 +1,4 @@
-"""Where the entries of a profile lie: in MEMORY.md, and when that is full on pages beside it.
+"""Pages of a profile: MEMORY.md, and the files on which it goes on when it is full.
 
 `MEMORY.md` is rewritten by each change, so it stays small: when it grows beyond 32 KB, the older
 half of each category moves to `memory/{category}.md`, which goes on in `memory/{category}-2.md`.

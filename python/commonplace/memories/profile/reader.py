@@ -1,4 +1,4 @@
-"""What is read of a profile: entries found by words and by meaning, listed, or all of it."""
+"""Reader of a profile: hybrid search, listing, or all of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a profile takes in an entry: in the place of what it contradicts, and no text twice.
+"""Writer of a profile: inserts an entry, replaces what it contradicts, and keeps no duplicates.
 
 A new entry is compared (`conflict.py`) with the newest of its category and with what a search
 finds for it, never with all there are. A change is read back before it is written: an entry that

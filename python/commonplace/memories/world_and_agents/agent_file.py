@@ -1,4 +1,4 @@
-"""The configuration of an agent: whether it has a memory, which kind, where, and what it is told.
+"""Agent configuration (`agent.yaml`): backend, workspace and memory directive.
 
 The format is the `agent.yaml` of the world/agents design:
 

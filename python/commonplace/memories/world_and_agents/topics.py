@@ -1,4 +1,4 @@
-"""Topics: any text as the name of a note, without two topics ever meeting in one file.
+"""Topics as file names: any text, and no two topics in one file.
 
 A name is made of lower-case letters and digits (of any script) with dashes between them, as the
 world/agents design has it, and so loses something: `a b`, `a/b` and `a-b` all become `a-b`. So

@@ -1,4 +1,4 @@
-"""What the screens of the demo have in common: a store, a clock, and how a call is shown."""
+"""Shared parts of the demo screens: a store, a clock, and how a call is printed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MORNING = datetime(2026, 3, 3, 9, 30, tzinfo=timezone(timedelta(hours=8)))
 SHOWN = 44
 
 
-class Stage:
+class DemoRunner:
     """Runs the steps of a screen, and prints what was called, what it answered and how long."""
 
     def __init__(self, store: Store, screen: Screen) -> None:
