@@ -32,8 +32,7 @@ const UNKNOWN: &str = "the index did not hold its text";
 /// writer waiting: how often it is asked, and how long after each other.
 const TELLINGS: usize = 150;
 const BETWEEN: Duration = Duration::from_millis(20);
-/// How often a file is read that differs from the index in one look and not in the next: by then
-/// nobody writes it who is as unlucky.
+/// How often a file is looked at that is written meanwhile.
 const LOOKS: usize = 4;
 
 /// How the index and a file differed.
@@ -117,27 +116,33 @@ impl Store {
         path: &str,
         interrupt: Interrupt<'_>,
     ) -> Result<Option<Difference>> {
+        let look = || self.root().stat(path).ok();
         for _ in 0..LOOKS {
-            let before = state.said.file(path).map(|file| file.stat);
+            let (before, known) = (look(), state.said.file(path).map(|file| file.stat));
             let held = state.said.holds(self.root(), path, interrupt)?;
             if held == Some(true) && state.tools.is_none() {
                 return Ok(None);
             }
-            if self.read(state, path, Catalog::verify, interrupt)? {
+            let changed = self.read(state, path, Catalog::verify, interrupt)?;
+            if state.unreadable.contains_key(path) || state.skipped.contains_key(path) {
+                return Ok(None);
+            }
+            let now = look();
+            if changed {
                 // those stamps that may hide a write are not kept
-                let now = self.root().stat(path).ok().map(|stat| self.clock.see(stat));
-                let is_read =
-                    !state.unreadable.contains_key(path) && !state.skipped.contains_key(path);
-                let is_same = now.is_some() && now == before;
+                let is_same = now.is_some() && now.map(|stat| self.clock.see(stat)) == known;
                 let how = if is_same { Difference::SameStamps } else { Difference::Changed };
-                return Ok(is_read.then_some(how));
+                return Ok(Some(how));
             }
             if held != Some(false) {
                 return Ok(None);
             }
-            // unless it was written twice in between, which the next look shows
+            if now == before {
+                return Ok(Some(Difference::Misread));
+            }
+            // it was written between the two looks, and again as it was
         }
-        Ok(Some(Difference::Misread))
+        Ok(None)
     }
 
     /// Says whether a file has changed since then, or is gone: the change time is no writer's to set.
