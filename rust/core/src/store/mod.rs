@@ -11,6 +11,7 @@ mod recent;
 mod sieves;
 pub mod transcript;
 pub mod upkeep;
+pub mod verify;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
