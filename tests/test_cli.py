@@ -244,6 +244,27 @@ def test_status_verify_explain(shell: Shell) -> None:
     shell("explain", "name", "nonsense", code=2)
 
 
+def test_verify_says_what_is_left_out_and_what_to_do(shell: Shell) -> None:
+    wide = '{"role": "user", "content": "hello"}\n'
+    for name in ("wide.md", "wide.jsonl"):
+        (shell.root / name).write_bytes(wide.encode("utf-16"))
+    for _ in range(2):
+        # no damage of the index: told, and once
+        out = shell("verify")
+        assert "all agree" in out
+        assert "mended" not in out
+        for name in ("wide.md", "wide.jsonl"):
+            told = f"{name} is not indexed: it is in UTF-16; save it as UTF-8"
+            assert told in shell.err
+            assert (out + shell.err).count(name) == 1
+    verified = shell.json("verify")
+    assert (verified["differences"], verified["unread"]) == ([], [])
+    assert len(verified["notes"]) == 2
+    shell("status")
+    assert "skipped wide.md: it is in UTF-16; save it as UTF-8" in shell.err
+    assert "Exits with 1" in shell("verify", "--help")
+
+
 def test_eval(shell: Shell, tmp_path: Path) -> None:
     group = {"documents": [{"id": 1, "text": "cat"}], "queries": [{"text": "cat", "relevant": [1]}]}
     file, out = tmp_path / "tiny.jsonl", tmp_path / "run.jsonl"

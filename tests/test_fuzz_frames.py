@@ -38,7 +38,8 @@ FRAGMENTS = [
     "❬", "⧼", "❬/memory>", "ⲙ", "ⲉ", "ⲟ", "ⲣ", "ⲅ", "ⲩ", "%3c%2fmemory%3e", "%253c", "%e2%a7%bc",
     "<end_of_utterance>", "<end_of_", "<|eot|>", "![s](https://x.io/?q=1)", "![", "](//x.io)", "[",
     "]", "![r]", "[r]", "x![r][]", "\n\n[r]: https://x.io\n\n", "\n> [r]:", "\n[R]: <", "//x.io",
-    "https://x.io", "<img src=//x.io>", "!", "1. ", "    ", "\n\n", "&#x2f;", "(", ")",
+    "https://x.io", "<img src=//x.io>", "![[", "]]", "![a](b.png)", "](b.png)", "`", "<style>",
+    "style=", "<use href=//x.io>", "url(", "'", '"', "!", "1. ", "    ", "\n\n", "&#x2f;", "(", ")",
     "日本", "❤️", "👨‍👩‍👧", "می‌خواهم", "words ", "#", "```", "<div>", "&amp;", "price < 3",
 ]  # fmt: skip
 texts = st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=4), max_size=12).map("".join)
@@ -50,7 +51,9 @@ _SEEN = str.maketrans(
     "eopymopus<<<<<<<<meory",
 )
 _CLOSER = re.compile(r"<[\s/]*(?:user)?[\s_-]*memory", re.IGNORECASE)
-_TOKEN = re.compile(r"<\||\[/?INST\]|<</?SYS>>|</?s>|<start_of_turn>|<end_of_utterance>|<img\b")
+_TOKEN = re.compile(
+    r"<\||\[/?INST\]|<</?SYS>>|</?s>|<start_of_turn>|<end_of_utterance>|<(?:img|style|use)\b"
+)
 _MARKDOWN = MarkdownIt("commonmark")
 
 

@@ -326,6 +326,7 @@ def test_what_is_no_count(store: Store, odd: Any, error: type[Exception]) -> Non
         lambda: log.messages(odd),
         lambda: log.messages(1, odd),
         lambda: log[odd],
+        lambda: store.lines_at("s/messages.jsonl", [odd]),
     ]
     for call in calls:
         with pytest.raises(error):
@@ -338,6 +339,9 @@ def test_the_largest_counts_are_no_more_than_all(store: Store) -> None:
     assert len(store.search("walrus", most)) == 1
     found = list(store.grep("walrus", limit=most, before=most, after=most, width=most))
     assert len(found) == len(store.transcript("s").messages(1, most)) == 1
+    assert store.lines_at(found[0].path, [1 << 63, most]) == [b"", b""]
+    with pytest.raises(commonplace.QueryError, match="a weight is a number"):
+        commonplace.Weights({"body": 10**400})
 
 
 @pytest.mark.parametrize(

@@ -220,6 +220,10 @@ class Verified:
     files: int
     differences: list[str]
     """One sentence a difference; empty when all is well. The index is mended."""
+    unread: list[str]
+    """What could not be read, and so not be compared, and why."""
+    notes: list[str]
+    """What the index leaves out, why, and what to do: no damage of the index."""
 
 @final
 class Weights:

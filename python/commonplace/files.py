@@ -110,6 +110,7 @@ class Files:
         Raises:
             NotFound: There is no such file.
             Refused: As for `read`.
+            ValueError: An offset is negative, or 2**64 and more.
 
         >>> import commonplace, tempfile
         >>> store = commonplace.open(tempfile.mkdtemp())

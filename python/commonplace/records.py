@@ -96,7 +96,7 @@ FIELDS: dict[type[Any], tuple[str, ...]] = {
         "skipped",
         "recovered",
     ),
-    Verified: ("files", "differences"),
+    Verified: ("files", "differences", "unread", "notes"),
     Written: ("path", "version", "previous", "history", "applied"),
 }
 

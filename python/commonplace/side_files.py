@@ -13,6 +13,9 @@ from typing import Literal
 from commonplace import _core
 from commonplace.errors import Busy
 
+# The handles of this process's locks. A child of a fork closes what it inherits of them: it would
+# keep a file locked, even against itself, when its parent has died.
+_LOCKED: set[FileIO] = set()
 _MODES = {"r": "rb", "a": "ab", "r+": "rb+"}
 
 
@@ -61,7 +64,7 @@ class SideFiles:
             Refused: `.commonplace` is no folder.
         """
         deadline = time.monotonic() + patience
-        with self.handle(name, "r+") as lock:
+        with self.handle(name, "r+") as lock, _known(lock):
             while not _take(lock):
                 if time.monotonic() >= deadline:
                     where = f".commonplace/{self._folder}{name}"
@@ -73,8 +76,8 @@ class SideFiles:
             try:
                 yield
             finally:
-                # closing is not enough, a child forked meanwhile shares the handle; nor is it the
-                # child's to give back
+                # closing is not enough, a child may be forked meanwhile that shares the handle; nor
+                # is it the child's to give back
                 if os.getpid() == holder:
                     fcntl.flock(lock, fcntl.LOCK_UN)
 
@@ -110,6 +113,25 @@ class SideFiles:
             Refused: `.commonplace` is no folder, or one has the name `target`.
         """
         self._core.rename_side(f"{self._folder}{name}", f"{self._folder}{target}")
+
+
+@contextmanager
+def _known(lock: FileIO) -> Iterator[None]:
+    _LOCKED.add(lock)
+    try:
+        yield
+    finally:
+        _LOCKED.discard(lock)
+
+
+def _close_inherited() -> None:
+    while _LOCKED:
+        _LOCKED.pop().close()
+
+
+# not where there is no fork
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_inherited)
 
 
 def _take(lock: FileIO) -> bool:

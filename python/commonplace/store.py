@@ -238,7 +238,18 @@ class Store(Files):
         return self._core.status()
 
     def verify(self) -> Verified:
-        """Read every file, compare it with the index, mend the index and say what differed."""
+        """Read every file, compare it with the index, mend the index and say what differed.
+
+        Returns:
+            What differed; what could not be read, and so not be compared; and what the index
+            leaves out, such as a file in UTF-16.
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> _ = store.write("a.md", "one")
+        >>> store.verify().differences
+        []
+        """
         return self._core.verify()
 
     def settle(self) -> None:

@@ -57,19 +57,20 @@ PROMISES = {
 
 
 class Suite(NamedTuple):
-    """Tests outside the campaigns that hold a promise: what they show, and how to run them."""
+    """Tests outside the campaigns that hold a promise: what they show, where, how to run them."""
 
     what: str
+    file: str
     command: str
 
 
 def rust(name: str, what: str) -> Suite:
-    return Suite(what, f"cargo test -p commonplace-core --test {name}")
+    return Suite(what, f"tests/rust/{name}.rs", f"cargo test -p commonplace-core --test {name}")
 
 
 def python(name: str, what: str, select: str = "") -> Suite:
     chosen = f' -k "{select}"' if select else ""
-    return Suite(what, f"python -m pytest tests/{name}.py{chosen}")
+    return Suite(what, f"tests/{name}.py", f"python -m pytest tests/{name}.py{chosen}")
 
 
 ANSWERS = rust("answers", "what a change answers when the n-th call of a kind fails")
@@ -162,8 +163,27 @@ UNTESTED = {
 }
 
 
-def counted(suite: Suite) -> tuple[int, int]:
-    """Run a suite and return how many of its tests ran, and how many failed."""
+def obstacle(seconds: float) -> str:
+    """Return why no report could be written at the end of such a run; empty where it can be."""
+    known = seconds_of(REPORT.read_text()) if REPORT.exists() else 0.0
+    if known > seconds:
+        return f"{REPORT} is of a run of {known:g} seconds; remove it to replace it"
+    for suite in {suite for suites in SUITES.values() for suite in suites}:
+        if not (ROOT / suite.file).exists():
+            return f"there is no {suite.file} for `{suite.command}`"
+    try:
+        REPORT.parent.mkdir(exist_ok=True)
+        REPORT.open("a").close()
+    except OSError as error:
+        return f"{REPORT} cannot be written: {error.strerror}"
+    return ""
+
+
+def counted(suite: Suite, tell: Callable[[str], None]) -> tuple[int, int]:
+    """Run a suite and return how many of its tests ran, and how many failed.
+
+    One that runs no test counts as one failure, and is told: it never ends the report.
+    """
     command = suite.command.replace("python", sys.executable, 1)
     done = subprocess.run(  # noqa: S602 - our own commands, from above
         command, shell=True, cwd=ROOT, capture_output=True, text=True, check=False
@@ -172,7 +192,8 @@ def counted(suite: Suite) -> tuple[int, int]:
     passed = sum(map(int, re.findall(r"\b([0-9]+) passed", text)))
     failed = sum(map(int, re.findall(r"\b([0-9]+) (?:failed|error)", text)))
     if not passed + failed:
-        raise RuntimeError(f"{suite.command} ran no test:\n{text[-2000:]}")
+        tell(f"FAILED {suite.command}: it ran no test:\n{text[-2000:]}")
+        return 0, 1
     return passed + failed, failed
 
 
@@ -190,21 +211,18 @@ def seconds_of(report: str) -> float:
 
 
 def write(results: list[Result], seed: int, seconds: float, *, tell: Callable[[str], None]) -> bool:
-    """Write the report, but not in the place of one of a longer run; return whether all is well."""
-    known = seconds_of(REPORT.read_text()) if REPORT.exists() else 0.0
-    if known > seconds:
-        tell(f"{REPORT.name} is of a run of {known:g} seconds and stays; remove it to replace it")
-        return True
+    """Run the suites and write the report, whatever comes of them; return whether all is well."""
     counts: dict[str, tuple[int, int]] = {}
     until = time.monotonic() + seconds
-    for suite in in_turn(results):
-        # as long as the campaigns, so that a short run is short
-        if suite.command not in counts and time.monotonic() < until:
-            tell(suite.command)
-            counts[suite.command] = counted(suite)
-    REPORT.parent.mkdir(exist_ok=True)
-    REPORT.write_text(rendered(results, counts, seed, seconds))
-    tell(f"{REPORT.relative_to(ROOT)} is written")
+    try:
+        for suite in in_turn(results):
+            # as long as the campaigns, so that a short run is short
+            if suite.command not in counts and time.monotonic() < until:
+                tell(suite.command)
+                counts[suite.command] = counted(suite, tell)
+    finally:
+        REPORT.write_text(rendered(results, counts, seed, seconds))
+        tell(f"{REPORT} is written")
     return all(failed == 0 for _, failed in counts.values())
 
 
@@ -260,7 +278,8 @@ def rows_of(
         by = f"`{suite.command}`"
         if suite.command in counts:
             tests, failed = counts[suite.command]
-            rows.append(f"{suite.what} | {tests:,} tests | {failed} | {by} | {today}")
+            what = suite.what if tests else f"{suite.what} (no test ran)"
+            rows.append(f"{what} | {tests:,} tests | {failed} | {by} | {today}")
         else:
             left.append((suite.what, by))
     if left:

@@ -592,7 +592,7 @@ fn a_changed_history_is_found_by_verify() {
         fs::write(path, text).unwrap();
         fs::File::options().write(true).open(path).unwrap().set_modified(old).unwrap();
     }
-    let (_, differences) = store.verify(&|| false).unwrap();
+    let differences = store.verify(&|| false).unwrap().differences;
     let shown = format!("saved.conflict-{:.8}.md", Version::of(b"theirs").to_string());
     assert_eq!(differences.len(), 2, "{differences:?}");
     assert!(differences.iter().any(|line| line.contains(&shown)), "{differences:?}");

@@ -7,12 +7,15 @@ mod memory;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
+use std::os::unix::fs::FileExt as _;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use commonplace_core::error::Error;
 use commonplace_core::files::Expected;
 use commonplace_core::store::hit::Request;
+use commonplace_core::store::verify::Verified;
 use commonplace_core::store::{Freshness, Options, Store};
 use memory::{Memory, ask, files_with, overwrite, set_modified};
 use rustix::fs::inotify::{self, CreateFlags};
@@ -337,7 +340,6 @@ fn an_interrupted_look_is_made_up_for() {
 
 #[test]
 fn whoever_asks_to_stop_says_so_only_once() {
-    use std::sync::atomic::{AtomicU32, Ordering};
     let memory = Memory::new();
     for n in 0..300 {
         memory.put(&format!("f{n}.md"), "text\n");
@@ -435,10 +437,13 @@ fn a_transcript_in_another_encoding_is_named_by_every_call() {
             assert_eq!(answer.freshness, Freshness::Partial);
             assert_eq!(answer.notes.len(), 1);
             says(&answer.notes[0], "wide.jsonl");
-            let (path, why) = &store.status(never).unwrap().skipped[0];
-            assert_eq!(path, "wide.jsonl");
-            says(why, path);
-            says(&store.verify(never).unwrap().1[0], "wide.jsonl");
+            let skipped = store.status(never).unwrap().skipped;
+            assert_eq!(skipped, [("wide.jsonl".to_owned(), "encoding".to_owned())]);
+            // told as left out, once, and no damage of the index
+            let verified = store.verify(never).unwrap();
+            assert_eq!((verified.files, &verified.notes), (5, &answer.notes));
+            assert_eq!((verified.differences, verified.unread), (Vec::new(), Vec::new()));
+            assert_eq!(verified.notes[0].matches("wide.jsonl").count(), 1);
             for refused in [
                 store.messages("wide.jsonl", 1, 9, never).map(|_| ()),
                 store.message("wide.jsonl", 1, never).map(|_| ()),
@@ -560,7 +565,7 @@ fn a_note_that_is_edited_again_and_again_is_as_if_read_for_the_first_time() {
         }
     }
     // what is read whole does not differ either
-    assert_eq!(store.verify(&|| false).unwrap(), (1, Vec::new()));
+    assert_eq!(store.verify(&|| false).unwrap(), Verified { files: 1, ..Verified::default() });
 }
 
 #[test]
@@ -573,11 +578,11 @@ fn verify_reports_no_concurrent_write_but_what_the_index_missed() {
         memory.put("log.jsonl", "{\"role\":\"user\",\"content\":\"hello\"}\n");
         let store = memory.open(watch);
         assert_eq!(files_with(&store, "word7").len(), 1);
-        let over = std::sync::atomic::AtomicBool::new(false);
+        let over = AtomicBool::new(false);
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 for turn in 0.. {
-                    if over.load(std::sync::atomic::Ordering::Relaxed) {
+                    if over.load(Ordering::Relaxed) {
                         break;
                     }
                     let number = turn % 60;
@@ -589,14 +594,64 @@ fn verify_reports_no_concurrent_write_but_what_the_index_missed() {
                     memory.put("gone.md", "# Gone\nsoon\n");
                 }
             });
-            let found: Vec<_> = (0..15).flat_map(|_| store.verify(&|| false).unwrap().1).collect();
-            over.store(true, std::sync::atomic::Ordering::Relaxed);
+            let found: Vec<_> =
+                (0..15).flat_map(|_| store.verify(&|| false).unwrap().differences).collect();
+            over.store(true, Ordering::Relaxed);
             assert_eq!(found, Vec::<String>::new(), "watch: {watch}");
         });
-        assert_eq!(store.verify(&|| false).unwrap().1, Vec::<String>::new());
+        assert_eq!(store.verify(&|| false).unwrap().differences, Vec::<String>::new());
         memory.put("n/last.md", "# Last\nplatypus\n");
         assert_eq!(paths(&store, "platypus"), ["n/last.md"]);
     }
+}
+
+/// A folder tells nothing of what is written through a name in another one.
+#[test]
+fn verify_tells_a_write_that_is_reported_late_from_one_that_was_missed() {
+    let memory = Memory::new();
+    memory.put("note.md", "# Note\nolder\n");
+    let store = memory.open(true);
+    assert_eq!(paths(&store, "older"), ["note.md"]);
+    let other = memory.outside().join("other");
+    fs::hard_link(memory.at("note.md"), &other).unwrap();
+    let unseen = OpenOptions::new().write(true).open(&other).unwrap();
+    fs::remove_file(other).unwrap();
+    let write = |text: &str| unseen.write_all_at(text.as_bytes(), 7).unwrap();
+    let asked = AtomicU32::new(0);
+    let late = || {
+        // longer than the coarsest clock of a kernel ticks
+        std::thread::sleep(Duration::from_millis(20));
+        write(&format!("new{:03}", asked.fetch_add(1, Ordering::Relaxed)));
+        false
+    };
+    assert_eq!(store.verify(&late).unwrap().differences, Vec::<String>::new());
+    assert!(asked.into_inner() > 2);
+    write("again!");
+    let missed = store.verify(&|| false).unwrap().differences;
+    let known = ["note.md: the index did not hold its text"];
+    // stamps show it in time
+    assert_eq!(missed, if has_watch() { &known[..] } else { &[] });
+    assert_eq!(paths(&store, "again"), ["note.md"]);
+}
+
+#[test]
+fn verify_takes_no_file_that_is_written_twice_for_one_that_was_misread() {
+    both_ways(|memory, store| {
+        let texts = ["# User\nolder words\n", "# User\n"];
+        for _ in 0..3 {
+            let asked = AtomicU32::new(0);
+            let interrupt = || {
+                let turn = asked.fetch_add(1, Ordering::Relaxed) as usize;
+                memory.put("facts/user.md", texts[turn % 2]);
+                false
+            };
+            assert_eq!(store.verify(&interrupt).unwrap().differences, Vec::<String>::new());
+            memory.put("facts/user.md", texts[0]);
+            assert_eq!(files_with(store, "older").len(), 1);
+            // so that the next run begins with the other text
+            let _ = store.verify(&|| false).unwrap();
+        }
+    });
 }
 
 #[test]

@@ -191,7 +191,7 @@ proptest! {
             }
         }
         agrees(&memory, &store, &WORDS)?;
-        let differences = store.verify(&|| false).unwrap().1;
+        let differences = store.verify(&|| false).unwrap().differences;
         prop_assert!(differences.is_empty(), "{:?}", differences);
     }
 }

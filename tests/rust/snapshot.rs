@@ -439,6 +439,11 @@ fn a_root_that_can_only_be_read_answers() {
             assert!(notes.iter().any(|note| note.contains("closed")), "{notes:?}");
             let skipped = store.status(&|| false).unwrap().skipped;
             assert!(skipped.contains(&("closed".into(), "perm".into())), "{skipped:?}");
+            let verified = store.verify(&|| false).unwrap();
+            assert_eq!(verified.differences, Vec::<String>::new());
+            let unread = ["user.md", "closed"]
+                .map(|name| verified.unread.iter().filter(move |why| why.contains(name)).count());
+            assert_eq!(unread, [1, 1], "{:?}", verified.unread);
         });
         // whoever may read sees it all again, in the same store
         let store = memory.open(watch);

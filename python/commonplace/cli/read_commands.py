@@ -160,11 +160,16 @@ def status(context: typer.Context, as_json: given.Json = False) -> int:
 
 
 def verify(context: typer.Context, as_json: given.Json = False) -> int:
-    """Compare the index with every file and mend it; exit 1 when they differed."""
+    """Compare the index with every file and mend it.
+
+    Exits with 1 when they differed or a file could not be read, else with 0.
+
+    A file that is left out for its encoding or size is named; it is no difference.
+    """
     with opened(context) as store:
         verified = store.verify()
     emit(record(verified)) if as_json else screen().verified(verified)
-    return NOTHING if verified.differences else FOUND
+    return NOTHING if verified.differences or verified.unread else FOUND
 
 
 def explain(

@@ -47,6 +47,16 @@ COUNTED = ("groups", "documents", "queries")
 MEASURED = ("any_at_1", "any_at_5", "any_at_10", "recall_at_5", "recall_at_10", "ndcg_at_10", "mrr")
 TIMED = ("p50_ms", "p99_ms")
 
+# What the words of a status for files that are not indexed mean, and what to do
+LEFT_OUT = {
+    "encoding": "it is in UTF-16; save it as UTF-8",
+    "large": "it is too large to be indexed; split it",
+    "memory": "the memory limit allows no more; raise it, or split the file",
+    "perm": "it cannot be listed (permission denied); allow it",
+    "hardlink": "it has a second name, which may be outside the memory; copy it",
+    "symlink": "it is a symbolic link; put the file itself there",
+}
+
 
 def clean(text: str) -> str:
     r"""Return text without the control characters that a terminal would obey.
@@ -232,17 +242,23 @@ class Screen:
         self.line(f"changes       {'watched' if status.watching else 'found by comparing stamps'}")
         self.line(f"snapshot      {status.snapshot}")
         for path, why in status.skipped:
-            self.warn(f"skipped {path}: {why}")
+            # a sentence names its file
+            told = why if " " in why else f"{path}: {LEFT_OUT.get(why, why)}"
+            self.warn(f"skipped {told}")
         for path in status.recovered:
             self.warn(f"recovered {path}: compare it with its original, then delete it")
 
     def verified(self, verified: Verified) -> None:
         """Say whether index and files agree."""
-        for difference in verified.differences:
-            self.line(difference)
-        count = len(verified.differences)
-        verdict = f"{count} differences, mended" if count else "all agree with the index"
-        self.line(f"{verified.files:,} files: {verdict}")
+        for line in (*verified.differences, *verified.unread):
+            self.line(line)
+        for note in verified.notes:
+            self.warn(note)
+        differ, unread = len(verified.differences), len(verified.unread)
+        verdict = f"{differ} differences; the index is mended" if differ else ""
+        if unread:
+            verdict += f"{'; ' if verdict else ''}{unread} could not be read or compared"
+        self.line(f"{verified.files:,} files: {verdict or 'all agree with the index'}")
 
     def scores(self, scores: Sequence[Scores]) -> None:
         """Print the metrics of labelled sets as one table; shares as points of 100."""

@@ -61,15 +61,31 @@ _TEMPLATE_TAGS = (
     r"|tool_calls?|tool_use|tool_results?|tool_response|function_calls?|function_results|antml:\w+"
     r"|invoke|(?:start|begin|end)_of_\w+|fim_(?:prefix|middle|suffix)"
 )
-# What shows a picture, sound or page from elsewhere, and so tells that place who reads, and what.
-_FETCHED = "img|image|picture|source|video|audio|track|iframe|frame|embed|object"
+# What fetches something when it is shown, and so tells another place who reads, and what: elements,
+_FETCHED = (
+    r"(?:img|image|feimage|use|picture|source|video|audio|track|bgsound|iframe|frame|embed|object"
+    r"|applet|portal|input|link|meta|base)[\s/]|(?:style|script)[\s/>]"
+)
+_ELSEWHERE = r"(?:[:&\\]|/\s*/)"
+# attributes that hold CSS, and the oldest one for a picture,
+_STYLED = (
+    r"=(?=\s*(?:\"[^\"]{0,999}?|'[^']{0,999}?|[^\s\"'>=]{0,999}?)(?:url|image-set)\("
+    rf"[^)]{{0,999}}?{_ELSEWHERE})"
+    rf"|(?<=background)=(?=\s*[\"']?[^\s\"'>]{{0,999}}?{_ELSEWHERE})"
+)
+# images of Markdown, but those that are surely files beside the text: `![a](img/a.png)`, `![[a]]`,
+_BESIDE = (
+    r"\[\[[^\[\]\\`<:\n]{1,999}\]\](?![(\[])"
+    r"|\[[^\[\]\\`<\n]{0,999}\]\((?:(?!//)[\w./%~+#?=,@-]){1,999}(?:[ \t]+\"[^\"\n]{0,999}\")?\)"
+)
 _IMAGE = (
+    rf"(?!!(?:{_BESIDE}))"
     # after a word it may be a macro, vec![1, 2], after # an attribute
-    r"(?<![\w#])!(?=\[(?!\][^(\[]))|!(?=\[(?:(?!\n\s*\n).){0,999}?\](?:\(|\[))"
-    rf"|<(?=\s*(?:{_FETCHED})[\s/])"
-    # where `![r]`, of this piece or another one, would be fetched from
+    r"(?:(?<![\w#])!(?=\[(?!\][^(\[]))|!(?=\[(?:(?!\n\s*\n).){0,999}?\](?:\(|\[)))"
+    rf"|<(?=\s*(?:{_FETCHED}))|{_STYLED}"
+    # and where `![r]`, of this piece or another one, would be fetched from
     r"|(?<![^\n])(?:[ \t>*+-]|\d{1,9}[.)](?=[ \t])){0,99}\[(?=(?:[^\[\]\\]|\\.){1,999}\]:\s*"
-    r"(?:<[^\n]*?|\S*?)(?:[:&\\]|/\t*/))"
+    rf"(?:<[^\n]*?|\S*?){_ELSEWHERE})"
 )
 _BRACKETED = r"B_INST|E_INST|B_SYS|E_SYS|INST|SYS|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_\w+"
 # Joiners stay between letters of scripts that are written with them, and within an emoji.
@@ -296,7 +312,7 @@ def _seen_risks(tag: str) -> re.Pattern[str]:
     name = re.sub(r"(?<!\\)[a-z]", lambda letter: f"[{letter[0]}{ODD}]", _name(tag))
     odd = rf"/?[a-z_]*{ODD}"
     return re.compile(
-        rf"<(?=[^\w<{ODD}]*(?:{name})|{odd}|/?(?:{_TEMPLATE_TAGS})\b|/?s>|\||(?:{_FETCHED})[\s/])"
+        rf"<(?=[^\w<{ODD}]*(?:{name})|{odd}|/?(?:{_TEMPLATE_TAGS})\b|/?s>|\||{_FETCHED})|{_STYLED}"
     )
 
 

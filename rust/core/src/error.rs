@@ -1,6 +1,7 @@
 //! One error type; each message says what was wrong, where, and what to do.
 
 use std::io;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -137,7 +138,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The operating system refused; nothing was changed.
-    #[error("cannot {action} {}: {source}", shown(path))]
+    #[error("cannot {action} {}: {source}{}", shown(path), advice(source))]
     Io {
         /// A verb: `read`, `write`, `open`, `list`, …
         action: &'static str,
@@ -200,6 +201,14 @@ impl Error {
         Self::Missing { path: path.to_owned(), hint }
     }
 
+    /// Names the root as well, in what is said of a file of ours, which no caller has named.
+    pub(crate) fn below(mut self, root: &Path) -> Self {
+        if let Self::Refused { path, .. } | Self::Io { path, .. } = &mut self {
+            *path = root.join(&*path).to_string_lossy().into_owned();
+        }
+        self
+    }
+
     /// Refuses a path, of which no more is kept than is shown.
     pub fn refused(path: &str, code: &'static str, why: impl Into<String>) -> Self {
         Self::Refused { path: path.chars().take(SHOWN + 1).collect(), code, why: why.into() }
@@ -218,6 +227,17 @@ pub fn storage_code(source: &io::Error) -> Option<&'static str> {
             Some(libc::EMFILE | libc::ENFILE) => Some("nofile"),
             _ => None,
         },
+    }
+}
+
+/// Says what to do where the system refused, as the end of a message.
+fn advice(source: &io::Error) -> &'static str {
+    match storage_code(source) {
+        Some("rofs") => "; mount it writable, or choose another root",
+        Some("perm") => "; give this user the right to it",
+        Some("nospace") => "; make room",
+        Some("nofile") => "; close some, or raise `ulimit -n`",
+        _ => "",
     }
 }
 
@@ -242,5 +262,18 @@ fn conflict(path: &str, expected: &str, found: &str) -> String {
     match expected {
         "absent" => format!("{path} exists already, as version {found}; choose another name"),
         _ => format!("{path} has changed: expected {expected}, found {found}; read it and retry"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_root_that_cannot_be_written_is_named() {
+        let refused = Error::io("create", ".commonplace", io::ErrorKind::ReadOnlyFilesystem);
+        let told = refused.below(Path::new("/memory")).to_string();
+        assert!(told.starts_with("cannot create \"/memory/.commonplace\": read-only"), "{told}");
+        assert!(told.ends_with("; mount it writable, or choose another root"), "{told}");
     }
 }

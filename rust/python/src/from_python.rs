@@ -50,7 +50,7 @@ impl FromPyObject<'_, '_> for Text {
     }
 }
 
-/// A whole number from 0 on: a limit, a width, a line.
+/// A whole number from 0 on: a limit, a width, a line, an offset.
 #[derive(Clone, Copy)]
 pub struct Count(pub u64);
 
@@ -70,7 +70,9 @@ impl FromPyObject<'_, '_> for Count {
         }
         given.extract().map(Self).map_err(|error: PyErr| {
             match error.is_instance_of::<PyOverflowError>(given.py()) {
-                true => PyValueError::new_err("a count or a line is a number from 0 to 2**64 - 1"),
+                true => PyValueError::new_err(
+                    "a count, a line or an offset is a number from 0 to 2**64 - 1",
+                ),
                 false => unlike("a whole number (int)", given),
             }
         })
@@ -104,6 +106,22 @@ impl FromPyObject<'_, '_> for Moment {
     }
 }
 
+/// A number of any size; what a float cannot hold is infinite, which the engine refuses.
+pub struct Weight(f32);
+
+impl FromPyObject<'_, '_> for Weight {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        given.extract().map(Self).or_else(|error: PyErr| {
+            match error.is_instance_of::<PyOverflowError>(given.py()) {
+                true => Ok(Self(f32::INFINITY)),
+                false => Err(unlike("a number", given)),
+            }
+        })
+    }
+}
+
 fn unlike(wanted: &str, given: Borrowed<'_, '_, PyAny>) -> PyErr {
     let found = given.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
     PyTypeError::new_err(format!("expected {wanted}, got {found}"))
@@ -134,10 +152,10 @@ pub struct Weights {
 impl Weights {
     #[new]
     #[pyo3(signature = (values = None))]
-    fn new(py: Python<'_>, values: Option<BTreeMap<Text, f32>>) -> PyResult<Self> {
+    fn new(py: Python<'_>, values: Option<BTreeMap<Text, Weight>>) -> PyResult<Self> {
         let mut weights = bm25f::Weights::default();
         for (name, value) in values.unwrap_or_default() {
-            weights.set(&name, value).map_err(|error| error_of(py, error))?;
+            weights.set(&name, value.0).map_err(|error| error_of(py, error))?;
         }
         Ok(Self { weights })
     }

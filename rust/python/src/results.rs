@@ -8,7 +8,7 @@ use commonplace_core::files::append::Appended;
 use commonplace_core::files::{self, revisions};
 use commonplace_core::messages::message;
 use commonplace_core::store::transcript::Placed;
-use commonplace_core::store::{Store, status};
+use commonplace_core::store::{Store, status, verify};
 use commonplace_core::text::section::{Note, line_of, parse};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -353,6 +353,15 @@ impl Status {
 pub struct Verified {
     pub files: usize,
     pub differences: Vec<String>,
+    pub unread: Vec<String>,
+    pub notes: Vec<String>,
+}
+
+impl From<verify::Verified> for Verified {
+    fn from(verified: verify::Verified) -> Self {
+        let verify::Verified { files, differences, unread, notes } = verified;
+        Self { files, differences, unread, notes }
+    }
 }
 
 #[pymethods]

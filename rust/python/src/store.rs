@@ -92,7 +92,8 @@ impl Store {
         self.enter(py, |store, _| store.files().read_bytes(&path))
     }
 
-    fn lines_at(&self, py: Python<'_>, path: Text, offsets: Vec<u64>) -> PyResult<Vec<Vec<u8>>> {
+    fn lines_at(&self, py: Python<'_>, path: Text, offsets: Vec<Count>) -> PyResult<Vec<Vec<u8>>> {
+        let offsets: Vec<u64> = offsets.into_iter().map(|offset| offset.0).collect();
         self.enter(py, |store, interrupt| store.lines_at(&path, &offsets, interrupt))
     }
 
@@ -353,8 +354,7 @@ impl Store {
     }
 
     fn verify(&self, py: Python<'_>) -> PyResult<Verified> {
-        let (files, differences) = self.enter(py, |store, interrupt| store.verify(interrupt))?;
-        Ok(Verified { files, differences })
+        self.enter(py, |store, interrupt| store.verify(interrupt)).map(Verified::from)
     }
 
     fn settle(&self, py: Python<'_>) -> PyResult<()> {

@@ -15,7 +15,7 @@ use crate::files::root::{Root, Stat};
 use crate::index::dictionary::interner::Terms;
 use crate::index::dictionary::lexicon::{Document, Lexicon};
 use crate::memory_limit::MemoryLimit;
-use crate::messages::line_reader::{LONGEST_LINE, check_encoding, lines};
+use crate::messages::line_reader::{LONGEST_LINE, is_in_utf16, lines};
 use crate::messages::message::{self, Line, Message};
 use crate::text::section::{as_text, is_utf16};
 
@@ -51,7 +51,7 @@ pub(crate) trait Sink {
 /// Why a file is left out of the index, as [`FileRow::left_out`](super::FileRow::left_out).
 pub(crate) const LARGE: &str = "large";
 pub(crate) const NO_MEMORY: &str = "memory";
-/// Why a note in UTF-16 is not indexed: as bytes it would be noise, and it is never rewritten.
+/// Why a file in UTF-16 is not indexed: as bytes it would be noise, and it is never rewritten.
 pub(crate) const ENCODING: &str = "encoding";
 /// Bytes that are taken at most to draft a byte of a message, and mostly to parse one of a note.
 pub(crate) const DRAFTED: u64 = 8;
@@ -197,9 +197,12 @@ impl Reader<'_> {
             }
             Kind::Transcript => {
                 let file = self.root.open_read(path)?;
-                check_encoding(&file, path)?;
-                let messages = Messages::new(self.part, None);
-                self.transcript(&file, path, stat.size, messages, &mut reading)?;
+                if is_in_utf16(&file, path)? {
+                    reading.left_out = Some(ENCODING);
+                } else {
+                    let messages = Messages::new(self.part, None);
+                    self.transcript(&file, path, stat.size, messages, &mut reading)?;
+                }
             }
             _ => {}
         }

@@ -102,13 +102,13 @@ impl Lock {
     /// forked child does not believe that it holds what its parent holds.
     fn try_flock(&self, root: &Root) -> Result<Option<File>> {
         let path = format!("{OWN}/lock");
-        let fail = |e| refusal("lock", &path, e);
+        let fail = |e| refusal("lock", &path, e).below(root.path());
         let dir = root.own_dir("")?;
         let flags = READ | OFlags::RDWR | OFlags::CREATE;
         let file = match open_regular((dir.as_fd(), "lock"), flags, &path) {
             // the folder was deleted since it was opened
             Err(Error::NotFound { .. }) => return Ok(None),
-            file => file?,
+            file => file.map_err(|error| error.below(root.path()))?,
         };
         self.held.store(file.as_raw_fd(), Ordering::Release);
         let taken = match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
@@ -221,6 +221,9 @@ mod tests {
         let root = Root::open(dir.path(), false).unwrap();
         let refused = Lock::default().acquire(&root).unwrap_err();
         assert!(matches!(refused, Error::Refused { code: "symlink", .. }), "{refused}");
+        let told = refused.to_string();
+        assert!(told.starts_with(&format!("{:?}", dir.path().join(OWN))), "{told}");
+        assert!(told.contains("move it away") && !told.contains("name the file"), "{told}");
         assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0);
     }
 }

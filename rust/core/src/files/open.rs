@@ -10,6 +10,7 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, statat};
 use rustix::io::Errno;
 
 use crate::error::{Error, Result};
+use crate::files::paths::OWN;
 pub(crate) use crate::files::platform::PRIVATE;
 use crate::files::platform::{Name, Platform as _, STEP, System};
 use crate::memory_limit::{MemoryLimit, room};
@@ -215,7 +216,7 @@ pub(crate) fn read_whole(file: &mut File, path: &str, limit: &MemoryLimit) -> Re
 /// Turns what the kernel says about a path into a refusal, where it is one.
 pub(crate) fn refusal(action: &'static str, path: &str, errno: Errno) -> Error {
     let (code, why) = match errno {
-        Errno::LOOP => ("symlink", "it is, or goes through, a symbolic link; name the file itself"),
+        Errno::LOOP => ("symlink", "it is, or goes through, a symbolic link"),
         Errno::XDEV => ("escape", "it leads out of the memory"),
         Errno::NOTDIR => ("type", "a part of it is a file, not a folder"),
         Errno::ISDIR => ("type", "it is a folder, not a file"),
@@ -223,7 +224,13 @@ pub(crate) fn refusal(action: &'static str, path: &str, errno: Errno) -> Error {
         Errno::NAMETOOLONG => ("long", "the system takes no name this long"),
         errno => return Error::io(action, path, errno),
     };
-    Error::refused(path, code, why)
+    // no caller has named what is ours
+    let instead = match path.split('/').any(|part| part == OWN) {
+        true => "; move it away: what belongs there is made anew",
+        false if errno == Errno::LOOP => "; name the file itself",
+        false => "",
+    };
+    Error::refused(path, code, format!("{why}{instead}"))
 }
 
 /// As [`refusal`], of a call that moves a file from folder to folder.

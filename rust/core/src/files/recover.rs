@@ -59,7 +59,7 @@ impl Files {
     pub fn verify_history(&self, interrupt: Interrupt<'_>) -> Result<Vec<String>> {
         let walk = match self.root.walk_all(&format!("{OWN}/history"), interrupt, &|_| {}) {
             Err(Error::NotFound { .. }) => return Ok(Vec::new()),
-            walk => walk?,
+            walk => walk.map_err(|error| error.below(self.root.path()))?,
         };
         let doubled = walk.skipped.iter().filter(|(_, why)| *why == "hardlink");
         let unread = |kept: &String| format!("{kept}: not read, for it has a second name");

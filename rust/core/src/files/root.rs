@@ -212,7 +212,8 @@ impl Root {
     /// [`Error::Refused`] with `symlink` or `type` when something else is in its
     /// place, [`Error::Io`].
     pub fn own_dir(&self, sub: &str) -> Result<OwnedFd> {
-        self.make_dirs(&if sub.is_empty() { OWN.into() } else { format!("{OWN}/{sub}") })
+        let folder = if sub.is_empty() { OWN.into() } else { format!("{OWN}/{sub}") };
+        self.make_dirs(&folder).map_err(|error| error.below(&self.path))
     }
 
     /// Opens a folder; `""` is the root.

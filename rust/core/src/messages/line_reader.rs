@@ -10,15 +10,23 @@ use crate::text::section::{UTF16_BLOCK, is_utf16};
 /// Lines longer than this are not read as messages.
 pub const LONGEST_LINE: usize = 64 << 20;
 
-/// Refuses a file in UTF-16, of which no line can be read.
+/// Says whether a file is in UTF-16, so that no line of it can be read.
+///
+/// # Errors
+/// Those of reading.
+pub fn is_in_utf16(file: &File, path: &str) -> Result<bool> {
+    // with the mark, and a byte that shows whether there is more
+    let mut start = [0; UTF16_BLOCK + 3];
+    let read = file.read_at(&mut start, 0).map_err(|error| Error::io("read", path, error))?;
+    Ok(is_utf16(&start[..read]))
+}
+
+/// Refuses a file in UTF-16.
 ///
 /// # Errors
 /// [`Error::Format`]; those of reading.
 pub fn check_encoding(file: &File, path: &str) -> Result<()> {
-    // with the mark, and a byte that shows whether there is more
-    let mut start = [0; UTF16_BLOCK + 3];
-    let read = file.read_at(&mut start, 0).map_err(|error| Error::io("read", path, error))?;
-    if is_utf16(&start[..read]) {
+    if is_in_utf16(file, path)? {
         let why = "it is in UTF-16; save it as UTF-8 to have it read".to_owned();
         return Err(Error::Format { path: path.to_owned(), line: None, why });
     }

@@ -11,6 +11,7 @@ pub mod per_process;
 mod refresh;
 pub mod status;
 pub mod transcript;
+pub mod verify;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -2,11 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use crate::catalog::extract::{Kind, Part};
 use crate::catalog::omission::Shortfall;
-use crate::catalog::snapshot_file;
 use crate::catalog::{Catalog, FileRow};
 use crate::error::{Error, Interrupt, Result, wait_for};
 use crate::files::platform::{Changes, FolderWatch as _, Watch};
@@ -81,12 +79,12 @@ impl Store {
 
     /// Takes what the system tells, which it does only once: until that is in the index, and
     /// [`Store::drained`] is cleared, every other call looks at all files.
-    fn drain(&self, watch: &mut Option<Watch>) -> Changes {
+    pub(super) fn drain(&self, watch: &mut Option<Watch>) -> Changes {
         let told = watch.as_mut().map_or(Changes::Unknown, Watch::drain);
         if self.drained.swap(true, Ordering::Relaxed) { Changes::Unknown } else { told }
     }
 
-    fn apply(
+    pub(super) fn apply(
         &self,
         state: &mut State,
         changes: Changes,
@@ -277,122 +275,6 @@ impl Store {
             self.expanders[1].reset();
         }
         Ok(())
-    }
-
-    /// Reads every file, mends the index where it differs, and returns what differed: not what
-    /// others wrote meanwhile.
-    ///
-    /// # Errors
-    /// Those of listing the root; [`Error::Interrupted`].
-    pub fn verify(&self, interrupt: Interrupt<'_>) -> Result<(usize, Vec<String>)> {
-        let changed = self.files().verify_history(interrupt)?;
-        drop(self.fresh(interrupt)?);
-        let mut watch = wait_for(interrupt, |slice| self.watch.try_lock_for(slice))?;
-        let mut state = self.write_state(interrupt)?;
-        self.drained.store(true, Ordering::Relaxed);
-        let seen = walk(self.root(), "", self.clock, &mut watch, interrupt)?;
-        let (mut differences, mut written) = (changed, Vec::new());
-        for (path, _) in &seen.files {
-            let before = state.said.file(path).map(|file| file.stat);
-            let held = state.said.holds(self.root(), path, interrupt)?;
-            if held == Some(true) && state.tools.is_none() {
-                continue;
-            }
-            let changed = self.read(&mut state, path, Catalog::verify, interrupt)?;
-            if held == Some(false) && !changed {
-                // its text is what was indexed, but not as it was indexed
-                state.said.distrust();
-                differences.push(format!("{path}: {UNKNOWN}"));
-            }
-            if changed {
-                // without reports a write shows in the stamps, and those that may hide one are not
-                // kept; with reports, two writes of one tick are told apart by these alone
-                let now = self.root().stat(path).ok().map(|stat| self.clock.see(stat));
-                let is_same = watch.is_none() && now.is_some() && now == before;
-                let why = state.unreadable.get(path).map(String::as_str);
-                match why.or(state.skipped.get(path).copied()) {
-                    Some(why) => differences.push(format!("{path}: {why}")),
-                    None if is_same => differences.push(format!("{path}: {UNKNOWN}")),
-                    None => written.push(path.clone()),
-                }
-            }
-        }
-        let count = seen.files.len();
-        self.adopt(&mut state, seen, "", interrupt)?;
-        differences.extend(self.contradictions(&mut state, interrupt)?);
-        self.drained.store(false, Ordering::Relaxed);
-        for _ in 0..TELLINGS {
-            if watch.is_none() || written.is_empty() {
-                written.clear();
-                break;
-            }
-            let changes = self.told_of(&mut state, &mut watch, interrupt)?;
-            written.retain(|path| !changes.name(path));
-        }
-        differences.extend(written.into_iter().map(|path| format!("{path}: {UNKNOWN}")));
-        if state.said.is_lost() {
-            // nothing can be compared with what is lost
-            differences.retain(|difference| !difference.ends_with(UNKNOWN));
-        }
-        differences.sort_unstable();
-        differences.dedup();
-        self.sweep_sieves();
-        if state.said.is_damaged() {
-            // what is on disk is not believed again, and what is in memory is built anew
-            let _ = snapshot_file::discard(self.root());
-            drop((state, watch));
-            drop(self.fresh(interrupt)?);
-        }
-        Ok((count, differences))
-    }
-
-    /// Returns what of the index contradicts itself; it is to be built anew then. That a part of
-    /// its snapshot is lost is no difference: nobody was ever told what was in it.
-    fn contradictions(&self, state: &mut State, interrupt: Interrupt<'_>) -> Result<Vec<String>> {
-        let files = state.said.contradictions(interrupt)?;
-        let differences: Vec<String> =
-            files.into_iter().map(|path| format!("{path}: {UNKNOWN}")).collect();
-        if !differences.is_empty() {
-            state.said.distrust();
-        }
-        Ok(differences)
-    }
-
-    /// Takes in what the system tells by now, and returns it.
-    fn told_of(
-        &self,
-        state: &mut State,
-        watch: &mut Option<Watch>,
-        interrupt: Interrupt<'_>,
-    ) -> Result<Changes> {
-        if interrupt() {
-            return Err(Error::Interrupted);
-        }
-        std::thread::sleep(BETWEEN);
-        let changes = self.drain(watch);
-        self.apply(state, changes.clone(), watch, interrupt)?;
-        state.unchecked = None;
-        self.drained.store(false, Ordering::Relaxed);
-        Ok(changes)
-    }
-}
-
-/// Why a file is reported of which nothing else is wrong.
-const UNKNOWN: &str = "the index did not hold its text";
-/// A text can be read a moment before the system tells that it was written: how often it is asked,
-/// and how long after each other.
-const TELLINGS: usize = 150;
-const BETWEEN: Duration = Duration::from_millis(20);
-
-impl Changes {
-    /// Says whether a file is among them.
-    fn name(&self, path: &str) -> bool {
-        match self {
-            Self::Unknown => true,
-            Self::Some { files, folders } => {
-                files.contains(path) || folders.iter().any(|folder| is_below(path, folder))
-            }
-        }
     }
 }
 

@@ -115,9 +115,12 @@ impl Store {
                 return Err(Error::Interrupted);
             }
             let mut line = Vec::new();
-            // a step keeps what is buffered
-            reader.seek_relative(offset.wrapping_sub(at) as i64).map_err(fail)?;
-            at = offset + read_line(&mut reader, &mut line, longest).map_err(fail)?;
+            // no file of any system is longer than an `i64` says
+            if i64::try_from(offset).is_ok() {
+                // a step keeps what is buffered
+                reader.seek_relative(offset.wrapping_sub(at) as i64).map_err(fail)?;
+                at = offset + read_line(&mut reader, &mut line, longest).map_err(fail)?;
+            }
             found.push(line);
         }
         Ok(found)

@@ -1,0 +1,183 @@
+//! A comparison of the index with every file, which mends the index.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use crate::catalog::{Catalog, snapshot_file};
+use crate::error::{Error, Interrupt, Result, wait_for};
+use crate::files::platform::{Changes, Watch};
+use crate::files::racy_stat::now_ns;
+use crate::files::walk::closed_note;
+use crate::search::is_below;
+use crate::store::refresh::walk;
+use crate::store::{State, Store};
+
+/// What a comparison of the index with every file found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Verified {
+    /// How many files there are.
+    pub files: usize,
+    /// What differed, one sentence each; the index is mended. Not what others wrote meanwhile.
+    pub differences: Vec<String>,
+    /// What could not be read, and so not be compared, and why.
+    pub unread: Vec<String>,
+    /// What the index leaves out, why, and what to do: no damage of the index.
+    pub notes: Vec<String>,
+}
+
+/// Why a file is reported of which nothing else is wrong.
+const UNKNOWN: &str = "the index did not hold its text";
+/// A text can be read before the system tells that it was written, by as long as the disk keeps the
+/// writer waiting: how often it is asked, and how long after each other.
+const TELLINGS: usize = 150;
+const BETWEEN: Duration = Duration::from_millis(20);
+/// How often a file is looked at that is written meanwhile.
+const LOOKS: usize = 4;
+
+/// How the index and a file differed.
+enum Difference {
+    /// The file says what was indexed, but it was not indexed so.
+    Misread,
+    /// The file says something else; its stamps are those that the index knows.
+    SameStamps,
+    /// The file says something else.
+    Changed,
+}
+
+impl Store {
+    /// Reads every file, compares it with the index, and mends the index where they differ.
+    ///
+    /// # Errors
+    /// Those of listing the root; [`Error::Interrupted`].
+    pub fn verify(&self, interrupt: Interrupt<'_>) -> Result<Verified> {
+        let began = now_ns();
+        let mut differences = self.files().verify_history(interrupt)?;
+        drop(self.fresh(interrupt)?);
+        let mut watch = wait_for(interrupt, |slice| self.watch.try_lock_for(slice))?;
+        let mut state = self.write_state(interrupt)?;
+        self.drained.store(true, Ordering::Relaxed);
+        let seen = walk(self.root(), "", self.clock, &mut watch, interrupt)?;
+        let (files, mut wrong, mut written) = (seen.files.len(), BTreeSet::new(), Vec::new());
+        for (path, _) in &seen.files {
+            match self.difference(&mut state, path, interrupt)? {
+                None => {}
+                Some(Difference::Misread) => {
+                    state.said.distrust();
+                    wrong.insert(path.clone());
+                }
+                // with reports, two writes of one tick are told apart by these alone
+                Some(_) if watch.is_some() => written.push(path.clone()),
+                Some(Difference::SameStamps) => drop(wrong.insert(path.clone())),
+                Some(Difference::Changed) => {}
+            }
+        }
+        self.adopt(&mut state, seen, "", interrupt)?;
+        let contradictions = state.said.contradictions(interrupt)?;
+        if !contradictions.is_empty() {
+            // to be built anew; that a part of the snapshot is lost is no difference: nobody was
+            // ever told what was in it
+            state.said.distrust();
+            wrong.extend(contradictions);
+        }
+        self.drained.store(false, Ordering::Relaxed);
+        for _ in 0..TELLINGS {
+            if watch.is_none() || written.is_empty() {
+                written.clear();
+                break;
+            }
+            let changes = self.told_of(&mut state, &mut watch, interrupt)?;
+            written.retain(|path| !changes.name(path) && !self.is_changed_since(began, path));
+        }
+        wrong.extend(written);
+        if !state.said.is_lost() {
+            // nothing can be compared with what is lost
+            differences.extend(wrong.into_iter().map(|path| format!("{path}: {UNKNOWN}")));
+        }
+        differences.sort_unstable();
+        differences.dedup();
+        let closed = state.skipped.iter().filter_map(|(path, why)| closed_note(path, why));
+        let unread = state.unreadable.values().cloned().chain(closed).collect();
+        let notes = state.incomplete.values().map(|shortfall| shortfall.why.clone()).collect();
+        self.sweep_sieves();
+        if state.said.is_damaged() {
+            // what is on disk is not believed again, and what is in memory is built anew
+            let _ = snapshot_file::discard(self.root());
+            drop((state, watch));
+            drop(self.fresh(interrupt)?);
+        }
+        Ok(Verified { files, differences, unread, notes })
+    }
+
+    /// Reads a file into the index, and says how they differed; what cannot be read differs not.
+    fn difference(
+        &self,
+        state: &mut State,
+        path: &str,
+        interrupt: Interrupt<'_>,
+    ) -> Result<Option<Difference>> {
+        let look = || self.root().stat(path).ok();
+        for _ in 0..LOOKS {
+            let (before, known) = (look(), state.said.file(path).map(|file| file.stat));
+            let held = state.said.holds(self.root(), path, interrupt)?;
+            if held == Some(true) && state.tools.is_none() {
+                return Ok(None);
+            }
+            let changed = self.read(state, path, Catalog::verify, interrupt)?;
+            if state.unreadable.contains_key(path) || state.skipped.contains_key(path) {
+                return Ok(None);
+            }
+            let now = look();
+            if changed {
+                // those stamps that may hide a write are not kept
+                let is_same = now.is_some() && now.map(|stat| self.clock.see(stat)) == known;
+                let how = if is_same { Difference::SameStamps } else { Difference::Changed };
+                return Ok(Some(how));
+            }
+            if held != Some(false) {
+                return Ok(None);
+            }
+            if now == before {
+                return Ok(Some(Difference::Misread));
+            }
+            // it was written between the two looks, and again as it was
+        }
+        Ok(None)
+    }
+
+    /// Says whether a file has changed since then, or is gone: the change time is no writer's to set.
+    fn is_changed_since(&self, time_ns: i64, path: &str) -> bool {
+        let stat = self.root().stat(path).map(|stat| self.clock.see(stat));
+        stat.map_or(true, |stat| stat.ctime_ns > time_ns)
+    }
+
+    /// Takes in what the system tells by now, and returns it.
+    fn told_of(
+        &self,
+        state: &mut State,
+        watch: &mut Option<Watch>,
+        interrupt: Interrupt<'_>,
+    ) -> Result<Changes> {
+        if interrupt() {
+            return Err(Error::Interrupted);
+        }
+        std::thread::sleep(BETWEEN);
+        let changes = self.drain(watch);
+        self.apply(state, changes.clone(), watch, interrupt)?;
+        state.unchecked = None;
+        self.drained.store(false, Ordering::Relaxed);
+        Ok(changes)
+    }
+}
+
+impl Changes {
+    /// Says whether a file is among them.
+    fn name(&self, path: &str) -> bool {
+        match self {
+            Self::Unknown => true,
+            Self::Some { files, folders } => {
+                files.contains(path) || folders.iter().any(|folder| is_below(path, folder))
+            }
+        }
+    }
+}
