@@ -1,8 +1,8 @@
-//! Cutting notes, building their index, asking it, and following one saved file.
+//! Parsing of sections, index build, query, and refresh after one saved file.
 //!
 //! Corpus: 400 seeded notes of 20 sections, 0.9 MB. Why it exists: each step has its own cost, and
-//! the one that grew should be seen; `compare.py` measures the whole against others. Cutting stands
-//! beside a bare pass of `pulldown-cmark`, which is the least that a correct parser can take.
+//! the benchmark shows which one grew; `compare.py` measures the whole against others. A bare pass
+//! of `pulldown-cmark` is the least that a correct parser can take.
 
 #![allow(missing_docs)]
 
@@ -11,7 +11,7 @@ use std::fs;
 use std::hint::black_box;
 use std::path::Path;
 
-use commonplace_core::search::Filter;
+use commonplace_core::search::filter::SearchFilter;
 use commonplace_core::store::hit::Request;
 use commonplace_core::store::{Options, Store};
 use commonplace_core::text::section::parse;
@@ -20,7 +20,7 @@ use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_mai
 const NOTES: usize = 400;
 const SECTIONS: usize = 20;
 
-/// A small generator, so that every run sees the same notes.
+/// A seeded random generator, so that every run has the same notes.
 struct Draw(u64);
 
 impl Draw {
@@ -64,14 +64,18 @@ fn store(root: &Path) -> Store {
 }
 
 fn ask(store: &Store, query: &str) -> usize {
-    let request =
-        Request { query: query.to_owned(), limit: 10, filter: Filter::default(), tools: false };
+    let request = Request {
+        query: query.to_owned(),
+        limit: 10,
+        filter: SearchFilter::default(),
+        tools: false,
+    };
     store.search(&request, &|| false).expect("the query has words").hits.len()
 }
 
-fn cutting(criterion: &mut Criterion) {
+fn parsing(criterion: &mut Criterion) {
     let notes = notes();
-    let mut group = criterion.benchmark_group("cut into sections");
+    let mut group = criterion.benchmark_group("parse sections");
     group.throughput(Throughput::Bytes(notes.iter().map(String::len).sum::<usize>() as u64));
     group.bench_function("commonplace", |bench| {
         bench.iter(|| notes.iter().map(|text| parse(text).sections.len()).sum::<usize>());
@@ -118,5 +122,5 @@ fn index(criterion: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, cutting, index);
+criterion_group!(benches, parsing, index);
 criterion_main!(benches);

@@ -1,4 +1,4 @@
-//! A snapshot that fits together, and says of the files what they do not say.
+//! Snapshots that are consistent, but do not agree with the files.
 
 #![allow(missing_docs)]
 
@@ -41,7 +41,7 @@ fn snapshot_of(memory: &Memory) -> Vec<u8> {
     fs::read(memory.at(".commonplace/index")).unwrap()
 }
 
-fn told(store: &Store) -> String {
+fn snapshot_status(store: &Store) -> String {
     store.fresh(&|| false).unwrap().snapshot.clone().unwrap()
 }
 
@@ -63,9 +63,8 @@ fn take(bytes: &mut [u8], other: &[u8], arrays: &[usize]) {
     }
 }
 
-/// What an index says: by name, snapshots that are not what the files say, and the files of which
-/// each says it.
-fn lies(memory: &Memory) -> Vec<(&'static str, Vec<u8>, Vec<&'static str>)> {
+/// Returns false snapshots with their names, and the files on which each is false.
+fn false_snapshots(memory: &Memory) -> Vec<(&'static str, Vec<u8>, Vec<&'static str>)> {
     let bytes = snapshot_of(memory);
     let other = snapshot_of(&filled("bravo", "alpha"));
     // rows and stamps are those of the files, all else is of others
@@ -95,23 +94,23 @@ fn lies(memory: &Memory) -> Vec<(&'static str, Vec<u8>, Vec<&'static str>)> {
 }
 
 #[test]
-fn verify_finds_an_index_that_lies() {
+fn verify_finds_a_false_index() {
     let memory = filled("alpha", "bravo");
-    for (what, bytes, files) in lies(&memory) {
+    for (what, bytes, files) in false_snapshots(&memory) {
         fs::write(memory.at(".commonplace/index"), &bytes).unwrap();
         let store = memory.open_with(options());
-        assert_eq!(told(&store), "read", "{what}");
+        assert_eq!(snapshot_status(&store), "read", "{what}");
         let differences = store.verify(&|| false).unwrap().differences;
         let named = files.iter().map(|file| format!("{file}: the index did not hold its text"));
         let of_files: Vec<_> =
             differences.iter().filter(|line| !line.contains("/index:")).collect();
         assert_eq!(of_files, named.collect::<Vec<_>>().iter().collect::<Vec<_>>(), "{what}");
-        assert!(told(&store).contains("rebuilt"), "{what}: {}", told(&store));
+        assert!(snapshot_status(&store).contains("rebuilt"), "{what}: {}", snapshot_status(&store));
         assert!(!memory.at(".commonplace/index").exists(), "{what}");
         assert!(store.verify(&|| false).unwrap().differences.is_empty(), "{what}");
         drop(store);
         let store = memory.open_with(options());
-        assert_eq!(told(&store), "read", "{what}");
+        assert_eq!(snapshot_status(&store), "read", "{what}");
         assert!(store.verify(&|| false).unwrap().differences.is_empty(), "{what}");
     }
 }
@@ -125,23 +124,23 @@ fn shown(store: &Store, query: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_a_lying_index_finds_is_not_shown() {
+fn hits_of_a_false_index_are_not_shown() {
     const QUERIES: [&str; 5] = ["alpha", "bravo", "upper", "lower common", "said alph*"];
     let memory = filled("alpha", "bravo");
     let expected = QUERIES.map(|query| shown(&memory.open_with(options()), query));
-    for (what, bytes, _) in lies(&memory) {
+    for (what, bytes, _) in false_snapshots(&memory) {
         for (query, expected) in QUERIES.iter().zip(&expected) {
             fs::write(memory.at(".commonplace/index"), &bytes).unwrap();
             let store = memory.open_with(options());
-            assert_eq!(told(&store), "read", "{what}");
+            assert_eq!(snapshot_status(&store), "read", "{what}");
             assert_eq!(shown(&store, query), *expected, "{what}: {query}");
         }
     }
 }
 
-/// What is found by words that its own text does not hold is compared with its file, once.
+/// A document that is found by words that are not in its own text is compared with its file once.
 #[test]
-fn a_true_index_stays() {
+fn a_true_index_is_kept() {
     let memory = filled("alpha", "bravo");
     memory.put("d.md", "---\ntags: [zebra]\ncategory: animals\n---\n# `Code` *and* more\n\ntext\n");
     memory.put("e.md", "---\ntitle: Quagga\n---\ntext\n\n# Sub\n\nmore\n");
@@ -150,6 +149,6 @@ fn a_true_index_stays() {
     for query in ["zebra", "animals", "quagga", "code and", "alpha nothing", "user", "zebr* quag~1"]
     {
         assert!(!shown(&store, query).is_empty(), "{query}");
-        assert_eq!(told(&store), "read", "{query}");
+        assert_eq!(snapshot_status(&store), "read", "{query}");
     }
 }

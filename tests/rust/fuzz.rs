@@ -15,7 +15,7 @@ use commonplace_core::catalog::snapshot;
 use commonplace_core::files::patch::apply;
 use commonplace_core::index::bm25f::Weights;
 use commonplace_core::messages::message::{Line, parse as parse_line};
-use commonplace_core::search::query::{LONGEST, MOST_PATTERNS, Query};
+use commonplace_core::search::query::{MAX_PATTERNS, MAX_QUERY_BYTES, Query};
 use commonplace_core::store::hit::Request;
 use commonplace_core::text::section::{as_text, parse};
 use fuzzing::{Features, class, fuzz, is_long};
@@ -190,10 +190,10 @@ fn query() {
         };
         law(Query::parse(&text).is_ok_and(|again| again == query), || "read twice".to_owned())?;
         let lists = [&query.phrases, &query.excluded];
-        law(lists.iter().all(|list| list.len() <= MOST_PATTERNS), || "too many".to_owned())?;
+        law(lists.iter().all(|list| list.len() <= MAX_PATTERNS), || "too many".to_owned())?;
         let length: usize =
-            query.asked.iter().chain(lists.into_iter().flatten()).map(String::len).sum();
-        law(length <= 8 * LONGEST, || format!("{length} bytes of words"))?;
+            query.question_words.iter().chain(lists.into_iter().flatten()).map(String::len).sum();
+        law(length <= 8 * MAX_QUERY_BYTES, || format!("{length} bytes of words"))?;
         let begun = Instant::now();
         let request = Request { query: text, limit: 20, ..Request::default() };
         let found = store.search(&request, &|| false).map_err(|error| error.to_string())?;
@@ -211,11 +211,11 @@ fn query() {
             )?;
         }
         Ok(vec![
-            ("sought", class(query.sought.len())),
+            ("sought", class(query.atoms.len())),
             (
                 "atoms",
                 query
-                    .sought
+                    .atoms
                     .iter()
                     .map(|atom| {
                         1 << (xxh3_64(
@@ -224,7 +224,7 @@ fn query() {
                     })
                     .fold(0, |a, b| a | b),
             ),
-            ("asked", class(query.asked.len())),
+            ("asked", class(query.question_words.len())),
             ("phrases", class(query.phrases.len())),
             ("excluded", class(query.excluded.len())),
             ("notes", class(query.notes.len())),

@@ -1,4 +1,4 @@
-//! The index against a twin that counts words in hash maps and scores every document.
+//! The index against a reference that counts words in hash maps and scores every document.
 
 #![allow(missing_docs)]
 
@@ -12,10 +12,11 @@ use commonplace_core::catalog::extract::{Kind, Part};
 use commonplace_core::files::root::Root;
 use commonplace_core::index::bm25f::Weights;
 use commonplace_core::index::dictionary::expansion::Expander;
+use commonplace_core::search::filter::SearchFilter;
 use commonplace_core::search::query::Query;
-use commonplace_core::search::{Filter, search};
+use commonplace_core::search::search;
 use proptest::prelude::*;
-use reference::{Document, Place, Twin};
+use reference::{Document, Position, Reference};
 
 /// A memory on disk with its catalog.
 struct World {
@@ -58,7 +59,12 @@ impl World {
     }
 }
 
-fn ranked(catalog: &Catalog, query: &str, filter: &Filter, limit: usize) -> Vec<(Place, f32)> {
+fn ranked(
+    catalog: &Catalog,
+    query: &str,
+    filter: &SearchFilter,
+    limit: usize,
+) -> Vec<(Position, f32)> {
     let query = Query::parse(query).unwrap();
     let expander = Expander::default();
     let found =
@@ -70,29 +76,36 @@ fn ranked(catalog: &Catalog, query: &str, filter: &Filter, limit: usize) -> Vec<
     found.ranked.into_iter().map(|scored| (place(scored.document), scored.score)).collect()
 }
 
-type Passes = fn(&Place, &Document) -> bool;
+type Passes = fn(&Position, &Document) -> bool;
 
-/// Compares everything that can be asked with the twin.
-fn check(catalog: &Catalog, twin: &Twin, queries: &[String]) -> Result<(), TestCaseError> {
-    prop_assert_eq!(catalog.index.documents() as usize, twin.documents.len());
-    let filters: [(Filter, Passes); 4] = [
-        (Filter::default(), |_, _| true),
-        (Filter { kind: Some(Kind::Note), ..Filter::default() }, |(path, _), _| {
+/// Compares all answers with the reference.
+fn check(
+    catalog: &Catalog,
+    reference: &Reference,
+    queries: &[String],
+) -> Result<(), TestCaseError> {
+    prop_assert_eq!(catalog.index.documents() as usize, reference.documents.len());
+    let filters: [(SearchFilter, Passes); 4] = [
+        (SearchFilter::default(), |_, _| true),
+        (SearchFilter { kind: Some(Kind::Note), ..SearchFilter::default() }, |(path, _), _| {
             path.ends_with("md")
         }),
-        (Filter { role: Some("user".into()), ..Filter::default() }, |_, d| d.role == "user"),
-        (Filter { since: Some(2000), ..Filter::default() }, |_, d| {
+        (SearchFilter { role: Some("user".into()), ..SearchFilter::default() }, |_, d| {
+            d.role == "user"
+        }),
+        (SearchFilter { since: Some(2000), ..SearchFilter::default() }, |_, d| {
             d.time.is_some_and(|t| t >= 2000)
         }),
     ];
     for query in queries {
-        let scores = twin.scores(query);
+        let scores = reference.scores(query);
         for (filter, passes) in &filters {
             let all = ranked(catalog, query, filter, usize::MAX);
-            let expected = scores.iter().filter(|(place, _)| passes(place, &twin.documents[place]));
-            let mut expected: BTreeMap<Place, f64> =
+            let expected =
+                scores.iter().filter(|(place, _)| passes(place, &reference.documents[place]));
+            let mut expected: BTreeMap<Position, f64> =
                 expected.map(|(p, s)| (p.clone(), *s)).collect();
-            twin.lift(&mut expected);
+            reference.rescore(&mut expected);
             prop_assert_eq!(all.len(), expected.len(), "{}", query);
             for (place, score) in &all {
                 let exact = expected.get(place).copied();
@@ -143,7 +156,7 @@ const WORDS: [&str; 24] = [
     "--flag",
 ];
 
-/// Words of which the first come often and the last rarely.
+/// Words of which the first are frequent and the last rare.
 fn words(most: usize) -> impl Strategy<Value = String> {
     prop::collection::vec((0usize..24, 0usize..24), 0..most).prop_map(|picks| {
         let picked: Vec<&str> = picks.iter().map(|&(a, b)| WORDS[a.min(b)]).collect();
@@ -163,7 +176,7 @@ fn note_text() -> impl Strategy<Value = String> {
 }
 
 fn transcript_text() -> impl Strategy<Value = String> {
-    // mostly one session, and texts of which few or many are within earshot of each other
+    // mostly one session, and texts of which few or many fit within the neighbours' term limit
     let session = prop_oneof![5 => Just(0u8), 1 => 1u8..3];
     let said = prop_oneof![words(12), words(50)];
     let message = (0usize..4, said, session, 0i64..4).prop_map(|(who, said, session, time)| {
@@ -205,7 +218,7 @@ proptest! {
     })]
 
     #[test]
-    fn after_any_history_scores_are_those_of_the_twin(
+    fn after_any_history_scores_are_those_of_the_reference(
         steps in steps(),
         queries in prop::collection::vec(words(6), 1..4),
     ) {
@@ -225,11 +238,11 @@ proptest! {
         }
         let asked: Vec<String> = queries.into_iter().filter(|q| !q.trim().is_empty()).collect();
         let asked = asked.into_iter().map(|q| q.replace("--flag", "flag"));
-        // some of it asked, some told
+        // some of it a question, some not
         let asked: Vec<String> = asked.map(|q| q.replace(" data ", " data? ")).collect();
-        let twin = Twin::of(&world.files);
-        check(&world.catalog, &twin, &asked)?;
-        check(&world.fresh(), &twin, &asked)?;
+        let reference = Reference::of(&world.files);
+        check(&world.catalog, &reference, &asked)?;
+        check(&world.fresh(), &reference, &asked)?;
     }
 }
 
@@ -273,15 +286,15 @@ fn lists_of_many_blocks() {
     let mut world = World::new();
     world.put("a.md", &long_note(1300, 1));
     world.put("b.md", &long_note(129, 2));
-    check(&world.catalog, &Twin::of(&world.files), &queries).unwrap();
+    check(&world.catalog, &Reference::of(&world.files), &queries).unwrap();
     world.catalog.repack();
-    check(&world.catalog, &Twin::of(&world.files), &queries).unwrap();
-    // packed blocks with dead documents in them, and a tail behind them
+    check(&world.catalog, &Reference::of(&world.files), &queries).unwrap();
+    // packed blocks with deleted documents in them, and a delta
     world.put("a.md", &long_note(1100, 1).replace("Part5", "Part5 often"));
     world.put("c.md", &long_note(300, 3));
     world.remove("b.md");
-    check(&world.catalog, &Twin::of(&world.files), &queries).unwrap();
-    check(&world.fresh(), &Twin::of(&world.files), &queries).unwrap();
+    check(&world.catalog, &Reference::of(&world.files), &queries).unwrap();
+    check(&world.fresh(), &Reference::of(&world.files), &queries).unwrap();
 }
 
 /// Bounds that were stored when texts were short, or long, must hold when that has changed.
@@ -303,16 +316,16 @@ fn averages_that_drift_far() {
         for number in 0..30 {
             world.put(&format!("n{number}.md"), &format!("{}{rare}\n", long_note(3, number)));
         }
-        check(&world.catalog, &Twin::of(&world.files), &queries).unwrap();
+        check(&world.catalog, &Reference::of(&world.files), &queries).unwrap();
         world.remove(if longer_first { "a.md" } else { "b.md" });
-        check(&world.catalog, &Twin::of(&world.files), &queries).unwrap();
+        check(&world.catalog, &Reference::of(&world.files), &queries).unwrap();
         world.catalog.repack();
-        check(&world.catalog, &Twin::of(&world.files), &queries).unwrap();
+        check(&world.catalog, &Reference::of(&world.files), &queries).unwrap();
     }
 }
 
-/// Found by the property above: the part of a speaker's name may be worth many points, and its
-/// bound must be worth as many.
+/// Found by the property above: a speaker's name can add many points, and its bound must be as
+/// high.
 #[test]
 fn the_best_is_never_pruned() {
     let mut world = World::new();
@@ -321,7 +334,7 @@ fn the_best_is_never_pruned() {
     world.put("x.jsonl", "{\"role\":\"user\",\"name\":\"Tea\",\"content\":\"run\"}\n");
     let often = format!("zebra yak {}", "tea ".repeat(700));
     let queries = ["zebra yak tea tea tea tea".to_owned(), "zebra yak tea".to_owned(), often];
-    check(&world.catalog, &Twin::of(&world.files), &queries).unwrap();
+    check(&world.catalog, &Reference::of(&world.files), &queries).unwrap();
 }
 
 #[test]
@@ -334,8 +347,8 @@ fn a_heading_of_stop_words_is_not_lost() {
         world.put(&format!("n{at}.md"), &format!("# {long} w{at}\n\ntea\n"));
     }
     world.put("t.md", "# About tea\n\nzzz\n");
-    let all = ranked(&world.catalog, "about", &Filter::default(), 100);
-    assert_eq!(ranked(&world.catalog, "about", &Filter::default(), 1), all[..1]);
+    let all = ranked(&world.catalog, "about", &SearchFilter::default(), 100);
+    assert_eq!(ranked(&world.catalog, "about", &SearchFilter::default(), 1), all[..1]);
 }
 
 #[test]
@@ -350,17 +363,17 @@ fn ties_go_by_position_where_sections_have_changed_places() {
     for order in [["Six", "One", "Two"], ["Two", "One", "Six"], ["One", "Two", "Six"]] {
         world.put("a.md", &sections(order));
         for limit in [1, 2, 10] {
-            let best = ranked(&world.catalog, "words", &Filter::default(), limit);
-            assert_eq!(best, ranked(&world.fresh(), "words", &Filter::default(), limit));
+            let best = ranked(&world.catalog, "words", &SearchFilter::default(), limit);
+            assert_eq!(best, ranked(&world.fresh(), "words", &SearchFilter::default(), limit));
         }
         world.put("b.md", order[0]);
     }
 }
 
-/// Where nobody of that name speaks, nothing may be promised for a speaker, lest a document promise
-/// more than the place that it is in.
+/// In a superblock without a speaker of that name, no bound may count the speaker: else a document
+/// would have a higher bound than its superblock.
 #[test]
-fn a_speaker_is_found_where_others_speak_of_him() {
+fn a_speaker_is_found_where_others_mention_the_name() {
     let mut notes = String::new();
     for at in 0..5000usize {
         let often = "melanie ".repeat(1 + at * at % 7);
@@ -374,16 +387,16 @@ fn a_speaker_is_found_where_others_speak_of_him() {
     world.put("x.jsonl", &(said("Melanie") + &said("Tea")));
     world.catalog.repack();
     let queries = ["melanie", "tea", "melanie tea", "tea filler"].map(str::to_owned);
-    check(&world.catalog, &Twin::of(&world.files), &queries).unwrap();
+    check(&world.catalog, &Reference::of(&world.files), &queries).unwrap();
 }
 
-/// What is packed and what came since may both promise all that there is, in one stretch.
+/// In one superblock, both the packed postings and the delta can have the highest bound.
 #[test]
-fn promises_of_what_is_packed_and_of_what_came_since_are_added_up() {
+fn bounds_of_packed_postings_and_of_the_delta_are_added() {
     let mut world = World::new();
     world.put("a.md", &"# More\n\nzzz\n\n# About\n\nzzz\n\n# Other\n\nzzz\n\n".repeat(100));
     world.catalog.repack();
     world.put("b.md", "# About\n\nzzz\n");
     let queries = ["about".to_owned()];
-    check(&world.catalog, &Twin::of(&world.files), &queries).unwrap();
+    check(&world.catalog, &Reference::of(&world.files), &queries).unwrap();
 }

@@ -1,4 +1,4 @@
-//! The query language, from the words of a caller to what is found and shown.
+//! The query language, from the text of a query to hits and snippets.
 
 #![allow(missing_docs)]
 
@@ -7,9 +7,11 @@ mod memory;
 
 use commonplace_core::catalog::extract::Kind;
 use commonplace_core::error::Error;
-use commonplace_core::index::dictionary::expansion::{Expander, commonest};
-use commonplace_core::search::query::{LONGEST, MOST_PATTERNS, Query, holds};
-use commonplace_core::search::{Filter, search};
+use commonplace_core::index::dictionary::expansion::Expander;
+use commonplace_core::search::filter::SearchFilter;
+use commonplace_core::search::query::{MAX_PATTERNS, MAX_QUERY_BYTES, Query, holds};
+use commonplace_core::search::query_plan::most_frequent;
+use commonplace_core::search::search;
 use commonplace_core::store::hit::{Hit, Hits, Request};
 use commonplace_core::store::{Freshness, Store};
 use memory::{Memory, ask, files_with};
@@ -112,7 +114,7 @@ fn operators() {
         let strict = answer.notes.is_empty();
         let paths: Vec<String> = files_of(&answer);
         if query.contains("fox jumps") {
-            // nothing has the phrase without the word: the words are sought, and it is said
+            // no document has the phrase without the word: a note says that the words were searched
             assert!(!strict && !paths.contains(&"quick.md".to_owned()), "{query}: {paths:?}");
         } else {
             assert_eq!(paths, files, "{query}");
@@ -124,9 +126,9 @@ fn operators() {
     assert!(answer.notes[0].contains("phrase"), "{:?}", answer.notes);
 }
 
-/// Of two equal messages, the one in a talk about the matter comes first, and says so.
+/// Of two equal messages, the one in a session about the query comes first, and explain says so.
 #[test]
-fn a_message_is_known_by_its_company() {
+fn a_message_is_rescored_by_its_session() {
     let memory = Memory::new();
     let line = |session: &str, said: &str| {
         format!("{{\"role\":\"user\",\"content\":\"{said}\",\"session\":\"{session}\"}}\n")
@@ -139,8 +141,8 @@ fn a_message_is_known_by_its_company() {
     let answer = ask(&store, "when does the boat leave");
     let score = |line| answer.hits.iter().find(|hit| hit.first_line == line).unwrap().score;
     assert!(score(6) > score(3));
-    let told = store.explain("when does the boat leave", "messages.jsonl#L6", &|| false).unwrap();
-    assert!(told.contains("around it"), "{told}");
+    let lines = store.explain("when does the boat leave", "messages.jsonl#L6", &|| false).unwrap();
+    assert!(lines.contains("around it"), "{lines}");
 }
 
 fn files_of(answer: &Hits) -> Vec<String> {
@@ -152,29 +154,29 @@ fn files_of(answer: &Hits) -> Vec<String> {
 #[test]
 fn filters() {
     let (_memory, store) = world();
-    let files = |filter: Filter, tools: bool| {
+    let files = |filter: SearchFilter, tools: bool| {
         let request = Request { query: "quick fox".into(), limit: 99, filter, tools };
         files_of(&store.search(&request, &|| false).unwrap())
     };
-    let all = Filter::default();
+    let all = SearchFilter::default();
     assert_eq!(
-        files(Filter { prefixes: vec!["deep".into()], ..all.clone() }, false),
+        files(SearchFilter { prefixes: vec!["deep".into()], ..all.clone() }, false),
         ["deep/quick.md"]
     );
-    assert_eq!(files(Filter { prefixes: vec!["dee".into()], ..all.clone() }, false), [""; 0]);
+    assert_eq!(files(SearchFilter { prefixes: vec!["dee".into()], ..all.clone() }, false), [""; 0]);
     assert_eq!(
-        files(Filter { prefixes: vec!["deep/".into()], ..all.clone() }, false),
+        files(SearchFilter { prefixes: vec!["deep/".into()], ..all.clone() }, false),
         ["deep/quick.md"]
     );
     let said = ["s/messages.jsonl"];
-    assert_eq!(files(Filter { kind: Some(Kind::Transcript), ..all.clone() }, false), said);
-    assert_eq!(files(Filter { role: Some("user".into()), ..all.clone() }, false), said);
-    assert_eq!(files(Filter { role: Some("nobody".into()), ..all.clone() }, true), [""; 0]);
-    assert_eq!(files(Filter { session: Some("a".into()), ..all.clone() }, false), said);
-    assert_eq!(files(Filter { since: Some(1_769_000_000_000), ..all.clone() }, false), said);
-    assert_eq!(files(Filter { until: Some(0), ..all.clone() }, false), [""; 0]);
-    assert_eq!(files(Filter { role: Some("tool".into()), ..all.clone() }, false), [""; 0]);
-    assert_eq!(files(Filter { role: Some("tool".into()), ..all }, true), said);
+    assert_eq!(files(SearchFilter { kind: Some(Kind::Transcript), ..all.clone() }, false), said);
+    assert_eq!(files(SearchFilter { role: Some("user".into()), ..all.clone() }, false), said);
+    assert_eq!(files(SearchFilter { role: Some("nobody".into()), ..all.clone() }, true), [""; 0]);
+    assert_eq!(files(SearchFilter { session: Some("a".into()), ..all.clone() }, false), said);
+    assert_eq!(files(SearchFilter { since: Some(1_769_000_000_000), ..all.clone() }, false), said);
+    assert_eq!(files(SearchFilter { until: Some(0), ..all.clone() }, false), [""; 0]);
+    assert_eq!(files(SearchFilter { role: Some("tool".into()), ..all.clone() }, false), [""; 0]);
+    assert_eq!(files(SearchFilter { role: Some("tool".into()), ..all }, true), said);
 }
 
 #[test]
@@ -189,15 +191,15 @@ fn answers_are_the_same_each_time_and_limits_only_cut() {
             assert_eq!(answer.hits, whole.hits[..limit.min(whole.hits.len())], "{query} {limit}");
         }
         for hit in &whole.hits {
-            let told = store.explain(query, &hit.passage().citation, &|| false).unwrap();
+            let lines = store.explain(query, &hit.passage().citation, &|| false).unwrap();
             let score = format!("scores {:.4}", hit.score);
-            assert!(told.contains(&score), "{query}: {score} is not in\n{told}");
+            assert!(lines.contains(&score), "{query}: {score} is not in\n{lines}");
         }
     }
 }
 
-/// What must hold of any hit, whatever was asked.
-fn sound(hit: &Hit) {
+/// Checks what must hold of any hit.
+fn assert_sound(hit: &Hit) {
     let characters: Vec<char> = hit.passage().snippet.chars().collect();
     assert!(characters.len() <= 302, "{}", characters.len());
     let mut last = 0;
@@ -211,7 +213,7 @@ fn sound(hit: &Hit) {
 }
 
 #[test]
-fn what_matched_is_shown() {
+fn snippets_highlight_the_matches() {
     let (_memory, store) = world();
     for (query, path, shown) in [
         ("jumping", "quick.md", vec!["jumps"]),
@@ -238,30 +240,30 @@ fn what_matched_is_shown() {
 }
 
 #[test]
-fn too_much_is_cut_and_said() {
+fn too_long_queries_are_cut_with_a_note() {
     let (_memory, store) = world();
     let many = (0..20_000).map(|n| format!("t{n}x ")).collect::<String>();
     for (query, note) in [
         ("fox ".to_owned() + &"a ".repeat(500_000), "cut at"),
         ("fox ".to_owned() + &many, "terms"),
-        ("fox ".to_owned() + &"é".repeat(LONGEST), "cut at"),
+        ("fox ".to_owned() + &"é".repeat(MAX_QUERY_BYTES), "cut at"),
     ] {
         let answer = ask(&store, &query);
         assert!(files_of(&answer).contains(&"quick.md".to_owned()));
         assert!(answer.notes.iter().any(|n| n.contains(note)), "{:?}", answer.notes);
     }
-    // patterns count as terms: each may stand for a thousand words
+    // patterns count as terms: each can expand to a thousand words
     let patterns: String = (0..4000).map(|n| format!("f{}* ", n % 10)).collect();
-    assert!(Query::parse(&patterns).unwrap().sought.len() <= MOST_PATTERNS);
+    assert!(Query::parse(&patterns).unwrap().atoms.len() <= MAX_PATTERNS);
     let fuzzy: String = (0..4000).map(|n| format!("fox{n}~2 ")).collect();
     let query = Query::parse(&fuzzy).unwrap();
-    assert!(query.sought.len() <= MOST_PATTERNS && !query.notes.is_empty());
+    assert!(query.atoms.len() <= MAX_PATTERNS && !query.notes.is_empty());
     let phrases = "\"fox fox\" ".repeat(4000);
-    assert!(Query::parse(&phrases).unwrap().phrases.len() <= MOST_PATTERNS);
+    assert!(Query::parse(&phrases).unwrap().phrases.len() <= MAX_PATTERNS);
 }
 
 #[test]
-fn a_pattern_stands_for_the_most_frequent_words() {
+fn a_pattern_expands_to_the_most_frequent_words() {
     let memory = Memory::new();
     let words = |count: usize, end: &str| (0..count).map(|n| format!("plum{n:03}{end} ")).collect();
     let (frequent, rare): (String, String) = (words(200, "a"), words(300, "b"));
@@ -271,24 +273,24 @@ fn a_pattern_stands_for_the_most_frequent_words() {
     let store = memory.open(false);
     let answer = ask(&store, "plum*");
     assert_eq!(files_of(&answer), ["a.md", "b.md"]);
-    let note = "plum* stands for 501 words; 256 of the most frequent were sought";
+    let note = "plum* expands to 501 words; 256 of the most frequent were searched";
     assert_eq!(answer.notes, [note]);
-    // 200 words in two notes, 301 in one; the commonest stays, however little is left
+    // 200 words in two notes, 301 in one; the most frequent stays, however small the budget is
     let state = store.fresh(&|| false).unwrap();
     let index = &state.said.index;
-    let all = || (0..index.words().words.len() as u32).collect();
+    let all = || (0..index.lexicon().words.len() as u32).collect();
     for (most, words, postings) in [(0, 1, 2), (5, 3, 5), (400, 200, 400), (9999, 256, 456)] {
-        let (kept, held) = commonest(index, all(), most);
+        let (kept, held) = most_frequent(index, all(), most);
         assert_eq!((kept.len(), held), (words, postings), "of {most}");
     }
 }
 
 #[test]
-fn who_asks_to_stop_gets_no_answer() {
+fn an_interrupted_search_returns_an_error() {
     let (_memory, store) = world();
     let state = store.fresh(&|| false).unwrap();
     let query = Query::parse("fox").unwrap();
-    let (expander, filter) = (Expander::default(), Filter::default());
+    let (expander, filter) = (Expander::default(), SearchFilter::default());
     let found = search(&state.said, &expander, &query, &filter, 9, &mut |_| None, &|| true);
     assert!(matches!(found, Err(Error::Interrupted)));
 }
@@ -339,7 +341,7 @@ fn hostile_queries() {
                 ("ok:none", Ok(answer)) => assert!(answer.hits.is_empty(), "{shown}"),
                 ("ok:match", Ok(answer)) => assert!(!answer.hits.is_empty(), "{shown}"),
                 (expect, Ok(answer)) if !expect.starts_with("reject:e") => {
-                    answer.hits.iter().for_each(sound);
+                    answer.hits.iter().for_each(assert_sound);
                 }
                 (expect, answer) => panic!("{shown}: {expect}, but {answer:?}"),
             }
@@ -407,7 +409,7 @@ proptest! {
         for query in queries {
             let request = Request { query: query.clone(), limit: 5, ..Request::default() };
             match store.search(&request, &|| false) {
-                Ok(answer) => answer.hits.iter().for_each(sound),
+                Ok(answer) => answer.hits.iter().for_each(assert_sound),
                 Err(Error::Query { code: "empty", .. }) => prop_assert!(query.trim().is_empty()),
                 Err(other) => panic!("{query:?}: {other}"),
             }

@@ -1,4 +1,4 @@
-//! After any deeds of anybody a search finds what is on disk; a full scan is the slow twin.
+//! Search after random edits of the files, compared with a full scan of the disk.
 
 #![allow(missing_docs)]
 
@@ -16,7 +16,7 @@ use commonplace_core::store::{Freshness, Options, Store};
 use memory::{Memory, ask, overwrite, set_modified};
 use proptest::prelude::*;
 
-/// What of the disk a search must find: every plain file below, and its text.
+/// Returns what a search must find: every regular file below the folder, and its text.
 fn scan(folder: &Path, prefix: &str, found: &mut Vec<(String, String)>) {
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
         let name = entry.file_name().into_string().unwrap();
@@ -39,8 +39,8 @@ const WORDS: [&str; 12] = [
 const FOLDERS: [&str; 5] = ["", "a/", "a/b/", "c/", "c/d/e/"];
 const NAMES: [&str; 5] = ["x.md", "y.md", "z.markdown", "m.jsonl", "n.jsonl"];
 
-/// Does something to the disk behind the store's back; some deeds come to nothing.
-fn act(memory: &Memory, store: &Store, (deed, which, word): (u8, u8, u8), lie: bool) {
+/// Edits the files without the store; some edits have no effect.
+fn edit(memory: &Memory, store: &Store, (edit, which, word): (u8, u8, u8), lie: bool) {
     let (which, word) = (usize::from(which), usize::from(word));
     let name = format!("{}{}", FOLDERS[which % 5], NAMES[which / 5 % 5]);
     let other = format!("{}{}", FOLDERS[word % 5], NAMES[which / 5 % 5]);
@@ -51,7 +51,7 @@ fn act(memory: &Memory, store: &Store, (deed, which, word): (u8, u8, u8), lie: b
         false => format!("# Heading\n\nsays {word}\n"),
     };
     let stamps = fs::metadata(&path).and_then(|m| m.modified());
-    match deed % 16 {
+    match edit % 16 {
         0..3 => memory.put(&name, line),
         3..5 => {
             if let Ok(mut file) = OpenOptions::new().append(true).open(&path) {
@@ -64,7 +64,7 @@ fn act(memory: &Memory, store: &Store, (deed, which, word): (u8, u8, u8), lie: b
                 && let Some(at) = text.find("zq")
             {
                 overwrite(&path, at as u64, word.as_bytes());
-                if lie && deed % 2 == 1 {
+                if lie && edit % 2 == 1 {
                     set_modified(&path, stamps.unwrap());
                 }
             }
@@ -135,7 +135,7 @@ fn agrees(memory: &Memory, store: &Store, words: &[&str]) -> Result<(), TestCase
     Ok(())
 }
 
-/// Coarse clocks as file systems have them; and this one's own, believed at once if it is fine.
+/// Coarse clocks as file systems have them; and the clock of this one, if it is fine.
 fn clocks() -> Vec<Clock> {
     let mut clocks = Vec::new();
     for tick_ns in [1, 4_000_000, 1_000_000_000, 2_000_000_000] {
@@ -156,7 +156,7 @@ fn clocks() -> Vec<Clock> {
     clocks
 }
 
-fn deeds() -> impl Strategy<Value = Vec<(u8, u8, u8)>> {
+fn edits() -> impl Strategy<Value = Vec<(u8, u8, u8)>> {
     prop::collection::vec(any::<(u8, u8, u8)>(), 1..60)
 }
 
@@ -167,8 +167,8 @@ proptest! {
     })]
 
     #[test]
-    fn after_any_deeds_a_search_finds_what_is_on_disk(
-        deeds in deeds(),
+    fn after_random_edits_a_search_finds_what_is_on_disk(
+        edits in edits(),
         watch in any::<bool>(),
         clock in prop::sample::select(clocks()),
         reopen in 1usize..60,
@@ -176,17 +176,17 @@ proptest! {
         let memory = Memory::new();
         let options = Options { watch, clock, ..Options::default() };
         let mut store = memory.open_with(options.clone());
-        // stamps that lie about the text's time are told by the change time alone
+        // a false modification time shows only in the change time
         let lie = watch || !clock.no_ctime;
-        for (at, deed) in deeds.into_iter().enumerate() {
-            act(&memory, &store, deed, lie);
-            let asked = usize::from(deed.1);
-            let some = [WORDS[usize::from(deed.2) % 12], WORDS[asked % 12], WORDS[asked / 12 % 12]];
+        for (at, random_edit) in edits.into_iter().enumerate() {
+            edit(&memory, &store, random_edit, lie);
+            let asked = usize::from(random_edit.1);
+            let some = [WORDS[usize::from(random_edit.2) % 12], WORDS[asked % 12], WORDS[asked / 12 % 12]];
             agrees(&memory, &store, &some[..asked % 4])?;
             if at == reopen {
                 drop(store);
-                // what happens while nobody looks must be told by stamps
-                act(&memory, &memory.open_with(options.clone()), deed, lie && !clock.no_ctime);
+                // an edit while the store is closed must be visible in the stamps
+                edit(&memory, &memory.open_with(options.clone()), random_edit, lie && !clock.no_ctime);
                 store = memory.open_with(options.clone());
             }
         }

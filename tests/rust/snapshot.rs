@@ -1,4 +1,4 @@
-//! The index on disk is a cache: whatever is done to it, the answers stay those of a fresh build.
+//! The snapshot of the index as a cache: whatever happens to it, answers are those of a new build.
 
 #![allow(missing_docs)]
 
@@ -128,7 +128,7 @@ fn words_of_what_was_not_taken_in_are_not_packed() {
     let asked = AtomicUsize::new(0);
     let interrupt = || asked.fetch_add(1, Ordering::Relaxed) > 2;
     assert!(built.update(&root, "long.jsonl", &interrupt).is_err());
-    assert!(built.index.words().words.get("new1").is_some(), "it was broken off too early");
+    assert!(built.index.lexicon().words.get("new1").is_some(), "it was broken off too early");
     if !built.is_packed() {
         built.repack();
     }

@@ -1,5 +1,5 @@
-//! Snapshots that somebody crafted, with checksums that hold: no panic, no hang, no giant
-//! allocation, and the answers of a fresh build.
+//! Crafted snapshots with valid checksums: no panic, no hang, no giant allocation, and the answers
+//! of a fresh build.
 //!
 //! `COMMONPLACE_CRAFTED=20000 cargo test --test snapshot_crafted -- --nocapture` tries more of them.
 
@@ -18,13 +18,13 @@ use std::time::{Duration, Instant};
 
 use commonplace_core::catalog::extract::Kind;
 use commonplace_core::files::racy_stat::Clock;
-use commonplace_core::search::Filter;
+use commonplace_core::search::filter::SearchFilter;
 use commonplace_core::store::hit::Request;
 use commonplace_core::store::{Options, Store};
 use crafted::{ARRAYS, EXTENT, HEAD, PAGED, place, sealed};
 use memory::{Memory, QUERIES, sample};
 
-/// How long one snapshot may take, with all that is asked of it.
+/// The time limit for one snapshot with all its queries.
 const MOST: Duration = Duration::from_secs(10);
 
 /// Queries beside [`QUERIES`]: phrases, exclusions, prefixes over much, unspaced scripts.
@@ -62,7 +62,7 @@ fn options() -> Options {
     Options { clock, watch: false, ..Options::default() }
 }
 
-/// A memory whose lists are of every form: a few postings, parts of few, parts of many.
+/// A memory with posting lists of every form: short, and superblocks without and with block maxima.
 fn varied() -> Memory {
     let memory = Memory::new();
     sample(&memory);
@@ -88,7 +88,7 @@ fn varied() -> Memory {
 /// What a caller sees of an answer.
 type Shown = Vec<String>;
 
-fn request(store: &Store, query: &str, filter: Filter, limit: usize, tools: bool) -> Shown {
+fn request(store: &Store, query: &str, filter: SearchFilter, limit: usize, tools: bool) -> Shown {
     let request = Request { query: query.to_owned(), limit, filter, tools };
     let answer = store.search(&request, &|| false).unwrap();
     let hit = |hit: commonplace_core::store::hit::Hit| {
@@ -105,23 +105,23 @@ fn request(store: &Store, query: &str, filter: Filter, limit: usize, tools: bool
     answer.notes.into_iter().chain(answer.hits.into_iter().map(hit)).collect()
 }
 
-/// Asks in every way there is.
+/// Runs every kind of query.
 fn everything(store: &Store) -> Vec<Shown> {
     let mut all: Vec<Shown> = Vec::new();
     for query in QUERIES.into_iter().chain(MORE) {
-        all.push(request(store, query, Filter::default(), 10, false));
+        all.push(request(store, query, SearchFilter::default(), 10, false));
     }
     let filters = [
-        Filter { prefixes: vec!["many".into()], ..Filter::default() },
-        Filter { kind: Some(Kind::Note), ..Filter::default() },
-        Filter { role: Some("user".into()), ..Filter::default() },
-        Filter { session: Some("s3".into()), ..Filter::default() },
-        Filter { since: Some(0), ..Filter::default() },
+        SearchFilter { prefixes: vec!["many".into()], ..SearchFilter::default() },
+        SearchFilter { kind: Some(Kind::Note), ..SearchFilter::default() },
+        SearchFilter { role: Some("user".into()), ..SearchFilter::default() },
+        SearchFilter { session: Some("s3".into()), ..SearchFilter::default() },
+        SearchFilter { since: Some(0), ..SearchFilter::default() },
     ];
     for filter in filters {
         all.push(request(store, "tea tokens", filter, 40, false));
     }
-    all.push(request(store, "message rotation", Filter::default(), 1000, true));
+    all.push(request(store, "message rotation", SearchFilter::default(), 1000, true));
     let documents = store.documents("detail/auth.md", &|| false).unwrap();
     all.push(
         documents
@@ -134,7 +134,7 @@ fn everything(store: &Store) -> Vec<Shown> {
     all
 }
 
-/// Changes files behind its back, in every way there is.
+/// Changes files without the store, in every way there is.
 fn change(memory: &Memory) {
     memory.put("detail/auth.md", "# Auth\n\nWe use JWT with rotation.\n\n## Why\n\nZebra servers.\n\n```rust\nfn rotate_token() {}\n```\n");
     fs::remove_file(memory.at("many/07.md")).unwrap();
@@ -197,9 +197,9 @@ fn tell(line: &str) {
     writeln!(out, "{line}").unwrap();
 }
 
-/// What came of the snapshots, by array.
+/// Counts of outcomes, by array.
 #[derive(Debug, Default)]
-struct Tally {
+struct Outcomes {
     tries: usize,
     refused: usize,
     rebuilt: usize,
@@ -212,7 +212,7 @@ fn told(store: &Store) -> String {
     store.fresh(&|| false).unwrap().snapshot.clone().unwrap()
 }
 
-/// Ends the process if one try hangs: a test that waits for ever tells nothing.
+/// Aborts the process if one try hangs.
 fn watched(what: impl FnOnce(&mpsc::Sender<String>)) {
     let (sender, told) = mpsc::channel::<String>();
     let watch = std::thread::spawn(move || {
@@ -237,7 +237,7 @@ fn tries(few: usize) -> usize {
     std::env::var("COMMONPLACE_CRAFTED").ok().and_then(|n| n.parse().ok()).unwrap_or(few)
 }
 
-/// What a process may take: a giant allocation then ends it.
+/// Limits the memory of the process: a giant allocation then ends it.
 fn bound_memory() {
     use rustix::process::{Resource, Rlimit, setrlimit};
     let limit = Rlimit { current: Some(6 << 30), maximum: Some(6 << 30) };
@@ -245,12 +245,12 @@ fn bound_memory() {
 }
 
 #[test]
-fn crafted_snapshots_lead_nobody_astray() {
+fn crafted_snapshots_do_no_harm() {
     bound_memory();
     let seed = std::env::var("COMMONPLACE_SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
     let count = tries(40);
     let mut dice = Dice(seed);
-    let mut tallies: BTreeMap<usize, Tally> = BTreeMap::new();
+    let mut tallies: BTreeMap<usize, Outcomes> = BTreeMap::new();
     let mut told_of = Vec::new();
     watched(|watch| {
         let memory = varied();
@@ -325,7 +325,7 @@ fn crafted_snapshots_lead_nobody_astray() {
             }
         }
     });
-    let sum = |of: fn(&Tally) -> usize| tallies.values().map(of).sum::<usize>();
+    let sum = |of: fn(&Outcomes) -> usize| tallies.values().map(of).sum::<usize>();
     let (panics, wrong, slow) = (sum(|t| t.panics), sum(|t| t.wrong), sum(|t| t.slow));
     for (kind, tally) in &tallies {
         tell(&format!("{kind:>4} {tally:?}"));

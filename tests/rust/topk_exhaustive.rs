@@ -1,6 +1,6 @@
-//! The best of many thousand documents, under every filter, against scoring each of them.
+//! Top-k retrieval over many thousand documents, under every filter, against exhaustive scoring.
 //!
-//! Texts repeat, so that bounds are alike and most of it has to be opened at once.
+//! Texts repeat, so that upper bounds are alike and the search switches to MaxScore.
 
 #![allow(missing_docs)]
 
@@ -10,14 +10,16 @@ use std::fs;
 
 use commonplace_core::catalog::extract::{Kind, Part};
 use commonplace_core::catalog::{Catalog, NO_TIME, Row};
+use commonplace_core::files::paths::is_below;
 use commonplace_core::files::racy_stat::Clock;
 use commonplace_core::files::root::Root;
 use commonplace_core::index::bm25f::{Field, Weights};
 use commonplace_core::index::dictionary::expansion::Expander;
-use commonplace_core::index::topk::{Scored, Scoring};
+use commonplace_core::index::topk::collector::{Scored, Scoring};
+use commonplace_core::search::filter::SearchFilter;
 use commonplace_core::search::query::{Atom, Query, holds};
-use commonplace_core::search::scoring::Ranking;
-use commonplace_core::search::{Filter, is_below, search, session_rescore};
+use commonplace_core::search::scoring::QueryScorer;
+use commonplace_core::search::{search, session_rescore};
 use commonplace_core::text::query_terms::terms_of;
 
 struct Random(u64);
@@ -38,8 +40,8 @@ struct World {
     catalog: Catalog,
 }
 
-/// So few that every row has most of them.
-const SAID: [&str; 12] = [
+/// So few texts that every block has most of them.
+const TEXTS: [&str; 12] = [
     "tea",
     "kettle",
     "tea and a kettle on the stove",
@@ -57,7 +59,7 @@ const SAID: [&str; 12] = [
 fn message(random: &mut Random, rare: bool) -> String {
     let role = ["user", "assistant", "user", "system"][random.below(4)];
     let name = ["", "Melanie", "Tea", ""][random.below(4)];
-    let (said, session, day) = (SAID[random.below(12)], random.below(30), 1 + random.below(28));
+    let (said, session, day) = (TEXTS[random.below(12)], random.below(30), 1 + random.below(28));
     let rare = if rare && random.below(900) == 0 { " zebra tea kettle boat" } else { "" };
     let stamp = if random.below(9) == 0 {
         String::new()
@@ -76,8 +78,8 @@ fn transcript(random: &mut Random, count: usize, rare: bool) -> String {
 
 fn notes(random: &mut Random, count: usize) -> String {
     let section = |random: &mut Random| {
-        let heading = SAID[random.below(12)];
-        format!("## {heading}\n\n{} {}\n\n", SAID[random.below(12)], SAID[random.below(12)])
+        let heading = TEXTS[random.below(12)];
+        format!("## {heading}\n\n{} {}\n\n", TEXTS[random.below(12)], TEXTS[random.below(12)])
     };
     (0..count).map(|_| section(random)).collect()
 }
@@ -124,7 +126,7 @@ impl World {
         Some(text[row.start as usize..][..row.length as usize].to_owned())
     }
 
-    fn passes(&self, filter: &Filter, row: &Row) -> bool {
+    fn passes(&self, filter: &SearchFilter, row: &Row) -> bool {
         let file = &self.catalog.files[row.file as usize];
         let label = |wanted: &Option<String>, label: u32| {
             wanted.as_ref().is_none_or(|wanted| self.catalog.labels.text(label) == wanted)
@@ -140,26 +142,26 @@ impl World {
     }
 
     /// Scores every document, and sorts all.
-    fn plain(&self, query: &Query) -> Vec<(i64, u32)> {
+    fn exhaustive(&self, query: &Query) -> Vec<(i64, u32)> {
         let catalog = &self.catalog;
-        let mut ranking = Ranking::new(catalog, None, &|| false);
+        let mut scorer = QueryScorer::new(catalog, None, &|| false);
         let mut words = Vec::new();
-        for atom in &query.sought {
+        for atom in &query.atoms {
             let Atom::Words(text) = atom else { panic!("only words here") };
             words.push((text.as_str(), 1.0));
         }
-        for term in terms_of(&words, |word| catalog.index.words().stem(word)) {
-            ranking.seek(&term);
+        for term in terms_of(&words, |word| catalog.index.lexicon().stem(word)) {
+            scorer.add_term(&term);
         }
-        let (clauses, _) = ranking.clauses();
+        let (terms, _) = scorer.term_scorers();
         let mut all = Vec::new();
-        for document in 0..catalog.index.numbers() {
+        for document in 0..catalog.index.max_doc() {
             if !catalog.index.is_live(document) {
                 continue;
             }
-            let parts = clauses.iter().enumerate().filter_map(|(at, clause)| {
-                let pattern = clause.list.find(document)?;
-                let part = ranking.part(at, document, pattern);
+            let parts = terms.iter().enumerate().filter_map(|(at, term)| {
+                let profile = term.list.find(document)?;
+                let part = scorer.term_score(at, document, profile);
                 Some((f64::from(part) * 4_294_967_296.0) as i64)
             });
             let sum: i64 = parts.sum();
@@ -172,29 +174,29 @@ impl World {
         all
     }
 
-    fn check(&self, queries: &[&str], filters: &[Filter]) {
+    fn check(&self, queries: &[&str], filters: &[SearchFilter]) {
         let expander = Expander::default();
         for query in queries {
             let parsed = Query::parse(query).unwrap();
-            let all = self.plain(&parsed);
+            let all = self.exhaustive(&parsed);
             for filter in filters {
-                let mut plain = all.clone();
-                plain.retain(|&(_, document)| {
+                let mut passing = all.clone();
+                passing.retain(|&(_, document)| {
                     self.passes(filter, &self.catalog.rows[document as usize])
                 });
                 for limit in [1, 10, 47, 1000, 1 << 40] {
-                    let deep = limit.max(session_rescore::BEST).min(plain.len());
-                    let mut expected: Vec<Scored> = plain[..deep]
+                    let depth = limit.max(session_rescore::WINDOW).min(passing.len());
+                    let mut expected: Vec<Scored> = passing[..depth]
                         .iter()
                         .map(|&(sum, document)| {
                             let score = (sum as f64 / 4_294_967_296.0) as f32;
                             Scored { document, score }
                         })
                         .collect();
-                    if self.catalog.index.having(Field::Speaker) > 0 {
-                        session_rescore::lift(
+                    if self.catalog.index.docs_with_field(Field::Speaker) > 0 {
+                        session_rescore::rescore(
                             &self.catalog,
-                            &mut expected[..deep.min(session_rescore::BEST)],
+                            &mut expected[..depth.min(session_rescore::WINDOW)],
                         );
                     }
                     expected.truncate(limit);
@@ -219,11 +221,11 @@ impl World {
     }
 }
 
-fn filters() -> Vec<Filter> {
-    let all = Filter::default;
-    let below = |paths: &[&str]| Filter {
+fn filters() -> Vec<SearchFilter> {
+    let all = SearchFilter::default;
+    let below = |paths: &[&str]| SearchFilter {
         prefixes: paths.iter().map(|path| (*path).to_owned()).collect(),
-        ..Filter::default()
+        ..SearchFilter::default()
     };
     let day = 86_400_000;
     let january = 1_767_225_600_000;
@@ -235,20 +237,20 @@ fn filters() -> Vec<Filter> {
         below(&["a"]),
         below(&["a", "b/", "notes"]),
         below(&["nowhere"]),
-        Filter { kind: Some(Kind::Note), ..all() },
-        Filter { kind: Some(Kind::Transcript), ..below(&["b", "notes"]) },
-        Filter { role: Some("assistant".into()), ..all() },
-        Filter { role: Some("nobody".into()), ..all() },
-        Filter { session: Some("s3".into()), ..all() },
-        Filter { session: Some("s4".into()), role: Some("user".into()), ..below(&["b"]) },
-        Filter { since: Some(january + 20 * day), ..all() },
-        Filter { until: Some(january + 3 * day), ..below(&["a"]) },
-        Filter { since: Some(january + 5 * day), until: Some(january + 6 * day), ..all() },
+        SearchFilter { kind: Some(Kind::Note), ..all() },
+        SearchFilter { kind: Some(Kind::Transcript), ..below(&["b", "notes"]) },
+        SearchFilter { role: Some("assistant".into()), ..all() },
+        SearchFilter { role: Some("nobody".into()), ..all() },
+        SearchFilter { session: Some("s3".into()), ..all() },
+        SearchFilter { session: Some("s4".into()), role: Some("user".into()), ..below(&["b"]) },
+        SearchFilter { since: Some(january + 20 * day), ..all() },
+        SearchFilter { until: Some(january + 3 * day), ..below(&["a"]) },
+        SearchFilter { since: Some(january + 5 * day), until: Some(january + 6 * day), ..all() },
     ]
 }
 
 #[test]
-fn the_best_under_every_filter_are_those_of_scoring_everything() {
+fn top_k_under_every_filter_equals_exhaustive_scoring() {
     let queries = [
         "tea kettle",
         "tea",
@@ -260,7 +262,7 @@ fn the_best_under_every_filter_are_those_of_scoring_everything() {
         "tea kettle -boat",
         "\"tea unheard\"",
     ];
-    // with fewer nothing is opened at once
+    // with fewer the search does not switch to MaxScore
     let each = 2400;
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let mut files = BTreeMap::new();
@@ -274,7 +276,7 @@ fn the_best_under_every_filter_are_those_of_scoring_everything() {
         files.insert(format!("notes/n{at}.md"), notes(&mut random, each / 10));
     }
     let mut world = World::new(files);
-    // what was packed is dead here and there, and its place is another file's
+    // some packed documents are deleted, and their paths are those of other files
     world.remove("a/s2.jsonl");
     world.remove("b/s7.jsonl");
     world.put("new/s0.jsonl", transcript(&mut random, each, true));

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use commonplace_core::catalog::extract::Kind;
 use commonplace_core::error::{Error, Interrupt, Result};
 use commonplace_core::grep::{Case, Options};
-use commonplace_core::search::Filter;
+use commonplace_core::search::filter::SearchFilter;
 use commonplace_core::store;
 use commonplace_core::store::hit::Request;
 use commonplace_core::store::per_process::PerProcess;
@@ -284,7 +284,7 @@ impl Store {
                 return Err(PyValueError::new_err(text));
             }
         };
-        let filter = Filter {
+        let filter = SearchFilter {
             prefixes: prefixes.into_iter().map(String::from).collect(),
             kind,
             since: since.map(Moment::milliseconds),

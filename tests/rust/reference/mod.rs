@@ -1,4 +1,4 @@
-//! The index's slow twin: it counts words in hash maps and scores every document, in `f64`.
+//! Reference implementation of ranking: word counts in hash maps, every document scored in `f64`.
 
 #![allow(dead_code, missing_docs)]
 
@@ -12,7 +12,7 @@ use commonplace_core::text::segmentation;
 use commonplace_core::text::stems::stem;
 use commonplace_core::text::tokens::{self, Form};
 
-/// A document as the twin knows it.
+/// A document as the reference stores it.
 #[derive(Default)]
 pub struct Document {
     /// For each concept, the counts of each of its words.
@@ -23,28 +23,28 @@ pub struct Document {
     session: String,
 }
 
-/// Where a document stands: path and first byte.
-pub type Place = (String, u64);
+/// The position of a document: path and first byte.
+pub type Position = (String, u64);
 
 /// Every document of a memory, from its files alone.
 #[derive(Default)]
-pub struct Twin {
+pub struct Reference {
     weights: Weights,
-    pub documents: BTreeMap<Place, Document>,
+    pub documents: BTreeMap<Position, Document>,
 }
 
-/// English words belong together by their stem; anything else stands for itself.
+/// English words with one stem are one concept; any other token is its own.
 fn concept(text: &str, stem: Option<&str>) -> String {
     stem.map_or_else(|| format!("={text}"), |stem| format!("~{stem}"))
 }
 
-impl Twin {
+impl Reference {
     pub fn of(files: &BTreeMap<String, String>) -> Self {
-        let mut twin = Self::default();
+        let mut reference = Self::default();
         for (path, text) in files {
             let mut add = |draft: Draft<'_>| {
                 let document = Document::of(&draft);
-                twin.documents.insert((path.clone(), draft.start), document);
+                reference.documents.insert((path.clone(), draft.start), document);
             };
             if Kind::of(path) == Kind::Note {
                 note(path, text, &mut add);
@@ -58,7 +58,7 @@ impl Twin {
             }
             messages.finish(&mut add);
         }
-        twin
+        reference
     }
 
     fn averages(&self) -> [f64; FIELDS] {
@@ -70,22 +70,22 @@ impl Twin {
     }
 
     fn idf(&self, holds: impl Fn(&Document) -> bool) -> f64 {
-        let holders = self.documents.values().filter(|d| holds(d)).count() as f64;
-        if holders == 0.0 {
+        let doc_freq = self.documents.values().filter(|d| holds(d)).count() as f64;
+        if doc_freq == 0.0 {
             return 0.0;
         }
-        (1.0 + (self.documents.len() as f64 - holders + 0.5) / (holders + 0.5)).ln()
+        (1.0 + (self.documents.len() as f64 - doc_freq + 0.5) / (doc_freq + 0.5)).ln()
     }
 
-    /// Scores every document that holds something of the query.
-    pub fn scores(&self, query: &str) -> BTreeMap<Place, f64> {
+    /// Scores every document that holds a concept of the query.
+    pub fn scores(&self, query: &str) -> BTreeMap<Position, f64> {
         let averages = self.averages();
         let mut scores = BTreeMap::new();
-        let asking = asking_words(query);
+        let in_question = in_question(query);
         let words: Vec<(&str, f32)> = query
             .split_whitespace()
             .enumerate()
-            .map(|(at, word)| (word, if asking[at] { 1.5 } else { 1.0 }))
+            .map(|(at, word)| (word, if in_question[at] { 1.5 } else { 1.0 }))
             .collect();
         for term in terms_of(&words, |word| stem(word).map(Cow::into_owned)) {
             let concept = concept(&term.text, term.stem.as_deref());
@@ -124,24 +124,25 @@ impl Twin {
         scores
     }
 
-    /// Lifts messages among the best twenty by those around them, as `company.rs` has it.
-    pub fn lift(&self, scores: &mut BTreeMap<Place, f64>) {
-        let mut best: Vec<(Place, f64)> = scores.iter().map(|(p, s)| (p.clone(), *s)).collect();
+    /// Rescores messages among the best twenty by their neighbours and session, as
+    /// `session_rescore.rs` does.
+    pub fn rescore(&self, scores: &mut BTreeMap<Position, f64>) {
+        let mut best: Vec<(Position, f64)> = scores.iter().map(|(p, s)| (p.clone(), *s)).collect();
         best.sort_by(|(_, a), (_, b)| b.total_cmp(a));
         best.truncate(20);
-        let score_of: HashMap<Place, f64> = best.iter().cloned().collect();
-        let lines_around = |place: &Place| -> Vec<(Place, bool, u32)> {
+        let score_of: HashMap<Position, f64> = best.iter().cloned().collect();
+        let lines_around = |place: &Position| -> Vec<(Position, bool, u32)> {
             let file = self.documents.iter().filter(|((path, _), _)| *path == place.0);
-            let same = |p: &Place| self.session(p) == self.session(place);
+            let same = |p: &Position| self.session(p) == self.session(place);
             file.map(|(p, d)| (p.clone(), same(p), u32::from(d.lengths[0]))).collect()
         };
-        let heard: BTreeMap<Place, f64> = best
+        let sums: BTreeMap<Position, f64> = best
             .iter()
             .filter(|(place, _)| Kind::of(&place.0) == Kind::Transcript)
             .map(|(place, score)| {
                 let lines = lines_around(place);
                 let at = lines.iter().position(|(p, ..)| p == place).unwrap();
-                let mut heard = *score;
+                let mut sum = *score;
                 for side in [lines[at + 1..].to_vec(), lines[..at].iter().rev().cloned().collect()]
                 {
                     let mut terms = 0;
@@ -150,25 +151,25 @@ impl Twin {
                         if !same || terms > 80 {
                             break;
                         }
-                        let share = [0.0, 0.1, 0.07, 0.05][distance - 1];
-                        heard += share * score_of.get(&other).copied().unwrap_or_default();
+                        let weight = [0.0, 0.1, 0.07, 0.05][distance - 1];
+                        sum += weight * score_of.get(&other).copied().unwrap_or_default();
                     }
                 }
-                (place.clone(), heard)
+                (place.clone(), sum)
             })
             .collect();
-        for (place, own) in &heard {
-            let same = |p: &Place| p.0 == place.0 && self.session(p) == self.session(place);
-            let session = heard.iter().filter(|(p, _)| same(p)).map(|(_, heard)| *heard);
+        for (place, own) in &sums {
+            let same = |p: &Position| p.0 == place.0 && self.session(p) == self.session(place);
+            let session = sums.iter().filter(|(p, _)| same(p)).map(|(_, sum)| *sum);
             scores.insert(place.clone(), 0.75 * own + 0.25 * session.fold(0.0, f64::max));
         }
     }
 
-    fn session(&self, place: &Place) -> &str {
+    fn session(&self, place: &Position) -> &str {
         &self.documents[place].session
     }
 
-    /// `w · tf / ((1 − b) + b · (len + m) / (avglen + m))`, as `bm25f.rs` has it.
+    /// `w · tf / ((1 − b) + b · (len + m) / (avglen + m))`, as in `bm25f.rs`.
     fn part(&self, f: Field, counts: &[Counts], lengths: &Lengths, averages: &[f64]) -> f64 {
         let f = f as usize;
         let count: u32 = counts.iter().map(|counts| u32::from(counts[f])).sum();
@@ -178,20 +179,20 @@ impl Twin {
     }
 }
 
-/// Says of each word whether it stands in a question beside which there is something else.
-fn asking_words(query: &str) -> Vec<bool> {
-    let mut asking = Vec::new();
+/// Says of each word whether it is in a question, where the query has other sentences too.
+fn in_question(query: &str) -> Vec<bool> {
+    let mut in_question = Vec::new();
     let mut sentence = 0;
     for word in query.split_whitespace() {
         sentence += 1;
         if word.ends_with(['?', '.']) {
-            asking.extend(vec![word.ends_with('?'); sentence]);
+            in_question.extend(vec![word.ends_with('?'); sentence]);
             sentence = 0;
         }
     }
-    asking.extend(vec![false; sentence]);
-    let all = asking.iter().all(|&asks| asks);
-    asking.into_iter().map(|asks| asks && !all).collect()
+    in_question.extend(vec![false; sentence]);
+    let all = in_question.iter().all(|&asks| asks);
+    in_question.into_iter().map(|asks| asks && !all).collect()
 }
 
 const ROLES: [&str; 11] = [

@@ -9,12 +9,12 @@ use crate::catalog::{Catalog, Documents, FileRow, Row};
 use crate::error::{Error, Interrupt, Result, SLICE};
 use crate::files::racy_stat::{Clock, now_ns};
 use crate::files::root::{Root, Stat};
-use crate::index::Index;
 use crate::index::bm25f::Weights;
-use crate::index::dictionary::interner::Terms;
+use crate::index::dictionary::interner::Interner;
 use crate::index::dictionary::lexicon::Lexicon;
-use crate::index::storage::packed_index::packing_bytes;
-use crate::index::storage::partial_index::Run;
+use crate::index::inverted_index::InvertedIndex;
+use crate::index::memory_bounds::packing_bytes;
+use crate::index::storage::partial_index::PartialIndex;
 use crate::memory_limit::MemoryLimit;
 
 /// Files that a thread takes at a time: neighbours, which share words, stay on one thread.
@@ -26,7 +26,7 @@ const PIECE: usize = 1 << 14;
 #[derive(Debug, Default)]
 struct Half {
     lexicon: Lexicon,
-    labels: Terms,
+    labels: Interner,
     taken: Taken,
     /// What else was read of each file, and how many documents.
     readings: Vec<(usize, Result<(Reading, usize)>)>,
@@ -35,7 +35,7 @@ struct Half {
 /// The documents that one of the two threads has read.
 #[derive(Debug, Default)]
 struct Taken {
-    run: Run,
+    run: PartialIndex,
     /// The rows of the documents of `run`, in pieces that are given back one by one.
     rows: Vec<Vec<Row>>,
 }
@@ -94,7 +94,7 @@ impl Work<'_> {
         loop {
             let from = self.next.fetch_add(STEP, Ordering::Relaxed);
             if from >= self.files.len() || self.stopped.load(Ordering::Relaxed) {
-                half.lexicon.rest();
+                half.lexicon.drop_caches();
                 return half;
             }
             for at in from..self.files.len().min(from + STEP) {
@@ -182,7 +182,7 @@ impl Catalog {
         let (mut runs, mut rest) = (Vec::new(), Vec::new());
         for (half, read) in halves.into_iter().enumerate() {
             let Half { lexicon, labels, taken: Taken { run, rows }, readings } = read;
-            runs.push(run.with(lexicon));
+            runs.push(run.with_lexicon(lexicon));
             rest.push((labels, rows));
             for (at, reading) in readings {
                 match reading {
@@ -202,11 +202,11 @@ impl Catalog {
             // it begins with what only one thread can do, so another makes the rows meanwhile
             let (caller, stop) = (thread::current(), &stop);
             let index = scope.spawn(move || {
-                let index = Index::build(weights, runs, turns, stop);
+                let index = InvertedIndex::build(weights, runs, turns, stop);
                 caller.unpark();
                 index
             });
-            let numbers = |(labels, _): &(Terms, _)| self.labels.take_in(labels);
+            let numbers = |(labels, _): &(Interner, _)| self.labels.intern_all(labels);
             let labels: Vec<Vec<u32>> = rest.iter().map(numbers).collect();
             let rows = rest.into_iter().map(|(_, rows)| rows.into_iter().flatten());
             let mut rows: Vec<_> = rows.collect();

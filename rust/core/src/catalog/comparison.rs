@@ -5,13 +5,13 @@ use crate::catalog::file_reader::{Content, Known, Reader, Sink};
 use crate::catalog::{Catalog, Documents, Row, Rows};
 use crate::error::{Error, Interrupt, Result};
 use crate::files::root::Root;
-use crate::index::consistency::{Held, Pairs};
-use crate::index::storage::packed_index::packing_bytes;
+use crate::index::consistency::{ForwardIndex, ProfilePairs};
+use crate::index::memory_bounds::packing_bytes;
 use crate::memory_limit::MemoryLimit;
 
 /// The documents of one file, which are compared as they are read.
 struct Comparison<'a> {
-    held: Held<'a>,
+    held: ForwardIndex<'a>,
     rows: &'a Rows,
     /// Those that the index holds of the file, and how many came.
     documents: &'a Documents,
@@ -19,7 +19,7 @@ struct Comparison<'a> {
     file: u32,
     same: bool,
     /// Patterns that must be the same, under two numbers.
-    pairs: Pairs,
+    pairs: ProfilePairs,
     /// What the index takes, and may take.
     bytes: u64,
     limit: &'a MemoryLimit,
@@ -34,7 +34,7 @@ impl Sink for Comparison<'_> {
             Content::New(document) if self.count <= self.documents.len() => {
                 let number = self.documents.get(self.count - 1);
                 self.rows[number as usize] == row
-                    && self.held.is(number, &document, &mut self.pairs)
+                    && self.held.equals(number, &document, &mut self.pairs)
             }
             _ => false,
         };
@@ -65,9 +65,9 @@ impl Catalog {
         if !file.present || file.left_out.is_some() || file.cut {
             return Ok(None);
         }
-        let dictionaries = self.index.words().bytes() + self.labels.bytes();
-        let (documents, postings) = (self.index.numbers(), self.index.postings());
-        let (lexicon, held) = self.index.to_compare();
+        let dictionaries = self.index.lexicon().bytes() + self.labels.bytes();
+        let (documents, postings) = (self.index.max_doc(), self.index.postings());
+        let (lexicon, held) = self.index.split_for_comparison();
         let mut comparison = Comparison {
             held,
             rows: &self.rows,
@@ -75,7 +75,7 @@ impl Catalog {
             count: 0,
             file: place,
             same: true,
-            pairs: Pairs::default(),
+            pairs: ProfilePairs::default(),
             bytes: packing_bytes(documents.into(), postings as u64, dictionaries as u64),
             limit: &self.limit,
             part: self.part as usize,

@@ -5,7 +5,7 @@ use std::ops::{Index, Range};
 use crate::catalog::FileRow;
 use crate::catalog::extract::Kind;
 use crate::files::racy_stat::is_trusted;
-use crate::index::storage::paged_array::{Pages, ROOM};
+use crate::index::storage::paged_array::{PagedArray, SPARE_CAPACITY};
 
 /// Where a document lies and what filters may ask about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
@@ -137,14 +137,14 @@ pub const PAGE: usize = 64;
 /// The rows by document: first those of a snapshot, then what came since.
 #[derive(Debug, Default)]
 pub struct Rows {
-    kept: Pages<Row>,
+    kept: PagedArray<Row>,
     count: usize,
     since: Vec<Row>,
 }
 
 impl Rows {
     /// Takes over the pages of a snapshot, all full but the last, which hold `count` rows.
-    pub fn of(kept: Pages<Row>, count: usize) -> Self {
+    pub fn of(kept: PagedArray<Row>, count: usize) -> Self {
         Self { kept, count, since: Vec::new() }
     }
 
@@ -158,9 +158,9 @@ impl Rows {
         self.len() == 0
     }
 
-    /// Makes room for so many more and [`ROOM`].
+    /// Makes room for so many more and [`SPARE_CAPACITY`].
     pub fn reserve(&mut self, more: usize) {
-        self.since.reserve_exact(more + ROOM);
+        self.since.reserve_exact(more + SPARE_CAPACITY);
     }
 
     /// Adds the row of a new document.
@@ -172,7 +172,7 @@ impl Rows {
     pub fn expect(&self, documents: Range<u32>) {
         let end = (documents.end as usize).min(self.count);
         (documents.start as usize / PAGE..end.div_ceil(PAGE))
-            .for_each(|page| self.kept.expect(page));
+            .for_each(|page| self.kept.readahead(page));
     }
 
     /// Puts a row in the place of another.

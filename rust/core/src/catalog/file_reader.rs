@@ -12,8 +12,8 @@ use crate::catalog::extract::{self, Cut, Draft, Kind, Messages, Part};
 use crate::catalog::{NO_TIME, Row, Seen};
 use crate::error::{Error, Interrupt, Result};
 use crate::files::root::{Root, Stat};
-use crate::index::dictionary::interner::Terms;
-use crate::index::dictionary::lexicon::{Document, Lexicon};
+use crate::index::dictionary::interner::Interner;
+use crate::index::dictionary::lexicon::{AnalyzedDocument, Lexicon};
 use crate::memory_limit::MemoryLimit;
 use crate::messages::line_reader::{LONGEST_LINE, is_in_utf16, lines};
 use crate::messages::message::{self, Line, Message};
@@ -72,14 +72,14 @@ pub(crate) enum Content {
     /// The index holds it under this number, and its trail in the row of that number.
     Known(u32),
     /// The index is to take it in.
-    New(Document),
+    New(AnalyzedDocument),
 }
 
 /// Turns the drafts of a file into rows and documents, with the dictionaries of one thread.
 pub(crate) struct Reader<'a> {
     pub root: &'a Root,
     pub lexicon: &'a mut Lexicon,
-    pub labels: &'a mut Terms,
+    pub labels: &'a mut Interner,
     pub part: Part,
     pub interrupt: Interrupt<'a>,
     /// Documents of this file that the index holds.

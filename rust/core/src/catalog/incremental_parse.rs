@@ -14,7 +14,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::catalog::Row;
 use crate::catalog::doc_table::{DEFINES, REFERS};
 use crate::catalog::extract::{Cut, hands_down, may_define, may_refer};
-use crate::index::dictionary::interner::Terms;
+use crate::index::dictionary::interner::Interner;
 use crate::text::metadata::behind_meta;
 use crate::text::parser::heading_end;
 use crate::text::section::{MAX_SECTIONS, Note, TRAIL, front, parse_part};
@@ -112,7 +112,7 @@ fn bounds(text: &str, rows: &[Row]) -> Option<Bounds> {
 
 /// Finds out what of a note changed since its documents were as `rows` say; none where all of it
 /// must be read.
-pub(super) fn edited(text: &str, rows: &[Row], labels: &Terms) -> Option<Edited> {
+pub(super) fn edited(text: &str, rows: &[Row], labels: &Interner) -> Option<Edited> {
     let Bounds { kept, rest, bytes, part, again } = bounds(text, rows)?;
     let start = part.start;
     let (front, begin) = front(text);
@@ -204,13 +204,13 @@ pub(super) fn edited(text: &str, rows: &[Row], labels: &Terms) -> Option<Edited>
 }
 
 /// Returns the heading of a section.
-fn own<'a>(row: &Row, labels: &'a Terms) -> &'a str {
+fn own<'a>(row: &Row, labels: &'a Interner) -> &'a str {
     labels.text(row.trail).rsplit(TRAIL).next().unwrap_or_default()
 }
 
 /// Returns the title of a note, given the rows that are kept, all that were, and the rest; none
 /// where it is another than it was.
-fn title(note: &Note, count: usize, rows: [&[Row]; 3], labels: &Terms) -> Option<String> {
+fn title(note: &Note, count: usize, rows: [&[Row]; 3], labels: &Interner) -> Option<String> {
     let [kept, were, rest] =
         rows.map(|rows| rows.iter().find(|row| row.outline.level == 1).map(|row| own(row, labels)));
     let new = note.sections[..count].iter().find(|section| section.level == 1);
@@ -242,7 +242,7 @@ mod tests {
     #[derive(Debug, Default)]
     struct Known {
         rows: Vec<Row>,
-        labels: Terms,
+        labels: Interner,
         summary: Option<String>,
     }
 

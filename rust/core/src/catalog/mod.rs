@@ -22,13 +22,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub use crate::catalog::doc_table::{Documents, NO_TIME, Row, Rows};
 
 use crate::catalog::extract::{Kind, Part};
+use crate::files::paths::is_below;
 use crate::files::racy_stat::Clock;
 use crate::files::root::Stat;
-use crate::index::Index;
 use crate::index::bm25f::Weights;
-use crate::index::dictionary::interner::Terms;
-use crate::index::storage::packed_index::{loose_bytes, packing_bytes};
-use crate::index::storage::paged_array::{Kept, ROOM};
+use crate::index::dictionary::interner::Interner;
+use crate::index::inverted_index::InvertedIndex;
+use crate::index::memory_bounds::{delta_bytes, packing_bytes};
+use crate::index::storage::paged_array::{SPARE_CAPACITY, SnapshotFile};
 use crate::memory_limit::MemoryLimit;
 use crate::sync::Mutex;
 
@@ -91,7 +92,7 @@ pub struct Seen {
 #[derive(Debug)]
 pub struct Catalog {
     /// The index.
-    pub index: Index,
+    pub index: InvertedIndex,
     /// One row a document number.
     pub rows: Rows,
     /// Files by place.
@@ -99,13 +100,13 @@ pub struct Catalog {
     /// So many of `files`, from the first, are in order of their paths.
     sorted: usize,
     /// Trails, roles, sessions and categories.
-    pub labels: Terms,
+    pub labels: Interner,
     /// The places of the files behind those in order.
     by_path: FxHashMap<String, u32>,
     /// The places among them of files that are gone.
     free: Vec<u32>,
     /// The snapshot, while some of it may still be there only.
-    kept: Option<Arc<Kept>>,
+    kept: Option<Arc<SnapshotFile>>,
     /// Whether it was found not to hold what the files say.
     untrue: bool,
     /// Whether some of it came of a snapshot, which need not be true.
@@ -132,11 +133,11 @@ pub struct Catalog {
 impl Catalog {
     /// Makes an empty catalog.
     pub fn new(weights: Weights, part: Part) -> Self {
-        let mut labels = Terms::default();
+        let mut labels = Interner::default();
         // the empty label has number 0 everywhere
         labels.intern("");
         Self {
-            index: Index::new(weights),
+            index: InvertedIndex::new(weights),
             rows: Rows::default(),
             files: Vec::new(),
             sorted: 0,
@@ -200,11 +201,11 @@ impl Catalog {
 
     /// Tells the other parts of the store how much memory it may need.
     fn note_held(&self) {
-        let dictionaries = self.index.words().bytes() + self.labels.bytes();
-        let (documents, postings) = (self.index.numbers(), self.index.postings());
+        let dictionaries = self.index.lexicon().bytes() + self.labels.bytes();
+        let (documents, postings) = (self.index.max_doc(), self.index.postings());
         let packing = packing_bytes(documents.into(), postings as u64, dictionaries as u64);
-        let loose = loose_bytes(self.index.loose_postings() as u64, dictionaries as u64);
-        self.limit.hold(self.part as usize, packing + loose);
+        let delta = delta_bytes(self.index.delta_postings() as u64, dictionaries as u64);
+        self.limit.hold(self.part as usize, packing + delta);
     }
 
     /// Returns the place of a path, also of a file that is gone.
@@ -246,10 +247,6 @@ impl Catalog {
     ///
     /// Returns the places in `seen` that are new or changed, and the paths that are gone.
     pub fn compare(&self, seen: &[(String, Stat)], folder: &str) -> (Vec<usize>, Vec<String>) {
-        let is_below = |path: &str| {
-            let rest = path.strip_prefix(folder);
-            folder.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
         let sorted = &self.files[..self.sorted];
         let start = sorted.partition_point(|file| file.path.as_str() < folder);
         let mut known = sorted[start..].iter().filter(|file| file.present).peekable();
@@ -257,7 +254,7 @@ impl Catalog {
         for (at, (path, stat)) in seen.iter().enumerate() {
             // both are in order, so one step finds the pair
             while let Some(file) = known.next_if(|file| file.path < *path) {
-                gone.extend(is_below(&file.path).then(|| file.path.clone()));
+                gone.extend(is_below(&file.path, folder).then(|| file.path.clone()));
             }
             let sorted = known.next_if(|file| file.path == *path);
             let loose = || self.by_path.get(path).map(|&at| &self.files[at as usize]);
@@ -270,7 +267,8 @@ impl Catalog {
         let unseen = |file: &&FileRow| {
             seen.binary_search_by(|(path, _)| path.as_str().cmp(&file.path)).is_err()
         };
-        let missing = behind.chain(loose.filter(unseen)).filter(|file| is_below(&file.path));
+        let missing =
+            behind.chain(loose.filter(unseen)).filter(|file| is_below(&file.path, folder));
         gone.extend(missing.map(|file| file.path.clone()));
         (changed, gone)
     }
@@ -295,7 +293,7 @@ impl Catalog {
         self.files.retain(|file| file.present);
         self.files.sort_by(|a, b| a.path.cmp(&b.path));
         let mut order = Vec::with_capacity(self.rows.len());
-        let mut rows: Vec<Row> = Vec::with_capacity(self.rows.len() + ROOM);
+        let mut rows: Vec<Row> = Vec::with_capacity(self.rows.len() + SPARE_CAPACITY);
         // headings that were edited leave their old labels behind
         let old = std::mem::take(&mut self.labels);
         let labels = &mut self.labels;
@@ -321,9 +319,9 @@ impl Catalog {
         }
         self.sorted = self.files.len();
         self.rows = rows.into_iter().collect();
-        let census = self.index.census();
+        let checksum = self.index.doc_freq_checksum();
         self.index.repack(&order);
-        if self.index.census() != census {
+        if self.index.doc_freq_checksum() != checksum {
             // what a snapshot says of its documents is not what its lists say
             self.reject();
         }

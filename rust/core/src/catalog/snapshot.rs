@@ -20,13 +20,14 @@ use crate::catalog::{Catalog, FileRow, Seen};
 use crate::files::paths;
 use crate::files::racy_stat::is_trusted;
 use crate::files::root::Stat;
-use crate::index::Index;
 use crate::index::bm25f::{FIELDS, Lengths, Totals, Weights};
-use crate::index::dictionary::interner::Terms;
+use crate::index::dictionary::interner::Interner;
 use crate::index::dictionary::lexicon::Lexicon;
-use crate::index::postings::tf_profiles::Patterns;
-use crate::index::storage::packed_index::{Packed, is_page_of_holders};
-use crate::index::storage::paged_array::{Extent, Kept, Pages, ROOM};
+use crate::index::inverted_index::InvertedIndex;
+use crate::index::postings::decoding::is_forward_page;
+use crate::index::postings::tf_profiles::TfProfiles;
+use crate::index::storage::packed_index::PackedIndex;
+use crate::index::storage::paged_array::{Extent, PagedArray, SPARE_CAPACITY, SnapshotFile};
 
 const MAGIC: &[u8; 8] = b"CMNPLACE";
 /// Raised whenever the layout changes, or how text becomes terms and documents.
@@ -46,13 +47,13 @@ const ODD: Refusal = "it does not fit together";
 /// a part of the catalog is lost.
 pub fn write(catalog: &Catalog, root: u64) -> Option<Vec<u8>> {
     let (packed, lengths, totals) = catalog.index.packed();
-    let words = catalog.index.words();
+    let words = catalog.index.lexicon();
     let room = catalog.index.bytes() + catalog.rows.len() * 72;
     let mut out = Writer { file: Vec::with_capacity(room), directory: Vec::new() };
     out.file.resize(ARRAYS_AT, 0);
     out.put(&settings(catalog.index.weights()));
     out.put(&[u64::from(totals.documents)]);
-    out.put(&totals.having);
+    out.put(&totals.docs_with_field);
     out.put(&totals.length);
     for terms in [&words.words, &words.stems, &catalog.labels] {
         let (text, ends, slots) = terms.parts();
@@ -60,19 +61,19 @@ pub fn write(catalog: &Catalog, root: u64) -> Option<Vec<u8>> {
         out.put(ends);
         out.put(slots);
     }
-    out.put(&words.places);
+    out.put(&words.entries);
     out.put(&words.concept_of_stem);
-    let (spellings, ends) = words.patterns.parts();
-    out.put(spellings);
+    let (variants, ends) = words.profiles.parts();
+    out.put(variants);
     out.put(ends);
     out.put(lengths);
-    let (concepts, words) = catalog.index.all_holders();
+    let (concepts, words) = catalog.index.all_doc_freqs();
     out.put(concepts);
     out.put(words);
     out.put(&packed.starts);
     out.put(&packed.counts);
     out.put_pages((0..packed.lists.len()).map(|page| packed.lists.get(page)))?;
-    out.put_pages((0..packed.held.len()).map(|page| packed.held.get(page)))?;
+    out.put_pages((0..packed.forward.len()).map(|page| packed.forward.get(page)))?;
     out.put_pages(rows_of_kept(catalog).chunks(doc_table::PAGE).map(Some))?;
     let kept = || catalog.files.iter().filter(|file| is_kept(file));
     let (mut paths, mut ends) = (String::new(), Vec::new());
@@ -187,7 +188,7 @@ pub fn read(file: File, root: u64, weights: &Weights) -> Result<Catalog, Refusal
         return Err(DAMAGED);
     }
     let directory: Vec<Extent> = bytemuck::pod_collect_to_vec(&head[HEAD..]);
-    let (kept, length) = (Arc::new(Kept::new(file)), word(2));
+    let (kept, length) = (Arc::new(SnapshotFile::new(file)), word(2));
     if !directory.iter().all(|extent| extent.ends_by(length)) {
         return Err(ODD);
     }
@@ -201,7 +202,7 @@ pub fn read(file: File, root: u64, weights: &Weights) -> Result<Catalog, Refusal
 
 /// Takes the arrays off the front of the directory, one by one.
 struct Arrays {
-    kept: Arc<Kept>,
+    kept: Arc<SnapshotFile>,
     /// Of the file.
     length: u64,
     directory: std::vec::IntoIter<Extent>,
@@ -210,7 +211,7 @@ struct Arrays {
 impl Arrays {
     fn array<T: Pod>(&mut self) -> Result<Vec<T>, Refusal> {
         let extent = self.directory.next().ok_or(ODD)?;
-        self.kept.read_roomy(&extent, ROOM).ok_or(DAMAGED)
+        self.kept.read_with_capacity(&extent, SPARE_CAPACITY).ok_or(DAMAGED)
     }
 
     /// Returns where pages lie.
@@ -227,16 +228,16 @@ impl Arrays {
         &self,
         extents: Vec<Extent>,
         check: impl Fn(usize, &[T]) -> bool + Send + Sync + 'static,
-    ) -> Pages<T> {
-        Pages::of(self.kept.clone(), extents, check)
+    ) -> PagedArray<T> {
+        PagedArray::of(self.kept.clone(), extents, check)
     }
 
     fn text(&mut self) -> Result<String, Refusal> {
         String::from_utf8(self.array()?).map_err(|_| ODD)
     }
 
-    fn terms(&mut self) -> Result<Terms, Refusal> {
-        Terms::from_parts(self.text()?, self.array()?, self.array()?).ok_or(ODD)
+    fn terms(&mut self) -> Result<Interner, Refusal> {
+        Interner::from_parts(self.text()?, self.array()?, self.array()?).ok_or(ODD)
     }
 
     fn catalog(mut self, weights: Weights) -> Result<Catalog, Refusal> {
@@ -245,14 +246,14 @@ impl Arrays {
             (&[documents], Ok(having), Ok(length)) => {
                 let documents: u64 = documents;
                 let documents = u32::try_from(documents).map_err(|_| ODD)?;
-                Totals { documents, having, length }
+                Totals { documents, docs_with_field: having, length }
             }
             _ => return Err(ODD),
         };
         let (words, stems, labels) = (self.terms()?, self.terms()?, self.terms()?);
-        let (places, concept_of_stem) = (self.array()?, self.array()?);
-        let patterns = Patterns::from_parts(self.array()?, self.array()?).ok_or(ODD)?;
-        let lexicon = Lexicon::from_parts(words, places, stems, concept_of_stem, patterns);
+        let (entries, concept_of_stem) = (self.array()?, self.array()?);
+        let profiles = TfProfiles::from_parts(self.array()?, self.array()?).ok_or(ODD)?;
+        let lexicon = Lexicon::from_parts(words, entries, stems, concept_of_stem, profiles);
         let lexicon = lexicon.ok_or(ODD)?;
         let lengths: Vec<Lengths> = self.array()?;
         let mut counted = Totals::default();
@@ -262,23 +263,23 @@ impl Arrays {
         }
         let (concepts, words) = (self.array()?, self.array()?);
         let (starts, counts): (Vec<_>, Vec<u32>) = (self.array()?, self.array()?);
-        let (lists, held, rows) = (self.extents()?, self.extents()?, self.extents()?);
-        let (concept_count, pattern_count) = (lexicon.concepts(), lexicon.patterns.len());
+        let (lists, forward, rows) = (self.extents()?, self.extents()?, self.extents()?);
+        let (concept_count, profile_count) = (lexicon.concepts(), lexicon.profiles.len());
         let count = lengths.len();
-        let packed = Packed {
+        let packed = PackedIndex {
             documents: count as u32,
             starts,
             counts,
             lists: self.pages(lists, |_, _| true),
-            held: self.pages(held, move |page, bytes| {
-                is_page_of_holders(page, bytes, count, concept_count, pattern_count)
+            forward: self.pages(forward, move |page, bytes| {
+                is_forward_page(page, bytes, count, concept_count, profile_count)
             }),
         };
-        if !packed.fits(concept_count) {
+        if !packed.is_complete(concept_count) {
             return Err(ODD);
         }
-        let index = Index::from_parts(weights, lexicon, lengths, totals, packed);
-        let index = index.with_holders(concepts, words).ok_or(ODD)?;
+        let index = InvertedIndex::from_parts(weights, lexicon, lengths, totals, packed);
+        let index = index.with_doc_freqs(concepts, words).ok_or(ODD)?;
 
         let label_count = labels.len() as u32;
         if labels.get("") != Some(0) {

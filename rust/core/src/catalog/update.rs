@@ -11,7 +11,7 @@ use crate::catalog::{Catalog, Documents, FileRow, Row, Seen};
 use crate::error::{Error, Interrupt, Result};
 use crate::files::racy_stat::{now_ns, untrusted};
 use crate::files::root::{Root, Stat};
-use crate::index::storage::packed_index::{loose_bytes, packing_bytes};
+use crate::index::memory_bounds::{delta_bytes, packing_bytes};
 use crate::memory_limit::MemoryLimit;
 use crate::text::section::as_text;
 
@@ -50,7 +50,7 @@ impl Sink for Pending {
         let packing =
             packing_bytes(self.documents as u64, self.postings as u64, dictionaries as u64);
         let pending = self.rows.len() * size_of::<(Row, Content)>();
-        let loose = loose_bytes(self.loose as u64, dictionaries as u64);
+        let loose = delta_bytes(self.loose as u64, dictionaries as u64);
         self.limit
             .allows(self.part as usize, (packing + loose + pending as u64).saturating_add(more))
     }
@@ -94,7 +94,7 @@ impl Catalog {
                 _ => run.end.saturating_sub(2).max(run.start),
             };
             self.rows.expect(from..run.end);
-            self.index.expect(from..run.end.min(from.saturating_add(FEW)));
+            self.index.readahead(from..run.end.min(from.saturating_add(FEW)));
         }
         let now = now_ns();
         let clock = self.clock;
@@ -189,7 +189,7 @@ impl Catalog {
         row.cut = reading.cut.is_some();
         row.documents = Documents::List(documents);
         // it is not broken off once it has begun; the next change begins it again
-        if self.index.wants_packing() && !interrupt() {
+        if self.index.needs_packing() && !interrupt() {
             self.repack();
         }
         self.note_held();
@@ -200,9 +200,9 @@ impl Catalog {
     fn pending(&self, room: usize) -> Pending {
         Pending {
             rows: Vec::with_capacity(room),
-            documents: self.index.numbers() as usize,
+            documents: self.index.max_doc() as usize,
             postings: self.index.postings(),
-            loose: self.index.loose_postings(),
+            loose: self.index.delta_postings(),
             limit: self.limit.clone(),
             part: self.part,
         }
@@ -225,7 +225,7 @@ impl Catalog {
         let from_last = (kept..count).rev().map(|at| held.get(at));
         let known = Known::from_last(from_last.map(|n| (self.rows[n as usize].key, n)));
         let mut pending = self.pending(count - kept);
-        let (lexicon, labels, part) = (self.index.lexicon(), &mut self.labels, self.part);
+        let (lexicon, labels, part) = (self.index.lexicon_mut(), &mut self.labels, self.part);
         let (limit, sink) = (&self.limit, &mut pending);
         let mut reader = Reader { root, lexicon, labels, part, interrupt, known, limit, sink };
         let reading = match resume {
@@ -258,7 +258,7 @@ impl Catalog {
         let held: Vec<u32> = file.map_or(Vec::new(), |file| file.documents.iter().collect());
         let summary = file.map_or(0, |file| file.summary);
         let mut pending = self.pending(0);
-        let dictionaries = self.index.words().bytes() + self.labels.bytes();
+        let dictionaries = self.index.lexicon().bytes() + self.labels.bytes();
         let allows = |more| pending.allows(dictionaries, more);
         let text = match read_note(root, path, stat, &self.limit, &allows)? {
             Ok(bytes) => bytes,
@@ -273,7 +273,7 @@ impl Catalog {
         let edited = if whole { None } else { edited(&text, &rows, &self.labels) };
         let (kept, rest) = edited.as_ref().map_or((0, held.len()), |e| (e.kept, e.rest));
         if let (Some(&first), Some(&last)) = (held[kept..rest].first(), held[kept..rest].last()) {
-            self.index.expect(first..last.saturating_add(1).min(first.saturating_add(FEW)));
+            self.index.readahead(first..last.saturating_add(1).min(first.saturating_add(FEW)));
         }
         let keys = rows[kept..rest].iter().map(|row| row.key).zip(held[kept..rest].iter().copied());
         let known = Known::from_last(keys.rev());
@@ -281,7 +281,7 @@ impl Catalog {
         if edited.is_some() {
             reading.summary = self.labels.text(summary).to_owned();
         }
-        let (lexicon, labels, part) = (self.index.lexicon(), &mut self.labels, self.part);
+        let (lexicon, labels, part) = (self.index.lexicon_mut(), &mut self.labels, self.part);
         let (limit, sink) = (&self.limit, &mut pending);
         let mut reader = Reader { root, lexicon, labels, part, interrupt, known, limit, sink };
         match &edited {
@@ -312,7 +312,7 @@ impl Catalog {
     /// Says whether there is room by now for what of a file was left out for want of it.
     pub fn has_room_for(&self, path: &str) -> bool {
         let Some(file) = self.file(path).filter(|file| file.lacks_memory()) else { return false };
-        let dictionaries = self.index.words().bytes() + self.labels.bytes();
+        let dictionaries = self.index.lexicon().bytes() + self.labels.bytes();
         let read = if file.kind == Kind::Transcript { file.seen.offset } else { 0 };
         let rest = file.stat.size.saturating_sub(read);
         self.pending(0).allows(dictionaries, rest.saturating_mul(DRAFTED))

@@ -246,6 +246,13 @@ fn is_device(component: &str) -> bool {
     })
 }
 
+/// Says whether a path is `prefix` or lies below it.
+pub fn is_below(path: &str, prefix: &str) -> bool {
+    let prefix = prefix.trim_end_matches('/');
+    let rest = path.strip_prefix(prefix);
+    prefix.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

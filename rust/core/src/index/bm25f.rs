@@ -1,4 +1,4 @@
-//! BM25F, the whole formula in one place (Robertson & Zaragoza 2009, "The Probabilistic
+//! BM25F, the scoring formula (Robertson & Zaragoza 2009, "The Probabilistic
 //! Relevance Framework: BM25 and Beyond", §3.6).
 //!
 //! ```text
@@ -6,7 +6,7 @@
 //! score(q,d) = Σ_t idf(t) · tf~ / (k1 + tf~)      idf(t) = ln(1 + (N − n_t + 0.5)/(n_t + 0.5))
 //! ```
 //! `n_t` counts documents with `t` in any field; `avglen_f` is the mean over the documents that
-//! have field `f` at all, for counting empty ones would wreck the norm. `m_f` is ours: it is the
+//! have field `f` at all, since empty ones would distort the norm. `m_f` is ours: it is the
 //! classic norm with `b′ = b·avglen/(avglen + m)`, so that length matters the less the shorter the
 //! texts of a collection are; with `m = 0` the formula is that of the paper.
 
@@ -76,22 +76,22 @@ impl Field {
     }
 }
 
-/// How often one term stands in each field of one document.
+/// The frequency of one term in each field of one document.
 pub type Counts = [u16; FIELDS];
 
 /// How many terms each field of one document holds; longer ones count as 65,535.
 pub type Lengths = [u16; FIELDS];
 
-/// Returns one bit a field that has a count.
+/// Returns one bit for each field that has a count.
 #[inline]
 fn occupied(counts: &Counts) -> u32 {
     counts.iter().enumerate().fold(0, |bits, (field, &count)| bits | u32::from(count > 0) << field)
 }
 
-/// What a caller may set: one weight and one length norm a field, and `k1`.
+/// The parameters of the formula that a caller may set: one weight and one length norm a field, and `k1`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Weights {
-    /// Saturation: how soon more of the same word stops to matter.
+    /// Term-frequency saturation: how soon more of the same word stops to matter.
     pub k1: f32,
     /// `w_f`.
     pub weight: [f32; FIELDS],
@@ -107,7 +107,7 @@ impl Default for Weights {
             Self { k1: 1.3, weight: [1.0; FIELDS], b: [0.5; FIELDS], m: [0.0; FIELDS] };
         for (field, weight, b, m) in [
             (Field::Body, 1.0, 1.0, 15.0),
-            // a heading that is all of what is sought says more than one that has it among others
+            // a heading of only the query terms says more than one with other words too
             (Field::Heading, 1.0, 1.0, 0.5),
             (Field::Title, 1.0, 1.0, 0.5),
             (Field::Code, 1.0, 1.0, 15.0),
@@ -164,32 +164,32 @@ impl Weights {
     }
 }
 
-/// What the collection as a whole adds to a score.
+/// Statistics of the collection.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Totals {
     /// `N`: documents.
     pub documents: u32,
     /// Documents that have the field.
-    pub having: [u32; FIELDS],
+    pub docs_with_field: [u32; FIELDS],
     /// Terms in the field, over all documents.
     pub length: [u64; FIELDS],
 }
 
 impl Totals {
-    /// Counts one document more.
+    /// Adds a document.
     pub fn add(&mut self, lengths: &Lengths) {
         self.documents += 1;
         for (field, &length) in lengths.iter().enumerate() {
-            self.having[field] += u32::from(length > 0);
+            self.docs_with_field[field] += u32::from(length > 0);
             self.length[field] += u64::from(length);
         }
     }
 
-    /// Counts one document less.
+    /// Removes a document.
     pub fn remove(&mut self, lengths: &Lengths) {
         self.documents -= 1;
         for (field, &length) in lengths.iter().enumerate() {
-            self.having[field] -= u32::from(length > 0);
+            self.docs_with_field[field] -= u32::from(length > 0);
             self.length[field] -= u64::from(length);
         }
     }
@@ -197,26 +197,28 @@ impl Totals {
     /// Returns `avglen_f` of every field that a document has, and infinity for the others.
     pub fn average_if_any(&self) -> [f32; FIELDS] {
         let average = self.average();
-        std::array::from_fn(|f| if self.having[f] > 0 { average[f] } else { f32::INFINITY })
+        std::array::from_fn(
+            |f| if self.docs_with_field[f] > 0 { average[f] } else { f32::INFINITY },
+        )
     }
 
     /// Returns `avglen_f` of every field; 1 where no document has the field.
     pub fn average(&self) -> [f32; FIELDS] {
-        std::array::from_fn(|f| match self.having[f] {
+        std::array::from_fn(|f| match self.docs_with_field[f] {
             0 => 1.0,
-            having => (self.length[f] as f64 / f64::from(having)) as f32,
+            count => (self.length[f] as f64 / f64::from(count)) as f32,
         })
     }
 }
 
-/// The formula with the collection's figures filled in.
+/// The formula with the statistics of the collection.
 #[derive(Debug, Clone)]
 pub struct Bm25f {
     k1: f32,
     weight: [f32; FIELDS],
-    /// What of the norm does not depend on the document.
+    /// The part of the length norm that does not depend on the document.
     base: [f32; FIELDS],
-    /// What each term of the field adds to the norm.
+    /// What each term of the field adds to the length norm.
     slope: [f32; FIELDS],
     documents: f32,
 }
@@ -253,7 +255,7 @@ impl Bm25f {
     /// Returns `tf~(t,d)`.
     #[inline]
     pub fn frequency(&self, counts: &Counts, lengths: &Lengths) -> f32 {
-        // most postings say something of one or two fields
+        // most postings have counts in one or two fields
         let mut fields = occupied(counts);
         let mut sum = 0.0;
         while fields > 0 {
@@ -284,7 +286,7 @@ impl Bm25f {
         idf * (frequency / (self.k1 + frequency))
     }
 
-    /// Returns `score(idf, tf~)` of a term that stands in one field only, with one division.
+    /// Returns `score(idf, tf~)` of a term that is in one field only, with one division.
     #[inline]
     pub fn score_in(&self, idf: f32, field: usize, count: u16, length: u16) -> f32 {
         let count = self.weight[field] * f32::from(count);

@@ -1,32 +1,43 @@
-//! Consistency of an index: with documents that were read anew, and of its lists with each other.
+//! Consistency of an index: with documents analyzed anew, and of its lists with each other.
 //!
-//! What a document holds is kept twice: by document, to delete it, and by concept, to find it.
+//! The concepts of a document are stored twice: by document (forward index), to delete it, and by
+//! concept (posting lists), to find it.
 
 use rustc_hash::FxHashSet;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{Index, Lengths, Packed};
 use crate::error::{Error, Interrupt, Result};
-use crate::index::dictionary::lexicon::{Document, Lexicon};
-use crate::index::postings::validation::decode;
+use crate::index::bm25f::Lengths;
+use crate::index::dictionary::lexicon::{AnalyzedDocument, Lexicon};
+use crate::index::doc_freqs::DocFreqs;
+use crate::index::inverted_index::InvertedIndex;
+use crate::index::postings::codec::Posting;
+use crate::index::postings::decoding::decode;
+use crate::index::storage::packed_index::PackedIndex;
 
-/// Documents and lists that are looked at before it is asked whether to stop.
-const STEP: u32 = 1024;
+/// Documents or lists between two checks for an interrupt.
+const INTERRUPT_STEP: u32 = 1024;
 
-/// Numbers of patterns, two and two: one that came after a snapshot may be in it as well.
-pub type Pairs = FxHashSet<(u32, u32)>;
+/// Pairs of profile numbers that must stand for the same profile: one that was added after a
+/// snapshot was opened may be in the snapshot as well.
+pub type ProfilePairs = FxHashSet<(u32, u32)>;
 
-/// What an index holds by document.
-pub struct Held<'a> {
-    packed: &'a Packed,
-    loose: &'a [Box<[(u32, u32)]>],
+/// The concepts and lengths of each document.
+pub struct ForwardIndex<'a> {
+    packed: &'a PackedIndex,
+    delta: &'a [Box<[(u32, u32)]>],
     lengths: &'a [Lengths],
 }
 
-impl Held<'_> {
-    /// Says whether a document is the one that was read with the dictionaries of the same index, if
-    /// the patterns in `pairs` are the same.
-    pub fn is(&self, number: u32, document: &Document, pairs: &mut Pairs) -> bool {
+impl ForwardIndex<'_> {
+    /// Says whether a document is equal to one that was analyzed with the lexicon of the same index,
+    /// provided that the profiles in `pairs` are the same.
+    pub fn equals(
+        &self,
+        number: u32,
+        document: &AnalyzedDocument,
+        pairs: &mut ProfilePairs,
+    ) -> bool {
         let mut read = document.concepts.iter().copied();
         let mut same = |held: (u32, u32)| {
             let Some(read) = read.next() else { return false };
@@ -36,45 +47,97 @@ impl Held<'_> {
             held.0 == read.0
         };
         let all = match number.checked_sub(self.packed.documents) {
-            Some(at) => self.loose[at as usize].iter().copied().all(&mut same),
-            None => self.packed.held(number).all(&mut same),
+            Some(at) => self.delta[at as usize].iter().copied().all(&mut same),
+            None => self.packed.concepts_of(number).all(&mut same),
         };
         all && read.next().is_none() && self.lengths[number as usize] == document.lengths
     }
 }
 
-impl Index {
-    /// Returns the dictionaries, to read documents with, and what is held to compare them with.
-    pub fn to_compare(&mut self) -> (&mut Lexicon, Held<'_>) {
-        let Self { lexicon, packed, loose, lengths, .. } = self;
-        (lexicon, Held { packed, loose, lengths })
+impl InvertedIndex {
+    /// Returns the packed list of a concept and its number of postings. If it is in a snapshot and
+    /// cannot be what was written, the list is empty and the snapshot is marked as damaged.
+    pub(crate) fn packed_list(&self, concept: u32) -> (&[u8], u32) {
+        let (bytes, count) = self.packed.list(concept);
+        let Some(validation) = &self.validation else { return (bytes, count) };
+        if validation.is_done(concept) {
+            return (bytes, count);
+        }
+        let lengths = &self.lengths[..self.packed.documents as usize];
+        let list = validation.postings(bytes, count, &self.lexicon.profiles, lengths);
+        if !list.is_some_and(|list| self.adds_up(concept, &list)) {
+            self.packed.lists.reject();
+            return (&[], 0);
+        }
+        validation.set_done(concept);
+        (bytes, count)
     }
 
-    /// Says whether the patterns of each pair are the same.
-    pub fn are_same(&self, pairs: &Pairs) -> bool {
-        let patterns = &self.lexicon.patterns;
-        pairs.iter().all(|&(a, b)| patterns.spellings(a) == patterns.spellings(b))
+    /// Says whether a packed list, with the delta, gives the document frequencies of its concept.
+    fn adds_up(&self, concept: u32, list: &[Posting]) -> bool {
+        let profiles = &self.lexicon.profiles;
+        let words = self.lexicon.variants(concept);
+        let mut freqs = DocFreqs::default();
+        let mut word_freqs = vec![0u32; words.len()];
+        let delta = self.delta.get(&concept).map_or(&[][..], |delta| &delta.postings);
+        for posting in list.iter().chain(delta) {
+            let live = u32::from(self.is_live(posting.document));
+            freqs.change(profiles.counts(posting.profile), |count| *count += live);
+            for variant in profiles.variants(posting.profile) {
+                let Some(count) = word_freqs.get_mut(usize::from(variant.variant)) else {
+                    return false;
+                };
+                *count += live;
+            }
+        }
+        freqs == self.doc_freqs(concept)
+            && words.iter().zip(word_freqs).all(|(&word, count)| self.word_doc_freq(word) == count)
     }
 
-    /// Says whether the lists of some concepts say of a document what is held of it.
+    /// Returns a checksum of all document frequencies that does not depend on how concepts and
+    /// words are numbered: the sums of their squares.
+    pub fn doc_freq_checksum(&self) -> [u64; 4] {
+        let mut sums = [0u64; 4];
+        for freqs in &self.doc_freqs {
+            for (sum, count) in sums.iter_mut().zip([freqs.any, freqs.heading, freqs.speaker]) {
+                *sum += u64::from(count) * u64::from(count);
+            }
+        }
+        let squares = self.word_doc_freqs.iter().map(|&count| u64::from(count) * u64::from(count));
+        sums[3] = squares.sum();
+        sums
+    }
+
+    /// Returns the lexicon, to analyze documents with, and the forward index to compare them with.
+    pub fn split_for_comparison(&mut self) -> (&mut Lexicon, ForwardIndex<'_>) {
+        let Self { lexicon, packed, delta_documents: delta, lengths, .. } = self;
+        (lexicon, ForwardIndex { packed, delta, lengths })
+    }
+
+    /// Says whether the profiles of each pair are the same.
+    pub fn are_same(&self, pairs: &ProfilePairs) -> bool {
+        let profiles = &self.lexicon.profiles;
+        pairs.iter().all(|&(a, b)| profiles.variants(a) == profiles.variants(b))
+    }
+
+    /// Says whether the lists of some concepts agree with the forward index on a document.
     pub fn agrees_on(&self, document: u32, concepts: &[u32]) -> bool {
         let held = self.concepts_of(document);
         concepts.iter().all(|&concept| {
-            let place = held.binary_search_by_key(&concept, |&(concept, _)| concept).ok();
-            self.list(concept).find(document) == place.map(|place| held[place].1)
+            let at = held.binary_search_by_key(&concept, |&(concept, _)| concept).ok();
+            self.posting_list(concept).find(document) == at.map(|at| held[at].1)
         })
     }
 
-    /// Returns the documents of which the posting lists say something else than is held by
-    /// document.
+    /// Returns the documents on which the posting lists and the forward index disagree.
     ///
     /// # Errors
     /// [`Error::Interrupted`].
     pub fn contradictions(&self, interrupt: Interrupt<'_>) -> Result<Vec<u32>> {
-        let stops = |at: u32| at.is_multiple_of(STEP) && interrupt();
-        // of each document; a number of 64 bits that no two sets of postings share by chance
-        let mut sums = vec![0u64; self.numbers() as usize];
-        for document in 0..self.numbers() {
+        let stops = |at: u32| at.is_multiple_of(INTERRUPT_STEP) && interrupt();
+        // by document; a hash of 64 bits that no two sets of postings share by chance
+        let mut sums = vec![0u64; self.max_doc() as usize];
+        for document in 0..self.max_doc() {
             if stops(document) {
                 return Err(Error::Interrupted);
             }
@@ -88,17 +151,17 @@ impl Index {
             }
             let (bytes, count) = self.packed_list(concept);
             let packed = decode(bytes, count as usize).unwrap_or_default();
-            let tail = self.tail.get(&concept).map_or(&[][..], |tail| &tail.postings);
-            for posting in packed.iter().chain(tail) {
+            let delta = self.delta.get(&concept).map_or(&[][..], |delta| &delta.postings);
+            for posting in packed.iter().chain(delta) {
                 if let Some(sum) = sums.get_mut(posting.document as usize) {
-                    *sum = sum.wrapping_sub(digest((concept, posting.pattern)));
+                    *sum = sum.wrapping_sub(digest((concept, posting.profile)));
                 }
             }
         }
-        Ok((0..self.numbers()).filter(|&document| sums[document as usize] != 0).collect())
+        Ok((0..self.max_doc()).filter(|&document| sums[document as usize] != 0).collect())
     }
 }
 
-fn digest((concept, pattern): (u32, u32)) -> u64 {
-    xxh3_64(bytemuck::bytes_of(&[concept, pattern]))
+fn digest((concept, profile): (u32, u32)) -> u64 {
+    xxh3_64(bytemuck::bytes_of(&[concept, profile]))
 }

@@ -1,9 +1,9 @@
-//! Asking for memory before it is read.
+//! Cache prefetching: loading memory into the processor's cache before it is read.
 //!
-//! What a query reads lies in a hundred places of a hundred megabytes, and to wait for one after the
-//! other takes longer than all else that a query does.
+//! A query reads a hundred places in a hundred megabytes, and waiting for one cache miss after the
+//! other takes longer than all its other work.
 
-/// Asks for an element of an array, without waiting for it; it need not be one.
+/// Prefetches an element of an array; the index may be out of bounds.
 #[inline]
 #[allow(unsafe_code)]
 pub(crate) fn prefetch<T>(array: &[T], at: usize) {
@@ -11,7 +11,7 @@ pub(crate) fn prefetch<T>(array: &[T], at: usize) {
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         // SAFETY: a hint to the processor, which changes nothing and never faults, whatever the
-        // address; and the address is made without a claim that anything is there
+        // address; and the address is computed without a claim that it is in bounds
         unsafe { _mm_prefetch::<_MM_HINT_T0>(array.as_ptr().wrapping_add(at).cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whatever_is_asked_for_nothing_happens() {
+    fn an_index_out_of_bounds_does_no_harm() {
         let array = [1u64, 2, 3];
         [0, 2, 3, usize::MAX / 8, usize::MAX].into_iter().for_each(|at| prefetch(&array, at));
         prefetch::<u8>(&[], 0);

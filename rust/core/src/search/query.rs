@@ -2,51 +2,51 @@
 //!
 //! Anything else is literal text and never an error: `C++`, `-rf`, `a/b`, `NOT`, an unclosed
 //! quote, an emoji. A leading `-` excludes only where it can be meant so: a word of three or more
-//! letters, or a phrase, beside something that is sought.
+//! letters, or a phrase, beside another word.
 
 use crate::error::{Error, Result};
 use crate::index::bm25f::Field;
 use crate::text::segmentation;
 use crate::text::tokens::{self, Form};
 
-/// Most different terms of one query; more are dropped, and the caller is told.
-pub const MOST_TERMS: usize = 512;
-/// Most patterns, phrases and exclusions, each: a pattern may stand for a thousand words, and a
+/// Most different terms of one query; more are dropped, with a note.
+pub const MAX_TERMS: usize = 512;
+/// Most patterns, phrases and exclusions, each: a pattern may expand to a thousand words, and a
 /// phrase is looked for in texts.
-pub const MOST_PATTERNS: usize = 64;
+pub const MAX_PATTERNS: usize = 64;
 /// Longest query that is read, in bytes.
-pub const LONGEST: usize = 1 << 16;
+pub const MAX_QUERY_BYTES: usize = 1 << 16;
 
-/// One thing that a query seeks.
+/// One word or pattern of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Atom {
-    /// Plain text: its words are sought one by one.
+    /// Plain text, which is searched word by word.
     Words(String),
     /// A word in one field only.
-    Within(Field, String),
-    /// Any word that begins so; already folded.
+    InField(Field, String),
+    /// Any word with this prefix, which is folded already.
     Prefix(String),
-    /// Any word at most so many typos away; already folded.
+    /// Any word at most so many typos away from this, which is folded already.
     Fuzzy(String, u8),
 }
 
-/// A query that has been read.
+/// A parsed query.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Query {
-    /// What is sought, in order.
-    pub sought: Vec<Atom>,
-    /// The words of its questions once more, when there is something else beside them.
-    pub asked: Vec<String>,
-    /// Texts that must stand there word by word.
+    /// Words and patterns, in order.
+    pub atoms: Vec<Atom>,
+    /// The words of its questions once more, where it has other sentences too.
+    pub question_words: Vec<String>,
+    /// Phrases that a document must hold.
     pub phrases: Vec<String>,
-    /// Texts that must not.
+    /// Phrases that it must not hold.
     pub excluded: Vec<String>,
     /// What of the query was not used.
     pub notes: Vec<String>,
 }
 
 impl Query {
-    /// Reads a query.
+    /// Parses a query.
     ///
     /// # Errors
     /// [`Error::Query`] with code `empty` when there is nothing but white space.
@@ -60,12 +60,36 @@ impl Query {
         }
         let mut query = Self::default();
         let mut text = text;
-        if text.len() > LONGEST {
-            text = &text[..text.floor_char_boundary(LONGEST)];
-            query.notes.push(format!("the query was cut at {LONGEST} bytes"));
+        if text.len() > MAX_QUERY_BYTES {
+            text = &text[..text.floor_char_boundary(MAX_QUERY_BYTES)];
+            query.notes.push(format!("the query was cut at {MAX_QUERY_BYTES} bytes"));
         }
-        let mut rest = text;
-        let (mut excluded, mut phrases, mut patterns) = (Vec::new(), Vec::new(), 0);
+        let (excluded, patterns) = query.read_atoms(text);
+        let counts = [
+            (patterns, "patterns"),
+            (query.phrases.len(), "phrases"),
+            (excluded.len(), "exclusions"),
+        ];
+        for (count, what) in counts.into_iter().filter(|(count, _)| *count > MAX_PATTERNS) {
+            let note = format!("only the first {MAX_PATTERNS} of {count} {what} were used");
+            query.notes.push(note);
+        }
+        query.phrases.truncate(MAX_PATTERNS);
+        if query.atoms.is_empty() {
+            // a query of exclusions alone: then they were not meant as such
+            query.atoms = excluded.into_iter().map(|(word, _)| Atom::Words(word)).collect();
+        } else {
+            let excluded = excluded.into_iter().take(MAX_PATTERNS);
+            query.excluded = excluded.map(|(_, word)| word).collect();
+        }
+        query.question_words = question_words(&query.atoms);
+        Ok(query)
+    }
+
+    /// Reads words, phrases and patterns. Returns the exclusions, each as it is written and without
+    /// its `-`, and the number of patterns.
+    fn read_atoms(&mut self, text: &str) -> (Vec<(String, String)>, usize) {
+        let (mut rest, mut excluded, mut patterns) = (text, Vec::new(), 0);
         while let Some(start) = rest.find(|c: char| !c.is_whitespace()) {
             rest = &rest[start..];
             let (minus, body) = match rest.strip_prefix('-') {
@@ -76,45 +100,25 @@ impl Query {
                 if minus {
                     excluded.push((format!("-\"{phrase}\""), phrase.to_owned()));
                 } else {
-                    phrases.push(phrase.to_owned());
-                    query.sought.push(Atom::Words(phrase.to_owned()));
+                    self.phrases.push(phrase.to_owned());
+                    self.atoms.push(Atom::Words(phrase.to_owned()));
                 }
                 rest = after;
                 continue;
             }
-            let end = word_end(rest);
-            let (word, after) = rest.split_at(end);
+            let (word, after) = rest.split_at(word_end(rest));
             rest = after;
             if minus && is_plain_word(&word[1..]) {
                 excluded.push((word.to_owned(), word[1..].to_owned()));
             } else {
                 let atom = atom(word);
                 patterns += usize::from(!matches!(atom, Atom::Words(_)));
-                if matches!(atom, Atom::Words(_)) || patterns <= MOST_PATTERNS {
-                    query.sought.push(atom);
+                if matches!(atom, Atom::Words(_)) || patterns <= MAX_PATTERNS {
+                    self.atoms.push(atom);
                 }
             }
         }
-        for (count, what) in
-            [(patterns, "patterns"), (phrases.len(), "phrases"), (excluded.len(), "exclusions")]
-        {
-            if count > MOST_PATTERNS {
-                query
-                    .notes
-                    .push(format!("only the first {MOST_PATTERNS} of {count} {what} were used"));
-            }
-        }
-        phrases.truncate(MOST_PATTERNS);
-        query.phrases = phrases;
-        if query.sought.is_empty() {
-            // nothing but exclusions: then they were not meant as such
-            query.sought = excluded.into_iter().map(|(word, _)| Atom::Words(word)).collect();
-        } else {
-            let excluded = excluded.into_iter().take(MOST_PATTERNS);
-            query.excluded = excluded.map(|(_, word)| word).collect();
-        }
-        query.asked = asked(&query.sought);
-        Ok(query)
+        (excluded, patterns)
     }
 }
 
@@ -134,9 +138,9 @@ fn word_end(text: &str) -> usize {
     text.char_indices().find_map(end).unwrap_or(text.len())
 }
 
-/// Returns the words of the sentences that ask, unless all sentences or none do.
-fn asked(sought: &[Atom]) -> Vec<String> {
-    let words: Vec<&String> = sought
+/// Returns the words of questions, unless all sentences are questions or none is.
+fn question_words(atoms: &[Atom]) -> Vec<String> {
+    let words: Vec<&String> = atoms
         .iter()
         .filter_map(|atom| if let Atom::Words(text) = atom { Some(text) } else { None })
         .collect();
@@ -145,12 +149,13 @@ fn asked(sought: &[Atom]) -> Vec<String> {
         Some(word) => word.len() > 3 && !word.contains('.'),
         None => word.ends_with(['?', '!', '。', '！', '？']),
     };
-    let asks = |sentence: &&[&String]| sentence.last().is_some_and(|w| w.ends_with(['?', '？']));
+    let is_question =
+        |sentence: &&[&String]| sentence.last().is_some_and(|w| w.ends_with(['?', '？']));
     let sentences = words.split_inclusive(ends);
-    if sentences.clone().all(|sentence| asks(&sentence)) {
+    if sentences.clone().all(|sentence| is_question(&sentence)) {
         return Vec::new();
     }
-    sentences.filter(asks).flatten().map(|&word| word.clone()).collect()
+    sentences.filter(is_question).flatten().map(|&word| word.clone()).collect()
 }
 
 fn is_plain_word(word: &str) -> bool {
@@ -162,7 +167,7 @@ fn atom(word: &str) -> Atom {
         && let Some(field) = Field::named(field)
         && value.chars().any(char::is_alphanumeric)
     {
-        return Atom::Within(field, value.to_owned());
+        return Atom::InField(field, value.to_owned());
     }
     if let Some(stem) = word.strip_suffix('*').and_then(folded) {
         return Atom::Prefix(stem);
@@ -183,9 +188,9 @@ fn folded(word: &str) -> Option<String> {
     Some(tokens::fold(word).into_owned())
 }
 
-/// Returns the words and characters of a text in order, each behind a mark that no word holds:
-/// what phrases are compared by.
-fn spelled(text: &str) -> String {
+/// Returns the words and characters of a text in order, each behind a space, which no word holds:
+/// phrases are compared in this form.
+fn normalized(text: &str) -> String {
     let mut words = String::new();
     segmentation::each(text, &mut |chunk| {
         tokens::terms(chunk, &mut |term| {
@@ -199,11 +204,12 @@ fn spelled(text: &str) -> String {
     words
 }
 
-/// Says whether the words of `phrase` stand in `text` one after the other.
+/// Says whether the words of `phrase` are in `text` one after the other.
 pub fn holds(text: &str, phrase: &str) -> bool {
-    let sought = spelled(phrase);
-    // linear, whatever repeats in the two
-    sought.len() > 1 && memchr::memmem::find(spelled(text).as_bytes(), sought.as_bytes()).is_some()
+    let phrase = normalized(phrase);
+    // linear time, whatever repeats in the two
+    phrase.len() > 1
+        && memchr::memmem::find(normalized(text).as_bytes(), phrase.as_bytes()).is_some()
 }
 
 #[cfg(test)]
@@ -220,7 +226,7 @@ mod tests {
             ["C++", "-rf", "a/b", "NOT", "\"open", "🙂", "--pre=x", "~", "*", ":", "a:b", "-"]
         {
             let query = Query::parse(odd).unwrap();
-            assert_eq!(query.sought, [words(odd)], "{odd}");
+            assert_eq!(query.atoms, [words(odd)], "{odd}");
             assert!(query.phrases.is_empty() && query.excluded.is_empty(), "{odd}");
         }
     }
@@ -232,22 +238,22 @@ mod tests {
         assert_eq!(query.excluded, ["dog", "c d"]);
         assert_eq!(query.phrases, ["a b"]);
         assert_eq!(
-            query.sought,
+            query.atoms,
             [
                 words("cat"),
                 words("a b"),
-                Atom::Within(Field::Heading, "Foo".to_owned()),
+                Atom::InField(Field::Heading, "Foo".to_owned()),
                 Atom::Prefix("pre".to_owned()),
                 Atom::Fuzzy("tpyo".to_owned(), 1),
                 words("rm"),
                 words("-rf"),
             ]
         );
-        assert_eq!(Query::parse("-dog").unwrap().sought, [words("-dog")]);
+        assert_eq!(Query::parse("-dog").unwrap().atoms, [words("-dog")]);
     }
 
     #[test]
-    fn questions_are_told_from_what_stands_beside_them() {
+    fn questions_are_told_from_other_sentences() {
         for (text, asked) in [
             ("It rains. Where is Dr. No? Tell me.", &["Where", "is", "Dr.", "No?"][..]),
             ("今天下雨。我的伞呢？", &["我的伞呢？"]),
@@ -257,7 +263,7 @@ mod tests {
             ("no question. None", &[]),
             ("what is C++?x 20.5 a.b", &[]),
         ] {
-            assert_eq!(Query::parse(text).unwrap().asked, asked, "{text}");
+            assert_eq!(Query::parse(text).unwrap().question_words, asked, "{text}");
         }
         assert!(Query::parse(" \t\n").is_err());
     }

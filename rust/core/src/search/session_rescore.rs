@@ -1,91 +1,100 @@
-//! What a conversation says of its messages: the best documents are looked at once more.
+//! Rescoring of messages by their neighbours and their session, among the best documents.
 //!
-//! A message says little by itself; what it is about, those around it say. The nearest ones are in
-//! the index as its context. Those further off, and the session as a whole, are asked here and only
-//! among the best documents: as context of every message they would double the index for the same
-//! gain.
+//! A message has few words of its own; the messages around it show its topic. The nearest ones are
+//! indexed as its context field. Those further away, and the session as a whole, are added here
+//! for the best documents only: as context of every message they would double the index for the
+//! same gain.
+//!
+//! A message gets 5–10 % of the scores of neighbours that are two to four places away, and moves a
+//! quarter of the way to the best score of its session.
 
 use crate::catalog::extract::Kind;
 use crate::catalog::{Catalog, Row};
 use crate::index::bm25f::Field;
-use crate::index::topk::Scored;
+use crate::index::topk::collector::Scored;
 
-/// So many of the best are looked at; the others stay behind them, for nothing here lowers a score.
-pub const BEST: usize = 20;
-/// The share of a message's score that those two, three and four places away hear.
-const HEARD: [f32; 3] = [0.1, 0.07, 0.05];
-/// How far that is heard at most, in terms.
-const EARSHOT: u32 = 80;
-/// How far a message is drawn towards the best of its session. What is drawn, not raised, leaves
-/// the best as it is: beside notes, messages are worth what they are without this.
-const DRAWN: f32 = 0.25;
+/// How many of the best documents are rescored. The others stay behind them, for no score becomes
+/// lower.
+pub const WINDOW: usize = 20;
+/// The weights of the scores of messages that are two, three and four places away.
+const NEIGHBOUR_WEIGHTS: [f32; 3] = [0.1, 0.07, 0.05];
+/// Terms up to a neighbour, beyond which its score is not added.
+const MAX_NEIGHBOUR_TERMS: u32 = 80;
+/// How far a score moves towards the best one of its session. The best score itself stays as it is,
+/// so messages do not gain over notes.
+const SESSION_PULL: f32 = 0.25;
 
-/// A message and its place in its file.
-struct Seat<'a> {
+/// A message with its position in its file.
+struct PlacedMessage<'a> {
     row: &'a Row,
-    place: usize,
+    position: usize,
     score: f32,
 }
 
-/// Lifts messages by the company they keep in `best`, and sorts it anew.
-pub fn lift(catalog: &Catalog, best: &mut [Scored]) {
-    let seats: Vec<Option<Seat<'_>>> = best.iter().map(|scored| seat(catalog, scored)).collect();
-    let heard = |seat: &Seat<'_>| -> f32 {
-        let others = seats.iter().flatten();
-        seat.score + others.map(|other| share(catalog, seat, other) * other.score).sum::<f32>()
+/// Rescores the messages in `best`, and sorts it again.
+pub fn rescore(catalog: &Catalog, best: &mut [Scored]) {
+    let messages: Vec<Option<PlacedMessage<'_>>> =
+        best.iter().map(|scored| placed(catalog, scored)).collect();
+    let with_neighbours = |message: &PlacedMessage<'_>| -> f32 {
+        let others = messages.iter().flatten();
+        let neighbours = others.map(|other| weight(catalog, message, other) * other.score);
+        message.score + neighbours.sum::<f32>()
     };
-    let heard: Vec<Option<f32>> = seats.iter().map(|seat| seat.as_ref().map(heard)).collect();
+    let sums: Vec<Option<f32>> =
+        messages.iter().map(|message| message.as_ref().map(with_neighbours)).collect();
     for (at, scored) in best.iter_mut().enumerate() {
-        let (Some(seat), Some(own)) = (&seats[at], heard[at]) else { continue };
-        let same = seats.iter().zip(&heard).filter_map(|(other, heard)| {
-            heard.filter(|_| other.as_ref().is_some_and(|other| in_one_session(seat, other)))
+        let (Some(message), Some(own)) = (&messages[at], sums[at]) else { continue };
+        let session = messages.iter().zip(&sums).filter_map(|(other, sum)| {
+            sum.filter(|_| other.as_ref().is_some_and(|other| in_one_session(message, other)))
         });
-        scored.score = own + DRAWN * (same.fold(own, f32::max) - own);
+        scored.score = own + SESSION_PULL * (session.fold(own, f32::max) - own);
     }
     best.sort_by(|a, b| {
         b.score.total_cmp(&a.score).then_with(|| catalog.order(a.document, b.document))
     });
 }
 
-fn seat<'a>(catalog: &'a Catalog, scored: &Scored) -> Option<Seat<'a>> {
+/// Returns the message with its position; `None` for a section of a note.
+fn placed<'a>(catalog: &'a Catalog, scored: &Scored) -> Option<PlacedMessage<'a>> {
     let row = &catalog.rows[scored.document as usize];
     let file = &catalog.files[row.file as usize];
     if file.kind != Kind::Transcript {
         return None;
     }
     let documents = &file.documents;
-    let is_at = |place: usize| place < documents.len() && documents.get(place) == scored.document;
-    // numbers go up by one until something changes, and then the search for it is short enough
+    let is_at = |at: usize| at < documents.len() && documents.get(at) == scored.document;
+    // numbers are consecutive until the file changes, and then a binary search is fast enough
     let first = if documents.is_empty() { 0 } else { documents.get(0) };
     let guess = scored.document.wrapping_sub(first) as usize;
-    let place = match is_at(guess) {
+    let position = match is_at(guess) {
         true => guess,
         false => documents.partition_point(|d| catalog.rows[d as usize].start < row.start),
     };
-    is_at(place).then_some(Seat { row, place, score: scored.score })
+    is_at(position).then_some(PlacedMessage { row, position, score: scored.score })
 }
 
-fn in_one_session(a: &Seat<'_>, b: &Seat<'_>) -> bool {
+fn in_one_session(a: &PlacedMessage<'_>, b: &PlacedMessage<'_>) -> bool {
     (a.row.file, a.row.session) == (b.row.file, b.row.session)
 }
 
-/// Returns how much of what `other` scores is heard at `seat`.
-fn share(catalog: &Catalog, seat: &Seat<'_>, other: &Seat<'_>) -> f32 {
-    let Some(&share) = HEARD.get(seat.place.abs_diff(other.place).wrapping_sub(2)) else {
+/// Returns the weight of the score of `other` for a message.
+fn weight(catalog: &Catalog, message: &PlacedMessage<'_>, other: &PlacedMessage<'_>) -> f32 {
+    let distance = message.position.abs_diff(other.position);
+    let Some(&weight) = NEIGHBOUR_WEIGHTS.get(distance.wrapping_sub(2)) else {
         return 0.0;
     };
-    if !in_one_session(seat, other) {
+    if !in_one_session(message, other) {
         return 0.0;
     }
-    let between = match seat.place < other.place {
-        true => seat.place + 1..=other.place,
-        false => other.place..=seat.place - 1,
+    let between = match message.position < other.position {
+        true => message.position + 1..=other.position,
+        false => other.position..=message.position - 1,
     };
-    let documents = &catalog.files[seat.row.file as usize].documents;
-    let neighbours = || between.clone().map(|place| documents.get(place));
+    let documents = &catalog.files[message.row.file as usize].documents;
+    let neighbours = || between.clone().map(|at| documents.get(at));
     let session = |document: u32| catalog.rows[document as usize].session;
     let length = |document: u32| u32::from(catalog.index.lengths(document)[Field::Body as usize]);
-    let together = neighbours().all(|document| session(document) == seat.row.session);
+    let together = neighbours().all(|document| session(document) == message.row.session);
     let terms: u32 = neighbours().map(length).sum();
-    if together && terms <= EARSHOT { share } else { 0.0 }
+    if together && terms <= MAX_NEIGHBOUR_TERMS { weight } else { 0.0 }
 }

@@ -10,7 +10,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::catalog::extract::{Kind, Part};
 use crate::catalog::{Catalog, NO_TIME, Row};
 use crate::error::{Error, Interrupt, Result};
-use crate::index::topk::Scored;
+use crate::index::topk::collector::Scored;
 use crate::messages::message::{self, Line, Message};
 use crate::store::document_cache::Recent;
 use crate::store::hit::{ATTEMPTS, Hit, Source};

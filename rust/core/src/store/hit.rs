@@ -7,8 +7,9 @@ use crate::catalog::extract::Kind;
 use crate::error::{Error, Interrupt, Result};
 use crate::files::walk::closed_note;
 use crate::messages::message::Message;
+use crate::search::filter::SearchFilter;
 use crate::search::query::Query;
-use crate::search::{Filter, explain, search};
+use crate::search::{explain, search};
 use crate::store::document_reader::Reader;
 use crate::store::{Freshness, State, Store};
 use crate::text::metadata::behind_meta;
@@ -124,7 +125,7 @@ pub struct Request {
     /// Most hits.
     pub limit: usize,
     /// Which documents may be found.
-    pub filter: Filter,
+    pub filter: SearchFilter,
     /// Whether tools are searched too.
     pub tools: bool,
 }

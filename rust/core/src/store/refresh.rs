@@ -7,12 +7,12 @@ use crate::catalog::extract::{Kind, Part};
 use crate::catalog::omission::Shortfall;
 use crate::catalog::{Catalog, FileRow};
 use crate::error::{Error, Interrupt, Result, wait_for};
+use crate::files::paths::is_below;
 use crate::files::platform::{Changes, FolderWatch as _, Watch};
 use crate::files::racy_stat::Clock;
 use crate::files::root::{Root, Stat};
 use crate::files::walk::{CLOSED, Walk};
 use crate::index::dictionary::expansion::Expander;
-use crate::search::is_below;
 use crate::store::{State, Store};
 use crate::sync::{Mutex, RwLockReadGuard};
 

@@ -3,7 +3,7 @@
 use crate::catalog::extract::Kind;
 use crate::catalog::file_reader::parsing_bytes;
 use crate::error::{Error, Interrupt, Result, wait_for};
-use crate::search::is_below;
+use crate::files::paths::is_below;
 use crate::store::Store;
 use crate::text::section::{Note, as_text, parse};
 

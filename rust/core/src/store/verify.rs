@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use crate::catalog::{Catalog, snapshot_file};
 use crate::error::{Error, Interrupt, Result, wait_for};
+use crate::files::paths::is_below;
 use crate::files::platform::{Changes, Watch};
 use crate::files::racy_stat::now_ns;
 use crate::files::walk::closed_note;
-use crate::search::is_below;
 use crate::store::refresh::walk;
 use crate::store::{State, Store};
 

@@ -1,73 +1,48 @@
-//! Which terms begin so, or differ by a typo: an automaton walked over the dictionary.
+//! Expansion of prefix and fuzzy queries: an automaton intersected with the term dictionary.
 //!
-//! The dictionary of words is a finite-state set (crate `fst`), made when first asked for. Words
-//! that came after that are few and are tried one by one.
+//! The words of the dictionary are a finite-state set (crate `fst`), made when first needed. Words
+//! that were added after that are few and are tried one by one.
 
 use fst::automaton::{Automaton, Levenshtein, Str};
 use fst::{IntoStreamer, Set, SetBuilder, Streamer};
 
 use crate::error::{Error, Interrupt, Result, wait_for};
-use crate::index::Index;
-use crate::index::dictionary::interner::Terms;
+use crate::index::dictionary::interner::Interner;
 use crate::sync::Mutex;
 
-/// Most words that one pattern stands for.
-pub const MOST_WORDS: usize = 256;
-/// Most postings of these words, over all patterns of a query.
-pub const MOST_POSTINGS: u32 = 1 << 20;
+/// Terms between two checks for an interrupt.
+const INTERRUPT_STEP: usize = 4096;
 
-/// Returns those of some words, by number, that stand in most documents and together hold no more
-/// than so many postings, the commonest first, and how many these are; of equal ones the first in
-/// alphabetical order. The commonest is always among them: it takes no longer than a query for it.
-pub fn commonest(index: &Index, mut words: Vec<u32>, postings: u32) -> (Vec<u32>, u32) {
-    let lexicon = index.words();
-    let order = |&a: &u32, &b: &u32| {
-        let holders = index.word_holders(b).cmp(&index.word_holders(a));
-        holders.then_with(|| lexicon.words.text(a).cmp(lexicon.words.text(b)))
-    };
-    if words.len() > MOST_WORDS {
-        words.select_nth_unstable_by(MOST_WORDS, order);
-        words.truncate(MOST_WORDS);
-    }
-    words.sort_unstable_by(order);
-    let (mut used, commonest) = (0u32, words.first().copied());
-    // its list is that of its stem
-    words.retain(|&word| {
-        let sum = used.saturating_add(index.holders(index.place(word).concept).any);
-        let fits = sum <= postings || Some(word) == commonest;
-        used = if fits { sum } else { used };
-        fits
-    });
-    (words, used)
-}
-
-/// Terms that are looked at before it is asked whether to stop.
-const STEP: usize = 4096;
-
-/// The set over the first so many terms, kept between calls.
+/// The finite-state set over the first terms of a dictionary, kept between queries.
 #[derive(Debug, Default)]
 pub struct Expander {
+    /// How many terms it covers, and the set.
     set: Mutex<Option<(usize, Set<Vec<u8>>)>>,
 }
 
 impl Expander {
-    /// Returns the terms that begin with `stem`.
+    /// Returns the terms that begin with `prefix`.
     ///
     /// # Errors
     /// [`Error::Interrupted`].
-    pub fn prefix(&self, terms: &Terms, stem: &str, interrupt: Interrupt<'_>) -> Result<Vec<u32>> {
-        self.matching(terms, &Str::new(stem).starts_with(), interrupt)
+    pub fn prefix(
+        &self,
+        terms: &Interner,
+        prefix: &str,
+        interrupt: Interrupt<'_>,
+    ) -> Result<Vec<u32>> {
+        self.matching(terms, &Str::new(prefix).starts_with(), interrupt)
     }
 
     /// Returns the terms that are at most `typos` insertions, deletions or changes away.
     ///
-    /// A word too long for the automaton stands only for itself.
+    /// A word that is too long for the automaton is expanded to itself only.
     ///
     /// # Errors
     /// [`Error::Interrupted`].
     pub fn fuzzy(
         &self,
-        terms: &Terms,
+        terms: &Interner,
         word: &str,
         typos: u8,
         interrupt: Interrupt<'_>,
@@ -80,23 +55,23 @@ impl Expander {
 
     fn matching(
         &self,
-        terms: &Terms,
+        terms: &Interner,
         automaton: &impl Automaton,
         interrupt: Interrupt<'_>,
     ) -> Result<Vec<u32>> {
-        let mut kept = wait_for(interrupt, |slice| self.set.try_lock_for(slice))?;
+        let mut cached = wait_for(interrupt, |slice| self.set.try_lock_for(slice))?;
         // a dictionary that shrank is another one
-        let covered = kept.as_ref().map_or(0, |(covered, _)| *covered);
+        let covered = cached.as_ref().map_or(0, |(covered, _)| *covered);
         if covered > terms.len() || terms.len() - covered > 4096 + covered / 8 {
-            *kept = set(terms, interrupt)?.map(|set| (terms.len(), set));
+            *cached = set(terms, interrupt)?.map(|set| (terms.len(), set));
         }
         let mut found = Vec::new();
-        let covered = kept.as_ref().map_or(0, |(covered, _)| *covered);
-        if let Some((_, set)) = kept.as_ref() {
+        let covered = cached.as_ref().map_or(0, |(covered, _)| *covered);
+        if let Some((_, set)) = cached.as_ref() {
             let mut stream = set.search(automaton).into_stream();
             while let Some(text) = stream.next() {
                 found.extend(std::str::from_utf8(text).ok().and_then(|text| terms.get(text)));
-                if found.len() % STEP == 1 && interrupt() {
+                if found.len() % INTERRUPT_STEP == 1 && interrupt() {
                     return Err(Error::Interrupted);
                 }
             }
@@ -106,14 +81,14 @@ impl Expander {
         Ok(found)
     }
 
-    /// Forgets the set: the dictionary has been numbered anew.
+    /// Drops the set, after the dictionary was numbered anew.
     pub fn reset(&self) {
         *self.set.lock() = None;
     }
 }
 
-/// Makes the set; it is asked whether to stop between the first letters.
-fn set(terms: &Terms, interrupt: Interrupt<'_>) -> Result<Option<Set<Vec<u8>>>> {
+/// Makes the set; interrupts are checked between parts of the sort.
+fn set(terms: &Interner, interrupt: Interrupt<'_>) -> Result<Option<Set<Vec<u8>>>> {
     let mut by_letter: Vec<Vec<&str>> = vec![Vec::new(); 256];
     for id in 0..terms.len() as u32 {
         let text = terms.text(id);
@@ -122,7 +97,7 @@ fn set(terms: &Terms, interrupt: Interrupt<'_>) -> Result<Option<Set<Vec<u8>>>> 
     let mut builder = SetBuilder::memory();
     for mut texts in by_letter {
         texts.sort_unstable();
-        for some in texts.chunks(STEP) {
+        for some in texts.chunks(INTERRUPT_STEP) {
             if interrupt() {
                 return Err(Error::Interrupted);
             }
@@ -152,26 +127,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_asks_to_stop_is_heard_while_the_set_is_made_and_walked() {
-        let mut terms = Terms::default();
-        for n in 0..2 * STEP {
+    fn an_interrupt_stops_making_and_searching_the_set() {
+        let mut terms = Interner::default();
+        for n in 0..2 * INTERRUPT_STEP {
             terms.intern(&format!("a{n}"));
         }
         let run = |stop_at: usize| {
-            let asked = AtomicUsize::new(0);
-            let interrupt = || asked.fetch_add(1, Ordering::Relaxed) == stop_at;
+            let checks = AtomicUsize::new(0);
+            let interrupt = || checks.fetch_add(1, Ordering::Relaxed) == stop_at;
             let found = Expander::default().prefix(&terms, "a", &interrupt);
-            (found.map(|found| found.len()), asked.into_inner())
+            (found.map(|found| found.len()), checks.into_inner())
         };
-        let (found, asked) = run(usize::MAX);
-        assert_eq!(found.unwrap(), 2 * STEP);
-        assert!(asked >= 4, "{asked}");
-        assert!((0..asked).all(|at| matches!(run(at).0, Err(Error::Interrupted))));
+        let (found, checks) = run(usize::MAX);
+        assert_eq!(found.unwrap(), 2 * INTERRUPT_STEP);
+        assert!(checks >= 4, "{checks}");
+        assert!((0..checks).all(|at| matches!(run(at).0, Err(Error::Interrupted))));
     }
 
     #[test]
     fn prefixes_and_typos_are_found_in_old_and_new_terms() {
-        let mut terms = Terms::default();
+        let mut terms = Interner::default();
         for term in ["search", "seek", "sea", "数据"] {
             terms.intern(term);
         }

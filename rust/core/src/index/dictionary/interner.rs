@@ -1,90 +1,91 @@
-//! The term dictionary: text ↔ number.
+//! String interner: text to number and back, with a hash table that a snapshot stores as it is.
 
 use std::hash::Hasher;
 use std::ops::Range;
 
 use rustc_hash::FxHasher;
 
-/// Terms in the order in which they were first seen; numbers never change until a rebuild.
+/// Strings in the order in which they were first interned; a number never changes.
 #[derive(Debug, Default)]
-pub struct Terms {
-    /// Every term's text, one after the other.
+pub struct Interner {
+    /// All strings, one after the other.
     text: String,
-    /// Where each term ends in `text`.
+    /// Where each string ends in `text`.
     ends: Vec<u32>,
-    /// Where each term is looked for: a table of open addressing, in a snapshot as it lies here.
-    slots: Vec<Slot>,
+    /// The hash table, with open addressing.
+    slots: Vec<HashSlot>,
 }
 
-/// One place of the table.
+/// One slot of the hash table.
 #[derive(Debug, Clone, Copy, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
-pub struct Slot {
-    /// Hash of the term; most others are told from it without a look at their text.
+pub struct HashSlot {
+    /// Hash of the string; most others differ in it, so their text need not be compared.
     hash: u32,
-    /// The number of the term, plus one; 0 where there is none.
-    next: u32,
+    /// The number of the string, plus one; 0 in an empty slot.
+    id_plus_one: u32,
 }
 
-fn hash(term: &str) -> u32 {
+fn hash(string: &str) -> u32 {
     let mut hasher = FxHasher::default();
-    hasher.write(term.as_bytes());
+    hasher.write(string.as_bytes());
     hasher.finish() as u32
 }
 
-impl Terms {
-    /// Takes over the arrays that a snapshot keeps; `None` if they disagree.
-    pub fn from_parts(text: String, ends: Vec<u32>, slots: Vec<Slot>) -> Option<Self> {
+impl Interner {
+    /// Makes the interner from the arrays of a snapshot; `None` if they disagree.
+    pub fn from_parts(text: String, ends: Vec<u32>, slots: Vec<HashSlot>) -> Option<Self> {
         let whole = ends.last().copied().unwrap_or(0) as usize == text.len();
         let ordered = ends.is_sorted() && ends.iter().all(|&e| text.is_char_boundary(e as usize));
         // an empty slot ends every search
-        let room = slots.is_empty() && ends.is_empty()
+        let has_empty_slot = slots.is_empty() && ends.is_empty()
             || slots.len().is_power_of_two() && slots.len() > ends.len();
-        let fits = whole && ordered && room;
-        let terms = fits.then_some(Self { text, ends, slots })?;
-        terms.are_found().then_some(terms)
+        let fits = whole && ordered && has_empty_slot;
+        let interner = fits.then_some(Self { text, ends, slots })?;
+        interner.is_consistent().then_some(interner)
     }
 
-    /// Says whether each term is found in the table, and only once.
-    fn are_found(&self) -> bool {
+    /// Says whether each string is found in the hash table, and only once.
+    fn is_consistent(&self) -> bool {
         let hashes: Vec<u32> = (0..self.len() as u32).map(|id| hash(self.text(id))).collect();
         let mut seen = vec![false; self.len()];
         let mask = self.slots.len().wrapping_sub(1);
-        let is_found = |(at, slot): (usize, &Slot)| {
-            let Some(id) = slot.next.checked_sub(1) else { return true };
+        let is_found = |(at, slot): (usize, &HashSlot)| {
+            let Some(id) = slot.id_plus_one.checked_sub(1) else { return true };
             let known = hashes.get(id as usize) == Some(&slot.hash);
             if !known || std::mem::replace(&mut seen[id as usize], true) {
                 return false;
             }
-            // where it is looked for before
+            // the slots that a lookup reads before this one
             let distance = at.wrapping_sub(slot.hash as usize) & mask;
             (1..=distance).all(|back| {
                 let before = &self.slots[at.wrapping_sub(back) & mask];
                 let other = before.hash != slot.hash
-                    || hashes.get(before.next.wrapping_sub(1) as usize) == Some(&before.hash)
-                        && self.text(before.next - 1) != self.text(id);
-                before.next > 0 && other
+                    || hashes.get(before.id_plus_one.wrapping_sub(1) as usize)
+                        == Some(&before.hash)
+                        && self.text(before.id_plus_one - 1) != self.text(id);
+                before.id_plus_one > 0 && other
             })
         };
         self.slots.iter().enumerate().all(is_found) && seen.into_iter().all(|seen| seen)
     }
 
     /// Returns the arrays that [`Self::from_parts`] takes.
-    pub fn parts(&self) -> (&str, &[u32], &[Slot]) {
+    pub fn parts(&self) -> (&str, &[u32], &[HashSlot]) {
         (&self.text, &self.ends, &self.slots)
     }
 
-    /// Returns the number of terms.
+    /// Returns the number of strings.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Returns whether there is no term.
+    /// Returns whether there is no string.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// Returns the text of a term.
+    /// Returns the string with this number.
     pub fn text(&self, id: u32) -> &str {
         &self.text[self.span(id)]
     }
@@ -96,21 +97,21 @@ impl Terms {
         start..self.ends[id] as usize
     }
 
-    /// Returns the number of a known term.
-    pub fn get(&self, term: &str) -> Option<u32> {
-        self.find(hash(term), term).ok()
+    /// Returns the number of a string, if it is known.
+    pub fn get(&self, string: &str) -> Option<u32> {
+        self.find(hash(string), string).ok()
     }
 
-    /// Returns the number of a term, or the slot that it would have.
-    fn find(&self, hash: u32, term: &str) -> Result<u32, usize> {
+    /// Returns the number of a string, or the slot that it would have.
+    fn find(&self, hash: u32, string: &str) -> Result<u32, usize> {
         let mask = self.slots.len().wrapping_sub(1);
         let mut at = hash as usize & mask;
         loop {
             match self.slots.get(at) {
-                Some(&Slot { hash: other, next: next @ 1.. }) => {
-                    // as bytes: borders of characters are looked for in vain
+                Some(&HashSlot { hash: other, id_plus_one: next @ 1.. }) => {
+                    // as bytes: the check for character borders is not needed
                     let text = || self.text.as_bytes().get(self.span(next - 1));
-                    if other == hash && text() == Some(term.as_bytes()) {
+                    if other == hash && text() == Some(string.as_bytes()) {
                         return Ok(next - 1);
                     }
                 }
@@ -120,10 +121,10 @@ impl Terms {
         }
     }
 
-    /// Returns the number of a term, giving it one if it is new.
-    pub fn intern(&mut self, term: &str) -> u32 {
-        let hash = hash(term);
-        let mut at = match self.find(hash, term) {
+    /// Returns the number of a string, giving it one if it is new.
+    pub fn intern(&mut self, string: &str) -> u32 {
+        let hash = hash(string);
+        let mut at = match self.find(hash, string) {
             Ok(id) => return id,
             Err(at) => at,
         };
@@ -132,39 +133,41 @@ impl Terms {
             self.grow();
             at = self.free(hash);
         }
-        self.text.push_str(term);
+        self.text.push_str(string);
         self.ends.push(self.text.len() as u32);
-        self.slots[at] = Slot { hash, next: id + 1 };
+        self.slots[at] = HashSlot { hash, id_plus_one: id + 1 };
         id
     }
 
-    /// Takes in all terms of another dictionary and returns the numbers that they have here.
-    pub fn take_in(&mut self, other: &Self) -> Vec<u32> {
+    /// Interns all strings of another interner and returns their numbers here.
+    pub fn intern_all(&mut self, other: &Self) -> Vec<u32> {
         (0..other.len() as u32).map(|id| self.intern(other.text(id))).collect()
     }
 
     fn grow(&mut self) {
-        let wider = vec![Slot::default(); (self.slots.len() * 2).max(8)];
+        let wider = vec![HashSlot::default(); (self.slots.len() * 2).max(8)];
         for slot in std::mem::replace(&mut self.slots, wider) {
-            if slot.next > 0 {
+            if slot.id_plus_one > 0 {
                 let at = self.free(slot.hash);
                 self.slots[at] = slot;
             }
         }
     }
 
-    /// Returns the slot for a term that is known to be new.
+    /// Returns the slot for a string that is known to be new.
     fn free(&self, hash: u32) -> usize {
         let mask = self.slots.len() - 1;
         let mut at = hash as usize & mask;
-        while self.slots[at].next > 0 {
+        while self.slots[at].id_plus_one > 0 {
             at = (at + 1) & mask;
         }
         at
     }
 
-    /// Returns the bytes that the dictionary takes.
+    /// Returns the bytes that the interner takes in memory.
     pub fn bytes(&self) -> usize {
-        self.text.capacity() + self.ends.capacity() * 4 + self.slots.capacity() * size_of::<Slot>()
+        self.text.capacity()
+            + self.ends.capacity() * 4
+            + self.slots.capacity() * size_of::<HashSlot>()
     }
 }

@@ -1,4 +1,4 @@
-//! The term dictionary: tokens to concepts and spellings, and query expansion over them.
+//! The term dictionary: words, their concepts and variants, and query expansion over them.
 
 pub mod expansion;
 pub mod interner;

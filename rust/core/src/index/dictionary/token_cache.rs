@@ -1,118 +1,118 @@
-//! What the chunks of text that came lately are as words: they repeat, so this saves most of the
-//! folding and stemming of a build.
+//! Cache of tokenization results: the words of a chunk of text that was seen before.
 //!
-//! A dictionary of chunks takes four looks into far memory for each of them, which was a third of
-//! a build. So short ones, which nearly all are, have in front of it a table that a core's own
-//! cache holds, with all that is known of a chunk in one place.
+//! Chunks repeat, so the cache saves most of the folding and stemming of a build. A lookup in the
+//! interner of chunks takes four cache misses, which was a third of a build. So short chunks, which
+//! nearly all are, have a direct-mapped table in front of it that fits into a core's own cache.
 
 use std::ops::Range;
 
-use crate::index::dictionary::interner::Terms;
+use crate::index::dictionary::interner::Interner;
 
-/// Chunks the memo holds before it starts anew, and the longest it takes.
-const CHUNKS: usize = 1 << 18;
-const LONGEST: usize = 96;
-/// Places for short chunks, as a power of two: 97 of 100 are found there.
-const RECENT_BITS: u32 = 15;
+/// Chunks that the cache holds before it is cleared.
+const MAX_CHUNKS: usize = 1 << 18;
+/// The longest chunk that is cached, in bytes.
+const MAX_CHUNK_BYTES: usize = 96;
+/// Slots for short chunks, as a power of two: 97 of 100 chunks are found there.
+const SLOT_BITS: u32 = 15;
 
-/// See the module.
+/// Chunks with their words.
 #[derive(Debug, Default)]
-pub(crate) struct Memo {
-    /// Each short chunk has one place, and the last one that came has it.
-    recent: Vec<Recent>,
-    chunks: Terms,
-    /// What is known of each of `chunks`.
-    known: Vec<Known>,
-    /// The words of those that have more than one.
+pub(crate) struct TokenCache {
+    /// The direct-mapped table of short chunks: a new chunk replaces the old one in its slot.
+    short: Vec<ShortChunk>,
+    chunks: Interner,
+    /// The tokens of each of `chunks`.
+    tokens: Vec<CachedTokens>,
+    /// The words of chunks that have more than one.
     words: Vec<u32>,
 }
 
 /// The words of a chunk, and what it adds to the length of a field.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
-pub(crate) struct Known {
-    /// The word of a chunk that is one; else where in [`Memo::words`] they begin.
+pub(crate) struct CachedTokens {
+    /// The word, if there is one; else where in [`TokenCache::words`] they begin.
     first: u32,
     count: u16,
     /// What it adds to the length of a field.
     pub length: u16,
 }
 
-/// A short chunk.
+/// A slot of the table of short chunks.
 #[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
-struct Recent {
+struct ShortChunk {
     key: [u64; 2],
-    known: Known,
-    /// Keeps the layout free of holes, and an entry half of a cache line.
+    tokens: CachedTokens,
+    /// Keeps the layout free of padding, and an entry half of a cache line.
     unused: u64,
 }
 
-impl Memo {
-    /// Returns what is known of the chunk that lies there in a text.
+impl TokenCache {
+    /// Returns the tokens of the chunk at `span` of a text, if they are cached.
     #[inline]
-    pub fn get(&mut self, text: &str, span: &Range<usize>) -> Option<Known> {
-        let Some(key) = short_in(text, span) else { return self.get_any(&text[span.clone()]) };
-        let place = place(key);
-        match self.recent.get(place) {
-            Some(recent) if recent.key == key => Some(recent.known),
+    pub fn get(&mut self, text: &str, span: &Range<usize>) -> Option<CachedTokens> {
+        let Some(key) = short_key_in(text, span) else { return self.get_long(&text[span.clone()]) };
+        let slot = slot(key);
+        match self.short.get(slot) {
+            Some(chunk) if chunk.key == key => Some(chunk.tokens),
             _ => {
-                let known = self.get_any(&text[span.clone()])?;
-                self.keep(key, known);
-                Some(known)
+                let tokens = self.get_long(&text[span.clone()])?;
+                self.insert_short(key, tokens);
+                Some(tokens)
             }
         }
     }
 
-    fn get_any(&self, chunk: &str) -> Option<Known> {
-        let id = if chunk.len() > LONGEST { None } else { self.chunks.get(chunk) };
-        id.map(|id| self.known[id as usize])
+    fn get_long(&self, chunk: &str) -> Option<CachedTokens> {
+        let id = if chunk.len() > MAX_CHUNK_BYTES { None } else { self.chunks.get(chunk) };
+        id.map(|id| self.tokens[id as usize])
     }
 
-    fn keep(&mut self, key: [u64; 2], known: Known) {
-        if self.recent.is_empty() {
-            self.recent = bytemuck::zeroed_vec(1 << RECENT_BITS);
+    fn insert_short(&mut self, key: [u64; 2], tokens: CachedTokens) {
+        if self.short.is_empty() {
+            self.short = bytemuck::zeroed_vec(1 << SLOT_BITS);
         }
-        self.recent[place(key)] = Recent { key, known, unused: 0 };
+        self.short[slot(key)] = ShortChunk { key, tokens, unused: 0 };
     }
 
-    /// Returns the word that a folded word is as a chunk of its own, if it came lately.
+    /// Returns the number of a folded word, if it is cached as a chunk of its own.
     pub fn word(&self, word: &str) -> Option<u32> {
-        let key = short(word).filter(|_| is_plain(word))?;
-        let recent = self.recent.get(place(key)).filter(|recent| recent.key == key)?;
-        Some(recent.known.first)
+        let key = short_key(word).filter(|_| is_plain(word))?;
+        let chunk = self.short.get(slot(key)).filter(|chunk| chunk.key == key)?;
+        Some(chunk.tokens.first)
     }
 
-    /// Notes that a folded word is a chunk of its own.
-    pub fn note_word(&mut self, word: &str, id: u32, length: u32) {
-        if let Some(key) = short(word).filter(|_| is_plain(word)) {
-            self.keep(key, Known { first: id, count: 1, length: length as u16 });
+    /// Caches a folded word as a chunk of its own.
+    pub fn insert_word(&mut self, word: &str, id: u32, length: u32) {
+        if let Some(key) = short_key(word).filter(|_| is_plain(word)) {
+            self.insert_short(key, CachedTokens { first: id, count: 1, length: length as u16 });
         }
     }
 
-    /// Returns the words of a chunk of which something is known.
+    /// Returns the words of cached tokens.
     #[inline]
-    pub fn words<'a>(&'a self, known: &'a Known) -> &'a [u32] {
-        match known.count {
-            1 => std::slice::from_ref(&known.first),
-            count => &self.words[known.first as usize..][..count.into()],
+    pub fn words<'a>(&'a self, tokens: &'a CachedTokens) -> &'a [u32] {
+        match tokens.count {
+            1 => std::slice::from_ref(&tokens.first),
+            count => &self.words[tokens.first as usize..][..count.into()],
         }
     }
 
-    /// Returns the bytes that it takes.
+    /// Returns the bytes that the cache takes in cachery.
     pub fn bytes(&self) -> usize {
-        self.recent.len() * size_of::<Recent>()
+        self.short.len() * size_of::<ShortChunk>()
             + self.chunks.bytes()
-            + self.known.capacity() * size_of::<Known>()
+            + self.tokens.capacity() * size_of::<CachedTokens>()
             + self.words.capacity() * 4
     }
 
-    /// Notes the words of a chunk, unless it is long, and what it adds to the length of a field.
-    pub fn note(&mut self, chunk: &str, words: &[u32], length: u32) {
-        if chunk.len() > LONGEST {
+    /// Caches the words of a chunk, unless it is long, and what it adds to the length of a field.
+    pub fn insert(&mut self, chunk: &str, words: &[u32], length: u32) {
+        if chunk.len() > MAX_CHUNK_BYTES {
             return;
         }
-        if self.chunks.len() >= CHUNKS {
+        if self.chunks.len() >= MAX_CHUNKS {
             *self = Self::default();
         }
         let first = match words {
@@ -123,23 +123,23 @@ impl Memo {
             }
         };
         // a byte of the chunk gives at most two words, so both are small
-        let known = Known { first, count: words.len() as u16, length: length as u16 };
+        let tokens = CachedTokens { first, count: words.len() as u16, length: length as u16 };
         self.chunks.intern(chunk);
-        self.known.push(known);
-        if let Some(key) = short(chunk) {
-            self.keep(key, known);
+        self.tokens.push(tokens);
+        if let Some(key) = short_key(chunk) {
+            self.insert_short(key, tokens);
         }
     }
 }
 
-/// Says whether a chunk is surely one word, which is spelled as it is.
+/// Says whether a chunk is certainly one word, and is its own folded form.
 fn is_plain(chunk: &str) -> bool {
     chunk.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
 }
 
-/// Returns a chunk of up to 16 bytes as numbers; no byte of a chunk is 0, so no two are the same.
+/// Returns a chunk of up to 16 bytes as a key; no byte of a chunk is 0, so no two have the same.
 #[inline]
-fn short(chunk: &str) -> Option<[u64; 2]> {
+fn short_key(chunk: &str) -> Option<[u64; 2]> {
     let bytes = chunk.as_bytes();
     let number = |bytes: &[u8]| {
         // two halves that overlap need no loop over bytes
@@ -159,20 +159,20 @@ fn short(chunk: &str) -> Option<[u64; 2]> {
     }
 }
 
-/// As [`short`], for a chunk in a text: what is behind it is read too, so that no branch depends on
-/// its length, which no processor can foretell.
+/// As [`short_key`], for a chunk in a text: bytes behind it are read and masked, so that no branch
+/// depends on its length, which no processor can predict.
 #[inline]
-fn short_in(text: &str, span: &Range<usize>) -> Option<[u64; 2]> {
+fn short_key_in(text: &str, span: &Range<usize>) -> Option<[u64; 2]> {
     let (bytes, length) = (&text.as_bytes()[span.start..], span.len());
     let (Some(&[low, high]), Some(mask)) =
         (bytes.as_chunks::<8>().0.first_chunk::<2>(), MASKS.get(length))
     else {
-        return short(&text[span.clone()]);
+        return short_key(&text[span.clone()]);
     };
     Some([u64::from_le_bytes(low) & mask[0], u64::from_le_bytes(high) & mask[1]])
 }
 
-/// The bits of so many bytes.
+/// By length, the bits of so many bytes.
 const MASKS: [[u64; 2]; 17] = {
     let mut masks = [[0; 2]; 17];
     let mut length = 1;
@@ -185,11 +185,11 @@ const MASKS: [[u64; 2]; 17] = {
 };
 
 #[inline]
-fn place(key: [u64; 2]) -> usize {
-    // odd numbers without a pattern; the product's middle depends on all bits of both
+fn slot(key: [u64; 2]) -> usize {
+    // odd numbers without regularity; the product's middle depends on all bits of both
     let product =
         u128::from(key[0] ^ 0x9e37_79b9_7f4a_7c15) * u128::from(key[1] ^ 0xd6e8_feb8_6659_fd93);
-    ((product as u64 ^ (product >> 64) as u64) >> (u64::BITS - RECENT_BITS)) as usize
+    ((product as u64 ^ (product >> 64) as u64) >> (u64::BITS - SLOT_BITS)) as usize
 }
 
 #[cfg(test)]
@@ -198,10 +198,10 @@ mod tests {
 
     use super::*;
 
-    /// The plain twin is a map of all that was noted; there are more chunks than places.
+    /// The reference is a hash map; there are more chunks than slots.
     #[test]
-    fn what_is_known_of_a_chunk_is_what_was_noted() {
-        let (mut memo, mut twin) = (Memo::default(), HashMap::new());
+    fn the_cache_returns_what_was_inserted() {
+        let (mut cache, mut reference) = (TokenCache::default(), HashMap::new());
         for number in (0u32..60_000).chain(0..60_000) {
             let mixed = number.wrapping_mul(2_654_435_761);
             let chunk = match number % 4 {
@@ -215,17 +215,20 @@ mod tests {
                 false => (number..number + number % 5).collect(),
             };
             let (text, span) = (format!("{chunk} and what is behind"), 0..chunk.len());
-            assert_eq!(short_in(&text, &span), short(&chunk));
-            if let Some(known) = memo.get(&text, &span) {
-                let found = (memo.words(&known).to_vec(), known.length);
-                assert_eq!(Some(&found), twin.get(&chunk), "{chunk}");
+            assert_eq!(short_key_in(&text, &span), short_key(&chunk));
+            if let Some(tokens) = cache.get(&text, &span) {
+                let found = (cache.words(&tokens).to_vec(), tokens.length);
+                assert_eq!(Some(&found), reference.get(&chunk), "{chunk}");
             } else {
-                assert!(chunk.len() > LONGEST || !twin.contains_key(&chunk), "{chunk}");
-                memo.note(&chunk, &words, number % 7);
-                twin.insert(chunk.clone(), (words, (number % 7) as u16));
+                assert!(
+                    chunk.len() > MAX_CHUNK_BYTES || !reference.contains_key(&chunk),
+                    "{chunk}"
+                );
+                cache.insert(&chunk, &words, number % 7);
+                reference.insert(chunk.clone(), (words, (number % 7) as u16));
             }
-            let word = memo.word(&chunk);
-            assert!(word.is_none_or(|word| twin[&chunk].0 == [word]), "{chunk}");
+            let word = cache.word(&chunk);
+            assert!(word.is_none_or(|word| reference[&chunk].0 == [word]), "{chunk}");
         }
     }
 }

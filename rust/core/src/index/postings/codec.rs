@@ -1,50 +1,58 @@
-//! How posting lists are written: bytes that are never changed. [`crate::index::postings::reader`] reads them.
+//! Encoding of posting lists into superblocks and blocks with their impact maxima.
 //!
-//! The documents of a collection lie in stretches of 2,048 and rows of 128, and a list is cut where
-//! these are. So the most that a list says in a row is known without a look at its postings, those of
-//! a row are found without one at those before, and a document needs a byte.
+//! A superblock is 2,048 consecutive documents, a block is 128, and a list is cut at their borders.
+//! So the maximum impact of a block is known without reading its postings, the postings of a block
+//! are found without reading those before, and a document takes one byte. An encoded list is never
+//! changed; [`crate::index::postings::reader`] reads it.
 //!
-//! A list of a few postings is those, one after the other. Any other is the number of its parts; of
-//! every part, each by itself, the most saturation, the most of headings, and where it begins and how
-//! many postings it has; and the parts. If it is in a third of all stretches, it has a part for each,
-//! be it empty; else the stretches follow too. A part has, each by itself: of every row, the most
-//! saturation, the most of headings, and the number of postings; of every posting, its place in the
-//! row, its saturation, the code of its pattern and, if any stands in a heading, that impact; and
-//! the patterns that need more than a byte. Where the postings are few, the row of each stands in
-//! place of what is said of all rows.
+//! A short list (fewer than [`MIN_BLOCKED`] postings) is its postings, one after the other. Any
+//! other list has
+//! - the number of its superblocks, with a flag that says whether every superblock of the
+//!   collection has an entry, be it empty (if the list is in a third of all superblocks or more),
+//! - as one array each, for every superblock: the maximum saturation, the maximum in headings, and
+//!   the skip entry (where its data begins, and how many postings it has),
+//! - unless every superblock has an entry: the numbers of the superblocks,
+//! - the data of the superblocks.
+//!
+//! The data of a superblock has, as one array each,
+//! - for every block: the maximum saturation, the maximum in headings, and the number of postings;
+//!   or, where there are fewer than [`MIN_WITH_MAXIMA`] postings, for every posting: its block,
+//! - for every posting: its offset in the block, its saturation, the code of its profile and, if
+//!   any posting is in a heading, its saturation there,
+//! - the profiles that need more than a byte.
 
-/// Documents of a stretch.
-pub(crate) const STRETCH: usize = ROWS * ROW;
-/// Rows of a stretch.
-pub(crate) const ROWS: usize = 16;
-/// Documents of a row.
-pub(crate) const ROW: usize = 128;
-/// Postings from which on a list is cut into parts.
-pub(crate) const CUT: usize = 64;
-/// Postings from which on a part says what is in each row: fewer are looked at as quickly.
-pub(crate) const MANY: usize = 32;
-/// Bytes of an impact.
-pub(crate) const IMPACT: usize = 3;
-/// Bytes that say where a part begins and how many postings it has.
-pub(crate) const SPOT: usize = 6;
-/// In the number of postings of a part: some of them are a speaker's name.
-pub(crate) const SPEAKER: u16 = 1 << 15;
-/// In the number of parts: there is one for each stretch.
-pub(crate) const FULL: u32 = 1 << 31;
-/// Stands for the patterns that do not fit in a byte.
+/// Documents of a superblock.
+pub(crate) const SUPERBLOCK: usize = BLOCKS_PER_SUPERBLOCK * BLOCK;
+/// Blocks of a superblock.
+pub(crate) const BLOCKS_PER_SUPERBLOCK: usize = 16;
+/// Documents of a block.
+pub(crate) const BLOCK: usize = 128;
+/// Postings from which on a list is cut into superblocks.
+pub(crate) const MIN_BLOCKED: usize = 64;
+/// Postings from which on a superblock stores block maxima: fewer postings are read as quickly.
+pub(crate) const MIN_WITH_MAXIMA: usize = 32;
+/// Bytes of an impact in a short list.
+pub(crate) const IMPACT_BYTES: usize = 3;
+/// Bytes of a skip entry: where a superblock begins and how many postings it has.
+pub(crate) const SKIP_ENTRY_BYTES: usize = 6;
+/// Flag in the number of postings of a superblock: some of them are in a speaker's name.
+pub(crate) const HAS_SPEAKER: u16 = 1 << 15;
+/// Flag in the number of superblocks: every superblock of the collection has an entry.
+pub(crate) const DENSE: u32 = 1 << 31;
+/// The code of profiles that do not fit in a byte.
 pub(crate) const ESCAPE: u8 = 255;
 
-/// One document that holds a concept, and the pattern in which it does.
+/// One document that holds a concept, and the term-frequency profile of the concept in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Posting {
     /// The document.
     pub document: u32,
-    /// The number of its pattern.
-    pub pattern: u32,
+    /// The number of its profile.
+    pub profile: u32,
 }
 
-/// How much a posting, or the best of a stretch of them, can say: never too little.
+/// An upper bound of the saturated term frequency of a posting, or of a range of postings.
 ///
 /// Two bytes a posting tell whether a document is worth scoring, at a tenth of what scoring costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -53,13 +61,13 @@ pub struct Impact {
     pub saturation: u8,
     /// The same of headings and titles alone.
     pub heading: u8,
-    /// Whether it stands in a speaker's name.
+    /// Whether the term is in a speaker's name.
     pub speaker: bool,
 }
 
 impl Impact {
-    /// More than any posting says.
-    pub const MOST: Self = Self { saturation: u8::MAX, heading: u8::MAX, speaker: true };
+    /// No posting has more.
+    pub const MAX: Self = Self { saturation: u8::MAX, heading: u8::MAX, speaker: true };
 
     /// Rounds two saturations, from 0 to 1, up.
     pub fn new(saturation: f32, heading: f32, speaker: bool) -> Self {
@@ -72,9 +80,9 @@ impl Impact {
         Self { saturation: level(saturation), heading: level(heading), speaker }
     }
 
-    /// Returns the impact of two stretches together.
+    /// Returns the maximum of both.
     #[must_use]
-    pub fn or(self, other: Self) -> Self {
+    pub fn max(self, other: Self) -> Self {
         Self {
             saturation: self.saturation.max(other.saturation),
             heading: self.heading.max(other.heading),
@@ -82,7 +90,7 @@ impl Impact {
         }
     }
 
-    fn to_bytes(self) -> [u8; IMPACT] {
+    fn to_bytes(self) -> [u8; IMPACT_BYTES] {
         [self.saturation, self.heading, u8::from(self.speaker)]
     }
 
@@ -92,86 +100,86 @@ impl Impact {
     }
 }
 
-/// Appends a list, sorted by document, to `out`; `impact` says how much each posting can say.
+/// Appends a list, sorted by document, to `out`; `impact` gives the impact of each posting.
 pub fn encode(list: &[Posting], impact: impl Fn(&Posting) -> Impact, out: &mut Vec<u8>) {
-    if list.len() < CUT {
-        return encode_few(list, impact, out);
+    if list.len() < MIN_BLOCKED {
+        return encode_short(list, impact, out);
     }
-    let stretch = |posting: &Posting| posting.document as usize / STRETCH;
-    let parts = list.chunk_by(|a, b| stretch(a) == stretch(b));
-    let (count, stretches) = (parts.clone().count(), list.last().map_or(0, stretch) + 1);
-    let full = count * 3 >= stretches;
-    let slots = if full { stretches } else { count };
-    out.extend((slots as u32 | if full { FULL } else { 0 }).to_le_bytes());
+    let number = |posting: &Posting| posting.document as usize / SUPERBLOCK;
+    let superblocks = list.chunk_by(|a, b| number(a) == number(b));
+    let (count, end) = (superblocks.clone().count(), list.last().map_or(0, number) + 1);
+    let dense = count * 3 >= end;
+    let entries = if dense { end } else { count };
+    out.extend((entries as u32 | if dense { DENSE } else { 0 }).to_le_bytes());
     let saturations = out.len();
-    let [headings, spots] = [saturations + slots, saturations + 2 * slots];
-    out.resize(spots + slots * SPOT, 0);
-    if !full {
-        out.extend(parts.clone().flat_map(|part| (stretch(&part[0]) as u32).to_le_bytes()));
+    let [headings, skip_entries] = [saturations + entries, saturations + 2 * entries];
+    out.resize(skip_entries + entries * SKIP_ENTRY_BYTES, 0);
+    if !dense {
+        out.extend(superblocks.clone().flat_map(|part| (number(&part[0]) as u32).to_le_bytes()));
     }
     let data = out.len();
-    let mut impacts = Vec::with_capacity(STRETCH);
-    for (at, part) in parts.enumerate() {
-        let slot = if full { stretch(&part[0]) } else { at };
+    let mut impacts = Vec::with_capacity(SUPERBLOCK);
+    for (at, postings) in superblocks.enumerate() {
+        let entry = if dense { number(&postings[0]) } else { at };
         let start = (out.len() - data) as u32;
         impacts.clear();
-        impacts.extend(part.iter().map(&impact));
-        let most = encode_part(part, &impacts, out);
-        let postings = part.len() as u16 | if most.speaker { SPEAKER } else { 0 };
-        (out[saturations + slot], out[headings + slot]) = (most.saturation, most.heading);
-        let spot = &mut out[spots + slot * SPOT..][..SPOT];
-        spot[..4].copy_from_slice(&start.to_le_bytes());
-        spot[4..].copy_from_slice(&postings.to_le_bytes());
+        impacts.extend(postings.iter().map(&impact));
+        let max = encode_superblock(postings, &impacts, out);
+        let count = postings.len() as u16 | if max.speaker { HAS_SPEAKER } else { 0 };
+        (out[saturations + entry], out[headings + entry]) = (max.saturation, max.heading);
+        let skip_entry = &mut out[skip_entries + entry * SKIP_ENTRY_BYTES..][..SKIP_ENTRY_BYTES];
+        skip_entry[..4].copy_from_slice(&start.to_le_bytes());
+        skip_entry[4..].copy_from_slice(&count.to_le_bytes());
     }
 }
 
-/// Appends the postings of one stretch and returns what they say together.
-fn encode_part(part: &[Posting], impacts: &[Impact], out: &mut Vec<u8>) -> Impact {
-    let row = |posting: &Posting| posting.document as usize / ROW % ROWS;
-    let mut rows = [(Impact::default(), 0u8); ROWS];
-    for (posting, &impact) in part.iter().zip(impacts) {
-        let (most, count) = &mut rows[row(posting)];
-        (*most, *count) = (most.or(impact), *count + 1);
+/// Appends the postings of one superblock and returns their maximum impact.
+fn encode_superblock(postings: &[Posting], impacts: &[Impact], out: &mut Vec<u8>) -> Impact {
+    let block = |posting: &Posting| posting.document as usize / BLOCK % BLOCKS_PER_SUPERBLOCK;
+    let mut blocks = [(Impact::default(), 0u8); BLOCKS_PER_SUPERBLOCK];
+    for (posting, &impact) in postings.iter().zip(impacts) {
+        let (max, count) = &mut blocks[block(posting)];
+        (*max, *count) = (max.max(impact), *count + 1);
     }
-    let most = rows.iter().fold(Impact::default(), |most, (row, _)| most.or(*row));
-    if part.len() < MANY {
-        out.extend(part.iter().map(|posting| row(posting) as u8));
+    let max = blocks.iter().fold(Impact::default(), |max, (block, _)| max.max(*block));
+    if postings.len() < MIN_WITH_MAXIMA {
+        out.extend(postings.iter().map(|posting| block(posting) as u8));
     } else {
-        out.extend(rows.iter().map(|(most, _)| most.saturation));
-        out.extend(rows.iter().map(|(most, _)| most.heading));
-        out.extend(rows.iter().map(|(_, count)| count));
+        out.extend(blocks.iter().map(|(max, _)| max.saturation));
+        out.extend(blocks.iter().map(|(max, _)| max.heading));
+        out.extend(blocks.iter().map(|(_, count)| count));
     }
-    out.extend(part.iter().map(|posting| (posting.document as usize % ROW) as u8));
+    out.extend(postings.iter().map(|posting| (posting.document as usize % BLOCK) as u8));
     out.extend(impacts.iter().map(|impact| impact.saturation));
-    out.extend(part.iter().map(|posting| code(posting.pattern)));
-    if most.heading > 0 {
+    out.extend(postings.iter().map(|posting| profile_code(posting.profile)));
+    if max.heading > 0 {
         out.extend(impacts.iter().map(|impact| impact.heading));
     }
-    for posting in part.iter().filter(|posting| code(posting.pattern) == ESCAPE) {
-        out.extend_from_slice(&posting.pattern.to_le_bytes());
+    for posting in postings.iter().filter(|posting| profile_code(posting.profile) == ESCAPE) {
+        out.extend_from_slice(&posting.profile.to_le_bytes());
     }
-    most
+    max
 }
 
-fn encode_few(list: &[Posting], impact: impl Fn(&Posting) -> Impact, out: &mut Vec<u8>) {
+fn encode_short(list: &[Posting], impact: impl Fn(&Posting) -> Impact, out: &mut Vec<u8>) {
     let mut next = 0;
     for posting in list {
         varint(posting.document - next, out);
         out.extend_from_slice(&impact(posting).to_bytes());
-        out.push(code(posting.pattern));
-        if code(posting.pattern) == ESCAPE {
-            varint(posting.pattern, out);
+        out.push(profile_code(posting.profile));
+        if profile_code(posting.profile) == ESCAPE {
+            varint(posting.profile, out);
         }
         next = posting.document + 1;
     }
 }
 
-/// Returns the byte that stands for a pattern.
-pub(crate) fn code(pattern: u32) -> u8 {
-    u8::try_from(pattern).unwrap_or(ESCAPE)
+/// Returns the byte that stands for a profile.
+pub(crate) fn profile_code(profile: u32) -> u8 {
+    u8::try_from(profile).unwrap_or(ESCAPE)
 }
 
-/// Appends a number in 7-bit groups, low group first.
+/// Appends a number in 7-bit groups, low group first (LEB128).
 pub fn varint(mut value: u32, out: &mut Vec<u8>) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
@@ -194,14 +202,14 @@ pub fn take_varint(bytes: &mut &[u8]) -> u32 {
     value
 }
 
-/// Returns a list of postings at most so far apart, for the tests: steps and patterns are drawn.
+/// Returns a list of postings that are at most `gap` documents apart, for property tests.
 #[cfg(test)]
 pub(crate) fn spaced(gap: u32, steps: Vec<(u32, u32)>) -> Vec<Posting> {
     let mut next = 0;
-    let list = steps.into_iter().map(|(step, pattern)| {
+    let list = steps.into_iter().map(|(step, profile)| {
         let document = next + step % gap;
         next = document + 1;
-        Posting { document, pattern }
+        Posting { document, profile }
     });
     list.collect()
 }

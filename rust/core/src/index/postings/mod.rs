@@ -1,6 +1,7 @@
-//! Posting lists: their encoding, reading, term-frequency profiles and validation.
+//! Posting lists: encoding, reading, decoding, term-frequency profiles, impacts and validation.
 
 pub mod codec;
+pub mod decoding;
 pub(super) mod impacts;
 pub mod reader;
 pub mod tf_profiles;

@@ -1,444 +1,328 @@
-//! Reads one posting list: what it says of each stretch and row, and the postings there.
+//! Reading of one posting list: impact maxima of its superblocks and blocks, and its postings.
 
 use std::iter::zip;
 use std::ops::Range;
 
 use crate::index::postings::codec::{
-    CUT, ESCAPE, FULL, IMPACT, Impact, MANY, Posting, ROW, ROWS, SPEAKER, SPOT, STRETCH,
-    take_varint,
+    BLOCK, BLOCKS_PER_SUPERBLOCK, DENSE, ESCAPE, HAS_SPEAKER, IMPACT_BYTES, Impact, MIN_BLOCKED,
+    MIN_WITH_MAXIMA, Posting, SKIP_ENTRY_BYTES, SUPERBLOCK, take_varint,
 };
 use crate::index::prefetch::prefetch;
 
-/// A packed list and the loose tail of what came since.
+/// A packed posting list, and the tail of postings that were added since.
 #[derive(Clone)]
 pub struct PostingList<'a> {
-    parts: Parts<'a>,
-    /// A packed list that has no parts.
-    few: Vec<(Posting, Impact)>,
+    superblocks: Superblocks<'a>,
+    /// The postings of a packed list that is too short for superblocks.
+    short: Vec<(Posting, Impact)>,
     tail: &'a [Posting],
+    /// The maximum impact of the tail.
     tail_impact: Impact,
 }
 
-/// What is said of the parts of a list, and these.
+/// The superblocks of a packed list, with the maxima of each.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Parts<'a> {
-    /// The most saturation of each part, and that of headings.
+pub(crate) struct Superblocks<'a> {
+    /// The maximum saturation of each superblock.
     pub saturations: &'a [u8],
+    /// The maximum saturation in headings of each superblock.
     pub headings: &'a [u8],
-    spots: &'a [[u8; SPOT]],
-    /// The stretches, unless it has a part for each.
-    stretches: Option<&'a [[u8; 4]]>,
+    skip_entries: &'a [[u8; SKIP_ENTRY_BYTES]],
+    /// The number of each superblock, unless there is an entry for every one.
+    numbers: Option<&'a [[u8; 4]]>,
     data: &'a [u8],
 }
 
-/// The postings of a list that lie in one stretch.
-pub(crate) struct Part<'a> {
+/// The postings of a list in one superblock.
+pub(crate) struct Superblock<'a> {
     bytes: &'a [u8],
-    /// So many.
+    /// The number of postings.
     count: usize,
-    /// Whether some are a speaker's name.
-    pub speaker: bool,
-    /// Whether some stand in a heading.
-    pub heading: bool,
+    /// Whether some are in a speaker's name.
+    pub has_speaker: bool,
+    /// Whether some are in a heading.
+    pub has_heading: bool,
 }
 
-/// Which postings lie in which row.
-pub(crate) enum Rows<'a> {
-    /// Of each row the most saturation, the most of headings, and the number of postings.
-    All(&'a [[u8; ROWS]; 3]),
-    /// The row of each posting.
-    Each(&'a [u8]),
+/// What a superblock stores of its blocks.
+pub(crate) enum BlockMaxima<'a> {
+    /// For each block: the maximum saturation, the maximum in headings, and the number of postings.
+    Stored(&'a [[u8; BLOCKS_PER_SUPERBLOCK]; 3]),
+    /// For each posting: its block.
+    PerPosting(&'a [u8]),
 }
 
-/// Adds up the first `count` bytes.
+/// Returns the sum of the first `count` bytes.
 #[inline]
-fn sum_of_first(count: usize, bytes: &[u8; ROWS]) -> usize {
-    // in pairs and all at once: a byte a step takes longer than all else of a look-up
-    const EVEN: u128 = u128::MAX / 0xffff * 0xff;
+fn prefix_sum(count: usize, bytes: &[u8; BLOCKS_PER_SUPERBLOCK]) -> usize {
+    // within one register (SWAR): a loop over bytes takes longer than the rest of a lookup
+    const EVEN_BYTES: u128 = u128::MAX / 0xffff * 0xff;
     let first = u128::from_le_bytes(*bytes) & !(u128::MAX << (8 * count));
-    let pairs = (first & EVEN) + (first >> 8 & EVEN);
+    let pairs = (first & EVEN_BYTES) + (first >> 8 & EVEN_BYTES);
     let fours = (pairs as u64).wrapping_add((pairs >> 64) as u64);
     (fours.wrapping_mul(u64::MAX / 0xffff) >> 48) as usize
 }
 
-impl<'a> Parts<'a> {
-    fn open(count: u32, bytes: &'a [u8]) -> Self {
-        let slots = (count & !FULL) as usize;
-        let (saturations, rest) = bytes.split_at(slots);
-        let (headings, rest) = rest.split_at(slots);
-        let (spots, rest) = rest.split_at(slots * SPOT);
-        let (stretches, data) = rest.split_at(if count & FULL > 0 { 0 } else { slots * 4 });
-        let stretches = (count & FULL == 0).then_some(stretches.as_chunks().0);
-        Self { saturations, headings, spots: spots.as_chunks().0, stretches, data }
+impl<'a> Superblocks<'a> {
+    fn open(header: u32, bytes: &'a [u8]) -> Self {
+        let entries = (header & !DENSE) as usize;
+        let (saturations, rest) = bytes.split_at(entries);
+        let (headings, rest) = rest.split_at(entries);
+        let (skip_entries, rest) = rest.split_at(entries * SKIP_ENTRY_BYTES);
+        let (numbers, data) = rest.split_at(if header & DENSE > 0 { 0 } else { entries * 4 });
+        let numbers = (header & DENSE == 0).then_some(numbers.as_chunks().0);
+        Self { saturations, headings, skip_entries: skip_entries.as_chunks().0, numbers, data }
     }
 
-    /// Says whether there is a part for each stretch.
-    pub fn is_full(&self) -> bool {
-        self.stretches.is_none()
+    /// Says whether every superblock of the collection has an entry.
+    pub fn is_dense(&self) -> bool {
+        self.numbers.is_none()
     }
 
-    /// Returns the stretch of each part.
-    pub fn stretches(&self) -> impl Iterator<Item = usize> {
-        let stretch = |slot| match self.stretches {
-            Some(stretches) => u32::from_le_bytes(stretches[slot]) as usize,
-            None => slot,
+    /// Returns the number of each superblock.
+    pub fn numbers(&self) -> impl Iterator<Item = usize> {
+        let number = |entry| match self.numbers {
+            Some(numbers) => u32::from_le_bytes(numbers[entry]) as usize,
+            None => entry,
         };
-        (0..self.spots.len()).map(stretch)
+        (0..self.skip_entries.len()).map(number)
     }
 
-    /// Returns the stretches in which it is in a speaker's name.
-    pub fn of_speakers(&self) -> impl Iterator<Item = usize> {
-        let speaker =
-            |[.., low, high]: &[u8; SPOT]| u16::from_le_bytes([*low, *high]) & SPEAKER > 0;
-        let all = zip(self.stretches(), self.spots);
-        all.filter(move |(_, spot)| speaker(spot)).map(|(stretch, _)| stretch)
+    /// Returns the numbers of the superblocks in which the term is in a speaker's name.
+    pub fn with_speaker(&self) -> impl Iterator<Item = usize> {
+        let has_speaker = |[.., low, high]: &[u8; SKIP_ENTRY_BYTES]| {
+            u16::from_le_bytes([*low, *high]) & HAS_SPEAKER > 0
+        };
+        let all = zip(self.numbers(), self.skip_entries);
+        all.filter(move |(_, entry)| has_speaker(entry)).map(|(number, _)| number)
     }
 
-    /// Returns the part in a stretch; it may be empty.
+    /// Returns the superblock with this number; it may be empty.
     #[inline]
-    pub fn get(&self, stretch: usize) -> Option<Part<'a>> {
-        let slot = match self.stretches {
-            None => stretch,
+    pub fn get(&self, number: usize) -> Option<Superblock<'a>> {
+        let entry = match self.numbers {
+            None => number,
             Some(all) => {
-                all.binary_search_by_key(&(stretch as u32), |s| u32::from_le_bytes(*s)).ok()?
+                all.binary_search_by_key(&(number as u32), |n| u32::from_le_bytes(*n)).ok()?
             }
         };
-        let [a, b, c, d, count @ ..] = *self.spots.get(slot)?;
+        let [a, b, c, d, count @ ..] = *self.skip_entries.get(entry)?;
         let count = u16::from_le_bytes(count);
-        Some(Part {
+        Some(Superblock {
             bytes: &self.data[u32::from_le_bytes([a, b, c, d]) as usize..],
-            count: usize::from(count & !SPEAKER),
-            speaker: count & SPEAKER > 0,
-            heading: self.headings[slot] > 0,
+            count: usize::from(count & !HAS_SPEAKER),
+            has_speaker: count & HAS_SPEAKER > 0,
+            has_heading: self.headings[entry] > 0,
         })
     }
 }
 
 impl<'a> PostingList<'a> {
-    /// Opens a packed list of `count` postings at the front of `bytes`, and what came since.
+    /// Opens a packed list of `count` postings at the front of `bytes`, and its tail.
     pub fn new(bytes: &'a [u8], count: u32, tail: &'a [Posting], tail_impact: Impact) -> Self {
-        let mut list = Self { parts: Parts::default(), few: Vec::new(), tail, tail_impact };
-        if (count as usize) < CUT {
-            list.read_few(bytes, count as usize);
-        } else if let Some((parts, rest)) = bytes.split_first_chunk() {
-            list.parts = Parts::open(u32::from_le_bytes(*parts), rest);
+        let superblocks = Superblocks::default();
+        let mut list = Self { superblocks, short: Vec::new(), tail, tail_impact };
+        if (count as usize) < MIN_BLOCKED {
+            list.read_short(bytes, count as usize);
+        } else if let Some((header, rest)) = bytes.split_first_chunk() {
+            list.superblocks = Superblocks::open(u32::from_le_bytes(*header), rest);
         }
         list
     }
 
-    fn read_few(&mut self, mut bytes: &[u8], count: usize) {
-        self.few.reserve_exact(count);
+    fn read_short(&mut self, mut bytes: &[u8], count: usize) {
+        self.short.reserve_exact(count);
         let mut next = 0;
         for _ in 0..count {
             let document = next + take_varint(&mut bytes);
-            let (impact, code) = (Impact::from_bytes(bytes), bytes[IMPACT]);
-            bytes = &bytes[IMPACT + 1..];
-            let pattern = if code == ESCAPE { take_varint(&mut bytes) } else { u32::from(code) };
-            self.few.push((Posting { document, pattern }, impact));
+            let (impact, code) = (Impact::from_bytes(bytes), bytes[IMPACT_BYTES]);
+            bytes = &bytes[IMPACT_BYTES + 1..];
+            let profile = if code == ESCAPE { take_varint(&mut bytes) } else { u32::from(code) };
+            self.short.push((Posting { document, profile }, impact));
             next = document + 1;
         }
     }
 
-    /// Returns the number behind the last document that it may hold.
+    /// Returns a document number that is higher than any in the list.
     pub fn end(&self) -> u32 {
-        let stretch = self.parts.stretches().last().map_or(0, |last| last + 1);
-        let packed = u32::try_from(stretch * STRETCH).unwrap_or(u32::MAX);
-        let few = self.few.last().map_or(0, |(posting, _)| posting.document.saturating_add(1));
+        let superblocks = self.superblocks.numbers().last().map_or(0, |last| last + 1);
+        let packed = u32::try_from(superblocks * SUPERBLOCK).unwrap_or(u32::MAX);
+        let short = self.short.last().map_or(0, |(posting, _)| posting.document.saturating_add(1));
         let tail = self.tail.last().map_or(0, |posting| posting.document.saturating_add(1));
-        packed.max(few).max(tail)
+        packed.max(short).max(tail)
     }
 
-    /// Returns the parts.
-    pub(crate) fn parts(&self) -> &Parts<'a> {
-        &self.parts
+    /// Returns the superblocks.
+    pub(crate) fn superblocks(&self) -> &Superblocks<'a> {
+        &self.superblocks
     }
 
-    /// Says whether some postings are in no part.
+    /// Says whether some postings are in no superblock: those of a short list, or of the tail.
     #[inline]
-    pub(crate) fn is_loose(&self) -> bool {
-        !(self.few.is_empty() && self.tail.is_empty())
+    pub(crate) fn has_unblocked(&self) -> bool {
+        !(self.short.is_empty() && self.tail.is_empty())
     }
 
-    /// Returns the postings that are in no part, each with how much it says.
-    pub(crate) fn loose(&self) -> impl Iterator<Item = (Posting, Impact)> {
-        self.loose_in(0..u32::MAX)
+    /// Returns the postings that are in no superblock, each with its impact.
+    pub(crate) fn unblocked(&self) -> impl Iterator<Item = (Posting, Impact)> {
+        self.unblocked_in(0..u32::MAX)
     }
 
     /// Returns those of some documents.
-    pub(crate) fn loose_in(
+    pub(crate) fn unblocked_in(
         &self,
         documents: Range<u32>,
     ) -> impl Iterator<Item = (Posting, Impact)> {
-        let few = {
-            let place = |document| self.few.partition_point(|(p, _)| p.document < document);
-            &self.few[place(documents.start)..place(documents.end)]
+        let short = {
+            let at = |document| self.short.partition_point(|(p, _)| p.document < document);
+            &self.short[at(documents.start)..at(documents.end)]
         };
-        let place = |document| self.tail.partition_point(|posting| posting.document < document);
-        let tail = &self.tail[place(documents.start)..place(documents.end)];
-        few.iter().copied().chain(tail.iter().map(|&posting| (posting, self.tail_impact)))
+        let at = |document| self.tail.partition_point(|posting| posting.document < document);
+        let tail = &self.tail[at(documents.start)..at(documents.end)];
+        short.iter().copied().chain(tail.iter().map(|&posting| (posting, self.tail_impact)))
     }
 
-    /// Returns the pattern of a document, if it is in the list.
+    /// Returns the profile of a document, if it is in the list.
     pub fn find(&self, document: u32) -> Option<u32> {
-        let part = self.parts.get(document as usize / STRETCH);
-        part.and_then(|part| part.find(document)).or_else(|| {
-            let mut found = self.loose_in(document..document.saturating_add(1));
-            self.is_loose().then(|| found.next().map(|(posting, _)| posting.pattern))?
+        let superblock = self.superblocks.get(document as usize / SUPERBLOCK);
+        superblock.and_then(|superblock| superblock.find(document)).or_else(|| {
+            let mut found = self.unblocked_in(document..document.saturating_add(1));
+            self.has_unblocked().then(|| found.next().map(|(posting, _)| posting.profile))?
         })
     }
 
-    /// Hands out every posting.
-    pub fn each(&self, mut each: impl FnMut(Posting)) {
-        for stretch in self.parts.stretches() {
-            let Some(part) = self.parts.get(stretch) else { continue };
-            for row in 0..ROWS {
-                for at in part.row(row) {
-                    let place = usize::from(part.of_each(PLACES)[at]);
-                    let document = (stretch * ROWS + row) * ROW + place;
-                    each(Posting { document: document as u32, pattern: part.pattern(at) });
+    /// Calls `each` for every posting.
+    pub fn for_each(&self, mut each: impl FnMut(Posting)) {
+        for number in self.superblocks.numbers() {
+            let Some(superblock) = self.superblocks.get(number) else { continue };
+            for block in 0..BLOCKS_PER_SUPERBLOCK {
+                for at in superblock.block(block) {
+                    let offset = usize::from(superblock.column(OFFSETS)[at]);
+                    let document = (number * BLOCKS_PER_SUPERBLOCK + block) * BLOCK + offset;
+                    each(Posting { document: document as u32, profile: superblock.profile(at) });
                 }
             }
         }
-        self.loose().for_each(|(posting, _)| each(posting));
+        self.unblocked().for_each(|(posting, _)| each(posting));
     }
 }
 
-/// What is kept of each posting of a part, in this order.
-const PLACES: usize = 0;
+/// The columns of the postings of a superblock, in this order.
+const OFFSETS: usize = 0;
 const SATURATIONS: usize = 1;
 const CODES: usize = 2;
 const HEADINGS: usize = 3;
 
-impl<'a> Part<'a> {
-    /// Asks for what is said of its rows.
+impl<'a> Superblock<'a> {
+    /// Prefetches the block maxima.
     #[inline]
     pub fn prefetch(&self) {
         prefetch(self.bytes, 0);
-        prefetch(self.bytes, 3 * ROWS - 1);
+        prefetch(self.bytes, 3 * BLOCKS_PER_SUPERBLOCK - 1);
     }
 
-    /// Asks for the postings of a row.
+    /// Prefetches the postings of a block.
     #[inline]
-    pub fn prefetch_row(&self, row: usize) {
-        let from = self.row(row).start;
-        for kind in [PLACES, SATURATIONS, CODES, HEADINGS] {
-            prefetch(self.of_each(kind), from);
+    pub fn prefetch_block(&self, block: usize) {
+        let from = self.block(block).start;
+        for column in [OFFSETS, SATURATIONS, CODES, HEADINGS] {
+            prefetch(self.column(column), from);
         }
     }
 
-    /// Returns which postings lie in which row.
+    /// Returns the block maxima, or the block of each posting.
     #[inline]
-    pub fn rows(&self) -> Rows<'a> {
-        match self.bytes.first_chunk::<{ 3 * ROWS }>() {
-            Some(rows) if self.count >= MANY => Rows::All(bytemuck::cast_ref(rows)),
-            _ => Rows::Each(&self.bytes[..self.count]),
-        }
-    }
-
-    /// Returns what is kept of each posting, from some kind of it on.
-    #[inline]
-    fn of_each(&self, kind: usize) -> &'a [u8] {
-        let rows = if self.count < MANY { self.count } else { 3 * ROWS };
-        &self.bytes[rows + kind * self.count..]
-    }
-
-    /// Returns which postings lie in a row.
-    #[inline]
-    fn row(&self, row: usize) -> Range<usize> {
-        match self.rows() {
-            Rows::All([_, _, counts]) => {
-                let from = sum_of_first(row, counts);
-                from..from + usize::from(counts[row])
+    pub fn block_maxima(&self) -> BlockMaxima<'a> {
+        match self.bytes.first_chunk::<{ 3 * BLOCKS_PER_SUPERBLOCK }>() {
+            Some(maxima) if self.count >= MIN_WITH_MAXIMA => {
+                BlockMaxima::Stored(bytemuck::cast_ref(maxima))
             }
-            Rows::Each(rows) => {
-                let below = |row| rows.iter().filter(|&&other| usize::from(other) < row).count();
-                below(row)..below(row + 1)
+            _ => BlockMaxima::PerPosting(&self.bytes[..self.count]),
+        }
+    }
+
+    /// Returns the bytes from the start of a column of the postings on.
+    #[inline]
+    fn column(&self, column: usize) -> &'a [u8] {
+        let blocks =
+            if self.count < MIN_WITH_MAXIMA { self.count } else { 3 * BLOCKS_PER_SUPERBLOCK };
+        &self.bytes[blocks + column * self.count..]
+    }
+
+    /// Returns the range of the postings of a block.
+    #[inline]
+    fn block(&self, block: usize) -> Range<usize> {
+        match self.block_maxima() {
+            BlockMaxima::Stored([_, _, counts]) => {
+                let from = prefix_sum(block, counts);
+                from..from + usize::from(counts[block])
+            }
+            BlockMaxima::PerPosting(blocks) => {
+                let below =
+                    |block| blocks.iter().filter(|&&other| usize::from(other) < block).count();
+                below(block)..below(block + 1)
             }
         }
     }
 
-    /// Returns what is said of all its postings: the saturation, that of headings, and the code of
-    /// the pattern.
-    pub fn said(&self) -> impl Iterator<Item = (u8, u8, u8)> {
-        let headings = if self.heading { self.of_each(HEADINGS) } else { &[] };
+    /// Returns the impacts of all postings: the saturation, that in headings, and the code of the
+    /// profile.
+    pub fn impacts(&self) -> impl Iterator<Item = (u8, u8, u8)> {
+        let headings = if self.has_heading { self.column(HEADINGS) } else { &[] };
         let heading = move |at| headings.get(at).copied().unwrap_or(0);
-        let said = zip(self.of_each(SATURATIONS), self.of_each(CODES)).take(self.count).enumerate();
-        said.map(move |(at, (&saturation, &code))| (saturation, heading(at), code))
+        let impacts = zip(self.column(SATURATIONS), self.column(CODES)).take(self.count);
+        let impacts = impacts.enumerate();
+        impacts.map(move |(at, (&saturation, &code))| (saturation, heading(at), code))
     }
 
-    /// Hands out the postings of a row: the place in it, the saturation, that of headings, and the
-    /// code of the pattern.
+    /// Calls `each` for the postings of a block: the offset in it, the saturation, that in headings,
+    /// and the code of the profile.
     #[inline]
-    pub fn each_in(&self, row: usize, mut each: impl FnMut(usize, u8, u8, u8)) {
-        let row = self.row(row);
-        let of = |kind| &self.of_each(kind)[row.clone()];
-        let said = zip(of(PLACES), zip(of(SATURATIONS), of(CODES)));
-        // most words stand in few headings
-        if !self.heading {
-            for (&place, (&saturation, &code)) in said {
-                each(place.into(), saturation, 0, code);
+    pub fn for_each_in_block(&self, block: usize, mut each: impl FnMut(usize, u8, u8, u8)) {
+        let range = self.block(block);
+        let of = |column| &self.column(column)[range.clone()];
+        let postings = zip(of(OFFSETS), zip(of(SATURATIONS), of(CODES)));
+        // most words are in few headings
+        if !self.has_heading {
+            for (&offset, (&saturation, &code)) in postings {
+                each(offset.into(), saturation, 0, code);
             }
         } else {
-            for ((&place, (&saturation, &code)), &heading) in zip(said, of(HEADINGS)) {
-                each(place.into(), saturation, heading, code);
+            for ((&offset, (&saturation, &code)), &heading) in zip(postings, of(HEADINGS)) {
+                each(offset.into(), saturation, heading, code);
             }
         }
     }
 
-    /// Returns what the posting at a place of a row says, as [`Self::each_in`] does, if there is one.
+    /// Returns the impact of the posting at an offset of a block, if there is one: the saturation,
+    /// that in headings, and the code of the profile.
     #[inline]
-    pub fn said_of(&self, row: usize, place: usize) -> Option<(u8, u8, u8)> {
-        let row = self.row(row);
-        let at = row.start + memchr::memchr(place as u8, &self.of_each(PLACES)[row])?;
-        let heading = if self.heading { self.of_each(HEADINGS)[at] } else { 0 };
-        Some((self.of_each(SATURATIONS)[at], heading, self.of_each(CODES)[at]))
+    pub fn impact_at(&self, block: usize, offset: usize) -> Option<(u8, u8, u8)> {
+        let range = self.block(block);
+        let at = range.start + memchr::memchr(offset as u8, &self.column(OFFSETS)[range])?;
+        let heading = if self.has_heading { self.column(HEADINGS)[at] } else { 0 };
+        Some((self.column(SATURATIONS)[at], heading, self.column(CODES)[at]))
     }
 
-    /// Returns the pattern of a document, if it is in the part.
+    /// Returns the profile of a document, if it is in the superblock.
     #[inline]
     fn find(&self, document: u32) -> Option<u32> {
-        let (row, place) = (document as usize / ROW % ROWS, document as usize % ROW);
-        let row = self.row(row);
-        let at = memchr::memchr(place as u8, &self.of_each(PLACES)[row.clone()])?;
-        Some(self.pattern(row.start + at))
+        let block = document as usize / BLOCK % BLOCKS_PER_SUPERBLOCK;
+        let (offset, range) = (document as usize % BLOCK, self.block(block));
+        let at = memchr::memchr(offset as u8, &self.column(OFFSETS)[range.clone()])?;
+        Some(self.profile(range.start + at))
     }
 
-    fn pattern(&self, at: usize) -> u32 {
-        let codes = self.of_each(CODES);
+    fn profile(&self, at: usize) -> u32 {
+        let codes = self.column(CODES);
         if codes[at] != ESCAPE {
             return codes[at].into();
         }
         let before = memchr::memchr_iter(ESCAPE, &codes[..at]).count();
-        let escaped = self.of_each(if self.heading { HEADINGS + 1 } else { HEADINGS });
+        let escaped = self.column(if self.has_heading { HEADINGS + 1 } else { HEADINGS });
         u32::from_le_bytes(escaped.as_chunks().0[before])
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::index::postings::codec::{code, encode, spaced};
-
-    /// Frequent and rare words, each somewhere in headings or nowhere.
-    fn lists() -> impl Strategy<Value = Vec<Posting>> {
-        let pattern = prop_oneof![9 => 0u32..20, 1 => 0u32..70_000];
-        let postings = prop::collection::vec((0u32..1000, pattern), 0..2000);
-        (prop_oneof![1u32..4, 2u32..60, 100u32..4000], postings)
-            .prop_map(|(gap, steps)| spaced(gap, steps))
-    }
-
-    /// What a posting says depends on its pattern alone, and so does the plain twin.
-    fn impact(posting: &Posting) -> Impact {
-        let heading =
-            if (posting.document / 5000).is_multiple_of(2) { posting.pattern as u8 / 2 } else { 0 };
-        Impact { saturation: posting.pattern as u8, heading, speaker: posting.pattern == 7 }
-    }
-
-    fn most<'p>(postings: impl Iterator<Item = &'p Posting>) -> Impact {
-        postings.map(impact).fold(Impact::default(), Impact::or)
-    }
-
-    fn said(posting: &Posting) -> (usize, u8, u8, u8) {
-        let Impact { saturation, heading, .. } = impact(posting);
-        (posting.document as usize % ROW, saturation, heading, code(posting.pattern))
-    }
-
-    proptest! {
-        #[test]
-        fn a_list_says_of_stretches_rows_and_documents_what_the_plain_list_does(
-            list in lists(),
-            cut in 0usize..2000,
-            others in prop::collection::vec(0u32..1_500_000, 0..40),
-        ) {
-            let (packed, tail) = list.split_at(cut.min(list.len()));
-            let mut bytes = Vec::new();
-            encode(packed, impact, &mut bytes);
-            bytes.extend([1, 2, 3]); // of the next list
-            let opened = PostingList::new(&bytes, packed.len() as u32, tail, Impact::MOST);
-            let mut all = Vec::new();
-            opened.each(|posting| all.push(posting));
-            prop_assert_eq!(&all, &list);
-            for &document in others.iter().chain(list.iter().map(|posting| &posting.document)) {
-                let expected = list.iter().find(|posting| posting.document == document);
-                prop_assert_eq!(opened.find(document), expected.map(|posting| posting.pattern));
-            }
-            let end = list.last().map_or(0, |posting| posting.document + 1);
-            prop_assert!(opened.end() >= end && opened.end() as usize <= (end as usize).next_multiple_of(STRETCH));
-
-            let stretch = |posting: &Posting| posting.document as usize / STRETCH;
-            let row = |posting: &Posting| posting.document as usize / ROW % ROWS;
-            let in_parts = if packed.len() < CUT { &[] } else { packed };
-            let mut stretches = Vec::new();
-            for postings in in_parts.chunk_by(|a, b| stretch(a) == stretch(b)) {
-                stretches.push(stretch(&postings[0]));
-                let most_of_all = most(postings.iter());
-                let slot = opened.parts().stretches().position(|at| at == stretches[stretches.len() - 1]);
-                let slot = slot.expect("a part a stretch");
-                prop_assert_eq!(opened.parts().saturations[slot], most_of_all.saturation);
-                prop_assert_eq!(opened.parts().headings[slot], most_of_all.heading);
-                let part = opened.parts().get(stretch(&postings[0])).expect("the same part");
-                prop_assert_eq!(part.speaker, most_of_all.speaker);
-                let spoken = opened.parts().of_speakers().any(|at| at == stretch(&postings[0]));
-                prop_assert_eq!(spoken, most_of_all.speaker);
-                let all: Vec<_> = postings.iter().map(said).map(|(_, a, b, c)| (a, b, c)).collect();
-                prop_assert_eq!(part.said().collect::<Vec<_>>(), all);
-                for at in 0..ROWS {
-                    let here: Vec<&Posting> = postings.iter().filter(|p| row(p) == at).collect();
-                    let mut seen = Vec::new();
-                    part.each_in(at, |place, saturation, heading, code| {
-                        seen.push((place, saturation, heading, code));
-                    });
-                    prop_assert_eq!(seen, here.iter().map(|p| said(p)).collect::<Vec<_>>());
-                    match part.rows() {
-                        Rows::All([saturations, headings, counts]) => {
-                            let most = most(here.iter().copied());
-                            prop_assert_eq!(saturations[at], most.saturation);
-                            prop_assert_eq!(headings[at], most.heading);
-                            prop_assert_eq!(usize::from(counts[at]), here.len());
-                        }
-                        Rows::Each(rows) => {
-                            let rows = rows.iter().filter(|&&row| usize::from(row) == at);
-                            prop_assert_eq!(rows.count(), here.len());
-                        }
-                    }
-                }
-            }
-            for (slot, stretch) in opened.parts().stretches().enumerate() {
-                if !stretches.contains(&stretch) {
-                    prop_assert!(opened.parts().is_full());
-                    prop_assert_eq!(opened.parts().saturations[slot], 0);
-                    let part = opened.parts().get(stretch).expect("an empty part");
-                    prop_assert_eq!(part.said().count(), 0);
-                }
-            }
-            prop_assert_eq!(opened.parts().get(800).is_some(), stretches.contains(&800));
-
-            let loose: Vec<(Posting, Impact)> = match packed.len() < CUT {
-                true => packed.iter().map(|posting| (*posting, impact(posting))).collect(),
-                false => Vec::new(),
-            };
-            let tail = tail.iter().map(|posting| (*posting, Impact::MOST));
-            let loose: Vec<(Posting, Impact)> = loose.into_iter().chain(tail).collect();
-            prop_assert_eq!(opened.is_loose(), !loose.is_empty());
-            prop_assert_eq!(opened.loose().collect::<Vec<_>>(), loose.clone());
-            for pair in others.chunks_exact(2) {
-                let range = pair[0].min(pair[1])..pair[0].max(pair[1]);
-                let within = loose.iter().filter(|(p, _)| range.contains(&p.document));
-                let within: Vec<(Posting, Impact)> = within.copied().collect();
-                prop_assert_eq!(opened.loose_in(range).collect::<Vec<_>>(), within);
-            }
-        }
-    }
-
-    #[test]
-    fn the_first_bytes_are_added_up() {
-        let bytes = std::array::from_fn(|at| 128 - at as u8);
-        for count in 0..ROWS {
-            let expected = bytes[..count].iter().map(|&byte| usize::from(byte)).sum::<usize>();
-            assert_eq!(sum_of_first(count, &bytes), expected);
-        }
-        assert_eq!(sum_of_first(15, &[255; ROWS]), 15 * 255);
-    }
-}
+mod tests;

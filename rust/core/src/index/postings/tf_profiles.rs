@@ -1,9 +1,9 @@
-//! The distinct ways in which a concept stands in the fields of a document.
+//! Term-frequency profiles: the distinct counts per variant and field of a concept in a document.
 //!
-//! "Once in the body, in its first spelling" or "twice in the body and once in the heading" come
-//! back millions of times, so a posting holds the number of its pattern instead of all counts:
-//! one byte for the commonest. A spelling is told by its number within its concept, not by the
-//! word, so that all concepts share the same few thousand patterns.
+//! "Once in the body, as the first variant" or "twice in the body and once in the heading" come
+//! back millions of times, so a posting holds the number of its profile instead of all counts:
+//! one byte for the commonest. A variant has a number within its concept, so all concepts share the
+//! same few thousand profiles.
 
 use hashbrown::HashTable;
 use rustc_hash::{FxHashMap, FxHasher};
@@ -12,56 +12,57 @@ use std::hash::Hasher;
 use crate::index::bm25f::{Counts, FIELDS};
 use crate::index::postings::codec::ESCAPE;
 
-/// Patterns that a posting tells by one byte.
-const COMMON: usize = ESCAPE as usize;
+/// Profiles that a posting stores as one byte.
+const BYTE_CODES: usize = ESCAPE as usize;
 
-/// How often one spelling stands in each field.
+/// The term frequencies of one variant of a concept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
-pub struct Spelling {
-    /// Its number within the concept.
-    pub number: u16,
-    /// How often it stands in each field.
+pub struct VariantCounts {
+    /// The number of the variant within its concept.
+    pub variant: u16,
+    /// Its term frequency in each field.
     pub counts: Counts,
 }
 
-/// Patterns by number.
+/// The table of profiles.
 #[derive(Debug, Default)]
-pub struct Patterns {
-    /// The spellings of every pattern, one pattern after the other.
-    spellings: Vec<Spelling>,
-    /// Where each pattern ends in `spellings`.
+pub struct TfProfiles {
+    /// The variants of every profile, one profile after the other.
+    variants: Vec<VariantCounts>,
+    /// Where each profile ends in `variants`.
     ends: Vec<u32>,
-    /// The counts of each pattern, over its spellings.
-    sums: Vec<Counts>,
-    briefs: Vec<Brief>,
-    /// The spellings of the first [`COMMON`] of `briefs`, alone: each query compares all of them.
-    spelled: Vec<u16>,
-    /// Those that came since the snapshot: to hash all the others would cost the first change
-    /// after an opening milliseconds, and a pattern that is there twice costs a few bytes until
-    /// the next packing.
-    by_spellings: HashTable<u32>,
-    /// As `by_spellings`, for those that are a number themselves.
-    by_code: FxHashMap<u128, u32>,
-    /// The number, plus one, of patterns that are [`Plain`].
-    plain: Vec<u32>,
+    /// The counts of each profile, over its variants.
+    counts: Vec<Counts>,
+    /// For the fast path of scoring.
+    summaries: Vec<ProfileSummary>,
+    /// [`ProfileSummary::variant`] of the first [`BYTE_CODES`] profiles: each query reads them all.
+    byte_code_variants: Vec<u16>,
+    /// Profiles that were added since the snapshot was opened. To hash the others as well would
+    /// delay the first change by milliseconds; a profile that is there twice costs a few bytes
+    /// until the next packing.
+    by_variants: HashTable<u32>,
+    /// As `by_variants`, for profiles with a compact key.
+    by_key: FxHashMap<u128, u32>,
+    /// The number, plus one, of profiles that are [`SingleField`].
+    single_field: Vec<u32>,
 }
 
-/// One of the first spellings, a few times in one field: so are most postings of a build, and
-/// their patterns need not be hashed.
-struct Plain;
+/// One of the first variants, a few times in one field. Most postings of a build have such a
+/// profile, which is looked up in an array and need not be hashed.
+struct SingleField;
 
-impl Plain {
-    const SPELLINGS: usize = 8;
-    const TIMES: usize = 16;
-    const ALL: usize = Self::SPELLINGS * FIELDS * Self::TIMES;
+impl SingleField {
+    const VARIANTS: usize = 8;
+    const COUNTS: usize = 16;
+    const ALL: usize = Self::VARIANTS * FIELDS * Self::COUNTS;
 
-    /// Returns the place of such a pattern among all of them.
-    fn place(pattern: &[Spelling]) -> Option<usize> {
-        let [Spelling { number, counts: [counts @ .., last] }] = pattern else { return None };
-        // as one number, in which the only count that is not 0 is found without a look at each
+    /// Returns the index of such a profile in the array.
+    fn index(profile: &[VariantCounts]) -> Option<usize> {
+        let [VariantCounts { variant, counts: [counts @ .., last] }] = profile else { return None };
+        // as one number, in which the only count that is not 0 is found without a loop
         let all = counts.iter().rev().fold(0, |all, &count| all << 16 | u128::from(count));
-        let (field, times) = match (all, *last) {
+        let (field, count) = match (all, *last) {
             (0, last) => (FIELDS - 1, last),
             (all, 0) => {
                 let field = all.trailing_zeros() as usize / 16;
@@ -69,189 +70,189 @@ impl Plain {
             }
             _ => return None,
         };
-        let (number, times) = (usize::from(*number), usize::from(times));
-        (number < Self::SPELLINGS && (1..Self::TIMES).contains(&times))
-            .then_some((number * FIELDS + field) * Self::TIMES + times)
+        let (variant, count) = (usize::from(*variant), usize::from(count));
+        (variant < Self::VARIANTS && (1..Self::COUNTS).contains(&count))
+            .then_some((variant * FIELDS + field) * Self::COUNTS + count)
     }
 }
 
-/// What scoring needs of the commonest patterns: one spelling in one field.
+/// A profile that has one variant in one field, or what is several in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Brief {
-    /// The spelling; of several, [`Brief::MANY`].
-    pub spelling: u16,
-    /// The field; of several, [`Brief::MANY`].
+pub struct ProfileSummary {
+    /// The variant; of several, [`ProfileSummary::SEVERAL`].
+    pub variant: u16,
+    /// The field; of several, [`ProfileSummary::SEVERAL`].
     pub field: u16,
-    /// How often it stands there.
+    /// Its term frequency there.
     pub count: u16,
 }
 
-impl Brief {
-    /// Stands for several.
-    pub const MANY: u16 = u16::MAX;
+impl ProfileSummary {
+    /// Stands for several variants or fields.
+    pub const SEVERAL: u16 = u16::MAX;
 
-    fn of(pattern: &[Spelling], sum: &Counts) -> Self {
+    fn of(profile: &[VariantCounts], sum: &Counts) -> Self {
         let mut fields = (0..FIELDS).filter(|&field| sum[field] > 0);
         let (field, more) = (fields.next().unwrap_or(0), fields.next());
         Self {
-            spelling: if let [one] = pattern { one.number } else { Self::MANY },
-            field: if more.is_none() { field as u16 } else { Self::MANY },
+            variant: if let [one] = profile { one.variant } else { Self::SEVERAL },
+            field: if more.is_none() { field as u16 } else { Self::SEVERAL },
             count: sum[field],
         }
     }
 }
 
-/// Returns the number that a pattern is if it has up to three spellings with small counts.
+/// Returns the profile as one number, if it has up to three variants with small counts.
 ///
-/// It is found without a look at the patterns themselves, which lie in far memory.
-fn code(pattern: &[Spelling]) -> Option<u128> {
-    if pattern.len() > 3 {
+/// The lookup then needs no access to the profile itself, which is rarely in the processor's cache.
+fn compact_key(profile: &[VariantCounts]) -> Option<u128> {
+    if profile.len() > 3 {
         return None;
     }
-    let mut code = 0u128;
-    for Spelling { number, counts } in pattern {
-        // four bits each; a spelling that stands nowhere would look like none
-        let all = counts.iter().fold(*number, |all, count| all | count);
+    let mut key = 0u128;
+    for VariantCounts { variant, counts } in profile {
+        // four bits each; a variant without counts would look like none
+        let all = counts.iter().fold(*variant, |all, count| all | count);
         if all >= 16 || counts == &[0; FIELDS] {
             return None;
         }
         let digits =
-            counts.iter().fold(u64::from(*number), |sum, &count| sum << 4 | u64::from(count));
-        code = code << 40 | u128::from(digits);
+            counts.iter().fold(u64::from(*variant), |sum, &count| sum << 4 | u64::from(count));
+        key = key << 40 | u128::from(digits);
     }
-    Some(code)
+    Some(key)
 }
 
-fn hash(spellings: &[Spelling]) -> u64 {
+fn hash(variants: &[VariantCounts]) -> u64 {
     let mut hasher = FxHasher::default();
-    hasher.write(bytemuck::cast_slice(spellings));
+    hasher.write(bytemuck::cast_slice(variants));
     hasher.finish()
 }
 
-impl Patterns {
+impl TfProfiles {
     /// Makes the table from the arrays that a snapshot keeps; `None` if they disagree.
-    pub fn from_parts(spellings: Vec<Spelling>, ends: Vec<u32>) -> Option<Self> {
+    pub fn from_parts(variants: Vec<VariantCounts>, ends: Vec<u32>) -> Option<Self> {
         let ordered = ends.windows(2).all(|pair| pair[0] <= pair[1]);
-        if !ordered || ends.last().copied().unwrap_or(0) as usize != spellings.len() {
+        if !ordered || ends.last().copied().unwrap_or(0) as usize != variants.len() {
             return None;
         }
-        let mut patterns = Self::default();
+        let mut profiles = Self::default();
         let mut start = 0;
         for &end in &ends {
-            let pattern = &spellings[start..end as usize];
-            let counted = pattern.iter().all(|spelling| spelling.counts != [0; FIELDS]);
-            let ascending = pattern.windows(2).all(|pair| pair[0].number < pair[1].number);
-            if pattern.is_empty() || !counted || !ascending {
+            let profile = &variants[start..end as usize];
+            let counted = profile.iter().all(|variant| variant.counts != [0; FIELDS]);
+            let ascending = profile.windows(2).all(|pair| pair[0].variant < pair[1].variant);
+            if profile.is_empty() || !counted || !ascending {
                 return None;
             }
-            patterns.add(pattern);
+            profiles.add(profile);
             start = end as usize;
         }
-        Some(patterns)
+        Some(profiles)
     }
 
     /// Returns the arrays that [`Self::from_parts`] takes.
-    pub fn parts(&self) -> (&[Spelling], &[u32]) {
-        (&self.spellings, &self.ends)
+    pub fn parts(&self) -> (&[VariantCounts], &[u32]) {
+        (&self.variants, &self.ends)
     }
 
-    /// Returns the number of a pattern that came since the snapshot.
+    /// Returns the number of a profile that was added since the snapshot was opened.
     #[inline]
-    pub fn get(&self, pattern: &[Spelling]) -> Option<u32> {
-        match Plain::place(pattern) {
-            Some(place) => self.plain.get(place)?.checked_sub(1),
-            None => self.get_other(pattern),
+    pub fn get(&self, profile: &[VariantCounts]) -> Option<u32> {
+        match SingleField::index(profile) {
+            Some(index) => self.single_field.get(index)?.checked_sub(1),
+            None => self.get_other(profile),
         }
     }
 
-    fn get_other(&self, pattern: &[Spelling]) -> Option<u32> {
-        match code(pattern) {
-            Some(code) => self.by_code.get(&code).copied(),
+    fn get_other(&self, profile: &[VariantCounts]) -> Option<u32> {
+        match compact_key(profile) {
+            Some(key) => self.by_key.get(&key).copied(),
             None => {
-                let same = |&id: &u32| self.spellings(id) == pattern;
-                self.by_spellings.find(hash(pattern), same).copied()
+                let same = |&id: &u32| self.variants(id) == profile;
+                self.by_variants.find(hash(profile), same).copied()
             }
         }
     }
 
-    /// Returns the number of a pattern, giving it one if it is new.
+    /// Returns the number of a profile, giving it one if it is new.
     #[inline]
-    pub fn intern(&mut self, pattern: &[Spelling]) -> u32 {
-        self.get(pattern).unwrap_or_else(|| self.intern_new(pattern))
+    pub fn intern(&mut self, profile: &[VariantCounts]) -> u32 {
+        self.get(profile).unwrap_or_else(|| self.intern_new(profile))
     }
 
     #[cold]
-    fn intern_new(&mut self, pattern: &[Spelling]) -> u32 {
-        let id = self.add(pattern);
-        if let Some(place) = Plain::place(pattern) {
-            self.plain.resize(Plain::ALL, 0);
-            self.plain[place] = id + 1;
-        } else if let Some(code) = code(pattern) {
-            self.by_code.insert(code, id);
+    fn intern_new(&mut self, profile: &[VariantCounts]) -> u32 {
+        let id = self.add(profile);
+        if let Some(index) = SingleField::index(profile) {
+            self.single_field.resize(SingleField::ALL, 0);
+            self.single_field[index] = id + 1;
+        } else if let Some(key) = compact_key(profile) {
+            self.by_key.insert(key, id);
         } else {
-            let Self { spellings, ends, by_spellings, .. } = self;
-            let hash_of = |&id: &u32| hash(slice(spellings, ends, id));
-            by_spellings.insert_unique(hash_of(&id), id, hash_of);
+            let Self { variants, ends, by_variants, .. } = self;
+            let hash_of = |&id: &u32| hash(slice(variants, ends, id));
+            by_variants.insert_unique(hash_of(&id), id, hash_of);
         }
         id
     }
 
-    fn add(&mut self, pattern: &[Spelling]) -> u32 {
+    fn add(&mut self, profile: &[VariantCounts]) -> u32 {
         let id = self.ends.len() as u32;
         let mut sum = [0u16; FIELDS];
-        for spelling in pattern {
-            for (sum, count) in sum.iter_mut().zip(spelling.counts) {
+        for variant in profile {
+            for (sum, count) in sum.iter_mut().zip(variant.counts) {
                 *sum = sum.saturating_add(count);
             }
         }
-        let brief = Brief::of(pattern, &sum);
-        if self.spelled.len() < COMMON {
-            self.spelled.push(brief.spelling);
+        let summary = ProfileSummary::of(profile, &sum);
+        if self.byte_code_variants.len() < BYTE_CODES {
+            self.byte_code_variants.push(summary.variant);
         }
-        self.briefs.push(brief);
-        self.spellings.extend_from_slice(pattern);
-        self.ends.push(self.spellings.len() as u32);
-        self.sums.push(sum);
+        self.summaries.push(summary);
+        self.variants.extend_from_slice(profile);
+        self.ends.push(self.variants.len() as u32);
+        self.counts.push(sum);
         id
     }
 
-    /// Returns the spellings of a pattern, by ascending number.
-    pub fn spellings(&self, id: u32) -> &[Spelling] {
-        slice(&self.spellings, &self.ends, id)
+    /// Returns the counts of each variant of a profile, in ascending order.
+    pub fn variants(&self, id: u32) -> &[VariantCounts] {
+        slice(&self.variants, &self.ends, id)
     }
 
-    /// Returns the counts of a pattern over all its spellings.
+    /// Returns the counts of a profile over all its variants.
     #[inline]
-    pub fn sum(&self, id: u32) -> &Counts {
-        &self.sums[id as usize]
+    pub fn counts(&self, id: u32) -> &Counts {
+        &self.counts[id as usize]
     }
 
-    /// Returns a pattern in brief.
+    /// Returns the summary of a profile.
     #[inline]
-    pub fn brief(&self, id: u32) -> Brief {
-        self.briefs[id as usize]
+    pub fn summary(&self, id: u32) -> ProfileSummary {
+        self.summaries[id as usize]
     }
 
-    /// Returns the [`Brief::spelling`] of the patterns that a posting tells by one byte.
-    pub fn spelled(&self) -> &[u16] {
-        &self.spelled
+    /// Returns the [`ProfileSummary::variant`] of the profiles that a posting stores as one byte.
+    pub fn byte_code_variants(&self) -> &[u16] {
+        &self.byte_code_variants
     }
 
-    /// Returns the number of patterns.
+    /// Returns the number of profiles.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Returns whether there is no pattern.
+    /// Returns whether there is no profile.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 }
 
-fn slice<'a>(spellings: &'a [Spelling], ends: &[u32], id: u32) -> &'a [Spelling] {
+fn slice<'a>(variants: &'a [VariantCounts], ends: &[u32], id: u32) -> &'a [VariantCounts] {
     let id = id as usize;
     let start = if id == 0 { 0 } else { ends[id - 1] as usize };
-    &spellings[start..ends[id] as usize]
+    &variants[start..ends[id] as usize]
 }
 
 #[cfg(test)]
@@ -261,25 +262,25 @@ mod tests {
 
     use super::*;
 
-    fn pattern() -> impl Strategy<Value = Vec<Spelling>> {
+    fn profile() -> impl Strategy<Value = Vec<VariantCounts>> {
         let count = prop_oneof![6 => Just(0u16), 3 => 1u16..3, 1 => 14u16..18];
-        let spelling = (prop_oneof![0u16..3, 14u16..18], proptest::array::uniform9(count));
-        vec(spelling.prop_map(|(number, counts)| Spelling { number, counts }), 1..5)
+        let variant = (prop_oneof![0u16..3, 14u16..18], proptest::array::uniform9(count));
+        vec(variant.prop_map(|(variant, counts)| VariantCounts { variant, counts }), 1..5)
     }
 
     proptest! {
-        /// The plain twin is a list that is searched from the beginning.
+        /// The reference is a list that is searched from the beginning.
         #[test]
-        fn each_pattern_has_one_number(all in vec(pattern(), 1..60)) {
-            let (mut patterns, mut twin) = (Patterns::default(), Vec::new());
-            for pattern in all.iter().chain(&all) {
-                let place = twin.iter().position(|known| known == pattern).unwrap_or(twin.len());
-                if place == twin.len() {
-                    twin.push(pattern.clone());
+        fn each_profile_has_one_number(all in vec(profile(), 1..60)) {
+            let (mut profiles, mut reference) = (TfProfiles::default(), Vec::new());
+            for profile in all.iter().chain(&all) {
+                let expected = reference.iter().position(|known| known == profile).unwrap_or(reference.len());
+                if expected == reference.len() {
+                    reference.push(profile.clone());
                 }
-                let id = patterns.intern(pattern);
-                prop_assert_eq!(id as usize, place);
-                prop_assert_eq!(patterns.spellings(id), &pattern[..]);
+                let id = profiles.intern(profile);
+                prop_assert_eq!(id as usize, expected);
+                prop_assert_eq!(profiles.variants(id), &profile[..]);
             }
         }
     }

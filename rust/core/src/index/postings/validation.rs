@@ -1,20 +1,19 @@
-//! Validation of the postings that a snapshot keeps, before any of them is used.
+//! Validation of the posting lists of a snapshot, before their first use.
 //!
 //! A checksum tells what a disk did, not what somebody wrote on purpose. A list is used only if
-//! its postings, written again, give the same bytes, with every impact and upper bound worked out
-//! anew, and if they add up to the document frequencies that scores are made of. It is done once a
-//! list, when it is first asked for.
+//! its postings, encoded again, give the same bytes, with every impact and upper bound computed
+//! anew, and if they add up to the document frequencies that scores are made of. That is done once
+//! for each list, when it is first needed.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::index::bm25f::Bm25f;
-use crate::index::postings::codec::{
-    CUT, ESCAPE, FULL, IMPACT, MANY, Posting, ROW, ROWS, SPEAKER, SPOT, STRETCH, take_varint,
-};
-use crate::index::storage::packed_index::{HOLDERS, pack};
-use crate::index::{Holders, Index};
+use crate::index::bm25f::{Bm25f, Lengths};
+use crate::index::postings::codec::Posting;
+use crate::index::postings::decoding::decode;
+use crate::index::postings::impacts::encode_with_impacts;
+use crate::index::postings::tf_profiles::TfProfiles;
 
-/// What is known of the lists of a snapshot.
+/// The lists of a snapshot.
 #[derive(Debug)]
 pub(crate) struct Validation {
     /// The formula with which the lists were packed.
@@ -24,237 +23,48 @@ pub(crate) struct Validation {
 }
 
 impl Validation {
-    /// Trusts no list yet.
+    /// Starts with no list validated.
     pub fn new(formula: Bm25f, concepts: usize) -> Self {
         let mut valid = Vec::new();
         valid.resize_with(concepts, AtomicBool::default);
         Self { formula, valid }
     }
-}
 
-impl Index {
-    /// Returns the packed list of a concept and how many postings are in it; an empty one, and
-    /// damage, if it is of a snapshot and cannot be what was written.
-    pub(crate) fn packed_list(&self, concept: u32) -> (&[u8], u32) {
-        let (bytes, count) = self.packed.list(concept);
-        let Some(validation) = &self.validation else { return (bytes, count) };
-        // new concepts have none
-        let Some(valid) = validation.valid.get(concept as usize) else { return (bytes, count) };
-        if !valid.load(Ordering::Relaxed) {
-            if self.validate(concept, bytes, count, &validation.formula).is_none() {
-                self.packed.lists.reject();
-                return (&[], 0);
-            }
-            valid.store(true, Ordering::Relaxed);
-        }
-        (bytes, count)
+    /// Says whether the list of a concept needs no validation: it passed, or it was added since the
+    /// snapshot was opened.
+    pub fn is_done(&self, concept: u32) -> bool {
+        self.valid.get(concept as usize).is_none_or(|valid| valid.load(Ordering::Relaxed))
     }
 
-    fn validate(&self, concept: u32, bytes: &[u8], count: u32, formula: &Bm25f) -> Option<()> {
-        let patterns = &self.lexicon.patterns;
-        let documents = self.packed.documents;
-        if count == 0 || count > documents {
+    /// Records that the list of a concept may be used.
+    pub fn set_done(&self, concept: u32) {
+        if let Some(valid) = self.valid.get(concept as usize) {
+            valid.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns the postings of a list of `count`, if the list is what was written.
+    pub fn postings(
+        &self,
+        bytes: &[u8],
+        count: u32,
+        profiles: &TfProfiles,
+        lengths: &[Lengths],
+    ) -> Option<Vec<Posting>> {
+        if count == 0 || count as usize > lengths.len() {
             return None;
         }
         let list = decode(bytes, count as usize)?;
         let ascending = list.windows(2).all(|pair| pair[0].document < pair[1].document);
         let known = |posting: &Posting| {
-            posting.document < documents && (posting.pattern as usize) < patterns.len()
+            (posting.document as usize) < lengths.len()
+                && (posting.profile as usize) < profiles.len()
         };
         if list.len() != count as usize || !ascending || !list.iter().all(known) {
             return None;
         }
-        let same = pack(&list, formula, &self.lengths, |pattern| patterns.sum(pattern));
-        (bytes.starts_with(&same) && self.adds_up(concept, &list)).then_some(())
-    }
-
-    /// Says whether a list, with what came since, gives the document frequencies of its concept.
-    fn adds_up(&self, concept: u32, list: &[Posting]) -> bool {
-        let patterns = &self.lexicon.patterns;
-        let words = self.lexicon.spellings(concept);
-        let mut holders = Holders::default();
-        let mut word_holders = vec![0u32; words.len()];
-        let tail = self.tail.get(&concept).map_or(&[][..], |tail| &tail.postings);
-        for posting in list.iter().chain(tail) {
-            let live = u32::from(self.is_live(posting.document));
-            holders.change(patterns.sum(posting.pattern), |count| *count += live);
-            for spelling in patterns.spellings(posting.pattern) {
-                let Some(count) = word_holders.get_mut(usize::from(spelling.number)) else {
-                    return false;
-                };
-                *count += live;
-            }
-        }
-        holders == self.holders(concept)
-            && words.iter().zip(word_holders).all(|(&word, count)| self.word_holders(word) == count)
-    }
-
-    /// Adds up what the documents of every concept and word are counted to be: whatever the
-    /// numbers of concepts and words, the sum is the same.
-    pub fn census(&self) -> [u64; 4] {
-        let mut sums = [0u64; 4];
-        for held in &self.holders {
-            for (sum, count) in sums.iter_mut().zip([held.any, held.heading, held.speaker]) {
-                *sum += u64::from(count) * u64::from(count);
-            }
-        }
-        sums[3] = self.word_holders.iter().map(|&count| u64::from(count) * u64::from(count)).sum();
-        sums
-    }
-}
-
-/// Says whether a page, by its number, of what so many documents hold reads well: the concepts of
-/// each, ascending, with their patterns, and nothing behind them.
-pub fn is_page_of_holders(
-    page: usize,
-    bytes: &[u8],
-    documents: usize,
-    concepts: usize,
-    patterns: usize,
-) -> bool {
-    let mut all = bytes;
-    for _ in page * HOLDERS..documents.min((page + 1) * HOLDERS) {
-        let length = take_varint(&mut all) as usize;
-        let Some((mut bytes, rest)) = all.split_at_checked(length) else { return false };
-        all = rest;
-        let mut next = 0u32;
-        while !bytes.is_empty() {
-            let concept = (next.saturating_sub(1)).checked_add(take_varint(&mut bytes));
-            let pattern = take_varint(&mut bytes) as usize;
-            match concept {
-                Some(concept)
-                    if concept >= next && (concept as usize) < concepts && pattern < patterns =>
-                {
-                    next = concept + 1;
-                }
-                _ => return false,
-            }
-        }
-    }
-    all.is_empty()
-}
-
-/// Reads a packed list at the front of `bytes`; none if it is none. What is said of the postings
-/// is not looked at.
-pub(crate) fn decode(bytes: &[u8], count: usize) -> Option<Vec<Posting>> {
-    // a posting takes three bytes or more
-    if count > bytes.len() {
-        return None;
-    }
-    let mut list = Vec::with_capacity(count);
-    if count < CUT { decode_few(bytes, count, &mut list) } else { decode_parts(bytes, &mut list) }?;
-    Some(list)
-}
-
-fn decode_few(mut bytes: &[u8], count: usize, list: &mut Vec<Posting>) -> Option<()> {
-    let mut next = 0u32;
-    for _ in 0..count {
-        let document = next.checked_add(take_varint(&mut bytes))?;
-        let code = *bytes.get(IMPACT)?;
-        bytes = &bytes[IMPACT + 1..];
-        let pattern = if code == ESCAPE { take_varint(&mut bytes) } else { u32::from(code) };
-        list.push(Posting { document, pattern });
-        next = document.checked_add(1)?;
-    }
-    Some(())
-}
-
-fn decode_parts(bytes: &[u8], list: &mut Vec<Posting>) -> Option<()> {
-    let (slots, rest) = bytes.split_first_chunk()?;
-    let slots = u32::from_le_bytes(*slots);
-    let (full, slots) = (slots & FULL > 0, (slots & !FULL) as usize);
-    let (_saturations, rest) = rest.split_at_checked(slots)?;
-    let (headings, rest) = rest.split_at_checked(slots)?;
-    let (spots, rest) = rest.split_at_checked(slots.checked_mul(SPOT)?)?;
-    let (stretches, data) =
-        rest.split_at_checked(if full { 0 } else { slots.checked_mul(4)? })?;
-    let spots: &[[u8; SPOT]] = spots.as_chunks().0;
-    let stretches: &[[u8; 4]] = stretches.as_chunks().0;
-    for (slot, &[a, b, c, d, low, high]) in spots.iter().enumerate() {
-        let postings = usize::from(u16::from_le_bytes([low, high]) & !SPEAKER);
-        if postings == 0 {
-            continue;
-        }
-        let stretch = match stretches.get(slot) {
-            Some(stretch) => u32::from_le_bytes(*stretch) as usize,
-            None => slot,
-        };
-        let first = u32::try_from(stretch.checked_mul(STRETCH)?).ok()?;
-        let part = data.get(u32::from_le_bytes([a, b, c, d]) as usize..)?;
-        decode_part(part, postings, headings[slot] > 0, first, list)?;
-    }
-    Some(())
-}
-
-/// Reads the postings of a stretch that begins with the document `first`.
-fn decode_part(
-    part: &[u8],
-    count: usize,
-    heading: bool,
-    first: u32,
-    list: &mut Vec<Posting>,
-) -> Option<()> {
-    let mut rows = [0u8; STRETCH];
-    let rows = rows.get_mut(..count)?;
-    let rest = if count < MANY {
-        let (each, rest) = part.split_at_checked(count)?;
-        rows.copy_from_slice(each);
-        rest
-    } else {
-        let (all, rest) = part.split_at_checked(3 * ROWS)?;
-        let counts = &all[2 * ROWS..];
-        if counts.iter().map(|&count| usize::from(count)).sum::<usize>() != count {
-            return None;
-        }
-        let of_each =
-            (0u8..).zip(counts).flat_map(|(row, &count)| std::iter::repeat_n(row, count.into()));
-        rows.iter_mut().zip(of_each).for_each(|(row, of)| *row = of);
-        rest
-    };
-    let (places, rest) = rest.split_at_checked(count)?;
-    let (_saturations, rest) = rest.split_at_checked(count)?;
-    let (codes, rest) = rest.split_at_checked(count)?;
-    let (_headings, rest) = rest.split_at_checked(if heading { count } else { 0 })?;
-    let mut escaped = rest.as_chunks().0.iter();
-    for ((&row, &place), &code) in rows.iter().zip(places).zip(codes) {
-        let within = usize::from(row) * ROW + usize::from(place);
-        let document = first.checked_add(within as u32)?;
-        let pattern = match code {
-            ESCAPE => u32::from_le_bytes(*escaped.next()?),
-            code => code.into(),
-        };
-        list.push(Posting { document, pattern });
-    }
-    Some(())
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::index::postings::codec::{Impact, encode, spaced};
-
-    proptest! {
-        #[test]
-        fn what_was_written_is_read(
-            gap in prop_oneof![1u32..4, 2u32..60, 100u32..4000],
-            steps in prop::collection::vec((0u32..1000, prop_oneof![9 => 0u32..20, 1 => 0u32..70_000]), 0..2000),
-            flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
-        ) {
-            let list = spaced(gap, steps);
-            let mut bytes = Vec::new();
-            encode(&list, |posting| Impact::new(0.5, (posting.pattern % 2) as f32, false), &mut bytes);
-            prop_assert_eq!(decode(&bytes, list.len()), Some(list.clone()));
-            // whatever else is there, reading it ends well
-            for (at, byte) in flips {
-                if !bytes.is_empty() {
-                    let at = at.index(bytes.len());
-                    bytes[at] = byte;
-                }
-                let _ = decode(&bytes, list.len());
-                let _ = is_page_of_holders(0, &bytes, 32, 1000, 1000);
-            }
-        }
+        let counts = |profile| profiles.counts(profile);
+        let same = encode_with_impacts(&list, &self.formula, lengths, counts);
+        bytes.starts_with(&same).then_some(list)
     }
 }

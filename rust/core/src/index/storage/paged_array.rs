@@ -1,8 +1,8 @@
-//! Arrays that stay in the snapshot until they are asked for, and then come a page at a time.
+//! Paged arrays: arrays in a snapshot file whose pages are read when they are first used.
 //!
-//! A query needs a few lists of a few hundred thousand, so opening reads none of them, and memory
-//! holds what was used. Each page has its own checksum and is believed only after it. What is lost
-//! is remembered ([`Kept::is_damaged`]): who sees that builds the index anew and asks again.
+//! A query needs a few of several hundred thousand lists, so opening reads none of them, and memory
+//! holds the pages that were used. A page is used only if its checksum is right. A damaged page is
+//! recorded ([`SnapshotFile::is_damaged`]): the caller then rebuilds the index and searches again.
 
 use std::fmt;
 use std::fs::File;
@@ -15,53 +15,53 @@ use bytemuck::{Pod, Zeroable};
 use rustix::fs::Advice;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Entries for which an array that was read or built has room: to move a large one at the first
-/// change would take longer than the change, and room that is not used takes no memory.
-pub const ROOM: usize = 1 << 14;
+/// Spare capacity of an array that was read or built, in entries. Moving a large array at the first
+/// change would take longer than the change, and unused capacity takes no memory.
+pub const SPARE_CAPACITY: usize = 1 << 14;
 
-/// A snapshot that is open. It is never written again: a newer one is another file.
+/// An open snapshot file. It is never written again: a newer snapshot is another file.
 #[derive(Debug)]
-pub struct Kept {
+pub struct SnapshotFile {
     file: File,
     damaged: AtomicBool,
     lost: AtomicBool,
 }
 
-/// Where in the snapshot some bytes are, and what they must be.
+/// A range of bytes in the snapshot file, with their checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Extent {
     /// The first byte in the file.
     pub start: u64,
-    /// So many.
+    /// The number of bytes.
     pub bytes: u64,
-    /// XXH3 of them.
+    /// XXH3 of the bytes.
     pub sum: u64,
 }
 
 impl Extent {
-    /// Says whether it lies in a file of that length.
+    /// Says whether the range ends within a file of this length.
     pub fn ends_by(&self, length: u64) -> bool {
         self.start.checked_add(self.bytes).is_some_and(|end| end <= length)
     }
 }
 
-impl Kept {
-    /// Keeps a file that nobody changes.
+impl SnapshotFile {
+    /// Takes a file that nobody changes.
     pub fn new(file: File) -> Self {
         Self { file, damaged: AtomicBool::new(false), lost: AtomicBool::new(false) }
     }
 
-    /// Reads an array; none, and damage, if it is not what was written.
+    /// Reads an array; `None` if it is not what was written, which is recorded as damage.
     pub fn read<T: Pod>(&self, extent: &Extent) -> Option<Vec<T>> {
-        self.read_roomy(extent, 0)
+        self.read_with_capacity(extent, 0)
     }
 
-    /// As [`Self::read`], with room for so many more.
-    pub fn read_roomy<T: Pod>(&self, extent: &Extent, room: usize) -> Option<Vec<T>> {
+    /// As [`Self::read`], with spare capacity.
+    pub fn read_with_capacity<T: Pod>(&self, extent: &Extent, spare: usize) -> Option<Vec<T>> {
         let read = || {
             let count = usize::try_from(extent.bytes).ok()? / size_of::<T>();
-            let mut array = bytemuck::zeroed_vec(count.checked_add(room)?);
+            let mut array = bytemuck::zeroed_vec(count.checked_add(spare)?);
             array.truncate(count);
             let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut array);
             self.file.read_exact_at(bytes, extent.start).ok()?;
@@ -74,70 +74,70 @@ impl Kept {
         array
     }
 
-    /// Lets the system fetch an array from the disk meanwhile: it drops what nobody has read for
-    /// some minutes even where memory is free, and two waits at a time are one.
-    fn expect(&self, extent: &Extent) {
-        // of no length would mean all of the file
+    /// Starts reading an array from the disk in the background. The system drops pages that were not
+    /// used for minutes even where memory is free, and two waits at the same time take one.
+    fn readahead(&self, extent: &Extent) {
+        // a length of 0 would mean all of the file
         if let Some(length) = NonZeroU64::new(extent.bytes) {
-            // where it fails, reading waits
+            // if this fails, the read itself waits
             let _ = rustix::fs::fadvise(&self.file, extent.start, Some(length), Advice::WillNeed);
         }
     }
 
-    /// Takes it for damaged: what came of it does not fit together.
+    /// Marks the file as damaged: its contents contradict each other.
     pub fn reject(&self) {
         self.damaged.store(true, Ordering::Relaxed);
     }
 
-    /// Says whether some of it was asked for and is lost, or it was rejected.
+    /// Says whether a read failed or had a wrong checksum, or the contents were rejected.
     pub fn is_damaged(&self) -> bool {
         self.damaged.load(Ordering::Relaxed)
     }
 
-    /// Says whether some of it was asked for and could not be read, or is not what was written.
+    /// Says whether a read failed or had a wrong checksum.
     pub fn is_lost(&self) -> bool {
         self.lost.load(Ordering::Relaxed)
     }
 }
 
-/// An array in pages, some of them still in the snapshot.
+/// An array in pages, some of them not yet read from the snapshot file.
 #[derive(Debug)]
-pub struct Pages<T> {
+pub struct PagedArray<T> {
     pages: Vec<OnceLock<Option<Box<[T]>>>>,
-    source: Option<Source<T>>,
+    source: Option<PageSource<T>>,
 }
 
-/// What must hold of a page, given its number, beside its checksum, lest it lead astray.
-type Check<T> = dyn Fn(usize, &[T]) -> bool + Send + Sync;
+/// A check of a page, given its number, beside that of its checksum.
+type PageCheck<T> = dyn Fn(usize, &[T]) -> bool + Send + Sync;
 
-struct Source<T> {
-    kept: Arc<Kept>,
+struct PageSource<T> {
+    file: Arc<SnapshotFile>,
     extents: Vec<Extent>,
-    check: Box<Check<T>>,
+    check: Box<PageCheck<T>>,
 }
 
-impl<T> fmt::Debug for Source<T> {
+impl<T> fmt::Debug for PageSource<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Source").field("kept", &self.kept).finish_non_exhaustive()
+        f.debug_struct("PageSource").field("file", &self.file).finish_non_exhaustive()
     }
 }
 
-impl<T> Default for Pages<T> {
+impl<T> Default for PagedArray<T> {
     fn default() -> Self {
         Self { pages: Vec::new(), source: None }
     }
 }
 
-impl<T: Pod> Pages<T> {
-    /// Leaves the pages in the snapshot until they are asked for.
+impl<T: Pod> PagedArray<T> {
+    /// Makes an array whose pages are read when they are first used.
     pub fn of(
-        kept: Arc<Kept>,
+        file: Arc<SnapshotFile>,
         extents: Vec<Extent>,
         check: impl Fn(usize, &[T]) -> bool + Send + Sync + 'static,
     ) -> Self {
         let mut pages = Vec::new();
         pages.resize_with(extents.len(), OnceLock::new);
-        Self { pages, source: Some(Source { kept, extents, check: Box::new(check) }) }
+        Self { pages, source: Some(PageSource { file, extents, check: Box::new(check) }) }
     }
 
     /// Adds a page.
@@ -155,18 +155,18 @@ impl<T: Pod> Pages<T> {
         self.pages.is_empty()
     }
 
-    /// Returns a page; none if there is no such page, or it is lost.
+    /// Returns a page; `None` if there is no such page, or it is damaged.
     #[inline]
     pub fn get(&self, number: usize) -> Option<&[T]> {
         self.pages.get(number)?.get_or_init(|| self.load(number)).as_deref()
     }
 
-    /// Lets a page come from the disk while something else is done.
-    pub fn expect(&self, number: usize) {
+    /// Starts reading a page from the disk in the background.
+    pub fn readahead(&self, number: usize) {
         if let (Some(source), Some(None)) =
             (&self.source, self.pages.get(number).map(OnceLock::get))
         {
-            source.kept.expect(&source.extents[number]);
+            source.file.readahead(&source.extents[number]);
         }
     }
 
@@ -177,21 +177,21 @@ impl<T: Pod> Pages<T> {
     }
 
     fn load(&self, number: usize) -> Option<Box<[T]>> {
-        let Source { kept, extents, check } = self.source.as_ref()?;
-        let page = kept.read(&extents[number])?;
+        let PageSource { file, extents, check } = self.source.as_ref()?;
+        let page = file.read(&extents[number])?;
         let sound = check(number, &page);
-        kept.damaged.fetch_or(!sound, Ordering::Relaxed);
+        file.damaged.fetch_or(!sound, Ordering::Relaxed);
         sound.then(|| page.into_boxed_slice())
     }
 
-    /// Takes the snapshot for damaged: what came of it does not fit together.
+    /// Marks the snapshot file as damaged: its contents contradict each other.
     pub fn reject(&self) {
         if let Some(source) = &self.source {
-            source.kept.reject();
+            source.file.reject();
         }
     }
 
-    /// Returns the bytes that it takes in memory.
+    /// Returns the bytes that the array takes in memory.
     pub fn bytes(&self) -> usize {
         let loaded = self.pages.iter().filter_map(|page| page.get()?.as_deref());
         loaded.map(size_of_val).sum::<usize>() + self.pages.len() * 48

@@ -1,57 +1,57 @@
-//! Documents read by one thread with dictionaries of its own, and how these join those of another.
+//! Partial index: documents analyzed by one thread with its own lexicon, to be merged with others.
 
 use std::borrow::Cow;
 
 use crate::index::bm25f::Lengths;
-use crate::index::dictionary::lexicon::{Document, Lexicon, Place};
-use crate::index::postings::tf_profiles::Spelling;
+use crate::index::dictionary::lexicon::{AnalyzedDocument, Lexicon, WordEntry};
+use crate::index::postings::tf_profiles::VariantCounts;
 
-/// A concept above its pattern: so they sort as numbers.
-pub(crate) type Key = u64;
+/// A concept in the upper half and its profile in the lower half: keys sort as numbers.
+pub(crate) type PostingKey = u64;
 
-/// Marks a key that is translated already; no concept has so high a number.
-const DONE: Key = 1 << 63;
+/// Flag of a key that is remapped already; no concept has so high a number.
+const REMAPPED: PostingKey = 1 << 63;
 
-fn key(&(concept, pattern): &(u32, u32)) -> Key {
-    Key::from(concept) << 32 | Key::from(pattern)
+fn key(&(concept, profile): &(u32, u32)) -> PostingKey {
+    PostingKey::from(concept) << 32 | PostingKey::from(profile)
 }
 
-pub(crate) fn unkey(key: Key) -> (u32, u32) {
+pub(crate) fn unkey(key: PostingKey) -> (u32, u32) {
     ((key >> 32) as u32, key as u32)
 }
 
-/// What a document holds.
-pub(crate) type Held<'a> = &'a [Key];
+/// The concepts of a document, with their profiles.
+pub(crate) type DocPostings<'a> = &'a [PostingKey];
 
-/// See the module.
+/// Documents that were analyzed with one lexicon.
 #[derive(Debug, Default)]
-pub struct Run {
-    /// The dictionaries.
+pub struct PartialIndex {
+    /// The lexicon of the documents.
     pub lexicon: Lexicon,
-    /// What the documents hold, one after the other: the system takes one large array back at once,
-    /// but of a hundred thousand small ones the allocator keeps most.
-    keys: Vec<Key>,
+    /// The postings of all documents, one document after the other. One large array is returned to
+    /// the system at once; of a hundred thousand small ones the allocator would keep most.
+    keys: Vec<PostingKey>,
     /// Where each document ends in `keys`.
     ends: Vec<usize>,
     /// The field lengths of each document.
     lengths: Vec<Lengths>,
 }
 
-/// Adds to an array that may be most of the memory: doubling it would ask for twice what it holds.
+/// Grows an array by a quarter instead of doubling it, as it may be most of the memory.
 fn grow<T>(array: &mut Vec<T>, more: usize) {
     if array.capacity() - array.len() < more {
         array.reserve_exact(more.max(array.len() / 4).max(1 << 10));
     }
 }
 
-impl Run {
-    /// Gives its documents the dictionaries that they were read with.
-    pub(crate) fn with(self, lexicon: Lexicon) -> Self {
+impl PartialIndex {
+    /// Sets the lexicon that the documents were analyzed with.
+    pub(crate) fn with_lexicon(self, lexicon: Lexicon) -> Self {
         Self { lexicon, ..self }
     }
 
     /// Adds a document.
-    pub fn push(&mut self, document: &Document) {
+    pub fn push(&mut self, document: &AnalyzedDocument) {
         grow(&mut self.keys, document.concepts.len());
         grow(&mut self.ends, 1);
         grow(&mut self.lengths, 1);
@@ -70,128 +70,130 @@ impl Run {
         self.keys.len()
     }
 
-    pub(crate) fn documents(&self) -> impl Iterator<Item = Held<'_>> {
+    /// Returns the postings of each document.
+    pub(crate) fn documents(&self) -> impl Iterator<Item = DocPostings<'_>> {
         let mut start = 0;
         self.ends.iter().map(move |&end| &self.keys[std::mem::replace(&mut start, end)..end])
     }
 
-    /// Hands out the field lengths of its documents.
+    /// Takes the field lengths of the documents out.
     pub(crate) fn take_lengths(&mut self) -> impl Iterator<Item = Lengths> + use<> {
         std::mem::take(&mut self.lengths).into_iter()
     }
 
-    /// Leaves only those words in its dictionaries of which `is_used` holds.
-    pub(crate) fn forget_words(&mut self, is_used: impl Fn(u32) -> bool) {
+    /// Drops the words from the lexicon of which `is_used` does not hold.
+    pub(crate) fn drop_words(&mut self, is_used: impl Fn(u32) -> bool) {
         let mut used = vec![false; self.lexicon.concepts()];
         self.keys.iter().for_each(|&posting| used[unkey(posting).0 as usize] = true);
         let mut lexicon = Lexicon::default();
-        self.translate(&mut lexicon, |concept, word| used[concept as usize] && is_used(word));
+        self.remap(&mut lexicon, |concept, word| used[concept as usize] && is_used(word));
         self.lexicon = lexicon;
     }
 
-    /// Translates everything into the numbers of another lexicon, which takes over the words of
-    /// which `is_used` holds.
-    pub(crate) fn translate(&mut self, lexicon: &mut Lexicon, is_used: impl Fn(u32, u32) -> bool) {
+    /// Changes all numbers to those of another lexicon, which takes over the words of which
+    /// `is_used` holds.
+    pub(crate) fn remap(&mut self, lexicon: &mut Lexicon, is_used: impl Fn(u32, u32) -> bool) {
         let own = std::mem::take(&mut self.lexicon);
-        let translation = Translation::new(lexicon, &own, is_used);
+        let ordinals = OrdinalMap::new(lexicon, &own, is_used);
         let (first, second) = self.ends.split_at(self.ends.len() / 2);
         let middle = first.last().copied().unwrap_or(0);
         let (below, above) = self.keys.split_at_mut(middle);
         let known: &Lexicon = lexicon;
         std::thread::scope(|scope| {
-            scope.spawn(|| translation.all(above, &own, |pattern| known.patterns.get(pattern)));
-            translation.all(below, &own, |pattern| known.patterns.get(pattern));
+            scope.spawn(|| ordinals.remap(above, &own, |profile| known.profiles.get(profile)));
+            ordinals.remap(below, &own, |profile| known.profiles.get(profile));
         });
-        // what is left needs new patterns, which only one can number
-        let patterns = &mut lexicon.patterns;
-        translation.all(&mut self.keys, &own, |pattern| Some(patterns.intern(pattern)));
+        // what is left needs new profiles, which only one thread can number
+        let profiles = &mut lexicon.profiles;
+        ordinals.remap(&mut self.keys, &own, |profile| Some(profiles.intern(profile)));
         let (below, above) = self.keys.split_at_mut(middle);
         std::thread::scope(|scope| {
-            scope.spawn(|| finish(above, second, middle));
-            finish(below, first, 0);
+            scope.spawn(|| sort_documents(above, second, middle));
+            sort_documents(below, first, 0);
         });
     }
 }
 
-/// Puts the postings of some documents in order, which end where they say less `before`.
-fn finish(keys: &mut [Key], ends: &[usize], before: usize) {
+/// Sorts the postings of each document; `ends` less `before` are the ends of the documents.
+fn sort_documents(keys: &mut [PostingKey], ends: &[usize], before: usize) {
     let mut start = 0;
     for &end in ends {
-        let held = &mut keys[std::mem::replace(&mut start, end - before)..end - before];
-        held.iter_mut().for_each(|posting| *posting ^= DONE);
-        held.sort_unstable();
+        let postings = &mut keys[std::mem::replace(&mut start, end - before)..end - before];
+        postings.iter_mut().for_each(|posting| *posting ^= REMAPPED);
+        postings.sort_unstable();
     }
 }
 
-/// How the numbers of one lexicon read in another.
+/// The numbers of one lexicon in another.
 #[derive(Debug)]
-struct Translation {
+struct OrdinalMap {
     concepts: Vec<u32>,
-    /// For concepts whose spellings have other numbers: those.
-    spellings: Vec<Option<Vec<u16>>>,
-    /// For all the other concepts.
-    patterns: Vec<u32>,
+    /// For concepts whose variants have other numbers in the other lexicon: these.
+    variants: Vec<Option<Vec<u16>>>,
+    /// The profiles of all other concepts.
+    profiles: Vec<u32>,
 }
 
-impl Translation {
-    /// Lets a lexicon take over patterns and words of another.
+impl OrdinalMap {
+    /// Adds the words and profiles of a lexicon to another.
     fn new(lexicon: &mut Lexicon, other: &Lexicon, is_used: impl Fn(u32, u32) -> bool) -> Self {
-        let mut translation = Self {
+        let mut map = Self {
             concepts: vec![0; other.concepts()],
-            spellings: vec![None; other.concepts()],
-            patterns: Vec::with_capacity(other.patterns.len()),
+            variants: vec![None; other.concepts()],
+            profiles: Vec::with_capacity(other.profiles.len()),
         };
         for concept in 0..other.concepts() as u32 {
             let stem = other.stem_of(concept);
-            let words = other.spellings(concept).into_iter().map(|word| {
+            let words = other.variants(concept).into_iter().map(|word| {
                 is_used(concept, word).then(|| {
-                    let id = lexicon.intern_by(other.words.text(word), || stem.map(Cow::Borrowed));
-                    lexicon.places[id as usize]
+                    let id = lexicon
+                        .intern_with_stem(other.words.text(word), || stem.map(Cow::Borrowed));
+                    lexicon.entries[id as usize]
                 })
             });
-            let places: Vec<Option<Place>> = words.collect();
-            let Some(first) = places.iter().flatten().next() else { continue };
-            translation.concepts[concept as usize] = first.concept;
-            let mut numbers = places.iter().map(|place| place.unwrap_or(*first).spelling);
+            let entries: Vec<Option<WordEntry>> = words.collect();
+            let Some(first) = entries.iter().flatten().next() else { continue };
+            map.concepts[concept as usize] = first.concept;
+            let mut numbers = entries.iter().map(|entry| entry.unwrap_or(*first).variant);
             if numbers.clone().zip(0..).any(|(number, at)| number != at) {
                 let numbers = numbers.by_ref().map(|number| number as u16).collect();
-                translation.spellings[concept as usize] = Some(numbers);
+                map.variants[concept as usize] = Some(numbers);
             }
         }
-        for pattern in 0..other.patterns.len() as u32 {
-            let pattern = lexicon.patterns.intern(other.patterns.spellings(pattern));
-            translation.patterns.push(pattern);
+        for profile in 0..other.profiles.len() as u32 {
+            let profile = lexicon.profiles.intern(other.profiles.variants(profile));
+            map.profiles.push(profile);
         }
-        translation
+        map
     }
 
-    /// Translates the postings that are not yet translated, but for those whose pattern `number`
-    /// does not know.
-    fn all(
+    /// Remaps the postings that are not yet remapped, but for those whose profile `number` does
+    /// not know.
+    fn remap(
         &self,
-        keys: &mut [Key],
+        keys: &mut [PostingKey],
         other: &Lexicon,
-        mut number: impl FnMut(&[Spelling]) -> Option<u32>,
+        mut number: impl FnMut(&[VariantCounts]) -> Option<u32>,
     ) {
-        let mut spellings = Vec::new();
-        for posting in keys.iter_mut().filter(|posting| **posting & DONE == 0) {
-            let (concept, pattern) = unkey(*posting);
-            let pattern = match &self.spellings[concept as usize] {
-                None => Some(self.patterns[pattern as usize]),
+        let mut variants = Vec::new();
+        for posting in keys.iter_mut().filter(|posting| **posting & REMAPPED == 0) {
+            let (concept, profile) = unkey(*posting);
+            let profile = match &self.variants[concept as usize] {
+                None => Some(self.profiles[profile as usize]),
                 Some(numbers) => {
-                    spellings.clear();
-                    spellings.extend_from_slice(other.patterns.spellings(pattern));
-                    for spelling in &mut spellings {
-                        // of a snapshot that does not fit together there may be fewer
-                        let number = numbers.get(spelling.number as usize);
-                        spelling.number = number.copied().unwrap_or(0);
+                    variants.clear();
+                    variants.extend_from_slice(other.profiles.variants(profile));
+                    for variant in &mut variants {
+                        // a damaged snapshot may have fewer
+                        let number = numbers.get(variant.variant as usize);
+                        variant.variant = number.copied().unwrap_or(0);
                     }
-                    spellings.sort_unstable_by_key(|spelling| spelling.number);
-                    number(&spellings)
+                    variants.sort_unstable_by_key(|variant| variant.variant);
+                    number(&variants)
                 }
             };
-            if let Some(pattern) = pattern {
-                *posting = DONE | key(&(self.concepts[concept as usize], pattern));
+            if let Some(profile) = profile {
+                *posting = REMAPPED | key(&(self.concepts[concept as usize], profile));
             }
         }
     }

@@ -1,109 +1,118 @@
-//! Opens a stretch at once, where it is known what a document must be worth.
+//! MaxScore over one superblock at a time, once the score to beat is known.
 //!
-//! A document that is in none of the lists that add most is worth no more than what the others add
-//! (MaxScore, Turtle & Flood 1995), and that is mostly too little. So the postings of one or two
-//! lists are walked, and in the others only the few documents are looked up that are still worth
-//! enough.
+//! A document that is in none of the lists with the highest bounds scores no more than the others
+//! add (MaxScore, Turtle & Flood 1995), which is mostly too little. So the postings of one or two
+//! *essential* lists are read, and the others are read only for the few documents that can
+//! still reach the threshold.
 
-use crate::index::postings::codec::{ROW, ROWS};
-use crate::index::topk::term_scorer::{Clause, InStretch, Reach};
+use crate::index::postings::codec::{BLOCK, BLOCKS_PER_SUPERBLOCK};
+use crate::index::topk::term_scorer::{SuperblockScorer, TermScorer};
+use crate::index::topk::upper_bound::UpperBound;
 
-/// The lists of a query in one stretch after the other.
+/// The lists of a query in one superblock after the other.
 pub(crate) struct MaxScore<'c, 'a> {
-    /// What can add most comes first.
-    clauses: Vec<&'c Clause<'a>>,
-    lists: Vec<(InStretch<'c, 'a>, Rests)>,
-    /// What a document is worth at most, and its place in the stretch.
-    worth: Vec<(Reach, usize)>,
+    /// Sorted by the highest bound first.
+    scorers: Vec<&'c TermScorer<'a>>,
+    lists: Vec<(SuperblockScorer<'c, 'a>, SuffixBounds)>,
+    /// The upper bound of a document, and its offset in the superblock.
+    candidates: Vec<(UpperBound, usize)>,
 }
 
-/// What a list and all behind it add in each row, at most.
-type Rests = [Reach; ROWS];
+/// What a list and all behind it add in each block, at most.
+type SuffixBounds = [UpperBound; BLOCKS_PER_SUPERBLOCK];
 
 impl<'c, 'a> MaxScore<'c, 'a> {
-    pub fn new(clauses: &'c [Clause<'a>]) -> Self {
-        let mut clauses: Vec<_> = clauses.iter().collect();
-        clauses.sort_by_key(|clause| std::cmp::Reverse(clause.reaches.most()));
-        Self { clauses, lists: Vec::new(), worth: Vec::with_capacity(ROW) }
+    pub fn new(scorers: &'c [TermScorer<'a>]) -> Self {
+        let mut scorers: Vec<_> = scorers.iter().collect();
+        scorers.sort_by_key(|scorer| std::cmp::Reverse(scorer.bounds.max()));
+        Self { scorers, lists: Vec::new(), candidates: Vec::with_capacity(BLOCK) }
     }
 
-    /// Turns to a stretch and returns what the documents of each row are worth at most.
-    pub fn open(&mut self, stretch: usize) -> [Reach; ROWS] {
+    /// Moves to a superblock and returns the upper bound of each of its blocks.
+    pub fn open(&mut self, superblock: usize) -> [UpperBound; BLOCKS_PER_SUPERBLOCK] {
         self.lists.clear();
-        for clause in &self.clauses {
-            self.lists.extend(clause.in_stretch(stretch).map(|list| (list, [0; ROWS])));
+        for scorer in &self.scorers {
+            let list = scorer.in_superblock(superblock);
+            self.lists.extend(list.map(|list| (list, [0; BLOCKS_PER_SUPERBLOCK])));
         }
-        let mut rests = [0; ROWS];
-        for (list, rest) in self.lists.iter_mut().rev() {
-            list.raise_rows(&mut rests);
-            *rest = rests;
+        let mut sums = [0; BLOCKS_PER_SUPERBLOCK];
+        for (list, suffix) in self.lists.iter_mut().rev() {
+            list.add_block_bounds(&mut sums);
+            *suffix = sums;
         }
-        rests
+        sums
     }
 
-    /// Returns those documents of the open rows that are worth the threshold: what each is worth at
-    /// most, and its place in the stretch.
-    pub fn worth(&mut self, open: [bool; ROWS], threshold: Reach) -> &[(Reach, usize)] {
-        let Self { lists, worth, .. } = self;
-        worth.clear();
-        // so many lists are walked in each row
-        let mut walked = [0; ROWS];
-        for row in (0..ROWS).filter(|&row| open[row]) {
-            let enough = lists.iter().position(|(_, rests)| rests[row] < threshold);
-            walked[row] = enough.unwrap_or(lists.len());
-            lists[..walked[row]].iter().for_each(|(list, _)| list.prefetch_row(row));
+    /// Returns those documents of the open blocks that can reach the threshold: the upper bound of
+    /// each, and its offset in the superblock.
+    // over 60 lines: its three passes share the number of essential lists of each block
+    pub fn candidates(
+        &mut self,
+        open: [bool; BLOCKS_PER_SUPERBLOCK],
+        threshold: UpperBound,
+    ) -> &[(UpperBound, usize)] {
+        let Self { lists, candidates, .. } = self;
+        candidates.clear();
+        // how many lists are essential in each block
+        let mut essential = [0; BLOCKS_PER_SUPERBLOCK];
+        for block in (0..BLOCKS_PER_SUPERBLOCK).filter(|&block| open[block]) {
+            let enough = lists.iter().position(|(_, suffix)| suffix[block] < threshold);
+            essential[block] = enough.unwrap_or(lists.len());
+            lists[..essential[block]].iter().for_each(|(list, _)| list.prefetch_block(block));
         }
-        for row in (0..ROWS).filter(|&row| open[row]) {
-            let before = worth.len();
-            let least = threshold - lists.get(walked[row]).map_or(0, |(_, rests)| rests[row]);
-            let first = row * ROW;
-            if let [(list, _)] = &lists[..walked[row]] {
-                list.each_in(row, |place, bound| {
-                    if bound >= least {
-                        worth.push((bound, first + place));
+        for block in (0..BLOCKS_PER_SUPERBLOCK).filter(|&block| open[block]) {
+            let before = candidates.len();
+            let others = lists.get(essential[block]).map_or(0, |(_, suffix)| suffix[block]);
+            let (min, first) = (threshold - others, block * BLOCK);
+            if let [(list, _)] = &lists[..essential[block]] {
+                list.for_each_in_block(block, |offset, bound| {
+                    if bound >= min {
+                        candidates.push((bound, first + offset));
                     }
                 });
-                if let Some((next, _)) = lists.get(1).filter(|_| worth.len() > before) {
-                    next.prefetch_row(row);
+                if let Some((next, _)) = lists.get(1).filter(|_| candidates.len() > before) {
+                    next.prefetch_block(block);
                 }
                 continue;
             }
-            let mut bounds = [0; ROW];
-            for (list, _) in &lists[..walked[row]] {
-                list.each_in(row, |place, reach| bounds[place] += reach);
+            let mut bounds = [0; BLOCK];
+            for (list, _) in &lists[..essential[block]] {
+                list.for_each_in_block(block, |offset, bound| bounds[offset] += bound);
             }
-            // nothing is in most of these: one question does for all of them
-            for (first, few) in (first..).step_by(ROWS).zip(bounds.as_chunks::<ROWS>().0) {
-                if few.iter().fold(0, |most: Reach, &bound| most.max(bound)) >= least {
-                    let all = few.iter().zip(first..).filter(|(bound, _)| **bound >= least);
-                    worth.extend(all.map(|(&bound, place)| (bound, place)));
+            // most groups of 16 are empty: one comparison skips all of them
+            let groups = bounds.as_chunks::<BLOCKS_PER_SUPERBLOCK>().0;
+            for (first, group) in (first..).step_by(BLOCKS_PER_SUPERBLOCK).zip(groups) {
+                if group.iter().fold(0, |max: UpperBound, &bound| max.max(bound)) >= min {
+                    let all = group.iter().zip(first..).filter(|(bound, _)| **bound >= min);
+                    candidates.extend(all.map(|(&bound, offset)| (bound, offset)));
                 }
             }
-            if let Some((next, _)) = lists.get(walked[row]).filter(|_| worth.len() > before) {
-                next.prefetch_row(row);
+            let next = lists.get(essential[block]).filter(|_| candidates.len() > before);
+            if let Some((next, _)) = next {
+                next.prefetch_block(block);
             }
         }
         for (at, (list, _)) in lists.iter().enumerate().skip(1) {
             let next = lists.get(at + 1);
-            let rests = next.map_or([0; ROWS], |(_, rests)| *rests);
-            let mut asked = ROWS;
-            worth.retain_mut(|(bound, place)| {
-                let row = *place / ROW;
-                if at < walked[row] {
+            let suffix = next.map_or([0; BLOCKS_PER_SUPERBLOCK], |(_, suffix)| *suffix);
+            let mut prefetched = BLOCKS_PER_SUPERBLOCK;
+            candidates.retain_mut(|(bound, offset)| {
+                let block = *offset / BLOCK;
+                if at < essential[block] {
                     return true;
                 }
-                *bound += list.reach_of(row, *place % ROW);
-                let enough = *bound + rests[row] >= threshold;
+                *bound += list.bound_of(block, *offset % BLOCK);
+                let enough = *bound + suffix[block] >= threshold;
                 if enough
-                    && asked != row
+                    && prefetched != block
                     && let Some((next, _)) = next
                 {
-                    next.prefetch_row(row);
-                    asked = row;
+                    next.prefetch_block(block);
+                    prefetched = block;
                 }
                 enough
             });
         }
-        worth
+        candidates
     }
 }

@@ -1,0 +1,129 @@
+//! Construction of an inverted index: from partial indexes, from a snapshot, and by repacking.
+
+use std::sync::atomic::AtomicBool;
+
+use rustc_hash::FxHashMap;
+
+use crate::index::bm25f::{Bm25f, Lengths, Totals, Weights};
+use crate::index::dictionary::lexicon::{AnalyzedDocument, Lexicon};
+use crate::index::doc_freqs::DocFreqs;
+use crate::index::inverted_index::InvertedIndex;
+use crate::index::postings::validation::Validation;
+use crate::index::storage::packed_index::PackedIndex;
+use crate::index::storage::packing::{Packing, pack};
+use crate::index::storage::paged_array::SPARE_CAPACITY;
+use crate::index::storage::partial_index::PartialIndex;
+
+impl InvertedIndex {
+    /// Merges partial indexes. `schedule` gives the order of the documents: a partial index, and how
+    /// many of its documents come next.
+    ///
+    /// Once `stop` is set it ends soon, and the result must not be used.
+    pub fn build(
+        weights: Weights,
+        mut partials: Vec<PartialIndex>,
+        schedule: &[(usize, usize)],
+        stop: &AtomicBool,
+    ) -> Self {
+        let mut lexicon = Lexicon::default();
+        // the numbers of the first lexicon stay; those of the others are remapped
+        if let Some((first, others)) = partials.split_first_mut() {
+            lexicon = std::mem::take(&mut first.lexicon);
+            others.iter_mut().for_each(|partial| partial.remap(&mut lexicon, |_, _| true));
+        }
+        let count = partials.iter().map(PartialIndex::len).sum::<usize>();
+        let mut queues: Vec<_> = partials.iter_mut().map(PartialIndex::take_lengths).collect();
+        let mut lengths = Vec::with_capacity(count + SPARE_CAPACITY);
+        for &(partial, count) in schedule {
+            lengths.extend(queues[partial].by_ref().take(count));
+        }
+        drop(queues);
+        let mut queues: Vec<_> = partials.iter().map(PartialIndex::documents).collect();
+        let mut documents = Vec::with_capacity(count);
+        for &(partial, count) in schedule {
+            documents.extend(queues[partial].by_ref().take(count));
+        }
+        let mut totals = Totals::default();
+        lengths.iter().for_each(|lengths| totals.add(lengths));
+        let formula = Bm25f::new(&weights, &totals);
+        let Packing { packed, doc_freqs, word_doc_freqs } =
+            pack(&mut lexicon, &formula, &documents, &lengths, stop);
+        let mut index = Self::from_parts(weights, lexicon, lengths, totals, packed);
+        index.set_doc_freqs(doc_freqs, word_doc_freqs);
+        index
+    }
+
+    fn set_doc_freqs(&mut self, concepts: Vec<DocFreqs>, words: Vec<u32>) {
+        self.used_words = words.iter().filter(|&&count| count > 0).count();
+        (self.doc_freqs, self.word_doc_freqs) = (concepts, words);
+    }
+
+    /// Makes an index from its arrays, with no deleted documents and all document frequencies 0.
+    pub fn from_parts(
+        weights: Weights,
+        lexicon: Lexicon,
+        lengths: Vec<Lengths>,
+        totals: Totals,
+        packed: PackedIndex,
+    ) -> Self {
+        let documents = lengths.len();
+        let packed_postings = packed.counts.iter().map(|&count| count as usize).sum();
+        let mut live = vec![u64::MAX; documents.div_ceil(64)];
+        if let Some(last) = live.last_mut().filter(|_| !documents.is_multiple_of(64)) {
+            *last = (1 << (documents % 64)) - 1;
+        }
+        Self {
+            doc_freqs: vec![DocFreqs::default(); lexicon.concepts()],
+            word_doc_freqs: vec![0; lexicon.words.len()],
+            weights,
+            min_average: totals.average_if_any(),
+            lexicon,
+            packed,
+            validation: None,
+            delta: FxHashMap::default(),
+            delta_documents: Vec::new(),
+            lengths,
+            live,
+            totals,
+            postings: packed_postings,
+            packed_postings,
+            used_words: 0,
+        }
+    }
+
+    /// Sets the document frequencies of a snapshot, whose lists are validated before they are used;
+    /// `None` if the frequencies cannot be right.
+    pub fn with_doc_freqs(mut self, concepts: Vec<DocFreqs>, words: Vec<u32>) -> Option<Self> {
+        let documents = self.packed.documents;
+        let within = |(freqs, &count): (&DocFreqs, &u32)| {
+            freqs.any == count && count <= documents && freqs.heading.max(freqs.speaker) <= count
+        };
+        let fit = concepts.len() == self.doc_freqs.len()
+            && words.len() == self.word_doc_freqs.len()
+            && concepts.iter().zip(&self.packed.counts).all(within)
+            && self.lexicon.can_have_doc_freqs(&words, &self.packed.counts);
+        self.set_doc_freqs(concepts, words);
+        self.validation = Some(Box::new(Validation::new(self.formula(), self.doc_freqs.len())));
+        fit.then_some(self)
+    }
+
+    /// Packs all documents, drops deleted ones and the words that only they held, and numbers the
+    /// documents anew.
+    ///
+    /// `order` lists the documents that are not deleted; the one at index `i` becomes number `i`.
+    pub fn repack(&mut self, order: &[u32]) {
+        let mut partial = PartialIndex::default();
+        for &number in order {
+            let lengths = self.lengths[number as usize];
+            partial.push(&AnalyzedDocument { concepts: self.concepts_of(number), lengths });
+        }
+        partial.lexicon = std::mem::take(&mut self.lexicon);
+        if self.used_words < partial.lexicon.words.len() {
+            partial.drop_words(|word| self.word_doc_freq(word) > 0);
+        }
+        // the old and the new index at the same time would take twice the memory
+        (self.packed, self.delta, self.delta_documents, self.validation) = Default::default();
+        let never = AtomicBool::new(false);
+        *self = Self::build(self.weights.clone(), vec![partial], &[(0, order.len())], &never);
+    }
+}

@@ -1,0 +1,277 @@
+//! Packing: inversion of the documents of a collection into posting lists, on two threads.
+
+use std::cmp::Reverse;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::index::bm25f::{Bm25f, Lengths};
+use crate::index::dictionary::lexicon::Lexicon;
+use crate::index::doc_freqs::DocFreqs;
+use crate::index::postings::codec::{Posting, encode, varint};
+use crate::index::postings::decoding::FORWARD_PAGE;
+use crate::index::postings::impacts::Impacts;
+use crate::index::postings::tf_profiles::TfProfiles;
+use crate::index::storage::packed_index::{ListPosition, PackedIndex};
+use crate::index::storage::paged_array::SPARE_CAPACITY;
+use crate::index::storage::partial_index::{DocPostings, unkey};
+
+/// Bytes from which on a page of lists is full.
+const LIST_PAGE: usize = 64 << 10;
+/// Postings that a thread turns into lists at a time, unless the collection is so large that one
+/// part in [`MAX_BATCHES`] has more: a copy of all postings would be most of the memory of a build.
+pub(crate) const BATCH: usize = 1 << 20;
+const MAX_BATCHES: usize = 8;
+
+/// A packed index with its document frequencies.
+pub(crate) struct Packing {
+    pub packed: PackedIndex,
+    /// By concept.
+    pub doc_freqs: Vec<DocFreqs>,
+    /// By word.
+    pub word_doc_freqs: Vec<u32>,
+}
+
+/// Inverts the documents; renumbers the profiles of the lexicon by frequency.
+///
+/// Once `stop` is set it ends soon, and the result must not be used.
+pub(crate) fn pack(
+    lexicon: &mut Lexicon,
+    formula: &Bm25f,
+    documents: &[DocPostings<'_>],
+    lengths: &[Lengths],
+    stop: &AtomicBool,
+) -> Packing {
+    let goes_on = || !stop.load(Ordering::Relaxed);
+    let middle = documents.len() / 2 / FORWARD_PAGE * FORWARD_PAGE;
+    let (counts, uses) = count_postings(lexicon, documents, middle);
+    let renumbered = renumber_by_frequency(&mut lexicon.profiles, &uses);
+    let mut packed =
+        PackedIndex { documents: documents.len() as u32, counts, ..PackedIndex::default() };
+    let pages = on_two_threads(documents.len(), middle, |part| {
+        let pages = documents[part].chunks(FORWARD_PAGE).take_while(|_| goes_on());
+        pages.map(|page| encode_forward_page(page, &renumbered)).collect()
+    });
+    let pages = pages.into_iter().flat_map(|pages: Vec<_>| pages);
+    pages.for_each(|page| packed.forward.push(page));
+
+    let encoder = ListEncoder {
+        documents,
+        counts: &packed.counts,
+        renumbered: &renumbered,
+        lexicon,
+        formula,
+        lengths,
+        batch: BATCH.max(documents.iter().map(|held| held.len()).sum::<usize>() / MAX_BATCHES),
+        stop,
+    };
+    let halves = on_two_threads(packed.counts.len(), encoder.middle(), |part| encoder.encode(part));
+    let mut doc_freqs = Vec::with_capacity(packed.counts.len() + SPARE_CAPACITY);
+    let mut word_doc_freqs = Vec::with_capacity(lexicon.words.len() + SPARE_CAPACITY);
+    word_doc_freqs.resize(lexicon.words.len(), 0);
+    for half in halves {
+        let before = packed.lists.len() as u32;
+        let starts =
+            half.starts.iter().map(|start| ListPosition { page: before + start.page, ..*start });
+        packed.starts.extend(starts);
+        half.pages.into_iter().for_each(|page| packed.lists.push(page));
+        doc_freqs.extend(half.doc_freqs);
+        let counts = word_doc_freqs.iter_mut().zip(half.word_doc_freqs);
+        counts.for_each(|(count, more)| *count += more);
+    }
+    Packing { packed, doc_freqs, word_doc_freqs }
+}
+
+/// Counts the postings of each concept, and those of each profile.
+fn count_postings(
+    lexicon: &Lexicon,
+    documents: &[DocPostings<'_>],
+    middle: usize,
+) -> (Vec<u32>, Vec<u32>) {
+    let [(mut counts, mut uses), more] = on_two_threads(documents.len(), middle, |part| {
+        let mut counts = vec![0u32; lexicon.concepts()];
+        let mut uses = vec![0u32; lexicon.profiles.len()];
+        for &posting in documents[part].iter().copied().flatten() {
+            let (concept, profile) = unkey(posting);
+            counts[concept as usize] += 1;
+            uses[profile as usize] += 1;
+        }
+        (counts, uses)
+    });
+    counts.iter_mut().zip(more.0).for_each(|(count, more)| *count += more);
+    uses.iter_mut().zip(more.1).for_each(|(uses, more)| *uses += more);
+    (counts, uses)
+}
+
+/// Runs `work` on the parts of `0..end` before and after `middle` at the same time.
+fn on_two_threads<T: Send>(
+    end: usize,
+    middle: usize,
+    work: impl Fn(Range<usize>) -> T + Sync,
+) -> [T; 2] {
+    std::thread::scope(|scope| {
+        let second = scope.spawn(|| work(middle..end));
+        let first = work(0..middle);
+        [first, second.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))]
+    })
+}
+
+/// Encodes a page of the forward index, as [`PackedIndex::concepts_of`] reads it.
+fn encode_forward_page(documents: &[DocPostings<'_>], renumbered: &[u32]) -> Vec<u8> {
+    let (mut page, mut bytes) = (Vec::new(), Vec::new());
+    for &postings in documents {
+        let mut last = 0;
+        for &posting in postings {
+            let (concept, profile) = unkey(posting);
+            varint(concept - last, &mut bytes);
+            varint(renumbered[profile as usize], &mut bytes);
+            last = concept;
+        }
+        varint(bytes.len() as u32, &mut page);
+        page.append(&mut bytes);
+    }
+    // no spare capacity: there are many pages
+    page.shrink_to_fit();
+    page
+}
+
+/// What the lists are made of.
+struct ListEncoder<'a> {
+    documents: &'a [DocPostings<'a>],
+    /// The number of postings of each concept.
+    counts: &'a [u32],
+    /// The new numbers of profiles.
+    renumbered: &'a [u32],
+    lexicon: &'a Lexicon,
+    formula: &'a Bm25f,
+    lengths: &'a [Lengths],
+    /// How many postings to gather at a time.
+    batch: usize,
+    stop: &'a AtomicBool,
+}
+
+/// The lists of a range of concepts.
+struct EncodedLists {
+    starts: Vec<ListPosition>,
+    pages: Vec<Vec<u8>>,
+    doc_freqs: Vec<DocFreqs>,
+    /// By word; those of other concepts are 0.
+    word_doc_freqs: Vec<u32>,
+}
+
+impl ListEncoder<'_> {
+    /// Returns the concept at which half of the postings are encoded.
+    fn middle(&self) -> usize {
+        let mut rest: u64 = self.counts.iter().copied().map(u64::from).sum::<u64>() / 2;
+        let done = self.counts.iter().position(|&count| {
+            let more = rest.checked_sub(count.into());
+            rest = more.unwrap_or(0);
+            more.is_none()
+        });
+        done.unwrap_or(0)
+    }
+
+    /// Returns the first of these concepts whose postings are gathered at the same time.
+    fn batch(&self, concepts: Range<usize>) -> Range<usize> {
+        let mut left = self.batch;
+        let counts = &self.counts[concepts.clone()];
+        let full = counts.iter().position(|&count| {
+            let rest = left.checked_sub(count as usize);
+            left = rest.unwrap_or(0);
+            rest.is_none()
+        });
+        concepts.start..full.map_or(concepts.end, |at| concepts.start + at.max(1))
+    }
+
+    /// Gathers the postings of some concepts, each in the order of documents.
+    fn gather(&self, concepts: &Range<usize>) -> Vec<Posting> {
+        let counts = &self.counts[concepts.clone()];
+        let mut sum = 0;
+        let start = |&count: &u32| {
+            sum += count as usize;
+            sum - count as usize
+        };
+        let mut next: Vec<usize> = counts.iter().map(start).collect();
+        let mut postings = vec![Posting { document: 0, profile: 0 }; sum];
+        for (document, postings_of) in (0..).zip(self.documents) {
+            if self.stop.load(Ordering::Relaxed) {
+                break;
+            }
+            let from = postings_of
+                .partition_point(|&posting| (unkey(posting).0 as usize) < concepts.start);
+            for &posting in &postings_of[from..] {
+                let (concept, profile) = unkey(posting);
+                let Some(next) = next.get_mut(concept as usize - concepts.start) else { break };
+                postings[*next] = Posting { document, profile: self.renumbered[profile as usize] };
+                *next += 1;
+            }
+        }
+        postings
+    }
+
+    /// Encodes the lists of some concepts and counts their documents.
+    fn encode(&self, concepts: Range<usize>) -> EncodedLists {
+        let profiles = &self.lexicon.profiles;
+        let impacts = Impacts::new(self.formula);
+        let (mut gathered, mut postings, mut at) = (concepts.start, Vec::new(), 0);
+        let mut page = Vec::new();
+        let mut encoded = EncodedLists {
+            starts: Vec::with_capacity(concepts.len()),
+            pages: Vec::new(),
+            doc_freqs: vec![DocFreqs::default(); concepts.len()],
+            word_doc_freqs: vec![0; self.lexicon.words.len()],
+        };
+        for (concept, doc_freqs) in concepts.clone().zip(&mut encoded.doc_freqs) {
+            if self.stop.load(Ordering::Relaxed) {
+                break;
+            }
+            if concept == gathered {
+                let batch = self.batch(concept..concepts.end);
+                gathered = batch.end;
+                // two batches at a time would take too much memory
+                drop(postings);
+                (postings, at) = (self.gather(&batch), 0);
+            }
+            if page.len() >= LIST_PAGE {
+                // no spare capacity: there are many pages
+                encoded.pages.push(page.clone());
+                page.clear();
+            }
+            let list = &postings[at..][..self.counts[concept] as usize];
+            at += list.len();
+            let start =
+                ListPosition { page: encoded.pages.len() as u32, offset: page.len() as u32 };
+            encoded.starts.push(start);
+            let words = self.lexicon.variants(concept as u32);
+            for posting in list {
+                doc_freqs.change(profiles.counts(posting.profile), |count| *count += 1);
+                for variant in profiles.variants(posting.profile) {
+                    // a damaged snapshot may have more
+                    if let Some(&word) = words.get(variant.variant as usize) {
+                        encoded.word_doc_freqs[word as usize] += 1;
+                    }
+                }
+            }
+            let impact = |posting: &Posting| {
+                let lengths = &self.lengths[posting.document as usize];
+                impacts.of(profiles.counts(posting.profile), lengths)
+            };
+            encode(list, impact, &mut page);
+        }
+        page.shrink_to_fit();
+        encoded.pages.push(page);
+        encoded
+    }
+}
+
+/// Renumbers the profiles by descending frequency, drops unused ones, and returns the new numbers.
+fn renumber_by_frequency(profiles: &mut TfProfiles, uses: &[u32]) -> Vec<u32> {
+    let mut order: Vec<usize> = (0..uses.len()).filter(|&id| uses[id] > 0).collect();
+    order.sort_by_key(|&id| (Reverse(uses[id]), id));
+    let mut renumbered = vec![0; uses.len()];
+    let mut used = TfProfiles::default();
+    for old in order {
+        renumbered[old] = used.intern(profiles.variants(old as u32));
+    }
+    *profiles = used;
+    renumbered
+}

@@ -1,0 +1,44 @@
+//! Phrases: words that are in a document one after the other.
+
+use crate::catalog::Catalog;
+use crate::index::postings::reader::PostingList;
+use crate::search::query::holds;
+use crate::text::query_terms::{QueryTerm, terms_of};
+
+/// A phrase of a query.
+pub(super) struct Phrase<'a> {
+    words: String,
+    /// The posting lists of its terms, `None` if one is unknown: only a document in all of them is
+    /// read.
+    lists: Option<Vec<PostingList<'a>>>,
+}
+
+impl<'a> Phrase<'a> {
+    fn new(words: &str, catalog: &'a Catalog) -> Self {
+        let index = &catalog.index;
+        let list = |term: QueryTerm| {
+            let word = index.lexicon().words.get(&term.text)?;
+            Some(index.posting_list(index.entry(word).concept))
+        };
+        let terms = terms_of(&[(words, 1.0)], |_| None);
+        let lists = terms.into_iter().map(list).collect();
+        Self { words: words.to_owned(), lists }
+    }
+
+    /// Says whether a document holds all words of the phrase.
+    pub fn has_words_in(&self, document: u32) -> bool {
+        let all =
+            |lists: &Vec<PostingList<'_>>| lists.iter().all(|list| list.find(document).is_some());
+        self.lists.as_ref().is_some_and(all)
+    }
+
+    /// Says whether a document holds the phrase.
+    pub fn is_in(&self, document: u32, text: &mut dyn FnMut(u32) -> Option<String>) -> bool {
+        self.has_words_in(document) && text(document).is_some_and(|text| holds(&text, &self.words))
+    }
+}
+
+/// Returns the phrases of these texts.
+pub(super) fn phrases<'a>(texts: &[String], catalog: &'a Catalog) -> Vec<Phrase<'a>> {
+    texts.iter().map(|words| Phrase::new(words, catalog)).collect()
+}

@@ -1,0 +1,17 @@
+//! Search result: the ranked documents of a query.
+
+use crate::index::topk::collector::Scored;
+use crate::text::snippet;
+
+/// The ranked documents of a query, with what is needed to show them.
+#[derive(Debug, Default)]
+pub struct SearchResult {
+    /// Best first.
+    pub ranked: Vec<Scored>,
+    /// The terms to show in snippets.
+    pub terms: snippet::Shown,
+    /// What of the query was not used, and why.
+    pub notes: Vec<String>,
+    /// Concepts whose posting lists were opened.
+    pub concepts: Vec<u32>,
+}
