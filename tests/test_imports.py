@@ -60,6 +60,7 @@ LAYERS = [
     "error",
     "allocator",
     "memory_limit",
+    "parallel",
     "simd",
     "sync",
     "text",

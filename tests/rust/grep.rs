@@ -6,7 +6,7 @@ use std::io::Write;
 
 use commonplace_core::error::Error;
 use commonplace_core::grep::{Case, Match, Options, Report, Scan};
-use commonplace_core::store::grep::Across;
+use commonplace_core::store::grep::GrepFiles;
 use commonplace_core::store::{self, Store};
 use proptest::prelude::*;
 use regex_automata::meta::Regex;
@@ -431,19 +431,19 @@ fn many_files_are_searched_in_the_order_of_their_paths() {
     }
     for limit in [None, Some(1), Some(300), Some(25_000)] {
         let options = Options { limit, ..options("needle") };
-        let new = || Across::new(&store, &[""], options.clone(), &never).unwrap();
-        let mut across = new();
+        let new = || GrepFiles::new(&store, &[""], options.clone(), &never).unwrap();
+        let mut files = new();
         let mut found = Vec::new();
-        while let Some((path, batch)) = across.next_batch(&store, &never).unwrap() {
+        while let Some((path, batch)) = files.next_batch(&store, &never).unwrap() {
             found.extend(batch.iter().map(|found| (path.clone(), found.line)));
         }
         let expected = &expected[..limit.unwrap_or(expected.len())];
         assert!(found == expected, "{limit:?}");
-        assert_eq!(across.seen.matched, expected.len() as u64);
+        assert_eq!(files.summary.matched, expected.len() as u64);
         let mut counting = new();
         assert_eq!(counting.count(&store, &never).unwrap(), expected.len() as u64);
         if limit.is_none() {
-            assert_eq!(counting.seen, across.seen);
+            assert_eq!(counting.summary, files.summary);
         }
         // What a caller has not yet been given is still counted.
         let mut begun = new();

@@ -6,6 +6,7 @@
 pub mod allocator;
 pub mod error;
 pub mod memory_limit;
+pub(crate) mod parallel;
 pub(crate) mod simd;
 pub(crate) mod sync;
 pub mod text;

@@ -5,30 +5,14 @@ use std::fs::File;
 use memchr::{memchr_iter, memrchr_iter};
 
 use super::cursor::read_full;
+use super::options::Options;
+use super::report::{Context, Match};
 use super::snippet::beginning;
-use super::{Match, Options};
 use crate::error::Result;
 use crate::messages::message::{self, Line};
 
 /// How far from a match its neighbours are looked for, in bytes.
-const REACH: u64 = 8 << 20;
-
-/// A neighbour of a match.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Context {
-    /// The line in the file, counted from 1.
-    pub line: u64,
-    /// The byte in the file at which the line begins.
-    pub offset: u64,
-    /// The message's role; empty in a note.
-    pub role: String,
-    /// The speaker's name.
-    pub name: Option<String>,
-    /// The message's time as written.
-    pub time: Option<String>,
-    /// The beginning of its text.
-    pub text: String,
-}
+const MAX_LITERAL: u64 = 8 << 20;
 
 /// Fills in `before` and `after`. Messages without text do not count.
 pub(super) fn surround(
@@ -46,7 +30,7 @@ pub(super) fn surround(
             let start = found.offset.saturating_sub(size);
             let text = piece(file, path, start, found.offset)?;
             found.before = before(&text, start, found, options.before, &view);
-            if found.before.len() == options.before || start == 0 || size >= REACH {
+            if found.before.len() == options.before || start == 0 || size >= MAX_LITERAL {
                 break;
             }
             size *= 4;
@@ -58,7 +42,7 @@ pub(super) fn surround(
             let end = (found.end + size).min(file_end);
             let text = piece(file, path, found.end, end)?;
             found.after = after(&text, end == file_end, found, options.after, &view);
-            if found.after.len() == options.after || end == file_end || size >= REACH {
+            if found.after.len() == options.after || end == file_end || size >= MAX_LITERAL {
                 break;
             }
             size *= 4;

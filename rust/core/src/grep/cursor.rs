@@ -11,7 +11,7 @@ const TAIL: u64 = 4096;
 
 /// A place in a file to go on from. The default is the start of any file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Resume {
+pub struct Cursor {
     /// The byte to go on at.
     pub offset: u64,
     /// The line ends before it.
@@ -20,7 +20,7 @@ pub struct Resume {
     pub tail_hash: u64,
 }
 
-impl Resume {
+impl Cursor {
     pub(super) fn at(file: &File, path: &str, offset: u64, line: u64) -> Result<Self> {
         let tail_hash = tail_hash(file, path, offset)?;
         Ok(Self { offset, line, tail_hash })

@@ -1,6 +1,6 @@
-//! The sieves of large transcripts: where they lie, when they are believed, who makes them.
+//! Gram index files of large transcripts: their folder, their validity, the thread that writes them.
 //!
-//! A sieve is made in a thread of its own after a search that had to read all of a transcript, so
+//! One is written by a thread of its own after a search that had to read all of a transcript, so
 //! that no answer waits for it. It is a cache as the snapshot is: written under another name and
 //! renamed, never flushed, and whatever goes wrong with it only means that everything is read.
 
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
-use rustix::fs::{AtFlags, FlockOperation, OFlags};
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::error::Error;
@@ -20,65 +20,70 @@ use crate::files::open::{READ, is_only_name, open_regular};
 use crate::files::paths::OWN;
 use crate::files::racy_stat::{Clock, is_trusted, now_ns};
 use crate::files::root::Stat;
-use crate::grep::gram_index::{Shape, Sieve, Source, build};
+use crate::grep::gram_index::{GramIndex, Layout, Transcript, build};
 use crate::store::Store;
 use crate::sync::Mutex;
 
 /// The folder, below [`OWN`].
-const FOLDER: &str = "sieve";
+const FOLDER: &str = "gram_index";
+/// The folder of the same files in earlier versions: it is removed.
+const OLD_FOLDER: &str = "sieve";
 /// How long a file may take to come to rest: a little more than stamps are in doubt.
-const REST: Duration = Duration::from_millis(2500);
+const REST_TIME: Duration = Duration::from_millis(2500);
 
-/// The thread that makes sieves, one at a time.
+/// The background thread that writes gram indexes, one at a time.
 #[derive(Debug, Default)]
-pub(crate) struct Sieves {
-    queue: Arc<Mutex<Queue>>,
+pub(crate) struct GramIndexThread {
+    queue: Arc<Mutex<BuildQueue>>,
     stop: Arc<AtomicBool>,
     thread: Mutex<Option<(u32, JoinHandle<()>)>>,
 }
 
 #[derive(Debug, Default)]
-struct Queue {
-    jobs: VecDeque<Job>,
+struct BuildQueue {
+    jobs: VecDeque<BuildJob>,
     /// The process whose thread works: after a fork there is no thread, but all the rest.
     runner: Option<u32>,
 }
 
 #[derive(Debug)]
-struct Job {
+struct BuildJob {
     file: File,
     path: String,
     folder: OwnedFd,
+    /// The folder above it.
+    own: OwnedFd,
     clock: Clock,
 }
 
 impl Store {
-    /// Returns what is known of a transcript, if it is of the file as it is now.
-    pub(crate) fn sieve(&self, path: &str, file: &File) -> Option<Sieve> {
-        let stat = stat(file, self.clock).filter(|stat| stat.size >= self.sieve_from)?;
+    /// Returns the gram index of a transcript, if it is of the file as it is now.
+    pub(crate) fn gram_index(&self, path: &str, file: &File) -> Option<GramIndex> {
+        let stat = stat(file, self.clock).filter(|stat| stat.size >= self.gram_index_min_size)?;
         let side = self.root().open_own(&format!("{OWN}/{FOLDER}/{}", name(path))).ok()?;
-        Sieve::read(side).filter(|sieve| sieve.fits(path, &stat))
+        GramIndex::read(side).filter(|index| index.fits(path, &stat))
     }
 
-    /// Has a sieve made of a transcript, if it is large; says nothing when that cannot be.
-    pub(crate) fn want_sieve(&self, path: &str) {
+    /// Has a gram index written for a transcript, if it is large; a failure is not reported.
+    pub(crate) fn request_gram_index(&self, path: &str) {
         let Ok(file) = self.root().open_read(path) else { return };
-        if file.metadata().map_or(0, |data| data.len()) < self.sieve_from {
+        if file.metadata().map_or(0, |data| data.len()) < self.gram_index_min_size {
             return;
         }
-        self.sweep_sieves();
-        if let Ok(folder) = self.root().own_dir(FOLDER) {
-            self.sieves.add(Job { file, path: path.to_owned(), folder, clock: self.clock });
+        self.remove_stale_gram_indexes();
+        if let (Ok(own), Ok(folder)) = (self.root().own_dir(""), self.root().own_dir(FOLDER)) {
+            let path = path.to_owned();
+            self.gram_indexes.add(BuildJob { file, path, folder, own, clock: self.clock });
         }
     }
 
     /// Waits until what earlier calls left to be done later is done.
     pub fn settle(&self) {
-        self.sieves.settle();
+        self.gram_indexes.settle();
     }
 
-    /// Removes the sieves of files that are gone, and what a crash left of one.
-    pub(crate) fn sweep_sieves(&self) {
+    /// Removes the gram indexes of files that are gone, and what a crash left of one.
+    pub(crate) fn remove_stale_gram_indexes(&self) {
         let folder = format!("{OWN}/{FOLDER}");
         let Ok(walk) = self.root().walk_all(&folder, &|| false, &|_| {}) else { return };
         for (place, _) in walk.files {
@@ -87,8 +92,8 @@ impl Store {
                 Some(_) => {
                     rustix::fs::flock(&side, FlockOperation::NonBlockingLockExclusive).is_ok()
                 }
-                None => Sieve::read(side).is_none_or(|sieve| {
-                    matches!(self.root().stat(sieve.path()), Err(Error::NotFound { .. }))
+                None => GramIndex::read(side).is_none_or(|index| {
+                    matches!(self.root().stat(index.path()), Err(Error::NotFound { .. }))
                 }),
             };
             if let (true, Ok(place)) = (gone, self.root().place(&place)) {
@@ -98,8 +103,8 @@ impl Store {
     }
 }
 
-impl Sieves {
-    fn add(&self, job: Job) {
+impl GramIndexThread {
+    fn add(&self, job: BuildJob) {
         let mut queue = self.queue.lock();
         if queue.jobs.iter().any(|waiting| waiting.path == job.path) {
             return;
@@ -111,13 +116,13 @@ impl Sieves {
         }
         let (jobs, stop) = (self.queue.clone(), self.stop.clone());
         let run = move || {
-            let _over = Over(&jobs);
+            let _over = ClearOnPanic(&jobs);
             yield_to_others();
             while let Some(job) = next(&jobs) {
                 job.run(&stop);
             }
         };
-        let thread = Builder::new().name("sieve".to_owned()).spawn(run).ok();
+        let thread = Builder::new().name("gram_index".to_owned()).spawn(run).ok();
         queue.runner = thread.as_ref().map(|_| own);
         drop(queue);
         self.settle_with(thread.map(|thread| (own, thread)));
@@ -139,17 +144,17 @@ impl Sieves {
     }
 }
 
-impl Drop for Sieves {
+impl Drop for GramIndexThread {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         self.settle();
     }
 }
 
-/// Says that no thread works any more, after a panic too.
-struct Over<'q>(&'q Mutex<Queue>);
+/// Says after a panic that no thread works any more.
+struct ClearOnPanic<'q>(&'q Mutex<BuildQueue>);
 
-impl Drop for Over<'_> {
+impl Drop for ClearOnPanic<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.0.lock().runner = None;
@@ -157,7 +162,7 @@ impl Drop for Over<'_> {
     }
 }
 
-fn next(queue: &Mutex<Queue>) -> Option<Job> {
+fn next(queue: &Mutex<BuildQueue>) -> Option<BuildJob> {
     let mut queue = queue.lock();
     let job = queue.jobs.pop_front();
     if job.is_none() {
@@ -172,35 +177,37 @@ fn yield_to_others() {
     let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), 19);
 }
 
-impl Job {
-    /// Makes the sieve. Whatever fails, there is then none, which is no failure.
+impl BuildJob {
+    /// Makes the gram index. Whatever fails, there is then none, which is no failure.
     fn run(&self, stop: &AtomicBool) {
         let interrupt = || stop.load(Ordering::Relaxed);
-        let Some(stat) = self.at_rest(stop) else { return };
+        let Some(stat) = self.wait_for_rest(stop) else { return };
         let name = name(&self.path);
         let old = open_regular((self.folder.as_fd(), &name), READ, &self.path);
-        let old = old.ok().and_then(Sieve::read);
+        let old = old.ok().and_then(GramIndex::read);
         if old.as_ref().is_some_and(|old| old.fits(&self.path, &stat)) {
             return;
         }
         let fresh = format!("{name}.new");
         let Some(mut out) = self.begin(&fresh) else { return };
-        let source = Source { file: &self.file, path: &self.path, stat };
-        let built = build(source, Shape::default(), old.as_ref(), &mut out, &interrupt).is_ok();
+        let source = Transcript { file: &self.file, path: &self.path, stat };
+        let built = build(source, Layout::default(), old.as_ref(), &mut out, &interrupt).is_ok();
         // What was written while it was read shows in the stamps.
         let same = self::stat(&self.file, self.clock) == Some(stat);
         let (from, to) = (&*fresh, &*name);
         let renamed =
             built && same && rustix::fs::renameat(&self.folder, from, &self.folder, to).is_ok();
-        if !renamed {
+        if renamed {
+            remove_old_folder(&self.own);
+        } else {
             let _ = rustix::fs::unlinkat(&self.folder, from, AtFlags::empty());
         }
     }
 
     /// The stamps of the file once they prove something; none if it does not come to rest.
-    fn at_rest(&self, stop: &AtomicBool) -> Option<Stat> {
+    fn wait_for_rest(&self, stop: &AtomicBool) -> Option<Stat> {
         let begun = Instant::now();
-        while begun.elapsed() < REST && !stop.load(Ordering::Relaxed) {
+        while begun.elapsed() < REST_TIME && !stop.load(Ordering::Relaxed) {
             let stat = self.clock.trusted(&stat(&self.file, self.clock)?, now_ns());
             if is_trusted(&stat) {
                 return Some(stat);
@@ -220,6 +227,22 @@ impl Job {
         let only = is_only_name(name, &file).unwrap_or(false);
         (only && file.set_len(0).is_ok()).then_some(file)
     }
+}
+
+/// Removes the folder in which earlier versions kept their files, with what they wrote there.
+fn remove_old_folder(own: &OwnedFd) {
+    let flags = READ | OFlags::DIRECTORY;
+    let Ok(folder) = rustix::fs::openat(own, OLD_FOLDER, flags, Mode::empty()) else { return };
+    let Ok(entries) = rustix::fs::Dir::read_from(&folder) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_bytes();
+        let name = name.strip_suffix(b".new").unwrap_or(name);
+        if name.len() == 32 && name.iter().all(u8::is_ascii_hexdigit) {
+            let _ = rustix::fs::unlinkat(&folder, entry.file_name(), AtFlags::empty());
+        }
+    }
+    // anything else that lies there keeps it
+    let _ = rustix::fs::unlinkat(own, OLD_FOLDER, AtFlags::REMOVEDIR);
 }
 
 fn stat(file: &File, clock: Clock) -> Option<Stat> {

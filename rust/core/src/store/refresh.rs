@@ -336,7 +336,7 @@ impl Store {
         }
         differences.sort_unstable();
         differences.dedup();
-        self.sweep_sieves();
+        self.remove_stale_gram_indexes();
         if state.said.is_damaged() {
             // what is on disk is not believed again, and what is in memory is built anew
             let _ = snapshot_file::discard(self.root());

@@ -73,7 +73,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     /// The same, read off the definition.
-    fn twin(body: &[u8]) -> BTreeSet<u32> {
+    fn reference(body: &[u8]) -> BTreeSet<u32> {
         let text = decode(body).to_ascii_lowercase();
         // No run of a pattern holds what stands for something unreadable.
         let breaks = |c: char| c < ' ' || matches!(c, '"' | '\\' | '/' | '\u{fffd}');
@@ -89,7 +89,7 @@ mod tests {
             let body = parts.concat();
             let mut found = BTreeSet::new();
             of_json(body.as_bytes(), |gram| found.extend([gram]));
-            let expected = twin(body.as_bytes());
+            let expected = reference(body.as_bytes());
             prop_assert!(found.is_superset(&expected));
             if !decode(body.as_bytes()).contains('\u{fffd}') {
                 prop_assert_eq!(found, expected);
