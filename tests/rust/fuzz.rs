@@ -17,7 +17,8 @@ use commonplace_core::index::bm25f::Weights;
 use commonplace_core::messages::message::{Line, parse as parse_line};
 use commonplace_core::search::query::{LONGEST, MOST_PATTERNS, Query};
 use commonplace_core::store::hit::Request;
-use commonplace_core::text::section::{as_text, parse};
+use commonplace_core::text::encoding::as_text;
+use commonplace_core::text::parser::parse;
 use fuzzing::{Features, class, fuzz, is_long};
 use memory::{Memory, sample};
 use serde_json::Value;
@@ -107,7 +108,7 @@ fn sections() {
             })?;
             law(section.parent.is_none_or(|parent| parent < at), || format!("parent of {at}"))?;
             end = section.span.end;
-            let marks = &section.marks;
+            let marks = &section.metadata;
             features.push(("level", u64::from(section.level)));
             features.push(("depth", class(note.trail(at).len())));
             features.push(("marks", xxh3_64(format!("{marks:?}").as_bytes()) % 16));

@@ -11,7 +11,8 @@ use std::path::Path;
 use std::process::Command;
 
 use commonplace_core::catalog::extract::note;
-use commonplace_core::text::section::{as_text, parse};
+use commonplace_core::text::encoding::as_text;
+use commonplace_core::text::parser::parse;
 use markdown::{assert_covered, assert_exactly_once, twin};
 use proptest::prelude::*;
 
@@ -110,7 +111,7 @@ fn front_matter_is_yaml_or_nothing() {
 
 #[test]
 fn what_a_section_says_of_itself() {
-    let marks = |text: &str| parse(text).sections.into_iter().next_back().unwrap().marks;
+    let marks = |text: &str| parse(text).sections.into_iter().next_back().unwrap().metadata;
     for text in [
         "# A\n\n<!--\nMETA:\n- created: 2024-01-15T10:30:00Z\n- keywords: [\"authentication\", \"jwt\"]\n-->\n\ntext",
         "# A\r\n\r\n<!--\r\nMETA:\r\ncreated: 2024-01-15T10:30:00Z\r\nkeywords: [\"authentication\", \"jwt\"]\r\n-->\r\n",

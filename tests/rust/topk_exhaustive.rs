@@ -18,7 +18,7 @@ use commonplace_core::index::topk::{Scored, Scoring};
 use commonplace_core::search::query::{Atom, Query, holds};
 use commonplace_core::search::scoring::Ranking;
 use commonplace_core::search::{Filter, is_below, search, session_rescore};
-use commonplace_core::text::query_terms::terms_of;
+use commonplace_core::text::query_terms::query_terms;
 
 struct Random(u64);
 
@@ -148,7 +148,7 @@ impl World {
             let Atom::Words(text) = atom else { panic!("only words here") };
             words.push((text.as_str(), 1.0));
         }
-        for term in terms_of(&words, |word| catalog.index.words().stem(word)) {
+        for term in query_terms(&words, |word| catalog.index.words().stem(word)) {
             ranking.seek(&term);
         }
         let (clauses, _) = ranking.clauses();

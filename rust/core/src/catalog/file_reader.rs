@@ -17,7 +17,7 @@ use crate::index::dictionary::lexicon::{Document, Lexicon};
 use crate::memory_limit::MemoryLimit;
 use crate::messages::line_reader::{LONGEST_LINE, check_encoding, lines};
 use crate::messages::message::{self, Line, Message};
-use crate::text::section::{as_text, is_utf16};
+use crate::text::encoding::{as_text, is_utf16};
 
 /// Notes larger than this are listed and can be searched with grep, but are not indexed.
 pub const LARGEST_NOTE: u64 = 256 << 20;

@@ -13,8 +13,8 @@ use crate::index::postings::reader::PostingList;
 use crate::index::topk::{Scored, Scoring, top_k};
 use crate::search::query::{Atom, MOST_TERMS, Query, holds};
 use crate::search::scoring::{Allows, Ranking};
-use crate::text::query_terms::{QueryTerm, terms_of};
-use crate::text::snippet;
+use crate::text::query_terms::{QueryTerm, query_terms};
+use crate::text::snippet_terms::SnippetTerms;
 
 /// Which documents may be found at all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -92,7 +92,7 @@ pub struct Found {
     /// Best first.
     pub ranked: Vec<Scored>,
     /// The terms to show in snippets.
-    pub terms: snippet::Shown,
+    pub terms: SnippetTerms,
     /// What of the query was not used, and why.
     pub notes: Vec<String>,
     /// Concepts of which the lists were opened.
@@ -212,7 +212,7 @@ fn prepare(
                 continue;
             }
             Atom::Within(field, text) => {
-                let terms = terms_of(&[(text, 1.0)], |word| lexicon.stem(word));
+                let terms = query_terms(&[(text, 1.0)], |word| lexicon.stem(word));
                 let of_stem = |term: &QueryTerm| {
                     let stem = lexicon.stems.get(term.stem.as_deref()?)?;
                     let concept = lexicon.concept_of_stem[stem as usize];
@@ -243,7 +243,7 @@ fn prepare(
         ranking.seek_any(name, &ids, field)?;
     }
     words.extend(query.asked.iter().map(|text| (text.as_str(), ASKED)));
-    let mut terms = terms_of(&words, |word| lexicon.stem(word));
+    let mut terms = query_terms(&words, |word| lexicon.stem(word));
     if terms.len() > MOST_TERMS {
         let note = format!("only the first {MOST_TERMS} of {} terms were sought", terms.len());
         found.notes.push(note);
@@ -274,7 +274,7 @@ impl<'a> Phrase<'a> {
             let word = index.words().words.get(&term.text)?;
             Some(index.list(index.place(word).concept))
         };
-        let terms = terms_of(&[(words, 1.0)], |_| None);
+        let terms = query_terms(&[(words, 1.0)], |_| None);
         let lists = terms.into_iter().map(list).collect();
         Self { words: words.to_owned(), lists }
     }

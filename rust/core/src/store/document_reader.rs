@@ -16,8 +16,9 @@ use crate::store::document_cache::Recent;
 use crate::store::hit::{ATTEMPTS, Hit, Source};
 use crate::store::{State, Store};
 use crate::sync::Mutex;
-use crate::text::section::{TRAIL, as_text, line_of};
-use crate::text::snippet::Shown;
+use crate::text::encoding::{as_text, line_of};
+use crate::text::section::TRAIL;
+use crate::text::snippet_terms::SnippetTerms;
 
 impl Store {
     /// Returns all that is indexed of one file, in file order: without scores, and with the
@@ -28,7 +29,7 @@ impl Store {
     /// [`Error::Conflict`] for one that is never at rest; [`Error::Interrupted`].
     pub fn documents(&self, path: &str, interrupt: Interrupt<'_>) -> Result<Vec<Hit>> {
         let path = &*self.root().spelled(path);
-        let nothing = Arc::new(Shown::default());
+        let nothing = Arc::new(SnippetTerms::default());
         let mut looked_at = false;
         for _ in 0..ATTEMPTS {
             let state = self.fresh(interrupt)?;
@@ -161,7 +162,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Returns a document as a hit; none when its file has changed since it was read.
-    pub(super) fn hit(&mut self, scored: &Scored, terms: &Arc<Shown>) -> Option<Hit> {
+    pub(super) fn hit(&mut self, scored: &Scored, terms: &Arc<SnippetTerms>) -> Option<Hit> {
         let Scored { document, score } = *scored;
         let row = self.catalog.rows[document as usize];
         let (text, message) = self.text(document)?;
