@@ -3,7 +3,7 @@
 mod scans;
 
 use commonplace_core::grep::{Case, Match, Options, Scan};
-use commonplace_core::messages::message::{Line, parse};
+use commonplace_core::messages::message::{ParsedLine, parse};
 use proptest::prelude::*;
 use proptest::sample::select;
 use regex_automata::meta::Regex;
@@ -23,7 +23,7 @@ fn twin(content: &[u8], json: bool, options: &Options) -> Vec<u64> {
         if !json {
             return regex.is_match(String::from_utf8_lossy(line).as_bytes());
         }
-        let Line::Message(message) = parse(line) else {
+        let ParsedLine::Message(message) = parse(line) else {
             return false;
         };
         regex.is_match(&message.said) || options.tools && regex.is_match(&message.tools)

@@ -1,4 +1,4 @@
-//! Locks without poisoning: those of the standard library.
+//! Locks of the standard library without poisoning, with timeouts.
 //!
 //! On Linux each is a word of memory and a wait in the kernel (futex), with nothing beside it. So a
 //! child of a fork, which inherits the locks of its parent as some thread had them, is held up by

@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use crate::catalog::doc_table::{DEFINES, Outline, REFERS};
 use crate::index::bm25f::Field;
-use crate::messages::message::{self, Line, Message};
+use crate::messages::message::{self, Message, ParsedLine};
 use crate::text::metadata::{Metadata, after_meta_comment};
 use crate::text::parser;
 use crate::text::section::{Note, Section, TRAIL};
@@ -282,9 +282,9 @@ impl Messages {
         each: &mut dyn FnMut(Draft<'_>),
     ) -> bool {
         let message = match message::parse(bytes) {
-            Line::Message(message) => message,
-            Line::Other | Line::Blank => return true,
-            Line::Bad => return false,
+            ParsedLine::Message(message) => message,
+            ParsedLine::Other | ParsedLine::Blank => return true,
+            ParsedLine::Bad => return false,
         };
         if self.text(&message).is_empty() {
             return true;

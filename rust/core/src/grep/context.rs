@@ -9,7 +9,7 @@ use super::options::Options;
 use super::report::{Context, Match};
 use super::snippet::beginning;
 use crate::error::Result;
-use crate::messages::message::{self, Line};
+use crate::messages::message::{self, ParsedLine};
 
 /// How far from a match its neighbours are looked for, in bytes.
 const MAX_LITERAL: u64 = 8 << 20;
@@ -113,14 +113,14 @@ fn read(line: &[u8], options: &Options, json: bool) -> Option<Context> {
         let text = String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line));
         return Some(Context { text: beginning(&text, options.max_snippet), ..Context::default() });
     }
-    let Line::Message(outline) = message::outline(line) else {
+    let ParsedLine::Message(message) = message::parse_lazy(line) else {
         return None;
     };
-    let text = outline.text(options.tools);
+    let text = message.text(options.tools);
     (!text.is_empty()).then(|| Context {
-        role: outline.role().into_owned(),
-        name: outline.name(),
-        time: outline.time(),
+        role: message.role().into_owned(),
+        name: message.name(),
+        time: message.time(),
         text: beginning(&text, options.max_snippet),
         ..Context::default()
     })

@@ -10,7 +10,7 @@ use super::pattern::Pattern;
 use super::prefilter::{Candidates, FoldBuffer};
 use super::report::Match;
 use super::snippet::snippet;
-use crate::messages::message::{self, Line, Outline};
+use crate::messages::message::{self, LazyMessage, ParsedLine};
 
 /// Scratch space that searches reuse.
 #[derive(Debug, Default)]
@@ -77,14 +77,14 @@ impl LineMatcher {
     }
 
     /// Whether the message's own fields pass the filters.
-    pub fn admits(&self, outline: &Outline<'_>) -> bool {
-        if !self.roles.is_empty() && !self.roles.iter().any(|role| **role == *outline.role()) {
+    pub fn admits(&self, message: &LazyMessage<'_>) -> bool {
+        if !self.roles.is_empty() && !self.roles.iter().any(|role| **role == *message.role()) {
             return false;
         }
         if self.since.is_none() && self.until.is_none() {
             return true;
         }
-        outline.timestamp_ms().is_some_and(|at| {
+        message.timestamp_ms().is_some_and(|at| {
             self.since.is_none_or(|since| at >= since) && self.until.is_none_or(|until| at < until)
         })
     }
@@ -95,16 +95,16 @@ impl LineMatcher {
             let text = String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line));
             return self.judge_text(&text, build, scratch);
         }
-        let outline = match message::outline(line) {
-            Line::Message(outline) => outline,
-            Line::Other | Line::Blank => return Verdict::No,
-            Line::Bad => return Verdict::Bad,
+        let message = match message::parse_lazy(line) {
+            ParsedLine::Message(message) => message,
+            ParsedLine::Other | ParsedLine::Blank => return Verdict::No,
+            ParsedLine::Bad => return Verdict::Bad,
         };
         // A pattern without literals may match even where nothing was said.
         let mut likely = self.pattern.literals().is_none();
         let mut sure = false;
         let place = line[at..].as_ptr();
-        outline.each_text(self.tools, |body| {
+        message.each_text(self.tools, |body| {
             let Range { start, end } = body.as_ptr_range();
             if (start..end).contains(&place) {
                 likely = true;
@@ -113,14 +113,14 @@ impl LineMatcher {
                 likely = self.candidates(body).next(0, scratch, |_| {}).is_some();
             }
         });
-        if !likely || !self.admits(&outline) {
+        if !likely || !self.admits(&message) {
             return Verdict::No;
         }
         if sure && !build {
             return Verdict::Match(None);
         }
-        match self.judge_text(&outline.text(self.tools), build, scratch) {
-            Verdict::Match(Some(found)) => Verdict::Match(Some(describe(found, &outline))),
+        match self.judge_text(&message.text(self.tools), build, scratch) {
+            Verdict::Match(Some(found)) => Verdict::Match(Some(describe(found, &message))),
             verdict => verdict,
         }
     }
@@ -170,12 +170,12 @@ impl LineCandidates<'_, '_> {
 }
 
 /// Adds what the message says of itself.
-pub(super) fn describe(found: Match, outline: &Outline<'_>) -> Match {
+pub(super) fn describe(found: Match, message: &LazyMessage<'_>) -> Match {
     Match {
-        role: outline.role().into_owned(),
-        name: outline.name(),
-        time: outline.time(),
-        session: outline.session(),
+        role: message.role().into_owned(),
+        name: message.name(),
+        time: message.time(),
+        session: message.session(),
         ..found
     }
 }

@@ -6,7 +6,7 @@ use super::chunk_result::{ChunkResult, FileTail};
 use super::job::ScanJob;
 use super::line_matcher::{Scratch, Verdict};
 use super::report::{MAX_BAD_LINES, Match};
-use crate::messages::message::{self, Line};
+use crate::messages::message::{self, ParsedLine};
 
 /// The whole lines of a chunk.
 pub(super) struct LineScan<'l, 'r> {
@@ -47,7 +47,7 @@ impl LineScan<'_, '_> {
     /// A last line without an end counts if it is whole.
     fn set_apart_torn_tail(&mut self, terminated: usize) {
         let torn = terminated < self.text.len()
-            && matches!(message::outline(&self.text[terminated..]), Line::Bad);
+            && matches!(message::parse_lazy(&self.text[terminated..]), ParsedLine::Bad);
         if torn || terminated < self.text.len() {
             let before = memchr_iter(b'\n', &self.text[..terminated]).count() as u64;
             let length = if torn { terminated } else { self.text.len() };
@@ -71,7 +71,7 @@ impl LineScan<'_, '_> {
             let start = seen.start;
             let known = clear.max(start) - start;
             if matcher.can_skip_tool_strings()
-                && let Some(beyond) = message::beyond_unsaid(&text[start..], known, at - start)
+                && let Some(beyond) = message::skip_tool_string(&text[start..], known, at - start)
             {
                 clear = start + beyond;
                 from = clear;
@@ -125,7 +125,7 @@ impl LineCounter<'_> {
     fn line(&mut self, end: usize) {
         let line = &self.text[self.start..end];
         let looks_whole = matches!(line, [b'{', .., b'}']);
-        if self.json && !looks_whole && matches!(message::outline(line), Line::Bad) {
+        if self.json && !looks_whole && matches!(message::parse_lazy(line), ParsedLine::Bad) {
             self.bad.push(self.ends);
         }
     }

@@ -14,8 +14,8 @@ use super::job::{ScanJob, Worker};
 use super::line_matcher::describe;
 use super::report::{MAX_BAD_LINES, Match};
 use crate::error::Result;
-use crate::messages::json;
-use crate::messages::message::{self, Line, Outline};
+use crate::messages::json_string::decode;
+use crate::messages::message::{self, LazyMessage, ParsedLine};
 
 /// A line with more bytes than this is long.
 pub(super) const LONG_LINE: usize = 4 << 20;
@@ -45,11 +45,11 @@ pub(super) fn judge(
         found = search(worker, job, start, end, false)?;
         bad = false;
     } else if !bad {
-        match message::outline(&elided.text) {
-            Line::Message(outline) if matcher.admits(&outline) => {
-                found = search_message(worker, job, &elided, &outline)?;
+        match message::parse_lazy(&elided.text) {
+            ParsedLine::Message(message) if matcher.admits(&message) => {
+                found = search_message(worker, job, &elided, &message)?;
             }
-            Line::Bad => bad = true,
+            ParsedLine::Bad => bad = true,
             _ => {}
         }
     }
@@ -78,22 +78,22 @@ fn search_message(
     worker: &mut Worker,
     job: &ScanJob<'_>,
     elided: &ElidedLine,
-    outline: &Outline<'_>,
+    message: &LazyMessage<'_>,
 ) -> Result<Option<Match>> {
     let matcher = job.matcher;
     let mut bodies = Vec::new();
-    outline.each_text(matcher.tools, |body| bodies.push(body));
+    message.each_text(matcher.tools, |body| bodies.push(body));
     for body in bodies {
         let found = match elided.elision_in(body) {
             Some(elision) => search(worker, job, elision.from, elision.to, true)?,
             None => {
-                let text = json::decode(body);
+                let text = decode(body);
                 let first = matcher.search(&text, Span::from(0..text.len()), &mut worker.scratch);
                 first.map(|first| matcher.show(&text, first, &mut worker.scratch))
             }
         };
         if let Some(found) = found {
-            return Ok(Some(describe(found, outline)));
+            return Ok(Some(describe(found, message)));
         }
     }
     Ok(None)
@@ -115,7 +115,7 @@ fn search(
         let raw = &worker.room(size)[..read];
         let raw = &raw[..if last { read } else { boundary(raw, read, json) }];
         let text = match json {
-            true => json::decode(raw).into_owned(),
+            true => decode(raw).into_owned(),
             false => String::from_utf8_lossy(raw).into_owned(),
         };
         let next = boundary(raw, raw.len().saturating_sub(OVERLAP), json);

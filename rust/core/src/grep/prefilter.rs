@@ -9,7 +9,7 @@ use aho_corasick::{AhoCorasick, packed};
 use memchr::{memchr_iter, memmem};
 
 use super::simd_scan::{self, SimdCandidates, SimdScan};
-use crate::messages::json::unit;
+use crate::messages::json_string::unit;
 
 /// Longer literals find nothing more, but cost time on repetitive text.
 pub(crate) const MAX_LITERAL: usize = simd_scan::MAX_LITERAL;

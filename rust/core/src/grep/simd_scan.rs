@@ -7,7 +7,7 @@
 //! what it may use.
 
 use crate::files::readahead::fetch;
-use crate::simd::{self, BLOCK, Block, Hits, STEP};
+use crate::simd::{self, BLOCK, ByteBlock, STEP, StepMask};
 
 /// The longest literal, and so the farthest that a test looks ahead of its place.
 pub(super) const MAX_LITERAL: usize = 16;
@@ -51,7 +51,7 @@ pub(super) struct SimdCandidates<'s, 't> {
     json: bool,
     /// Where the step begins that was tested last, and what of its places is still to be looked at.
     step: usize,
-    hits: Hits,
+    hits: StepMask,
     /// Where the next step may begin.
     next: usize,
 }
@@ -99,7 +99,7 @@ impl SimdScan {
     /// Begins a pass that candidates where the literal stands and, in JSON, at each line end and each `\u`.
     /// The lines of a note are too short to stop at each.
     pub fn candidates<'s, 't>(&'s self, text: &'t [u8], json: bool) -> SimdCandidates<'s, 't> {
-        SimdCandidates { scan: self, text, json, step: 0, hits: Hits::default(), next: 0 }
+        SimdCandidates { scan: self, text, json, step: 0, hits: StepMask::default(), next: 0 }
     }
 
     fn stands(&self, text: &[u8], at: usize, json: bool) -> bool {
@@ -130,7 +130,7 @@ impl SimdScan {
     }
 
     /// The first step that has hits, or the beginning of what is too short for one.
-    fn pass(&self, text: &[u8], from: usize, json: bool) -> (usize, Hits) {
+    fn pass(&self, text: &[u8], from: usize, json: bool) -> (usize, StepMask) {
         let pattern = self.pattern(json);
         #[cfg(target_arch = "x86_64")]
         {
@@ -171,13 +171,13 @@ impl SimdCandidates<'_, '_> {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512bw,avx512vl")]
-fn pass_avx512(text: &[u8], from: usize, pattern: StepPattern) -> (usize, Hits) {
+fn pass_avx512(text: &[u8], from: usize, pattern: StepPattern) -> (usize, StepMask) {
     pass(text, from, pattern, |block, byte| simd::wide::equal(block, byte))
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn pass_avx2(text: &[u8], from: usize, pattern: StepPattern) -> (usize, Hits) {
+fn pass_avx2(text: &[u8], from: usize, pattern: StepPattern) -> (usize, StepMask) {
     pass(text, from, pattern, simd::equal)
 }
 
@@ -190,8 +190,8 @@ fn pass(
     text: &[u8],
     from: usize,
     pattern: StepPattern,
-    equal: impl Fn(&Block, u8) -> u64,
-) -> (usize, Hits) {
+    equal: impl Fn(&ByteBlock, u8) -> u64,
+) -> (usize, StepMask) {
     let mut at = from;
     while let Some(window) = text.get(at..).and_then(|rest| rest.first_chunk()) {
         fetch(window.as_ptr());
@@ -212,15 +212,15 @@ fn pass(
         }
         at += STEP;
     }
-    (at, Hits::default())
+    (at, StepMask::default())
 }
 
 #[inline(always)]
 fn test(
     window: &[u8; STEP + MAX_LITERAL],
     pattern: StepPattern,
-    equal: &impl Fn(&Block, u8) -> u64,
-) -> Option<Hits> {
+    equal: &impl Fn(&ByteBlock, u8) -> u64,
+) -> Option<StepMask> {
     let StepPattern { probe, bits, line_end, escape } = pattern;
     let ahead = |far: usize| window[far..].first_chunk::<STEP>();
     let ([a, b, c], here, next) = (probe.at.map(ahead), ahead(0)?, ahead(1)?);
@@ -233,7 +233,7 @@ fn test(
         let escape = (here[i] ^ escape) | (next[i] ^ b'u');
         literal.min(escape).min(here[i] ^ line_end)
     };
-    Hits::of(misfit, equal)
+    StepMask::of(misfit, equal)
 }
 
 #[cfg(test)]
@@ -241,7 +241,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    type Compiled = fn(&[u8], usize, StepPattern) -> (usize, Hits);
+    type Compiled = fn(&[u8], usize, StepPattern) -> (usize, StepMask);
 
     /// Every compilation that this processor can literal.
     fn compiled() -> Vec<Compiled> {

@@ -1,4 +1,4 @@
-//! The lines of a transcript, one after the other, in constant memory.
+//! Line reader of transcripts, in constant memory.
 
 use std::fs::File;
 use std::ops::Range;

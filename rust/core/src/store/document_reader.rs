@@ -11,7 +11,7 @@ use crate::catalog::extract::{Kind, Part};
 use crate::catalog::{Catalog, NO_TIME, Row};
 use crate::error::{Error, Interrupt, Result};
 use crate::index::topk::Scored;
-use crate::messages::message::{self, Line, Message};
+use crate::messages::message::{self, Message, ParsedLine};
 use crate::store::document_cache::Recent;
 use crate::store::hit::{ATTEMPTS, Hit, Source};
 use crate::store::{State, Store};
@@ -153,7 +153,7 @@ impl<'a> Reader<'a> {
             let text = String::from_utf8(bytes);
             return Some((text.unwrap_or_else(|e| as_text(e.as_bytes()).into_owned()), None));
         }
-        let Line::Message(message) = message::parse(&bytes) else { return None };
+        let ParsedLine::Message(message) = message::parse(&bytes) else { return None };
         let text = match self.catalog.part() {
             Part::Said => message.said.clone(),
             Part::Tools => message.tools.clone(),

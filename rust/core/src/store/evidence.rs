@@ -9,7 +9,7 @@ use std::os::unix::fs::FileExt;
 
 use crate::catalog::{Catalog, Row};
 use crate::error::{Interrupt, Result};
-use crate::messages::message::{self, Line, Message};
+use crate::messages::message::{self, Message, ParsedLine};
 use crate::store::Store;
 use crate::store::document_reader::Reader;
 use crate::store::hit::Hit;
@@ -57,7 +57,7 @@ impl Reader<'_> {
 
     fn message(&mut self, row: &Row) -> Option<Message> {
         match message::parse(&self.bytes(row)?) {
-            Line::Message(message) => Some(message),
+            ParsedLine::Message(message) => Some(message),
             _ => None,
         }
     }

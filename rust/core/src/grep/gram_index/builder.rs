@@ -15,7 +15,7 @@ use crate::error::{Error, Interrupt, Result};
 use crate::files::root::Stat;
 use crate::grep::cursor::read_full;
 use crate::grep::long_lines::LONG_LINE;
-use crate::messages::message::{self, Line};
+use crate::messages::message::{self, ParsedLine};
 
 /// Bytes read at a time.
 const PIECE: u64 = 1 << 20;
@@ -192,10 +192,10 @@ impl Builder<'_> {
 
     /// Adds the grams of a line; `false` if it is no JSON.
     fn add(&mut self, line: &[u8]) -> bool {
-        let outline = match message::outline(line) {
-            Line::Message(outline) => outline,
-            Line::Other | Line::Blank => return true,
-            Line::Bad => return false,
+        let message = match message::parse_lazy(line) {
+            ParsedLine::Message(message) => message,
+            ParsedLine::Other | ParsedLine::Blank => return true,
+            ParsedLine::Bad => return false,
         };
         let (held, layout) = (&mut self.held, self.layout);
         let mut hold = |body: &[u8], tools: bool| {
@@ -204,8 +204,8 @@ impl Builder<'_> {
                 held[row as usize / 64] |= 1 << (row % 64);
             });
         };
-        outline.each_said(|body| hold(body, false));
-        outline.each_tool(|body| hold(body, true));
+        message.each_said(|body| hold(body, false));
+        message.each_tool(|body| hold(body, true));
         true
     }
 

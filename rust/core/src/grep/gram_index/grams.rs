@@ -5,7 +5,7 @@
 
 use memchr::memmem;
 
-use crate::messages::json::decode;
+use crate::messages::json_string::decode;
 
 /// Bytes of a gram. Of 3, 4, 5 and 6, and of pairs of them, 4 left the fewest blocks for the same
 /// space, over words of real transcripts.
