@@ -161,7 +161,7 @@ impl Condvar {
     }
 }
 
-/// A turn that can be waited for up to a time.
+/// A mutex without a value, with a timeout and in order of waking.
 #[derive(Debug, Default)]
 pub struct Turn {
     taken: Mutex<bool>,

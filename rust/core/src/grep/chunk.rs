@@ -1,4 +1,4 @@
-//! Chunk of a file, mapped or read up to the end of its last line, and the scan of it.
+//! Chunk of a file: mapped or read up to the end of its last line, then scanned.
 
 use memchr::{memchr, memrchr};
 
@@ -14,7 +14,7 @@ use crate::files::platform::{ReadLease as _, Window};
 /// The most that is read on at a time for the end of a line.
 const MAX_READ_ON: usize = 1 << 20;
 
-/// Judges the lines that begin in `from..to`.
+/// Scans the lines that begin in `from..to`.
 pub(super) fn scan_chunk(
     job: &ScanJob<'_>,
     worker: &mut Worker,
@@ -80,7 +80,7 @@ impl<'r> LoadedChunk<'r> {
         Ok(())
     }
 
-    /// Judges the whole lines, up to a long last one, whose beginning is given.
+    /// Scans the whole lines, up to a long last one, whose beginning is given.
     fn scan_lines(
         &mut self,
         lead: usize,

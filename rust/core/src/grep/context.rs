@@ -1,4 +1,4 @@
-//! The messages, or lines, around a match, read only when asked for.
+//! Context of a match: the messages or lines around it, read only when asked for.
 
 use std::fs::File;
 

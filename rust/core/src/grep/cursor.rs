@@ -1,4 +1,4 @@
-//! Where a scan ended, with a fingerprint that shows whether the file only grew since.
+//! Cursor of a scan: where it ended, with a hash that shows whether the file only grew since.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 
 const TAIL: u64 = 4096;
 
-/// A place in a file to go on from. The default is the start of any file.
+/// A position in a file to resume from. The default is the start of any file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cursor {
     /// The byte to go on at.

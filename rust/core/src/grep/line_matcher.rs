@@ -19,7 +19,7 @@ pub(super) struct Scratch {
     cache: Option<Cache>,
 }
 
-/// What decides whether a line matches.
+/// A compiled pattern with filters.
 #[derive(Debug)]
 pub(super) struct LineMatcher {
     pub pattern: Pattern,
@@ -31,7 +31,7 @@ pub(super) struct LineMatcher {
     until: Option<i64>,
 }
 
-/// What became of one line.
+/// Result for one line.
 #[expect(clippy::large_enum_variant, reason = "one at a time, at once moved on")]
 pub(super) enum Verdict {
     No,
@@ -65,13 +65,13 @@ impl LineMatcher {
         regex.search_half_with(cache, &Input::new(text).earliest(true)).is_some()
     }
 
-    /// Begins to look for places in raw text that a match may hold.
+    /// Begins a search of raw text for candidates.
     pub fn candidates<'f, 't>(&'f self, text: &'t [u8]) -> LineCandidates<'f, 't> {
-        let places = self.pattern.literals().map(|literals| literals.places(text, self.json));
+        let places = self.pattern.literals().map(|literals| literals.candidates(text, self.json));
         LineCandidates { text, places }
     }
 
-    /// Whether a look around a candidate can spare taking its line apart.
+    /// Whether the bytes before a candidate may show that its line need not be parsed.
     pub fn can_skip_tool_strings(&self) -> bool {
         self.json && !self.tools && self.pattern.literals().is_some()
     }
@@ -89,7 +89,7 @@ impl LineMatcher {
         })
     }
 
-    /// Judges a line whose first place that may matter is `at`.
+    /// Matches a line whose first candidate is at `at`.
     pub fn judge(&self, line: &[u8], at: usize, build: bool, scratch: &mut Scratch) -> Verdict {
         if !self.json {
             let text = String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line));
@@ -135,7 +135,7 @@ impl LineMatcher {
         }
     }
 
-    /// The match with its snippet, still without its place.
+    /// The match with its snippet, still without its position.
     pub fn show(&self, text: &str, first: Span, scratch: &mut Scratch) -> Match {
         let next = |from, to| self.search(text, Span::from(from..to), scratch);
         let (snippet, highlights) = snippet(text, first, self.max_snippet, next);
@@ -143,14 +143,14 @@ impl LineMatcher {
     }
 }
 
-/// The places of a raw text that a match may hold.
+/// Candidates of a raw text: positions that a match may hold.
 pub(super) struct LineCandidates<'f, 't> {
     text: &'t [u8],
     places: Option<Candidates<'f, 't>>,
 }
 
 impl LineCandidates<'_, '_> {
-    /// The first place at or after `from`; `line_end` is told the line ends before.
+    /// The first candidate at or after `from`; `line_end` is told the line ends before.
     pub fn next(
         &mut self,
         from: usize,
@@ -169,7 +169,7 @@ impl LineCandidates<'_, '_> {
     }
 }
 
-/// Adds what the message says of itself.
+/// Adds the fields of the message.
 pub(super) fn describe(found: Match, message: &LazyMessage<'_>) -> Match {
     Match {
         role: message.role().into_owned(),

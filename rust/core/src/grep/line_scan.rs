@@ -8,7 +8,7 @@ use super::line_matcher::{Scratch, Verdict};
 use super::report::{MAX_BAD_LINES, Match};
 use crate::messages::message::{self, ParsedLine};
 
-/// The whole lines of a chunk.
+/// Scan of the whole lines of a chunk.
 pub(super) struct LineScan<'l, 'r> {
     pub job: &'l ScanJob<'r>,
     pub text: &'l [u8],
@@ -20,7 +20,7 @@ pub(super) struct LineScan<'l, 'r> {
 }
 
 impl LineScan<'_, '_> {
-    /// Judges them, and notes in the chunk what is found.
+    /// Matches them, and notes in the chunk what is found.
     pub fn look(&mut self, at_end: bool) {
         let terminated = memrchr(b'\n', self.text).map_or(0, |end| end + 1);
         let matcher = self.job.matcher;
@@ -101,7 +101,7 @@ impl LineScan<'_, '_> {
     }
 }
 
-/// What is known of the lines up to the place that a search has come to.
+/// Counter of the lines, and of bad ones, up to the position of a scan.
 #[derive(Default)]
 struct LineCounter<'t> {
     text: &'t [u8],

@@ -1,8 +1,8 @@
-//! Search in a transcript or a note without loading it.
+//! Grep: regular-expression scan of transcripts and notes in constant memory.
 //!
-//! A [`Scan`] reads its file in chunks on a few threads. Raw bytes are searched
-//! for the text that every match must hold; only lines that hold it are taken
-//! apart, and only decoded text is matched. Memory stays constant whatever the
+//! A [`Scan`] reads its file in chunks on a few threads. A prefilter searches the
+//! raw bytes for literals that every match must hold; only lines that hold one are
+//! parsed, and only decoded text is matched. Memory stays constant whatever the
 //! length of the file or of a line, and a file that grows or shrinks meanwhile
 //! is no error: the scan ends where the file ended when it began, or earlier.
 //!

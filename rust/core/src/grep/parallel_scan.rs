@@ -1,4 +1,4 @@
-//! A scan job spread over threads, chunk by chunk, with results in file order.
+//! Parallel run of a scan job, chunk by chunk, with results in file order.
 
 use std::fs::File;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -29,7 +29,7 @@ impl ScanJob<'_> {
         let found = AtomicUsize::new(0);
         let work = |worker: &mut Worker, index: usize| {
             let range = ranges[index];
-            if let Some(known) = range.known() {
+            if let Some(known) = range.skipped() {
                 return Ok((known, true));
             }
             let chunk = scan_chunk(self, worker, range.from, range.to)?;

@@ -1,4 +1,4 @@
-//! A pattern, compiled: the regex that decides and the literals that every match must hold.
+//! Compiled pattern: the regex that decides and the literals that every match must hold.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub enum Case {
     Ignore,
 }
 
-/// What to look for. Matching takes linear time.
+/// A compiled pattern. Matching takes linear time.
 #[derive(Clone, Debug)]
 pub struct Pattern {
     regex: meta::Regex,
@@ -106,7 +106,7 @@ impl Pattern {
     }
 }
 
-/// What must be known of a pattern before it is translated.
+/// Visitor of the syntax tree: checks and facts needed before translation.
 #[derive(Default)]
 struct AstVisitor {
     has_upper: bool,
@@ -158,7 +158,7 @@ impl ast::Visitor for AstVisitor {
     }
 }
 
-/// Runs of which every match holds at least one.
+/// Literals of which every match holds at least one.
 struct RequiredSet {
     literals: Vec<Literal>,
 }

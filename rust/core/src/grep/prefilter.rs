@@ -1,8 +1,8 @@
-//! Finds, in raw JSON, the places where a pattern's required text may stand.
+//! Prefilter: search of raw JSON for the literals that every match of a pattern must hold.
 //!
 //! The search must never miss a line, though JSON may spell any character as
-//! `\uXXXX`. So a place is found where a literal matches_at (in either case, if the pattern
-//! says so), its quotes and backslashes behind the backslash that JSON puts there,
+//! `\uXXXX`. So a candidate is a place where a literal stands (in either case, if the
+//! pattern says so), its quotes and backslashes behind the backslash that JSON puts there,
 //! or where an escape spells any of its characters.
 
 use aho_corasick::{AhoCorasick, packed};
@@ -16,7 +16,7 @@ pub(crate) const MAX_LITERAL: usize = simd_scan::MAX_LITERAL;
 /// Kept small so that every pass over a window after the first finds it in the L1 cache.
 const WINDOW: usize = 16 * 1024;
 
-/// Consecutive characters of a pattern; ASCII letters in lower case where case does not count.
+/// A literal of a pattern: consecutive characters; ASCII letters in lower case where case does not count.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Literal {
     text: String,
@@ -50,9 +50,9 @@ impl Literal {
 
 #[derive(Debug)]
 enum LiteralSearcher {
-    /// Single literal: a single pass sees it, the escapes and the line ends.
+    /// One literal: a single pass sees it, the escapes and the line ends.
     Single(SimdScan),
-    /// MultiLiteral literals, in a copy of the text in lower case.
+    /// Several literals, in a copy of the text in lower case.
     Multi(MultiLiteral),
 }
 
@@ -62,7 +62,7 @@ enum MultiLiteral {
     Automaton(Box<AhoCorasick>),
 }
 
-/// Which escapes may spell a character of a literal.
+/// Escapes that may spell a character of a literal.
 #[derive(Debug)]
 struct EscapeSet {
     /// The UTF-16 units, sorted.
@@ -70,7 +70,7 @@ struct EscapeSet {
     slash_u: memmem::Finder<'static>,
 }
 
-/// The search for places where a match may be.
+/// The literals of which every match holds one, ready to be searched for.
 #[derive(Debug)]
 pub(crate) struct RequiredLiterals {
     literals: Vec<Literal>,
@@ -80,7 +80,7 @@ pub(crate) struct RequiredLiterals {
     escapes: EscapeSet,
 }
 
-/// Memory that a search reuses.
+/// Buffer for text in lower case, which searches reuse.
 #[derive(Debug, Default)]
 pub(crate) struct FoldBuffer {
     folded: Vec<u8>,
@@ -111,7 +111,7 @@ impl RequiredLiterals {
         self.literals.iter().map(|literal| &*literal.text)
     }
 
-    /// Whether the only literal matches_at at a place in the body of a JSON string, decoded too.
+    /// Whether the only literal stands at a place in the body of a JSON string, decoded too.
     pub fn matches_at(&self, body: &[u8], at: usize) -> bool {
         // No escape reaches so far.
         let lead = &body[at.saturating_sub(5)..at];
@@ -121,8 +121,8 @@ impl RequiredLiterals {
         }
     }
 
-    /// Begins to look for places in a text.
-    pub fn places<'n, 't>(&'n self, text: &'t [u8], json: bool) -> Candidates<'n, 't> {
+    /// Begins a search of a text.
+    pub fn candidates<'n, 't>(&'n self, text: &'t [u8], json: bool) -> Candidates<'n, 't> {
         let searcher = self.plain.as_ref().filter(|_| !json).unwrap_or(&self.json);
         let source = match searcher {
             LiteralSearcher::Single(scan) => CandidateSource::Simd(scan.candidates(text, json)),
@@ -132,7 +132,7 @@ impl RequiredLiterals {
     }
 }
 
-/// The places of a text where a match may be.
+/// Candidates of a text: places where a match may be.
 #[derive(Debug)]
 pub(crate) struct Candidates<'n, 't> {
     text: &'t [u8],
@@ -148,8 +148,8 @@ enum CandidateSource<'n, 't> {
 }
 
 impl Candidates<'_, '_> {
-    /// The first place at or after `from`, which is behind the one given before; everything
-    /// between is clear.
+    /// The first candidate at or after `from`, which is behind the one given before; no match is
+    /// between them.
     ///
     /// `line_end` is told every line end from `from` to that place.
     pub fn next(

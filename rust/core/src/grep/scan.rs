@@ -1,4 +1,4 @@
-//! A search under way: which part of the file comes next, and what was found so far.
+//! Scan of one file under way: the range that comes next, and the results so far.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -20,10 +20,10 @@ use crate::files::platform::{Lease, ReadLease as _};
 
 /// The most bytes that a thread reads at a time: what stays in a processor's own cache.
 const MAX_READ: usize = 512 << 10;
-/// ScanPlan handed to the threads at a time.
+/// Ranges handed to the threads at a time.
 const MAX_RANGES: usize = 1024;
 
-/// A pattern made ready, to be run over one file after the other.
+/// A compiled pattern with its workers, to be run over one file after the other.
 #[derive(Debug)]
 pub struct Searcher {
     options: Options,
@@ -102,7 +102,7 @@ impl Searcher {
     }
 }
 
-/// A search under way.
+/// A scan of one file under way.
 #[derive(Debug)]
 pub struct Scan {
     file: Arc<File>,
@@ -117,7 +117,7 @@ pub struct Scan {
     line: u64,
     /// The end of the file when the scan began.
     end: u64,
-    /// What of it need not be scanned.
+    /// Which ranges need not be scanned.
     plan: ScanPlan,
     /// The line ends in it, where they are known.
     line_ends: Option<u64>,
@@ -155,7 +155,7 @@ impl Scan {
         Ok(true)
     }
 
-    /// Skips what a gram_index of this very file, as it is now, knows to hold no match.
+    /// Skips what a gram index of this very file, as it is now, knows to hold no match.
     ///
     /// Everything found and reported is the same without it.
     pub fn skip_by(&mut self, gram_index: &GramIndex) {
@@ -290,7 +290,7 @@ impl Scan {
         Ok(true)
     }
 
-    /// Adds the findings of one chunk, which come in the order of the scan.
+    /// Adds the results of one chunk, which come in the order of the scan.
     fn take(&mut self, mut chunk: ChunkResult) -> Result<()> {
         let first = match self.options.newest_first {
             true => {

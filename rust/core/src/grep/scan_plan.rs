@@ -1,9 +1,9 @@
-//! Which parts of a file are to be scanned, and how many lines lie between them.
+//! Scan plan: the ranges of a file to scan, and the line counts of those to skip.
 
 use super::chunk_result::ChunkResult;
 use super::gram_index::FileRange;
 
-/// How a file is divided; without ranges, all of it is scanned.
+/// Ranges of a file; without any, all of it is scanned.
 #[derive(Debug, Default)]
 pub(super) struct ScanPlan {
     ranges: Vec<FileRange>,
@@ -67,8 +67,8 @@ impl ScanPlan {
 }
 
 impl ScanRange {
-    /// What a scan would have found here, where that is known.
-    pub fn known(self) -> Option<ChunkResult> {
+    /// The result of a range that is skipped.
+    pub fn skipped(self) -> Option<ChunkResult> {
         let Self { from, to, skip } = self;
         skip.map(|(line_ends, lines)| ChunkResult {
             from,

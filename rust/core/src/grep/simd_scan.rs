@@ -1,4 +1,4 @@
-//! One pass over raw text that candidates where a literal of letters stands, at escapes, and at line ends.
+//! SIMD scan of raw text for one literal, `\\u` escapes and line ends in one pass.
 //!
 //! Everything a search must notice is noticed by the same loads: passing over a
 //! chunk once for the literal, once for escapes and once for line ends costs as much
@@ -12,7 +12,7 @@ use crate::simd::{self, BLOCK, ByteBlock, STEP, StepMask};
 /// The longest literal, and so the farthest that a test looks ahead of its place.
 pub(super) const MAX_LITERAL: usize = 16;
 
-/// What to stop at.
+/// A literal to scan for, with the three of its bytes that are tested first.
 #[derive(Debug)]
 pub(super) struct SimdScan {
     /// The first byte is the lowest.
@@ -32,18 +32,18 @@ struct Probe {
     bytes: [u8; 3],
 }
 
-/// What one pass candidates at.
+/// What one step of the scan tests for.
 #[derive(Clone, Copy, Debug)]
 struct StepPattern {
     probe: Probe,
     /// The bits of it that count.
     bits: u8,
-    /// A line end, and the first byte of an escape; where none is pattern, what is in no UTF-8.
+    /// A line end, and the first byte of an escape; where none is wanted, what is in no UTF-8.
     line_end: u8,
     escape: u8,
 }
 
-/// A pass over a text under way.
+/// Candidates of a text, found step by step.
 #[derive(Debug)]
 pub(super) struct SimdCandidates<'s, 't> {
     scan: &'s SimdScan,
@@ -96,7 +96,7 @@ impl SimdScan {
         Self { literal, mask, rarest, bits }
     }
 
-    /// Begins a pass that candidates where the literal stands and, in JSON, at each line end and each `\u`.
+    /// Begins a scan that stops where the literal stands and, in JSON, at each line end and `\u`.
     /// The lines of a note are too short to stop at each.
     pub fn candidates<'s, 't>(&'s self, text: &'t [u8], json: bool) -> SimdCandidates<'s, 't> {
         SimdCandidates { scan: self, text, json, step: 0, hits: StepMask::default(), next: 0 }
@@ -181,7 +181,7 @@ fn pass_avx2(text: &[u8], from: usize, pattern: StepPattern) -> (usize, StepMask
     pass(text, from, pattern, simd::equal)
 }
 
-/// The first step with a place that may be pattern.
+/// The first step with a place that may be one to stop at.
 ///
 /// One closure and plain loops: the compiler makes of them one load, two operations and a
 /// minimum a byte tested, for as many places as a register holds.
@@ -243,7 +243,7 @@ mod tests {
 
     type Compiled = fn(&[u8], usize, StepPattern) -> (usize, StepMask);
 
-    /// Every compilation that this processor can literal.
+    /// Every compilation that this processor can run.
     fn compiled() -> Vec<Compiled> {
         let mut all: Vec<Compiled> =
             vec![|text, from, pattern| pass(text, from, pattern, simd::equal)];
@@ -308,7 +308,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_sweep_equals_its_plain_twin(
+        fn a_scan_equals_the_plain_reference(
             (literal, text) in any_literal().prop_flat_map(|literal| (Just(literal.clone()), any_text(&literal))),
             caseless: bool,
             json: bool,

@@ -77,7 +77,7 @@ impl Store {
         }
     }
 
-    /// Waits until what earlier calls left to be done later is done.
+    /// Waits until the gram indexes that earlier calls requested are written.
     pub fn settle(&self) {
         self.gram_indexes.settle();
     }
@@ -178,7 +178,7 @@ fn yield_to_others() {
 }
 
 impl BuildJob {
-    /// Makes the gram index. Whatever fails, there is then none, which is no failure.
+    /// Writes the gram index. A failure leaves none, and is not reported.
     fn run(&self, stop: &AtomicBool) {
         let interrupt = || stop.load(Ordering::Relaxed);
         let Some(stat) = self.wait_for_rest(stop) else { return };

@@ -18,7 +18,7 @@ use crate::store::Store;
 const MAX_SMALL_FILE: u64 = 64 << 10;
 /// A file with more matches is searched by itself too, and gives them as they are asked for.
 const MAX_SMALL_MATCHES: usize = 4096;
-/// So many files are handed out before their findings are given.
+/// So many files are handed out before their results are given.
 const MAX_READY_FILES: usize = 256;
 
 /// A grep under way over the files of a store, in order of their paths.
@@ -42,7 +42,7 @@ pub struct GrepFiles {
     pub summary: GrepSummary,
 }
 
-/// What became of a file that was handed out.
+/// Result of a file that was handed out.
 #[derive(Debug)]
 enum FileOutcome {
     Whole(FileMatches),
@@ -51,7 +51,7 @@ enum FileOutcome {
     Failed(Error),
 }
 
-/// What a small file holds.
+/// Matches of a small file.
 #[derive(Debug)]
 struct FileMatches {
     count: u64,
@@ -87,7 +87,7 @@ pub struct GrepSummary {
 impl GrepFiles {
     /// Begins a search over the files that are one of `prefixes` or lie below it, each once.
     ///
-    /// With a role or a time only transcripts are outcome, for notes have neither.
+    /// With a role or a time only transcripts are searched, for notes have neither.
     ///
     /// # Errors
     /// [`Error::Query`] for a pattern that cannot be run; [`Error::NotFound`] when nothing is

@@ -52,7 +52,7 @@ pub fn front(text: &str) -> (Metadata, usize) {
 /// Splits a part of a note that begins with a heading of the document itself: what stands before
 /// such a heading says nothing of the blocks behind it.
 ///
-/// The spans are those in the note, and parents are sought in the part alone.
+/// The spans are those in the note, and parents are looked for in the part alone.
 pub fn parse_part(text: &str, part: Range<usize>, front: Metadata) -> Note {
     parse_blocks(text, part, front, None)
 }

@@ -1,4 +1,4 @@
-//! Makes a gram index in one pass over the transcript, a segment at a time, in a few megabytes of memory.
+//! Builder of gram indexes: one pass over the transcript, a segment at a time, in a few megabytes.
 
 use std::fs::File;
 use std::io::Write;
@@ -31,7 +31,7 @@ pub struct Transcript<'s> {
     pub stat: Stat,
 }
 
-/// A gram index in the making: everything before `at` is in it.
+/// A gram index under construction: everything before `at` is in it.
 struct Builder<'b> {
     source: Transcript<'b>,
     layout: Layout,

@@ -1,4 +1,4 @@
-//! The grams of a text: every four bytes in a row that a required run can hold.
+//! 4-grams of a text: every four bytes in a row that a required literal can hold.
 //!
 //! They are taken from the decoded text, so that JSON's spellings of it are all one, and with ASCII
 //! in lower case. Quotes, slashes and control characters, which few patterns hold, break a gram.
@@ -75,7 +75,7 @@ mod tests {
     /// The same, read off the definition.
     fn reference(body: &[u8]) -> BTreeSet<u32> {
         let text = decode(body).to_ascii_lowercase();
-        // No run of a pattern holds what stands for something unreadable.
+        // No literal of a pattern holds what stands for something unreadable.
         let breaks = |c: char| c < ' ' || matches!(c, '"' | '\\' | '/' | '\u{fffd}');
         let runs = text.split(breaks).flat_map(|run| run.as_bytes().windows(GRAM));
         runs.map(|gram| u32::from_be_bytes(gram.try_into().unwrap())).collect()

@@ -1,13 +1,13 @@
-//! What an earlier pass over a large transcript knows, so that a later one may skip most of it.
+//! Gram index: a signature of 4-grams for each block of a large transcript, to skip blocks.
 //!
 //! A transcript is cut into blocks; a line belongs to the block in which it begins, as in a scan. Of
-//! each block it is kept which grams its lines hold, hashed into buckets. A block that lacks a gram
-//! of what a pattern requires holds no match. Where a scan would find more than matches, the block is
-//! always_scan and always scanned: with a line that is no JSON or is long, and with the last line.
+//! each block it is kept which grams its lines hold, hashed into buckets (a bit-sliced signature
+//! file). A block that lacks a gram of a required literal holds no match. Where a scan would find more than matches, the block is
+//! marked and always scanned: with a line that is no JSON or is long, and with the last line.
 //!
 //! On disk: for each segment of blocks a table with one row a bucket, one bit a block, so that a
-//! question reads a few rows; then what is known of the file and its blocks, with a hash of each
-//! page of the tables; then the length and the hash of that. Nothing is believed that was not
+//! query reads a few rows; then what is known of the file and its blocks, with a hash of each
+//! page of the tables; then the length and the hash of that. Nothing is used that was not
 //! hashed when it was read, and only of a file whose stamps prove that it has not changed.
 
 mod builder;
@@ -28,16 +28,16 @@ const MAGIC: u64 = u64::from_le_bytes(*b"cmngrams");
 /// The layout, what the grams are and which texts of a line are searched: of this version, so that
 /// no change of any of them can be forgotten.
 const FORMAT: u64 = version(env!("CARGO_PKG_VERSION").as_bytes(), 1);
-/// Rows that are read and hashed together.
+/// Rows of a page, which are read and hashed together.
 const PAGE_ROWS: u32 = 32;
 /// More is not indexed: what is known of the blocks has to fit in memory.
 const MAX_BLOCKS: u64 = 1 << 20;
 /// Bytes of a block; the sizes of segments then stay numbers.
 const MAX_BLOCK_SIZE: u64 = 1 << 40;
-/// Bytes of that; a file of zeros costs no disk, but memory.
+/// Bytes of the header; a file of zeros costs no disk, but memory.
 const MAX_HEADER: u64 = 16 << 20;
 
-/// How a transcript is cut; tests cut it small.
+/// Sizes of blocks, segments and signatures; tests make them small.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Layout {
@@ -48,7 +48,7 @@ pub struct Layout {
     /// Buckets of a block for what was said, and for what went into and came out of tools; each a
     /// multiple of 32.
     pub buckets: [u32; 2],
-    /// Nothing.
+    /// Zero.
     pub padding: u32,
 }
 
@@ -64,7 +64,7 @@ impl Default for Layout {
     }
 }
 
-/// What is known of a whole file.
+/// Header: facts of the whole file.
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct Header {
@@ -75,7 +75,7 @@ struct Header {
     path: u64,
 }
 
-/// The lines that begin in a segment: where they lie, and a hash of them.
+/// A segment: where the lines lie that begin in it, and a hash of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 struct Segment {
@@ -84,6 +84,7 @@ struct Segment {
     hash: u64,
 }
 
+/// A block: its lines, and whether it may be skipped.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 struct BlockInfo {
@@ -95,7 +96,7 @@ struct BlockInfo {
     always_scan: u16,
 }
 
-/// The end of the file, which tells where the rest is.
+/// Footer of the index file, which tells where the rest is.
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct Footer {
@@ -106,7 +107,7 @@ struct Footer {
     hash: u64,
 }
 
-/// A gram index of a file, open to be asked.
+/// A gram index of a file, open for queries.
 #[derive(Debug)]
 pub struct GramIndex {
     side: File,
@@ -158,7 +159,7 @@ impl Layout {
 }
 
 impl GramIndex {
-    /// Reads what is known; nothing if anything about it is in doubt.
+    /// Opens an index file; none if anything about it is in doubt.
     #[must_use]
     pub fn read(side: File) -> Option<Self> {
         let size = side.metadata().ok()?.len();
@@ -239,7 +240,7 @@ impl GramIndex {
             for tools in [false, true].into_iter().filter(|&aside| tools || !aside) {
                 let mut rows = Vec::new();
                 grams::of_text(run.as_bytes(), |g| rows.push(self.header.layout.row(g, tools)));
-                // A run too short to have grams may be anywhere.
+                // A literal too short to have grams may be anywhere.
                 (!rows.is_empty()).then(|| needed.push(rows))?;
             }
         }
