@@ -1,4 +1,4 @@
-//! Laws that hold of any input: sections, queries, lines of transcripts, snapshots, patches.
+//! Properties of any input: sections, queries, lines of transcripts, snapshots, patches.
 //!
 //! `cargo test` gives each a fraction of a second, `make fuzz SECONDS=300` as long as is wanted.
 

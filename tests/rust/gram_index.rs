@@ -10,7 +10,7 @@ use std::os::unix::fs::FileExt;
 use commonplace_core::error::Error;
 use commonplace_core::files::root::Stat;
 use commonplace_core::grep::gram_index::{GramIndex, Layout, Transcript, build};
-use commonplace_core::grep::{Case, Match, Options, Report, Scan};
+use commonplace_core::grep::{Case, GrepOptions, Match, Report, Scan};
 use proptest::prelude::*;
 use scans::{all, at_rest, file, never, spell};
 
@@ -45,8 +45,12 @@ fn bytes(mut side: &File) -> Vec<u8> {
 
 /// All matches in order, what the report says, and what a count gives. Where all is scanned the
 /// file is mapped.
-fn grep(content: &[u8], options: &Options, index: Option<&GramIndex>) -> (Vec<Match>, Report, u64) {
-    let options = Options { worth_mapping: 0, ..options.clone() };
+fn grep(
+    content: &[u8],
+    options: &GrepOptions,
+    index: Option<&GramIndex>,
+) -> (Vec<Match>, Report, u64) {
+    let options = GrepOptions { worth_mapping: 0, ..options.clone() };
     let scan = || {
         let mut scan = Scan::transcript(at_rest(content), PATH, options.clone()).unwrap();
         if let Some(index) = index {
@@ -120,7 +124,7 @@ proptest! {
         if ends { content.push('\n') }
         let content = content.as_bytes();
         let case = if ignore_case { Case::Ignore } else { Case::Sensitive };
-        let options = Options { pattern, fixed, case, tools, chunk, newest_first, limit, before: 1, ..Options::default() };
+        let options = GrepOptions { pattern, fixed, case, tools, chunk, newest_first, limit, before: 1, ..GrepOptions::default() };
         let index = index(content, layout);
         let (found, report, count) = grep(content, &options, None);
         let indexed = grep(content, &options, Some(&index));
@@ -140,7 +144,7 @@ proptest! {
         let whole: String = lines.iter().map(|line| format!("{line}\n")).collect();
         let cut = cut.index(lines.len());
         let first: String = lines[..cut].iter().map(|line| format!("{line}\n")).collect();
-        let options = Options { pattern: "needle".into(), newest_first, ..Options::default() };
+        let options = GrepOptions { pattern: "needle".into(), newest_first, ..GrepOptions::default() };
         let resume = grep(first.as_bytes(), &options, None).1.resume;
         let index = index(whole.as_bytes(), layout);
         let [plain, indexed] = [None, Some(&index)].map(|index| {
@@ -153,7 +157,7 @@ proptest! {
     }
 
     #[test]
-    fn what_was_known_of_the_beginning_changes_nothing(
+    fn an_update_equals_a_new_build(
         lines in prop::collection::vec(any_line(), 1..40),
         (before, after) in (any::<prop::sample::Index>(), any::<prop::sample::Index>()),
         edit in prop::option::of((any::<prop::sample::Index>(), any::<u8>())),
@@ -170,7 +174,7 @@ proptest! {
         let afresh = GramIndex::read(index_file(&new, layout, None)).unwrap();
         let taken = GramIndex::read(index_file(&new, layout, Some(&old))).unwrap();
         for pattern in ["needle", "keyhole", "task list"] {
-            let options = Options { pattern: pattern.into(), ..Options::default() };
+            let options = GrepOptions { pattern: pattern.into(), ..GrepOptions::default() };
             prop_assert_eq!(grep(&new, &options, Some(&taken)), grep(&new, &options, Some(&afresh)));
             prop_assert_eq!(grep(&new, &options, Some(&taken)), grep(&new, &options, None));
         }
@@ -193,7 +197,8 @@ fn haystack() -> Vec<u8> {
 fn blocks_are_skipped() {
     let content = haystack();
     let index = index(&content, layout(512, 16, [1024, 3072]));
-    let options = Options { pattern: "needle".into(), newest_first: true, ..Options::default() };
+    let options =
+        GrepOptions { pattern: "needle".into(), newest_first: true, ..GrepOptions::default() };
     // Far from the needle the file is not read at all: other bytes there go unseen.
     let mut other = content.clone();
     other[..4000].fill(b'\n');
@@ -215,7 +220,7 @@ fn segments_that_are_the_same_are_taken_over() {
 #[test]
 fn a_damaged_gram_index_is_not_used() {
     let content = [haystack()[..600].to_vec(), message("a needle").into_bytes()].concat();
-    let options = Options { pattern: "needle".into(), ..Options::default() };
+    let options = GrepOptions { pattern: "needle".into(), ..GrepOptions::default() };
     let good = bytes(&index_file(&content, TINY, None));
     let expected = grep(&content, &options, None);
     let refused = Cell::new(0);
@@ -239,7 +244,7 @@ fn a_damaged_gram_index_is_not_used() {
 fn a_crafted_gram_index_does_no_harm() {
     const FOOT: usize = 32;
     let content = [haystack()[..600].to_vec(), message("a needle").into_bytes()].concat();
-    let options = Options { pattern: "needle".into(), ..Options::default() };
+    let options = GrepOptions { pattern: "needle".into(), ..GrepOptions::default() };
     let good = bytes(&index_file(&content, TINY, None));
     let foot = good.len() - FOOT;
     let length = u64::from_le_bytes(good[foot + 16..foot + 24].try_into().unwrap()) as usize;
@@ -270,7 +275,7 @@ fn rows_changed_under_an_open_gram_index() {
     let index = GramIndex::read(side.try_clone().unwrap()).unwrap();
     // all rows, those of the block with the needle too
     side.write_all_at(&vec![0; side.metadata().unwrap().len() as usize], 0).unwrap();
-    let options = Options { pattern: "needle".into(), ..Options::default() };
+    let options = GrepOptions { pattern: "needle".into(), ..GrepOptions::default() };
     assert_eq!(grep(&content, &options, Some(&index)), grep(&content, &options, None));
 }
 
@@ -297,7 +302,7 @@ fn long_lines_are_always_scanned() {
     let long = message(&format!("{}{}", "x".repeat(9 << 19), "needle"));
     let content = [message("first"), long, message("needle")].concat().into_bytes();
     let index = index(&content, Layout::default());
-    let options = Options { pattern: "needle".into(), ..Options::default() };
+    let options = GrepOptions { pattern: "needle".into(), ..GrepOptions::default() };
     let indexed = grep(&content, &options, Some(&index));
     assert_eq!(indexed.0.iter().map(|found| found.line).collect::<Vec<_>>(), [2, 3]);
     assert_eq!(indexed, grep(&content, &options, None));

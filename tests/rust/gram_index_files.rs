@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 
 use commonplace_core::files::racy_stat::Clock;
 use commonplace_core::files::root::Stat;
-use commonplace_core::grep::Options;
+use commonplace_core::grep::GrepOptions;
 use commonplace_core::grep::gram_index::GramIndex;
 use commonplace_core::store::grep::GrepFiles;
 use commonplace_core::store::{self, Store};
@@ -39,7 +39,7 @@ fn open(dir: &tempfile::TempDir) -> Store {
 }
 
 fn count(store: &Store, pattern: &str) -> u64 {
-    let options = Options { pattern: pattern.into(), ..Options::default() };
+    let options = GrepOptions { pattern: pattern.into(), ..GrepOptions::default() };
     let mut files = GrepFiles::new(store, &["sessions"], options, &never).unwrap();
     let count = files.count(store, &never).unwrap();
     store.settle();
@@ -182,7 +182,7 @@ fn closing_does_not_wait_for_a_gram_index() {
     let options = store::Options { gram_index_min_size: 1, watch: false, ..Default::default() };
     let store = Store::open(dir.path().to_str().unwrap(), options).unwrap();
     std::fs::write(dir.path().join(PATH), message("young").repeat(3000)).unwrap();
-    let options = Options { pattern: "young".into(), ..Options::default() };
+    let options = GrepOptions { pattern: "young".into(), ..GrepOptions::default() };
     let mut files = GrepFiles::new(&store, &[""], options, &never).unwrap();
     assert_eq!(files.count(&store, &never).unwrap(), 3000);
     let begun = std::time::Instant::now();

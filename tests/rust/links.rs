@@ -168,7 +168,7 @@ fn a_read_tells_nothing_of_it() {
 fn a_grep_tells_nothing_of_it() {
     let race = Race::new();
     let shown = race.run(|_| {
-        let options = grep::Options { pattern: "canary|robin".into(), ..Default::default() };
+        let options = grep::GrepOptions { pattern: "canary|robin".into(), ..Default::default() };
         let mut across = GrepFiles::new(&race.store, &NAMES, options, &never).ok()?;
         let mut shown = None;
         while let Some((_, found)) = across.next_batch(&race.store, &never).unwrap() {

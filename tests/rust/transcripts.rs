@@ -87,7 +87,7 @@ fn every_shape() {
 }
 
 #[test]
-fn what_is_no_message() {
+fn lines_that_are_no_message() {
     for line in [
         r#"{"type":"progress","data":{"message":{"role":"user","content":"x"}}}"#,
         r#"{"type":"queue-operation","content":"x"}"#,

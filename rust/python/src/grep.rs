@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use commonplace_core::grep::{self, Options};
+use commonplace_core::grep::{self, GrepOptions};
 use commonplace_core::store::Store;
 use commonplace_core::store::grep::{GrepFiles, GrepSummary};
 use pyo3::exceptions::PyValueError;
@@ -78,7 +78,7 @@ impl Grep {
         py: Python<'_>,
         store: Arc<Store>,
         prefixes: &[Text],
-        options: Options,
+        options: GrepOptions,
         keep: bool,
     ) -> PyResult<Self> {
         let prefixes: Vec<&str> = prefixes.iter().map(|prefix| &**prefix).collect();

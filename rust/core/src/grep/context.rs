@@ -5,7 +5,7 @@ use std::fs::File;
 use memchr::{memchr_iter, memrchr_iter};
 
 use super::cursor::read_full;
-use super::options::Options;
+use super::options::GrepOptions;
 use super::report::{Context, Match};
 use super::snippet::beginning;
 use crate::error::Result;
@@ -19,7 +19,7 @@ pub(super) fn surround(
     found: &mut Match,
     file: &File,
     path: &str,
-    options: &Options,
+    options: &GrepOptions,
     json: bool,
     file_end: u64,
 ) -> Result<()> {
@@ -108,7 +108,7 @@ fn after(
     all
 }
 
-fn read(line: &[u8], options: &Options, json: bool) -> Option<Context> {
+fn read(line: &[u8], options: &GrepOptions, json: bool) -> Option<Context> {
     if !json {
         let text = String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line));
         return Some(Context { text: beginning(&text, options.max_snippet), ..Context::default() });

@@ -5,7 +5,7 @@ use std::ops::Range;
 use regex_automata::meta::Cache;
 use regex_automata::{Input, Span};
 
-use super::options::Options;
+use super::options::GrepOptions;
 use super::pattern::Pattern;
 use super::prefilter::{Candidates, FoldBuffer};
 use super::report::Match;
@@ -40,7 +40,7 @@ pub(super) enum Verdict {
 }
 
 impl LineMatcher {
-    pub fn new(pattern: Pattern, options: &Options, json: bool) -> Self {
+    pub fn new(pattern: Pattern, options: &GrepOptions, json: bool) -> Self {
         Self {
             pattern,
             json,

@@ -1,4 +1,4 @@
-//! Options of a grep.
+//! GrepOptions of a grep.
 
 use super::pattern::Case;
 
@@ -7,7 +7,7 @@ pub(super) const MAX_MAPPED: usize = 8 << 20;
 
 /// What to search for and how.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct GrepOptions {
     /// A regular expression, or literal text if `fixed`.
     pub pattern: String,
     /// Take `pattern` literally.
@@ -40,7 +40,7 @@ pub struct Options {
     pub threads: usize,
 }
 
-impl Default for Options {
+impl Default for GrepOptions {
     fn default() -> Self {
         Self {
             pattern: String::new(),

@@ -10,7 +10,7 @@ use super::cursor::Cursor;
 use super::gram_index::GramIndex;
 use super::job::{ScanJob, Worker};
 use super::line_matcher::LineMatcher;
-use super::options::{MAX_MAPPED, Options};
+use super::options::{GrepOptions, MAX_MAPPED};
 use super::parallel_scan::count_lines;
 use super::pattern::Pattern;
 use super::report::{MAX_BAD_LINES, MAX_BATCH, Match, Report};
@@ -26,7 +26,7 @@ const MAX_RANGES: usize = 1024;
 /// A compiled pattern with its workers, to be run over one file after the other.
 #[derive(Debug)]
 pub struct Searcher {
-    options: Options,
+    options: GrepOptions,
     /// For transcripts and for notes.
     matchers: [Arc<LineMatcher>; 2],
     workers: Vec<Worker>,
@@ -37,7 +37,7 @@ impl Searcher {
     ///
     /// # Errors
     /// [`Error::Query`] for a pattern that cannot be run.
-    pub fn new(mut options: Options) -> Result<Self> {
+    pub fn new(mut options: GrepOptions) -> Result<Self> {
         let pattern = Pattern::new(&options.pattern, options.fixed, options.case)?;
         options.chunk = options.chunk.clamp(1, MAX_MAPPED);
         // Asked once, not for every file: the answer is read from several files itself.
@@ -82,7 +82,7 @@ impl Searcher {
 
     /// Others for the same pattern that scan alone, one for each thread that this one may use.
     pub(crate) fn helpers(&self) -> Vec<Self> {
-        let options = Options { threads: 1, ..self.options.clone() };
+        let options = GrepOptions { threads: 1, ..self.options.clone() };
         let helper = || Self {
             options: options.clone(),
             matchers: self.matchers.clone(),
@@ -107,7 +107,7 @@ impl Searcher {
 pub struct Scan {
     file: Arc<File>,
     path: Arc<str>,
-    options: Options,
+    options: GrepOptions,
     matcher: Arc<LineMatcher>,
     workers: Vec<Worker>,
     /// The part of the file that is still to be looked at.
@@ -131,12 +131,12 @@ pub struct Scan {
 
 impl Scan {
     /// Searches the messages of a transcript; `path` is named in errors.
-    pub fn transcript(file: File, path: impl Into<String>, options: Options) -> Result<Self> {
+    pub fn transcript(file: File, path: impl Into<String>, options: GrepOptions) -> Result<Self> {
         Searcher::new(options)?.scan(file, path, true)
     }
 
     /// Searches the lines of a note; `path` is named in errors.
-    pub fn note(file: File, path: impl Into<String>, options: Options) -> Result<Self> {
+    pub fn note(file: File, path: impl Into<String>, options: GrepOptions) -> Result<Self> {
         Searcher::new(options)?.scan(file, path, false)
     }
 

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::catalog::extract::Kind;
 use crate::error::{Error, Interrupt, Result};
 use crate::files::walk::closed_note;
-use crate::grep::{MAX_BAD_LINES, MAX_BATCH, Match, Options, Report, Scan, Searcher};
+use crate::grep::{GrepOptions, MAX_BAD_LINES, MAX_BATCH, Match, Report, Scan, Searcher};
 use crate::parallel::ordered_map;
 use crate::store::Store;
 
@@ -95,7 +95,7 @@ impl GrepFiles {
     pub fn new(
         store: &Store,
         prefixes: &[&str],
-        options: Options,
+        options: GrepOptions,
         interrupt: Interrupt<'_>,
     ) -> Result<Self> {
         let messages_only =
