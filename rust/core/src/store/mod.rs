@@ -3,6 +3,7 @@
 mod document_cache;
 mod document_reader;
 mod evidence;
+mod gram_index_thread;
 mod gram_indexes;
 pub mod grep;
 pub mod hit;
@@ -30,7 +31,7 @@ use crate::index::dictionary::expansion::Expander;
 use crate::memory_limit::MemoryLimit;
 use crate::messages::line_reader::LONGEST_LINE;
 use crate::store::document_cache::Recent;
-use crate::store::gram_indexes::GramIndexThread;
+use crate::store::gram_index_thread::GramIndexThread;
 use crate::store::refresh::walk;
 use crate::sync::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
