@@ -186,7 +186,9 @@ def test_the_folder_of_the_vectors(store: Store, rc: Path, how: str) -> None:
 
 
 @pytest.mark.parametrize("how", PUT)
-@pytest.mark.parametrize("name", ["index", "index.new", "lock", "history", "quarantine", "gram_index"])
+@pytest.mark.parametrize(
+    "name", ["index", "index.new", "lock", "history", "quarantine", "gram_index"]
+)
 def test_what_the_core_keeps(root: Path, rc: Path, how: str, name: str) -> None:
     (root / "a.md").write_text("banana\n")
     (root / "m.jsonl").write_text('{"role": "user", "content": "banana"}\n{"torn')
