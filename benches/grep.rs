@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::Write;
 use std::time::Instant;
 
-use commonplace_core::grep::{Case, Options, Scan};
+use commonplace_core::grep::{Case, GrepOptions, Scan};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let args: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
@@ -25,13 +25,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             made.path().to_path_buf()
         }
     };
-    let options = Options {
+    let options = GrepOptions {
         pattern: arg(1).unwrap_or("april").into(),
         threads: arg(3).map_or(Ok(0), str::parse)?,
         chunk: arg(4).map_or(Ok(4096), str::parse::<usize>)? * 1024,
         worth_mapping: if arg(5) == Some("read") { u64::MAX } else { 0 },
         case: if arg(6) == Some("exact") { Case::Sensitive } else { Case::Smart },
-        ..Options::default()
+        ..GrepOptions::default()
     };
     let size = path.metadata()?.len() as f64;
     let start = Instant::now();

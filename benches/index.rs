@@ -14,7 +14,7 @@ use std::path::Path;
 use commonplace_core::search::filter::SearchFilter;
 use commonplace_core::store::hit::Request;
 use commonplace_core::store::{Options, Store};
-use commonplace_core::text::section::parse;
+use commonplace_core::text::parser::parse;
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 
 const NOTES: usize = 400;

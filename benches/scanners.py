@@ -144,8 +144,8 @@ def store_count(store: commonplace.Store, pattern: Pattern) -> int:
 
 def store_first_count(store: commonplace.Store, pattern: Pattern) -> int:
     """Count as if no scan had been before: without what the first one left."""
-    kept = store.root / ".commonplace" / "sieve"
-    hidden = kept.rename(kept.with_name("sieve.hidden"))
+    kept = store.root / ".commonplace" / "gram_index"
+    hidden = kept.rename(kept.with_name("gram_index.hidden"))
     try:
         return store_count(store, pattern)
     finally:
@@ -158,7 +158,7 @@ def store_keep(store: commonplace.Store) -> tuple[float, int]:
     start = time.perf_counter()
     store.settle()
     spent = time.perf_counter() - start
-    kept = store.root / ".commonplace" / "sieve"
+    kept = store.root / ".commonplace" / "gram_index"
     return spent, sum(entry.stat().st_size for entry in kept.iterdir())
 
 

@@ -118,7 +118,7 @@ def test_grep_keeps_only_when_asked(shell: Shell, root: Path) -> None:
     log = root / "sessions" / "large" / "messages.jsonl"
     log.parent.mkdir(parents=True)
     log.write_text(line * 24_000)
-    kept = root / ".commonplace" / "sieve"
+    kept = root / ".commonplace" / "gram_index"
     assert shell("grep", "filler", "sessions/large", "-c") == "24000\n"
     assert not kept.exists()
     for _ in range(2):

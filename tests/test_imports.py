@@ -56,8 +56,8 @@ RUST = Path(__file__).parents[1] / "rust" / "core" / "src"
 # A folder of the core may use what stands before it, and nothing behind.
 LAYERS = [
     "error",
-    "allocator",
     "memory_limit",
+    "parallel",
     "simd",
     "sync",
     "text",

@@ -186,13 +186,15 @@ def test_the_folder_of_the_vectors(store: Store, rc: Path, how: str) -> None:
 
 
 @pytest.mark.parametrize("how", PUT)
-@pytest.mark.parametrize("name", ["index", "index.new", "lock", "history", "quarantine", "sieve"])
+@pytest.mark.parametrize(
+    "name", ["index", "index.new", "lock", "history", "quarantine", "gram_index"]
+)
 def test_what_the_core_keeps(root: Path, rc: Path, how: str, name: str) -> None:
     (root / "a.md").write_text("banana\n")
     (root / "m.jsonl").write_text('{"role": "user", "content": "banana"}\n{"torn')
     (root / ".commonplace").mkdir()
     PUT[how](root / ".commonplace" / name, rc)
-    if how == "symlink" and name in {"history", "quarantine", "sieve"}:
+    if how == "symlink" and name in {"history", "quarantine", "gram_index"}:
         (root / ".commonplace" / name).unlink()
         (root / ".commonplace" / name).symlink_to(rc.parent)
     with soon(), commonplace.open(root) as store:
@@ -316,7 +318,7 @@ def test_a_diary_that_is_a_link(store: Store, rc: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["lock", "index", "index.new", "history/a.md", "quarantine", "sieve"]
+    "name", ["lock", "index", "index.new", "history/a.md", "quarantine", "gram_index"]
 )
 def test_what_the_core_keeps_is_no_side_file(root: Path, name: str) -> None:
     with commonplace.open(root) as store:

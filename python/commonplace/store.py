@@ -207,8 +207,8 @@ class Store(Files):
             tools: Match what went into and came out of tools as well.
             width: Longest snippet, in characters.
             keep: After a scan that had to read all of a large transcript, note in the background
-                which words are where (`.commonplace/sieve/`, 3 % of its size), so that later ones
-                skip most of it.
+                which words are where (`.commonplace/gram_index/`, 3 % of its size), so that later
+                ones skip most of it.
 
         Raises:
             QueryError: The pattern is empty, too long or not a regular expression.

@@ -268,7 +268,7 @@ def ask_crafted_gram_index(root: Path, board: Board) -> None:
 
 def gram_indexes(trial: Trial) -> None:
     made(partial(fill_large, trial.root))
-    sides = list((trial.root / ".commonplace" / "sieve").iterdir())
+    sides = list((trial.root / ".commonplace" / "gram_index").iterdir())
     if not trial.check(10, len(sides) == 1, f"one gram index is made, not {sides}"):
         return
     (side,) = sides

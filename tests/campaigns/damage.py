@@ -14,7 +14,7 @@ import xxhash
 # entries are the first byte of an array, its length, and XXH3 of it. Some arrays hold such entries
 # themselves, for their pages.
 HEAD, ENTRY = 40, 24
-MAGIC, SIEVE = b"CMNPLACE", b"cmnsieve"
+MAGIC, GRAM_INDEX = b"CMNPLACE", b"cmngrams"
 FOOT = 32
 EDGES = (0, 1, 2, 3, 7, 8, 127, 128, 255, 256, 2**15, 2**16 - 1, 2**24, 2**31 - 1, 2**31, 2**32 - 1)
 
@@ -70,7 +70,7 @@ def crafted(random: Random, data: bytes) -> tuple[str, bytes]:
     """Change one number of a snapshot or of a gram index, and make all checksums right again."""
     if data[:8] == MAGIC:
         return crafted_snapshot(random, bytearray(data))
-    if data[-FOOT : -FOOT + 8] == SIEVE:
+    if data[-FOOT : -FOOT + 8] == GRAM_INDEX:
         return crafted_gram_index(random, bytearray(data))
     raise ValueError("this is a cache in a form that `damage.py` does not know")
 

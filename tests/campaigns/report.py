@@ -104,7 +104,7 @@ SUITES = {
     10: [
         rust("snapshot", "each byte cut and flipped"),
         rust("snapshot_crafted", "numbers changed, with right checksums"),
-        rust("sieve", "grep with a gram index and without, and with ones that lie"),
+        rust("gram_index", "grep with a gram index and without, and with ones that lie"),
         SIDE_FILES,
     ],
     11: [

@@ -1,4 +1,4 @@
-//! Laws that hold of any input: sections, queries, lines of transcripts, snapshots, patches.
+//! Properties of any input: sections, queries, lines of transcripts, snapshots, patches.
 //!
 //! `cargo test` gives each a fraction of a second, `make fuzz SECONDS=300` as long as is wanted.
 
@@ -14,10 +14,11 @@ use std::time::{Duration, Instant};
 use commonplace_core::catalog::snapshot;
 use commonplace_core::files::patch::apply;
 use commonplace_core::index::bm25f::Weights;
-use commonplace_core::messages::message::{Line, parse as parse_line};
+use commonplace_core::messages::message::{ParsedLine, parse as parse_line};
 use commonplace_core::search::query::{MAX_PATTERNS, MAX_QUERY_BYTES, Query};
 use commonplace_core::store::hit::Request;
-use commonplace_core::text::section::{as_text, parse};
+use commonplace_core::text::encoding::as_text;
+use commonplace_core::text::parser::parse;
 use fuzzing::{Features, class, fuzz, is_long};
 use memory::{Memory, sample};
 use serde_json::Value;
@@ -107,7 +108,7 @@ fn sections() {
             })?;
             law(section.parent.is_none_or(|parent| parent < at), || format!("parent of {at}"))?;
             end = section.span.end;
-            let marks = &section.marks;
+            let marks = &section.metadata;
             features.push(("level", u64::from(section.level)));
             features.push(("depth", class(note.trail(at).len())));
             features.push(("marks", xxh3_64(format!("{marks:?}").as_bytes()) % 16));
@@ -304,25 +305,25 @@ fn jsonl() {
         let bare = &bare[..end];
         let bare = bare.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bare);
         let good = serde_json::from_slice::<Value>(bare);
-        let blank = matches!(found, Line::Blank);
+        let blank = matches!(found, ParsedLine::Blank);
         law(blank == bare.is_empty(), || format!("blank: {found:?}"))?;
-        law(good.is_err() || found != Line::Bad, || "a good line is called bad".to_owned())?;
+        law(good.is_err() || found != ParsedLine::Bad, || "a good line is called bad".to_owned())?;
         // numbers, escapes and control characters are read as leniently as can be, but an object
         // that has no end is none
         let open = bare.first() == Some(&b'{') && bare.last() != Some(&b'}');
-        law(found == Line::Bad || !open, || format!("a torn line is read: {found:?}"))?;
+        law(found == ParsedLine::Bad || !open, || format!("a torn line is read: {found:?}"))?;
         let mut features: Features =
             vec![("length", class(line.len())), ("depth", class(depth(bare)))];
         features.push((
             "kind",
             match &found {
-                Line::Message(_) => 0,
-                Line::Other => 1,
-                Line::Blank => 2,
-                Line::Bad => 3,
+                ParsedLine::Message(_) => 0,
+                ParsedLine::Other => 1,
+                ParsedLine::Blank => 2,
+                ParsedLine::Bad => 3,
             },
         ));
-        if let (Ok(Value::Object(fields)), Line::Message(message)) = (&good, &found) {
+        if let (Ok(Value::Object(fields)), ParsedLine::Message(message)) = (&good, &found) {
             features.push(("role", xxh3_64(message.role.as_bytes()) % 8));
             let parts = [&message.name, &message.time, &message.session, &message.id];
             let given = parts.iter().enumerate().map(|(at, part)| u64::from(part.is_some()) << at);
@@ -340,7 +341,9 @@ fn jsonl() {
         if let Ok(Value::Object(fields)) = &good {
             let only = fields.keys().all(|key| key == "role" || key == "content");
             let plain = only && fields.len() == 2 && fields.values().all(Value::is_string);
-            law(!plain || matches!(found, Line::Message(_)), || format!("no message: {found:?}"))?;
+            law(!plain || matches!(found, ParsedLine::Message(_)), || {
+                format!("no message: {found:?}")
+            })?;
         }
         Ok(features)
     });

@@ -1,4 +1,4 @@
-//! grep with a sieve against grep without, and sieves that must not be believed.
+//! grep with a gram index against grep without, and gram indexes that must not be used.
 
 mod scans;
 
@@ -10,31 +10,31 @@ use std::os::unix::fs::FileExt;
 use commonplace_core::error::Error;
 use commonplace_core::files::racy_stat::untrusted;
 use commonplace_core::files::root::Stat;
-use commonplace_core::grep::gram_index::{Shape, Sieve, Source, build};
-use commonplace_core::grep::{Case, Match, Options, Report, Scan};
+use commonplace_core::grep::gram_index::{GramIndex, Layout, Transcript, build};
+use commonplace_core::grep::{Case, GrepOptions, Match, Report, Scan};
 use proptest::prelude::*;
 use scans::{all, at_rest, file, never, spell};
 
 const PATH: &str = "sessions/a/messages.jsonl";
-const TINY: Shape = shape(40, 9, [128, 384]);
+const TINY: Layout = layout(40, 9, [128, 384]);
 
-const fn shape(block: u64, segment: u32, buckets: [u32; 2]) -> Shape {
-    Shape { block, segment, buckets, padding: 0 }
+const fn layout(block: u64, segment: u32, buckets: [u32; 2]) -> Layout {
+    Layout { block, segment, buckets, padding: 0 }
 }
 
 fn stat(content: &[u8]) -> Stat {
     Stat { dev: 1, ino: 2, size: content.len() as u64, mtime_ns: 3, ctime_ns: 4 }
 }
 
-fn sieve_file(content: &[u8], shape: Shape, old: Option<&Sieve>) -> File {
+fn index_file(content: &[u8], layout: Layout, old: Option<&GramIndex>) -> File {
     let mut side = tempfile::tempfile().unwrap();
-    let source = Source { file: &file(content), path: PATH, stat: stat(content) };
-    build(source, shape, old, &mut side, &never).unwrap();
+    let source = Transcript { file: &file(content), path: PATH, stat: stat(content) };
+    build(source, layout, old, &mut side, &never).unwrap();
     side
 }
 
-fn sieve(content: &[u8], shape: Shape) -> Sieve {
-    Sieve::read(sieve_file(content, shape, None)).unwrap()
+fn index(content: &[u8], layout: Layout) -> GramIndex {
+    GramIndex::read(index_file(content, layout, None)).unwrap()
 }
 
 fn bytes(mut side: &File) -> Vec<u8> {
@@ -46,12 +46,16 @@ fn bytes(mut side: &File) -> Vec<u8> {
 
 /// All matches in order, what the report says, and what a count gives. Where all is scanned the
 /// file is mapped.
-fn grep(content: &[u8], options: &Options, sieve: Option<&Sieve>) -> (Vec<Match>, Report, u64) {
-    let options = Options { worth_mapping: 0, ..options.clone() };
+fn grep(
+    content: &[u8],
+    options: &GrepOptions,
+    index: Option<&GramIndex>,
+) -> (Vec<Match>, Report, u64) {
+    let options = GrepOptions { worth_mapping: 0, ..options.clone() };
     let scan = || {
         let mut scan = Scan::transcript(at_rest(content), PATH, options.clone()).unwrap();
-        if let Some(sieve) = sieve {
-            scan.skip_by(sieve);
+        if let Some(index) = index {
+            scan.skip_by(index);
         }
         scan
     };
@@ -70,9 +74,9 @@ fn any_text() -> impl Strategy<Value = String> {
 
 fn any_line() -> impl Strategy<Value = String> {
     let spelling = prop::collection::vec(any::<u8>(), 1..8);
-    (any_text(), any_text(), spelling, 0..30u8).prop_map(|(text, other, spelling, shape)| {
+    (any_text(), any_text(), spelling, 0..30u8).prop_map(|(text, other, spelling, layout)| {
         let (a, b) = (spell(&text, &spelling), spell(&other, &spelling));
-        match shape {
+        match layout {
             0..16 => format!(r#"{{"role":"user","content":{a}}}"#),
             16..20 => format!(r#"{{"type":"user","cwd":{b},"message":{{"role":"user","content":[{{"type":"text","text":{a}}},{{"type":"tool_use","name":"x","input":{{"a":{b}}}}}]}}}}"#),
             20..24 => format!(r#"{{"role":"user","con\u0074ent":{a},"content":{b}}}"#),
@@ -97,16 +101,16 @@ fn any_pattern() -> impl Strategy<Value = (String, bool)> {
     ]
 }
 
-fn any_shape() -> impl Strategy<Value = Shape> {
+fn any_shape() -> impl Strategy<Value = Layout> {
     let blocks = prop::sample::select(vec![7, 40, 41, 200, 100_000]);
     (blocks, prop::sample::select(vec![1, 3, 8, 17]))
-        .prop_map(|(block, segment)| shape(block, segment, [256, 256]))
+        .prop_map(|(block, segment)| layout(block, segment, [256, 256]))
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
     #[test]
-    fn grep_is_the_same_with_a_sieve(
+    fn grep_is_the_same_with_a_gram_index(
         lines in prop::collection::vec(any_line(), 0..24),
         (pattern, fixed) in any_pattern(),
         ignore_case: bool,
@@ -115,20 +119,20 @@ proptest! {
         newest_first: bool,
         chunk in prop::sample::select(vec![7usize, 64, 300, 1 << 18]),
         limit in prop::option::of(1usize..4),
-        shape in any_shape(),
+        layout in any_shape(),
     ) {
         let mut content = lines.join("\n");
         if ends { content.push('\n') }
         let content = content.as_bytes();
         let case = if ignore_case { Case::Ignore } else { Case::Sensitive };
-        let options = Options { pattern, fixed, case, tools, chunk, newest_first, limit, before: 1, ..Options::default() };
-        let sieve = sieve(content, shape);
+        let options = GrepOptions { pattern, fixed, case, tools, chunk, newest_first, limit, before: 1, ..GrepOptions::default() };
+        let index = index(content, layout);
         let (found, report, count) = grep(content, &options, None);
-        let sieved = grep(content, &options, Some(&sieve));
-        prop_assert_eq!(&sieved.0, &found);
-        prop_assert_eq!(sieved.2, count);
+        let indexed = grep(content, &options, Some(&index));
+        prop_assert_eq!(&indexed.0, &found);
+        prop_assert_eq!(indexed.2, count);
         // How far a scan looks beyond its last match is a matter of its steps.
-        if limit.is_none() { prop_assert_eq!(sieved.1, report) }
+        if limit.is_none() { prop_assert_eq!(indexed.1, report) }
     }
 
     #[test]
@@ -136,29 +140,29 @@ proptest! {
         lines in prop::collection::vec(any_line(), 2..24),
         cut in any::<prop::sample::Index>(),
         newest_first: bool,
-        shape in any_shape(),
+        layout in any_shape(),
     ) {
         let whole: String = lines.iter().map(|line| format!("{line}\n")).collect();
         let cut = cut.index(lines.len());
         let first: String = lines[..cut].iter().map(|line| format!("{line}\n")).collect();
-        let options = Options { pattern: "needle".into(), newest_first, ..Options::default() };
+        let options = GrepOptions { pattern: "needle".into(), newest_first, ..GrepOptions::default() };
         let resume = grep(first.as_bytes(), &options, None).1.resume;
-        let sieve = sieve(whole.as_bytes(), shape);
-        let [plain, sieved] = [None, Some(&sieve)].map(|sieve| {
+        let index = index(whole.as_bytes(), layout);
+        let [plain, indexed] = [None, Some(&index)].map(|index| {
             let mut scan = Scan::transcript(file(whole.as_bytes()), PATH, options.clone()).unwrap();
             assert!(scan.resume(&resume).unwrap());
-            sieve.into_iter().for_each(|sieve| scan.skip_by(sieve));
+            index.into_iter().for_each(|index| scan.skip_by(index));
             (all(&mut scan), scan.report().clone())
         });
-        prop_assert_eq!(sieved, plain);
+        prop_assert_eq!(indexed, plain);
     }
 
     #[test]
-    fn what_was_known_of_the_beginning_changes_nothing(
+    fn an_update_equals_a_new_build(
         lines in prop::collection::vec(any_line(), 1..40),
         (before, after) in (any::<prop::sample::Index>(), any::<prop::sample::Index>()),
         edit in prop::option::of((any::<prop::sample::Index>(), any::<u8>())),
-        shape in any_shape(),
+        layout in any_shape(),
     ) {
         let whole = lines.join("\n").into_bytes();
         let cut = |at: &prop::sample::Index| whole[..at.index(whole.len() + 1)].to_vec();
@@ -167,11 +171,11 @@ proptest! {
             let at = at.index(new.len());
             new[at] = byte;
         }
-        let old = sieve(&old, shape);
-        let afresh = Sieve::read(sieve_file(&new, shape, None)).unwrap();
-        let taken = Sieve::read(sieve_file(&new, shape, Some(&old))).unwrap();
+        let old = index(&old, layout);
+        let afresh = GramIndex::read(index_file(&new, layout, None)).unwrap();
+        let taken = GramIndex::read(index_file(&new, layout, Some(&old))).unwrap();
         for pattern in ["needle", "keyhole", "task list"] {
-            let options = Options { pattern: pattern.into(), ..Options::default() };
+            let options = GrepOptions { pattern: pattern.into(), ..GrepOptions::default() };
             prop_assert_eq!(grep(&new, &options, Some(&taken)), grep(&new, &options, Some(&afresh)));
             prop_assert_eq!(grep(&new, &options, Some(&taken)), grep(&new, &options, None));
         }
@@ -193,12 +197,13 @@ fn haystack() -> Vec<u8> {
 #[test]
 fn blocks_are_skipped() {
     let content = haystack();
-    let sieve = sieve(&content, shape(512, 16, [1024, 3072]));
-    let options = Options { pattern: "needle".into(), newest_first: true, ..Options::default() };
+    let index = index(&content, layout(512, 16, [1024, 3072]));
+    let options =
+        GrepOptions { pattern: "needle".into(), newest_first: true, ..GrepOptions::default() };
     // Far from the needle the file is not read at all: other bytes there go unseen.
     let mut other = content.clone();
     other[..4000].fill(b'\n');
-    let (found, report, _) = grep(&other, &options, Some(&sieve));
+    let (found, report, _) = grep(&other, &options, Some(&index));
     assert_eq!((found.len(), found[0].line, report.lines), (1, 251, 400));
     assert_ne!(grep(&other, &options, None).1.lines, 400);
 }
@@ -206,22 +211,22 @@ fn blocks_are_skipped() {
 #[test]
 fn segments_that_are_the_same_are_taken_over() {
     let content = haystack();
-    let shape = shape(512, 4, [1024, 3072]);
+    let layout = layout(512, 4, [1024, 3072]);
     let cut = content.len() / 2;
-    let old = sieve(&content[..cut], shape);
-    let afresh = bytes(&sieve_file(&content, shape, None));
-    assert_eq!(bytes(&sieve_file(&content, shape, Some(&old))), afresh);
+    let old = index(&content[..cut], layout);
+    let afresh = bytes(&index_file(&content, layout, None));
+    assert_eq!(bytes(&index_file(&content, layout, Some(&old))), afresh);
 }
 
 #[test]
-fn a_damaged_sieve_is_not_believed() {
+fn a_damaged_gram_index_is_not_used() {
     let content = [haystack()[..600].to_vec(), message("a needle").into_bytes()].concat();
-    let options = Options { pattern: "needle".into(), ..Options::default() };
-    let good = bytes(&sieve_file(&content, TINY, None));
+    let options = GrepOptions { pattern: "needle".into(), ..GrepOptions::default() };
+    let good = bytes(&index_file(&content, TINY, None));
     let expected = grep(&content, &options, None);
     let refused = Cell::new(0);
-    let check = |bad: &[u8]| match Sieve::read(file(bad)) {
-        Some(sieve) => assert_eq!(grep(&content, &options, Some(&sieve)), expected),
+    let check = |bad: &[u8]| match GramIndex::read(file(bad)) {
+        Some(index) => assert_eq!(grep(&content, &options, Some(&index)), expected),
         None => refused.set(refused.get() + 1),
     };
     for at in 0..good.len() {
@@ -237,11 +242,11 @@ fn a_damaged_sieve_is_not_believed() {
 /// The hashes hold, but what they hold for does not fit together: what is found is what the rows
 /// say, and nothing panics, hangs or takes much memory.
 #[test]
-fn a_crafted_sieve_harms_nobody() {
+fn a_crafted_gram_index_does_no_harm() {
     const FOOT: usize = 32;
     let content = [haystack()[..600].to_vec(), message("a needle").into_bytes()].concat();
-    let options = Options { pattern: "needle".into(), ..Options::default() };
-    let good = bytes(&sieve_file(&content, TINY, None));
+    let options = GrepOptions { pattern: "needle".into(), ..GrepOptions::default() };
+    let good = bytes(&index_file(&content, TINY, None));
     let foot = good.len() - FOOT;
     let length = u64::from_le_bytes(good[foot + 16..foot + 24].try_into().unwrap()) as usize;
     let (lines, expected) = (400, grep(&content, &options, None).0);
@@ -252,9 +257,9 @@ fn a_crafted_sieve_harms_nobody() {
                 bad[at..at + width].copy_from_slice(&lie.to_le_bytes()[..width]);
                 let hash = xxhash_rust::xxh3::xxh3_64(&bad[foot - length..foot]);
                 bad[foot + 24..].copy_from_slice(&hash.to_le_bytes());
-                let Some(sieve) = Sieve::read(file(&bad)) else { continue };
-                if sieve.fits(PATH, &stat(&content)) {
-                    let (found, report, _) = grep(&content, &options, Some(&sieve));
+                let Some(index) = GramIndex::read(file(&bad)) else { continue };
+                if index.fits(PATH, &stat(&content)) {
+                    let (found, report, _) = grep(&content, &options, Some(&index));
                     let real =
                         |found: &Match| expected.iter().any(|one| one.snippet == found.snippet);
                     assert!(found.iter().all(real) && report.lines <= lines, "{width} at {at}");
@@ -265,23 +270,23 @@ fn a_crafted_sieve_harms_nobody() {
 }
 
 #[test]
-fn rows_changed_behind_the_back_of_an_open_sieve() {
+fn rows_changed_under_an_open_gram_index() {
     let content = haystack();
-    let side = sieve_file(&content, TINY, None);
-    let sieve = Sieve::read(side.try_clone().unwrap()).unwrap();
+    let side = index_file(&content, TINY, None);
+    let index = GramIndex::read(side.try_clone().unwrap()).unwrap();
     // all rows, those of the block with the needle too
     side.write_all_at(&vec![0; side.metadata().unwrap().len() as usize], 0).unwrap();
-    let options = Options { pattern: "needle".into(), ..Options::default() };
-    assert_eq!(grep(&content, &options, Some(&sieve)), grep(&content, &options, None));
+    let options = GrepOptions { pattern: "needle".into(), ..GrepOptions::default() };
+    assert_eq!(grep(&content, &options, Some(&index)), grep(&content, &options, None));
 }
 
 #[test]
 fn only_the_same_stamps_fit() {
     let content = haystack();
-    let sieve = sieve(&content, TINY);
+    let index = index(&content, TINY);
     let same = stat(&content);
-    assert!(sieve.fits(PATH, &same));
-    assert!(!sieve.fits("sessions/b/messages.jsonl", &same));
+    assert!(index.fits(PATH, &same));
+    assert!(!index.fits("sessions/b/messages.jsonl", &same));
     for other in [
         Stat { dev: 9, ..same },
         Stat { ino: 9, ..same },
@@ -289,48 +294,48 @@ fn only_the_same_stamps_fit() {
         Stat { mtime_ns: 9, ..same },
         Stat { ctime_ns: 9, ..same },
     ] {
-        assert!(!sieve.fits(PATH, &other));
+        assert!(!index.fits(PATH, &other));
     }
     // stamps that are too young to prove anything prove nothing, though they are the same
     let young = untrusted(&same);
-    let source = Source { file: &file(&content), path: PATH, stat: young };
+    let source = Transcript { file: &file(&content), path: PATH, stat: young };
     let mut side = tempfile::tempfile().unwrap();
     build(source, TINY, None, &mut side, &never).unwrap();
-    assert!(!Sieve::read(side).unwrap().fits(PATH, &young));
+    assert!(!GramIndex::read(side).unwrap().fits(PATH, &young));
 }
 
 #[test]
 fn long_lines_are_always_scanned() {
     let long = message(&format!("{}{}", "x".repeat(9 << 19), "needle"));
     let content = [message("first"), long, message("needle")].concat().into_bytes();
-    let sieve = sieve(&content, Shape::default());
-    let options = Options { pattern: "needle".into(), ..Options::default() };
-    let sieved = grep(&content, &options, Some(&sieve));
-    assert_eq!(sieved.0.iter().map(|found| found.line).collect::<Vec<_>>(), [2, 3]);
-    assert_eq!(sieved, grep(&content, &options, None));
+    let index = index(&content, Layout::default());
+    let options = GrepOptions { pattern: "needle".into(), ..GrepOptions::default() };
+    let indexed = grep(&content, &options, Some(&index));
+    assert_eq!(indexed.0.iter().map(|found| found.line).collect::<Vec<_>>(), [2, 3]);
+    assert_eq!(indexed, grep(&content, &options, None));
 }
 
 #[test]
 fn building_can_be_stopped_and_can_fail() {
     let content = haystack();
-    let source = Source { file: &file(&content), path: PATH, stat: stat(&content) };
+    let source = Transcript { file: &file(&content), path: PATH, stat: stat(&content) };
     let stopped = build(source, TINY, None, &mut Vec::new(), &|| true);
     assert!(matches!(stopped, Err(Error::Interrupted)));
     let mut full = &mut [0; 1000][..];
     assert!(matches!(build(source, TINY, None, &mut full, &never), Err(Error::Io { .. })));
-    let endless = Source { stat: Stat { size: 1 << 60, ..source.stat }, ..source };
+    let endless = Transcript { stat: Stat { size: 1 << 60, ..source.stat }, ..source };
     let refused = build(endless, TINY, None, &mut Vec::new(), &never);
     assert!(matches!(refused, Err(Error::Refused { code: "large", .. })));
 }
 
 #[test]
-fn a_sieve_of_another_version_is_not_read() {
-    let good = bytes(&sieve_file(&haystack(), TINY, None));
+fn a_gram_index_of_another_version_is_not_read() {
+    let good = bytes(&index_file(&haystack(), TINY, None));
     // the format stands behind the magic number, 32 bytes before the end
     for at in good.len() - 24..good.len() - 16 {
         let mut other = good.clone();
         other[at] ^= 1;
-        assert!(Sieve::read(file(&other)).is_none(), "byte {at}");
+        assert!(GramIndex::read(file(&other)).is_none(), "byte {at}");
     }
-    assert!(Sieve::read(file(&good)).is_some());
+    assert!(GramIndex::read(file(&good)).is_some());
 }

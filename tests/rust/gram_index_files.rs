@@ -1,4 +1,4 @@
-//! When a store makes the sieve of a transcript, and when it does not believe it.
+//! Gram index files: when a store writes one, and when it does not use it.
 
 use std::fs::File;
 use std::io::Write;
@@ -6,9 +6,9 @@ use std::os::unix::fs::FileExt;
 
 use commonplace_core::files::racy_stat::Clock;
 use commonplace_core::files::root::Stat;
-use commonplace_core::grep::Options;
-use commonplace_core::grep::gram_index::Sieve;
-use commonplace_core::store::grep::Across;
+use commonplace_core::grep::GrepOptions;
+use commonplace_core::grep::gram_index::GramIndex;
+use commonplace_core::store::grep::GrepFiles;
 use commonplace_core::store::{self, Store};
 
 const PATH: &str = "sessions/a/messages.jsonl";
@@ -33,28 +33,31 @@ fn root() -> (tempfile::TempDir, Store) {
 
 fn open(dir: &tempfile::TempDir) -> Store {
     let clock = Clock { doubt_ns: 1_000_000, ..Clock::default() };
-    let options = store::Options { sieve_from: 1, clock, watch: false, ..Default::default() };
+    let options =
+        store::Options { gram_index_min_size: 1, clock, watch: false, ..Default::default() };
     Store::open(dir.path().to_str().unwrap(), options).unwrap()
 }
 
 fn count(store: &Store, pattern: &str) -> u64 {
-    let options = Options { pattern: pattern.into(), ..Options::default() };
-    let mut across = Across::new(store, &["sessions"], options, &never).unwrap();
-    let count = across.count(store, &never).unwrap();
+    let options = GrepOptions { pattern: pattern.into(), ..GrepOptions::default() };
+    let mut files = GrepFiles::new(store, &["sessions"], options, &never).unwrap();
+    let count = files.count(store, &never).unwrap();
     store.settle();
     count
 }
 
-fn sieves(dir: &tempfile::TempDir) -> Vec<std::path::PathBuf> {
-    let Ok(all) = std::fs::read_dir(dir.path().join(".commonplace/sieve")) else { return vec![] };
+fn index_files(dir: &tempfile::TempDir) -> Vec<std::path::PathBuf> {
+    let Ok(all) = std::fs::read_dir(dir.path().join(".commonplace/gram_index")) else {
+        return vec![];
+    };
     all.map(|entry| entry.unwrap().path()).collect()
 }
 
-fn read(dir: &tempfile::TempDir) -> Sieve {
-    Sieve::read(File::open(&sieves(dir)[0]).unwrap()).unwrap()
+fn read(dir: &tempfile::TempDir) -> GramIndex {
+    GramIndex::read(File::open(&index_files(dir)[0]).unwrap()).unwrap()
 }
 
-fn is_known(dir: &tempfile::TempDir) -> bool {
+fn is_valid(dir: &tempfile::TempDir) -> bool {
     let raw = rustix::fs::stat(dir.path().join(PATH)).unwrap();
     let ns = |seconds: i64, ns: i64| seconds * 1_000_000_000 + ns;
     let stat = Stat {
@@ -68,16 +71,16 @@ fn is_known(dir: &tempfile::TempDir) -> bool {
 }
 
 #[test]
-fn a_sieve_is_made_after_a_search_and_used_by_the_next() {
+fn a_gram_index_is_written_after_a_grep_and_used_by_the_next() {
     let (dir, store) = root();
-    assert_eq!((count(&store, "word1234"), sieves(&dir).len()), (1, 1));
-    assert!(is_known(&dir));
+    assert_eq!((count(&store, "word1234"), index_files(&dir).len()), (1, 1));
+    assert!(is_valid(&dir));
     assert_eq!((count(&store, "WORD1234|word0001"), count(&store, "word99")), (1, 0));
     assert_eq!(count(&store, "word\\d+"), 4000);
 }
 
 #[test]
-fn no_change_goes_unseen() {
+fn every_change_invalidates_the_gram_index() {
     let (dir, store) = root();
     let path = dir.path().join(PATH);
     let text = std::fs::read_to_string(&path).unwrap();
@@ -88,9 +91,9 @@ fn no_change_goes_unseen() {
     let at = text.find("word2000 filler filler").unwrap() as u64;
     file.write_all_at(b"gibberish filler filler", at).unwrap();
     file.set_modified(time).unwrap();
-    assert!(!is_known(&dir));
+    assert!(!is_valid(&dir));
     assert_eq!(count(&store, "gibberish"), 1);
-    assert!(is_known(&dir));
+    assert!(is_valid(&dir));
     assert_eq!(count(&store, "gibberish"), 1);
     // Grown, cut short, replaced.
     let mut file = File::options().append(true).open(&path).unwrap();
@@ -102,31 +105,31 @@ fn no_change_goes_unseen() {
     std::fs::write(&other, message("gibberish").repeat(2000)).unwrap();
     std::fs::rename(other, &path).unwrap();
     assert_eq!([count(&store, "gibberish"), count(&store, "gibberish")], [2000, 2000]);
-    assert!(is_known(&dir));
+    assert!(is_valid(&dir));
 }
 
 #[test]
-fn sieves_of_files_that_are_gone_are_swept() {
+fn gram_indexes_of_removed_files_are_removed() {
     let (dir, store) = root();
     count(&store, "word");
-    std::fs::write(dir.path().join(".commonplace/sieve/torn.new"), "half").unwrap();
+    std::fs::write(dir.path().join(".commonplace/gram_index/torn.new"), "half").unwrap();
     store.verify(&never).unwrap();
-    assert_eq!(sieves(&dir).len(), 1);
+    assert_eq!(index_files(&dir).len(), 1);
     std::fs::remove_file(dir.path().join(PATH)).unwrap();
     store.verify(&never).unwrap();
-    assert_eq!(sieves(&dir), Vec::<std::path::PathBuf>::new());
+    assert_eq!(index_files(&dir), Vec::<std::path::PathBuf>::new());
 }
 
 #[test]
-fn what_cannot_be_written_is_done_without() {
+fn a_folder_that_cannot_be_written_is_no_error() {
     let (dir, store) = root();
     std::fs::create_dir(dir.path().join(".commonplace")).unwrap();
     // A file, a link out of the root: nothing is followed, nothing is overwritten.
-    std::fs::write(dir.path().join(".commonplace/sieve"), "mine").unwrap();
+    std::fs::write(dir.path().join(".commonplace/gram_index"), "mine").unwrap();
     assert_eq!([count(&store, "word1234"), count(&store, "word1234")], [1, 1]);
-    std::fs::remove_file(dir.path().join(".commonplace/sieve")).unwrap();
+    std::fs::remove_file(dir.path().join(".commonplace/gram_index")).unwrap();
     assert_eq!(count(&store, "word1234"), 1);
-    let side = sieves(&dir).remove(0);
+    let side = index_files(&dir).remove(0);
     let outside = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(&outside, "mine").unwrap();
     std::fs::remove_file(&side).unwrap();
@@ -136,10 +139,31 @@ fn what_cannot_be_written_is_done_without() {
 }
 
 #[test]
-fn a_crash_while_writing_leaves_nothing_that_is_believed() {
+fn the_folder_of_earlier_versions_is_removed() {
+    let (dir, store) = root();
+    let old = dir.path().join(".commonplace/sieve");
+    for foreign in [true, false] {
+        std::fs::create_dir_all(&old).unwrap();
+        std::fs::write(old.join("0123456789abcdef0123456789abcdef"), "old").unwrap();
+        std::fs::write(old.join("0123456789abcdef0123456789abcdef.new"), "torn").unwrap();
+        if foreign {
+            std::fs::write(old.join("mine.txt"), "mine").unwrap();
+        }
+        index_files(&dir).iter().for_each(|file| std::fs::remove_file(file).unwrap());
+        assert_eq!((count(&store, "word1234"), index_files(&dir).len()), (1, 1));
+        let left: Vec<_> = std::fs::read_dir(&old)
+            .map_or(Vec::new(), |all| all.map(|entry| entry.unwrap().file_name()).collect());
+        assert_eq!(left, if foreign { vec!["mine.txt"] } else { vec![] });
+        assert_eq!(old.exists(), foreign);
+        let _ = std::fs::remove_file(old.join("mine.txt"));
+    }
+}
+
+#[test]
+fn a_torn_gram_index_is_not_used() {
     let (dir, store) = root();
     count(&store, "word");
-    let side = sieves(&dir).remove(0);
+    let side = index_files(&dir).remove(0);
     let whole = std::fs::read(&side).unwrap();
     std::fs::remove_file(&side).unwrap();
     for size in [0, 1, whole.len() / 2, whole.len() - 1] {
@@ -152,17 +176,17 @@ fn a_crash_while_writing_leaves_nothing_that_is_believed() {
 }
 
 #[test]
-fn closing_does_not_wait_for_a_sieve() {
+fn closing_does_not_wait_for_a_gram_index() {
     let (dir, store) = root();
     drop(store);
-    let options = store::Options { sieve_from: 1, watch: false, ..Default::default() };
+    let options = store::Options { gram_index_min_size: 1, watch: false, ..Default::default() };
     let store = Store::open(dir.path().to_str().unwrap(), options).unwrap();
     std::fs::write(dir.path().join(PATH), message("young").repeat(3000)).unwrap();
-    let options = Options { pattern: "young".into(), ..Options::default() };
-    let mut across = Across::new(&store, &[""], options, &never).unwrap();
-    assert_eq!(across.count(&store, &never).unwrap(), 3000);
+    let options = GrepOptions { pattern: "young".into(), ..GrepOptions::default() };
+    let mut files = GrepFiles::new(&store, &[""], options, &never).unwrap();
+    assert_eq!(files.count(&store, &never).unwrap(), 3000);
     let begun = std::time::Instant::now();
     drop(store);
     assert!(begun.elapsed().as_millis() < 1000);
-    assert_eq!(sieves(&dir), Vec::<std::path::PathBuf>::new());
+    assert_eq!(index_files(&dir), Vec::<std::path::PathBuf>::new());
 }

@@ -1,12 +1,12 @@
-//! grep against a slow twin that decodes every line with `serde_json` and runs `regex` on it.
+//! grep against a plain reference that decodes every line with `serde_json` and runs `regex` on it.
 
 mod scans;
 
 use std::io::Write;
 
 use commonplace_core::error::Error;
-use commonplace_core::grep::{Case, Match, Options, Report, Scan};
-use commonplace_core::store::grep::Across;
+use commonplace_core::grep::{Case, GrepOptions, Match, Report, Scan};
+use commonplace_core::store::grep::GrepFiles;
 use commonplace_core::store::{self, Store};
 use proptest::prelude::*;
 use regex_automata::meta::Regex;
@@ -14,11 +14,11 @@ use regex_automata::util::syntax;
 use scans::{all, at_rest, file, never, spell};
 use serde_json::Value;
 
-fn options(pattern: &str) -> Options {
-    Options { pattern: pattern.into(), ..Options::default() }
+fn options(pattern: &str) -> GrepOptions {
+    GrepOptions { pattern: pattern.into(), ..GrepOptions::default() }
 }
 
-fn grep(content: &[u8], options: Options) -> (Vec<Match>, Report) {
+fn grep(content: &[u8], options: GrepOptions) -> (Vec<Match>, Report) {
     let mut scan = Scan::transcript(at_rest(content), "messages.jsonl", options).unwrap();
     let found = all(&mut scan);
     (found, scan.report().clone())
@@ -49,7 +49,7 @@ fn said(value: &Value) -> Option<String> {
     })
 }
 
-fn twin(content: &[u8], pattern: &str, fixed: bool, ignore_case: bool) -> Vec<u64> {
+fn reference(content: &[u8], pattern: &str, fixed: bool, ignore_case: bool) -> Vec<u64> {
     let pattern = if fixed { regex_syntax::escape(pattern) } else { pattern.to_owned() };
     let syntax = syntax::Config::new().case_insensitive(ignore_case).multi_line(true);
     let regex = Regex::builder().syntax(syntax).build(&pattern).unwrap();
@@ -130,7 +130,7 @@ fn any_pattern() -> impl Strategy<Value = (String, bool)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
     #[test]
-    fn grep_equals_its_slow_twin(
+    fn grep_equals_the_plain_reference(
         lines in prop::collection::vec(any_line(), 0..12),
         (pattern, fixed) in any_pattern(),
         ignore_case: bool,
@@ -143,10 +143,10 @@ proptest! {
         if ends { content.push('\n') }
         let content = content.as_bytes();
         let case = if ignore_case { Case::Ignore } else { Case::Sensitive };
-        let expected = twin(content, &pattern, fixed, ignore_case);
+        let expected = reference(content, &pattern, fixed, ignore_case);
         let worth_mapping = if mapped { 0 } else { u64::MAX };
         let options =
-            Options { fixed, case, chunk, newest_first, worth_mapping, ..options(&pattern) };
+            GrepOptions { fixed, case, chunk, newest_first, worth_mapping, ..options(&pattern) };
         let (found, report) = grep(content, options.clone());
         let mut numbers = lines_of(&found);
         if newest_first { numbers.reverse() }
@@ -177,12 +177,12 @@ proptest! {
         let cut = cut.index(lines.len());
         let whole = lines.iter().map(|line| format!("{line}\n")).collect::<String>();
         let first = lines[..cut].iter().map(|line| format!("{line}\n")).collect::<String>();
-        let options = Options { chunk, case: Case::Ignore, ..options(&pattern) };
+        let options = GrepOptions { chunk, case: Case::Ignore, ..options(&pattern) };
         let (mut found, report) = grep(first.as_bytes(), options.clone());
         let mut scan = Scan::transcript(file(whole.as_bytes()), "m", options).unwrap();
         prop_assert!(scan.resume(&report.resume).unwrap());
         found.extend(all(&mut scan));
-        prop_assert_eq!(lines_of(&found), twin(whole.as_bytes(), &pattern, false, true));
+        prop_assert_eq!(lines_of(&found), reference(whole.as_bytes(), &pattern, false, true));
     }
 }
 
@@ -214,20 +214,25 @@ fn filters_and_limits() {
         ) + "\n"
     };
     let content: String = (1..=20).map(line).collect();
-    let of = |options: Options| lines_of(&grep(content.as_bytes(), options).0);
+    let of = |options: GrepOptions| lines_of(&grep(content.as_bytes(), options).0);
     let base = options("word");
-    assert_eq!(of(Options { roles: vec!["user".into()], limit: Some(2), ..base.clone() }), [2, 4]);
     assert_eq!(
-        of(Options { newest_first: true, limit: Some(3), chunk: 50, ..base.clone() }),
+        of(GrepOptions { roles: vec!["user".into()], limit: Some(2), ..base.clone() }),
+        [2, 4]
+    );
+    assert_eq!(
+        of(GrepOptions { newest_first: true, limit: Some(3), chunk: 50, ..base.clone() }),
         [20, 19, 18]
     );
     let day = |d: i64| Some(1_767_225_600_000 + (d - 1) * 86_400_000);
-    assert_eq!(of(Options { since: day(5), until: day(7), ..base.clone() }), [5, 6]);
-    let (found, report) = grep(content.as_bytes(), Options { limit: Some(2), ..base });
+    assert_eq!(of(GrepOptions { since: day(5), until: day(7), ..base.clone() }), [5, 6]);
+    let (found, report) = grep(content.as_bytes(), GrepOptions { limit: Some(2), ..base });
     assert_eq!((found.len(), report.messages_matched, report.resume.line), (2, 2, 2));
     assert_eq!(found[1].session.as_deref(), Some("s"));
-    let (found, _) =
-        grep(content.as_bytes(), Options { before: 2, after: 3, chunk: 9, ..options(r"word 10$") });
+    let (found, _) = grep(
+        content.as_bytes(),
+        GrepOptions { before: 2, after: 3, chunk: 9, ..options(r"word 10$") },
+    );
     assert_eq!(found.len(), 1);
     let view = |list: &[commonplace_core::grep::Context]| {
         list.iter().map(|c| (c.line, c.text.clone())).collect::<Vec<_>>()
@@ -240,7 +245,7 @@ fn filters_and_limits() {
 fn snippets_are_cut_at_characters() {
     let text = format!("{}needle{}", "中".repeat(500), "é".repeat(500));
     let (found, _) =
-        grep(plain(&text).as_bytes(), Options { max_snippet: 40, ..options("needle") });
+        grep(plain(&text).as_bytes(), GrepOptions { max_snippet: 40, ..options("needle") });
     let found = &found[0];
     assert_eq!(found.snippet.chars().count(), 40);
     assert!(found.snippet.starts_with("…中") && found.snippet.ends_with("é…"), "{}", found.snippet);
@@ -294,7 +299,7 @@ fn a_sparse_file_beyond_4_gib() {
     std::io::Seek::seek(&mut file, std::io::SeekFrom::End(0)).unwrap();
     file.write_all(b"\n{\"content\":\"needle\"}\n").unwrap();
     for newest_first in [false, true] {
-        let options = Options { newest_first, ..options("needle") };
+        let options = GrepOptions { newest_first, ..options("needle") };
         let mut scan = Scan::transcript(file.try_clone().unwrap(), "m", options).unwrap();
         let found = all(&mut scan);
         assert_eq!((found[0].line, found[0].offset), (2, (5 << 30) + 1));
@@ -308,7 +313,7 @@ fn a_file_that_shrinks() {
     let mut scan = Scan::transcript(
         file.try_clone().unwrap(),
         "m",
-        Options { chunk: 1000, ..options("word") },
+        GrepOptions { chunk: 1000, ..options("word") },
     )
     .unwrap();
     let first = scan.next_batch(&never).unwrap();
@@ -323,7 +328,7 @@ fn a_mapped_file_that_shrinks() {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), content).unwrap();
     let path = file.into_temp_path();
-    let options = Options { chunk: 1000, worth_mapping: 0, ..options("word") };
+    let options = GrepOptions { chunk: 1000, worth_mapping: 0, ..options("word") };
     let mut scan = Scan::transcript(std::fs::File::open(&path).unwrap(), "m", options).unwrap();
     let first = scan.next_batch(&never).unwrap();
     // Nothing is leased while the caller looks at what was found: this would wait for ever.
@@ -335,7 +340,7 @@ fn a_mapped_file_that_shrinks() {
 }
 
 #[test]
-fn a_mapped_file_that_others_write_and_cut() {
+fn a_mapped_file_that_others_write_and_truncate() {
     let content = (0..20_000).map(|i| plain(&format!("word {i}"))).collect::<String>();
     let half = content.len() as u64 / 2;
     let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
@@ -350,7 +355,7 @@ fn a_mapped_file_that_others_write_and_cut() {
             }
         });
         for _ in 0..100 {
-            let options = Options { chunk: 10_000, worth_mapping: 0, ..options("word") };
+            let options = GrepOptions { chunk: 10_000, worth_mapping: 0, ..options("word") };
             let open = std::fs::File::open(&path).unwrap();
             assert!(Scan::transcript(open, "m", options).unwrap().count(&never).unwrap() > 5000);
         }
@@ -364,7 +369,7 @@ fn notes_are_searched_by_line() {
     let mut scan = Scan::note(
         file(content.as_bytes()),
         "a.md",
-        Options { before: 1, after: 1, ..options("needle$|here$") },
+        GrepOptions { before: 1, after: 1, ..options("needle$|here$") },
     )
     .unwrap();
     let found = all(&mut scan);
@@ -383,7 +388,7 @@ fn quotes_and_backslashes_are_found_in_every_spelling() {
         format!("{{\"role\":\"user\",\"content\":{}}}\n", spell(text, &[spelling]))
     };
     for pattern in [r#""C:\users""#, r#""C:\"#, r"\users", r#"users\", t"#, "\"", "\\", "\", t"] {
-        let options = Options { fixed: true, case: Case::Sensitive, ..options(pattern) };
+        let options = GrepOptions { fixed: true, case: Case::Sensitive, ..options(pattern) };
         let holding = texts.iter().enumerate().filter(|(_, text)| text.contains(pattern));
         let expected: Vec<u64> = holding.map(|(at, _)| at as u64 + 1).collect();
         for spelling in [0, 6, 7] {
@@ -400,7 +405,7 @@ fn lines_of_a_byte_or_two_are_built_a_few_at_a_time() {
     let text = "a\n\nb\n".repeat(30_000);
     let expected: Vec<u64> = (0..30_000).map(|at| 3 * at + 1).collect();
     for newest_first in [false, true] {
-        let options = Options { newest_first, ..options("a") };
+        let options = GrepOptions { newest_first, ..options("a") };
         let mut scan = Scan::note(file(text.as_bytes()), "note.md", options).unwrap();
         let mut lines = lines_of(&all(&mut scan));
         if newest_first {
@@ -430,20 +435,20 @@ fn many_files_are_searched_in_the_order_of_their_paths() {
         expected.extend((0..repeats).map(|index| (name.clone(), (index * step) as u64 + 1)));
     }
     for limit in [None, Some(1), Some(300), Some(25_000)] {
-        let options = Options { limit, ..options("needle") };
-        let new = || Across::new(&store, &[""], options.clone(), &never).unwrap();
-        let mut across = new();
+        let options = GrepOptions { limit, ..options("needle") };
+        let new = || GrepFiles::new(&store, &[""], options.clone(), &never).unwrap();
+        let mut files = new();
         let mut found = Vec::new();
-        while let Some((path, batch)) = across.next_batch(&store, &never).unwrap() {
+        while let Some((path, batch)) = files.next_batch(&store, &never).unwrap() {
             found.extend(batch.iter().map(|found| (path.clone(), found.line)));
         }
         let expected = &expected[..limit.unwrap_or(expected.len())];
         assert!(found == expected, "{limit:?}");
-        assert_eq!(across.seen.matched, expected.len() as u64);
+        assert_eq!(files.summary.matched, expected.len() as u64);
         let mut counting = new();
         assert_eq!(counting.count(&store, &never).unwrap(), expected.len() as u64);
         if limit.is_none() {
-            assert_eq!(counting.seen, across.seen);
+            assert_eq!(counting.summary, files.summary);
         }
         // What a caller has not yet been given is still counted.
         let mut begun = new();

@@ -1,9 +1,9 @@
-//! grep over bytes that nobody would write, against a twin that decodes every line.
+//! grep over hostile bytes, against a plain reference that decodes every line.
 
 mod scans;
 
-use commonplace_core::grep::{Case, Match, Options, Scan};
-use commonplace_core::messages::message::{Line, parse};
+use commonplace_core::grep::{Case, GrepOptions, Match, Scan};
+use commonplace_core::messages::message::{ParsedLine, parse};
 use proptest::prelude::*;
 use proptest::sample::select;
 use regex_automata::meta::Regex;
@@ -11,7 +11,7 @@ use regex_automata::util::syntax;
 use scans::{all, at_rest, file, never, spell};
 
 /// The numbers of the lines that hold a pattern.
-fn twin(content: &[u8], json: bool, options: &Options) -> Vec<u64> {
+fn reference(content: &[u8], json: bool, options: &GrepOptions) -> Vec<u64> {
     let caseless = match options.case {
         Case::Smart => !options.pattern.chars().any(char::is_uppercase),
         case => case == Case::Ignore,
@@ -23,7 +23,7 @@ fn twin(content: &[u8], json: bool, options: &Options) -> Vec<u64> {
         if !json {
             return regex.is_match(String::from_utf8_lossy(line).as_bytes());
         }
-        let Line::Message(message) = parse(line) else {
+        let ParsedLine::Message(message) = parse(line) else {
             return false;
         };
         regex.is_match(&message.said) || options.tools && regex.is_match(&message.tools)
@@ -115,7 +115,7 @@ fn lines_of(found: &[Match]) -> Vec<u64> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
     #[test]
-    fn hostile_bytes_are_found_as_by_a_plain_twin(
+    fn hostile_bytes_equal_the_plain_reference(
         (pattern, json, mut content) in any_case(),
         case in select(vec![Case::Smart, Case::Sensitive, Case::Ignore]),
         tools: bool,
@@ -127,11 +127,11 @@ proptest! {
     ) {
         if ends { content.push(b'\n') }
         let worth_mapping = if mapped { 0 } else { u64::MAX };
-        let options = Options {
+        let options = GrepOptions {
             pattern, case, tools, chunk, newest_first, threads, worth_mapping,
-            fixed: true, ..Options::default()
+            fixed: true, ..GrepOptions::default()
         };
-        let expected = twin(&content, json, &options);
+        let expected = reference(&content, json, &options);
         let scan = || {
             let file = if mapped { at_rest(&content) } else { file(&content) };
             let options = options.clone();

@@ -36,7 +36,7 @@ fn standing(memory: &Memory, messages: usize) -> Vec<usize> {
 }
 
 #[test]
-fn nothing_comes_in_twice() {
+fn an_import_is_idempotent() {
     let memory = Memory::new();
     assert_eq!(import(&memory, 5).unwrap(), 5);
     assert_eq!(import(&memory, 5).unwrap(), 0);
@@ -45,7 +45,7 @@ fn nothing_comes_in_twice() {
 }
 
 #[test]
-fn an_import_that_was_cut_off_goes_on() {
+fn an_import_that_was_cut_off_resumes() {
     let whole = Memory::new();
     import(&whole, 4).unwrap();
     let bytes = fs::read(whole.at("in/messages.jsonl")).unwrap();
@@ -65,7 +65,7 @@ fn an_import_that_was_cut_off_goes_on() {
 }
 
 #[test]
-fn what_comes_after_the_file_was_read_is_not_added_again() {
+fn later_lines_are_not_added_again() {
     let whole = lines(0..8);
     let ends: Vec<usize> = whole.match_indices('\n').map(|found| found.0 + 1).collect();
     // none; whole lines; in the middle of one; all but a newline
@@ -126,7 +126,7 @@ fn imports_at_the_same_time_share_the_work() {
 }
 
 #[test]
-fn what_others_add_meanwhile_is_not_mixed_with_it() {
+fn concurrent_appends_are_not_mixed_in() {
     let memory = Memory::new();
     let source = memory.outside().join("source.jsonl");
     fs::write(&source, lines(0..4)).unwrap();

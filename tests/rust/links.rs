@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use commonplace_core::files::Expected;
 use commonplace_core::grep;
-use commonplace_core::store::grep::Across;
+use commonplace_core::store::grep::GrepFiles;
 use commonplace_core::store::hit::Request;
 use commonplace_core::store::{Options, Store};
 use memory::Memory;
@@ -168,8 +168,8 @@ fn a_read_tells_nothing_of_it() {
 fn a_grep_tells_nothing_of_it() {
     let race = Race::new();
     let shown = race.run(|_| {
-        let options = grep::Options { pattern: "canary|robin".into(), ..Default::default() };
-        let mut across = Across::new(&race.store, &NAMES, options, &never).ok()?;
+        let options = grep::GrepOptions { pattern: "canary|robin".into(), ..Default::default() };
+        let mut across = GrepFiles::new(&race.store, &NAMES, options, &never).ok()?;
         let mut shown = None;
         while let Some((_, found)) = across.next_batch(&race.store, &never).unwrap() {
             let canary = found.iter().any(|found| tells(found.snippet.as_bytes()));

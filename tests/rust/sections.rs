@@ -11,8 +11,9 @@ use std::path::Path;
 use std::process::Command;
 
 use commonplace_core::catalog::extract::note;
-use commonplace_core::text::section::{as_text, parse};
-use markdown::{assert_covered, assert_exactly_once, twin};
+use commonplace_core::text::encoding::as_text;
+use commonplace_core::text::parser::parse;
+use markdown::{assert_covered, assert_exactly_once, reference};
 use proptest::prelude::*;
 
 fn headings(text: &str) -> Vec<(u8, String)> {
@@ -109,8 +110,8 @@ fn front_matter_is_yaml_or_nothing() {
 }
 
 #[test]
-fn what_a_section_says_of_itself() {
-    let marks = |text: &str| parse(text).sections.into_iter().next_back().unwrap().marks;
+fn metadata_of_a_section() {
+    let marks = |text: &str| parse(text).sections.into_iter().next_back().unwrap().metadata;
     for text in [
         "# A\n\n<!--\nMETA:\n- created: 2024-01-15T10:30:00Z\n- keywords: [\"authentication\", \"jwt\"]\n-->\n\ntext",
         "# A\r\n\r\n<!--\r\nMETA:\r\ncreated: 2024-01-15T10:30:00Z\r\nkeywords: [\"authentication\", \"jwt\"]\r\n-->\r\n",
@@ -151,7 +152,7 @@ fn nesting_and_preambles() {
 }
 
 #[test]
-fn long_headings_and_marks_are_not_repeated_below() {
+fn long_headings_and_metadata_are_cut() {
     let text = format!(
         "# {}\n> Summary: {}\n<!-- keywords: {} -->\n{}",
         "h".repeat(300_000),
@@ -230,7 +231,7 @@ proptest! {
     })]
 
     #[test]
-    fn blocks_apart_keep_their_headings(picked in blocks(), crlf in any::<bool>()) {
+    fn separate_blocks_keep_their_headings(picked in blocks(), crlf in any::<bool>()) {
         // a comment at the margin ends a list, whose items may have blank lines between them
         let end = if crlf { "\r\n\r\n<!-- -->\r\n\r\n" } else { "\n\n<!-- -->\n\n" };
         let text = picked.iter().map(|&b| BLOCKS[b].0).collect::<Vec<_>>().join(end);
@@ -248,7 +249,7 @@ proptest! {
         let note = parse(&text);
         assert_covered(&text, &note);
         if !text.trim_start_matches('\u{feff}').starts_with("---") {
-            prop_assert_eq!(headings(&text), twin(text.trim_start_matches('\u{feff}')));
+            prop_assert_eq!(headings(&text), reference(text.trim_start_matches('\u{feff}')));
         }
     }
 
@@ -262,7 +263,7 @@ proptest! {
 
 /// Every so many notes of the book that lies beside the repository; none when it does not.
 #[test]
-fn notes_as_people_write_them() {
+fn notes_of_the_corpus() {
     let book =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/speed/rust-book.tar.xz");
     let scratch = tempfile::tempdir().unwrap();
@@ -287,7 +288,7 @@ fn notes_as_people_write_them() {
         let text = fs::read_to_string(path).unwrap();
         assert_covered(&text, &parse(&text));
         if !text.starts_with("---") {
-            assert_eq!(headings(&text), twin(&text), "{path:?}");
+            assert_eq!(headings(&text), reference(&text), "{path:?}");
         }
     }
 }

@@ -21,7 +21,7 @@ use commonplace_core::files::racy_stat::Clock;
 use commonplace_core::files::root::Root;
 use commonplace_core::grep;
 use commonplace_core::index::bm25f::Weights;
-use commonplace_core::store::grep::Across;
+use commonplace_core::store::grep::GrepFiles;
 use commonplace_core::store::hit::Request;
 use commonplace_core::store::{Freshness, Options, Store};
 use crafted::{ARRAYS, ARRAYS_AT, EXTENT, HEAD, PAGED, place, put, root_of, sealed, word};
@@ -432,10 +432,10 @@ fn a_root_that_can_only_be_read_answers() {
             assert!(answer.notes.iter().any(|note| note.contains("user.md")), "{:?}", answer.notes);
             assert!(store.save().is_err() && !memory.at(".commonplace").exists());
             assert!(answer.notes.iter().any(|note| note.contains("closed")), "{:?}", answer.notes);
-            let grep = grep::Options { pattern: "rotation".to_owned(), ..Default::default() };
-            let mut across = Across::new(&store, &[""], grep, &|| false).unwrap();
+            let grep = grep::GrepOptions { pattern: "rotation".to_owned(), ..Default::default() };
+            let mut across = GrepFiles::new(&store, &[""], grep, &|| false).unwrap();
             while across.next_batch(&store, &|| false).unwrap().is_some() {}
-            let notes = &across.seen.notes;
+            let notes = &across.summary.notes;
             assert!(notes.iter().any(|note| note.contains("closed")), "{notes:?}");
             let skipped = store.status(&|| false).unwrap().skipped;
             assert!(skipped.contains(&("closed".into(), "perm".into())), "{skipped:?}");

@@ -20,7 +20,7 @@ use commonplace_core::search::filter::SearchFilter;
 use commonplace_core::search::query::{Atom, Query, holds};
 use commonplace_core::search::scoring::QueryScorer;
 use commonplace_core::search::{search, session_rescore};
-use commonplace_core::text::query_terms::terms_of;
+use commonplace_core::text::query_terms::query_terms;
 
 struct Random(u64);
 
@@ -150,7 +150,7 @@ impl World {
             let Atom::Words(text) = atom else { panic!("only words here") };
             words.push((text.as_str(), 1.0));
         }
-        for term in terms_of(&words, |word| catalog.index.lexicon().stem(word)) {
+        for term in query_terms(&words, |word| catalog.index.lexicon().stem(word)) {
             scorer.add_term(&term);
         }
         let (terms, _) = scorer.term_scorers();

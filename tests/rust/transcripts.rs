@@ -2,13 +2,13 @@
 
 use commonplace_core::memory_limit::MemoryLimit;
 use commonplace_core::messages::formats::{Format, import};
-use commonplace_core::messages::message::{Line, Message, parse};
+use commonplace_core::messages::message::{Message, ParsedLine, parse};
 use proptest::prelude::*;
 use serde_json::Value;
 
 fn message(line: &str) -> Message {
     match parse(line.as_bytes()) {
-        Line::Message(message) => message,
+        ParsedLine::Message(message) => message,
         other => panic!("{line}: {other:?}"),
     }
 }
@@ -87,7 +87,7 @@ fn every_shape() {
 }
 
 #[test]
-fn what_is_no_message() {
+fn lines_that_are_no_message() {
     for line in [
         r#"{"type":"progress","data":{"message":{"role":"user","content":"x"}}}"#,
         r#"{"type":"queue-operation","content":"x"}"#,
@@ -99,12 +99,12 @@ fn what_is_no_message() {
         "null",
         r#""s""#,
     ] {
-        assert_eq!(parse(line.as_bytes()), Line::Other, "{line}");
+        assert_eq!(parse(line.as_bytes()), ParsedLine::Other, "{line}");
     }
     for line in ["{", "x", r#"{"role":"user","content":"x""#, "\u{28}\u{b5}"] {
-        assert_eq!(parse(line.as_bytes()), Line::Bad, "{line}");
+        assert_eq!(parse(line.as_bytes()), ParsedLine::Bad, "{line}");
     }
-    assert_eq!(parse(b" \0\0\r\n"), Line::Blank);
+    assert_eq!(parse(b" \0\0\r\n"), ParsedLine::Blank);
 }
 
 fn imported(text: &str) -> (commonplace_core::messages::formats::Imported, Vec<Value>) {

@@ -3,9 +3,9 @@
 //! It knows no Python. Every file is reached through [`files::root::Root`], every failure is an
 //! [`error::Error`]. Each module uses only those above it in this list.
 
-pub mod allocator;
 pub mod error;
 pub mod memory_limit;
+pub(crate) mod parallel;
 pub(crate) mod simd;
 pub(crate) mod sync;
 pub mod text;

@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::process::{Resource, getrlimit};
 
-use crate::allocator;
 use crate::error::{Error, Result, megabytes};
 
 /// Bytes that are always taken to be there: a small store works under any limit.
@@ -134,10 +133,21 @@ fn system() -> Option<u64> {
     let data = left(Resource::Data, taken("VmData:"));
     let space = left(Resource::As, taken("VmSize:"));
     if space.is_some_and(|left| left < TIGHT) {
-        allocator::reserve_little();
+        share_one_arena();
     }
     let cgroup = cgroup(&read("/proc/self/cgroup"), Path::new("/sys/fs/cgroup"));
     [data, space, cgroup].into_iter().flatten().min()
+}
+
+/// Lets all threads share one heap of the C library, which else reserves 64 MB of address space for
+/// each: a quarter of what a process has that is limited to 256 MB.
+fn share_one_arena() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: it sets a number under the allocator's own locks.
+    #[expect(unsafe_code, reason = "nothing else does it")]
+    unsafe {
+        libc::mallopt(libc::M_ARENA_MAX, 1);
+    }
 }
 
 /// Returns the value of a line such as `VmData:   1234 kB`, in bytes.

@@ -1,12 +1,12 @@
-//! Which of 64 bytes equal one, as the bits of a word; which of 256 places are worth a look.
+//! Portable SIMD: byte comparison of 64 bytes as a bit mask, and masks of 256 positions.
 
 /// Bytes looked at together, a bit each.
 pub(crate) const BLOCK: usize = u64::BITS as usize;
 
-pub(crate) type Block = [u8; BLOCK];
+pub(crate) type ByteBlock = [u8; BLOCK];
 
 /// The places of a block that hold `byte`: the first is the lowest bit.
-pub(crate) fn equal(block: &Block, byte: u8) -> u64 {
+pub(crate) fn equal(block: &ByteBlock, byte: u8) -> u64 {
     let (eights, _) = block.as_chunks::<8>();
     eights.iter().rev().fold(0, |bits, &eight| bits << 8 | u64::from(equal_eight(eight, byte)))
 }
@@ -25,17 +25,17 @@ fn equal_eight(bytes: [u8; 8], byte: u8) -> u8 {
 /// longer, and whatever is found costs more to place.
 pub(crate) const STEP: usize = 4 * BLOCK;
 
-/// Places of a step, a bit each.
+/// Positions of a step, one bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Hits([u64; STEP / BLOCK]);
+pub(crate) struct StepMask([u64; STEP / BLOCK]);
 
-impl Hits {
+impl StepMask {
     /// The places for which `misfit` is zero, if there are any.
     ///
     /// One closure and plain loops: the compiler makes of them one load and a few operations a
     /// byte looked at, for as many places as a register holds.
     #[inline(always)]
-    pub fn of(misfit: impl Fn(usize) -> u8, equal: impl Fn(&Block, u8) -> u64) -> Option<Self> {
+    pub fn of(misfit: impl Fn(usize) -> u8, equal: impl Fn(&ByteBlock, u8) -> u64) -> Option<Self> {
         let mut least = [u8::MAX; BLOCK];
         for row in 0..STEP / BLOCK {
             for (lane, least) in least.iter_mut().enumerate() {
@@ -69,12 +69,12 @@ impl Hits {
     }
 }
 
-/// The same by one comparison.
+/// The same by one AVX-512 comparison.
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod wide {
     use std::arch::x86_64::{_mm512_cmpeq_epi8_mask, _mm512_loadu_si512, _mm512_set1_epi8};
 
-    use super::Block;
+    use super::ByteBlock;
 
     pub fn has_avx512() -> bool {
         is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512vl")
@@ -82,7 +82,7 @@ pub(crate) mod wide {
 
     #[inline]
     #[target_feature(enable = "avx512bw,avx512vl")]
-    pub fn equal(block: &Block, byte: u8) -> u64 {
+    pub fn equal(block: &ByteBlock, byte: u8) -> u64 {
         // SAFETY: a block is 64 bytes that may be read, and the load needs no alignment.
         #[expect(unsafe_code, reason = "there is no safe load")]
         let block = unsafe { _mm512_loadu_si512(block.as_ptr().cast()) };
@@ -96,8 +96,8 @@ pub(crate) mod tests {
     use proptest::prelude::*;
 
     /// Every comparison that this processor can run.
-    pub(crate) fn compiled() -> Vec<fn(&Block, u8) -> u64> {
-        let mut all: Vec<fn(&Block, u8) -> u64> = vec![equal];
+    pub(crate) fn compiled() -> Vec<fn(&ByteBlock, u8) -> u64> {
+        let mut all: Vec<fn(&ByteBlock, u8) -> u64> = vec![equal];
         #[cfg(target_arch = "x86_64")]
         if wide::has_avx512() {
             // SAFETY: the processor has what the function was compiled for.
@@ -109,14 +109,14 @@ pub(crate) mod tests {
 
     proptest! {
         #[test]
-        fn bits_equal_their_plain_twin(bytes: [[u8; 32]; 2], few: bool) {
+        fn masks_equal_those_of_the_plain_reference(bytes: [[u8; 32]; 2], few: bool) {
             let byte = |byte: &u8| if few { b'!' + byte % 3 } else { *byte };
             let block: Vec<u8> = bytes.concat().iter().map(byte).collect();
-            let block: Block = block.try_into().unwrap();
+            let block: ByteBlock = block.try_into().unwrap();
             for byte in [b'"', b'!', block[7], block[63], 0, 0x80] {
-                let twin = (0..BLOCK).fold(0, |bits, at| bits | u64::from(block[at] == byte) << at);
+                let expected = (0..BLOCK).fold(0, |bits, at| bits | u64::from(block[at] == byte) << at);
                 for equal in compiled() {
-                    prop_assert_eq!(equal(&block, byte), twin);
+                    prop_assert_eq!(equal(&block, byte), expected);
                 }
             }
         }
@@ -128,7 +128,7 @@ pub(crate) mod tests {
         ) {
             for equal in compiled() {
                 let mut hits =
-                    Hits::of(|at| u8::from(!places.contains(&at)), equal).unwrap_or_default();
+                    StepMask::of(|at| u8::from(!places.contains(&at)), equal).unwrap_or_default();
                 let mut left = places.clone();
                 for &first in &first {
                     let (taken, expected) = match first {

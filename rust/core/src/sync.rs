@@ -1,4 +1,4 @@
-//! Locks without poisoning: those of the standard library.
+//! Locks of the standard library without poisoning, with timeouts.
 //!
 //! On Linux each is a word of memory and a wait in the kernel (futex), with nothing beside it. So a
 //! child of a fork, which inherits the locks of its parent as some thread had them, is held up by
@@ -57,9 +57,9 @@ pub struct RwLock<T> {
 
 /// A writer that waits, until it is dropped.
 #[derive(Debug)]
-pub struct Waiting<'a>(&'a AtomicUsize);
+pub struct WaitingWriter<'a>(&'a AtomicUsize);
 
-impl Drop for Waiting<'_> {
+impl Drop for WaitingWriter<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
@@ -75,9 +75,9 @@ impl<T> RwLock<T> {
     ///
     /// Whoever reads must not wait to read once more: it would wait for the writer, and the writer
     /// for it.
-    pub fn wait_to_write(&self) -> Waiting<'_> {
+    pub fn wait_to_write(&self) -> WaitingWriter<'_> {
         self.waiting.fetch_add(1, Ordering::Relaxed);
-        Waiting(&self.waiting)
+        WaitingWriter(&self.waiting)
     }
 
     /// Takes the lock for reading if nobody writes or waits to.
@@ -161,20 +161,20 @@ impl Condvar {
     }
 }
 
-/// A turn that can be waited for up to a time.
+/// A lock without a value that can be waited for up to a deadline.
 #[derive(Debug, Default)]
-pub struct Turn {
+pub struct TimedLock {
     taken: Mutex<bool>,
     free: Condvar,
 }
 
-/// A turn that was taken, until it is dropped.
+/// Guard of a [`TimedLock`], which frees it when it is dropped.
 #[derive(Debug)]
-pub struct Taken<'a>(&'a Turn);
+pub struct TimedLockGuard<'a>(&'a TimedLock);
 
-impl Turn {
-    /// Waits for the turn up to a time; none when it is not free by then.
-    pub fn take_until(&self, deadline: Instant) -> Option<Taken<'_>> {
+impl TimedLock {
+    /// Waits for the lock up to a deadline; none when it is not free by then.
+    pub fn lock_until(&self, deadline: Instant) -> Option<TimedLockGuard<'_>> {
         let mut taken = self.taken.lock();
         while *taken {
             if Instant::now() >= deadline {
@@ -183,11 +183,11 @@ impl Turn {
             taken = self.free.wait_until(taken, deadline);
         }
         *taken = true;
-        Some(Taken(self))
+        Some(TimedLockGuard(self))
     }
 }
 
-impl Drop for Taken<'_> {
+impl Drop for TimedLockGuard<'_> {
     fn drop(&mut self) {
         *self.0.taken.lock() = false;
         self.0.free.notify_one();

@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use commonplace_core::grep::{self, Options};
+use commonplace_core::grep::{self, GrepOptions};
 use commonplace_core::store::Store;
-use commonplace_core::store::grep::{Across, Tally};
+use commonplace_core::store::grep::{GrepFiles, GrepSummary};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -68,7 +68,7 @@ pub struct Grep {
 }
 
 struct Running {
-    across: Across,
+    files: GrepFiles,
     ready: VecDeque<Match>,
 }
 
@@ -78,13 +78,14 @@ impl Grep {
         py: Python<'_>,
         store: Arc<Store>,
         prefixes: &[Text],
-        options: Options,
+        options: GrepOptions,
         keep: bool,
     ) -> PyResult<Self> {
         let prefixes: Vec<&str> = prefixes.iter().map(|prefix| &**prefix).collect();
-        let mut across = enter(py, |interrupt| Across::new(&store, &prefixes, options, interrupt))?;
-        across.keep = keep;
-        Ok(Self { store, running: Mutex::new(Running { across, ready: VecDeque::new() }) })
+        let mut files =
+            enter(py, |interrupt| GrepFiles::new(&store, &prefixes, options, interrupt))?;
+        files.write_gram_index = keep;
+        Ok(Self { store, running: Mutex::new(Running { files, ready: VecDeque::new() }) })
     }
 
     /// Refuses to go on in a forked child: a thread of the parent may have been in the scan.
@@ -97,10 +98,10 @@ impl Grep {
     }
 
     /// Waits for the scan without the GIL, for the scan may be waiting for the GIL.
-    fn seen(&self, py: Python<'_>) -> PyResult<Tally> {
+    fn summary(&self, py: Python<'_>) -> PyResult<GrepSummary> {
         self.check_process()?;
         let running = || self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(py.detach(|| running().across.seen.clone()))
+        Ok(py.detach(|| running().files.summary.clone()))
     }
 }
 
@@ -115,7 +116,7 @@ impl Grep {
         enter(py, |interrupt| {
             let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
             if running.ready.is_empty()
-                && let Some((path, batch)) = running.across.next_batch(&self.store, interrupt)?
+                && let Some((path, batch)) = running.files.next_batch(&self.store, interrupt)?
             {
                 running.ready = batch.into_iter().map(|found| Match::new(&path, found)).collect();
             }
@@ -128,37 +129,37 @@ impl Grep {
         enter(py, |interrupt| {
             let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
             let ready = std::mem::take(&mut running.ready).len() as u64;
-            Ok(ready + running.across.count(&self.store, interrupt)?)
+            Ok(ready + running.files.count(&self.store, interrupt)?)
         })
     }
 
     #[getter]
     fn matched(&self, py: Python<'_>) -> PyResult<u64> {
-        Ok(self.seen(py)?.matched)
+        Ok(self.summary(py)?.matched)
     }
 
     #[getter]
     fn lines(&self, py: Python<'_>) -> PyResult<u64> {
-        Ok(self.seen(py)?.lines)
+        Ok(self.summary(py)?.lines)
     }
 
     #[getter]
     fn bytes(&self, py: Python<'_>) -> PyResult<u64> {
-        Ok(self.seen(py)?.bytes)
+        Ok(self.summary(py)?.bytes)
     }
 
     #[getter]
     fn bad_lines(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        Ok(self.seen(py)?.first_bad_lines)
+        Ok(self.summary(py)?.first_bad_lines)
     }
 
     #[getter]
     fn bad_line_count(&self, py: Python<'_>) -> PyResult<u64> {
-        Ok(self.seen(py)?.bad_lines)
+        Ok(self.summary(py)?.bad_lines)
     }
 
     #[getter]
     fn notes(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        Ok(self.seen(py)?.notes)
+        Ok(self.summary(py)?.notes)
     }
 }

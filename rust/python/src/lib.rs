@@ -1,5 +1,6 @@
 //! The Python border of `commonplace`: converts, frees the GIL, maps errors. It holds no logic.
 
+mod allocator;
 mod enter;
 mod from_python;
 mod grep;
@@ -8,16 +9,16 @@ mod import;
 mod results;
 mod store;
 
-use commonplace_core::allocator::Memory;
+use allocator::SplitAllocator;
 use pyo3::prelude::*;
 
 #[global_allocator]
-static MEMORY: Memory = Memory;
+static ALLOCATOR: SplitAllocator = SplitAllocator;
 
 /// The native module.
 #[pymodule(gil_used = false)]
 mod _core {
-    use super::{Bound, Memory, PyModule, PyModuleMethods, PyResult};
+    use super::{Bound, PyModule, PyModuleMethods, PyResult, SplitAllocator};
 
     #[pymodule_export]
     use super::from_python::Weights;
@@ -34,7 +35,7 @@ mod _core {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        Memory::follow_forks();
+        SplitAllocator::follow_forks();
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -9,7 +9,9 @@ use commonplace_core::files::{self, revisions};
 use commonplace_core::messages::message;
 use commonplace_core::store::transcript::Placed;
 use commonplace_core::store::{Store, status, verify};
-use commonplace_core::text::section::{Note, line_of, parse};
+use commonplace_core::text::encoding::line_of;
+use commonplace_core::text::parser::parse;
+use commonplace_core::text::section::Note;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -60,9 +62,9 @@ impl Section {
                 end_line: if inner.ends_with(b"\n") { line - 1 } else { line },
                 start: span.start,
                 end: span.end,
-                summary: section.marks.summary.clone(),
-                category: section.marks.category.clone(),
-                keywords: section.marks.keywords.clone(),
+                summary: section.metadata.summary.clone(),
+                category: section.metadata.category.clone(),
+                keywords: section.metadata.keywords.clone(),
             }
         });
         sections.collect()

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use commonplace_core::catalog::extract::Kind;
 use commonplace_core::error::{Error, Interrupt, Result};
-use commonplace_core::grep::{Case, Options};
+use commonplace_core::grep::{Case, GrepOptions};
 use commonplace_core::search::filter::SearchFilter;
 use commonplace_core::store;
 use commonplace_core::store::hit::Request;
@@ -325,7 +325,7 @@ impl Store {
         width: Count,
         keep: bool,
     ) -> PyResult<Grep> {
-        let options = Options {
+        let options = GrepOptions {
             pattern: pattern.into(),
             fixed,
             case: match ignore_case {
@@ -342,7 +342,7 @@ impl Store {
             newest_first,
             tools,
             max_snippet: width.into(),
-            ..Options::default()
+            ..GrepOptions::default()
         };
         Grep::new(py, self.open(py)?, &prefixes, options, keep)
     }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use commonplace_core::catalog::extract::{Draft, Kind, Messages, Part, note};
 use commonplace_core::index::bm25f::{Counts, FIELDS, Field, Lengths, Weights};
-use commonplace_core::text::query_terms::terms_of;
+use commonplace_core::text::query_terms::query_terms;
 use commonplace_core::text::segmentation;
 use commonplace_core::text::stems::stem;
 use commonplace_core::text::tokens::{self, Form};
@@ -87,7 +87,7 @@ impl Reference {
             .enumerate()
             .map(|(at, word)| (word, if in_question[at] { 1.5 } else { 1.0 }))
             .collect();
-        for term in terms_of(&words, |word| stem(word).map(Cow::into_owned)) {
+        for term in query_terms(&words, |word| stem(word).map(Cow::into_owned)) {
             let concept = concept(&term.text, term.stem.as_deref());
             let times =
                 f64::from(term.times) * if term.form == Form::Character { 0.5 } else { 1.0 };

@@ -8,9 +8,10 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use crate::catalog::doc_table::{DEFINES, Outline, REFERS};
 use crate::index::bm25f::Field;
-use crate::messages::message::{self, Line, Message};
-use crate::text::metadata::{Marks, behind_meta};
-use crate::text::section::{self, Note, Section, TRAIL};
+use crate::messages::message::{self, Message, ParsedLine};
+use crate::text::metadata::{Metadata, after_meta_comment};
+use crate::text::parser;
+use crate::text::section::{Note, Section, TRAIL};
 use crate::text::time;
 
 /// Sections longer than about this many bytes are split for retrieval.
@@ -106,12 +107,12 @@ impl<'a> Draft<'a> {
 ///
 /// Returns the summary of the whole note, if it gives one.
 pub fn note(path: &str, text: &str, each: &mut dyn FnMut(Draft<'_>)) -> Option<String> {
-    let note = section::parse(text);
+    let note = parser::parse(text);
     let title = note.title().unwrap_or_default();
     let count = note.sections.len();
     each_of(path, text, &Cut { note: &note, count, title, above: &[], from: (0, 1) }, each);
     let first = note.sections.iter().take_while(|section| section.level <= 1);
-    note.front.summary.clone().or_else(|| first.filter_map(|s| s.marks.summary.clone()).next())
+    note.front.summary.clone().or_else(|| first.filter_map(|s| s.metadata.summary.clone()).next())
 }
 
 /// Sections of a note, all of them or some, and what holds for them from outside.
@@ -157,7 +158,7 @@ pub fn each_of(path: &str, text: &str, cut: &Cut<'_>, each: &mut dyn FnMut(Draft
         let (keywords, category) = told(note, at);
         // what it says holds for the sections below, and is found with them
         let below = note.sections.get(at + 1).is_some_and(|next| next.parent == Some(at));
-        if below && behind_meta(&text[section.span.clone()]) == Some("") {
+        if below && after_meta_comment(&text[section.span.clone()]) == Some("") {
             continue;
         }
         let by_item = note.front.by_item;
@@ -173,7 +174,7 @@ pub fn each_of(path: &str, text: &str, cut: &Cut<'_>, each: &mut dyn FnMut(Draft
                 line,
                 hash: xxh3_64(&text.as_bytes()[span.clone()]),
                 trail: trail.clone(),
-                time: section.marks.time.or(note.front.time),
+                time: section.metadata.time.or(note.front.time),
                 category: category.to_owned(),
                 outline: std::mem::take(&mut outline),
                 ..Draft::default()
@@ -222,7 +223,7 @@ pub fn may_refer(section: &Section, text: &str) -> bool {
 
 /// Says whether something that a section says holds for the sections below as well.
 pub fn hands_down(section: &Section) -> bool {
-    !section.marks.keywords.is_empty() || section.marks.category.is_some()
+    !section.metadata.keywords.is_empty() || section.metadata.category.is_some()
 }
 
 /// Returns the keywords and the category that hold for a section.
@@ -230,23 +231,23 @@ pub fn hands_down(section: &Section) -> bool {
 /// Keywords of an enclosing section describe the sections in it; its summary does not.
 fn told(note: &Note, at: usize) -> (String, &str) {
     let mut words: Vec<&str> = Vec::new();
-    let own = &note.sections[at].marks;
+    let own = &note.sections[at].metadata;
     words.extend(own.summary.as_deref());
     let mut category = None;
     let mut up = Some(at);
     while let Some(section) = up.map(|up| &note.sections[up]) {
-        gather(&section.marks, &mut words, &mut category);
+        gather(&section.metadata, &mut words, &mut category);
         up = section.parent;
     }
     gather(&note.front, &mut words, &mut category);
     (words.join(" "), category.unwrap_or_default())
 }
 
-fn gather<'a>(marks: &'a Marks, words: &mut Vec<&'a str>, category: &mut Option<&'a str>) {
-    words.extend(marks.keywords.iter().map(String::as_str));
-    words.extend(marks.category.as_deref());
+fn gather<'a>(metadata: &'a Metadata, words: &mut Vec<&'a str>, category: &mut Option<&'a str>) {
+    words.extend(metadata.keywords.iter().map(String::as_str));
+    words.extend(metadata.category.as_deref());
     if category.is_none() {
-        *category = marks.category.as_deref();
+        *category = metadata.category.as_deref();
     }
 }
 
@@ -281,9 +282,9 @@ impl Messages {
         each: &mut dyn FnMut(Draft<'_>),
     ) -> bool {
         let message = match message::parse(bytes) {
-            Line::Message(message) => message,
-            Line::Other | Line::Blank => return true,
-            Line::Bad => return false,
+            ParsedLine::Message(message) => message,
+            ParsedLine::Other | ParsedLine::Blank => return true,
+            ParsedLine::Bad => return false,
         };
         if self.text(&message).is_empty() {
             return true;

@@ -16,8 +16,8 @@ use crate::index::dictionary::interner::Interner;
 use crate::index::dictionary::lexicon::{AnalyzedDocument, Lexicon};
 use crate::memory_limit::MemoryLimit;
 use crate::messages::line_reader::{LONGEST_LINE, is_in_utf16, lines};
-use crate::messages::message::{self, Line, Message};
-use crate::text::section::{as_text, is_utf16};
+use crate::messages::message::{self, Message, ParsedLine};
+use crate::text::encoding::{as_text, is_utf16};
 
 /// Notes larger than this are listed and can be searched with grep, but are not indexed.
 pub const LARGEST_NOTE: u64 = 256 << 20;
@@ -157,7 +157,7 @@ impl Resume {
         let before = match before {
             None => None,
             Some((_, Some(bytes))) => match message::parse(&bytes) {
-                Line::Message(message) => Some(message),
+                ParsedLine::Message(message) => Some(message),
                 _ => return Ok(None),
             },
             Some((_, None)) => return Ok(None),

@@ -15,9 +15,10 @@ use crate::catalog::Row;
 use crate::catalog::doc_table::{DEFINES, REFERS};
 use crate::catalog::extract::{Cut, hands_down, may_define, may_refer};
 use crate::index::dictionary::interner::Interner;
-use crate::text::metadata::behind_meta;
+use crate::text::metadata::after_meta_comment;
 use crate::text::parser::heading_end;
-use crate::text::section::{MAX_SECTIONS, Note, TRAIL, front, parse_part};
+use crate::text::parser::{front, parse_part};
+use crate::text::section::{MAX_SECTIONS, Note, TRAIL};
 
 /// See the module.
 #[derive(Debug)]
@@ -123,7 +124,7 @@ pub(super) fn edited(text: &str, rows: &[Row], labels: &Interner) -> Option<Edit
     }
     // what has sections below it may be no document
     let before = rows[..kept].iter().rposition(opens)?;
-    if behind_meta(&text[rows[before].start as usize..start]).is_some_and(str::is_empty) {
+    if after_meta_comment(&text[rows[before].start as usize..start]).is_some_and(str::is_empty) {
         return None;
     }
     let note = parse_part(text, part.clone(), front);

@@ -13,7 +13,7 @@ use crate::files::racy_stat::{now_ns, untrusted};
 use crate::files::root::{Root, Stat};
 use crate::index::memory_bounds::{delta_bytes, packing_bytes};
 use crate::memory_limit::MemoryLimit;
-use crate::text::section::as_text;
+use crate::text::encoding::as_text;
 
 /// Returns a number that no catalog of this process has had.
 pub(super) fn next_revision() -> u64 {

@@ -25,7 +25,7 @@ use crate::files::root::{Place, Root};
 use crate::files::version::Version;
 use crate::files::write_rules;
 use crate::files::{Expected, Files};
-use crate::text::section::{UTF16_BLOCK, is_utf16};
+use crate::text::encoding::{UTF16_BLOCK, is_utf16};
 
 /// A last line longer than this is taken for torn without being parsed.
 const LONGEST_TAIL: u64 = 64 << 20;

@@ -13,7 +13,7 @@ use crate::error::{Error, Result, wait_for};
 use crate::files::open::{READ, is_only_name, open_regular, refusal};
 use crate::files::paths::OWN;
 use crate::files::root::Root;
-use crate::sync::{Taken, Turn};
+use crate::sync::{TimedLock, TimedLockGuard};
 
 /// How long a writer waits for another before it gives up.
 pub const PATIENCE: Duration = Duration::from_secs(5);
@@ -28,7 +28,7 @@ const NONE: i32 = -1;
 /// The kernel frees it when its holder dies, so that a lock file is there says nothing.
 #[derive(Debug)]
 pub struct Lock {
-    threads: Turn,
+    threads: TimedLock,
     /// The handle that is locked, or is about to be: a child of a fork inherits it.
     held: AtomicI32,
     /// Says whether to go on waiting: most calls that take the lock have no other way to ask.
@@ -37,7 +37,7 @@ pub struct Lock {
 
 impl Default for Lock {
     fn default() -> Self {
-        Self { threads: Turn::default(), held: AtomicI32::new(NONE), interrupt: || false }
+        Self { threads: TimedLock::default(), held: AtomicI32::new(NONE), interrupt: || false }
     }
 }
 
@@ -47,7 +47,7 @@ pub struct Guard<'a> {
     /// The lock file, which also holds the list of [`crate::files::recovery_list`].
     pub(crate) file: File,
     lock: &'a Lock,
-    _thread: Taken<'a>,
+    _thread: TimedLockGuard<'a>,
 }
 
 impl Lock {
@@ -69,7 +69,7 @@ impl Lock {
             seconds: PATIENCE.as_secs(),
         };
         let thread = wait_for(&self.interrupt, |slice| {
-            let taken = self.threads.take_until(deadline.min(Instant::now() + slice));
+            let taken = self.threads.lock_until(deadline.min(Instant::now() + slice));
             (taken.is_some() || Instant::now() >= deadline).then_some(taken)
         })?
         .ok_or_else(busy)?;
@@ -94,7 +94,7 @@ impl Lock {
     /// # Errors
     /// Those of [`Lock::acquire`], but for [`Error::Busy`].
     pub fn try_acquire(&self, root: &Root) -> Result<Option<Guard<'_>>> {
-        let Some(thread) = self.threads.take_until(Instant::now()) else { return Ok(None) };
+        let Some(thread) = self.threads.lock_until(Instant::now()) else { return Ok(None) };
         Ok(self.try_flock(root)?.map(|file| Guard { file, lock: self, _thread: thread }))
     }
 

@@ -106,7 +106,7 @@ impl Root {
 
 /// What the core itself keeps below `.commonplace`: to put anything in its place would let two hold
 /// the lock, or lose the history.
-const CORE: [&str; 5] = ["lock", "index", "history", "quarantine", "sieve"];
+const CORE: [&str; 5] = ["lock", "index", "history", "quarantine", "gram_index"];
 
 /// Checks a name, which must not be one of the core's own.
 fn check_side(path: &str) -> Result<()> {

@@ -1,41 +1,25 @@
-//! The messages, or lines, around a match, read only when asked for.
+//! Context of a match: the messages or lines around it, read only when asked for.
 
 use std::fs::File;
 
 use memchr::{memchr_iter, memrchr_iter};
 
 use super::cursor::read_full;
+use super::options::GrepOptions;
+use super::report::{Context, Match};
 use super::snippet::beginning;
-use super::{Match, Options};
 use crate::error::Result;
-use crate::messages::message::{self, Line};
+use crate::messages::message::{self, ParsedLine};
 
 /// How far from a match its neighbours are looked for, in bytes.
-const REACH: u64 = 8 << 20;
-
-/// A neighbour of a match.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Context {
-    /// The line in the file, counted from 1.
-    pub line: u64,
-    /// The byte in the file at which the line begins.
-    pub offset: u64,
-    /// The message's role; empty in a note.
-    pub role: String,
-    /// The speaker's name.
-    pub name: Option<String>,
-    /// The message's time as written.
-    pub time: Option<String>,
-    /// The beginning of its text.
-    pub text: String,
-}
+const MAX_LITERAL: u64 = 8 << 20;
 
 /// Fills in `before` and `after`. Messages without text do not count.
 pub(super) fn surround(
     found: &mut Match,
     file: &File,
     path: &str,
-    options: &Options,
+    options: &GrepOptions,
     json: bool,
     file_end: u64,
 ) -> Result<()> {
@@ -46,7 +30,7 @@ pub(super) fn surround(
             let start = found.offset.saturating_sub(size);
             let text = piece(file, path, start, found.offset)?;
             found.before = before(&text, start, found, options.before, &view);
-            if found.before.len() == options.before || start == 0 || size >= REACH {
+            if found.before.len() == options.before || start == 0 || size >= MAX_LITERAL {
                 break;
             }
             size *= 4;
@@ -58,7 +42,7 @@ pub(super) fn surround(
             let end = (found.end + size).min(file_end);
             let text = piece(file, path, found.end, end)?;
             found.after = after(&text, end == file_end, found, options.after, &view);
-            if found.after.len() == options.after || end == file_end || size >= REACH {
+            if found.after.len() == options.after || end == file_end || size >= MAX_LITERAL {
                 break;
             }
             size *= 4;
@@ -124,19 +108,19 @@ fn after(
     all
 }
 
-fn read(line: &[u8], options: &Options, json: bool) -> Option<Context> {
+fn read(line: &[u8], options: &GrepOptions, json: bool) -> Option<Context> {
     if !json {
         let text = String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line));
         return Some(Context { text: beginning(&text, options.max_snippet), ..Context::default() });
     }
-    let Line::Message(outline) = message::outline(line) else {
+    let ParsedLine::Message(message) = message::parse_lazy(line) else {
         return None;
     };
-    let text = outline.text(options.tools);
+    let text = message.text(options.tools);
     (!text.is_empty()).then(|| Context {
-        role: outline.role().into_owned(),
-        name: outline.name(),
-        time: outline.time(),
+        role: message.role().into_owned(),
+        name: message.name(),
+        time: message.time(),
         text: beginning(&text, options.max_snippet),
         ..Context::default()
     })

@@ -1,4 +1,4 @@
-//! Where a scan ended, with a fingerprint that shows whether the file only grew since.
+//! Cursor of a scan: where it ended, with a hash that shows whether the file only grew since.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -9,9 +9,9 @@ use crate::error::{Error, Result};
 
 const TAIL: u64 = 4096;
 
-/// A place in a file to go on from. The default is the start of any file.
+/// A position in a file to resume from. The default is the start of any file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Resume {
+pub struct Cursor {
     /// The byte to go on at.
     pub offset: u64,
     /// The line ends before it.
@@ -20,7 +20,7 @@ pub struct Resume {
     pub tail_hash: u64,
 }
 
-impl Resume {
+impl Cursor {
     pub(super) fn at(file: &File, path: &str, offset: u64, line: u64) -> Result<Self> {
         let tail_hash = tail_hash(file, path, offset)?;
         Ok(Self { offset, line, tail_hash })

@@ -1,29 +1,27 @@
-//! Takes what was loaded of a chunk apart into lines and judges those that may match.
+//! Line matcher: the pattern and the filters that decide whether a line is a match.
 
 use std::ops::Range;
 
-use memchr::{memchr, memchr_iter, memrchr};
 use regex_automata::meta::Cache;
 use regex_automata::{Input, Span};
 
-use super::chunk::{Chunk, Tail};
-use super::job::Round;
+use super::options::GrepOptions;
 use super::pattern::Pattern;
-use super::prefilter::{Places, Scratch};
+use super::prefilter::{Candidates, FoldBuffer};
+use super::report::Match;
 use super::snippet::snippet;
-use super::{MAX_BAD_LINES, Match, Options};
-use crate::messages::message::{self, Line, Outline};
+use crate::messages::message::{self, LazyMessage, ParsedLine};
 
-/// Scratch space for searches.
+/// Scratch space that searches reuse.
 #[derive(Debug, Default)]
-pub(super) struct Memory {
-    scratch: Scratch,
+pub(super) struct Scratch {
+    fold_buffer: FoldBuffer,
     cache: Option<Cache>,
 }
 
-/// What decides whether a line matches.
+/// A compiled pattern with filters.
 #[derive(Debug)]
-pub(super) struct Finder {
+pub(super) struct LineMatcher {
     pub pattern: Pattern,
     pub json: bool,
     pub tools: bool,
@@ -33,16 +31,16 @@ pub(super) struct Finder {
     until: Option<i64>,
 }
 
-/// What became of one line.
+/// Result for one line.
 #[expect(clippy::large_enum_variant, reason = "one at a time, at once moved on")]
-enum Verdict {
+pub(super) enum Verdict {
     No,
     Bad,
     Match(Option<Match>),
 }
 
-impl Finder {
-    pub fn new(pattern: Pattern, options: &Options, json: bool) -> Self {
+impl LineMatcher {
+    pub fn new(pattern: Pattern, options: &GrepOptions, json: bool) -> Self {
         Self {
             pattern,
             json,
@@ -55,112 +53,112 @@ impl Finder {
     }
 
     /// The first match in decoded text, looking only at `span`.
-    pub fn search(&self, text: &str, span: Span, memory: &mut Memory) -> Option<Span> {
+    pub fn search(&self, text: &str, span: Span, scratch: &mut Scratch) -> Option<Span> {
         let regex = self.pattern.regex();
-        let cache = memory.cache.get_or_insert_with(|| regex.create_cache());
+        let cache = scratch.cache.get_or_insert_with(|| regex.create_cache());
         regex.search_with(cache, &Input::new(text).span(span)).map(|found| found.span())
     }
 
-    fn is_match(&self, text: &str, memory: &mut Memory) -> bool {
+    fn is_match(&self, text: &str, scratch: &mut Scratch) -> bool {
         let regex = self.pattern.regex();
-        let cache = memory.cache.get_or_insert_with(|| regex.create_cache());
+        let cache = scratch.cache.get_or_insert_with(|| regex.create_cache());
         regex.search_half_with(cache, &Input::new(text).earliest(true)).is_some()
     }
 
-    /// Begins to look for places in raw text that a match may hold.
-    fn candidates<'f, 't>(&'f self, text: &'t [u8]) -> Candidates<'f, 't> {
-        let places = self.pattern.needles().map(|needles| needles.places(text, self.json));
-        Candidates { text, places }
+    /// Begins a search of raw text for candidates.
+    pub fn candidates<'f, 't>(&'f self, text: &'t [u8]) -> LineCandidates<'f, 't> {
+        let places = self.pattern.literals().map(|literals| literals.candidates(text, self.json));
+        LineCandidates { text, places }
     }
 
-    /// Whether a look around a candidate can spare taking its line apart.
-    fn looks_nearby(&self) -> bool {
-        self.json && !self.tools && self.pattern.needles().is_some()
+    /// Whether the bytes before a candidate may show that its line need not be parsed.
+    pub fn can_skip_tool_strings(&self) -> bool {
+        self.json && !self.tools && self.pattern.literals().is_some()
     }
 
     /// Whether the message's own fields pass the filters.
-    pub fn admits(&self, outline: &Outline<'_>) -> bool {
-        if !self.roles.is_empty() && !self.roles.iter().any(|role| **role == *outline.role()) {
+    pub fn admits(&self, message: &LazyMessage<'_>) -> bool {
+        if !self.roles.is_empty() && !self.roles.iter().any(|role| **role == *message.role()) {
             return false;
         }
         if self.since.is_none() && self.until.is_none() {
             return true;
         }
-        outline.timestamp_ms().is_some_and(|at| {
+        message.timestamp_ms().is_some_and(|at| {
             self.since.is_none_or(|since| at >= since) && self.until.is_none_or(|until| at < until)
         })
     }
 
-    /// Judges a line whose first place that may matter is `at`.
-    fn judge(&self, line: &[u8], at: usize, build: bool, memory: &mut Memory) -> Verdict {
+    /// Matches a line whose first candidate is at `at`.
+    pub fn judge(&self, line: &[u8], at: usize, build: bool, scratch: &mut Scratch) -> Verdict {
         if !self.json {
             let text = String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line));
-            return self.judge_text(&text, build, memory);
+            return self.judge_text(&text, build, scratch);
         }
-        let outline = match message::outline(line) {
-            Line::Message(outline) => outline,
-            Line::Other | Line::Blank => return Verdict::No,
-            Line::Bad => return Verdict::Bad,
+        let message = match message::parse_lazy(line) {
+            ParsedLine::Message(message) => message,
+            ParsedLine::Other | ParsedLine::Blank => return Verdict::No,
+            ParsedLine::Bad => return Verdict::Bad,
         };
-        // A pattern without needles may match even where nothing was said.
-        let mut likely = self.pattern.needles().is_none();
+        // A pattern without literals may match even where nothing was said.
+        let mut likely = self.pattern.literals().is_none();
         let mut sure = false;
         let place = line[at..].as_ptr();
-        outline.each_text(self.tools, |body| {
+        message.each_text(self.tools, |body| {
             let Range { start, end } = body.as_ptr_range();
             if (start..end).contains(&place) {
                 likely = true;
                 sure = self.pattern.matches_at(body, place as usize - start as usize);
             } else if start > place && !likely {
-                likely = self.candidates(body).next(0, memory, |_| {}).is_some();
+                likely = self.candidates(body).next(0, scratch, |_| {}).is_some();
             }
         });
-        if !likely || !self.admits(&outline) {
+        if !likely || !self.admits(&message) {
             return Verdict::No;
         }
         if sure && !build {
             return Verdict::Match(None);
         }
-        match self.judge_text(&outline.text(self.tools), build, memory) {
-            Verdict::Match(Some(found)) => Verdict::Match(Some(describe(found, &outline))),
+        match self.judge_text(&message.text(self.tools), build, scratch) {
+            Verdict::Match(Some(found)) => Verdict::Match(Some(describe(found, &message))),
             verdict => verdict,
         }
     }
 
-    fn judge_text(&self, text: &str, build: bool, memory: &mut Memory) -> Verdict {
+    fn judge_text(&self, text: &str, build: bool, scratch: &mut Scratch) -> Verdict {
         if !build {
-            return if self.is_match(text, memory) { Verdict::Match(None) } else { Verdict::No };
+            return if self.is_match(text, scratch) { Verdict::Match(None) } else { Verdict::No };
         }
-        match self.search(text, Span::from(0..text.len()), memory) {
-            Some(first) => Verdict::Match(Some(self.show(text, first, memory))),
+        match self.search(text, Span::from(0..text.len()), scratch) {
+            Some(first) => Verdict::Match(Some(self.show(text, first, scratch))),
             None => Verdict::No,
         }
     }
 
-    /// The match with its snippet, still without its place.
-    pub fn show(&self, text: &str, first: Span, memory: &mut Memory) -> Match {
-        let next = |from, to| self.search(text, Span::from(from..to), memory);
+    /// The match with its snippet, still without its position.
+    pub fn show(&self, text: &str, first: Span, scratch: &mut Scratch) -> Match {
+        let next = |from, to| self.search(text, Span::from(from..to), scratch);
         let (snippet, highlights) = snippet(text, first, self.max_snippet, next);
         Match { snippet, highlights, ..Match::default() }
     }
 }
 
-/// The places of a raw text that a match may hold.
-struct Candidates<'f, 't> {
+/// Candidates of a raw text: positions that a match may hold.
+pub(super) struct LineCandidates<'f, 't> {
     text: &'t [u8],
-    places: Option<Places<'f, 't>>,
+    places: Option<Candidates<'f, 't>>,
 }
 
-impl Candidates<'_, '_> {
-    /// The first place at or after `from`; `line_end` is told the line ends before.
-    fn next(
+impl LineCandidates<'_, '_> {
+    /// The first candidate at or after `from`; `line_end` is told the line ends before.
+    pub fn next(
         &mut self,
         from: usize,
-        memory: &mut Memory,
+        scratch: &mut Scratch,
         mut line_end: impl FnMut(usize),
     ) -> Option<usize> {
         if let Some(places) = &mut self.places {
-            return places.next(from, &mut memory.scratch, line_end);
+            return places.next(from, &mut scratch.fold_buffer, line_end);
         }
         let ended = self.text.get(from) == Some(&b'\n');
         if ended {
@@ -171,135 +169,13 @@ impl Candidates<'_, '_> {
     }
 }
 
-/// Adds what the message says of itself.
-pub(super) fn describe(found: Match, outline: &Outline<'_>) -> Match {
+/// Adds the fields of the message.
+pub(super) fn describe(found: Match, message: &LazyMessage<'_>) -> Match {
     Match {
-        role: outline.role().into_owned(),
-        name: outline.name(),
-        time: outline.time(),
-        session: outline.session(),
+        role: message.role().into_owned(),
+        name: message.name(),
+        time: message.time(),
+        session: message.session(),
         ..found
-    }
-}
-
-/// The whole lines of a chunk.
-pub(super) struct Lines<'l, 'r> {
-    pub round: &'l Round<'r>,
-    pub text: &'l [u8],
-    pub offset: u64,
-    /// Line ends in the chunk before `text`.
-    pub skipped_ends: u64,
-    pub memory: &'l mut Memory,
-    pub chunk: &'l mut Chunk,
-}
-
-impl Lines<'_, '_> {
-    /// Judges them, and notes in the chunk what is found.
-    pub fn look(&mut self, at_end: bool) {
-        let terminated = memrchr(b'\n', self.text).map_or(0, |end| end + 1);
-        let finder = self.round.finder;
-        if at_end && finder.json {
-            self.set_apart_torn_tail(terminated);
-        }
-        let mut seen = Seen { text: self.text, json: finder.json, ..Seen::default() };
-        self.judge_candidates(&mut seen);
-        let unended = seen.start < self.text.len();
-        if unended {
-            seen.line(self.text.len());
-        }
-        let Seen { ends, mut bad, .. } = seen;
-        self.chunk.line_ends += ends;
-        self.chunk.lines += ends + u64::from(unended);
-        bad.sort_unstable();
-        bad.dedup();
-        self.chunk.bad_lines += bad.len() as u64;
-        bad.truncate(MAX_BAD_LINES);
-        self.chunk.first_bad_lines = bad.into_iter().map(|ends| self.skipped_ends + ends).collect();
-    }
-
-    /// A last line without an end counts if it is whole.
-    fn set_apart_torn_tail(&mut self, terminated: usize) {
-        let torn = terminated < self.text.len()
-            && matches!(message::outline(&self.text[terminated..]), Line::Bad);
-        if torn || terminated < self.text.len() {
-            let before = memchr_iter(b'\n', &self.text[..terminated]).count() as u64;
-            let length = if torn { terminated } else { self.text.len() };
-            self.chunk.tail = Some(Tail {
-                offset: self.offset + length as u64,
-                line_ends: self.skipped_ends + before,
-                torn,
-            });
-            self.text = &self.text[..length];
-        }
-    }
-
-    fn judge_candidates(&mut self, seen: &mut Seen<'_>) {
-        let Round { finder, build, .. } = *self.round;
-        let text = self.text;
-        // What is known to be unsaid ends here.
-        let mut clear = 0;
-        let mut from = 0;
-        let mut candidates = finder.candidates(text);
-        while let Some(at) = candidates.next(from, self.memory, |end| seen.line_end(end)) {
-            let start = seen.start;
-            let known = clear.max(start) - start;
-            if finder.looks_nearby()
-                && let Some(beyond) = message::beyond_unsaid(&text[start..], known, at - start)
-            {
-                clear = start + beyond;
-                from = clear;
-                continue;
-            }
-            let stop = memchr(b'\n', &text[at..]).map_or(text.len(), |end| at + end);
-            let line = &text[start..stop];
-            from = stop;
-            match finder.judge(line, at - start, build, self.memory) {
-                Verdict::No => {}
-                Verdict::Bad => seen.bad.push(seen.ends),
-                Verdict::Match(found) => {
-                    self.chunk.matched += 1;
-                    let place = |found| Match {
-                        line: self.skipped_ends + seen.ends,
-                        offset: self.offset + start as u64,
-                        end: self.offset + (stop + 1).min(text.len()) as u64,
-                        ..found
-                    };
-                    self.chunk.matches.extend(found.map(place));
-                    if self.chunk.is_overfull() {
-                        return;
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// What is known of the lines up to the place that a search has come to.
-#[derive(Default)]
-struct Seen<'t> {
-    text: &'t [u8],
-    json: bool,
-    /// Where the current line starts, and the line ends before it.
-    start: usize,
-    ends: u64,
-    /// Bad lines, by the line ends before them.
-    bad: Vec<u64>,
-}
-
-impl Seen<'_> {
-    fn line_end(&mut self, at: usize) {
-        self.line(at);
-        self.start = at + 1;
-        self.ends += 1;
-    }
-
-    /// Notes the current line, which ends at `end`, if it is no JSON. One that begins and ends
-    /// like an object is taken for one.
-    fn line(&mut self, end: usize) {
-        let line = &self.text[self.start..end];
-        let looks_whole = matches!(line, [b'{', .., b'}']);
-        if self.json && !looks_whole && matches!(message::outline(line), Line::Bad) {
-            self.bad.push(self.ends);
-        }
     }
 }

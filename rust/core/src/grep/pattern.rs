@@ -1,4 +1,4 @@
-//! A pattern, compiled: the regex that decides and the needles that every match must hold.
+//! Compiled pattern: the regex that decides and the literals that every match must hold.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use regex_syntax::ast::{self, Ast};
 use regex_syntax::hir::{Class, Hir, HirKind};
 
 use crate::error::{Error, Result};
-use crate::grep::prefilter::{MAX_RUN, Needles, Run};
+use crate::grep::prefilter::{Literal, MAX_LITERAL, RequiredLiterals};
 
 /// Longer patterns are refused: a person never writes them and compiling them is costly.
 pub const MAX_PATTERN: usize = 4096;
@@ -29,12 +29,12 @@ pub enum Case {
     Ignore,
 }
 
-/// What to look for. Matching takes linear time.
+/// A compiled pattern. Matching takes linear time.
 #[derive(Clone, Debug)]
 pub struct Pattern {
     regex: meta::Regex,
-    needles: Option<Arc<Needles>>,
-    is_run: bool,
+    literals: Option<Arc<RequiredLiterals>>,
+    is_literal: bool,
 }
 
 impl Pattern {
@@ -61,9 +61,9 @@ impl Pattern {
         let text = if fixed { regex_syntax::escape(pattern) } else { pattern.to_owned() };
         let wrong = |why: &dyn std::fmt::Display| refused("regex", format!("{why}"));
         let ast = ast::parse::Parser::new().parse(&text).map_err(|e| wrong(&e))?;
-        let habits = ast::visit(&ast, Habits::default()).map_err(|why| wrong(&why))?;
+        let facts = ast::visit(&ast, AstVisitor::default()).map_err(|why| wrong(&why))?;
         let ignore_case = match case {
-            Case::Smart => !habits.has_upper,
+            Case::Smart => !facts.has_upper,
             Case::Sensitive => false,
             Case::Ignore => true,
         };
@@ -84,9 +84,10 @@ impl Pattern {
             .map_err(|e| {
                 wrong(&std::error::Error::source(&e).map_or(e.to_string(), |s| s.to_string()))
             })?;
-        let needles = required(&hir).and_then(|found| Needles::new(found.runs)).map(Arc::new);
-        let is_run = needles.as_ref().is_some_and(|needles| is_run(&hir, needles));
-        Ok(Self { regex, needles, is_run })
+        let literals =
+            required(&hir).and_then(|found| RequiredLiterals::new(found.literals)).map(Arc::new);
+        let is_literal = literals.as_ref().is_some_and(|literals| is_literal(&hir, literals));
+        Ok(Self { regex, literals, is_literal })
     }
 
     /// The regex that decides.
@@ -95,23 +96,23 @@ impl Pattern {
     }
 
     /// Raw text that every match holds in some spelling, where there is any.
-    pub(crate) fn needles(&self) -> Option<&Needles> {
-        self.needles.as_deref()
+    pub(crate) fn literals(&self) -> Option<&RequiredLiterals> {
+        self.literals.as_deref()
     }
 
-    /// Whether a needle in the body of a JSON string is a match without a look at the decoded text.
+    /// Whether a literal in the body of a JSON string is a match without a look at the decoded text.
     pub(crate) fn matches_at(&self, body: &[u8], at: usize) -> bool {
-        self.is_run && self.needles().is_some_and(|needles| needles.stands(body, at))
+        self.is_literal && self.literals().is_some_and(|literals| literals.matches_at(body, at))
     }
 }
 
-/// What must be known of a pattern before it is translated.
+/// Visitor of the syntax tree: checks and facts needed before translation.
 #[derive(Default)]
-struct Habits {
+struct AstVisitor {
     has_upper: bool,
 }
 
-impl ast::Visitor for Habits {
+impl ast::Visitor for AstVisitor {
     type Output = Self;
     type Err = String;
 
@@ -157,54 +158,56 @@ impl ast::Visitor for Habits {
     }
 }
 
-/// Runs of which every match holds at least one.
-struct Found {
-    runs: Vec<Run>,
+/// Literals of which every match holds at least one.
+struct RequiredSet {
+    literals: Vec<Literal>,
 }
 
-impl Found {
-    /// Longer is rarer; more than a few runs cost speed.
+impl RequiredSet {
+    /// Longer is rarer; more than a few literals cost speed.
     fn worth(&self) -> usize {
-        let shortest = self.runs.iter().map(|run| run.worth()).min().unwrap_or(0);
-        shortest * 8 - (self.runs.len() / 8).min(7)
+        let shortest = self.literals.iter().map(|literal| literal.worth()).min().unwrap_or(0);
+        shortest * 8 - (self.literals.len() / 8).min(7)
     }
 }
 
-fn required(hir: &Hir) -> Option<Found> {
+fn required(hir: &Hir) -> Option<RequiredSet> {
     let mut flat = Vec::new();
     flatten(hir, &mut flat);
-    let mut best: Option<Found> = None;
-    let mut offer = |found: Found| {
-        if !found.runs.is_empty() && best.as_ref().is_none_or(|best| found.worth() > best.worth()) {
+    let mut best: Option<RequiredSet> = None;
+    let mut offer = |found: RequiredSet| {
+        if !found.literals.is_empty()
+            && best.as_ref().is_none_or(|best| found.worth() > best.worth())
+        {
             best = Some(found);
         }
     };
-    let mut run = Run::default();
+    let mut literal = Literal::default();
     for part in flat {
         let letters = single_letters(part);
         if letters.is_empty() {
-            offer(Found::from(std::mem::take(&mut run)));
+            offer(RequiredSet::from(std::mem::take(&mut literal)));
             if let Some(found) = inside(part) {
                 offer(found);
             }
         }
         for letter in letters {
             match letter {
-                Some((c, caseless)) => run.push(c, caseless),
-                None => offer(Found::from(std::mem::take(&mut run))),
+                Some((c, caseless)) => literal.push(c, caseless),
+                None => offer(RequiredSet::from(std::mem::take(&mut literal))),
             }
         }
     }
-    offer(Found::from(run));
+    offer(RequiredSet::from(literal));
     best
 }
 
-impl From<Run> for Found {
-    fn from(run: Run) -> Self {
-        let runs = if run.worth() == 0 { Vec::new() } else { run.pieces() };
-        // Of one long run its rarest piece is enough.
-        let rarest = runs.into_iter().max_by_key(Run::worth);
-        Self { runs: rarest.into_iter().collect() }
+impl From<Literal> for RequiredSet {
+    fn from(literal: Literal) -> Self {
+        let literals = if literal.worth() == 0 { Vec::new() } else { literal.pieces() };
+        // Of one long literal its rarest piece is enough.
+        let rarest = literals.into_iter().max_by_key(Literal::worth);
+        Self { literals: rarest.into_iter().collect() }
     }
 }
 
@@ -220,7 +223,7 @@ fn flatten<'h>(hir: &'h Hir, out: &mut Vec<&'h Hir>) {
 
 /// The letters of a literal, or of a class that is one ASCII letter in both cases.
 ///
-/// `None` stands for a letter that may be spelt in more ways than a run can say:
+/// `None` stands for a letter that may be spelt in more ways than a literal can say:
 /// JSON may escape it or not, or its case folds leave ASCII (k, s, é).
 fn single_letters(hir: &Hir) -> Vec<Option<(char, bool)>> {
     match hir.kind() {
@@ -243,8 +246,8 @@ fn single_letters(hir: &Hir) -> Vec<Option<(char, bool)>> {
     }
 }
 
-/// Whether the pattern is one run and nothing else.
-fn is_run(hir: &Hir, needles: &Needles) -> bool {
+/// Whether the pattern is one literal and nothing else.
+fn is_literal(hir: &Hir, literals: &RequiredLiterals) -> bool {
     let parts = match hir.kind() {
         HirKind::Concat(parts) => parts,
         _ => std::slice::from_ref(hir),
@@ -263,8 +266,8 @@ fn is_run(hir: &Hir, needles: &Needles) -> bool {
             cases[usize::from(caseless)] |= c.is_ascii_alphabetic();
         }
     }
-    // Of `(?i:a)b` the needle is caseless, the pattern not.
-    cases != [true; 2] && needles.runs().eq([&*text])
+    // Of `(?i:a)b` the literal is caseless, the pattern not.
+    cases != [true; 2] && literals.texts().eq([&*text])
 }
 
 /// Whether JSON writers spell `c` in one way, but for `\u`.
@@ -272,18 +275,18 @@ fn is_safe(c: char) -> bool {
     !matches!(c, '/' | '\u{0}'..='\u{1f}' | char::REPLACEMENT_CHARACTER)
 }
 
-fn inside(hir: &Hir) -> Option<Found> {
+fn inside(hir: &Hir) -> Option<RequiredSet> {
     match hir.kind() {
         HirKind::Repetition(repetition) if repetition.min > 0 => required(&repetition.sub),
         HirKind::Alternation(branches) => {
-            let mut runs = Vec::new();
+            let mut literals = Vec::new();
             for branch in branches {
-                runs.extend(required(branch)?.runs);
+                literals.extend(required(branch)?.literals);
             }
-            Some(Found { runs })
+            Some(RequiredSet { literals })
         }
         _ => None,
     }
 }
 
-const _: () = assert!(MAX_RUN >= 8);
+const _: () = assert!(MAX_LITERAL >= 8);

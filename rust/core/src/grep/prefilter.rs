@@ -1,42 +1,42 @@
-//! Finds, in raw JSON, the places where a pattern's required text may stand.
+//! Prefilter: search of raw JSON for the literals that every match of a pattern must hold.
 //!
 //! The search must never miss a line, though JSON may spell any character as
-//! `\uXXXX`. So a place is found where a run stands (in either case, if the pattern
-//! says so), its quotes and backslashes behind the backslash that JSON puts there,
+//! `\uXXXX`. So a candidate is a place where a literal stands (in either case, if the
+//! pattern says so), its quotes and backslashes behind the backslash that JSON puts there,
 //! or where an escape spells any of its characters.
 
 use aho_corasick::{AhoCorasick, packed};
 use memchr::{memchr_iter, memmem};
 
-use super::simd_scan::{REACH, Stops, Sweep};
-use crate::messages::json::unit;
+use super::simd_scan::{self, SimdCandidates, SimdScan};
+use crate::messages::json_string::unit;
 
-/// Longer runs find nothing more, but cost time on repetitive text.
-pub(crate) const MAX_RUN: usize = REACH;
+/// Longer literals find nothing more, but cost time on repetitive text.
+pub(crate) const MAX_LITERAL: usize = simd_scan::MAX_LITERAL;
 /// Kept small so that every pass over a window after the first finds it in the L1 cache.
 const WINDOW: usize = 16 * 1024;
 
-/// Consecutive characters of a pattern; ASCII letters in lower case where case does not count.
+/// A literal of a pattern: consecutive characters; ASCII letters in lower case where case does not count.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Run {
+pub(crate) struct Literal {
     text: String,
     caseless: bool,
 }
 
-impl Run {
+impl Literal {
     pub fn push(&mut self, c: char, caseless: bool) {
         self.text.push(c);
         self.caseless |= caseless;
     }
 
-    /// How rare the run is: its length in bytes; zero for runs not worth a search.
+    /// How rare the literal is: its length in bytes; zero for literals not worth a search.
     pub fn worth(&self) -> usize {
-        if self.text.len() < 2 { 0 } else { self.text.len().min(MAX_RUN) }
+        if self.text.len() < 2 { 0 } else { self.text.len().min(MAX_LITERAL) }
     }
 
-    /// The run cut at characters to at most [`MAX_RUN`] bytes of JSON.
+    /// The literal cut at characters to at most [`MAX_LITERAL`] bytes of JSON.
     pub fn pieces(mut self) -> Vec<Self> {
-        while self.spelled().len() > MAX_RUN {
+        while self.spelled().len() > MAX_LITERAL {
             self.text.pop();
         }
         vec![self]
@@ -49,125 +49,126 @@ impl Run {
 }
 
 #[derive(Debug)]
-enum Engine {
-    /// One run: a single pass sees it, the escapes and the line ends.
-    One(Sweep),
-    /// Several runs, in a copy of the text in lower case.
-    Folded(Several),
+enum LiteralSearcher {
+    /// One literal: a single pass sees it, the escapes and the line ends.
+    Single(SimdScan),
+    /// Several literals, in a copy of the text in lower case.
+    Multi(MultiLiteral),
 }
 
 #[derive(Debug)]
-enum Several {
+enum MultiLiteral {
     Packed(Box<packed::Searcher>),
     Automaton(Box<AhoCorasick>),
 }
 
-/// Which escapes may spell a character of a run.
+/// Escapes that may spell a character of a literal.
 #[derive(Debug)]
-struct Escapes {
+struct EscapeSet {
     /// The UTF-16 units, sorted.
     units: Vec<u16>,
     slash_u: memmem::Finder<'static>,
 }
 
-/// The search for places where a match may be.
+/// The literals of which every match holds one, ready to be searched for.
 #[derive(Debug)]
-pub(crate) struct Needles {
-    runs: Vec<Run>,
-    json: Engine,
-    /// For plain text, where the runs are spelled otherwise there.
-    plain: Option<Engine>,
-    escapes: Escapes,
+pub(crate) struct RequiredLiterals {
+    literals: Vec<Literal>,
+    json: LiteralSearcher,
+    /// For plain text, where the literals are spelled otherwise there.
+    plain: Option<LiteralSearcher>,
+    escapes: EscapeSet,
 }
 
-/// Memory that a search reuses.
+/// Buffer for text in lower case, which searches reuse.
 #[derive(Debug, Default)]
-pub(crate) struct Scratch {
+pub(crate) struct FoldBuffer {
     folded: Vec<u8>,
 }
 
-impl Needles {
-    pub fn new(mut runs: Vec<Run>) -> Option<Self> {
-        let caseless = runs.iter().any(|run| run.caseless);
-        if runs.iter().any(|run| run.worth() == 0) || runs.is_empty() {
+impl RequiredLiterals {
+    pub fn new(mut literals: Vec<Literal>) -> Option<Self> {
+        let caseless = literals.iter().any(|literal| literal.caseless);
+        if literals.iter().any(|literal| literal.worth() == 0) || literals.is_empty() {
             return None;
         }
         if caseless {
-            runs.iter_mut().for_each(|run| run.text.make_ascii_lowercase());
+            literals.iter_mut().for_each(|literal| literal.text.make_ascii_lowercase());
         }
-        runs.sort_by(|a, b| a.text.cmp(&b.text));
-        runs.dedup();
-        let escapes = Escapes::new(&runs, caseless);
-        let texts: Vec<String> = runs.iter().map(|run| run.text.clone()).collect();
-        let spelled: Vec<String> = runs.iter().map(Run::spelled).collect();
-        let json = Engine::new(&spelled, caseless)?;
-        let plain = if texts == spelled { None } else { Some(Engine::new(&texts, caseless)?) };
-        Some(Self { runs, json, plain, escapes })
+        literals.sort_by(|a, b| a.text.cmp(&b.text));
+        literals.dedup();
+        let escapes = EscapeSet::new(&literals, caseless);
+        let texts: Vec<String> = literals.iter().map(|literal| literal.text.clone()).collect();
+        let spelled: Vec<String> = literals.iter().map(Literal::spelled).collect();
+        let json = LiteralSearcher::new(&spelled, caseless)?;
+        let plain =
+            if texts == spelled { None } else { Some(LiteralSearcher::new(&texts, caseless)?) };
+        Some(Self { literals, json, plain, escapes })
     }
 
     /// The texts of which every match holds one, whatever their case.
-    pub fn runs(&self) -> impl Iterator<Item = &str> {
-        self.runs.iter().map(|run| &*run.text)
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        self.literals.iter().map(|literal| &*literal.text)
     }
 
-    /// Whether the only run stands at a place in the body of a JSON string, decoded too.
-    pub fn stands(&self, body: &[u8], at: usize) -> bool {
+    /// Whether the only literal stands at a place in the body of a JSON string, decoded too.
+    pub fn matches_at(&self, body: &[u8], at: usize) -> bool {
         // No escape reaches so far.
         let lead = &body[at.saturating_sub(5)..at];
         match &self.json {
-            Engine::One(sweep) => sweep.begins(&body[at..]) && !lead.contains(&b'\\'),
-            Engine::Folded(_) => false,
+            LiteralSearcher::Single(scan) => scan.begins(&body[at..]) && !lead.contains(&b'\\'),
+            LiteralSearcher::Multi(_) => false,
         }
     }
 
-    /// Begins to look for places in a text.
-    pub fn places<'n, 't>(&'n self, text: &'t [u8], json: bool) -> Places<'n, 't> {
-        let engine = self.plain.as_ref().filter(|_| !json).unwrap_or(&self.json);
-        let way = match engine {
-            Engine::One(sweep) => Way::Stops(sweep.stops(text, json)),
-            Engine::Folded(several) => Way::Windows(several),
+    /// Begins a search of a text.
+    pub fn candidates<'n, 't>(&'n self, text: &'t [u8], json: bool) -> Candidates<'n, 't> {
+        let searcher = self.plain.as_ref().filter(|_| !json).unwrap_or(&self.json);
+        let source = match searcher {
+            LiteralSearcher::Single(scan) => CandidateSource::Simd(scan.candidates(text, json)),
+            LiteralSearcher::Multi(multi) => CandidateSource::Windows(multi),
         };
-        Places { text, json, escapes: &self.escapes, way }
+        Candidates { text, json, escapes: &self.escapes, source }
     }
 }
 
-/// The places of a text where a match may be.
+/// Candidates of a text: places where a match may be.
 #[derive(Debug)]
-pub(crate) struct Places<'n, 't> {
+pub(crate) struct Candidates<'n, 't> {
     text: &'t [u8],
     json: bool,
-    escapes: &'n Escapes,
-    way: Way<'n, 't>,
+    escapes: &'n EscapeSet,
+    source: CandidateSource<'n, 't>,
 }
 
 #[derive(Debug)]
-enum Way<'n, 't> {
-    Stops(Stops<'n, 't>),
-    Windows(&'n Several),
+enum CandidateSource<'n, 't> {
+    Simd(SimdCandidates<'n, 't>),
+    Windows(&'n MultiLiteral),
 }
 
-impl Places<'_, '_> {
-    /// The first place at or after `from`, which is behind the one given before; everything
-    /// between is clear.
+impl Candidates<'_, '_> {
+    /// The first candidate at or after `from`, which is behind the one given before; no match is
+    /// between them.
     ///
     /// `line_end` is told every line end from `from` to that place.
     pub fn next(
         &mut self,
         from: usize,
-        scratch: &mut Scratch,
+        fold_buffer: &mut FoldBuffer,
         mut line_end: impl FnMut(usize),
     ) -> Option<usize> {
-        let Self { text, json, escapes, ref mut way } = *self;
+        let Self { text, json, escapes, ref mut source } = *self;
         let mut start = from;
-        let several = match way {
-            Way::Stops(stops) if !json => {
-                let found = stops.next(from);
+        let multi = match source {
+            CandidateSource::Simd(candidates) if !json => {
+                let found = candidates.next(from);
                 memchr_iter(b'\n', &text[from..found.unwrap_or(text.len())])
                     .for_each(|at| line_end(from + at));
                 return found;
             }
-            Way::Stops(stops) => {
-                while let Some(at) = stops.next(start) {
+            CandidateSource::Simd(candidates) => {
+                while let Some(at) = candidates.next(start) {
                     match text[at..] {
                         [b'\n', ..] => line_end(at),
                         [b'\\', b'u', ..] if !escapes.spells(&text[at..]) => {}
@@ -177,13 +178,13 @@ impl Places<'_, '_> {
                 }
                 return None;
             }
-            Way::Windows(several) => several,
+            CandidateSource::Windows(multi) => multi,
         };
         while start < text.len() {
             let end = (start + WINDOW).min(text.len());
-            // A run may begin in this window and end in the next.
-            let reach = (end + MAX_RUN).min(text.len());
-            let mut found = several.find(&text[start..reach], scratch).map(|at| start + at);
+            // A literal may begin in this window and end in the next.
+            let reach = (end + MAX_LITERAL).min(text.len());
+            let mut found = multi.find(&text[start..reach], fold_buffer).map(|at| start + at);
             if json {
                 let limit = found.unwrap_or(end);
                 found = escapes.find(text, start, limit).or(found);
@@ -199,36 +200,37 @@ impl Places<'_, '_> {
     }
 }
 
-impl Engine {
-    fn new(runs: &[String], caseless: bool) -> Option<Self> {
-        if let [run] = runs {
-            return Some(Self::One(Sweep::new(run.as_bytes(), caseless)));
+impl LiteralSearcher {
+    fn new(literals: &[String], caseless: bool) -> Option<Self> {
+        if let [literal] = literals {
+            return Some(Self::Single(SimdScan::new(literal.as_bytes(), caseless)));
         }
-        let lower: Vec<String> = runs.iter().map(|run| run.to_ascii_lowercase()).collect();
-        Some(Self::Folded(match packed::Searcher::new(&lower) {
-            Some(searcher) => Several::Packed(Box::new(searcher)),
-            None => Several::Automaton(Box::new(AhoCorasick::new(&lower).ok()?)),
+        let lower: Vec<String> =
+            literals.iter().map(|literal| literal.to_ascii_lowercase()).collect();
+        Some(Self::Multi(match packed::Searcher::new(&lower) {
+            Some(searcher) => MultiLiteral::Packed(Box::new(searcher)),
+            None => MultiLiteral::Automaton(Box::new(AhoCorasick::new(&lower).ok()?)),
         }))
     }
 }
 
-impl Several {
-    fn find(&self, text: &[u8], scratch: &mut Scratch) -> Option<usize> {
-        scratch.folded.clear();
-        scratch.folded.extend_from_slice(text);
-        scratch.folded.make_ascii_lowercase();
+impl MultiLiteral {
+    fn find(&self, text: &[u8], fold_buffer: &mut FoldBuffer) -> Option<usize> {
+        fold_buffer.folded.clear();
+        fold_buffer.folded.extend_from_slice(text);
+        fold_buffer.folded.make_ascii_lowercase();
         let found = match self {
-            Self::Packed(searcher) => searcher.find(&scratch.folded),
-            Self::Automaton(automaton) => automaton.find(&scratch.folded),
+            Self::Packed(searcher) => searcher.find(&fold_buffer.folded),
+            Self::Automaton(automaton) => automaton.find(&fold_buffer.folded),
         };
         found.map(|found| found.start())
     }
 }
 
-impl Escapes {
-    fn new(runs: &[Run], caseless: bool) -> Self {
+impl EscapeSet {
+    fn new(literals: &[Literal], caseless: bool) -> Self {
         let mut units = Vec::new();
-        for c in runs.iter().flat_map(|run| run.text.chars()) {
+        for c in literals.iter().flat_map(|literal| literal.text.chars()) {
             let mut buffer = [0; 2];
             units.push(c.encode_utf16(&mut buffer)[0]);
             if caseless && c.is_ascii_alphabetic() {

@@ -1,33 +1,34 @@
-//! A search under way: which part of the file comes next, and what was found so far.
+//! Scan of one file under way: the range that comes next, and the results so far.
 
 use std::collections::VecDeque;
 use std::fs::File;
 use std::sync::Arc;
 
-use super::chunk::{Chunk, MOST_MATCHES, Worker};
-use super::cursor::Resume;
-use super::gram_index::Sieve;
-use super::job::{self, Round};
-use super::line_matcher::Finder;
+use super::chunk_result::{ChunkResult, MAX_CHUNK_MATCHES};
+use super::context;
+use super::cursor::Cursor;
+use super::gram_index::GramIndex;
+use super::job::{ScanJob, Worker};
+use super::line_matcher::LineMatcher;
+use super::options::{GrepOptions, MAX_MAPPED};
+use super::parallel_scan::count_lines;
 use super::pattern::Pattern;
-use super::scan_plan::Parts;
-use super::{MAX_BAD_LINES, MAX_BATCH, Match, Options, Report, context};
+use super::report::{MAX_BAD_LINES, MAX_BATCH, Match, Report};
+use super::scan_plan::ScanPlan;
 use crate::error::{Error, Interrupt, Result};
 use crate::files::platform::{Lease, ReadLease as _};
 
-/// The most bytes that a thread maps at a time. With less, unmapping costs more than it spares.
-pub(super) const MOST_MAPPED: usize = 8 << 20;
 /// The most bytes that a thread reads at a time: what stays in a processor's own cache.
-const MOST_READ: usize = 512 << 10;
-/// Parts handed to the threads at a time.
-const MOST_PARTS: usize = 1024;
+const MAX_READ: usize = 512 << 10;
+/// Ranges handed to the threads at a time.
+const MAX_RANGES: usize = 1024;
 
-/// A pattern made ready, to be run over one file after the other.
+/// A compiled pattern with its workers, to be run over one file after the other.
 #[derive(Debug)]
 pub struct Searcher {
-    options: Options,
+    options: GrepOptions,
     /// For transcripts and for notes.
-    finders: [Arc<Finder>; 2],
+    matchers: [Arc<LineMatcher>; 2],
     workers: Vec<Worker>,
 }
 
@@ -36,18 +37,18 @@ impl Searcher {
     ///
     /// # Errors
     /// [`Error::Query`] for a pattern that cannot be run.
-    pub fn new(mut options: Options) -> Result<Self> {
+    pub fn new(mut options: GrepOptions) -> Result<Self> {
         let pattern = Pattern::new(&options.pattern, options.fixed, options.case)?;
-        options.chunk = options.chunk.clamp(1, MOST_MAPPED);
+        options.chunk = options.chunk.clamp(1, MAX_MAPPED);
         // Asked once, not for every file: the answer is read from several files itself.
         let processors = || std::thread::available_parallelism().map_or(1, usize::from);
         options.threads = match options.threads {
             0 => processors().min(2),
             threads => threads.min(16),
         };
-        let finder = |json| Arc::new(Finder::new(pattern.clone(), &options, json));
-        let finders = [finder(true), finder(false)];
-        Ok(Self { finders, workers: Vec::new(), options })
+        let matcher = |json| Arc::new(LineMatcher::new(pattern.clone(), &options, json));
+        let matchers = [matcher(true), matcher(false)];
+        Ok(Self { matchers, workers: Vec::new(), options })
     }
 
     /// Begins a search of the messages of a transcript (`json`) or the lines of a note.
@@ -61,15 +62,15 @@ impl Searcher {
         workers.resize_with(self.options.threads, Worker::default);
         Ok(Scan {
             workers,
-            finder: self.finders[usize::from(!json)].clone(),
+            matcher: self.matchers[usize::from(!json)].clone(),
             from: 0,
             to: end,
             line: 0,
             end,
-            parts: Parts::default(),
+            plan: ScanPlan::default(),
             line_ends: None,
-            chunk: self.options.chunk.min(MOST_READ),
-            chunks_per_round: 4,
+            chunk: self.options.chunk.min(MAX_READ),
+            chunks_per_job: 4,
             pending: VecDeque::new(),
             given: 0,
             report: Report::default(),
@@ -81,10 +82,10 @@ impl Searcher {
 
     /// Others for the same pattern that scan alone, one for each thread that this one may use.
     pub(crate) fn helpers(&self) -> Vec<Self> {
-        let options = Options { threads: 1, ..self.options.clone() };
+        let options = GrepOptions { threads: 1, ..self.options.clone() };
         let helper = || Self {
             options: options.clone(),
-            finders: self.finders.clone(),
+            matchers: self.matchers.clone(),
             workers: Vec::new(),
         };
         std::iter::repeat_with(helper).take(self.options.threads).collect()
@@ -101,13 +102,13 @@ impl Searcher {
     }
 }
 
-/// A search under way.
+/// A scan of one file under way.
 #[derive(Debug)]
 pub struct Scan {
     file: Arc<File>,
     path: Arc<str>,
-    options: Options,
-    finder: Arc<Finder>,
+    options: GrepOptions,
+    matcher: Arc<LineMatcher>,
     workers: Vec<Worker>,
     /// The part of the file that is still to be looked at.
     from: u64,
@@ -116,13 +117,13 @@ pub struct Scan {
     line: u64,
     /// The end of the file when the scan began.
     end: u64,
-    /// What of it need not be scanned.
-    parts: Parts,
+    /// Which ranges need not be scanned.
+    plan: ScanPlan,
     /// The line ends in it, where they are known.
     line_ends: Option<u64>,
     /// As in the options, less where matches are too many.
     chunk: usize,
-    chunks_per_round: usize,
+    chunks_per_job: usize,
     pending: VecDeque<Match>,
     given: usize,
     report: Report,
@@ -130,12 +131,12 @@ pub struct Scan {
 
 impl Scan {
     /// Searches the messages of a transcript; `path` is named in errors.
-    pub fn transcript(file: File, path: impl Into<String>, options: Options) -> Result<Self> {
+    pub fn transcript(file: File, path: impl Into<String>, options: GrepOptions) -> Result<Self> {
         Searcher::new(options)?.scan(file, path, true)
     }
 
     /// Searches the lines of a note; `path` is named in errors.
-    pub fn note(file: File, path: impl Into<String>, options: Options) -> Result<Self> {
+    pub fn note(file: File, path: impl Into<String>, options: GrepOptions) -> Result<Self> {
         Searcher::new(options)?.scan(file, path, false)
     }
 
@@ -143,7 +144,7 @@ impl Scan {
     ///
     /// When the bytes before that place have changed, the scan begins at the start
     /// of the file and this returns `false`.
-    pub fn resume(&mut self, resume: &Resume) -> Result<bool> {
+    pub fn resume(&mut self, resume: &Cursor) -> Result<bool> {
         if !resume.fits(&self.file, &self.path, self.end)? {
             return Ok(false);
         }
@@ -154,20 +155,20 @@ impl Scan {
         Ok(true)
     }
 
-    /// Skips what a sieve of this very file, as it is now, knows to hold no match.
+    /// Skips what a gram index of this very file, as it is now, knows to hold no match.
     ///
     /// Everything found and reported is the same without it.
-    pub fn skip_by(&mut self, sieve: &Sieve) {
-        if !self.finder.json || sieve.size() != self.end {
+    pub fn skip_by(&mut self, gram_index: &GramIndex) {
+        if !self.matcher.json || gram_index.size() != self.end {
             return;
         }
-        self.line_ends = Some(sieve.line_ends());
+        self.line_ends = Some(gram_index.line_ends());
         let (tools, from) = (self.options.tools, self.from);
-        let needles = self.finder.pattern.needles();
-        let stretches = needles.and_then(|needles| sieve.stretches(needles.runs(), tools, from));
-        // What is left between skipped blocks comes in small parts.
-        self.chunks_per_round *= if stretches.is_some() { 4 } else { 1 };
-        self.parts = Parts::new(stretches.unwrap_or_default());
+        let literals = self.matcher.pattern.literals();
+        let ranges = literals.and_then(|literals| gram_index.ranges(literals.texts(), tools, from));
+        // What is left between skipped blocks comes in small ranges.
+        self.chunks_per_job *= if ranges.is_some() { 4 } else { 1 };
+        self.plan = ScanPlan::new(ranges.unwrap_or_default());
     }
 
     /// The file that is searched.
@@ -192,7 +193,7 @@ impl Scan {
         if let (Some(last), true) = (batch.last(), count == left) {
             self.report.messages_matched = self.given as u64;
             if !self.options.newest_first {
-                self.report.resume = Resume::at(&self.file, &self.path, last.end, last.line)?;
+                self.report.resume = Cursor::at(&self.file, &self.path, last.end, last.line)?;
             }
         }
         if self.options.before + self.options.after > 0 {
@@ -205,7 +206,7 @@ impl Scan {
                     &self.file,
                     &self.path,
                     &self.options,
-                    self.finder.json,
+                    self.matcher.json,
                     self.end,
                 )?;
             }
@@ -245,52 +246,52 @@ impl Scan {
                 Some(known) => known,
                 None => {
                     let (file, path) = (&self.file, &*self.path);
-                    job::count_lines(file, path, self.end, &mut self.workers, interrupt)?
+                    count_lines(file, path, self.end, &mut self.workers, interrupt)?
                 }
             };
         }
-        let (file, path, finder) = (self.file.clone(), self.path.clone(), self.finder.clone());
-        // Small parts cost more to map than to read; and without letters to look for, each line is
+        let (file, path, matcher) = (self.file.clone(), self.path.clone(), self.matcher.clone());
+        // Small ranges cost more to map than to read; and without letters to look for, each line is
         // matched, which may take long.
-        let quick = self.parts.is_whole() && self.finder.pattern.needles().is_some();
+        let quick = self.plan.is_whole() && self.matcher.pattern.literals().is_some();
         let worth = quick && self.to - self.from >= self.options.worth_mapping;
         let lease = worth.then(|| Lease::take(&file)).flatten();
         let most =
-            if lease.is_some() { self.options.chunk } else { self.options.chunk.min(MOST_READ) };
-        let round = Round {
+            if lease.is_some() { self.options.chunk } else { self.options.chunk.min(MAX_READ) };
+        let job = ScanJob {
             file: &file,
             lease: lease.as_ref(),
             path: &path,
-            finder: &finder,
+            matcher: &matcher,
             end: self.end,
             build: wanted > 0,
         };
         // The first matches are wanted soon; a count is not there before its end.
         self.chunk = if wanted == 0 { most } else { self.chunk.min(most) };
-        let parts = self.parts.next(self.from, self.to, self.chunk as u64, backwards, MOST_PARTS);
-        let enough = (self.chunks_per_round, if wanted > 0 { wanted } else { usize::MAX });
+        let ranges = self.plan.next(self.from, self.to, self.chunk as u64, backwards, MAX_RANGES);
+        let enough = (self.chunks_per_job, if wanted > 0 { wanted } else { usize::MAX });
         let mut workers = std::mem::take(&mut self.workers);
         let mut overfull = false;
-        let done = round.run(&parts, &mut workers, enough, interrupt, |chunk| {
+        let done = job.run(&ranges, &mut workers, enough, interrupt, |chunk| {
             // What comes behind one that is not taken is scanned again.
             overfull |= chunk.is_overfull();
             if overfull { Ok(()) } else { self.take(chunk) }
         });
         self.workers = workers;
         done?;
-        self.chunks_per_round = (self.chunks_per_round * 2).min(((64 << 20) / self.chunk).max(4));
+        self.chunks_per_job = (self.chunks_per_job * 2).min(((64 << 20) / self.chunk).max(4));
         // So many bytes have no more lines than that, so it cannot be overfull again.
         self.chunk = match overfull {
-            true => MOST_MATCHES.min(most),
+            true => MAX_CHUNK_MATCHES.min(most),
             // Where there are matches, more at a time would only wait to be given.
-            false if self.chunk >= MOST_READ && !self.pending.is_empty() => self.chunk,
+            false if self.chunk >= MAX_READ && !self.pending.is_empty() => self.chunk,
             false => (self.chunk * 2).min(most),
         };
         Ok(true)
     }
 
-    /// Adds the findings of one chunk, which come in the order of the scan.
-    fn take(&mut self, mut chunk: Chunk) -> Result<()> {
+    /// Adds the results of one chunk, which come in the order of the scan.
+    fn take(&mut self, mut chunk: ChunkResult) -> Result<()> {
         let first = match self.options.newest_first {
             true => {
                 self.to = chunk.from;
@@ -324,7 +325,7 @@ impl Scan {
         if let Some(tail) = chunk.tail {
             self.report.torn_tail = tail.torn;
             let line = first + tail.line_ends;
-            self.report.resume = Resume::at(&self.file, &self.path, tail.offset, line)?;
+            self.report.resume = Cursor::at(&self.file, &self.path, tail.offset, line)?;
         }
         Ok(())
     }

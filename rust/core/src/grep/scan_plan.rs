@@ -1,68 +1,81 @@
-//! Which parts of a file are to be scanned, and how many lines lie between them.
+//! Scan plan: the ranges of a file to scan, and the line counts of those to skip.
 
-use super::chunk::Chunk;
-use super::gram_index::Stretch;
+use super::chunk_result::ChunkResult;
+use super::gram_index::FileRange;
 
-/// How a file is divided; without stretches, all of it is scanned.
+/// Ranges of a file; without any, all of it is scanned.
 #[derive(Debug, Default)]
-pub(super) struct Parts {
-    stretches: Vec<Stretch>,
+pub(super) struct ScanPlan {
+    ranges: Vec<FileRange>,
 }
 
-/// A part of a file: the lines that begin in it are scanned together, or need not be.
+/// A range of a file: the lines that begin in it are scanned together, or need not be.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Part {
+pub(super) struct ScanRange {
     pub from: u64,
     pub to: u64,
-    clear: Option<(u64, u64)>,
+    skip: Option<(u64, u64)>,
 }
 
-impl Parts {
-    /// `stretches` follow one another without gaps.
-    pub fn new(stretches: Vec<Stretch>) -> Self {
-        Self { stretches }
+impl ScanPlan {
+    /// `ranges` follow one another without gaps.
+    pub fn new(ranges: Vec<FileRange>) -> Self {
+        Self { ranges }
     }
 
-    /// Whether nothing is known of any part, so that all is scanned.
+    /// Whether nothing is known of any range, so that all is scanned.
     pub fn is_whole(&self) -> bool {
-        self.stretches.is_empty()
+        self.ranges.is_empty()
     }
 
-    /// The next parts of `from..to` in the order of the scan, up to `most` of them to be scanned.
-    pub fn next(&self, from: u64, to: u64, chunk: u64, backwards: bool, most: usize) -> Vec<Part> {
-        let (mut from, mut to, mut parts, mut scanned) = (from, to, Vec::new(), 0);
+    /// The next ranges of `from..to` in the order of the scan, up to `most` of them to be scanned.
+    pub fn next(
+        &self,
+        from: u64,
+        to: u64,
+        chunk: u64,
+        backwards: bool,
+        most: usize,
+    ) -> Vec<ScanRange> {
+        let (mut from, mut to, mut ranges, mut scanned) = (from, to, Vec::new(), 0);
         while from < to && scanned < most {
             let inside = if backwards { to - 1 } else { from };
-            let at = self.stretches.partition_point(|stretch| stretch.to <= inside);
-            let whole = Part { from, to, clear: None };
-            let stretch = self.stretches.get(at).map_or(whole, |stretch| Part {
-                from: from.max(stretch.from),
-                to: to.min(stretch.to),
-                clear: stretch.clear,
+            let at = self.ranges.partition_point(|range| range.to <= inside);
+            let whole = ScanRange { from, to, skip: None };
+            let range = self.ranges.get(at).map_or(whole, |range| ScanRange {
+                from: from.max(range.from),
+                to: to.min(range.to),
+                skip: range.skip,
             });
-            let part = match (stretch.clear, backwards) {
-                (Some(_), _) => stretch,
-                (None, false) => Part { to: stretch.to.min(from + chunk), ..stretch },
+            let range = match (range.skip, backwards) {
+                (Some(_), _) => range,
+                (None, false) => ScanRange { to: range.to.min(from + chunk), ..range },
                 (None, true) => {
-                    Part { from: stretch.from.max(to.saturating_sub(chunk)), ..stretch }
+                    ScanRange { from: range.from.max(to.saturating_sub(chunk)), ..range }
                 }
             };
             if backwards {
-                to = part.from
+                to = range.from
             } else {
-                from = part.to
+                from = range.to
             }
-            scanned += usize::from(part.clear.is_none());
-            parts.push(part);
+            scanned += usize::from(range.skip.is_none());
+            ranges.push(range);
         }
-        parts
+        ranges
     }
 }
 
-impl Part {
-    /// What a scan would have found here, where that is known.
-    pub fn known(self) -> Option<Chunk> {
-        let Self { from, to, clear } = self;
-        clear.map(|(line_ends, lines)| Chunk { from, to, line_ends, lines, ..Chunk::default() })
+impl ScanRange {
+    /// The result of a range that is skipped.
+    pub fn skipped(self) -> Option<ChunkResult> {
+        let Self { from, to, skip } = self;
+        skip.map(|(line_ends, lines)| ChunkResult {
+            from,
+            to,
+            line_ends,
+            lines,
+            ..ChunkResult::default()
+        })
     }
 }

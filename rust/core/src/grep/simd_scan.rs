@@ -1,22 +1,22 @@
-//! One pass over raw text that stops where a run of letters stands, at escapes, and at line ends.
+//! SIMD scan of raw text for one literal, `\\u` escapes and line ends in one pass.
 //!
 //! Everything a search must notice is noticed by the same loads: passing over a
-//! chunk once for the run, once for escapes and once for line ends costs as much
+//! chunk once for the literal, once for escapes and once for line ends costs as much
 //! again as reading it. The loops are plain Rust, written so that the compiler
 //! uses the widest registers it may; what differs between processors is only
 //! what it may use.
 
 use crate::files::readahead::fetch;
-use crate::simd::{self, BLOCK, Block, Hits, STEP};
+use crate::simd::{self, BLOCK, ByteBlock, STEP, StepMask};
 
-/// The longest run, and so the farthest that a test looks ahead of its place.
-pub(super) const REACH: usize = 16;
+/// The longest literal, and so the farthest that a test looks ahead of its place.
+pub(super) const MAX_LITERAL: usize = 16;
 
-/// What to stop at.
+/// A literal to scan for, with the three of its bytes that are tested first.
 #[derive(Debug)]
-pub(super) struct Sweep {
+pub(super) struct SimdScan {
     /// The first byte is the lowest.
-    run: u128,
+    literal: u128,
     /// The bits of it that count: of a letter all, or all but the one that tells its case.
     mask: u128,
     rarest: Probe,
@@ -24,7 +24,7 @@ pub(super) struct Sweep {
     bits: u8,
 }
 
-/// Three bytes of the run that stand at fixed distances from where it begins. With two, a word
+/// Three bytes of the literal that stand at fixed distances from where it begins. With two, a word
 /// of frequent letters is looked for in vain in every eighth step.
 #[derive(Clone, Copy, Debug)]
 struct Probe {
@@ -32,9 +32,9 @@ struct Probe {
     bytes: [u8; 3],
 }
 
-/// What one pass stops at.
+/// What one step of the scan tests for.
 #[derive(Clone, Copy, Debug)]
-struct Wanted {
+struct StepPattern {
     probe: Probe,
     /// The bits of it that count.
     bits: u8,
@@ -43,15 +43,15 @@ struct Wanted {
     escape: u8,
 }
 
-/// A pass over a text under way.
+/// Candidates of a text, found step by step.
 #[derive(Debug)]
-pub(super) struct Stops<'s, 't> {
-    sweep: &'s Sweep,
+pub(super) struct SimdCandidates<'s, 't> {
+    scan: &'s SimdScan,
     text: &'t [u8],
     json: bool,
     /// Where the step begins that was tested last, and what of its places is still to be looked at.
     step: usize,
-    hits: Hits,
+    hits: StepMask,
     /// Where the next step may begin.
     next: usize,
 }
@@ -71,35 +71,35 @@ fn frequency(byte: u8) -> u8 {
     }
 }
 
-impl Sweep {
-    /// `run` has two to [`REACH`] bytes; without regard to case it is in lower case.
-    pub fn new(run: &[u8], caseless: bool) -> Self {
-        debug_assert!((2..=REACH).contains(&run.len()));
+impl SimdScan {
+    /// `literal` has two to [`MAX_LITERAL`] bytes; without regard to case it is in lower case.
+    pub fn new(literal: &[u8], caseless: bool) -> Self {
+        debug_assert!((2..=MAX_LITERAL).contains(&literal.len()));
         let rank = |at: usize| {
             // A capital is rare only where its case counts.
-            let capital = run[at].is_ascii_uppercase() && !caseless;
-            frequency(run[at]) / if capital { 4 } else { 1 }
+            let capital = literal[at].is_ascii_uppercase() && !caseless;
+            frequency(literal[at]) / if capital { 4 } else { 1 }
         };
-        let mut order: Vec<usize> = (0..run.len()).collect();
+        let mut order: Vec<usize> = (0..literal.len()).collect();
         order.sort_by_key(|&at| rank(at));
         // The letters of a word go together: a quote beside it tells more than a third of them.
-        let quote = order.iter().copied().find(|&at| run[at] == b'"');
+        let quote = order.iter().copied().find(|&at| literal[at] == b'"');
         let at = [order[0], order[1], quote.unwrap_or(order[2 % order.len()])];
-        let rarest = Probe { at, bytes: at.map(|at| run[at]) };
+        let rarest = Probe { at, bytes: at.map(|at| literal[at]) };
         let bits = if caseless { !0x20 } else { !0 };
         let word = |of: &dyn Fn(u8) -> u8| {
-            let byte = |at| run.get(at).map_or(0, |&byte| of(byte));
+            let byte = |at| literal.get(at).map_or(0, |&byte| of(byte));
             u128::from_le_bytes(std::array::from_fn(byte))
         };
         let mask = word(&|byte| if byte.is_ascii_alphabetic() { bits } else { !0 });
-        let run = word(&|byte| byte);
-        Self { run, mask, rarest, bits }
+        let literal = word(&|byte| byte);
+        Self { literal, mask, rarest, bits }
     }
 
-    /// Begins a pass that stops where the run stands and, in JSON, at each line end and each `\u`.
+    /// Begins a scan that stops where the literal stands and, in JSON, at each line end and `\u`.
     /// The lines of a note are too short to stop at each.
-    pub fn stops<'s, 't>(&'s self, text: &'t [u8], json: bool) -> Stops<'s, 't> {
-        Stops { sweep: self, text, json, step: 0, hits: Hits::default(), next: 0 }
+    pub fn candidates<'s, 't>(&'s self, text: &'t [u8], json: bool) -> SimdCandidates<'s, 't> {
+        SimdCandidates { scan: self, text, json, step: 0, hits: StepMask::default(), next: 0 }
     }
 
     fn stands(&self, text: &[u8], at: usize, json: bool) -> bool {
@@ -110,51 +110,52 @@ impl Sweep {
         }
     }
 
-    /// Whether `text` begins with the run.
+    /// Whether `text` begins with the literal.
     #[inline]
     pub fn begins(&self, text: &[u8]) -> bool {
-        let differs = |start: &[u8; REACH]| (u128::from_le_bytes(*start) ^ self.run) & self.mask;
+        let differs =
+            |start: &[u8; MAX_LITERAL]| (u128::from_le_bytes(*start) ^ self.literal) & self.mask;
         if let Some(start) = text.first_chunk() {
             return differs(start) == 0;
         }
-        let mut start = [0; REACH];
+        let mut start = [0; MAX_LITERAL];
         start[..text.len()].copy_from_slice(text);
-        let length = REACH - self.mask.leading_zeros() as usize / 8;
+        let length = MAX_LITERAL - self.mask.leading_zeros() as usize / 8;
         text.len() >= length && differs(&start) == 0
     }
 
-    fn wanted(&self, json: bool) -> Wanted {
+    fn pattern(&self, json: bool) -> StepPattern {
         let [line_end, escape] = if json { *b"\n\\" } else { [u8::MAX; 2] };
-        Wanted { probe: self.rarest, bits: self.bits, line_end, escape }
+        StepPattern { probe: self.rarest, bits: self.bits, line_end, escape }
     }
 
     /// The first step that has hits, or the beginning of what is too short for one.
-    fn pass(&self, text: &[u8], from: usize, json: bool) -> (usize, Hits) {
-        let wanted = self.wanted(json);
+    fn pass(&self, text: &[u8], from: usize, json: bool) -> (usize, StepMask) {
+        let pattern = self.pattern(json);
         #[cfg(target_arch = "x86_64")]
         {
             if simd::wide::has_avx512() {
                 // SAFETY: the processor has what the function was compiled for.
                 #[expect(unsafe_code, reason = "a wider compilation of safe code")]
-                return unsafe { pass_avx512(text, from, wanted) };
+                return unsafe { pass_avx512(text, from, pattern) };
             }
             if is_x86_feature_detected!("avx2") {
                 // SAFETY: as above.
                 #[expect(unsafe_code, reason = "a wider compilation of safe code")]
-                return unsafe { pass_avx2(text, from, wanted) };
+                return unsafe { pass_avx2(text, from, pattern) };
             }
         }
-        pass(text, from, wanted, simd::equal)
+        pass(text, from, pattern, simd::equal)
     }
 }
 
-impl Stops<'_, '_> {
+impl SimdCandidates<'_, '_> {
     /// The first place at or after `from` to stop at; `from` never goes back.
     pub fn next(&mut self, from: usize) -> Option<usize> {
         loop {
             while let Some(place) = self.hits.pop_first() {
                 let at = self.step + place;
-                if at >= from && self.sweep.stands(self.text, at, self.json) {
+                if at >= from && self.scan.stands(self.text, at, self.json) {
                     return Some(at);
                 }
             }
@@ -162,7 +163,7 @@ impl Stops<'_, '_> {
             if start >= self.text.len() {
                 return None;
             }
-            (self.step, self.hits) = self.sweep.pass(self.text, start, self.json);
+            (self.step, self.hits) = self.scan.pass(self.text, start, self.json);
             self.next = self.step + STEP;
         }
     }
@@ -170,17 +171,17 @@ impl Stops<'_, '_> {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512bw,avx512vl")]
-fn pass_avx512(text: &[u8], from: usize, wanted: Wanted) -> (usize, Hits) {
-    pass(text, from, wanted, |block, byte| simd::wide::equal(block, byte))
+fn pass_avx512(text: &[u8], from: usize, pattern: StepPattern) -> (usize, StepMask) {
+    pass(text, from, pattern, |block, byte| simd::wide::equal(block, byte))
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn pass_avx2(text: &[u8], from: usize, wanted: Wanted) -> (usize, Hits) {
-    pass(text, from, wanted, simd::equal)
+fn pass_avx2(text: &[u8], from: usize, pattern: StepPattern) -> (usize, StepMask) {
+    pass(text, from, pattern, simd::equal)
 }
 
-/// The first step with a place that may be wanted.
+/// The first step with a place that may be one to stop at.
 ///
 /// One closure and plain loops: the compiler makes of them one load, two operations and a
 /// minimum a byte tested, for as many places as a register holds.
@@ -188,13 +189,13 @@ fn pass_avx2(text: &[u8], from: usize, wanted: Wanted) -> (usize, Hits) {
 fn pass(
     text: &[u8],
     from: usize,
-    wanted: Wanted,
-    equal: impl Fn(&Block, u8) -> u64,
-) -> (usize, Hits) {
+    pattern: StepPattern,
+    equal: impl Fn(&ByteBlock, u8) -> u64,
+) -> (usize, StepMask) {
     let mut at = from;
     while let Some(window) = text.get(at..).and_then(|rest| rest.first_chunk()) {
         fetch(window.as_ptr());
-        if let Some(hits) = test(window, wanted, &equal) {
+        if let Some(hits) = test(window, pattern, &equal) {
             return (at, hits);
         }
         // From the second step on every load of the places themselves is aligned: a fifth faster.
@@ -203,24 +204,24 @@ fn pass(
     // What is left is tested as if NUL bytes followed it.
     while at < text.len() {
         let rest = &text[at..];
-        let mut window = [0; STEP + REACH];
+        let mut window = [0; STEP + MAX_LITERAL];
         let size = rest.len().min(window.len());
         window[..size].copy_from_slice(&rest[..size]);
-        if let Some(hits) = test(&window, wanted, &equal) {
+        if let Some(hits) = test(&window, pattern, &equal) {
             return (at, hits);
         }
         at += STEP;
     }
-    (at, Hits::default())
+    (at, StepMask::default())
 }
 
 #[inline(always)]
 fn test(
-    window: &[u8; STEP + REACH],
-    wanted: Wanted,
-    equal: &impl Fn(&Block, u8) -> u64,
-) -> Option<Hits> {
-    let Wanted { probe, bits, line_end, escape } = wanted;
+    window: &[u8; STEP + MAX_LITERAL],
+    pattern: StepPattern,
+    equal: &impl Fn(&ByteBlock, u8) -> u64,
+) -> Option<StepMask> {
+    let StepPattern { probe, bits, line_end, escape } = pattern;
     let ahead = |far: usize| window[far..].first_chunk::<STEP>();
     let ([a, b, c], here, next) = (probe.at.map(ahead), ahead(0)?, ahead(1)?);
     let (a, b, c) = (a?, b?, c?);
@@ -228,11 +229,11 @@ fn test(
     let misfit = |i: usize| {
         let [one, two, three] = [a[i], b[i], c[i]];
         let [x, y, z] = probe.bytes;
-        let run = ((one ^ x) | (two ^ y) | (three ^ z)) & bits;
+        let literal = ((one ^ x) | (two ^ y) | (three ^ z)) & bits;
         let escape = (here[i] ^ escape) | (next[i] ^ b'u');
-        run.min(escape).min(here[i] ^ line_end)
+        literal.min(escape).min(here[i] ^ line_end)
     };
-    Hits::of(misfit, equal)
+    StepMask::of(misfit, equal)
 }
 
 #[cfg(test)]
@@ -240,55 +241,55 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    type Compiled = fn(&[u8], usize, Wanted) -> (usize, Hits);
+    type Compiled = fn(&[u8], usize, StepPattern) -> (usize, StepMask);
 
     /// Every compilation that this processor can run.
     fn compiled() -> Vec<Compiled> {
         let mut all: Vec<Compiled> =
-            vec![|text, from, wanted| pass(text, from, wanted, simd::equal)];
+            vec![|text, from, pattern| pass(text, from, pattern, simd::equal)];
         #[cfg(target_arch = "x86_64")]
         #[expect(unsafe_code, reason = "a wider compilation of safe code")]
         {
             if is_x86_feature_detected!("avx2") {
                 // SAFETY: the processor has what the function was compiled for.
-                all.push(|text, from, wanted| unsafe { pass_avx2(text, from, wanted) });
+                all.push(|text, from, pattern| unsafe { pass_avx2(text, from, pattern) });
             }
             if simd::wide::has_avx512() {
                 // SAFETY: as above.
-                all.push(|text, from, wanted| unsafe { pass_avx512(text, from, wanted) });
+                all.push(|text, from, pattern| unsafe { pass_avx512(text, from, pattern) });
             }
         }
         all
     }
 
     /// Every place to stop at, one byte after the other.
-    fn plain(text: &[u8], run: &[u8], caseless: bool, json: bool) -> Vec<usize> {
-        let stops = |&at: &usize| {
+    fn plain(text: &[u8], literal: &[u8], caseless: bool, json: bool) -> Vec<usize> {
+        let candidates = |&at: &usize| {
             let rest = &text[at..];
-            let begins = rest.len() >= run.len()
+            let begins = rest.len() >= literal.len()
                 && match caseless {
-                    true => rest[..run.len()].eq_ignore_ascii_case(run),
-                    false => rest.starts_with(run),
+                    true => rest[..literal.len()].eq_ignore_ascii_case(literal),
+                    false => rest.starts_with(literal),
                 };
             begins || json && (rest[0] == b'\n' || rest.starts_with(b"\\u"))
         };
-        (0..text.len()).filter(stops).collect()
+        (0..text.len()).filter(candidates).collect()
     }
 
     /// Letters and what differs from them, or from each other, by the case bit alone.
-    fn any_run() -> impl Strategy<Value = Vec<u8>> {
+    fn any_literal() -> impl Strategy<Value = Vec<u8>> {
         let words = prop::sample::select(vec!["ab-c", "ab", "aB-c", "b-", "aaaaaaaaaaaaaaaa"]);
         let bytes = prop::sample::select(b"abAB@`[{\\|\"\x02u\n*\r-\0\xff\xdf".to_vec());
         prop_oneof![
-            words.prop_map(|run| run.as_bytes().to_vec()),
-            prop::collection::vec(bytes, 2..=REACH),
+            words.prop_map(|literal| literal.as_bytes().to_vec()),
+            prop::collection::vec(bytes, 2..=MAX_LITERAL),
         ]
     }
 
-    /// Text in which what is like the run, escapes and line ends are far apart or close together.
-    fn any_text(run: &[u8]) -> impl Strategy<Value = Vec<u8>> + use<> {
-        let [like, begun] = [(); 2].map(|()| run.to_vec());
-        let size = run.len();
+    /// Text in which what is like the literal, escapes and line ends are far apart or close together.
+    fn any_text(literal: &[u8]) -> impl Strategy<Value = Vec<u8>> + use<> {
+        let [like, begun] = [(); 2].map(|()| literal.to_vec());
+        let size = literal.len();
         let piece = prop_oneof![
             3 => prop::collection::vec(any::<u8>(), 0..4),
             3 => (b' '..b'z', 0..700usize).prop_map(|(byte, count)| vec![byte; count]),
@@ -307,17 +308,17 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_sweep_equals_its_plain_twin(
-            (run, text) in any_run().prop_flat_map(|run| (Just(run.clone()), any_text(&run))),
+        fn a_scan_equals_the_plain_reference(
+            (literal, text) in any_literal().prop_flat_map(|literal| (Just(literal.clone()), any_text(&literal))),
             caseless: bool,
             json: bool,
             skip in prop_oneof![Just(1), 2..600usize],
         ) {
-            let run = if caseless { run.to_ascii_lowercase() } else { run };
-            let sweep = Sweep::new(&run, caseless);
-            let expected = plain(&text, &run, caseless, json);
-            let mut stops = sweep.stops(&text, json);
-            let mut next = |from| stops.next(from);
+            let literal = if caseless { literal.to_ascii_lowercase() } else { literal };
+            let scan = SimdScan::new(&literal, caseless);
+            let expected = plain(&text, &literal, caseless, json);
+            let mut candidates = scan.candidates(&text, json);
+            let mut next = |from| candidates.next(from);
             let found: Vec<usize> =
                 std::iter::successors(next(0), |at| next(at + skip)).collect();
             let mut from = 0;
@@ -331,8 +332,8 @@ mod tests {
             for pass in compiled() {
                 let mut from = 0;
                 while from < text.len() {
-                    let (step, hits) = pass(&text, from, sweep.wanted(json));
-                    prop_assert_eq!((step, hits), super::pass(&text, from, sweep.wanted(json), simd::equal));
+                    let (step, hits) = pass(&text, from, scan.pattern(json));
+                    prop_assert_eq!((step, hits), super::pass(&text, from, scan.pattern(json), simd::equal));
                     let mut rest = hits;
                     let hits: Vec<usize> =
                         std::iter::from_fn(|| rest.pop_first()).map(|at| step + at).collect();

@@ -1,9 +1,9 @@
-//! Cuts a few hundred characters out of a text, around its first match.
+//! Snippet of a match: a few hundred characters around it.
 
 use regex_automata::Span;
 
 /// A snippet and, as ranges of its characters, the matches in it.
-pub(super) type Snippet = (String, Vec<(usize, usize)>);
+pub(super) type Excerpt = (String, Vec<(usize, usize)>);
 
 /// Cuts at most `most` characters around `first`; `…` stands where text was left out.
 ///
@@ -13,7 +13,7 @@ pub(super) fn snippet(
     first: Span,
     most: usize,
     mut next: impl FnMut(usize, usize) -> Option<Span>,
-) -> Snippet {
+) -> Excerpt {
     let room = most.saturating_sub(2).max(1);
     // A quarter of the room before the match, more where little follows it.
     let after = text[first.start..].chars().take(room).count();

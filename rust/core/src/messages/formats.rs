@@ -13,9 +13,10 @@ use serde_json::value::RawValue;
 
 use crate::error::{Error, Interrupt, Result};
 use crate::memory_limit::MemoryLimit;
-use crate::messages::json::{Cursor, decode};
+use crate::messages::json::PullParser;
+use crate::messages::json_string::decode;
 use crate::messages::line_reader::LONGEST_LINE;
-use crate::messages::message::{self, Fields, Line, Outline, string_body, word};
+use crate::messages::message::{self, Fields, LazyMessage, ParsedLine, string_body, word};
 
 /// A longer line is skipped and reported, as no index would hold it.
 pub const MAX_LINE: usize = LONGEST_LINE;
@@ -217,14 +218,14 @@ impl Import<'_> {
     }
 
     fn line(&mut self, line: &[u8], number: u64) -> Result<()> {
-        match message::outline(line) {
-            Line::Message(outline) => self.message(&outline),
-            Line::Blank => Ok(()),
-            Line::Bad => {
+        match message::parse_lazy(line) {
+            ParsedLine::Message(lazy) => self.message(&lazy),
+            ParsedLine::Blank => Ok(()),
+            ParsedLine::Bad => {
                 self.bad(number);
                 Ok(())
             }
-            Line::Other => {
+            ParsedLine::Other => {
                 self.event(line);
                 Ok(())
             }
@@ -233,7 +234,8 @@ impl Import<'_> {
 
     /// A line that is no message may name the session of those that follow.
     fn event(&mut self, line: &[u8]) {
-        let fields = Fields::read(&mut Cursor::new(message::trim(line)), true).unwrap_or_default();
+        let fields =
+            Fields::read(&mut PullParser::new(message::trim(line)), true).unwrap_or_default();
         let kind = fields.kind.and_then(word).unwrap_or_default();
         if matches!(&*kind, "session" | "session_meta") {
             let named = fields.inner.as_deref().unwrap_or(&fields);
@@ -246,12 +248,12 @@ impl Import<'_> {
         let refused =
             |why: &str| Error::Format { path: path.to_owned(), line: None, why: why.to_owned() };
         let mut elements = Vec::new();
-        let mut cursor = Cursor::new(message::trim(text));
-        let whole = cursor.array(|cursor| {
-            elements.push(cursor.skip()?);
+        let mut parser = PullParser::new(message::trim(text));
+        let whole = parser.array(|parser| {
+            elements.push(parser.skip()?);
             Some(())
         });
-        if whole.is_none() || !cursor.is_done() {
+        if whole.is_none() || !parser.is_done() {
             return Err(refused(
                 "it begins like a JSON array but is none; expected one JSON object a line",
             ));
@@ -274,9 +276,9 @@ impl Import<'_> {
     fn export_message(&mut self, raw: &[u8]) -> Result<()> {
         let mut role = String::new();
         let (mut text, mut time, mut id) = (None, None, None);
-        let mut cursor = Cursor::new(raw);
-        let _ = cursor.object(|key, cursor| {
-            let value = cursor.skip()?;
+        let mut parser = PullParser::new(raw);
+        let _ = parser.object(|key, parser| {
+            let value = parser.skip()?;
             match key {
                 b"sender" => role = word(value).unwrap_or_default(),
                 b"text" => text = Some(value),
@@ -302,10 +304,10 @@ impl Import<'_> {
         self.finish(|| decode(string_body(text).unwrap_or_default()).into_owned())
     }
 
-    fn message(&mut self, outline: &Outline<'_>) -> Result<()> {
-        self.found(format_of(outline));
-        let (outer, core) = (&outline.outer, outline.core());
-        self.begin(&outline.role());
+    fn message(&mut self, lazy: &LazyMessage<'_>) -> Result<()> {
+        self.found(format_of(lazy));
+        let (outer, core) = (&lazy.outer, lazy.body());
+        self.begin(&lazy.role());
         match (core.content, core.arguments, core.output, core.summary) {
             (None, Some(arguments), ..) => {
                 self.put_block("tool_use", "input", core.name[0], arguments)
@@ -327,7 +329,7 @@ impl Import<'_> {
         self.put("tool_calls", core.tool_calls);
         self.put("tool_call_id", core.tool_call_id);
         self.put("isMeta", outer.is_meta.filter(|raw| *raw == b"true"));
-        self.finish(|| outline.text(true).into_owned())
+        self.finish(|| lazy.text(true).into_owned())
     }
 
     fn found(&mut self, format: Format) {
@@ -371,7 +373,7 @@ impl Import<'_> {
             .filter(|byte| matches!(byte, b'\n' | b'\r'))
             .for_each(|byte| *byte = b' ');
         if serde_json::from_slice::<&RawValue>(&self.out).is_err() {
-            let role = Fields::read(&mut Cursor::new(&self.out), true)
+            let role = Fields::read(&mut PullParser::new(&self.out), true)
                 .and_then(|fields| word(fields.role?));
             let plain = serde_json::json!({ "role": role.unwrap_or_default(), "content": text() });
             self.out = plain.to_string().into_bytes();
@@ -384,26 +386,26 @@ impl Import<'_> {
 /// The id and messages of a Claude.ai conversation.
 fn conversation(element: &[u8]) -> Option<(Option<String>, Vec<&[u8]>)> {
     let (mut session, mut messages) = (None, None);
-    Cursor::new(element).object(|key, cursor| {
+    PullParser::new(element).object(|key, parser| {
         match key {
-            b"uuid" => session = word(cursor.skip()?),
-            b"chat_messages" if cursor.peek()? == b'[' => {
+            b"uuid" => session = word(parser.skip()?),
+            b"chat_messages" if parser.peek()? == b'[' => {
                 let mut all = Vec::new();
-                cursor.array(|cursor| {
-                    all.push(cursor.skip()?);
+                parser.array(|parser| {
+                    all.push(parser.skip()?);
                     Some(())
                 })?;
                 messages = Some(all);
             }
-            _ => drop(cursor.skip()?),
+            _ => drop(parser.skip()?),
         }
         Some(())
     })?;
     Some((session, messages?))
 }
 
-fn format_of(outline: &Outline<'_>) -> Format {
-    let outer = &outline.outer;
+fn format_of(lazy: &LazyMessage<'_>) -> Format {
+    let outer = &lazy.outer;
     let kind = outer.kind.and_then(word);
     match (&outer.inner, kind.as_deref()) {
         (Some(_), _) if outer.payload => Format::Codex,

@@ -1,11 +1,11 @@
-//! The lines of a transcript, one after the other, in constant memory.
+//! Line reader of transcripts, in constant memory.
 
 use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
 use crate::error::{Error, Interrupt, Result};
-use crate::text::section::{UTF16_BLOCK, is_utf16};
+use crate::text::encoding::{UTF16_BLOCK, is_utf16};
 
 /// Lines longer than this are not read as messages.
 pub const LONGEST_LINE: usize = 64 << 20;

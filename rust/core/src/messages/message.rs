@@ -1,4 +1,4 @@
-//! One line of a transcript, in any of the shapes that agents write, as a [`Message`].
+//! Message parser: one line of a transcript, in any of the formats that agents write.
 //!
 //! The shape is told from each line alone, so a `messages.jsonl` may hold lines
 //! of several kinds, verbatim:
@@ -17,16 +17,17 @@
 
 use std::borrow::Cow;
 
-use crate::messages::json::{Cursor, decode, decode_into};
+use crate::messages::json::PullParser;
+use crate::messages::json_string::{decode, decode_into};
 use crate::text::time::parse_time;
 
 mod fields;
 mod tool_skip;
 
 pub(crate) use fields::{Fields, string_body, word};
-pub(crate) use tool_skip::beyond_unsaid;
+pub(crate) use tool_skip::skip_tool_string;
 
-use fields::{Raw, first_word, unescaped};
+use fields::{RawJson, first_word, unescaped};
 
 /// One message, decoded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,9 +50,9 @@ pub struct Message {
     pub tools: String,
 }
 
-/// What one line turned out to be.
+/// One line, parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Line<T> {
+pub enum ParsedLine<T> {
     /// A message.
     Message(T),
     /// Sound JSON that is no message: progress, snapshots, summaries, other values.
@@ -63,12 +64,12 @@ pub enum Line<T> {
 }
 
 /// Reads one line; a line end, white space and NUL bytes around it are ignored.
-pub fn parse(line: &[u8]) -> Line<Message> {
-    match outline(line) {
-        Line::Message(outline) => Line::Message(outline.message()),
-        Line::Other => Line::Other,
-        Line::Blank => Line::Blank,
-        Line::Bad => Line::Bad,
+pub fn parse(line: &[u8]) -> ParsedLine<Message> {
+    match parse_lazy(line) {
+        ParsedLine::Message(lazy) => ParsedLine::Message(lazy.message()),
+        ParsedLine::Other => ParsedLine::Other,
+        ParsedLine::Blank => ParsedLine::Blank,
+        ParsedLine::Bad => ParsedLine::Bad,
     }
 }
 
@@ -84,31 +85,33 @@ pub(crate) fn trim(line: &[u8]) -> &[u8] {
     line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line)
 }
 
-/// A message that is found but not yet decoded.
+/// A message whose fields are located in its line but not yet decoded.
 #[derive(Clone, Debug)]
-pub(crate) struct Outline<'a> {
+pub(crate) struct LazyMessage<'a> {
     pub outer: Fields<'a>,
-    /// Everything in it is aside: a tool's answer or injected text.
-    aside: bool,
+    /// Everything in it counts as tools: a tool's answer or injected text.
+    is_tool: bool,
 }
 
-pub(crate) fn outline(line: &[u8]) -> Line<Outline<'_>> {
+pub(crate) fn parse_lazy(line: &[u8]) -> ParsedLine<LazyMessage<'_>> {
     let line = trim(line);
     let Some(first) = line.first() else {
-        return Line::Blank;
+        return ParsedLine::Blank;
     };
-    let mut cursor = Cursor::new(line);
+    let mut parser = PullParser::new(line);
     if *first != b'{' {
-        let sound = cursor.skip().is_some() && cursor.is_done();
-        return if sound { Line::Other } else { Line::Bad };
+        let sound = parser.skip().is_some() && parser.is_done();
+        return if sound { ParsedLine::Other } else { ParsedLine::Bad };
     }
-    match Fields::read(&mut cursor, true) {
-        Some(fields) if cursor.is_done() => Outline::new(fields).map_or(Line::Other, Line::Message),
-        _ => Line::Bad,
+    match Fields::read(&mut parser, true) {
+        Some(fields) if parser.is_done() => {
+            LazyMessage::new(fields).map_or(ParsedLine::Other, ParsedLine::Message)
+        }
+        _ => ParsedLine::Bad,
     }
 }
 
-impl<'a> Outline<'a> {
+impl<'a> LazyMessage<'a> {
     fn new(outer: Fields<'a>) -> Option<Self> {
         let kind = outer.kind.and_then(string_body).map(unescaped);
         let kind = kind.as_deref();
@@ -144,28 +147,28 @@ impl<'a> Outline<'a> {
                 return None;
             }
         }
-        let mut outline = Self { outer, aside: false };
-        // A tool's answer on a line of its own; `near` relies on this.
-        let answers_tool = outline.core().tool_use_id.is_some();
-        let role = outline.role();
-        outline.aside = answers_tool
+        let mut lazy = Self { outer, is_tool: false };
+        // A tool's answer on a line of its own; `tool_skip` relies on this.
+        let answers_tool = lazy.body().tool_use_id.is_some();
+        let role = lazy.role();
+        lazy.is_tool = answers_tool
             || matches!(&*role, "tool" | "toolResult" | "function" | "tool_result")
-            || outline.outer.is_meta == Some(b"true");
-        Some(outline)
+            || lazy.outer.is_meta == Some(b"true");
+        Some(lazy)
     }
 
     /// The object that holds `content`.
-    pub fn core(&self) -> &Fields<'a> {
+    pub fn body(&self) -> &Fields<'a> {
         self.outer.inner.as_deref().unwrap_or(&self.outer)
     }
 
     pub fn role(&self) -> Cow<'a, str> {
-        let core = self.core();
+        let body = self.body();
         let written =
-            core.role.or_else(|| self.outer.inner.is_some().then_some(self.outer.kind)?);
+            body.role.or_else(|| self.outer.inner.is_some().then_some(self.outer.kind)?);
         let role = written.and_then(string_body).map(decode).unwrap_or_default();
         if &*role == "response_item" {
-            return match core.output {
+            return match body.output {
                 Some(_) => Cow::Borrowed("tool"),
                 None => Cow::Borrowed("assistant"),
             };
@@ -174,7 +177,7 @@ impl<'a> Outline<'a> {
     }
 
     pub fn time(&self) -> Option<String> {
-        first_word(&self.outer.time).or_else(|| first_word(&self.core().time))
+        first_word(&self.outer.time).or_else(|| first_word(&self.body().time))
     }
 
     pub fn timestamp_ms(&self) -> Option<i64> {
@@ -182,63 +185,63 @@ impl<'a> Outline<'a> {
     }
 
     pub fn session(&self) -> Option<String> {
-        first_word(&self.outer.session).or_else(|| first_word(&self.core().session))
+        first_word(&self.outer.session).or_else(|| first_word(&self.body().session))
     }
 
     pub fn id(&self) -> Option<String> {
-        first_word(&self.outer.id).or_else(|| first_word(&self.core().id))
+        first_word(&self.outer.id).or_else(|| first_word(&self.body().id))
     }
 
     pub fn name(&self) -> Option<String> {
         // The name of a function call is the tool's, which is no speaker.
-        let core = self.core();
-        if core.arguments.is_some() {
+        let body = self.body();
+        if body.arguments.is_some() {
             return first_word(&self.outer.name[1..]);
         }
-        first_word(&core.name).or_else(|| first_word(&self.outer.name))
+        first_word(&body.name).or_else(|| first_word(&self.outer.name))
     }
 
     /// Visits the body of each string that was said.
     pub fn each_said(&self, mut visit: impl FnMut(&'a [u8])) {
-        if self.aside {
+        if self.is_tool {
             return;
         }
-        let core = self.core();
-        if let Some(body) = core.content.and_then(string_body) {
+        let body = self.body();
+        if let Some(body) = body.content.and_then(string_body) {
             visit(body);
         }
-        for block in core.blocks.iter().filter(|block| block.is_said()) {
+        for block in body.blocks.iter().filter(|block| block.is_said()) {
             if let Some(body) = block.text.and_then(string_body) {
                 visit(body);
             }
         }
     }
 
-    /// Visits the body of each string, and the text of each number or word, that is aside.
+    /// Visits the body of each string, and the text of each number or word, that is of tools.
     pub fn each_tool(&self, mut visit: impl FnMut(&'a [u8])) {
-        let core = self.core();
-        if self.aside
-            && let Some(body) = core.content.and_then(string_body)
+        let body = self.body();
+        if self.is_tool
+            && let Some(body) = body.content.and_then(string_body)
         {
             visit(body);
         }
-        for block in &core.blocks {
+        for block in &body.blocks {
             if block.is_said() {
-                if let (true, Some(body)) = (self.aside, block.text.and_then(string_body)) {
+                if let (true, Some(body)) = (self.is_tool, block.text.and_then(string_body)) {
                     visit(body);
                 }
                 continue;
             }
-            let aside = [block.name, block.thinking, block.text, block.input, block.content];
-            aside.into_iter().flatten().for_each(|raw| leaves(raw, &mut visit));
+            let values = [block.name, block.thinking, block.text, block.input, block.content];
+            values.into_iter().flatten().for_each(|raw| scalars(raw, &mut visit));
         }
         // the name of a call is its tool's
-        let tool = core.name[0].filter(|_| core.arguments.is_some());
-        let aside = [tool, core.arguments, core.output, core.summary, core.tool_calls];
-        aside.into_iter().flatten().for_each(|raw| leaves(raw, &mut visit));
+        let tool = body.name[0].filter(|_| body.arguments.is_some());
+        let values = [tool, body.arguments, body.output, body.summary, body.tool_calls];
+        values.into_iter().flatten().for_each(|raw| scalars(raw, &mut visit));
     }
 
-    /// Visits what was said and, if asked, what is aside.
+    /// Visits what was said and, if asked, what is of tools.
     pub fn each_text(&self, tools: bool, mut visit: impl FnMut(&'a [u8])) {
         self.each_said(&mut visit);
         if tools {
@@ -276,27 +279,27 @@ impl<'a> Outline<'a> {
 }
 
 /// Visits every scalar in a value but a block's `type`, in order.
-fn leaves<'a>(raw: Raw<'a>, visit: &mut impl FnMut(&'a [u8])) {
+fn scalars<'a>(raw: RawJson<'a>, visit: &mut impl FnMut(&'a [u8])) {
     // A stack of our own: the depth is the input's.
     let mut todo = vec![raw];
     while let Some(raw) = todo.pop() {
         let start = todo.len();
-        let mut cursor = Cursor::new(raw);
+        let mut parser = PullParser::new(raw);
         match raw.first() {
             Some(b'"') => {
                 if let Some(body) = string_body(raw) {
                     visit(body);
                 }
             }
-            Some(b'{') => drop(cursor.object(|key, cursor| {
-                let value = cursor.skip()?;
+            Some(b'{') => drop(parser.object(|key, parser| {
+                let value = parser.skip()?;
                 if key != b"type" {
                     todo.push(value);
                 }
                 Some(())
             })),
-            Some(b'[') => drop(cursor.array(|cursor| {
-                todo.push(cursor.skip()?);
+            Some(b'[') => drop(parser.array(|parser| {
+                todo.push(parser.skip()?);
                 Some(())
             })),
             Some(b'n') | None => {}

@@ -1,7 +1,8 @@
-//! One line of a transcript, whatever tool wrote it, and whole transcripts of other tools.
+//! Messages: one line of a transcript in any known format, and import of whole transcripts.
 
 pub mod formats;
 pub mod json;
+pub mod json_string;
 pub mod line_reader;
 pub mod message;
 mod quote_scan;

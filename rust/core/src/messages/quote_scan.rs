@@ -1,4 +1,4 @@
-//! Finds the quotes of raw JSON at which strings begin and end: those that no backslash escapes.
+//! SIMD scan of raw JSON for the unescaped quotes, at which strings begin and end.
 //!
 //! Tool output is full of escaped quotes, and stopping at each of them cost more than all the rest
 //! of a search for a frequent word. So the first 64 bytes become bits, and one addition tells of
@@ -6,22 +6,22 @@
 //! among them may be a free one, and only those that may are looked at.
 
 use crate::files::readahead::fetch;
-use crate::simd::{self, BLOCK, Block, Hits, STEP};
+use crate::simd::{self, BLOCK, ByteBlock, STEP, StepMask};
 
 const EVEN: u64 = u64::MAX / 3;
 
-type Window = [u8; 2 + STEP];
+type StepWindow = [u8; 2 + STEP];
 
 /// What a search may stop at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stop {
+pub(crate) enum StopAt {
     Quote,
     QuoteOrLineEnd,
 }
 
 /// The first place from `from` on to stop at.
 #[inline]
-pub(crate) fn next(text: &[u8], from: usize, stop: Stop) -> Option<usize> {
+pub(crate) fn next(text: &[u8], from: usize, stop: StopAt) -> Option<usize> {
     #[cfg(target_arch = "x86_64")]
     {
         if simd::wide::has_avx512() {
@@ -35,7 +35,7 @@ pub(crate) fn next(text: &[u8], from: usize, stop: Stop) -> Option<usize> {
             return unsafe { wide::next_avx2(text, from, stop) };
         }
     }
-    ahead(text, from, stop, simd::equal)
+    find_forward(text, from, stop, simd::equal)
 }
 
 /// The last quote in `from..to`.
@@ -47,15 +47,21 @@ pub(crate) fn last(text: &[u8], from: usize, to: usize) -> Option<usize> {
         #[expect(unsafe_code, reason = "a wider compilation of safe code")]
         return unsafe { wide::last_avx512(text, from, to) };
     }
-    behind(text, from, to, simd::equal)
+    find_backward(text, from, to, simd::equal)
 }
 
 #[inline(always)]
-fn ahead(text: &[u8], from: usize, stop: Stop, equal: impl Fn(&Block, u8) -> u64) -> Option<usize> {
-    let stops = |at: usize| is_quote(text, at) || stop == Stop::QuoteOrLineEnd && text[at] == b'\n';
+fn find_forward(
+    text: &[u8],
+    from: usize,
+    stop: StopAt,
+    equal: impl Fn(&ByteBlock, u8) -> u64,
+) -> Option<usize> {
+    let stops =
+        |at: usize| is_quote(text, at) || stop == StopAt::QuoteOrLineEnd && text[at] == b'\n';
     let mut at = from;
     while let Some(block) = text.get(at..).and_then(|rest| rest.first_chunk()) {
-        let line_ends = if stop == Stop::QuoteOrLineEnd { equal(block, b'\n') } else { 0 };
+        let line_ends = if stop == StopAt::QuoteOrLineEnd { equal(block, b'\n') } else { 0 };
         let exact = quotes(text, at, block, &equal) | line_ends;
         if exact != 0 {
             return Some(at + exact.trailing_zeros() as usize);
@@ -63,7 +69,7 @@ fn ahead(text: &[u8], from: usize, stop: Stop, equal: impl Fn(&Block, u8) -> u64
         at += BLOCK;
         while let Some(window) = window(text, at) {
             fetch(window.as_ptr());
-            if let Some(mut hits) = likely(window, stop, &equal) {
+            if let Some(mut hits) = candidates(window, stop, &equal) {
                 while let Some(place) = hits.pop_first() {
                     if stops(at + place) {
                         return Some(at + place);
@@ -77,7 +83,12 @@ fn ahead(text: &[u8], from: usize, stop: Stop, equal: impl Fn(&Block, u8) -> u64
 }
 
 #[inline(always)]
-fn behind(text: &[u8], from: usize, to: usize, equal: impl Fn(&Block, u8) -> u64) -> Option<usize> {
+fn find_backward(
+    text: &[u8],
+    from: usize,
+    to: usize,
+    equal: impl Fn(&ByteBlock, u8) -> u64,
+) -> Option<usize> {
     let mut end = to;
     while let Some(start) = end.checked_sub(BLOCK).filter(|&start| start >= from) {
         if let Some(block) = text[start..].first_chunk() {
@@ -90,7 +101,7 @@ fn behind(text: &[u8], from: usize, to: usize, equal: impl Fn(&Block, u8) -> u64
         while let Some(start) = end.checked_sub(STEP).filter(|&start| start >= from)
             && let Some(window) = window(text, start)
         {
-            if let Some(mut hits) = likely(window, Stop::Quote, &equal) {
+            if let Some(mut hits) = candidates(window, StopAt::Quote, &equal) {
                 while let Some(place) = hits.pop_last() {
                     if is_quote(text, start + place) {
                         return Some(start + place);
@@ -105,26 +116,35 @@ fn behind(text: &[u8], from: usize, to: usize, equal: impl Fn(&Block, u8) -> u64
 
 /// A step that begins at `start`, with the two bytes before it.
 #[inline(always)]
-fn window(text: &[u8], start: usize) -> Option<&Window> {
+fn window(text: &[u8], start: usize) -> Option<&StepWindow> {
     text.get(start.checked_sub(2)?..)?.first_chunk()
 }
 
 /// The places of a step that may be ones to stop at: of two backslashes before a quote the second
 /// may be escaped by the first. Exact bits of every block took four times as long.
 #[inline(always)]
-fn likely(window: &Window, stop: Stop, equal: &impl Fn(&Block, u8) -> u64) -> Option<Hits> {
-    let no_line_end = if stop == Stop::Quote { u8::MAX } else { 0 };
+fn candidates(
+    window: &StepWindow,
+    stop: StopAt,
+    equal: &impl Fn(&ByteBlock, u8) -> u64,
+) -> Option<StepMask> {
+    let no_line_end = if stop == StopAt::Quote { u8::MAX } else { 0 };
     let misfit = |i: usize| {
         let [before, last, here] = [window[i], window[i + 1], window[i + 2]];
         let escaped = 1u8.saturating_sub(last ^ b'\\').min(before ^ b'\\');
         (here ^ b'"' | escaped).min(here ^ b'\n' | no_line_end)
     };
-    Hits::of(misfit, equal)
+    StepMask::of(misfit, equal)
 }
 
 /// The quotes of the block at `start` that no backslash escapes.
 #[inline(always)]
-fn quotes(text: &[u8], start: usize, block: &Block, equal: &impl Fn(&Block, u8) -> u64) -> u64 {
+fn quotes(
+    text: &[u8],
+    start: usize,
+    block: &ByteBlock,
+    equal: &impl Fn(&ByteBlock, u8) -> u64,
+) -> u64 {
     let quotes = equal(block, b'"');
     if quotes == 0 {
         return 0;
@@ -157,21 +177,21 @@ fn is_escaped(before: &[u8]) -> bool {
 /// The same searches, compiled for more.
 #[cfg(target_arch = "x86_64")]
 mod wide {
-    use super::{Stop, ahead, behind, simd};
+    use super::{StopAt, find_backward, find_forward, simd};
 
     #[target_feature(enable = "avx512bw,avx512vl")]
-    pub fn next_avx512(text: &[u8], from: usize, stop: Stop) -> Option<usize> {
-        ahead(text, from, stop, |block, byte| simd::wide::equal(block, byte))
+    pub fn next_avx512(text: &[u8], from: usize, stop: StopAt) -> Option<usize> {
+        find_forward(text, from, stop, |block, byte| simd::wide::equal(block, byte))
     }
 
     #[target_feature(enable = "avx2")]
-    pub fn next_avx2(text: &[u8], from: usize, stop: Stop) -> Option<usize> {
-        ahead(text, from, stop, simd::equal)
+    pub fn next_avx2(text: &[u8], from: usize, stop: StopAt) -> Option<usize> {
+        find_forward(text, from, stop, simd::equal)
     }
 
     #[target_feature(enable = "avx512bw,avx512vl")]
     pub fn last_avx512(text: &[u8], from: usize, to: usize) -> Option<usize> {
-        behind(text, from, to, |block, byte| simd::wide::equal(block, byte))
+        find_backward(text, from, to, |block, byte| simd::wide::equal(block, byte))
     }
 }
 
@@ -182,7 +202,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn quotes_that_count_equal_their_plain_twin(
+        fn unescaped_quotes_equal_those_of_the_plain_reference(
             pieces in prop::collection::vec(
                 prop_oneof![
                     4 => Just(r#"\""#.to_owned()),
@@ -210,19 +230,19 @@ mod tests {
                 (from..text.len()).find(either),
             );
             prop_assert_eq!(last(&text, from, to), expected.0);
-            prop_assert_eq!(next(&text, from, Stop::Quote), expected.1);
-            prop_assert_eq!(next(&text, from, Stop::QuoteOrLineEnd), expected.2);
+            prop_assert_eq!(next(&text, from, StopAt::Quote), expected.1);
+            prop_assert_eq!(next(&text, from, StopAt::QuoteOrLineEnd), expected.2);
             #[cfg(target_arch = "x86_64")]
             if is_x86_feature_detected!("avx2") {
                 // SAFETY: the processor has what the function was compiled for.
                 #[expect(unsafe_code, reason = "a wider compilation of safe code")]
-                let found = unsafe { wide::next_avx2(&text, from, Stop::QuoteOrLineEnd) };
+                let found = unsafe { wide::next_avx2(&text, from, StopAt::QuoteOrLineEnd) };
                 prop_assert_eq!(found, expected.2);
             }
             for equal in simd::tests::compiled() {
-                prop_assert_eq!(behind(&text, from, to, equal), expected.0);
-                prop_assert_eq!(ahead(&text, from, Stop::Quote, equal), expected.1);
-                prop_assert_eq!(ahead(&text, from, Stop::QuoteOrLineEnd, equal), expected.2);
+                prop_assert_eq!(find_backward(&text, from, to, equal), expected.0);
+                prop_assert_eq!(find_forward(&text, from, StopAt::Quote, equal), expected.1);
+                prop_assert_eq!(find_forward(&text, from, StopAt::QuoteOrLineEnd, equal), expected.2);
             }
         }
     }

@@ -3,7 +3,7 @@
 use crate::catalog::Catalog;
 use crate::index::postings::reader::PostingList;
 use crate::search::query::holds;
-use crate::text::query_terms::{QueryTerm, terms_of};
+use crate::text::query_terms::{QueryTerm, query_terms};
 
 /// A phrase of a query.
 pub(super) struct Phrase<'a> {
@@ -20,7 +20,7 @@ impl<'a> Phrase<'a> {
             let word = index.lexicon().words.get(&term.text)?;
             Some(index.posting_list(index.entry(word).concept))
         };
-        let terms = terms_of(&[(words, 1.0)], |_| None);
+        let terms = query_terms(&[(words, 1.0)], |_| None);
         let lists = terms.into_iter().map(list).collect();
         Self { words: words.to_owned(), lists }
     }

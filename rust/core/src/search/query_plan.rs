@@ -8,7 +8,7 @@ use crate::index::inverted_index::InvertedIndex;
 use crate::search::query::{Atom, MAX_TERMS, Query};
 use crate::search::result::SearchResult;
 use crate::search::scoring::QueryScorer;
-use crate::text::query_terms::{QueryTerm, terms_of};
+use crate::text::query_terms::{QueryTerm, query_terms};
 
 /// The additional weight of the words of a question, where the query has other sentences too.
 const QUESTION_WEIGHT: f32 = 0.5;
@@ -69,7 +69,7 @@ fn add_words(
     formula: &Bm25f,
     result: &mut SearchResult,
 ) {
-    let mut terms = terms_of(words, |word| index.lexicon().stem(word));
+    let mut terms = query_terms(words, |word| index.lexicon().stem(word));
     if terms.len() > MAX_TERMS {
         let note = format!("only the first {MAX_TERMS} of {} terms were searched", terms.len());
         result.notes.push(note);
@@ -88,7 +88,7 @@ fn add_words(
 /// Returns all variants of the words of a text.
 fn variants_of(text: &str, index: &InvertedIndex) -> Vec<u32> {
     let lexicon = index.lexicon();
-    let terms = terms_of(&[(text, 1.0)], |word| lexicon.stem(word));
+    let terms = query_terms(&[(text, 1.0)], |word| lexicon.stem(word));
     let of_stem = |term: &QueryTerm| {
         let stem = lexicon.stems.get(term.stem.as_deref()?)?;
         let concept = lexicon.concept_of_stem[stem as usize];

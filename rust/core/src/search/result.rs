@@ -1,7 +1,7 @@
 //! Search result: the ranked documents of a query.
 
 use crate::index::topk::collector::Scored;
-use crate::text::snippet;
+use crate::text::snippet_terms::SnippetTerms;
 
 /// The ranked documents of a query, with what is needed to show them.
 #[derive(Debug, Default)]
@@ -9,7 +9,7 @@ pub struct SearchResult {
     /// Best first.
     pub ranked: Vec<Scored>,
     /// The terms to show in snippets.
-    pub terms: snippet::Shown,
+    pub terms: SnippetTerms,
     /// What of the query was not used, and why.
     pub notes: Vec<String>,
     /// Concepts whose posting lists were opened.

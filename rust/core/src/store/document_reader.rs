@@ -11,13 +11,14 @@ use crate::catalog::extract::{Kind, Part};
 use crate::catalog::{Catalog, NO_TIME, Row};
 use crate::error::{Error, Interrupt, Result};
 use crate::index::topk::collector::Scored;
-use crate::messages::message::{self, Line, Message};
+use crate::messages::message::{self, Message, ParsedLine};
 use crate::store::document_cache::Recent;
 use crate::store::hit::{ATTEMPTS, Hit, Source};
 use crate::store::{State, Store};
 use crate::sync::Mutex;
-use crate::text::section::{TRAIL, as_text, line_of};
-use crate::text::snippet::Shown;
+use crate::text::encoding::{as_text, line_of};
+use crate::text::section::TRAIL;
+use crate::text::snippet_terms::SnippetTerms;
 
 impl Store {
     /// Returns all that is indexed of one file, in file order: without scores, and with the
@@ -28,7 +29,7 @@ impl Store {
     /// [`Error::Conflict`] for one that is never at rest; [`Error::Interrupted`].
     pub fn documents(&self, path: &str, interrupt: Interrupt<'_>) -> Result<Vec<Hit>> {
         let path = &*self.root().spelled(path);
-        let nothing = Arc::new(Shown::default());
+        let nothing = Arc::new(SnippetTerms::default());
         let mut looked_at = false;
         for _ in 0..ATTEMPTS {
             let state = self.fresh(interrupt)?;
@@ -152,7 +153,7 @@ impl<'a> Reader<'a> {
             let text = String::from_utf8(bytes);
             return Some((text.unwrap_or_else(|e| as_text(e.as_bytes()).into_owned()), None));
         }
-        let Line::Message(message) = message::parse(&bytes) else { return None };
+        let ParsedLine::Message(message) = message::parse(&bytes) else { return None };
         let text = match self.catalog.part() {
             Part::Said => message.said.clone(),
             Part::Tools => message.tools.clone(),
@@ -161,7 +162,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Returns a document as a hit; none when its file has changed since it was read.
-    pub(super) fn hit(&mut self, scored: &Scored, terms: &Arc<Shown>) -> Option<Hit> {
+    pub(super) fn hit(&mut self, scored: &Scored, terms: &Arc<SnippetTerms>) -> Option<Hit> {
         let Scored { document, score } = *scored;
         let row = self.catalog.rows[document as usize];
         let (text, message) = self.text(document)?;

@@ -9,11 +9,11 @@ use std::os::unix::fs::FileExt;
 
 use crate::catalog::{Catalog, Row};
 use crate::error::{Interrupt, Result};
-use crate::messages::message::{self, Line, Message};
+use crate::messages::message::{self, Message, ParsedLine};
 use crate::store::Store;
 use crate::store::document_reader::Reader;
 use crate::store::hit::Hit;
-use crate::text::snippet::Shown;
+use crate::text::snippet_terms::SnippetTerms;
 use crate::text::time::day_in_words;
 
 /// Bytes before a document in which line ends are counted at most.
@@ -21,7 +21,7 @@ const BEFORE: u64 = 1 << 20;
 
 impl Reader<'_> {
     /// Says whether a hit is what the index says of it, as far as that is seen at once.
-    pub(super) fn is_evident(&mut self, document: u32, hit: &Hit, terms: &Shown) -> bool {
+    pub(super) fn is_evident(&mut self, document: u32, hit: &Hit, terms: &SnippetTerms) -> bool {
         let row = self.catalog.rows[document as usize];
         let before = self.neighbour(&row, -1);
         let labelled = hit.message.is_some() || is_headed(&row, before.as_ref(), hit);
@@ -29,20 +29,20 @@ impl Reader<'_> {
     }
 
     /// Says whether any term stands in what is indexed of a hit.
-    fn holds_any(&mut self, row: &Row, hit: &Hit, terms: &Shown) -> bool {
-        if terms.stand_in(&hit.text) || terms.stand_in(&hit.path) {
+    fn holds_any(&mut self, row: &Row, hit: &Hit, terms: &SnippetTerms) -> bool {
+        if terms.occur_in(&hit.text) || terms.occur_in(&hit.path) {
             return true;
         }
         let Some(message) = &hit.message else {
-            return hit.heading.iter().any(|heading| terms.stand_in(heading));
+            return hit.heading.iter().any(|heading| terms.occur_in(heading));
         };
         let speaker = message.name.as_deref().unwrap_or(&message.role);
         let time = message.time.as_deref().unwrap_or_default();
         let day = message.timestamp_ms.map(day_in_words).unwrap_or_default();
-        [speaker, time, &day].into_iter().any(|text| terms.stand_in(text))
+        [speaker, time, &day].into_iter().any(|text| terms.occur_in(text))
             || [-1, 1].into_iter().any(|step| {
                 let beside = self.neighbour(row, step).and_then(|row| self.message(&row));
-                beside.is_some_and(|message| terms.stand_in(&message.said))
+                beside.is_some_and(|message| terms.occur_in(&message.said))
             })
     }
 
@@ -57,7 +57,7 @@ impl Reader<'_> {
 
     fn message(&mut self, row: &Row) -> Option<Message> {
         match message::parse(&self.bytes(row)?) {
-            Line::Message(message) => Some(message),
+            ParsedLine::Message(message) => Some(message),
             _ => None,
         }
     }

@@ -1,4 +1,4 @@
-//! One search over many files: notes line by line, transcripts message by message.
+//! Grep over many files: notes line by line, transcripts message by message.
 //!
 //! A large file is searched by all threads at once. Small ones are handed out,
 //! a file a thread, some way ahead of what is asked for; what was found in them
@@ -10,19 +10,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::catalog::extract::Kind;
 use crate::error::{Error, Interrupt, Result};
 use crate::files::walk::closed_note;
-use crate::grep::{MAX_BAD_LINES, MAX_BATCH, Match, Options, Report, Scan, Searcher, share};
+use crate::grep::{GrepOptions, MAX_BAD_LINES, MAX_BATCH, Match, Report, Scan, Searcher};
+use crate::parallel::ordered_map;
 use crate::store::Store;
 
 /// A larger file is searched by itself.
-const SMALL: u64 = 64 << 10;
+const MAX_SMALL_FILE: u64 = 64 << 10;
 /// A file with more matches is searched by itself too, and gives them as they are asked for.
-const MOST: usize = 4096;
-/// So many files are handed out before their findings are given.
-const TOGETHER: usize = 256;
+const MAX_SMALL_MATCHES: usize = 4096;
+/// So many files are handed out before their results are given.
+const MAX_READY_FILES: usize = 256;
 
-/// A search under way over the files of a store, in order of their paths.
+/// A grep under way over the files of a store, in order of their paths.
 #[derive(Debug)]
-pub struct Across {
+pub struct GrepFiles {
     searcher: Searcher,
     /// Matches still wanted.
     left: Option<usize>,
@@ -30,28 +31,29 @@ pub struct Across {
     /// For small files, one a thread.
     helpers: Vec<Searcher>,
     /// What became of the files handed out ahead.
-    ready: VecDeque<(String, Kind, Searched)>,
+    ready: VecDeque<(String, Kind, FileOutcome)>,
     current: Option<(String, Scan)>,
-    /// Whether nothing is known of the current file that could spare reading it.
-    unsieved: bool,
-    /// Whether to have made, later and aside, what spares the next search reading a large transcript.
-    pub keep: bool,
+    /// Whether the current file is a transcript without a gram index.
+    lacks_gram_index: bool,
+    /// Whether to have a gram index written, by a background thread, for a large transcript that had
+    /// to be read as a whole.
+    pub write_gram_index: bool,
     /// What was seen so far.
-    pub seen: Tally,
+    pub summary: GrepSummary,
 }
 
-/// What became of a file that was handed out.
+/// Result of a file that was handed out.
 #[derive(Debug)]
-enum Searched {
-    Whole(Found),
+enum FileOutcome {
+    Whole(FileMatches),
     /// Not looked at yet: it is worth all threads.
     Large,
     Failed(Error),
 }
 
-/// What a small file holds.
+/// Matches of a small file.
 #[derive(Debug)]
-struct Found {
+struct FileMatches {
     count: u64,
     /// All of them, if they were to be built.
     matches: Vec<Match>,
@@ -60,14 +62,14 @@ struct Found {
 
 /// The next file to give the matches of.
 #[expect(clippy::large_enum_variant, reason = "one at a time, at once moved on")]
-enum Next {
-    Found(Found),
-    Scan(Scan),
+enum NextFile {
+    Small(FileMatches),
+    Large(Scan),
 }
 
-/// What a search over many files has seen.
+/// Totals of a grep over many files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct GrepSummary {
     /// Messages and lines that matched.
     pub matched: u64,
     /// Lines read.
@@ -82,7 +84,7 @@ pub struct Tally {
     pub notes: Vec<String>,
 }
 
-impl Across {
+impl GrepFiles {
     /// Begins a search over the files that are one of `prefixes` or lie below it, each once.
     ///
     /// With a role or a time only transcripts are searched, for notes have neither.
@@ -93,7 +95,7 @@ impl Across {
     pub fn new(
         store: &Store,
         prefixes: &[&str],
-        options: Options,
+        options: GrepOptions,
         interrupt: Interrupt<'_>,
     ) -> Result<Self> {
         let messages_only =
@@ -102,7 +104,7 @@ impl Across {
         let searcher = Searcher::new(options)?;
         // the files as they lie, not the index: a search is to start at once on any transcript
         let mut files: Vec<(String, Kind)> = Vec::new();
-        let mut seen = Tally::default();
+        let mut summary = GrepSummary::default();
         for prefix in prefixes {
             let prefix = &*store.root().spelled(prefix.trim_end_matches('/'));
             let paths = match store.root().stat(prefix) {
@@ -110,7 +112,7 @@ impl Across {
                 Err(_) => {
                     let walk = store.root().walk(prefix, interrupt)?;
                     let closed = walk.skipped.iter();
-                    seen.notes.extend(closed.filter_map(|(path, why)| closed_note(path, why)));
+                    summary.notes.extend(closed.filter_map(|(path, why)| closed_note(path, why)));
                     walk.files.into_iter().map(|(path, _)| path).collect()
                 }
             };
@@ -123,8 +125,8 @@ impl Across {
             .retain(|(_, kind)| *kind == Kind::Transcript || *kind == Kind::Note && !messages_only);
         files.sort();
         files.dedup();
-        seen.notes.sort();
-        seen.notes.dedup();
+        summary.notes.sort();
+        summary.notes.dedup();
         Ok(Self {
             helpers: searcher.helpers(),
             searcher,
@@ -132,9 +134,9 @@ impl Across {
             files: files.into(),
             ready: VecDeque::new(),
             current: None,
-            unsieved: false,
-            keep: true,
-            seen,
+            lacks_gram_index: false,
+            write_gram_index: true,
+            summary,
         })
     }
 
@@ -149,17 +151,17 @@ impl Across {
     ) -> Result<Option<(String, Vec<Match>)>> {
         while let Some((path, next)) = self.next(store, true, interrupt)? {
             let mut scan = match next {
-                Next::Found(found) if found.count == 0 => {
+                NextFile::Small(found) if found.count == 0 => {
                     self.close(&path, &found.report, None);
                     continue;
                 }
-                Next::Found(mut found) => {
+                NextFile::Small(mut found) => {
                     found.matches.truncate(self.left.unwrap_or(usize::MAX));
                     self.took(found.matches.len() as u64);
                     self.close(&path, &found.report, None);
                     return Ok(Some((path, found.matches)));
                 }
-                Next::Scan(scan) => scan,
+                NextFile::Large(scan) => scan,
             };
             match scan.next_batch(interrupt) {
                 Ok(batch) if batch.is_empty() => self.end(store, &path, scan, None),
@@ -183,14 +185,14 @@ impl Across {
         let mut count = 0;
         while let Some((path, next)) = self.next(store, false, interrupt)? {
             let mut scan = match next {
-                Next::Found(found) => {
+                NextFile::Small(found) => {
                     let new = found.count.min(self.left.map_or(u64::MAX, |left| left as u64));
                     count += new;
                     self.took(new);
                     self.close(&path, &found.report, None);
                     continue;
                 }
-                Next::Scan(scan) => scan,
+                NextFile::Large(scan) => scan,
             };
             let done = scan.count(interrupt);
             if matches!(done, Err(Error::Interrupted)) {
@@ -205,7 +207,7 @@ impl Across {
     }
 
     fn took(&mut self, matches: u64) {
-        self.seen.matched += matches;
+        self.summary.matched += matches;
         if let Some(left) = &mut self.left {
             *left = left.saturating_sub(matches as usize);
             self.searcher.set_limit(Some(*left));
@@ -217,7 +219,7 @@ impl Across {
         store: &Store,
         build: bool,
         interrupt: Interrupt<'_>,
-    ) -> Result<Option<(String, Next)>> {
+    ) -> Result<Option<(String, NextFile)>> {
         if self.left == Some(0) {
             if let Some((path, scan)) = self.current.take() {
                 self.end(store, &path, scan, None);
@@ -225,25 +227,25 @@ impl Across {
             return Ok(None);
         }
         if let Some((path, scan)) = self.current.take() {
-            return Ok(Some((path, Next::Scan(scan))));
+            return Ok(Some((path, NextFile::Large(scan))));
         }
         loop {
             if self.ready.is_empty() {
                 self.look_ahead(store, build, interrupt)?;
             }
-            let Some((path, kind, searched)) = self.ready.pop_front() else {
+            let Some((path, kind, outcome)) = self.ready.pop_front() else {
                 return Ok(None);
             };
-            let next = match searched {
-                Searched::Whole(found) => Ok(Next::Found(found)),
-                Searched::Large => self.begin_large(store, &path, kind).map(Next::Scan),
-                Searched::Failed(error) => Err(error),
+            let next = match outcome {
+                FileOutcome::Whole(found) => Ok(NextFile::Small(found)),
+                FileOutcome::Large => self.begin_large(store, &path, kind).map(NextFile::Large),
+                FileOutcome::Failed(error) => Err(error),
             };
             match next {
                 Ok(next) => return Ok(Some((path, next))),
                 // deleted since the search began
                 Err(Error::NotFound { .. }) => {}
-                Err(error) => self.seen.notes.push(error.to_string()),
+                Err(error) => self.summary.notes.push(error.to_string()),
             }
         }
     }
@@ -253,55 +255,55 @@ impl Across {
         self.helpers.iter_mut().for_each(|helper| helper.set_limit(self.left));
         let batch = if build { MAX_BATCH } else { usize::MAX };
         let enough = self.left.map_or(batch, |left| left.min(batch)) as u64;
-        let count = self.files.len().min(TOGETHER);
+        let count = self.files.len().min(MAX_READY_FILES);
         let files = &*self.files.make_contiguous();
         let found = AtomicU64::new(0);
         let work = |helper: &mut Searcher, index: usize| {
             let (path, kind) = &files[index];
-            let searched =
-                search(helper, store, path, *kind, build).unwrap_or_else(Searched::Failed);
-            let new = if let Searched::Whole(found) = &searched { found.count } else { 0 };
+            let outcome =
+                search(helper, store, path, *kind, build).unwrap_or_else(FileOutcome::Failed);
+            let new = if let FileOutcome::Whole(found) = &outcome { found.count } else { 0 };
             let before = found.fetch_add(new, Ordering::Relaxed);
-            Ok((searched, before + new < enough))
+            Ok((outcome, before + new < enough))
         };
         let mut done = Vec::new();
-        share(&mut self.helpers, count, interrupt, work, |searched| {
-            done.push(searched);
+        ordered_map(&mut self.helpers, count, interrupt, work, |outcome| {
+            done.push(outcome);
             Ok(())
         })?;
         let files = self.files.drain(..done.len());
-        let ready = files.zip(done).map(|((path, kind), searched)| (path, kind, searched));
+        let ready = files.zip(done).map(|((path, kind), outcome)| (path, kind, outcome));
         self.ready.extend(ready);
         Ok(())
     }
 
     fn begin_large(&mut self, store: &Store, path: &str, kind: Kind) -> Result<Scan> {
         let mut scan = begin(&mut self.searcher, store, path, kind)?;
-        let sieve = store.sieve(path, scan.file());
-        self.unsieved = kind == Kind::Transcript && sieve.is_none();
-        sieve.into_iter().for_each(|sieve| scan.skip_by(&sieve));
+        let gram_index = store.gram_index(path, scan.file());
+        self.lacks_gram_index = kind == Kind::Transcript && gram_index.is_none();
+        gram_index.into_iter().for_each(|gram_index| scan.skip_by(&gram_index));
         Ok(scan)
     }
 
     fn end(&mut self, store: &Store, path: &str, scan: Scan, error: Option<Error>) {
-        if self.keep && self.unsieved && error.is_none() && scan.is_over() {
-            store.want_sieve(path);
+        if self.write_gram_index && self.lacks_gram_index && error.is_none() && scan.is_over() {
+            store.request_gram_index(path);
         }
         self.close(path, scan.report(), error);
         self.searcher.reuse(scan);
     }
 
     fn close(&mut self, path: &str, report: &Report, error: Option<Error>) {
-        self.seen.lines += report.lines;
-        self.seen.bytes += report.bytes;
-        self.seen.bad_lines += report.bad_lines;
-        let room = MAX_BAD_LINES.saturating_sub(self.seen.first_bad_lines.len());
+        self.summary.lines += report.lines;
+        self.summary.bytes += report.bytes;
+        self.summary.bad_lines += report.bad_lines;
+        let room = MAX_BAD_LINES.saturating_sub(self.summary.first_bad_lines.len());
         let bad = report.first_bad_lines.iter().take(room).map(|line| format!("{path}#L{line}"));
-        self.seen.first_bad_lines.extend(bad);
+        self.summary.first_bad_lines.extend(bad);
         if report.torn_tail {
-            self.seen.notes.push(format!("{path}: the last line is torn"));
+            self.summary.notes.push(format!("{path}: the last line is torn"));
         }
-        self.seen.notes.extend(error.map(|error| error.to_string()));
+        self.summary.notes.extend(error.map(|error| error.to_string()));
     }
 }
 
@@ -317,13 +319,13 @@ fn search(
     path: &str,
     kind: Kind,
     build: bool,
-) -> Result<Searched> {
+) -> Result<FileOutcome> {
     // The calling thread alone asks whether to stop, before each file.
     let never = || false;
     let mut scan = begin(helper, store, path, kind)?;
-    if scan.bytes_left() > SMALL {
+    if scan.bytes_left() > MAX_SMALL_FILE {
         helper.reuse(scan);
-        return Ok(Searched::Large);
+        return Ok(FileOutcome::Large);
     }
     let mut matches = Vec::new();
     let count = if build {
@@ -333,9 +335,9 @@ fn search(
                 break matches.len() as u64;
             }
             matches.extend(batch);
-            if matches.len() > MOST {
+            if matches.len() > MAX_SMALL_MATCHES {
                 helper.reuse(scan);
-                return Ok(Searched::Large);
+                return Ok(FileOutcome::Large);
             }
         }
     } else {
@@ -343,5 +345,5 @@ fn search(
     };
     let report = scan.report().clone();
     helper.reuse(scan);
-    Ok(Searched::Whole(Found { count, matches, report }))
+    Ok(FileOutcome::Whole(FileMatches { count, matches, report }))
 }

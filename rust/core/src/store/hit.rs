@@ -12,9 +12,10 @@ use crate::search::query::Query;
 use crate::search::{explain, search};
 use crate::store::document_reader::Reader;
 use crate::store::{Freshness, State, Store};
-use crate::text::metadata::behind_meta;
-use crate::text::section::line_of;
-use crate::text::snippet::{Shown, snippet};
+use crate::text::encoding::line_of;
+use crate::text::metadata::after_meta_comment;
+use crate::text::snippet::snippet;
+use crate::text::snippet_terms::SnippetTerms;
 
 /// Characters of a snippet.
 pub const SNIPPET: usize = 300;
@@ -59,7 +60,7 @@ pub struct Hit {
     pub message: Option<Message>,
     /// The category of a section.
     pub category: Option<String>,
-    pub(super) terms: Arc<Shown>,
+    pub(super) terms: Arc<SnippetTerms>,
     pub(super) passage: OnceLock<Passage>,
 }
 
@@ -81,7 +82,7 @@ impl Hit {
     /// all the rest of a hit.
     pub fn passage(&self) -> &Passage {
         self.passage.get_or_init(|| {
-            let behind = behind_meta(&self.text).filter(|rest| !rest.is_empty());
+            let behind = after_meta_comment(&self.text).filter(|rest| !rest.is_empty());
             let from = match (&self.message, behind) {
                 (None, Some(rest)) => self.text.len() - rest.len(),
                 _ => 0,

@@ -15,7 +15,7 @@ use crate::catalog::extract::Kind;
 use crate::error::{Error, Interrupt, Result};
 use crate::messages::formats::{self, Imported, read_line};
 use crate::messages::line_reader::check_encoding;
-use crate::messages::message::{self, Line};
+use crate::messages::message::{self, ParsedLine};
 use crate::store::Store;
 
 /// How much is appended at once: enough that waiting for the disk does not count.
@@ -227,8 +227,8 @@ impl<'a> Target<'a> {
                 .map_err(|error| Error::io("read", &*self.path, error))?;
             let same = message::trim(&self.line) == message::trim(wanted);
             // a crash may have left the start of a line, which the next append ended
-            let is_damaged =
-                !same && matches!(message::outline(&self.line), Line::Bad | Line::Blank);
+            let is_damaged = !same
+                && matches!(message::parse_lazy(&self.line), ParsedLine::Bad | ParsedLine::Blank);
             if size == 0 || is_damaged && size <= longest as u64 && !self.line.ends_with(b"\n") {
                 self.torn = size;
                 return Ok(false);

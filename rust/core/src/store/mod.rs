@@ -3,6 +3,7 @@
 mod document_cache;
 mod document_reader;
 mod evidence;
+mod gram_index_thread;
 mod gram_indexes;
 pub mod grep;
 pub mod hit;
@@ -31,7 +32,7 @@ use crate::index::dictionary::expansion::Expander;
 use crate::memory_limit::MemoryLimit;
 use crate::messages::line_reader::LONGEST_LINE;
 use crate::store::document_cache::Recent;
-use crate::store::gram_indexes::Sieves;
+use crate::store::gram_index_thread::GramIndexThread;
 use crate::store::refresh::walk;
 use crate::sync::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -94,8 +95,8 @@ pub struct Store {
     pub(crate) weights: Weights,
     pub(crate) clock: Clock,
     pub(crate) limit: MemoryLimit,
-    pub(crate) sieve_from: u64,
-    pub(crate) sieves: Sieves,
+    pub(crate) gram_index_min_size: u64,
+    pub(crate) gram_indexes: GramIndexThread,
     /// Whether changes were taken from the watch that may not be in the index: then the next call
     /// looks at all files. Changed by whoever has the watch.
     drained: AtomicBool,
@@ -117,8 +118,8 @@ pub struct Options {
     pub rules: Rules,
     /// How finely stamps are kept; tests look through a coarser clock.
     pub clock: Clock,
-    /// Bytes of a transcript from which on a sieve is made of it.
-    pub sieve_from: u64,
+    /// Bytes of a transcript from which on a gram index is written for it.
+    pub gram_index_min_size: u64,
     /// Says whether a call that waits for the lock is to stop.
     pub interrupt: fn() -> bool,
     /// Bytes of memory that the store may take, if that is less than what the system allows.
@@ -134,7 +135,7 @@ impl Default for Options {
             weights,
             rules,
             clock,
-            sieve_from: 16 << 20,
+            gram_index_min_size: 16 << 20,
             interrupt: never,
             memory_limit: None,
         }
@@ -161,7 +162,7 @@ impl Store {
     }
 
     fn of(files: Files, options: Options) -> Result<Self> {
-        let Options { watch, weights, clock, sieve_from, .. } = options;
+        let Options { watch, weights, clock, gram_index_min_size, .. } = options;
         let limit = files.root().memory_limit().clone();
         let recovered = files.catch_up()?;
         let said = Catalog::new(weights.clone(), Part::Said).with_clock(clock);
@@ -186,8 +187,8 @@ impl Store {
             weights,
             clock,
             limit,
-            sieve_from,
-            sieves: Sieves::default(),
+            gram_index_min_size,
+            gram_indexes: GramIndexThread::default(),
             drained: AtomicBool::new(false),
             saved: AtomicBool::new(false),
             closed: AtomicBool::new(false),
@@ -216,7 +217,7 @@ impl Store {
             weights: self.weights.clone(),
             rules: self.files.rules,
             clock: self.clock,
-            sieve_from: self.sieve_from,
+            gram_index_min_size: self.gram_index_min_size,
             ..Options::default()
         };
         let own = Self::of(self.files.in_child()?, options)?;

@@ -5,7 +5,9 @@ use crate::catalog::file_reader::parsing_bytes;
 use crate::error::{Error, Interrupt, Result, wait_for};
 use crate::files::paths::is_below;
 use crate::store::Store;
-use crate::text::section::{Note, as_text, parse};
+use crate::text::encoding::as_text;
+use crate::text::parser::parse;
+use crate::text::section::Note;
 
 /// A file as a listing shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]

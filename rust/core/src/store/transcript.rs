@@ -10,7 +10,7 @@ use crate::files::Expected;
 use crate::files::append::Appended;
 use crate::messages::formats::read_line;
 use crate::messages::line_reader::{LONGEST_LINE, check_encoding, lines};
-use crate::messages::message::{self, Line, Message};
+use crate::messages::message::{self, Message, ParsedLine};
 use crate::store::Store;
 
 /// A message and where it stands.
@@ -65,7 +65,7 @@ impl Store {
                     if number >= start
                         && found.len() < limit
                         && whole
-                        && let Line::Message(message) = message::parse(bytes)
+                        && let ParsedLine::Message(message) = message::parse(bytes)
                     {
                         found.push(Placed { line: number, offset, message });
                     }

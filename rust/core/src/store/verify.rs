@@ -99,7 +99,7 @@ impl Store {
         let closed = state.skipped.iter().filter_map(|(path, why)| closed_note(path, why));
         let unread = state.unreadable.values().cloned().chain(closed).collect();
         let notes = state.incomplete.values().map(|shortfall| shortfall.why.clone()).collect();
-        self.sweep_sieves();
+        self.remove_stale_gram_indexes();
         if state.said.is_damaged() {
             // what is on disk is not believed again, and what is in memory is built anew
             let _ = snapshot_file::discard(self.root());

@@ -1,4 +1,4 @@
-//! The blocks of plain Markdown, told by how their lines begin.
+//! Fast reader of plain Markdown blocks, by how their lines begin.
 //!
 //! Most of a note is paragraphs, tables, headings of plain words, fenced code and tags, one behind
 //! the other, and of these only the borders matter: a parser that also looks at all that is inside
@@ -14,7 +14,7 @@ use memchr::{memchr, memchr2, memmem};
 
 /// A block of the document itself.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Block {
+pub(super) enum MarkdownBlock {
     /// A paragraph, a table, tags, a comment, or a rule.
     Text,
     /// A heading, its level and its words.
@@ -24,12 +24,12 @@ pub(super) enum Block {
 }
 
 /// A line without what ends it, and where the next one begins.
-struct Line<'t> {
+struct SourceLine<'t> {
     bytes: &'t [u8],
     next: usize,
 }
 
-impl<'t> Line<'t> {
+impl<'t> SourceLine<'t> {
     /// Returns the line at `at`; none behind the last, and none where a `\r` alone ends it, which
     /// not every block takes for an end.
     fn at(bytes: &'t [u8], at: usize) -> Option<Self> {
@@ -56,7 +56,7 @@ fn is_white(byte: u8) -> bool {
 
 /// What a line is by its beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum LineKind {
     /// Text, whatever stands above it.
     Text,
     /// Text too, unless it is the second line of a table.
@@ -86,7 +86,7 @@ const TAGS: [&[u8]; 16] = [
 const INLINE: [&[u8]; 12] =
     [b"a", b"b", b"br", b"code", b"em", b"i", b"img", b"kbd", b"span", b"strong", b"sub", b"sup"];
 
-impl Kind {
+impl LineKind {
     /// Tells the kind of a line without its margin.
     fn of(bare: &[u8]) -> Self {
         let Some(&first) = bare.first() else { return Self::Unsure };
@@ -144,7 +144,8 @@ impl Kind {
 
 /// Returns where the first line behind `at` begins that is not empty.
 pub(super) fn behind_empty(text: &str, mut at: usize) -> usize {
-    while let Some(line) = Line::at(text.as_bytes(), at).filter(|line| line.bare().is_empty()) {
+    while let Some(line) = SourceLine::at(text.as_bytes(), at).filter(|line| line.bare().is_empty())
+    {
         at = line.next;
     }
     at
@@ -152,27 +153,27 @@ pub(super) fn behind_empty(text: &str, mut at: usize) -> usize {
 
 /// Reads the block that begins with the line at `at`, where no other is open, and says where the
 /// next one begins; none if it may be something else than is told here.
-pub(super) fn plain(text: &str, at: usize) -> Option<(Block, usize)> {
+pub(super) fn plain(text: &str, at: usize) -> Option<(MarkdownBlock, usize)> {
     let bytes = text.as_bytes();
-    let line = Line::at(bytes, at)?;
-    let end = match Kind::of(line.bytes) {
-        Kind::Text | Kind::Pipe | Kind::Inline => paragraph(bytes, at)?,
-        Kind::Tag => tags(bytes, line.next)?,
+    let line = SourceLine::at(bytes, at)?;
+    let end = match LineKind::of(line.bytes) {
+        LineKind::Text | LineKind::Pipe | LineKind::Inline => paragraph(bytes, at)?,
+        LineKind::Tag => tags(bytes, line.next)?,
         // it goes on over empty lines, and has the rest of its last line
-        Kind::Comment => Line::at(bytes, at + memmem::find(&bytes[at..], b"-->")?)?.next,
-        Kind::Heading => {
+        LineKind::Comment => SourceLine::at(bytes, at + memmem::find(&bytes[at..], b"-->")?)?.next,
+        LineKind::Heading => {
             let level = line.bytes.iter().take_while(|&&byte| byte == b'#').count();
             let words = words(&text[at + level..at + line.bytes.len()])?;
-            return Some((Block::Heading(level as u8, words), line.next));
+            return Some((MarkdownBlock::Heading(level as u8, words), line.next));
         }
-        Kind::Fence => {
+        LineKind::Fence => {
             let (end, next) = fence(bytes, at, &line)?;
-            return Some((Block::Code(at..end), next));
+            return Some((MarkdownBlock::Code(at..end), next));
         }
-        Kind::Unsure if is_rule(line.bytes) => line.next,
-        Kind::Unsure | Kind::Delimiter => return None,
+        LineKind::Unsure if is_rule(line.bytes) => line.next,
+        LineKind::Unsure | LineKind::Delimiter => return None,
     };
-    Some((Block::Text, end))
+    Some((MarkdownBlock::Text, end))
 }
 
 fn is_rule(line: &[u8]) -> bool {
@@ -183,32 +184,34 @@ fn is_rule(line: &[u8]) -> bool {
 
 /// Returns where a paragraph or table ends that begins at `at`.
 fn paragraph(bytes: &[u8], at: usize) -> Option<usize> {
-    let first = Line::at(bytes, at)?;
+    let first = SourceLine::at(bytes, at)?;
     // a whole paragraph may be the target of a link, and then is none
     let is_target = |line: &[u8]| first.bytes[0] == b'[' && memmem::find(line, b"]:").is_some();
     if is_target(first.bytes) {
         return None;
     }
-    let is_inline = Kind::of(first.bytes) == Kind::Inline;
+    let is_inline = LineKind::of(first.bytes) == LineKind::Inline;
     let mut next = first.next;
     for row in 1.. {
         if next == bytes.len() {
             break;
         }
-        let line = Line::at(bytes, next)?;
+        let line = SourceLine::at(bytes, next)?;
         let bare = line.bare();
         if bare.is_empty() {
             // other white space goes on with it
             return line.bytes.iter().all(|byte| matches!(byte, b' ' | b'\t')).then_some(line.next);
         }
         let at_margin = bare.len() == line.bytes.len();
-        match Kind::of(bare) {
-            Kind::Text | Kind::Pipe => {}
-            Kind::Delimiter if row == 1 && bare[0] == b'|' && first.bytes[0] == b'|' => {}
+        match LineKind::of(bare) {
+            LineKind::Text | LineKind::Pipe => {}
+            LineKind::Delimiter if row == 1 && bare[0] == b'|' && first.bytes[0] == b'|' => {}
             // below a tag it may belong to what the tag begins
             _ if is_inline => return None,
-            Kind::Inline => {}
-            Kind::Heading | Kind::Fence | Kind::Tag | Kind::Comment if at_margin => {
+            LineKind::Inline => {}
+            LineKind::Heading | LineKind::Fence | LineKind::Tag | LineKind::Comment
+                if at_margin =>
+            {
                 return Some(next);
             }
             _ => return None,
@@ -225,7 +228,7 @@ fn paragraph(bytes: &[u8], at: usize) -> Option<usize> {
 /// Returns where a block of tags ends, with the empty line behind it.
 fn tags(bytes: &[u8], mut next: usize) -> Option<usize> {
     while next < bytes.len() {
-        let line = Line::at(bytes, next)?;
+        let line = SourceLine::at(bytes, next)?;
         next = line.next;
         if line.bare().is_empty() {
             break;
@@ -235,11 +238,11 @@ fn tags(bytes: &[u8], mut next: usize) -> Option<usize> {
 }
 
 /// Returns where the code that a fence at `at` opens ends, and where the line behind it begins.
-fn fence(bytes: &[u8], at: usize, opening: &Line<'_>) -> Option<(usize, usize)> {
+fn fence(bytes: &[u8], at: usize, opening: &SourceLine<'_>) -> Option<(usize, usize)> {
     let ticks = opening.bytes.iter().take_while(|&&byte| byte == b'`').count();
     let mut next = opening.next.max(at + 1);
     loop {
-        let line = Line::at(bytes, next)?;
+        let line = SourceLine::at(bytes, next)?;
         let margin = line.bytes.iter().take_while(|&&byte| byte == b' ').count();
         let found = line.bytes[margin..].iter().take_while(|&&byte| byte == b'`').count();
         let rest = &line.bytes[margin + found..];
@@ -300,7 +303,7 @@ pub(super) fn border(text: &str, at: usize) -> usize {
             // one alone may end a line as well, and any of these marks may stand behind it
             break;
         }
-        let sure = !matches!(Kind::of(line), Kind::Unsure | Kind::Delimiter);
+        let sure = !matches!(LineKind::of(line), LineKind::Unsure | LineKind::Delimiter);
         if below_empty && sure {
             return next;
         }

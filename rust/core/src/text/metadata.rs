@@ -1,4 +1,4 @@
-//! What a note says about itself: front matter, `META:` comments, `Summary:` and `- Key: value`.
+//! Metadata of a note: front matter, `META:` comments, `Summary:` and `- Key: value` lines.
 //!
 //! Formats: YAML front matter between `---` lines; the comment of the overview/detail design
 //! (`<!-- META: - keywords: [...] -->`); `> Summary:` for a file and `- Summary:`, `- Date:`,
@@ -7,9 +7,9 @@
 
 use crate::text::time::parse_time;
 
-/// Statements of a section or note about itself.
+/// Metadata of a section or a note.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Marks {
+pub struct Metadata {
     /// A title from the front matter.
     pub title: Option<String>,
     /// The one-line summary.
@@ -25,14 +25,14 @@ pub struct Marks {
 }
 
 /// Longest value, and most bytes of keywords, that are taken: every section below repeats them.
-const LONGEST: usize = 1000;
-/// Longest run of leading lines that is looked at for marks.
+const MAX_VALUE: usize = 1000;
+/// Longest run of leading lines that is looked at for metadata.
 const LEADING_LINES: usize = 40;
 
-impl Marks {
+impl Metadata {
     fn set(&mut self, key: &str, value: &str) {
         let value = unquote(value.trim());
-        let value = &value[..value.floor_char_boundary(LONGEST)];
+        let value = &value[..value.floor_char_boundary(MAX_VALUE)];
         if value.is_empty() {
             return;
         }
@@ -49,7 +49,7 @@ impl Marks {
 
     fn add_keyword(&mut self, keyword: &str) {
         let held: usize = self.keywords.iter().map(|keyword| keyword.len() + 1).sum();
-        if held + keyword.len() <= LONGEST {
+        if held + keyword.len() <= MAX_VALUE {
             self.keywords.push(keyword.to_owned());
         }
     }
@@ -73,11 +73,11 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
 /// Reads YAML front matter and returns how many bytes it takes, 0 when there is none.
 ///
 /// A `---` may as well be a thematic break; what follows it must look like YAML up to the end.
-pub fn front_matter(text: &str, marks: &mut Marks) -> usize {
+pub fn front_matter(text: &str, metadata: &mut Metadata) -> usize {
     let mut lines = lines(text);
     let Some(first) = lines.next().filter(|line| line.trim_end() == "---") else { return 0 };
     let mut length = first.len();
-    let mut read = Marks::default();
+    let mut read = Metadata::default();
     let (mut key, mut folded) = (String::new(), String::new());
     for (number, line) in lines.enumerate() {
         length += line.len();
@@ -85,13 +85,13 @@ pub fn front_matter(text: &str, marks: &mut Marks) -> usize {
         let begins = |marks: &[char]| bare.starts_with(marks);
         if bare == "---" || bare == "..." {
             read.set(&key, &folded);
-            *marks = read;
+            *metadata = read;
             return length;
         }
         if let Some(item) = bare.trim_start().strip_prefix("- ") {
             read.set(&key, item);
         } else if begins(&[' ', '\t', '#', '-', ']', '}']) || bare.is_empty() && number > 0 {
-            if !folded.is_empty() && folded.len() < LONGEST {
+            if !folded.is_empty() && folded.len() < MAX_VALUE {
                 folded.push(' ');
                 folded.push_str(bare.trim_start());
             }
@@ -111,9 +111,9 @@ pub fn front_matter(text: &str, marks: &mut Marks) -> usize {
     0
 }
 
-/// Reads the marks in the leading lines of a section: quotes, list items, comments, blanks.
-pub fn leading(text: &str) -> Marks {
-    let mut marks = Marks::default();
+/// Reads the metadata in the leading lines of a section: quotes, list items, comments, blanks.
+pub fn leading_lines(text: &str) -> Metadata {
+    let mut metadata = Metadata::default();
     let mut in_comment = false;
     for line in lines(text).take(LEADING_LINES) {
         let bare = line.trim();
@@ -122,22 +122,22 @@ pub fn leading(text: &str) -> Marks {
             let inner = bare.trim_start_matches("<!--").trim_end_matches("-->").trim();
             let inner = inner.strip_prefix("META:").unwrap_or(inner).trim_start();
             if let Some((key, value)) = inner.trim_start_matches("- ").split_once(':') {
-                marks.set(key, value);
+                metadata.set(key, value);
             }
         } else if let Some(item) = ["> ", "- ", "* "].iter().find_map(|m| bare.strip_prefix(m)) {
             if let Some((key, value)) = item.split_once(':') {
-                marks.set(key.trim_matches('*'), value.trim_start_matches("**"));
+                metadata.set(key.trim_matches('*'), value.trim_start_matches("**"));
             }
         } else if !bare.is_empty() {
             break;
         }
     }
-    marks
+    metadata
 }
 
 /// Returns the text of a section behind its heading and its `META:` comment, which is for programs
 /// to read; None where there is no such comment.
-pub fn behind_meta(text: &str) -> Option<&str> {
+pub fn after_meta_comment(text: &str) -> Option<&str> {
     let heading = if text.starts_with('#') { text.find('\n').unwrap_or(0) } else { 0 };
     let rest = text[heading..].trim_start().strip_prefix("<!--")?;
     let comment = rest.trim_start().strip_prefix("META:")?;

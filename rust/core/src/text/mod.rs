@@ -1,6 +1,8 @@
-//! What a text says: its sections, its marks, its words, its times.
+//! Text: sections of Markdown, metadata, tokens, stems, snippets, times.
 
 mod blocks;
+pub mod encoding;
+mod folded_text;
 pub mod metadata;
 pub mod parser;
 pub mod prefix_filter;
@@ -8,6 +10,7 @@ pub mod query_terms;
 pub mod section;
 pub mod segmentation;
 pub mod snippet;
+pub mod snippet_terms;
 pub mod stems;
 pub mod time;
 pub mod tokens;

@@ -1,18 +1,70 @@
-//! The blocks of a note, one after the other, and the sections that its headings open.
+//! Parser of Markdown notes: CommonMark blocks to sections.
 //!
-//! Most blocks are told by how their lines begin (`blocks`); the parser reads the rest.
+//! MarkdownBlock structure is CommonMark's (crate `pulldown-cmark`): a `#` in a code block, a comment or a
+//! list is no heading. Most blocks are told by how their lines begin (`blocks`), which is faster;
+//! the crate's parser reads the rest.
 
 use std::ops::Range;
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-use crate::text::blocks::{self, Block};
-use crate::text::metadata::{self, Marks};
+use crate::text::blocks::{self, MarkdownBlock};
+use crate::text::metadata::{self, Metadata};
 use crate::text::section::{LONGEST_HEADING, MAX_SECTIONS, Note, Section, TRAIL};
 
-/// Cuts a part of a note; the part begins the note if there is a preamble, else with a heading.
-pub(super) fn cut(text: &str, part: Range<usize>, front: Marks, preamble: Option<Section>) -> Note {
-    let mut outline = Outline::new(text, &part, preamble.clone());
+/// Splits a note into its sections.
+///
+/// Never fails: whatever the text, every byte belongs to exactly one section.
+///
+/// ```
+/// let text = "Intro\n\n# One\ntext\n\n```\n# no heading\n```\nTwo\n---\nmore\n";
+/// let note = commonplace_core::text::parser::parse(text);
+/// let headings: Vec<_> = note.sections.iter().map(|s| s.heading.as_str()).collect();
+/// assert_eq!(headings, ["", "One", "Two"]);
+/// ```
+pub fn parse(text: &str) -> Note {
+    if text.is_empty() {
+        return Note::default();
+    }
+    let (front, start) = front(text);
+    parse_blocks(text, start..text.len(), front, Some(preamble(text, start)))
+}
+
+fn preamble(text: &str, start: usize) -> Section {
+    Section {
+        span: 0..text.len(),
+        body: start,
+        level: 0,
+        heading: String::new(),
+        parent: None,
+        metadata: Metadata::default(),
+    }
+}
+
+/// Returns what the front matter of a note says, and where the text behind it begins.
+pub fn front(text: &str) -> (Metadata, usize) {
+    let bom = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let mut front = Metadata::default();
+    let start = bom + metadata::front_matter(&text[bom..], &mut front);
+    (front, start)
+}
+
+/// Splits a part of a note that begins with a heading of the document itself: what stands before
+/// such a heading says nothing of the blocks behind it.
+///
+/// The spans are those in the note, and parents are looked for in the part alone.
+pub fn parse_part(text: &str, part: Range<usize>, front: Metadata) -> Note {
+    parse_blocks(text, part, front, None)
+}
+
+/// Parses a part of a note; the part begins the note if there is a preamble, else with a heading.
+fn parse_blocks(
+    text: &str,
+    part: Range<usize>,
+    front: Metadata,
+    preamble: Option<Section>,
+) -> Note {
+    let mut builder = NoteBuilder::new(text, &part, preamble.clone());
     let upto = &text[..part.end];
     let mut at = part.start;
     loop {
@@ -22,35 +74,35 @@ pub(super) fn cut(text: &str, part: Range<usize>, front: Marks, preamble: Option
         }
         at = match blocks::plain(upto, at) {
             Some((block, end)) => {
-                outline.add(block, at, end);
+                builder.add(block, at, end);
                 end
             }
             None => {
                 let end = blocks::border(upto, at);
-                outline.read(at..end);
+                builder.read(at..end);
                 end
             }
         };
     }
     // the words of a heading depend on what the note says elsewhere, if they link to it
-    if outline.links && memchr::memmem::find(&text.as_bytes()[part.clone()], b"]:").is_some() {
-        outline = Outline::new(text, &part, preamble);
-        outline.read(part);
+    if builder.links && memchr::memmem::find(&text.as_bytes()[part.clone()], b"]:").is_some() {
+        builder = NoteBuilder::new(text, &part, preamble);
+        builder.read(part);
     }
-    outline.note(front)
+    builder.note(front)
 }
 
-/// A note as its blocks come.
-struct Outline<'t> {
+/// Builder of a note from its blocks, in file order.
+struct NoteBuilder<'t> {
     text: &'t str,
     note: Note,
     /// Whether a heading may hold a link whose target stands elsewhere.
     links: bool,
     /// Whether there are so many sections that the last heading opened none.
-    joins: bool,
+    skips_headings: bool,
 }
 
-impl<'t> Outline<'t> {
+impl<'t> NoteBuilder<'t> {
     /// Begins a part of a note, with its preamble if there may be one.
     fn new(text: &'t str, part: &Range<usize>, preamble: Option<Section>) -> Self {
         let mut note = Note::default();
@@ -58,27 +110,27 @@ impl<'t> Outline<'t> {
         note.sections.reserve(2 + part.len() / 512);
         note.breaks.reserve(8 + part.len() / 128);
         note.sections.extend(preamble);
-        Self { text, note, links: false, joins: false }
+        Self { text, note, links: false, skips_headings: false }
     }
 
     /// Takes a block between two lines.
-    fn add(&mut self, block: Block, at: usize, end: usize) {
+    fn add(&mut self, block: MarkdownBlock, at: usize, end: usize) {
         self.note.breaks.push(at);
         match block {
-            Block::Text => {}
-            Block::Heading(level, words) => {
+            MarkdownBlock::Text => {}
+            MarkdownBlock::Heading(level, words) => {
                 self.open(level, at, end);
                 self.name(&words);
             }
-            Block::Code(range) => self.note.code.push(range),
+            MarkdownBlock::Code(range) => self.note.code.push(range),
         }
     }
 
     /// Opens a section by its heading, whose last line ends at `body`.
     fn open(&mut self, level: u8, at: usize, body: usize) {
         let has_preamble = self.note.sections.first().is_some_and(|first| first.level == 0);
-        self.joins = self.note.sections.len() - usize::from(has_preamble) > MAX_SECTIONS;
-        if self.joins {
+        self.skips_headings = self.note.sections.len() - usize::from(has_preamble) > MAX_SECTIONS;
+        if self.skips_headings {
             return;
         }
         self.note.sections.push(Section {
@@ -87,13 +139,15 @@ impl<'t> Outline<'t> {
             level,
             heading: String::new(),
             parent: None,
-            marks: Marks::default(),
+            metadata: Metadata::default(),
         });
     }
 
     /// Names the section that was opened last.
     fn name(&mut self, words: &str) {
-        let Some(section) = self.note.sections.last_mut().filter(|_| !self.joins) else { return };
+        let Some(section) = self.note.sections.last_mut().filter(|_| !self.skips_headings) else {
+            return;
+        };
         let words = words.trim();
         if words.len() > LONGEST_HEADING {
             section.body = section.span.start;
@@ -102,7 +156,7 @@ impl<'t> Outline<'t> {
         section.heading = words[..cut].replace(is_trail, " ");
     }
 
-    /// Reads a stretch of whole blocks with the parser.
+    /// Reads a range of whole blocks with the CommonMark parser.
     fn read(&mut self, part: Range<usize>) {
         let (text, start) = (self.text, part.start);
         let line = |at: usize| line_start(text, at).max(start);
@@ -159,12 +213,12 @@ impl<'t> Outline<'t> {
     }
 
     /// Returns the whole note.
-    fn note(self, front: Marks) -> Note {
+    fn note(self, front: Metadata) -> Note {
         Note { sections: close(self.note.sections, self.text), front, ..self.note }
     }
 }
 
-/// Ends each section where the next begins, finds its parent and reads its marks.
+/// Ends each section where the next begins, finds its parent and reads its metadata.
 fn close(mut sections: Vec<Section>, text: &str) -> Vec<Section> {
     for next in 1..sections.len() {
         sections[next - 1].span.end = sections[next].span.start;
@@ -186,7 +240,7 @@ fn close(mut sections: Vec<Section>, text: &str) -> Vec<Section> {
         let section = &mut sections[at];
         section.parent = trail.last().copied().filter(|_| level > 0);
         section.body = section.body.min(section.span.end);
-        section.marks = metadata::leading(&text[section.body..section.span.end]);
+        section.metadata = metadata::leading_lines(&text[section.body..section.span.end]);
         if level > 0 {
             trail.push(at);
         }
@@ -215,167 +269,4 @@ fn is_trail(c: char) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::text::section::{front, parse, preamble};
-
-    /// The plain twin: the parser reads all of it.
-    fn twin(text: &str) -> Note {
-        if text.is_empty() {
-            return Note::default();
-        }
-        let (front, start) = front(text);
-        let part = start..text.len();
-        let mut outline = Outline::new(text, &part, Some(preamble(text, start)));
-        outline.read(part);
-        outline.note(front)
-    }
-
-    /// Lines that are one thing alone and another where others stand around them.
-    const LINES: [&str; 106] = [
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        " ",
-        "\t",
-        "text",
-        "more text",
-        "Text *with* `code`",
-        "é 数据",
-        "# One",
-        "## Two_words",
-        "### a\\_b \\# c",
-        "# *em*",
-        "# [link]",
-        "# [a](u)",
-        "#",
-        "####### 7",
-        "# trailing #",
-        "# C#",
-        "#hash",
-        "# &amp; &",
-        "# A & B",
-        "   # three",
-        "    # four",
-        "# _a_",
-        "===",
-        "---",
-        "--",
-        "***",
-        "* * *",
-        "___",
-        "- - -",
-        "-",
-        "+",
-        "*",
-        "- item",
-        "* item",
-        "+ item",
-        "1. one",
-        "2. two",
-        "1)",
-        "1.5 text",
-        "2024 text",
-        "-x",
-        "  - nested",
-        "  text",
-        "    text",
-        "      text",
-        "\ttext",
-        "> quote",
-        ">",
-        "> - item",
-        "> ```",
-        "```",
-        "```rust",
-        "``` a`b",
-        "````",
-        "~~~",
-        "  ```",
-        "    ```",
-        "``code``",
-        "`code` text",
-        "- ```",
-        "  ~~~",
-        "| a | b |",
-        "|---|---|",
-        "|---|",
-        "| - | - |",
-        "|",
-        "||",
-        "a | b",
-        "--|--",
-        ":-|-:",
-        "|:-",
-        "::: row",
-        "| a \\| b |",
-        "<div>",
-        "</div>",
-        "<dl> <dt>",
-        "</dt> <dd>",
-        "<span>",
-        "<span>a</span>",
-        "<a href=\"x\">",
-        "<script>",
-        "<script> x </script>",
-        "<!-- c -->",
-        "<!--",
-        "-->",
-        "<article>",
-        "<pre>",
-        "[a]: /url",
-        "[a]:",
-        "[a]",
-        "\u{b}",
-        "\u{c}",
-        "\u{a0}",
-        "\0",
-        "___\u{c}",
-        "# \u{a0}One",
-        "> <!--",
-        "<?",
-        "?>",
-        "<!-->",
-    ];
-
-    #[test]
-    fn odd_ends_of_lines_are_what_they_are_to_the_parser() {
-        for text in [
-            // what a `\r` alone ends, with a mark behind it that goes on over empty lines
-            "text\r<!-- c\n\n# no heading\n-->\n",
-            "- a\r```\n\n# no heading\n",
-            "#hash\r<textarea>\n\n# One\n",
-            "a\n\n*\r<br>\n",
-            "1) \n\n1)\r2024 text",
-            // white space that makes no line empty
-            "text\n\u{c}\nmore\n",
-            "text\r\n\u{b}\n# One\n",
-            "=\n\u{c}\n&",
-            "___\u{c}\n</b>\n",
-        ] {
-            assert_eq!(parse(text), twin(text), "{text:?}");
-        }
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig {
-            failure_persistence: None,
-            ..ProptestConfig::with_cases(4000)
-        })]
-
-        #[test]
-        fn blocks_are_what_the_parser_says(
-            lines in prop::collection::vec((0..LINES.len(), 0..12u8), 0..24),
-        ) {
-            let ending =
-                |kind| match kind { 0 => "\r\n", 1 => "\n\n", 2 => "", 3 => "\r", _ => "\n" };
-            let text: String = lines.iter().flat_map(|&(at, end)| [LINES[at], ending(end)]).collect();
-            prop_assert_eq!(parse(&text), twin(&text), "{:?}", text);
-        }
-    }
-}
+mod tests;

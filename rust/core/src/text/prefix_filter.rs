@@ -1,79 +1,86 @@
-//! How the words that are sought begin: it spares most of a text a closer look.
+//! Prefix filter of query terms: most of a text need not be tokenized.
+//!
+//! A word can match a term only if it begins as the term or one of its forms does.
 
 use once_cell::race::OnceBox;
 use rustc_hash::FxHashMap;
 
-use crate::text::segmentation::{is_unspaced, is_word};
+use crate::text::segmentation::{is_apostrophe, is_unspaced, is_word};
 use crate::text::stems::irregular;
-use crate::text::tokens::is_apostrophe;
 
-/// So many first letters are compared.
-const FRONT: usize = 8;
+/// Bytes of a prefix that are compared.
+const PREFIX: usize = 8;
 
 /// For each stem, the forms that do not begin as it does: went is a form of go.
 /// Made without a lock, as the words are.
-static UNLIKE: OnceBox<FxHashMap<String, Vec<&str>>> = OnceBox::new();
+static IRREGULAR: OnceBox<FxHashMap<String, Vec<&str>>> = OnceBox::new();
 
-fn unlike() -> Box<FxHashMap<String, Vec<&'static str>>> {
-    let mut unlike_of: FxHashMap<String, Vec<&str>> = FxHashMap::default();
+fn irregular_forms() -> Box<FxHashMap<String, Vec<&'static str>>> {
+    let mut forms: FxHashMap<String, Vec<&str>> = FxHashMap::default();
     for (form, stem) in irregular() {
-        let mut starts = Starts::default();
-        starts.note(&stem);
-        if !starts.may_begin(form.as_bytes()) {
-            unlike_of.entry(stem).or_default().push(form);
+        let mut filter = PrefixFilter::default();
+        filter.add(&stem);
+        if !filter.may_match(form.as_bytes()) {
+            forms.entry(stem).or_default().push(form);
         }
     }
-    Box::new(unlike_of)
+    Box::new(forms)
 }
 
-/// How the words that are sought begin, and their other forms.
+/// Prefixes of a set of words and of their irregular forms. It may pass what is no match, but never
+/// rules one out.
 #[derive(Debug, Clone)]
-pub struct Starts {
+pub struct PrefixFilter {
     /// For each byte that a word may begin with, one bit for the lower five of each second one.
-    seconds: [u32; 256],
+    second_bytes: [u32; 256],
     /// The first letters, small, under the mask that says how many of them are sure.
-    fronts: Vec<(u64, u64)>,
+    prefixes: Vec<(u64, u64)>,
     /// Whether a byte is a word alone.
     single: [bool; 256],
     /// One bit for the lower ten of each character of an unspaced script that begins a term.
     characters: [u64; 16],
 }
 
-impl Default for Starts {
+impl Default for PrefixFilter {
     fn default() -> Self {
-        Self { seconds: SECONDS, fronts: Vec::new(), single: [false; 256], characters: [0; 16] }
+        Self {
+            second_bytes: SECOND_BYTES,
+            prefixes: Vec::new(),
+            single: [false; 256],
+            characters: [0; 16],
+        }
     }
 }
 
 /// What begins with another character than an ASCII one is always looked at.
-const SECONDS: [u32; 256] = {
-    let mut seconds = [0; 256];
+const SECOND_BYTES: [u32; 256] = {
+    let mut second_bytes = [0; 256];
     let mut byte = 0xc2;
     while byte < 256 {
-        seconds[byte] = u32::MAX;
+        second_bytes[byte] = u32::MAX;
         byte += 1;
     }
-    seconds
+    second_bytes
 };
 
-impl Starts {
-    /// Notes how these words and stems begin.
+impl PrefixFilter {
+    /// Makes the filter of these words and stems.
     pub fn of<'a>(texts: impl Iterator<Item = &'a str>) -> Self {
-        let mut starts = Self::default();
+        let mut filter = Self::default();
         for text in texts {
-            starts.note(text);
+            filter.add(text);
             // bought begins as buy does, but went not as go
-            UNLIKE
-                .get_or_init(unlike)
+            IRREGULAR
+                .get_or_init(irregular_forms)
                 .get(text)
                 .into_iter()
                 .flatten()
-                .for_each(|form| starts.note(form));
+                .for_each(|form| filter.add(form));
         }
-        starts
+        filter
     }
 
-    fn note(&mut self, text: &str) {
+    fn add(&mut self, text: &str) {
         let bytes = text.as_bytes();
         let Some(&first) = bytes.first().filter(|first| first.is_ascii()) else {
             if let Some(c) = text.chars().next() {
@@ -82,8 +89,8 @@ impl Starts {
             return;
         };
         if bytes.len() == 1 {
-            self.seconds[usize::from(first)] = u32::MAX;
-            self.seconds[usize::from(first.to_ascii_uppercase())] = u32::MAX;
+            self.second_bytes[usize::from(first)] = u32::MAX;
+            self.second_bytes[usize::from(first.to_ascii_uppercase())] = u32::MAX;
             self.single[usize::from(first)] = true;
             self.single[usize::from(first.to_ascii_uppercase())] = true;
             return;
@@ -93,78 +100,78 @@ impl Starts {
         // the stem of using is use, and that of happy happi
         let sure = if letters { 2.max(bytes.len() - 1) } else { bytes.len() };
         let ascii = bytes.iter().position(|byte| !byte.is_ascii()).unwrap_or(sure);
-        let sure = sure.min(ascii).min(FRONT);
+        let sure = sure.min(ascii).min(PREFIX);
         let second = match bytes[1] {
             // an apostrophe may stand before it
             second if sure > 1 => (1 << (second & 31)) | (1 << (b'\'' & 31)),
             _ => u32::MAX,
         };
-        self.seconds[usize::from(first)] |= second;
-        self.seconds[usize::from(first.to_ascii_uppercase())] |= second;
+        self.second_bytes[usize::from(first)] |= second;
+        self.second_bytes[usize::from(first.to_ascii_uppercase())] |= second;
         let mask = u64::MAX >> (64 - 8 * sure);
-        let front = (front(bytes) & mask, mask);
-        if !self.fronts.contains(&front) {
-            self.fronts.push(front);
+        let prefix = (prefix(bytes) & mask, mask);
+        if !self.prefixes.contains(&prefix) {
+            self.prefixes.push(prefix);
         }
     }
 
-    /// Returns the first place from `at` on where a word that is sought may begin, or where a
+    /// Returns the first place from `at` on where a matching word may begin, or where a
     /// character stands that may change how a word is folded.
     pub fn next(&self, text: &str, at: usize) -> Option<usize> {
         let bytes = text.as_bytes();
         let mut at = at;
         loop {
             let pairs = bytes.get(at..)?.windows(2);
-            let is_sought = |pair: &[u8]| {
+            let may_begin = |pair: &[u8]| {
                 // most places of a text end here
-                (self.seconds[usize::from(pair[0])] >> (pair[1] & 31)) & 1 == 1
+                (self.second_bytes[usize::from(pair[0])] >> (pair[1] & 31)) & 1 == 1
             };
-            at = match pairs.map(is_sought).position(|is_sought| is_sought) {
+            at = match pairs.map(may_begin).position(|may_begin| may_begin) {
                 Some(offset) => at + offset,
                 None => bytes.len().checked_sub(1).filter(|last| *last >= at)?,
             };
-            if self.may_begin_at(text, at) {
+            if self.may_match_at(text, at) {
                 return Some(at);
             }
             at += 1;
         }
     }
 
-    fn may_begin_at(&self, text: &str, at: usize) -> bool {
+    fn may_match_at(&self, text: &str, at: usize) -> bool {
         let bytes = text.as_bytes();
         let joined = at > 0 && bytes[at - 1].is_ascii_alphanumeric();
         if bytes[at].is_ascii() {
             // also a word: the N of userName
-            return (!joined || bytes[at].is_ascii_uppercase()) && self.may_begin(&bytes[at..]);
+            return (!joined || bytes[at].is_ascii_uppercase()) && self.may_match(&bytes[at..]);
         }
         text.get(at..).and_then(|rest| rest.chars().next()).is_some_and(|c| match c {
-            c if is_unspaced(c) => self.may_begin_run(c),
+            c if is_unspaced(c) => self.may_match_char(c),
             c => is_word(c) || joined && is_apostrophe(c),
         })
     }
 
-    /// Says whether a word may be one of those sought.
+    /// Says whether a word may be one of the set.
     #[inline]
-    pub fn may_begin(&self, word: &[u8]) -> bool {
+    pub fn may_match(&self, word: &[u8]) -> bool {
         const LOW: u64 = u64::MAX / 255;
         const HIGH: u64 = LOW << 7;
-        let front = front(word);
-        let apart = front ^ (LOW * u64::from(b'\''));
+        let prefix = prefix(word);
+        let apart = prefix ^ (LOW * u64::from(b'\''));
         // what is not ASCII is folded, and apostrophes are left out
-        let unsure = front & HIGH != 0 || apart.wrapping_sub(LOW) & !apart & HIGH != 0;
+        let unsure = prefix & HIGH != 0 || apart.wrapping_sub(LOW) & !apart & HIGH != 0;
         let is_single = || {
             let alone = |second: &u8| !second.is_ascii_lowercase();
             // aed and aing have a for their stem
-            let vowel = || b"aeiou".contains(&(front as u8)) && matches!(word[1], b'e' | b'i');
+            let vowel = || b"aeiou".contains(&(prefix as u8)) && matches!(word[1], b'e' | b'i');
             let is_single = |first: &u8| self.single[usize::from(*first)];
             word.first().is_some_and(is_single) && (word.get(1).is_none_or(alone) || vowel())
         };
-        unsure || is_single() || self.fronts.iter().any(|(sought, mask)| front & mask == *sought)
+        unsure || is_single() || self.prefixes.iter().any(|(known, mask)| prefix & mask == *known)
     }
 
-    /// Says whether a character of an unspaced script may begin a term that is sought.
+    /// Says whether a character of an unspaced script may begin a term of the set.
     #[inline]
-    pub fn may_begin_run(&self, c: char) -> bool {
+    pub fn may_match_char(&self, c: char) -> bool {
         // what stands behind them is folded
         c as u32 >= 0xF900 || (self.characters[c as usize / 64 % 16] >> (c as u32 % 64)) & 1 == 1
     }
@@ -172,16 +179,16 @@ impl Starts {
 
 /// Returns the first letters, small ones in the place of capitals.
 #[inline]
-fn front(word: &[u8]) -> u64 {
-    let front = match word.first_chunk::<FRONT>() {
-        Some(front) => *front,
+fn prefix(word: &[u8]) -> u64 {
+    let prefix = match word.first_chunk::<PREFIX>() {
+        Some(prefix) => *prefix,
         None => {
-            let mut front = [0; FRONT];
-            front[..word.len()].copy_from_slice(word);
-            front
+            let mut prefix = [0; PREFIX];
+            prefix[..word.len()].copy_from_slice(word);
+            prefix
         }
     };
-    u64::from_le_bytes(front) | 0x2020_2020_2020_2020
+    u64::from_le_bytes(prefix) | 0x2020_2020_2020_2020
 }
 
 #[cfg(test)]
@@ -198,16 +205,17 @@ mod tests {
             ness ement ance ion e ee ss sses us ying yed ys ie";
         let short = ('a'..='z').flat_map(|a| ('a'..='z').map(move |b| format!("{a}{b}")));
         let listed = include_str!("words/irregular_en.txt").split_whitespace();
-        let fronts: Vec<String> = short.chain(listed.map(str::to_owned)).collect();
-        let tried = fronts.iter().flat_map(|front| {
-            let fronts = (1..=front.len()).map(|end| &front[..end]);
+        let prefixes: Vec<String> = short.chain(listed.map(str::to_owned)).collect();
+        let tried = prefixes.iter().flat_map(|prefix| {
+            let prefixes = (1..=prefix.len()).map(|end| &prefix[..end]);
             let endings = endings.split(' ').chain([""]);
-            fronts.flat_map(move |front| endings.clone().map(move |end| format!("{front}{end}")))
+            prefixes
+                .flat_map(move |prefix| endings.clone().map(move |end| format!("{prefix}{end}")))
         });
         for word in tried {
             if let Some(stem) = stem(&word) {
-                let starts = Starts::of(std::iter::once(&*stem));
-                assert!(starts.may_begin(word.as_bytes()), "{word} {stem}");
+                let filter = PrefixFilter::of(std::iter::once(&*stem));
+                assert!(filter.may_match(word.as_bytes()), "{word} {stem}");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Text of a query → the terms that it seeks.
+//! Query terms: tokens of a query with weights, without stop words.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use crate::text::segmentation;
 use crate::text::stems::{is_stop_run, is_stop_word};
 use crate::text::tokens::{Form, Term, terms};
 
-/// A word that a query seeks.
+/// A term of a query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QueryTerm {
     /// Folded.
@@ -17,17 +17,17 @@ pub struct QueryTerm {
     pub stem: Option<String>,
     /// What it is.
     pub form: Form,
-    /// How often it is sought, by weight.
+    /// How often it occurs in the query, by weight.
     pub times: f32,
 }
 
-/// Returns the words that a query seeks, each once, in the order of the query; each text comes
+/// Returns the terms of a query, each once, in the order of the query; each text comes
 /// with its weight; `stem` tells the stem of a word.
 ///
 /// Stop words are left out, unless there is nothing else.
-pub fn terms_of(texts: &[(&str, f32)], stem: impl Fn(&str) -> Option<String>) -> Vec<QueryTerm> {
-    let mut sought = Gathered::new(&stem);
-    let mut stops = Gathered::new(&stem);
+pub fn query_terms(texts: &[(&str, f32)], stem: impl Fn(&str) -> Option<String>) -> Vec<QueryTerm> {
+    let mut collected = TermCollector::new(&stem);
+    let mut stops = TermCollector::new(&stem);
     for &(text, weight) in texts {
         segmentation::each(text, &mut |chunk| {
             let stopped = stop_characters(chunk);
@@ -35,20 +35,20 @@ pub fn terms_of(texts: &[(&str, f32)], stem: impl Fn(&str) -> Option<String>) ->
                 // a month, where it is not written as one writes a verb
                 Form::Word if is_stop_word(term.text) && chunk != "May" => stops.add(&term, weight),
                 Form::Character | Form::Pair if term_is_stopped(&stopped, &term.range) => {}
-                _ => sought.add(&term, weight),
+                _ => collected.add(&term, weight),
             });
         });
     }
-    if sought.terms.is_empty() { stops.terms } else { sought.terms }
+    if collected.terms.is_empty() { stops.terms } else { collected.terms }
 }
 
-struct Gathered<S> {
+struct TermCollector<S> {
     stem: S,
     terms: Vec<QueryTerm>,
     places: FxHashMap<(Form, String), usize>,
 }
 
-impl<S: Fn(&str) -> Option<String>> Gathered<S> {
+impl<S: Fn(&str) -> Option<String>> TermCollector<S> {
     fn new(stem: S) -> Self {
         Self { stem, terms: Vec::new(), places: FxHashMap::default() }
     }
@@ -107,7 +107,7 @@ mod tests {
     fn a_query_leaves_out_stop_words_unless_there_is_nothing_else() {
         let texts = |query: &[&str]| -> Vec<String> {
             let texts: Vec<(&str, f32)> = query.iter().map(|&text| (text, 1.0)).collect();
-            terms_of(&texts, |_| None).into_iter().map(|term| term.text).collect()
+            query_terms(&texts, |_| None).into_iter().map(|term| term.text).collect()
         };
         assert_eq!(texts(&["what is the name"]), ["name"]);
         assert_eq!(texts(&["to be or not to be"]), ["to", "be", "or", "not"]);

@@ -1,15 +1,12 @@
-//! Markdown → sections: a heading with the text up to the next heading, or a file's preamble.
+//! Sections of a Markdown note: a heading with the text up to the next heading, or the preamble.
 //!
-//! Block structure is CommonMark's (crate `pulldown-cmark`): a `#` in a code block, a comment or
-//! a list is no heading. Only headings of the document itself open a section; one inside a quote
-//! or a list item belongs to the text around it. Spans are byte offsets into the file and cover
-//! it exactly once; lines are computed on demand.
+//! Only headings of the document itself open a section; one inside a quote or a list item belongs to
+//! the text around it. Spans are byte offsets into the file and cover it exactly once; lines are
+//! computed on demand.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::text::metadata::{self, Marks};
-use crate::text::parser::cut;
+use crate::text::metadata::Metadata;
 
 /// Stands between the headings of a trail; no heading contains it.
 pub const TRAIL: char = '\u{1f}';
@@ -28,7 +25,7 @@ pub struct Section {
     /// The enclosing section, as an index into [`Note::sections`]; always an earlier one.
     pub parent: Option<usize>,
     /// What the section's leading lines say about it.
-    pub marks: Marks,
+    pub metadata: Metadata,
 }
 
 /// A parsed note.
@@ -37,7 +34,7 @@ pub struct Note {
     /// In file order; their spans cover the file exactly once. Empty for an empty file.
     pub sections: Vec<Section>,
     /// What the front matter says about the whole note.
-    pub front: Marks,
+    pub front: Metadata,
     /// Code blocks, in file order.
     pub code: Vec<Range<usize>>,
     /// Where the blocks of the document itself begin: the borders at which text may be split.
@@ -143,113 +140,4 @@ impl Note {
 
 fn line_end_after(text: &str, from: usize, end: usize) -> usize {
     memchr::memchr(b'\n', &text.as_bytes()[from..end]).map_or(end, |at| from + at + 1)
-}
-
-/// Says whether the bytes of a file are UTF-16, with its mark or as JSON without it.
-///
-/// The first bytes alone do not say: a crash leaves NULs, and a line of garbage may begin with
-/// anything. So the first block must be no UTF-8, or be NUL at every second byte or so, as ASCII is,
-/// and hold no line that is a record in UTF-8.
-pub fn is_utf16(bytes: &[u8]) -> bool {
-    let (bytes, read) = match bytes {
-        [0xff, 0xfe, rest @ ..] => (rest, u16::from_le_bytes as fn([u8; 2]) -> u16),
-        [0xfe, 0xff, rest @ ..] => (rest, u16::from_be_bytes as _),
-        [b'{' | b'[', 0, ..] => (bytes, u16::from_le_bytes as _),
-        [0, b'{' | b'[', ..] => (bytes, u16::from_be_bytes as _),
-        _ => return false,
-    };
-    let block = &bytes[..bytes.len().min(UTF16_BLOCK)];
-    let nuls = block.iter().filter(|&&byte| byte == 0).count();
-    let is_utf8 = match std::str::from_utf8(block) {
-        Ok(_) => true,
-        // a character that the block cuts
-        Err(error) => error.error_len().is_none() && bytes.len() > block.len(),
-    };
-    // behind garbage there may be lines that can be read
-    let is_record = |line: &[u8]| {
-        let inside = line.trim_ascii_start().strip_prefix(b"{").map(<[u8]>::trim_ascii_start);
-        inside.is_some_and(|inside| inside.starts_with(b"\""))
-            && !line.contains(&0)
-            && std::str::from_utf8(line).is_ok()
-    };
-    let has_record = block.split(|&byte| byte == b'\n').any(is_record);
-    let units = block.chunks_exact(2).map(|pair| read([pair[0], pair[1]]));
-    // a run of NULs is what a crash leaves, and no text
-    let is_text = |unit: &Result<char, _>| unit.as_ref().is_ok_and(|&c| c != '\0');
-    let mut broken = char::decode_utf16(units).filter(|unit| !is_text(unit)).count();
-    broken += usize::from(bytes.len() % 2 == 1 && bytes.len() == block.len());
-    // the block may cut a pair
-    broken <= usize::from(bytes.len() > block.len())
-        && !has_record
-        && (!is_utf8 || nuls * 3 > block.len())
-}
-
-/// How much of a file is looked at to tell UTF-16; an even number.
-pub const UTF16_BLOCK: usize = 4 << 10;
-
-/// Returns the bytes of a file as text of the same length, so that spans stay true.
-///
-/// Each byte that is not UTF-8 becomes one SUB character, which no word contains.
-pub fn as_text(bytes: &[u8]) -> Cow<'_, str> {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => Cow::Borrowed(text),
-        Err(_) => {
-            let mut text = String::with_capacity(bytes.len());
-            for chunk in bytes.utf8_chunks() {
-                text.push_str(chunk.valid());
-                text.extend(std::iter::repeat_n('\u{1a}', chunk.invalid().len()));
-            }
-            Cow::Owned(text)
-        }
-    }
-}
-
-/// Splits a note into its sections.
-///
-/// Never fails: whatever the text, every byte belongs to exactly one section.
-///
-/// ```
-/// let text = "Intro\n\n# One\ntext\n\n```\n# no heading\n```\nTwo\n---\nmore\n";
-/// let note = commonplace_core::text::section::parse(text);
-/// let headings: Vec<_> = note.sections.iter().map(|s| s.heading.as_str()).collect();
-/// assert_eq!(headings, ["", "One", "Two"]);
-/// ```
-pub fn parse(text: &str) -> Note {
-    if text.is_empty() {
-        return Note::default();
-    }
-    let (front, start) = front(text);
-    cut(text, start..text.len(), front, Some(preamble(text, start)))
-}
-
-pub(super) fn preamble(text: &str, start: usize) -> Section {
-    Section {
-        span: 0..text.len(),
-        body: start,
-        level: 0,
-        heading: String::new(),
-        parent: None,
-        marks: Marks::default(),
-    }
-}
-
-/// Returns what the front matter of a note says, and where the text behind it begins.
-pub fn front(text: &str) -> (Marks, usize) {
-    let bom = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-    let mut front = Marks::default();
-    let start = bom + metadata::front_matter(&text[bom..], &mut front);
-    (front, start)
-}
-
-/// Splits a part of a note that begins with a heading of the document itself: what stands before
-/// such a heading says nothing of the blocks behind it.
-///
-/// The spans are those in the note, and parents are sought in the part alone.
-pub fn parse_part(text: &str, part: Range<usize>, front: Marks) -> Note {
-    cut(text, part, front, None)
-}
-
-/// Returns the line, counted from 1, that holds the byte at `offset`.
-pub fn line_of(bytes: &[u8], offset: usize) -> u64 {
-    memchr::memchr_iter(b'\n', &bytes[..offset.min(bytes.len())]).count() as u64 + 1
 }

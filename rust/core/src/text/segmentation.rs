@@ -1,4 +1,4 @@
-//! Where the chunks of a text lie: what can be read one by one, whatever stands around it.
+//! Segmentation of a text into chunks, which can be tokenized one by one.
 //!
 //! A chunk is a word, an identifier or path such as `src/a-b.rs`, or a run of a script that is
 //! written without spaces.
@@ -30,6 +30,10 @@ fn is_ideographic(c: char) -> bool {
         | 0x30A1..=0x30FA | 0x30FC..=0x30FF | 0x31F0..=0x31FF | 0xFF66..=0xFF9F // Katakana
         | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xF900..=0xFAFF | 0x20000..=0x3FFFF // Han
     )
+}
+
+pub(super) fn is_apostrophe(c: char) -> bool {
+    matches!(c, '\'' | '’')
 }
 
 pub(super) fn is_word(c: char) -> bool {
@@ -115,9 +119,9 @@ const fn is_word_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// Returns a stretch around `at`, not before `from`, that falls into the same chunks alone as it
+/// Returns a span around `at`, not before `from`, that falls into the same chunks alone as it
 /// does within all of the text.
-pub(super) fn apart(text: &str, from: usize, at: usize) -> Range<usize> {
+pub(super) fn isolated_span(text: &str, from: usize, at: usize) -> Range<usize> {
     let bytes = text.as_bytes();
     let is_border = |byte: &u8| IS_BORDER[usize::from(*byte)];
     let start = bytes[from..at].iter().rposition(is_border).map_or(from, |back| from + back + 1);
@@ -216,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn eight_bytes_at_once_are_told_as_each() {
+    fn eight_bytes_at_once_equal_the_plain_reference() {
         for byte in 0..=u8::MAX {
             for place in 0..8 {
                 let mut eight = [b' ', 0xff, 0, b'a'].repeat(2);
@@ -228,9 +232,9 @@ mod tests {
                     assert_eq!(told & 0x7f << (8 * place), 0);
                 }
                 for from in 0..=eight.len() {
-                    let twin = eight[from..].iter().position(|&byte| is_word_byte(byte));
-                    let twin = twin.map_or(eight.len(), |at| from + at);
-                    assert_eq!(first(&eight, from, word_bytes), twin);
+                    let expected = eight[from..].iter().position(|&byte| is_word_byte(byte));
+                    let expected = expected.map_or(eight.len(), |at| from + at);
+                    assert_eq!(first(&eight, from, word_bytes), expected);
                 }
             }
         }

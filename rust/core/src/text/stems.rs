@@ -1,4 +1,4 @@
-//! What is known of words: which ones every text holds, and the stem of an English one.
+//! Stop words, and the stems of English words.
 
 use std::borrow::Cow;
 
@@ -35,12 +35,12 @@ fn words() -> &'static Words {
     })
 }
 
-/// Says whether a folded word is one that every text holds.
+/// Says whether a folded word is an English stop word.
 pub fn is_stop_word(word: &str) -> bool {
     words().stop.contains(word)
 }
 
-/// Says whether some Chinese characters are a word that every text holds.
+/// Says whether some Chinese characters are a stop word.
 pub fn is_stop_run(characters: &str) -> bool {
     words().stop_zh.contains(characters)
 }
@@ -57,26 +57,26 @@ pub fn stem(word: &str) -> Option<Cow<'_, str>> {
 }
 
 /// Stems of words that were asked for again and again, and how many are kept.
-static KNOWN: Mutex<FxHashMap<Box<str>, Option<Box<str>>>> =
+static STEM_CACHE: Mutex<FxHashMap<Box<str>, Option<Box<str>>>> =
     Mutex::new(FxHashMap::with_hasher(FxBuildHasher));
-const MOST_KNOWN: usize = 8192;
+const MAX_CACHED_STEMS: usize = 8192;
 
 /// Hands out the stem of a word, if it has one; for texts that are read again and again, as those
 /// that are found are: to remember a stem takes a tenth of making it.
 ///
-/// It never waits: a process that was forked while some thread had hold of what is known goes on
+/// It never waits: a process that was forked while some thread held the cache goes on
 /// without it.
 pub fn with_stem<R>(word: &str, then: impl FnOnce(&str) -> R) -> Option<R> {
-    let Some(mut known) = KNOWN.try_lock() else { return stem(word).as_deref().map(then) };
-    if let Some(stem) = known.get(word) {
+    let Some(mut cache) = STEM_CACHE.try_lock() else { return stem(word).as_deref().map(then) };
+    if let Some(stem) = cache.get(word) {
         return stem.as_deref().map(then);
     }
-    if known.len() >= MOST_KNOWN {
-        known.clear();
+    if cache.len() >= MAX_CACHED_STEMS {
+        cache.clear();
     }
     let stem: Option<Box<str>> = stem(word).map(Into::into);
     let done = stem.as_deref().map(then);
-    known.insert(word.into(), stem);
+    cache.insert(word.into(), stem);
     done
 }
 
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn a_stem_is_remembered_as_it_is() {
         for turn in 0..2 {
-            for number in 0..MOST_KNOWN / 2 * 3 {
+            for number in 0..MAX_CACHED_STEMS / 2 * 3 {
                 let word = match number % 3 {
                     0 => "running".to_owned(),
                     1 => format!("the{number}-{turn}"),
@@ -112,6 +112,6 @@ mod tests {
                 assert_eq!(remembered.as_deref(), stem(&word).as_deref(), "{turn} {word}");
             }
         }
-        assert!(KNOWN.lock().len() <= MOST_KNOWN);
+        assert!(STEM_CACHE.lock().len() <= MAX_CACHED_STEMS);
     }
 }

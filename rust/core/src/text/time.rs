@@ -1,4 +1,4 @@
-//! Times as transcripts write them: RFC 3339, numbers since 1970, and free text.
+//! Parser of times as transcripts write them: RFC 3339, Unix time, and free text.
 
 /// Reads a time as milliseconds since 1970; a time without a zone is taken as UTC.
 ///

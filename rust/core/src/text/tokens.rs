@@ -1,4 +1,4 @@
-//! Text → terms, the same for documents and queries.
+//! Tokenizer: text to terms, the same for documents and queries.
 //!
 //! Each chunk of a text ([`crate::text::segmentation`]) gives its words (folded), the whole of an
 //! identifier beside its parts, and the characters and pairs of characters of an unspaced run.
@@ -9,13 +9,13 @@ use std::ops::Range;
 
 use unicode_normalization::UnicodeNormalization;
 
-use crate::text::prefix_filter::Starts;
-use crate::text::segmentation::{is_unspaced, is_word};
+use crate::text::prefix_filter::PrefixFilter;
+use crate::text::segmentation::{is_apostrophe, is_unspaced, is_word};
 use crate::text::stems::is_stop_word;
 
 /// Longest word and longest whole identifier that are kept, in bytes; words are cut, wholes left.
-const LONGEST_WORD: usize = 64;
-const LONGEST_WHOLE: usize = 48;
+const MAX_WORD: usize = 64;
+const MAX_WHOLE: usize = 48;
 
 /// What a term is of its chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -58,20 +58,20 @@ pub fn fold(word: &str) -> Cow<'_, str> {
 
 /// Hands out the terms of one chunk.
 pub fn terms(chunk: &str, emit: &mut impl FnMut(Term<'_>)) {
-    terms_like(chunk, None, emit);
+    filtered_terms(chunk, None, emit);
 }
 
-/// Hands out the terms of one chunk, leaving out what begins otherwise than what is sought.
-pub fn terms_like(chunk: &str, sought: Option<&Starts>, emit: &mut impl FnMut(Term<'_>)) {
+/// Hands out the terms of one chunk, without those that the filter rules out.
+pub fn filtered_terms(chunk: &str, filter: Option<&PrefixFilter>, emit: &mut impl FnMut(Term<'_>)) {
     match chunk.chars().next() {
-        Some(c) if is_unspaced(c) => run_terms(chunk, sought, emit),
-        Some(_) => word_terms(chunk, sought, emit),
+        Some(c) if is_unspaced(c) => run_terms(chunk, filter, emit),
+        Some(_) => word_terms(chunk, filter, emit),
         None => {}
     }
 }
 
-fn run_terms(run: &str, sought: Option<&Starts>, emit: &mut impl FnMut(Term<'_>)) {
-    // what begins a pair that may be sought, and its place
+fn run_terms(run: &str, filter: Option<&PrefixFilter>, emit: &mut impl FnMut(Term<'_>)) {
+    // the first character of a pair that the filter lets pass, and where it stands
     let mut previous: Option<(Cow<'_, str>, usize)> = None;
     for (at, c) in run.char_indices() {
         if !is_unspaced(c) {
@@ -81,7 +81,7 @@ fn run_terms(run: &str, sought: Option<&Starts>, emit: &mut impl FnMut(Term<'_>)
         let plain = &run[range.clone()];
         // half-width kana and compatibility Han
         let folded = if c as u32 >= 0xF900 { fold(plain) } else { plain.into() };
-        let begins = sought.is_none_or(|starts| starts.may_begin_run(c));
+        let begins = filter.is_none_or(|filter| filter.may_match_char(c));
         if begins {
             let range = range.clone();
             emit(Term { text: &folded, form: Form::Character, range, counts: true });
@@ -100,8 +100,8 @@ fn run_terms(run: &str, sought: Option<&Starts>, emit: &mut impl FnMut(Term<'_>)
     }
 }
 
-fn word_terms(chunk: &str, sought: Option<&Starts>, emit: &mut impl FnMut(Term<'_>)) {
-    let passes = |text: &str| sought.is_none_or(|starts| starts.may_begin(text.as_bytes()));
+fn word_terms(chunk: &str, filter: Option<&PrefixFilter>, emit: &mut impl FnMut(Term<'_>)) {
+    let passes = |text: &str| filter.is_none_or(|filter| filter.may_match(text.as_bytes()));
     if chunk.bytes().all(|byte| byte.is_ascii_lowercase()) {
         // by far the most frequent kind of chunk, and all of it is one word
         if passes(chunk) {
@@ -132,7 +132,7 @@ fn word_terms(chunk: &str, sought: Option<&Starts>, emit: &mut impl FnMut(Term<'
 }
 
 fn whole_term(whole: &str, range: Range<usize>, emit: &mut impl FnMut(Term<'_>)) {
-    if whole.len() <= LONGEST_WHOLE {
+    if whole.len() <= MAX_WHOLE {
         let folded = fold(whole);
         emit(Term { text: &folded, form: Form::Whole, range, counts: false });
     }
@@ -147,15 +147,11 @@ fn word_term(word: &str, range: Range<usize>, emit: &mut impl FnMut(Term<'_>)) {
     if apostrophes {
         folded.to_mut().retain(|c| !is_apostrophe(c));
     }
-    let text = &folded[..folded.floor_char_boundary(LONGEST_WORD)];
+    let text = &folded[..folded.floor_char_boundary(MAX_WORD)];
     if text.is_empty() {
         return;
     }
     emit(Term { text, form: Form::Word, range, counts: !is_stop_word(text) });
-}
-
-pub(super) fn is_apostrophe(c: char) -> bool {
-    matches!(c, '\'' | '’')
 }
 
 /// Splits at everything but letters, digits, marks and inner apostrophes; drops a final `'s`.

@@ -1,4 +1,4 @@
-//! Makes a sieve in one pass over the transcript, a segment at a time, in a few megabytes of memory.
+//! Builder of gram indexes: one pass over the transcript, a segment at a time, in a few megabytes.
 
 use std::fs::File;
 use std::io::Write;
@@ -7,19 +7,22 @@ use bytemuck::{bytes_of, cast_slice};
 use memchr::memchr_iter;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-use super::{Block, FORMAT, Foot, LEAF, MAGIC, MOST_BLOCKS, Settings, Shape, Sieve, Span, grams};
+use super::{
+    BlockInfo, FORMAT, Footer, GramIndex, Header, Layout, MAGIC, MAX_BLOCKS, PAGE_ROWS, Segment,
+    grams,
+};
 use crate::error::{Error, Interrupt, Result};
 use crate::files::root::Stat;
 use crate::grep::cursor::read_full;
 use crate::grep::long_lines::LONG_LINE;
-use crate::messages::message::{self, Line};
+use crate::messages::message::{self, ParsedLine};
 
 /// Bytes read at a time.
 const PIECE: u64 = 1 << 20;
 
 /// A transcript to be read: its path is named in errors and kept.
 #[derive(Debug, Clone, Copy)]
-pub struct Source<'s> {
+pub struct Transcript<'s> {
     /// The file, open.
     pub file: &'s File,
     /// Its path in the root.
@@ -28,16 +31,16 @@ pub struct Source<'s> {
     pub stat: Stat,
 }
 
-/// A sieve in the making: everything before `at` is in it.
+/// A gram index under construction: everything before `at` is in it.
 struct Builder<'b> {
-    source: Source<'b>,
-    shape: Shape,
+    source: Transcript<'b>,
+    layout: Layout,
     out: &'b mut dyn Write,
     at: u64,
     line_ends: u64,
-    blocks: Vec<Block>,
-    spans: Vec<Span>,
-    leaves: Vec<u64>,
+    blocks: Vec<BlockInfo>,
+    segments: Vec<Segment>,
+    pages: Vec<u64>,
     /// The block in which the last line begins, and its buckets, a bit each.
     block: usize,
     held: Vec<u64>,
@@ -46,7 +49,7 @@ struct Builder<'b> {
     hash: Xxh3,
 }
 
-/// Writes the sieve of a transcript to `out`.
+/// Writes the gram index of a transcript to `out`.
 ///
 /// What `old` knows of the beginning is taken over as far as the text is the same; all of the text
 /// is read nevertheless. The caller makes sure that the stamps are the same when this is done.
@@ -54,31 +57,31 @@ struct Builder<'b> {
 /// # Errors
 /// Those of reading and writing, [`Error::Interrupted`]; [`Error::Refused`] for a file too large.
 pub fn build(
-    source: Source<'_>,
-    shape: Shape,
-    old: Option<&Sieve>,
+    source: Transcript<'_>,
+    layout: Layout,
+    old: Option<&GramIndex>,
     out: &mut dyn Write,
     interrupt: Interrupt<'_>,
 ) -> Result<()> {
-    let count = shape.blocks(source.stat.size);
-    if count > MOST_BLOCKS {
-        return Err(Error::refused(source.path, "large", "it is too large for a sieve"));
+    let count = layout.blocks(source.stat.size);
+    if count > MAX_BLOCKS {
+        return Err(Error::refused(source.path, "large", "it is too large for a gram index"));
     }
     let mut builder = Builder {
         source,
-        shape,
+        layout,
         out,
         at: 0,
         line_ends: 0,
-        blocks: vec![Block::default(); count as usize],
-        spans: Vec::new(),
-        leaves: Vec::new(),
+        blocks: vec![BlockInfo::default(); count as usize],
+        segments: Vec::new(),
+        pages: Vec::new(),
         block: 0,
-        held: vec![0; shape.rows().div_ceil(64) as usize],
+        held: vec![0; layout.rows().div_ceil(64) as usize],
         table: Vec::new(),
         hash: Xxh3::new(),
     };
-    if let Some(old) = old.filter(|old| old.settings.shape == shape) {
+    if let Some(old) = old.filter(|old| old.header.layout == layout) {
         builder.keep(old, interrupt)?;
     }
     builder.read(interrupt)?;
@@ -87,34 +90,36 @@ pub fn build(
 
 impl Builder<'_> {
     /// Takes over the segments at the beginning whose lines are the same.
-    fn keep(&mut self, old: &Sieve, interrupt: Interrupt<'_>) -> Result<()> {
-        for (number, span) in old.closed_spans() {
+    fn keep(&mut self, old: &GramIndex, interrupt: Interrupt<'_>) -> Result<()> {
+        for (number, segment) in old.complete_segments() {
             // A line has to follow, so that the last one is always looked at.
-            if span.to >= self.source.stat.size || self.hash_of(span, interrupt)? != span.hash {
+            if segment.to >= self.source.stat.size
+                || self.hash_of(segment, interrupt)? != segment.hash
+            {
                 break;
             }
-            let leaves = self.shape.leaves();
+            let pages = self.layout.pages();
             let table: Option<Vec<_>> =
-                (0..leaves).map(|leaf| old.leaf(number, leaf as u32)).collect();
+                (0..pages).map(|page| old.page(number, page as u32)).collect();
             let Some(table) = table else { break };
             self.write(&table.concat())?;
-            self.leaves.extend(&old.leaves[number * leaves..][..leaves]);
-            self.spans.push(*span);
-            let end = self.block + self.shape.segment as usize;
+            self.pages.extend(&old.pages[number * pages..][..pages]);
+            self.segments.push(*segment);
+            let end = self.block + self.layout.segment as usize;
             let blocks = &old.blocks[self.block..end];
             self.line_ends += blocks.iter().map(|block| u64::from(block.lines)).sum::<u64>();
             self.blocks[self.block..end].copy_from_slice(blocks);
-            (self.block, self.at) = (end, span.to);
+            (self.block, self.at) = (end, segment.to);
         }
         Ok(())
     }
 
-    fn hash_of(&self, span: &Span, interrupt: Interrupt<'_>) -> Result<u64> {
+    fn hash_of(&self, segment: &Segment, interrupt: Interrupt<'_>) -> Result<u64> {
         let mut hash = Xxh3::new();
         let mut piece = vec![0; PIECE as usize];
-        let mut at = span.from;
-        while at < span.to {
-            let read = self.read_piece(&mut piece, at, span.to, interrupt)?;
+        let mut at = segment.from;
+        while at < segment.to {
+            let read = self.read_piece(&mut piece, at, segment.to, interrupt)?;
             if read == 0 {
                 break;
             }
@@ -169,48 +174,48 @@ impl Builder<'_> {
     /// Adds a line, or a part of one that is not taken whole.
     fn take(&mut self, text: &[u8], begins: bool) -> Result<()> {
         if begins {
-            while self.block < (self.at / self.shape.block) as usize {
+            while self.block < (self.at / self.layout.block) as usize {
                 self.end_block()?;
             }
             let block = &mut self.blocks[self.block];
             block.lines += 1;
-            block.fresh |= u16::from(self.at.is_multiple_of(self.shape.block));
+            block.starts_line |= u16::from(self.at.is_multiple_of(self.layout.block));
         }
         self.hash.update(text);
         self.line_ends += u64::from(text.ends_with(b"\n"));
         self.at += text.len() as u64;
         if !(begins && text.len() <= LONG_LINE && text.ends_with(b"\n") && self.add(text)) {
-            self.blocks[self.block].marked = 1;
+            self.blocks[self.block].always_scan = 1;
         }
         Ok(())
     }
 
     /// Adds the grams of a line; `false` if it is no JSON.
     fn add(&mut self, line: &[u8]) -> bool {
-        let outline = match message::outline(line) {
-            Line::Message(outline) => outline,
-            Line::Other | Line::Blank => return true,
-            Line::Bad => return false,
+        let message = match message::parse_lazy(line) {
+            ParsedLine::Message(message) => message,
+            ParsedLine::Other | ParsedLine::Blank => return true,
+            ParsedLine::Bad => return false,
         };
-        let (held, shape) = (&mut self.held, self.shape);
+        let (held, layout) = (&mut self.held, self.layout);
         let mut hold = |body: &[u8], tools: bool| {
             grams::of_json(body, |gram| {
-                let row = shape.row(gram, tools);
+                let row = layout.row(gram, tools);
                 held[row as usize / 64] |= 1 << (row % 64);
             });
         };
-        outline.each_said(|body| hold(body, false));
-        outline.each_tool(|body| hold(body, true));
+        message.each_said(|body| hold(body, false));
+        message.each_tool(|body| hold(body, true));
         true
     }
 
     /// Puts the buckets of a block into the table of its segment, which it may complete.
     fn end_block(&mut self) -> Result<()> {
-        let segment = self.shape.segment as usize;
+        let segment = self.layout.segment as usize;
         let (number, at) = (self.block / segment, self.block % segment);
         let blocks = (self.blocks.len() - number * segment).min(segment);
-        let width = Shape::width(blocks);
-        self.table.resize(self.shape.rows() as usize * width, 0);
+        let width = Layout::width(blocks);
+        self.table.resize(self.layout.rows() as usize * width, 0);
         for (word, bits) in self.held.iter_mut().enumerate() {
             while *bits != 0 {
                 let bucket = word * 64 + bits.trailing_zeros() as usize;
@@ -220,13 +225,13 @@ impl Builder<'_> {
         }
         self.block += 1;
         if at + 1 == blocks {
-            self.leaves.extend(self.table.chunks(LEAF as usize * width).map(xxh3_64));
+            self.pages.extend(self.table.chunks(PAGE_ROWS as usize * width).map(xxh3_64));
             let table = std::mem::take(&mut self.table);
             self.write(&table)?;
             self.table = table;
             self.table.clear();
-            let from = self.spans.last().map_or(0, |span| span.to);
-            self.spans.push(Span { from, to: self.at, hash: self.hash.digest() });
+            let from = self.segments.last().map_or(0, |segment| segment.to);
+            self.segments.push(Segment { from, to: self.at, hash: self.hash.digest() });
             self.hash.reset();
         }
         Ok(())
@@ -235,25 +240,25 @@ impl Builder<'_> {
     fn finish(&mut self) -> Result<()> {
         // The last line tells where the file ends and whether it is torn: a scan looks for itself.
         let last = self.block;
-        self.blocks.iter_mut().skip(last).for_each(|block| block.marked = 1);
+        self.blocks.iter_mut().skip(last).for_each(|block| block.always_scan = 1);
         while self.block < self.blocks.len() {
             self.end_block()?;
         }
-        let Source { path, stat, .. } = self.source;
-        let (shape, line_ends, path_len) = (self.shape, self.line_ends, path.len() as u64);
-        let settings = Settings { stat, shape, line_ends, path: path_len };
+        let Transcript { path, stat, .. } = self.source;
+        let (layout, line_ends, path_len) = (self.layout, self.line_ends, path.len() as u64);
+        let header = Header { stat, layout, line_ends, path: path_len };
         let head = [
-            bytes_of(&settings),
-            cast_slice(&self.spans),
-            cast_slice(&self.leaves),
+            bytes_of(&header),
+            cast_slice(&self.segments),
+            cast_slice(&self.pages),
             cast_slice(&self.blocks),
             path.as_bytes(),
         ]
         .concat();
         let hash = xxh3_64(&head);
-        let foot = Foot { magic: MAGIC, format: FORMAT, length: head.len() as u64, hash };
+        let footer = Footer { magic: MAGIC, format: FORMAT, length: head.len() as u64, hash };
         self.write(&head)?;
-        self.write(bytes_of(&foot))
+        self.write(bytes_of(&footer))
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<()> {

@@ -1,11 +1,11 @@
-//! The grams of a text: every four bytes in a row that a required run can hold.
+//! 4-grams of a text: every four bytes in a row that a required literal can hold.
 //!
 //! They are taken from the decoded text, so that JSON's spellings of it are all one, and with ASCII
 //! in lower case. Quotes, slashes and control characters, which few patterns hold, break a gram.
 
 use memchr::memmem;
 
-use crate::messages::json::decode;
+use crate::messages::json_string::decode;
 
 /// Bytes of a gram. Of 3, 4, 5 and 6, and of pairs of them, 4 left the fewest blocks for the same
 /// space, over words of real transcripts.
@@ -73,9 +73,9 @@ mod tests {
     use std::collections::BTreeSet;
 
     /// The same, read off the definition.
-    fn twin(body: &[u8]) -> BTreeSet<u32> {
+    fn reference(body: &[u8]) -> BTreeSet<u32> {
         let text = decode(body).to_ascii_lowercase();
-        // No run of a pattern holds what stands for something unreadable.
+        // No literal of a pattern holds what stands for something unreadable.
         let breaks = |c: char| c < ' ' || matches!(c, '"' | '\\' | '/' | '\u{fffd}');
         let runs = text.split(breaks).flat_map(|run| run.as_bytes().windows(GRAM));
         runs.map(|gram| u32::from_be_bytes(gram.try_into().unwrap())).collect()
@@ -89,7 +89,7 @@ mod tests {
             let body = parts.concat();
             let mut found = BTreeSet::new();
             of_json(body.as_bytes(), |gram| found.extend([gram]));
-            let expected = twin(body.as_bytes());
+            let expected = reference(body.as_bytes());
             prop_assert!(found.is_superset(&expected));
             if !decode(body.as_bytes()).contains('\u{fffd}') {
                 prop_assert_eq!(found, expected);

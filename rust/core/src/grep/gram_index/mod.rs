@@ -1,13 +1,13 @@
-//! What an earlier pass over a large transcript knows, so that a later one may skip most of it.
+//! Gram index: a signature of 4-grams for each block of a large transcript, to skip blocks.
 //!
 //! A transcript is cut into blocks; a line belongs to the block in which it begins, as in a scan. Of
-//! each block it is kept which grams its lines hold, hashed into buckets. A block that lacks a gram
-//! of what a pattern requires holds no match. Where a scan would find more than matches, the block is
+//! each block it is kept which grams its lines hold, hashed into buckets (a bit-sliced signature
+//! file). A block that lacks a gram of a required literal holds no match. Where a scan would find more than matches, the block is
 //! marked and always scanned: with a line that is no JSON or is long, and with the last line.
 //!
 //! On disk: for each segment of blocks a table with one row a bucket, one bit a block, so that a
-//! question reads a few rows; then what is known of the file and its blocks, with a hash of each
-//! leaf of the tables; then the length and the hash of that. Nothing is believed that was not
+//! query reads a few rows; then what is known of the file and its blocks, with a hash of each
+//! page of the tables; then the length and the hash of that. Nothing is used that was not
 //! hashed when it was read, and only of a file whose stamps prove that it has not changed.
 
 mod builder;
@@ -19,28 +19,28 @@ use std::os::unix::fs::FileExt;
 use bytemuck::{Pod, Zeroable};
 use xxhash_rust::xxh3::xxh3_64;
 
-pub use builder::{Source, build};
+pub use builder::{Transcript, build};
 
 use crate::files::racy_stat::is_trusted;
 use crate::files::root::Stat;
 
-const MAGIC: u64 = u64::from_le_bytes(*b"cmnsieve");
+const MAGIC: u64 = u64::from_le_bytes(*b"cmngrams");
 /// The layout, what the grams are and which texts of a line are searched: of this version, so that
 /// no change of any of them can be forgotten.
 const FORMAT: u64 = version(env!("CARGO_PKG_VERSION").as_bytes(), 1);
-/// Rows that are read and hashed together.
-const LEAF: u32 = 32;
-/// More is not sieved: what is known of the blocks has to fit in memory.
-const MOST_BLOCKS: u64 = 1 << 20;
+/// Rows of a page, which are read and hashed together.
+const PAGE_ROWS: u32 = 32;
+/// More is not indexed: what is known of the blocks has to fit in memory.
+const MAX_BLOCKS: u64 = 1 << 20;
 /// Bytes of a block; the sizes of segments then stay numbers.
-const MOST_BLOCK: u64 = 1 << 40;
-/// Bytes of that; a file of zeros costs no disk, but memory.
-const MOST_KNOWN: u64 = 16 << 20;
+const MAX_BLOCK_SIZE: u64 = 1 << 40;
+/// Bytes of the header; a file of zeros costs no disk, but memory.
+const MAX_HEADER: u64 = 16 << 20;
 
-/// How a transcript is cut; tests cut it small.
+/// Sizes of blocks, segments and signatures; tests make them small.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
-pub struct Shape {
+pub struct Layout {
     /// Bytes of a block.
     pub block: u64,
     /// Blocks of a segment.
@@ -48,52 +48,58 @@ pub struct Shape {
     /// Buckets of a block for what was said, and for what went into and came out of tools; each a
     /// multiple of 32.
     pub buckets: [u32; 2],
-    /// Nothing.
+    /// Zero.
     pub padding: u32,
 }
 
-impl Default for Shape {
+impl Default for Layout {
     /// Just under 3 % of the transcript; larger blocks with as many buckets a byte skip less.
     fn default() -> Self {
-        Self { block: 64 << 10, segment: 1024, buckets: [160 * LEAF, 320 * LEAF], padding: 0 }
+        Self {
+            block: 64 << 10,
+            segment: 1024,
+            buckets: [160 * PAGE_ROWS, 320 * PAGE_ROWS],
+            padding: 0,
+        }
     }
 }
 
-/// What is known of a whole file.
+/// Header: facts of the whole file.
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
-struct Settings {
+struct Header {
     stat: Stat,
-    shape: Shape,
+    layout: Layout,
     line_ends: u64,
     /// Bytes of the path, which stands at the end.
     path: u64,
 }
 
-/// The lines that begin in a segment: where they lie, and a hash of them.
+/// A segment: where the lines lie that begin in it, and a hash of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
-struct Span {
+struct Segment {
     from: u64,
     to: u64,
     hash: u64,
 }
 
+/// A block: its lines, and whether it may be skipped.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
-struct Block {
+struct BlockInfo {
     /// Lines that begin in it.
     lines: u32,
     /// Whether one begins with its first byte: then the line before it ends in the block before.
-    fresh: u16,
+    starts_line: u16,
     /// Whether it is always scanned.
-    marked: u16,
+    always_scan: u16,
 }
 
-/// The end of the file, which tells where the rest is.
+/// Footer of the index file, which tells where the rest is.
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
-struct Foot {
+struct Footer {
     magic: u64,
     format: u64,
     /// Bytes of what is known of the file and its blocks, which stands before this.
@@ -101,27 +107,27 @@ struct Foot {
     hash: u64,
 }
 
-/// A sieve of a file, open to be asked.
+/// A gram index of a file, open for queries.
 #[derive(Debug)]
-pub struct Sieve {
+pub struct GramIndex {
     side: File,
     path: String,
-    settings: Settings,
-    spans: Vec<Span>,
-    blocks: Vec<Block>,
-    leaves: Vec<u64>,
+    header: Header,
+    segments: Vec<Segment>,
+    blocks: Vec<BlockInfo>,
+    pages: Vec<u64>,
 }
 
-/// A stretch of a transcript, and whether it has to be scanned.
+/// A range of a transcript, and whether it has to be scanned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stretch {
+pub(crate) struct FileRange {
     pub from: u64,
     pub to: u64,
     /// Line ends in it, and lines that begin in it, where no match and no bad line can be.
-    pub clear: Option<(u64, u64)>,
+    pub skip: Option<(u64, u64)>,
 }
 
-impl Shape {
+impl Layout {
     fn blocks(self, size: u64) -> u64 {
         size.div_ceil(self.block)
     }
@@ -134,8 +140,8 @@ impl Shape {
         self.buckets[0] + self.buckets[1]
     }
 
-    fn leaves(self) -> usize {
-        (self.rows() / LEAF) as usize
+    fn pages(self) -> usize {
+        (self.rows() / PAGE_ROWS) as usize
     }
 
     /// The row of a gram in what was said or in what is of tools.
@@ -152,47 +158,48 @@ impl Shape {
     }
 }
 
-impl Sieve {
-    /// Reads what is known; nothing if anything about it is in doubt.
+impl GramIndex {
+    /// Opens an index file; none if anything about it is in doubt.
     #[must_use]
     pub fn read(side: File) -> Option<Self> {
         let size = side.metadata().ok()?.len();
-        let foot_at = size.checked_sub(size_of::<Foot>() as u64)?;
-        let mut foot = Foot::zeroed();
-        side.read_exact_at(bytemuck::bytes_of_mut(&mut foot), foot_at).ok()?;
-        if (foot.magic, foot.format) != (MAGIC, FORMAT) || foot.length > MOST_KNOWN {
+        let footer_at = size.checked_sub(size_of::<Footer>() as u64)?;
+        let mut footer = Footer::zeroed();
+        side.read_exact_at(bytemuck::bytes_of_mut(&mut footer), footer_at).ok()?;
+        if (footer.magic, footer.format) != (MAGIC, FORMAT) || footer.length > MAX_HEADER {
             return None;
         }
-        let head_at = foot_at.checked_sub(foot.length)?;
-        let mut head = vec![0; usize::try_from(foot.length).ok()?];
+        let head_at = footer_at.checked_sub(footer.length)?;
+        let mut head = vec![0; usize::try_from(footer.length).ok()?];
         side.read_exact_at(&mut head, head_at).ok()?;
-        if xxh3_64(&head) != foot.hash {
+        if xxh3_64(&head) != footer.hash {
             return None;
         }
         let mut rest = &head[..];
-        let settings: Settings = *take(&mut rest, 1)?.first()?;
-        let Shape { block, segment, buckets, .. } = settings.shape;
-        let blocks = settings.stat.size.div_ceil(block.max(1));
-        let leafy = buckets.iter().all(|&rows| rows > 0 && rows < 1 << 24 && rows % LEAF == 0);
-        let small = block < MOST_BLOCK && u64::from(segment) <= MOST_BLOCKS;
-        if block == 0 || segment == 0 || !small || !leafy || blocks > MOST_BLOCKS {
+        let header: Header = *take(&mut rest, 1)?.first()?;
+        let Layout { block, segment, buckets, .. } = header.layout;
+        let blocks = header.stat.size.div_ceil(block.max(1));
+        let whole_pages =
+            buckets.iter().all(|&rows| rows > 0 && rows < 1 << 24 && rows % PAGE_ROWS == 0);
+        let small = block < MAX_BLOCK_SIZE && u64::from(segment) <= MAX_BLOCKS;
+        if block == 0 || segment == 0 || !small || !whole_pages || blocks > MAX_BLOCKS {
             return None;
         }
-        let segments = blocks.div_ceil(u64::from(segment)) as usize;
-        let spans = take(&mut rest, segments)?;
-        let leaves = take(&mut rest, segments * settings.shape.leaves())?;
+        let segment_count = blocks.div_ceil(u64::from(segment)) as usize;
+        let segments = take(&mut rest, segment_count)?;
+        let pages = take(&mut rest, segment_count * header.layout.pages())?;
         let blocks = take(&mut rest, blocks as usize)?;
-        let path = take::<u8>(&mut rest, usize::try_from(settings.path).ok()?)?;
-        if !rest.is_empty() || !are_counted(&blocks, settings.line_ends) {
+        let path = take::<u8>(&mut rest, usize::try_from(header.path).ok()?)?;
+        if !rest.is_empty() || !are_counted(&blocks, header.line_ends) {
             return None;
         }
-        Some(Self { side, path: String::from_utf8(path).ok()?, settings, spans, blocks, leaves })
+        Some(Self { side, path: String::from_utf8(path).ok()?, header, segments, blocks, pages })
     }
 
     /// Whether it is of the file at `path` as it is now, by its stamps.
     #[must_use]
     pub fn fits(&self, path: &str, stat: &Stat) -> bool {
-        self.path == path && is_trusted(stat) && self.settings.stat == *stat
+        self.path == path && is_trusted(stat) && self.header.stat == *stat
     }
 
     /// The path of the file that it is of.
@@ -203,80 +210,81 @@ impl Sieve {
 
     /// The size of the file that it is of.
     pub(crate) fn size(&self) -> u64 {
-        self.settings.stat.size
+        self.header.stat.size
     }
 
     /// The line ends in the file.
     pub(crate) fn line_ends(&self) -> u64 {
-        self.settings.line_ends
+        self.header.line_ends
     }
 
     /// The segments whose last line has an end, from the first on.
-    fn closed_spans(&self) -> impl Iterator<Item = (usize, &Span)> {
-        let closed = |pair: &&[Span]| pair[1].to > pair[1].from;
-        self.spans.windows(2).take_while(closed).map(|pair| &pair[0]).enumerate()
+    fn complete_segments(&self) -> impl Iterator<Item = (usize, &Segment)> {
+        let closed = |pair: &&[Segment]| pair[1].to > pair[1].from;
+        self.segments.windows(2).take_while(closed).map(|pair| &pair[0]).enumerate()
     }
 
-    /// Cuts the file from `from` on into stretches, for texts of which every match holds one in what
+    /// Cuts the file from `from` on into ranges, for texts of which every match holds one in what
     /// was said or, if asked, in what is of tools.
     ///
     /// `None` when nothing can be told and all has to be scanned.
-    pub(crate) fn stretches<'r>(
+    pub(crate) fn ranges<'r>(
         &self,
         runs: impl Iterator<Item = &'r str>,
         tools: bool,
         from: u64,
-    ) -> Option<Vec<Stretch>> {
-        let Shape { block, segment, .. } = self.settings.shape;
+    ) -> Option<Vec<FileRange>> {
+        let Layout { block, segment, .. } = self.header.layout;
         let mut needed = Vec::new();
         for run in runs {
             for tools in [false, true].into_iter().filter(|&aside| tools || !aside) {
                 let mut rows = Vec::new();
-                grams::of_text(run.as_bytes(), |g| rows.push(self.settings.shape.row(g, tools)));
-                // A run too short to have grams may be anywhere.
+                grams::of_text(run.as_bytes(), |g| rows.push(self.header.layout.row(g, tools)));
+                // A literal too short to have grams may be anywhere.
                 (!rows.is_empty()).then(|| needed.push(rows))?;
             }
         }
-        let mut stretches: Vec<Stretch> = Vec::new();
+        let mut ranges: Vec<FileRange> = Vec::new();
         for (number, blocks) in self.blocks.chunks(segment as usize).enumerate() {
             let held = self.segment_holds(number, &needed)?;
-            let first = number as u64 * self.settings.shape.segment_bytes();
-            for (at, known) in blocks.iter().enumerate() {
+            let first = number as u64 * self.header.layout.segment_bytes();
+            for (at, info) in blocks.iter().enumerate() {
                 let start = first + at as u64 * block;
                 let to = (start + block).min(self.size());
                 if to <= from {
                     continue;
                 }
-                let scan = known.marked != 0 || held[at / 8] >> (at % 8) & 1 == 1 || start < from;
+                let scan =
+                    info.always_scan != 0 || held[at / 8] >> (at % 8) & 1 == 1 || start < from;
                 let next = self.blocks.get((start / block) as usize + 1);
-                let fresh = next.map_or(0, |next| u64::from(next.fresh));
-                let lines = u64::from(known.lines);
-                let counts = (lines + fresh - u64::from(known.fresh), lines);
-                match (stretches.last_mut(), scan) {
-                    (Some(last @ Stretch { clear: None, .. }), true) => last.to = to,
-                    (Some(Stretch { to: end, clear: Some((ends, lines)), .. }), false) => {
+                let starts_line = next.map_or(0, |next| u64::from(next.starts_line));
+                let lines = u64::from(info.lines);
+                let counts = (lines + starts_line - u64::from(info.starts_line), lines);
+                match (ranges.last_mut(), scan) {
+                    (Some(last @ FileRange { skip: None, .. }), true) => last.to = to,
+                    (Some(FileRange { to: end, skip: Some((ends, lines)), .. }), false) => {
                         (*end, *ends, *lines) = (to, *ends + counts.0, *lines + counts.1);
                     }
-                    _ => stretches.push(Stretch {
+                    _ => ranges.push(FileRange {
                         from: start.max(from),
                         to,
-                        clear: (!scan).then_some(counts),
+                        skip: (!scan).then_some(counts),
                     }),
                 }
             }
         }
-        Some(stretches)
+        Some(ranges)
     }
 
     /// The blocks of a segment that are in all rows of some set, as bits.
     fn segment_holds(&self, number: usize, needed: &[Vec<u32>]) -> Option<Vec<u8>> {
-        let width = Shape::width(self.blocks_in(number));
+        let width = Layout::width(self.blocks_in(number));
         let mut held = vec![0; width];
         for rows in needed {
             let mut all = vec![0xFF; width];
             for &row in rows {
-                let leaf = self.leaf(number, row / LEAF)?;
-                let row = &leaf[(row % LEAF) as usize * width..][..width];
+                let page = self.page(number, row / PAGE_ROWS)?;
+                let row = &page[(row % PAGE_ROWS) as usize * width..][..width];
                 all.iter_mut().zip(row).for_each(|(all, row)| *all &= row);
                 if all.iter().all(|&bits| bits == 0) {
                     break;
@@ -288,27 +296,28 @@ impl Sieve {
     }
 
     fn blocks_in(&self, segment: usize) -> usize {
-        let size = self.settings.shape.segment as usize;
+        let size = self.header.layout.segment as usize;
         (self.blocks.len() - segment * size).min(size)
     }
 
     /// Some rows of a segment's table, if they are as they were written.
-    fn leaf(&self, segment: usize, leaf: u32) -> Option<Vec<u8>> {
-        let shape = self.settings.shape;
-        let table = u64::from(shape.rows()) * Shape::width(shape.segment as usize) as u64;
-        let size = LEAF as usize * Shape::width(self.blocks_in(segment));
+    fn page(&self, segment: usize, page: u32) -> Option<Vec<u8>> {
+        let layout = self.header.layout;
+        let table = u64::from(layout.rows()) * Layout::width(layout.segment as usize) as u64;
+        let size = PAGE_ROWS as usize * Layout::width(self.blocks_in(segment));
         let mut rows = vec![0; size];
-        let place = segment as u64 * table + u64::from(leaf) * size as u64;
+        let place = segment as u64 * table + u64::from(page) * size as u64;
         self.side.read_exact_at(&mut rows, place).ok()?;
-        let hash = self.leaves[segment * shape.leaves() + leaf as usize];
+        let hash = self.pages[segment * layout.pages() + page as usize];
         (xxh3_64(&rows) == hash).then_some(rows)
     }
 }
 
 /// Says whether the lines of the blocks are as many as end in the file, but for a last one.
-fn are_counted(blocks: &[Block], line_ends: u64) -> bool {
-    let sound =
-        |block: &Block| block.fresh.max(block.marked) <= 1 && u32::from(block.fresh) <= block.lines;
+fn are_counted(blocks: &[BlockInfo], line_ends: u64) -> bool {
+    let sound = |block: &BlockInfo| {
+        block.starts_line.max(block.always_scan) <= 1 && u32::from(block.starts_line) <= block.lines
+    };
     let lines = blocks.iter().map(|block| u64::from(block.lines)).sum::<u64>();
     blocks.iter().all(sound) && lines.checked_sub(line_ends).is_some_and(|open| open <= 1)
 }

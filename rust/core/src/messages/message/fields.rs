@@ -1,63 +1,64 @@
-//! The keys of a line's JSON that some shape gives a meaning, found in one walk and not yet decoded.
+//! Fields of a message line, located in one pass and not yet decoded.
 
 use std::borrow::Cow;
 
-use crate::messages::json::{Cursor, decode};
+use crate::messages::json::PullParser;
+use crate::messages::json_string::decode;
 
 /// A value's text in the line, still JSON.
-pub(super) type Raw<'a> = &'a [u8];
+pub(super) type RawJson<'a> = &'a [u8];
 
-/// The keys that some shape gives a meaning, with their values' text.
+/// The keys that some format gives a meaning, with their values as raw JSON.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fields<'a> {
-    pub kind: Option<Raw<'a>>,
-    pub role: Option<Raw<'a>>,
-    pub content: Option<Raw<'a>>,
-    pub(super) blocks: Vec<Block<'a>>,
-    pub time: [Option<Raw<'a>>; 5],
-    pub session: [Option<Raw<'a>>; 4],
-    pub id: [Option<Raw<'a>>; 2],
-    pub name: [Option<Raw<'a>>; 2],
-    pub tool_calls: Option<Raw<'a>>,
-    pub tool_call_id: Option<Raw<'a>>,
-    pub tool_use_id: Option<Raw<'a>>,
+    pub kind: Option<RawJson<'a>>,
+    pub role: Option<RawJson<'a>>,
+    pub content: Option<RawJson<'a>>,
+    pub(super) blocks: Vec<ContentBlock<'a>>,
+    pub time: [Option<RawJson<'a>>; 5],
+    pub session: [Option<RawJson<'a>>; 4],
+    pub id: [Option<RawJson<'a>>; 2],
+    pub name: [Option<RawJson<'a>>; 2],
+    pub tool_calls: Option<RawJson<'a>>,
+    pub tool_call_id: Option<RawJson<'a>>,
+    pub tool_use_id: Option<RawJson<'a>>,
     pub payload: bool,
-    pub is_meta: Option<Raw<'a>>,
-    pub arguments: Option<Raw<'a>>,
-    pub output: Option<Raw<'a>>,
-    pub summary: Option<Raw<'a>>,
+    pub is_meta: Option<RawJson<'a>>,
+    pub arguments: Option<RawJson<'a>>,
+    pub output: Option<RawJson<'a>>,
+    pub summary: Option<RawJson<'a>>,
     pub inner: Option<Box<Fields<'a>>>,
 }
 
 /// One element of a `content` array.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Block<'a> {
-    pub kind: Option<Raw<'a>>,
-    pub text: Option<Raw<'a>>,
-    pub thinking: Option<Raw<'a>>,
-    pub name: Option<Raw<'a>>,
-    pub input: Option<Raw<'a>>,
-    pub content: Option<Raw<'a>>,
+pub(super) struct ContentBlock<'a> {
+    pub kind: Option<RawJson<'a>>,
+    pub text: Option<RawJson<'a>>,
+    pub thinking: Option<RawJson<'a>>,
+    pub name: Option<RawJson<'a>>,
+    pub input: Option<RawJson<'a>>,
+    pub content: Option<RawJson<'a>>,
 }
 
 impl<'a> Fields<'a> {
-    pub fn read(cursor: &mut Cursor<'a>, outermost: bool) -> Option<Self> {
+    pub fn read(parser: &mut PullParser<'a>, outermost: bool) -> Option<Self> {
         let mut fields = Self::default();
-        cursor.object(|key, cursor| {
+        parser.object(|key, parser| {
             let slot = match &*unescaped(key) {
                 b"message" | b"payload" if outermost => {
                     fields.inner = None;
                     fields.payload = key == b"payload";
-                    if cursor.peek()? == b'{' {
-                        fields.inner = Some(Box::new(Self::read(cursor, false)?));
+                    if parser.peek()? == b'{' {
+                        fields.inner = Some(Box::new(Self::read(parser, false)?));
                     } else {
-                        cursor.skip()?;
+                        parser.skip()?;
                     }
                     return Some(());
                 }
                 b"content" => {
                     fields.blocks.clear();
-                    fields.content = Some(Block::read_content(cursor, &mut fields.blocks)?);
+                    fields.content = Some(ContentBlock::read_content(parser, &mut fields.blocks)?);
                     return Some(());
                 }
                 b"type" => &mut fields.kind,
@@ -83,39 +84,39 @@ impl<'a> Fields<'a> {
                 b"output" => &mut fields.output,
                 b"summary" => &mut fields.summary,
                 _ => {
-                    cursor.skip()?;
+                    parser.skip()?;
                     return Some(());
                 }
             };
-            *slot = Some(cursor.skip()?);
+            *slot = Some(parser.skip()?);
             Some(())
         })?;
         Some(fields)
     }
 }
 
-impl<'a> Block<'a> {
+impl<'a> ContentBlock<'a> {
     /// Steps over a `content` value; of an array the elements are noted on the way.
-    fn read_content(cursor: &mut Cursor<'a>, blocks: &mut Vec<Self>) -> Option<Raw<'a>> {
-        if cursor.peek()? != b'[' {
-            return cursor.skip();
+    fn read_content(parser: &mut PullParser<'a>, blocks: &mut Vec<Self>) -> Option<RawJson<'a>> {
+        if parser.peek()? != b'[' {
+            return parser.skip();
         }
-        let whole = cursor.rest();
-        cursor.array(|cursor| {
+        let whole = parser.rest();
+        parser.array(|parser| {
             // No known writer puts bare strings there.
-            if cursor.peek()? == b'{' {
-                blocks.push(Self::read(cursor)?);
+            if parser.peek()? == b'{' {
+                blocks.push(Self::read(parser)?);
             } else {
-                cursor.skip()?;
+                parser.skip()?;
             }
             Some(())
         })?;
-        Some(&whole[..whole.len() - cursor.rest().len()])
+        Some(&whole[..whole.len() - parser.rest().len()])
     }
 
-    fn read(cursor: &mut Cursor<'a>) -> Option<Self> {
+    fn read(parser: &mut PullParser<'a>) -> Option<Self> {
         let mut block = Self::default();
-        cursor.object(|key, cursor| {
+        parser.object(|key, parser| {
             let slot = match &*unescaped(key) {
                 b"type" => &mut block.kind,
                 b"text" | b"refusal" => &mut block.text,
@@ -124,11 +125,11 @@ impl<'a> Block<'a> {
                 b"input" | b"arguments" => &mut block.input,
                 b"content" => &mut block.content,
                 _ => {
-                    cursor.skip()?;
+                    parser.skip()?;
                     return Some(());
                 }
             };
-            *slot = Some(cursor.skip()?);
+            *slot = Some(parser.skip()?);
             Some(())
         })?;
         Some(block)
@@ -153,12 +154,12 @@ pub(super) fn unescaped(body: &[u8]) -> Cow<'_, [u8]> {
 }
 
 /// What stands between the quotes when the value is a string.
-pub(crate) fn string_body(raw: Raw<'_>) -> Option<&[u8]> {
+pub(crate) fn string_body(raw: RawJson<'_>) -> Option<&[u8]> {
     raw.strip_prefix(b"\"")?.strip_suffix(b"\"")
 }
 
 /// The decoded value when it is a string, and its digits when it is a number.
-pub(crate) fn word(raw: Raw<'_>) -> Option<String> {
+pub(crate) fn word(raw: RawJson<'_>) -> Option<String> {
     match raw.first()? {
         b'"' => Some(decode(string_body(raw)?).into_owned()),
         b'-' | b'0'..=b'9' => Some(String::from_utf8_lossy(raw).into_owned()),
@@ -166,7 +167,7 @@ pub(crate) fn word(raw: Raw<'_>) -> Option<String> {
     }
 }
 
-pub(super) fn first_word(candidates: &[Option<Raw<'_>>]) -> Option<String> {
+pub(super) fn first_word(candidates: &[Option<RawJson<'_>>]) -> Option<String> {
     candidates.iter().flatten().find_map(|raw| word(raw))
 }
 

@@ -1,20 +1,20 @@
-//! Tells from a few bytes around a place whether it can be in something that was said.
+//! Skip of tool output: tells from a few bytes before a match whether it is in a string that was said.
 //!
 //! Most places that hold a frequent word are in tool output; taking their whole
 //! line apart to learn that would cost more than all the rest of a search.
 
-use crate::messages::quote_scan::{self, Stop};
+use crate::messages::quote_scan::{self, StopAt};
 
-/// Whether the string around `at` may be one that [`super::Outline::each_said`] visits.
+/// Whether the string around `at` may be one that [`super::LazyMessage::each_said`] visits.
 ///
 /// Otherwise gives the first place behind that string, so that one look serves for all places
 /// in it. `line` begins with one line of a transcript; nothing before `from` is looked at.
-pub(crate) fn beyond_unsaid(line: &[u8], from: usize, at: usize) -> Option<usize> {
+pub(crate) fn skip_tool_string(line: &[u8], from: usize, at: usize) -> Option<usize> {
     let opening = quote_scan::last(line, from, at)?;
-    if may_open_said(&line[..opening]) {
+    if may_be_said(&line[..opening]) {
         return None;
     }
-    let end = quote_scan::next(line, at, Stop::QuoteOrLineEnd)?;
+    let end = quote_scan::next(line, at, StopAt::QuoteOrLineEnd)?;
     (line[end] == b'"').then_some(end + 1)
 }
 
@@ -24,7 +24,7 @@ const MOST_FIELDS: usize = 8;
 /// Whether a string that begins behind `before` may be said, by its key and by what its object is.
 ///
 /// Most of what has the right key is what a tool read: `{"file":{"filePath":…,"content":…}}`.
-fn may_open_said(before: &[u8]) -> bool {
+fn may_be_said(before: &[u8]) -> bool {
     let Some((key, mut before)) = key_behind(before) else {
         return false;
     };
@@ -37,7 +37,7 @@ fn may_open_said(before: &[u8]) -> bool {
     for _ in 0..MOST_FIELDS {
         before = trim_end(before);
         if let Some(outside) = before.strip_suffix(b"{") {
-            return if is_content { may_be_core(outside) } else { !is_value(outside) };
+            return if is_content { may_be_message_body(outside) } else { !is_value(outside) };
         }
         let Some((key, rest)) = before.strip_suffix(b",").and_then(field_behind) else {
             return true;
@@ -53,7 +53,7 @@ fn may_open_said(before: &[u8]) -> bool {
 
 /// Whether an object that begins behind `outside` may be one whose `content` is said: that of the
 /// whole line, or the `message` in it.
-fn may_be_core(outside: &[u8]) -> bool {
+fn may_be_message_body(outside: &[u8]) -> bool {
     match key_behind(outside) {
         Some((key, _)) => matches!(key, b"message" | b"payload") || key.contains(&b'\\'),
         // Elements of lists are blocks, of which only the text is said.
@@ -97,7 +97,7 @@ fn trim_end(text: &[u8]) -> &[u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::messages::message::{Line, outline};
+    use crate::messages::message::{ParsedLine, parse_lazy};
     use proptest::prelude::*;
 
     /// An object with the keys that matter, in any order and at any depth.
@@ -126,16 +126,16 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(4096))]
         #[test]
-        fn what_is_said_is_never_taken_for_unsaid(line in any_line()) {
-            let Line::Message(outline) = outline(line.as_bytes()) else {
+        fn said_strings_are_never_skipped(line in any_line()) {
+            let ParsedLine::Message(lazy) = parse_lazy(line.as_bytes()) else {
                 return Ok(());
             };
             let mut said = Vec::new();
-            outline.each_said(|body| said.push(body.as_ptr_range()));
+            lazy.each_said(|body| said.push(body.as_ptr_range()));
             for (at, _) in line.match_indices("NEEDLE") {
                 let place = line[at..].as_ptr();
                 if said.iter().any(|body| body.contains(&place)) {
-                    prop_assert_eq!(beyond_unsaid(line.as_bytes(), 0, at), None, "{}", line);
+                    prop_assert_eq!(skip_tool_string(line.as_bytes(), 0, at), None, "{}", line);
                 }
             }
         }
@@ -167,7 +167,7 @@ mod tests {
             (r#"{"a":NEEDLE,"text":"b"}"#, false),
         ] {
             let at = line.find("NEEDLE").unwrap();
-            assert_eq!(beyond_unsaid(line.as_bytes(), 0, at).is_none(), said, "{line}");
+            assert_eq!(skip_tool_string(line.as_bytes(), 0, at).is_none(), said, "{line}");
         }
     }
 }
