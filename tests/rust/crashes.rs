@@ -12,13 +12,13 @@ use std::time::{Duration, Instant};
 use commonplace_core::error::Error;
 use commonplace_core::files::root::Root;
 use commonplace_core::files::version::Version;
-use commonplace_core::files::write_rules::Rules;
+use commonplace_core::files::write_rules::WriteRules;
 use commonplace_core::files::{Expected, Files};
 use commonplace_core::store::{Options, Store};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 fn open(dir: &Path) -> Files {
-    Files::new(Root::open(dir, false).unwrap(), Rules::default())
+    Files::new(Root::open(dir, false).unwrap(), WriteRules::default())
 }
 
 /// Every file below, hidden ones included.
@@ -269,7 +269,7 @@ fn a_copy_that_was_cut_short_is_recovered_at_the_next_opening() {
                 .filter(|path| path.extension().is_some_and(|e| e == "swap"))
                 .map(|path| fs::read(path).unwrap())
                 .collect();
-            open(&root).catch_up().unwrap();
+            open(&root).recheck_if_due().unwrap();
             assert_eq!(leftovers(&root), 0, "{call} {k}");
             if staged.iter().any(|text| text == OLD) {
                 whole += 1;
@@ -613,11 +613,11 @@ fn opening_with_nothing_to_do_costs_nothing() {
         fs::write(shelf.join(name), "base").unwrap();
     }
     // the list names what the write staged; the first look takes it off
-    files.catch_up().unwrap();
+    files.recheck_if_due().unwrap();
     let times = (0..20).map(|_| {
         let files = open(dir.path());
         let started = Instant::now();
-        assert!(files.catch_up().unwrap().is_empty());
+        assert!(files.recheck_if_due().unwrap().is_empty());
         started.elapsed()
     });
     let best = times.min().unwrap();
@@ -639,7 +639,7 @@ fn a_copy_that_a_crash_left_without_its_name_gets_it_if_it_is_whole() {
         if listed {
             let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
             fs::write(dir.path().join(".commonplace/lock"), format!("{boot}{copy}\n")).unwrap();
-            assert!(files.catch_up().unwrap().is_empty());
+            assert!(files.recheck_if_due().unwrap().is_empty());
         } else {
             assert!(files.recover().unwrap().is_empty());
         }

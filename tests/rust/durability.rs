@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use commonplace_core::error::Error;
 use commonplace_core::files::root::Root;
 use commonplace_core::files::version::Version;
-use commonplace_core::files::write_rules::Rules;
+use commonplace_core::files::write_rules::WriteRules;
 use commonplace_core::files::{Expected, Files};
 use rustix::fs::FlockOperation;
 
@@ -23,7 +23,7 @@ const NEW: &str = "new\n";
 const LINE: &str = "{\"n\":3}\n";
 
 fn open(root: &Path) -> Files {
-    Files::new(Root::open(root, false).unwrap(), Rules::default())
+    Files::new(Root::open(root, false).unwrap(), WriteRules::default())
 }
 
 /// The child of the tests below: one change, and a word about how it went.

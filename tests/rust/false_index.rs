@@ -7,7 +7,7 @@ mod memory;
 
 use std::fs;
 
-use commonplace_core::files::racy_stat::Clock;
+use commonplace_core::files::racy_stat::FsClock;
 use commonplace_core::store::hit::{Hit, Request};
 use commonplace_core::store::{Options, Store};
 use crafted::{EXTENT, HEAD, PAGED, place, put, root_of, sealed, word};
@@ -19,7 +19,7 @@ const STATS: usize = 27;
 const SEEN: usize = 28;
 
 fn options() -> Options {
-    let clock = Clock { doubt_ns: 0, ..Clock::default() };
+    let clock = FsClock { racy_ns: 0, ..FsClock::default() };
     Options { clock, watch: false, ..Options::default() }
 }
 

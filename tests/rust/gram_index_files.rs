@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::FileExt;
 
-use commonplace_core::files::racy_stat::Clock;
+use commonplace_core::files::racy_stat::FsClock;
 use commonplace_core::files::root::Stat;
 use commonplace_core::grep::Options;
 use commonplace_core::grep::gram_index::Sieve;
@@ -32,7 +32,7 @@ fn root() -> (tempfile::TempDir, Store) {
 }
 
 fn open(dir: &tempfile::TempDir) -> Store {
-    let clock = Clock { doubt_ns: 1_000_000, ..Clock::default() };
+    let clock = FsClock { racy_ns: 1_000_000, ..FsClock::default() };
     let options = store::Options { sieve_from: 1, clock, watch: false, ..Default::default() };
     Store::open(dir.path().to_str().unwrap(), options).unwrap()
 }

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use commonplace_core::error::Error;
 use commonplace_core::files::Expected;
-use commonplace_core::files::racy_stat::Clock;
+use commonplace_core::files::racy_stat::FsClock;
 use commonplace_core::files::root::Stat;
 use commonplace_core::store::{Freshness, Options, Store};
 use memory::{Memory, QUERIES, answers, ask, files_with, overwrite, sample, set_modified};
@@ -337,7 +337,7 @@ fn a_folder_is_watched_before_it_is_listed() {
     memory.put("deep/a.md", "# A\n");
     let store = memory.open(false);
     let entered = Mutex::new(Vec::new());
-    let walk = store.root().walk_entering("", &never, &|folder: &str| {
+    let walk = store.root().walk_visiting("", &never, &|folder: &str| {
         // whatever is saved from here on is told by the watch, or must be in the list
         fs::write(memory.at(folder).join("late.md"), "# Late\n").unwrap();
         entered.lock().unwrap().push(folder.to_owned());
@@ -363,13 +363,13 @@ fn a_write_through_an_open_handle_is_seen() {
 #[test]
 fn stamps_that_somebody_set_back_prove_nothing() {
     let stat = Stat { mtime_ns: 1, ctime_ns: 10_000_000_000, ..Stat::default() };
-    assert_ne!(Clock::default().trusted(&stat, 11_000_000_000), stat);
-    assert_eq!(Clock::default().trusted(&stat, 13_000_000_000), stat);
+    assert_ne!(FsClock::default().trusted(&stat, 11_000_000_000), stat);
+    assert_eq!(FsClock::default().trusted(&stat, 13_000_000_000), stat);
 }
 
 /// A store to which all stamps look alike, so that only the hash of a hit tells.
 fn blind(memory: &Memory) -> Store {
-    let clock = Clock { tick_ns: i64::MAX, no_ctime: true, doubt_ns: i64::MIN / 2 };
+    let clock = FsClock { tick_ns: i64::MAX, no_ctime: true, racy_ns: i64::MIN / 2 };
     memory.open_with(Options { watch: false, clock, ..Options::default() })
 }
 
@@ -422,7 +422,7 @@ fn a_save_while_the_file_is_read_is_seen_by_the_next_call() {
     let moment = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
     memory.put("a.md", text("before"));
     // stamps of which the change time tells nothing, and which prove the text at once
-    let clock = Clock { no_ctime: true, doubt_ns: 0, ..Clock::default() };
+    let clock = FsClock { no_ctime: true, racy_ns: 0, ..FsClock::default() };
     let options = Options { watch: false, clock, ..Options::default() };
     let store = Store::open(memory.root().to_str().unwrap(), options).unwrap();
     assert_eq!(files_with(&store, "before").len(), 1);

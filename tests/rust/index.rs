@@ -47,7 +47,7 @@ impl World {
 
     /// A catalog of the same files, built at one go.
     fn fresh(&self) -> Catalog {
-        let clock = commonplace_core::files::racy_stat::Clock::default();
+        let clock = commonplace_core::files::racy_stat::FsClock::default();
         let stat = |path: &String| (path.clone(), self.root.stat(path).unwrap());
         let files: Vec<_> = self.files.keys().map(stat).collect();
         let weights = Weights::default();

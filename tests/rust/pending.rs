@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use commonplace_core::error::Error;
 use commonplace_core::files::root::Root;
 use commonplace_core::files::version::Version;
-use commonplace_core::files::write_rules::Rules;
+use commonplace_core::files::write_rules::WriteRules;
 use commonplace_core::files::{Expected, Files};
 use commonplace_core::store::{Options, Store};
 
@@ -20,7 +20,7 @@ const TAG: &str = "00112233445566778899aabbccddeeff";
 const NEEDED: &str = "these tests need strace, and a system where it can trace";
 
 fn open(dir: &Path) -> Files {
-    Files::new(Root::open(dir, false).unwrap(), Rules::default())
+    Files::new(Root::open(dir, false).unwrap(), WriteRules::default())
 }
 
 fn boot() -> String {
@@ -86,10 +86,10 @@ fn a_save_into_what_a_dead_writer_displaced_is_brought_up() {
             };
             list(dir.path(), &first, &lines);
         }
-        open(dir.path()).catch_up().unwrap();
+        open(dir.path()).recheck_if_due().unwrap();
         assert_eq!(fs::read_to_string(at("note.md")).unwrap(), "ours", "{how}");
         editor.write_all(b"they save").unwrap();
-        open(dir.path()).catch_up().unwrap();
+        open(dir.path()).recheck_if_due().unwrap();
         let shown = fs::read_to_string(at(&conflict_of("note", "they save")));
         assert_eq!(shown.ok().as_deref(), Some("they save"), "{how}, already kept: {already_kept}");
     }
@@ -105,13 +105,13 @@ fn a_displaced_file_with_a_second_name_is_not_forgotten() {
     let written = store.files().write("note.md", b"ours", Expected::Any).unwrap();
     let (kept, link) = (written.history.unwrap(), outside.path().join("link.md"));
     fs::hard_link(dir.path().join(&kept), &link).unwrap();
-    open(dir.path()).catch_up().unwrap();
+    open(dir.path()).recheck_if_due().unwrap();
     editor.write_all(b"they save").unwrap();
-    open(dir.path()).catch_up().unwrap();
+    open(dir.path()).recheck_if_due().unwrap();
     let (_, differences) = store.verify(&|| false).unwrap();
     assert!(differences.iter().any(|line| line.starts_with(&kept)), "{differences:?}");
     fs::remove_file(link).unwrap();
-    open(dir.path()).catch_up().unwrap();
+    open(dir.path()).recheck_if_due().unwrap();
     let shown = fs::read_to_string(dir.path().join(conflict_of("note", "they save")));
     assert_eq!(shown.ok().as_deref(), Some("they save"));
 }
@@ -170,7 +170,7 @@ fn a_crafted_list_touches_nothing() {
         let lock = [boot().as_bytes(), b"\n", lines].concat();
         fs::write(dir.join(".commonplace/lock"), lock).unwrap();
         let started = Instant::now();
-        assert_eq!(open(&dir).catch_up().unwrap(), Vec::<String>::new());
+        assert_eq!(open(&dir).recheck_if_due().unwrap(), Vec::<String>::new());
         assert_eq!(tree(outer.path()), before);
         started.elapsed()
     };
@@ -223,7 +223,7 @@ fn the_list_of_another_host_is_taken_over() {
     assert!(!unlisted.exists(), "what was junk told nothing");
     let unlisted = left("note.md");
     list(dir.path(), other, "");
-    open(dir.path()).catch_up().unwrap();
+    open(dir.path()).recheck_if_due().unwrap();
     assert!(!unlisted.exists(), "a process searches once");
 }
 

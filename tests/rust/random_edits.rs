@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use commonplace_core::files::Expected;
-use commonplace_core::files::racy_stat::Clock;
+use commonplace_core::files::racy_stat::FsClock;
 use commonplace_core::store::{Freshness, Options, Store};
 use memory::{Memory, ask, overwrite, set_modified};
 use proptest::prelude::*;
@@ -136,11 +136,11 @@ fn agrees(memory: &Memory, store: &Store, words: &[&str]) -> Result<(), TestCase
 }
 
 /// Coarse clocks as file systems have them; and this one's own, believed at once if it is fine.
-fn clocks() -> Vec<Clock> {
+fn clocks() -> Vec<FsClock> {
     let mut clocks = Vec::new();
     for tick_ns in [1, 4_000_000, 1_000_000_000, 2_000_000_000] {
         for no_ctime in [true, false] {
-            clocks.push(Clock { tick_ns, no_ctime, ..Clock::default() });
+            clocks.push(FsClock { tick_ns, no_ctime, ..FsClock::default() });
         }
     }
     let file = tempfile::NamedTempFile::new().unwrap();
@@ -150,8 +150,8 @@ fn clocks() -> Vec<Clock> {
     };
     let stamps: BTreeSet<SystemTime> = (0..200).map(|_| stamp()).collect();
     if stamps.len() == 200 {
-        clocks.push(Clock { doubt_ns: 0, ..Clock::default() });
-        clocks.push(Clock { doubt_ns: 0, ..Clock::default() });
+        clocks.push(FsClock { racy_ns: 0, ..FsClock::default() });
+        clocks.push(FsClock { racy_ns: 0, ..FsClock::default() });
     }
     clocks
 }

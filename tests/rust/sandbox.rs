@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use commonplace_core::error::{Error, Result};
 use commonplace_core::files::root::Root;
 use commonplace_core::files::side_files::Access;
-use commonplace_core::files::write_rules::Rules;
+use commonplace_core::files::write_rules::WriteRules;
 use commonplace_core::files::{Expected, Files};
 use hostile::{Case, cases};
 
@@ -78,7 +78,7 @@ impl World {
     }
 
     fn files(&self) -> Files {
-        Files::new(Root::open(self.root(), false).unwrap(), Rules::default())
+        Files::new(Root::open(self.root(), false).unwrap(), WriteRules::default())
     }
 
     fn run(&self, script: &str) {
@@ -425,7 +425,7 @@ fn one_name_in_two_normal_forms_is_one_file() {
         assert_eq!(files.read_to_change(path).unwrap(), ("one\n".into(), Some(done.version)));
         assert_eq!(files.keep(path).unwrap().version, done.version);
         assert_eq!(files.history(path).unwrap().len(), 1);
-        assert_eq!(files.root().spelled(path), stored);
+        assert_eq!(files.root().normalized(path), stored);
     }
     let edits = [("one".to_owned(), "two".to_owned())];
     assert_eq!(files.patch(given, &edits, Expected::Any).unwrap().written.path, stored);
@@ -477,7 +477,7 @@ fn a_walk_whose_thread_panics_ends() {
     let root = Root::open(place.path(), false).unwrap();
     for number in 0..64 {
         let enter = |folder: &str| assert_ne!(folder, format!("{number}"));
-        let walk = || root.walk_entering("", &|| false, &enter);
+        let walk = || root.walk_visiting("", &|| false, &enter);
         assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(walk)).is_err());
     }
 }

@@ -17,7 +17,7 @@ use commonplace_core::catalog::extract::Part;
 use commonplace_core::catalog::snapshot::{self, Refusal};
 use commonplace_core::error::Error;
 use commonplace_core::files::Expected;
-use commonplace_core::files::racy_stat::Clock;
+use commonplace_core::files::racy_stat::FsClock;
 use commonplace_core::files::root::Root;
 use commonplace_core::grep;
 use commonplace_core::index::bm25f::Weights;
@@ -30,7 +30,7 @@ use rustix::fs::FlockOperation;
 
 /// Stamps are believed at once, so that an opening reads only what has changed.
 fn options() -> Options {
-    Options { clock: Clock { doubt_ns: 0, ..Clock::default() }, ..Options::default() }
+    Options { clock: FsClock { racy_ns: 0, ..FsClock::default() }, ..Options::default() }
 }
 
 /// A memory with a snapshot, the snapshot, and the answers.
@@ -96,7 +96,7 @@ fn just_built() -> (Memory, Root, Catalog) {
     sample(&memory);
     let root = Root::open(memory.at(""), false).unwrap();
     let files = root.walk("", &|| false).unwrap().files;
-    let (weights, clock) = (Weights::default(), Clock::default());
+    let (weights, clock) = (Weights::default(), FsClock::default());
     let built = Catalog::build(&root, &files, weights, Part::Said, clock, &|| false);
     (memory, root, built.unwrap().0)
 }
@@ -144,7 +144,7 @@ fn a_build_asks_before_each_file_whether_to_stop() {
     let root = Root::open(memory.at(""), false).unwrap();
     let files = root.walk("", &|| false).unwrap().files;
     let asks = || {
-        let (weights, clock, asked) = (Weights::default(), Clock::default(), AtomicUsize::new(0));
+        let (weights, clock, asked) = (Weights::default(), FsClock::default(), AtomicUsize::new(0));
         let interrupt = || asked.fetch_add(1, Ordering::Relaxed) == usize::MAX;
         Catalog::build(&root, &files, weights, Part::Said, clock, &interrupt).unwrap();
         asked.into_inner()

@@ -17,7 +17,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use commonplace_core::catalog::extract::Kind;
-use commonplace_core::files::racy_stat::Clock;
+use commonplace_core::files::racy_stat::FsClock;
 use commonplace_core::search::Filter;
 use commonplace_core::store::hit::Request;
 use commonplace_core::store::{Options, Store};
@@ -58,7 +58,7 @@ impl Dice {
 }
 
 fn options() -> Options {
-    let clock = Clock { doubt_ns: 0, ..Clock::default() };
+    let clock = FsClock { racy_ns: 0, ..FsClock::default() };
     Options { clock, watch: false, ..Options::default() }
 }
 

@@ -10,7 +10,7 @@ use std::fs;
 
 use commonplace_core::catalog::extract::{Kind, Part};
 use commonplace_core::catalog::{Catalog, NO_TIME, Row};
-use commonplace_core::files::racy_stat::Clock;
+use commonplace_core::files::racy_stat::FsClock;
 use commonplace_core::files::root::Root;
 use commonplace_core::index::bm25f::{Field, Weights};
 use commonplace_core::index::dictionary::expansion::Expander;
@@ -97,7 +97,7 @@ impl World {
             &stats,
             Weights::default(),
             Part::Said,
-            Clock::default(),
+            FsClock::default(),
             &|| false,
         );
         let catalog = built.unwrap().0;

@@ -53,7 +53,7 @@ impl MemoryLimit {
 
     /// Returns the same limit for another process, of which nothing is held yet.
     #[must_use]
-    pub(crate) fn again(&self) -> Self {
+    pub(crate) fn for_child(&self) -> Self {
         Self { held: Arc::default(), ..self.clone() }
     }
 

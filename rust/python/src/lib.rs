@@ -27,7 +27,7 @@ mod _core {
     use super::hit::{Hit, Hits};
     #[pymodule_export]
     use super::results::{
-        Entry, Imported, Message, Past, Section, Status, Verified, Written, sections,
+        Entry, Imported, Message, Revision, Section, Status, Verified, Written, sections,
     };
     #[pymodule_export]
     use super::store::Store;

@@ -257,23 +257,23 @@ impl Written {
 }
 
 /// A text that the history keeps: which it is, since when, and where it lies.
-#[pyclass(frozen, get_all, module = "commonplace")]
-pub struct Past {
+#[pyclass(name = "Past", frozen, get_all, module = "commonplace")]
+pub struct Revision {
     pub version: String,
     pub time: f64,
     pub size: u64,
     pub address: String,
 }
 
-impl From<revisions::Past> for Past {
-    fn from(past: revisions::Past) -> Self {
-        let revisions::Past { version, time_ms, size, address } = past;
+impl From<revisions::Revision> for Revision {
+    fn from(revision: revisions::Revision) -> Self {
+        let revisions::Revision { version, time_ms, size, address } = revision;
         Self { version: version.to_string(), time: seconds(time_ms), size, address }
     }
 }
 
 #[pymethods]
-impl Past {
+impl Revision {
     fn __repr__(&self) -> String {
         format!("Past({:?}, {} B)", self.address, self.size)
     }

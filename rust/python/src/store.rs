@@ -20,7 +20,7 @@ use crate::from_python::{ABSENT, Count, Moment, Text, Weights, expected};
 use crate::grep::Grep;
 use crate::hit::{Hit, Hits};
 use crate::import::import;
-use crate::results::{Entry, Imported, Message, Past, Section, Status, Verified, Written};
+use crate::results::{Entry, Imported, Message, Revision, Section, Status, Verified, Written};
 
 /// The engine behind `commonplace.Store`.
 #[pyclass(frozen, module = "commonplace._core")]
@@ -97,12 +97,13 @@ impl Store {
     }
 
     fn stamp(&self, py: Python<'_>, path: Text) -> PyResult<(u64, u64, i64, i64)> {
-        let stat = self.enter(py, |store, _| store.root().stat(&store.root().spelled(&path)))?;
+        let stat = self.enter(py, |store, _| store.root().stat(&store.root().normalized(&path)))?;
         Ok((stat.ino, stat.size, stat.mtime_ns, stat.ctime_ns))
     }
 
-    fn spelled(&self, py: Python<'_>, path: Text) -> PyResult<String> {
-        Ok(self.open(py)?.root().spelled(&path).into_owned())
+    #[pyo3(name = "spelled")]
+    fn normalized(&self, py: Python<'_>, path: Text) -> PyResult<String> {
+        Ok(self.open(py)?.root().normalized(&path).into_owned())
     }
 
     fn open_side(&self, py: Python<'_>, path: Text, mode: Text) -> PyResult<RawFd> {
@@ -119,13 +120,13 @@ impl Store {
         Ok((text, version.map_or_else(|| ABSENT.to_owned(), |version| version.to_string())))
     }
 
-    fn history(&self, py: Python<'_>, path: Text) -> PyResult<Vec<Past>> {
+    fn history(&self, py: Python<'_>, path: Text) -> PyResult<Vec<Revision>> {
         let history = self.enter(py, |store, _| store.files().history(&path))?;
-        Ok(history.into_iter().map(Past::from).collect())
+        Ok(history.into_iter().map(Revision::from).collect())
     }
 
-    fn keep(&self, py: Python<'_>, path: Text) -> PyResult<Past> {
-        self.enter(py, |store, _| store.files().keep(&path)).map(Past::from)
+    fn keep(&self, py: Python<'_>, path: Text) -> PyResult<Revision> {
+        self.enter(py, |store, _| store.files().keep(&path)).map(Revision::from)
     }
 
     fn version(&self, py: Python<'_>, path: Text) -> PyResult<Option<String>> {

@@ -7,7 +7,7 @@ use crate::catalog::extract::Part;
 use crate::catalog::file_reader::{Content, Known, Reader, Reading, Sink};
 use crate::catalog::{Catalog, Documents, FileRow, Row};
 use crate::error::{Error, Interrupt, Result, SLICE};
-use crate::files::racy_stat::{Clock, now_ns};
+use crate::files::racy_stat::{FsClock, now_ns};
 use crate::files::root::{Root, Stat};
 use crate::index::Index;
 use crate::index::bm25f::Weights;
@@ -133,7 +133,7 @@ impl Catalog {
         files: &[(String, Stat)],
         weights: Weights,
         part: Part,
-        clock: Clock,
+        clock: FsClock,
         interrupt: Interrupt<'_>,
     ) -> Result<(Self, Vec<(String, Error)>)> {
         Self::new(weights, part).with_clock(clock).filled(root, files, interrupt)

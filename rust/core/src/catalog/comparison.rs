@@ -59,7 +59,7 @@ impl Catalog {
         interrupt: Interrupt<'_>,
     ) -> Result<Option<bool>> {
         let clock = self.clock;
-        let look = || root.stat(path).ok().map(|stat| clock.see(stat));
+        let look = || root.stat(path).ok().map(|stat| clock.truncate(stat));
         let (Some(place), Some(stat)) = (self.find(path), look()) else { return Ok(None) };
         let file = self.files[place as usize].clone();
         if !file.present || file.left_out.is_some() || file.cut {

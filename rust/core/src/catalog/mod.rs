@@ -22,7 +22,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub use crate::catalog::doc_table::{Documents, NO_TIME, Row, Rows};
 
 use crate::catalog::extract::{Kind, Part};
-use crate::files::racy_stat::Clock;
+use crate::files::racy_stat::FsClock;
 use crate::files::root::Stat;
 use crate::index::Index;
 use crate::index::bm25f::Weights;
@@ -118,7 +118,7 @@ pub struct Catalog {
     /// Whether some packed documents have changed places in their file.
     shuffled: bool,
     /// How finely stamps are kept.
-    pub(crate) clock: Clock,
+    pub(crate) clock: FsClock,
     /// How much memory it may take.
     limit: MemoryLimit,
     /// Bytes read since the last snapshot: what the next opening would have to read again.
@@ -150,7 +150,7 @@ impl Catalog {
             lined: Mutex::default(),
             part,
             shuffled: false,
-            clock: Clock::default(),
+            clock: FsClock::default(),
             limit: MemoryLimit::default(),
             redone: 0,
             packings: 0,
@@ -187,7 +187,7 @@ impl Catalog {
 
     /// Takes stamps to be no finer than those of `clock`.
     #[must_use]
-    pub fn with_clock(self, clock: Clock) -> Self {
+    pub fn with_clock(self, clock: FsClock) -> Self {
         Self { clock, ..self }
     }
 

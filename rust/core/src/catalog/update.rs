@@ -98,7 +98,7 @@ impl Catalog {
         }
         let now = now_ns();
         let clock = self.clock;
-        let look = || root.stat(path).map(|stat| clock.see(stat));
+        let look = || root.stat(path).map(|stat| clock.truncate(stat));
         let read = look().and_then(|stat| {
             let change = match Kind::of(path) {
                 Kind::Note if self.part == Part::Said => {

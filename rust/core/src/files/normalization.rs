@@ -16,7 +16,7 @@ impl Root {
     ///
     /// What [`check_read`] refuses comes back as it is, for whoever opens it to refuse.
     #[must_use]
-    pub fn spelled<'p>(&self, path: &'p str) -> Cow<'p, str> {
+    pub fn normalized<'p>(&self, path: &'p str) -> Cow<'p, str> {
         if is_nfc(path) || check_read(path.trim_end_matches('/')).is_err() {
             return path.into();
         }

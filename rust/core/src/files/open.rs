@@ -10,21 +10,22 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, statat};
 use rustix::io::Errno;
 
 use crate::error::{Error, Result};
-pub(crate) use crate::files::platform::PRIVATE;
-use crate::files::platform::{Name, Platform as _, STEP, System};
+pub(crate) use crate::files::platform::PRIVATE_MODE;
+use crate::files::platform::{NameAt, Platform as _, System, TRAVERSE};
 use crate::memory_limit::{MemoryLimit, room};
 
 /// The largest file that is read into memory whole; longer transcripts are streamed.
 pub const MAX_WHOLE: u64 = 256 << 20;
 
 /// How files are opened: never blocking on a FIFO, never through a link.
-pub(crate) const READ: OFlags = OFlags::RDONLY
+pub(crate) const READ_FLAGS: OFlags = OFlags::RDONLY
     .union(OFlags::NONBLOCK)
     .union(OFlags::NOFOLLOW)
     .union(OFlags::NOCTTY)
     .union(OFlags::CLOEXEC);
 /// Without `NOFOLLOW`: with it the kernel calls a link "not a folder", and hides what it is.
-pub(crate) const FOLDER: OFlags = READ.difference(OFlags::NOFOLLOW).union(OFlags::DIRECTORY);
+pub(crate) const DIRECTORY_FLAGS: OFlags =
+    READ_FLAGS.difference(OFlags::NOFOLLOW).union(OFlags::DIRECTORY);
 
 /// Looks at what is at `path` below `dir`: what it is and how many names it has, in one call.
 pub(crate) fn stat_beneath(dir: BorrowedFd<'_>, path: &str) -> rustix::io::Result<Stat> {
@@ -35,49 +36,49 @@ pub(crate) fn stat_beneath(dir: BorrowedFd<'_>, path: &str) -> rustix::io::Resul
 /// long as there is patience, a millisecond each time.
 ///
 /// Some editors, and we where names cannot be exchanged, link a file to its backup for a moment.
-pub(crate) fn stat_settled(name: Name<'_>, patience: &mut usize) -> rustix::io::Result<Stat> {
+pub(crate) fn stat_settled(name: NameAt<'_>, waits: &mut usize) -> rustix::io::Result<Stat> {
     loop {
         let raw = stat_beneath(name.0, name.1)?;
-        if !is_linked_anew(&raw) || *patience == 0 {
+        if !is_newly_linked(&raw) || *waits == 0 {
             return Ok(raw);
         }
-        *patience -= 1;
+        *waits -= 1;
         std::thread::sleep(Duration::from_millis(1));
     }
 }
 
-fn is_linked_anew(raw: &Stat) -> bool {
+fn is_newly_linked(raw: &Stat) -> bool {
     let is_file = FileType::from_raw_mode(raw.st_mode) == FileType::RegularFile;
-    is_file && raw.st_nlink > 1 && may_be_under_way(raw)
+    is_file && raw.st_nlink > 1 && may_be_in_progress(raw)
 }
 
 /// Calls `look` with the folder of a path, opened if it is not `dir`, and the name in it.
 fn in_folder<T>(
-    (dir, path): Name<'_>,
+    (dir, path): NameAt<'_>,
     look: impl FnOnce(BorrowedFd<'_>, &str) -> rustix::io::Result<T>,
 ) -> rustix::io::Result<T> {
     match path.rsplit_once('/') {
         None => look(dir, path),
-        Some((folder, name)) => look(System::open_beneath((dir, folder), STEP)?.as_fd(), name),
+        Some((folder, name)) => look(System::open_beneath((dir, folder), TRAVERSE)?.as_fd(), name),
     }
 }
 
 /// How often a file that is held by a lease is tried again, a millisecond later each time.
-const HELD: usize = 5_000;
+const MAX_LEASE_WAITS: usize = 5_000;
 
 /// How often a file is opened again that is replaced while we look at it.
-const REPLACED: usize = 64;
+const MAX_REOPENS: usize = 64;
 /// How often a second name is waited for to go away.
-pub(crate) const LINKED: usize = 50;
+pub(crate) const MAX_LINK_WAITS: usize = 50;
 /// How often the link count is read again of a file that is being written.
-const WRITTEN: usize = 8;
+const MAX_COUNT_READS: usize = 8;
 /// Longer than any file system takes, and no longer than a path may be.
-const NO_NAME: &str = match std::str::from_utf8(&[b'x'; 4_000]) {
+const OVERLONG_NAME: &str = match std::str::from_utf8(&[b'x'; 4_000]) {
     Ok(name) => name,
     Err(_) => "",
 };
 /// Seconds after which a change of a name is done. It takes a thousandth of one.
-const SETTLED: i64 = 2;
+const RENAME_SETTLED_SECONDS: i64 = 2;
 
 /// Opens `name` below `dir` and makes sure that it is one plain file, and has no other name.
 ///
@@ -87,12 +88,12 @@ const SETTLED: i64 = 2;
 /// A second name that is new is waited for, as by [`stat_settled`].
 ///
 /// A file that was replaced meanwhile is let go, and the new one is opened.
-pub(crate) fn open_regular(name: Name<'_>, flags: OFlags, path: &str) -> Result<File> {
+pub(crate) fn open_regular(name: NameAt<'_>, flags: OFlags, path: &str) -> Result<File> {
     let fail = |e| refusal("open", path, e);
     let (mut held, mut linked, mut replaced) = (0, 0, 0);
     loop {
         let file = match System::open_beneath(name, flags) {
-            Err(Errno::AGAIN) if held < HELD => {
+            Err(Errno::AGAIN) if held < MAX_LEASE_WAITS => {
                 held += 1;
                 std::thread::sleep(Duration::from_millis(1));
                 continue;
@@ -102,9 +103,9 @@ pub(crate) fn open_regular(name: Name<'_>, flags: OFlags, path: &str) -> Result<
         let opened = rustix::fs::fstat(&file).map_err(fail)?;
         match check_regular(path, &opened) {
             Ok(()) if names_only(name, opened).map_err(fail)? => return Ok(file),
-            Ok(()) if replaced < REPLACED => replaced += 1,
+            Ok(()) if replaced < MAX_REOPENS => replaced += 1,
             Ok(()) => return Err(fail(Errno::AGAIN)),
-            Err(_) if is_linked_anew(&opened) && linked < LINKED => {
+            Err(_) if is_newly_linked(&opened) && linked < MAX_LINK_WAITS => {
                 linked += 1;
                 std::thread::sleep(Duration::from_millis(1));
             }
@@ -129,18 +130,18 @@ pub(crate) fn open_regular(name: Name<'_>, flags: OFlags, path: &str) -> Result<
 ///
 /// And the kernel counts a link down before it forgets the name. So as long as the change may still
 /// be under way, it is waited for: it holds the lock of the folder.
-pub(crate) fn is_only_name(name: Name<'_>, file: &File) -> rustix::io::Result<bool> {
+pub(crate) fn is_only_name(name: NameAt<'_>, file: &File) -> rustix::io::Result<bool> {
     names_only(name, rustix::fs::fstat(file)?)
 }
 
 /// As [`is_only_name`], of a file that was looked at since it was opened.
-fn names_only(name: Name<'_>, opened: Stat) -> rustix::io::Result<bool> {
+fn names_only(name: NameAt<'_>, opened: Stat) -> rustix::io::Result<bool> {
     let only = in_folder(name, |folder, name| {
         let file_of = |raw: &Stat| (raw.st_dev, raw.st_ino);
         let changed = |raw: &Stat| (raw.st_ctime, raw.st_ctime_nsec);
         let mut before = opened;
-        for _ in 0..WRITTEN {
-            if may_be_under_way(&before) {
+        for _ in 0..MAX_COUNT_READS {
+            if may_be_in_progress(&before) {
                 wait_for_changes(folder)?;
             }
             let now = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
@@ -162,9 +163,10 @@ fn names_only(name: Name<'_>, opened: Stat) -> rustix::io::Result<bool> {
 
 /// Whether what changed the link count of a file last may not be done yet.
 #[allow(clippy::unnecessary_cast)] // The widths differ between systems.
-fn may_be_under_way(raw: &Stat) -> bool {
+fn may_be_in_progress(raw: &Stat) -> bool {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-    (raw.st_ctime as i64).saturating_add(SETTLED) >= i64::try_from(now).unwrap_or(i64::MAX)
+    (raw.st_ctime as i64).saturating_add(RENAME_SETTLED_SECONDS)
+        >= i64::try_from(now).unwrap_or(i64::MAX)
 }
 
 /// Waits until changes of names in a folder that have begun are done: they hold a lock that Linux
@@ -172,11 +174,11 @@ fn may_be_under_way(raw: &Stat) -> bool {
 ///
 /// A name that is too long for the file system is never remembered.
 fn wait_for_changes(folder: BorrowedFd<'_>) -> rustix::io::Result<()> {
-    let looked = statat(folder, NO_NAME, AtFlags::SYMLINK_NOFOLLOW).map(drop);
+    let looked = statat(folder, OVERLONG_NAME, AtFlags::SYMLINK_NOFOLLOW).map(drop);
     if cfg!(target_os = "linux") && looked == Err(Errno::NAMETOOLONG) {
         return Ok(());
     }
-    let folder = rustix::fs::openat(folder, ".", FOLDER, Mode::empty())?;
+    let folder = rustix::fs::openat(folder, ".", DIRECTORY_FLAGS, Mode::empty())?;
     Dir::new(folder)?.read().transpose().map(drop)
 }
 
@@ -273,7 +275,7 @@ mod tests {
         let root = Root::open(at("root"), false).unwrap();
         for name in ["a.md", "sub/a.md"] {
             let (here, path) = ((root.fd(), name), at("root").join(name));
-            let open = || File::from(System::open_beneath(here, READ).unwrap());
+            let open = || File::from(System::open_beneath(here, READ_FLAGS).unwrap());
             let only = |file: &File| is_only_name(here, file).unwrap();
             std::fs::write(&path, "ours").unwrap();
             std::fs::write(at("secret"), "CANARY").unwrap();

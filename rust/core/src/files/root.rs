@@ -17,10 +17,11 @@ use crate::error::{Error, Result};
 use crate::files::history::identity;
 pub use crate::files::open::MAX_WHOLE;
 use crate::files::open::{
-    FOLDER, LINKED, READ, check_regular, open_regular, read_whole, refusal, stat_settled,
+    DIRECTORY_FLAGS, MAX_LINK_WAITS, READ_FLAGS, check_regular, open_regular, read_whole, refusal,
+    stat_settled,
 };
 use crate::files::paths::{self, OWN};
-use crate::files::platform::{Name, Platform as _, System};
+use crate::files::platform::{NameAt, Platform as _, System};
 use crate::memory_limit::MemoryLimit;
 
 /// What tells one state of a file from another without reading it.
@@ -65,7 +66,7 @@ pub struct Root {
 
 /// A file's name in its open folder: what all changes are made through.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct PathHandle {
     pub(crate) dir: OwnedFd,
     pub(crate) name: String,
     pub(crate) path: String,
@@ -95,7 +96,7 @@ impl Root {
             let why = "a memory needs a folder of its own, not the home folder or \"/\"";
             return Err(Error::refused(&shown, "config", why));
         }
-        let opened = rustix::fs::open(&real, FOLDER, Mode::empty())
+        let opened = rustix::fs::open(&real, DIRECTORY_FLAGS, Mode::empty())
             .and_then(|dir| Ok((identity(&rustix::fs::fstat(&dir)?), dir)));
         let (identity, dir) = opened.map_err(|e| Error::io("open", shown.as_ref(), e))?;
         Ok(Self { dir, identity, path: real, limit: MemoryLimit::default() })
@@ -117,19 +118,19 @@ impl Root {
     ///
     /// # Errors
     /// [`Error::Refused`] with `config` when another folder is there; [`Error::Io`].
-    pub(crate) fn again(&self) -> Result<Self> {
+    pub(crate) fn for_child(&self) -> Result<Self> {
         let inherited = self.dir.try_clone().ok().filter(|dir| self.is_folder(dir));
         let dir = match inherited {
             Some(dir) => dir,
             None => self.reopen()?,
         };
         let (identity, path) = (self.identity, self.path.clone());
-        Ok(Self { dir, identity, path, limit: self.limit.again() })
+        Ok(Self { dir, identity, path, limit: self.limit.for_child() })
     }
 
     fn reopen(&self) -> Result<OwnedFd> {
         let shown = self.path.to_string_lossy();
-        let dir = rustix::fs::open(&self.path, FOLDER, Mode::empty())
+        let dir = rustix::fs::open(&self.path, DIRECTORY_FLAGS, Mode::empty())
             .map_err(|e| Error::io("open", shown.as_ref(), e))?;
         if self.is_folder(&dir) {
             return Ok(dir);
@@ -177,7 +178,7 @@ impl Root {
     /// # Errors
     /// As for [`Root::open_read`], without the check of the name.
     pub fn open_own(&self, path: &str) -> Result<File> {
-        open_regular((self.fd(), path), READ, path)
+        open_regular((self.fd(), path), READ_FLAGS, path)
     }
 
     /// Reads a whole file.
@@ -200,7 +201,7 @@ impl Root {
 
     /// As [`Root::stat`], our own hidden files included.
     pub(crate) fn stat_own(&self, path: &str) -> Result<Stat> {
-        let raw = stat_settled((self.fd(), path), &mut { LINKED })
+        let raw = stat_settled((self.fd(), path), &mut { MAX_LINK_WAITS })
             .map_err(|e| refusal("stat", path, e))?;
         check_regular(path, &raw)?;
         Ok(Stat::from_raw(&raw))
@@ -217,21 +218,21 @@ impl Root {
 
     /// Opens a folder; `""` is the root.
     pub(crate) fn open_dir(&self, path: &str) -> rustix::io::Result<OwnedFd> {
-        System::open_beneath((self.fd(), if path.is_empty() { "." } else { path }), FOLDER)
+        System::open_beneath((self.fd(), if path.is_empty() { "." } else { path }), DIRECTORY_FLAGS)
     }
 
     /// Opens the folder of `path`, which must exist, for a change to `path`.
-    pub(crate) fn place(&self, path: &str) -> Result<Place> {
+    pub(crate) fn path_handle(&self, path: &str) -> Result<PathHandle> {
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
         let dir = self.open_dir(folder).map_err(|e| refusal("open", path, e))?;
-        Ok(Place { dir, name: name.into(), path: path.into() })
+        Ok(PathHandle { dir, name: name.into(), path: path.into() })
     }
 
-    /// As [`Root::place`], and makes the folders that are missing.
-    pub(crate) fn make_place(&self, path: &str) -> Result<Place> {
+    /// As [`Root::path_handle`], and makes the folders that are missing.
+    pub(crate) fn create_path_handle(&self, path: &str) -> Result<PathHandle> {
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
         let dir = self.make_dirs(folder)?;
-        Ok(Place { dir, name: name.into(), path: path.into() })
+        Ok(PathHandle { dir, name: name.into(), path: path.into() })
     }
 
     /// Opens a folder and makes what is missing, one component at a time, so
@@ -243,7 +244,7 @@ impl Root {
         }
         let mut dir = self.open_dir("").map_err(|e| refusal("open", path, e))?;
         for component in path.split('/') {
-            let next = match System::open_beneath((dir.as_fd(), component), FOLDER) {
+            let next = match System::open_beneath((dir.as_fd(), component), DIRECTORY_FLAGS) {
                 Err(Errno::NOENT) => {
                     match rustix::fs::mkdirat(&dir, component, Mode::RWXU) {
                         // Its entry must be as durable as the file that will be in it.
@@ -252,7 +253,7 @@ impl Root {
                         Err(e) => Err(e),
                     }
                     .map_err(|e| refusal("create", path, e))?;
-                    System::open_beneath((dir.as_fd(), component), FOLDER)
+                    System::open_beneath((dir.as_fd(), component), DIRECTORY_FLAGS)
                 }
                 found => found,
             };
@@ -262,9 +263,9 @@ impl Root {
     }
 }
 
-impl Place {
+impl PathHandle {
     /// The name, for calls of the system.
-    pub(crate) fn name(&self) -> Name<'_> {
+    pub(crate) fn name(&self) -> NameAt<'_> {
         (self.dir.as_fd(), &self.name)
     }
 }

@@ -5,7 +5,7 @@ use crate::files::paths;
 
 /// Names that other agents load as instructions, in the form [`paths::fold`] gives.
 /// A memory that can write them can give orders.
-const INSTRUCTIONS: [&str; 9] = [
+const AGENT_INSTRUCTIONS: [&str; 9] = [
     "agent.md",
     "agents.md",
     "agents.override.md",
@@ -19,7 +19,7 @@ const INSTRUCTIONS: [&str; 9] = [
 
 /// Which defaults of the write side a caller has lifted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Rules {
+pub struct WriteRules {
     /// Lets `CLAUDE.md`, `AGENTS.md`, `SKILL.md` and their like be written. Default: no.
     pub allow_instructions: bool,
     /// Lets daily logs and `.jsonl` transcripts be overwritten, moved and deleted.
@@ -27,7 +27,7 @@ pub struct Rules {
     pub allow_log_rewrite: bool,
 }
 
-impl Rules {
+impl WriteRules {
     /// Checks a name that is to be created and returns it in NFC, the form that is stored.
     ///
     /// # Errors
@@ -68,7 +68,8 @@ impl Rules {
     }
 
     fn check_purpose(&self, path: &str) -> Result<()> {
-        if !self.allow_instructions && INSTRUCTIONS.contains(&paths::fold(file_name(path)).as_str())
+        if !self.allow_instructions
+            && AGENT_INSTRUCTIONS.contains(&paths::fold(file_name(path)).as_str())
         {
             let why = "other agents load this name as instructions; choose another";
             return Err(Error::refused(path, "reserved", why));
@@ -149,16 +150,19 @@ mod tests {
             ("daily/summary.md", "ok"),
             ("sub/Agents.md", "reserved"),
         ] {
-            assert_eq!(code(Rules::default().check_write(path)), expected, "{path:?}");
+            assert_eq!(code(WriteRules::default().check_write(path)), expected, "{path:?}");
         }
     }
 
     #[test]
     fn rules_can_be_lifted() {
-        let lifted = Rules { allow_instructions: true, allow_log_rewrite: true };
+        let lifted = WriteRules { allow_instructions: true, allow_log_rewrite: true };
         assert!(lifted.check_write("CLAUDE.md").is_ok());
         assert!(lifted.check_rewrite("daily/2026-01-05.md").is_ok());
-        assert_eq!(code(Rules::default().check_rewrite("a/daily/2026-01-05.md")), "appendonly");
-        assert_eq!(code(Rules::default().check_rewrite("s/messages.jsonl")), "appendonly");
+        assert_eq!(
+            code(WriteRules::default().check_rewrite("a/daily/2026-01-05.md")),
+            "appendonly"
+        );
+        assert_eq!(code(WriteRules::default().check_rewrite("s/messages.jsonl")), "appendonly");
     }
 }

@@ -6,7 +6,7 @@
 //! uses the widest registers it may; what differs between processors is only
 //! what it may use.
 
-use crate::files::readahead::fetch;
+use crate::files::readahead::prefetch_ahead;
 use crate::simd::{self, BLOCK, Block, Hits, STEP};
 
 /// The longest run, and so the farthest that a test looks ahead of its place.
@@ -193,7 +193,7 @@ fn pass(
 ) -> (usize, Hits) {
     let mut at = from;
     while let Some(window) = text.get(at..).and_then(|rest| rest.first_chunk()) {
-        fetch(window.as_ptr());
+        prefetch_ahead(window.as_ptr());
         if let Some(hits) = test(window, wanted, &equal) {
             return (at, hits);
         }

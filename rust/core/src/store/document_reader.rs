@@ -27,7 +27,7 @@ impl Store {
     /// [`Error::NotFound`], [`Error::Refused`]; [`Error::Io`] for a file that cannot be read;
     /// [`Error::Conflict`] for one that is never at rest; [`Error::Interrupted`].
     pub fn documents(&self, path: &str, interrupt: Interrupt<'_>) -> Result<Vec<Hit>> {
-        let path = &*self.root().spelled(path);
+        let path = &*self.root().normalized(path);
         let nothing = Arc::new(Shown::default());
         let mut looked_at = false;
         for _ in 0..ATTEMPTS {

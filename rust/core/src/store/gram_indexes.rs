@@ -16,9 +16,9 @@ use rustix::fs::{AtFlags, FlockOperation, OFlags};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::error::Error;
-use crate::files::open::{READ, is_only_name, open_regular};
+use crate::files::open::{READ_FLAGS, is_only_name, open_regular};
 use crate::files::paths::OWN;
-use crate::files::racy_stat::{Clock, is_trusted, now_ns};
+use crate::files::racy_stat::{FsClock, is_trusted, now_ns};
 use crate::files::root::Stat;
 use crate::grep::gram_index::{Shape, Sieve, Source, build};
 use crate::store::Store;
@@ -49,7 +49,7 @@ struct Job {
     file: File,
     path: String,
     folder: OwnedFd,
-    clock: Clock,
+    clock: FsClock,
 }
 
 impl Store {
@@ -91,7 +91,7 @@ impl Store {
                     matches!(self.root().stat(sieve.path()), Err(Error::NotFound { .. }))
                 }),
             };
-            if let (true, Ok(place)) = (gone, self.root().place(&place)) {
+            if let (true, Ok(place)) = (gone, self.root().path_handle(&place)) {
                 let _ = place.unlink();
             }
         }
@@ -178,7 +178,7 @@ impl Job {
         let interrupt = || stop.load(Ordering::Relaxed);
         let Some(stat) = self.at_rest(stop) else { return };
         let name = name(&self.path);
-        let old = open_regular((self.folder.as_fd(), &name), READ, &self.path);
+        let old = open_regular((self.folder.as_fd(), &name), READ_FLAGS, &self.path);
         let old = old.ok().and_then(Sieve::read);
         if old.as_ref().is_some_and(|old| old.fits(&self.path, &stat)) {
             return;
@@ -212,7 +212,7 @@ impl Job {
 
     /// Opens the file to write to, empty and ours alone; none if another process has it.
     fn begin(&self, name: &str) -> Option<File> {
-        let flags = READ | OFlags::RDWR | OFlags::CREATE;
+        let flags = READ_FLAGS | OFlags::RDWR | OFlags::CREATE;
         let name = (self.folder.as_fd(), name);
         let file = open_regular(name, flags, &self.path).ok()?;
         rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
@@ -222,8 +222,8 @@ impl Job {
     }
 }
 
-fn stat(file: &File, clock: Clock) -> Option<Stat> {
-    rustix::fs::fstat(file).ok().map(|raw| clock.see(Stat::from_raw(&raw)))
+fn stat(file: &File, clock: FsClock) -> Option<Stat> {
+    rustix::fs::fstat(file).ok().map(|raw| clock.truncate(Stat::from_raw(&raw)))
 }
 
 fn name(path: &str) -> String {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::catalog::extract::Kind;
 use crate::error::{Error, Interrupt, Result};
-use crate::files::walk::closed_note;
+use crate::files::walk::unlistable_note;
 use crate::grep::{MAX_BAD_LINES, MAX_BATCH, Match, Options, Report, Scan, Searcher, share};
 use crate::store::Store;
 
@@ -104,13 +104,13 @@ impl Across {
         let mut files: Vec<(String, Kind)> = Vec::new();
         let mut seen = Tally::default();
         for prefix in prefixes {
-            let prefix = &*store.root().spelled(prefix.trim_end_matches('/'));
+            let prefix = &*store.root().normalized(prefix.trim_end_matches('/'));
             let paths = match store.root().stat(prefix) {
                 Ok(_) => vec![prefix.to_owned()],
                 Err(_) => {
                     let walk = store.root().walk(prefix, interrupt)?;
                     let closed = walk.skipped.iter();
-                    seen.notes.extend(closed.filter_map(|(path, why)| closed_note(path, why)));
+                    seen.notes.extend(closed.filter_map(|(path, why)| unlistable_note(path, why)));
                     walk.files.into_iter().map(|(path, _)| path).collect()
                 }
             };

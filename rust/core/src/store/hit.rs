@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::catalog::extract::Kind;
 use crate::error::{Error, Interrupt, Result};
-use crate::files::walk::closed_note;
+use crate::files::walk::unlistable_note;
 use crate::messages::message::Message;
 use crate::search::query::Query;
 use crate::search::{Filter, explain, search};
@@ -138,7 +138,7 @@ impl Store {
         let query = Query::parse(&request.query)?;
         let mut request = request.clone();
         for prefix in &mut request.filter.prefixes {
-            *prefix = self.root().spelled(prefix).into_owned();
+            *prefix = self.root().normalized(prefix).into_owned();
         }
         if request.tools {
             drop(self.fresh(interrupt)?);
@@ -192,7 +192,7 @@ impl Store {
         // stable: of equal scores what was said comes before what a tool said
         answer.hits.sort_by(|a, b| b.score.total_cmp(&a.score));
         answer.hits.truncate(request.limit);
-        let closed = state.skipped.iter().filter_map(|(path, why)| closed_note(path, why));
+        let closed = state.skipped.iter().filter_map(|(path, why)| unlistable_note(path, why));
         answer.notes.extend(state.unreadable.values().cloned().chain(closed));
         if !answer.notes[before..].is_empty() {
             answer.freshness = Freshness::Partial;
@@ -264,7 +264,7 @@ impl Store {
     pub fn explain(&self, text: &str, citation: &str, interrupt: Interrupt<'_>) -> Result<String> {
         let query = Query::parse(text)?;
         let (path, line) = cited(citation)?;
-        let path = &*self.root().spelled(path);
+        let path = &*self.root().normalized(path);
         let state = self.fresh(interrupt)?;
         let catalog = &state.said;
         let file = catalog.file(path).ok_or_else(|| Error::NotFound { path: path.to_owned() })?;

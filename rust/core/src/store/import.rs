@@ -121,7 +121,7 @@ impl<'a> Target<'a> {
             let why = "messages go to a file that ends in .jsonl".to_owned();
             return Err(Error::Format { path: path.to_owned(), line: None, why });
         }
-        let path = store.root().spelled(path).into_owned();
+        let path = store.root().normalized(path).into_owned();
         let (line, batch) = (Vec::new(), Vec::new());
         let (number, end, torn, known, durable) = (0, 0, 0, 0, true);
         let mut target = Self {

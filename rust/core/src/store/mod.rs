@@ -22,9 +22,9 @@ use crate::catalog::{Catalog, FileRow};
 use crate::error::{Error, Interrupt, Result, wait_for};
 use crate::files::Files;
 use crate::files::platform::{FolderWatch as _, Watch};
-use crate::files::racy_stat::Clock;
+use crate::files::racy_stat::FsClock;
 use crate::files::root::Root;
-use crate::files::write_rules::Rules;
+use crate::files::write_rules::WriteRules;
 use crate::index::bm25f::Weights;
 use crate::index::dictionary::expansion::Expander;
 use crate::memory_limit::MemoryLimit;
@@ -91,7 +91,7 @@ pub struct Store {
     /// The finite-state form of the dictionaries of [`State::said`] and [`State::tools`].
     pub(crate) expanders: [Expander; 2],
     pub(crate) weights: Weights,
-    pub(crate) clock: Clock,
+    pub(crate) clock: FsClock,
     pub(crate) limit: MemoryLimit,
     pub(crate) sieve_from: u64,
     pub(crate) sieves: Sieves,
@@ -113,9 +113,9 @@ pub struct Options {
     /// The weights of the ranking.
     pub weights: Weights,
     /// What tools may write.
-    pub rules: Rules,
+    pub rules: WriteRules,
     /// How finely stamps are kept; tests look through a coarser clock.
-    pub clock: Clock,
+    pub clock: FsClock,
     /// Bytes of a transcript from which on a sieve is made of it.
     pub sieve_from: u64,
     /// Says whether a call that waits for the lock is to stop.
@@ -162,7 +162,7 @@ impl Store {
     fn of(files: Files, options: Options) -> Result<Self> {
         let Options { watch, weights, clock, sieve_from, .. } = options;
         let limit = files.root().memory_limit().clone();
-        let recovered = files.catch_up()?;
+        let recovered = files.recheck_if_due()?;
         let said = Catalog::new(weights.clone(), Part::Said).with_clock(clock);
         let state = State {
             said: said.with_limit(limit.clone()),
@@ -243,7 +243,7 @@ impl Store {
         });
         let seen = seen?;
         if !seen.leftovers.is_empty() {
-            self.files.search_soon();
+            self.files.schedule_search();
         }
         let snapshot = match snapshot {
             Ok(Some(kept)) => {

@@ -10,9 +10,9 @@ use crate::catalog::snapshot_file;
 use crate::catalog::{Catalog, FileRow};
 use crate::error::{Error, Interrupt, Result, wait_for};
 use crate::files::platform::{Changes, FolderWatch as _, Watch};
-use crate::files::racy_stat::Clock;
+use crate::files::racy_stat::FsClock;
 use crate::files::root::{Root, Stat};
-use crate::files::walk::{CLOSED, Walk};
+use crate::files::walk::{UNLISTABLE, Walk};
 use crate::index::dictionary::expansion::Expander;
 use crate::search::is_below;
 use crate::store::{State, Store};
@@ -32,7 +32,7 @@ impl Store {
     /// # Errors
     /// [`Error::Interrupted`].
     pub fn fresh(&self, interrupt: Interrupt<'_>) -> Result<RwLockReadGuard<'_, State>> {
-        let recovered = self.files().catch_up()?;
+        let recovered = self.files().recheck_if_due()?;
         if !recovered.is_empty() {
             self.write_state(interrupt)?.recovered.extend(recovered);
         }
@@ -42,7 +42,7 @@ impl Store {
             let state = &mut *self.write_state(interrupt)?;
             self.open_index(state, &mut watch, interrupt)?;
             // what a writer that died has left was seen by that; nothing is waited for
-            state.recovered.extend(self.files().catch_up()?);
+            state.recovered.extend(self.files().recheck_if_due()?);
         }
         let mut changes = self.drain(&mut watch);
         if self.read_state(interrupt)?.said.is_damaged() {
@@ -106,7 +106,7 @@ impl Store {
                     if !folder.is_empty()
                         && source.kind() == std::io::ErrorKind::PermissionDenied =>
                 {
-                    Walk { skipped: vec![(folder.clone(), CLOSED)], ..Walk::default() }
+                    Walk { skipped: vec![(folder.clone(), UNLISTABLE)], ..Walk::default() }
                 }
                 seen => seen?,
             };
@@ -266,7 +266,7 @@ impl Store {
             let is_transcript = |file: &&FileRow| file.present && file.kind == Kind::Transcript;
             let look = |file: &FileRow| {
                 let stat = self.root().stat(&file.path).ok()?;
-                Some((file.path.clone(), self.clock.see(stat)))
+                Some((file.path.clone(), self.clock.truncate(stat)))
             };
             let files = state.said.files.iter().filter(is_transcript).filter_map(look);
             let mut files: Vec<(String, Stat)> = files.collect();
@@ -307,7 +307,7 @@ impl Store {
             if changed {
                 // without reports a write shows in the stamps, and those that may hide one are not
                 // kept; with reports, two writes of one tick are told apart by these alone
-                let now = self.root().stat(path).ok().map(|stat| self.clock.see(stat));
+                let now = self.root().stat(path).ok().map(|stat| self.clock.truncate(stat));
                 let is_same = watch.is_none() && now.is_some() && now == before;
                 let why = state.unreadable.get(path).map(String::as_str);
                 match why.or(state.skipped.get(path).copied()) {
@@ -440,12 +440,12 @@ fn note_failure(state: &mut State, path: &str, error: Error) {
 pub(crate) fn walk(
     root: &Root,
     folder: &str,
-    clock: Clock,
+    clock: FsClock,
     watch: &mut Option<Watch>,
     interrupt: Interrupt<'_>,
 ) -> Result<Walk> {
     let watching = Mutex::new((watch.as_mut(), true));
-    let walk = root.walk_entering(folder, interrupt, &|folder| {
+    let walk = root.walk_visiting(folder, interrupt, &|folder| {
         let (watch, enough) = &mut *watching.lock();
         if let Some(watch) = watch {
             *enough &= watch.add(root.fd(), folder);
@@ -456,7 +456,7 @@ pub(crate) fn walk(
         *watch = None;
     }
     walk.map(|mut walk| {
-        walk.files.iter_mut().for_each(|(_, stat)| *stat = clock.see(*stat));
+        walk.files.iter_mut().for_each(|(_, stat)| *stat = clock.truncate(*stat));
         walk
     })
 }

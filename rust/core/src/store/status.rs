@@ -56,7 +56,7 @@ impl Store {
     /// # Errors
     /// [`Error::Io`] when the files cannot be looked at; [`Error::Interrupted`].
     pub fn list(&self, prefix: &str, interrupt: Interrupt<'_>) -> Result<Vec<Entry>> {
-        let prefix = &*self.root().spelled(prefix);
+        let prefix = &*self.root().normalized(prefix);
         let mut state = self.fresh(interrupt)?;
         if state.unchecked.is_some() {
             drop(state);
@@ -104,7 +104,7 @@ impl Store {
             let why = "only Markdown has sections; read a transcript by its lines".to_owned();
             return Err(Error::Format { path: path.to_owned(), line: None, why });
         }
-        let bytes = self.root().read(&self.root().spelled(path))?;
+        let bytes = self.root().read(&self.root().normalized(path))?;
         let needed = parsing_bytes(&bytes);
         self.limit.check(&format!("reading the sections of {path:?}"), needed)?;
         let text = as_text(&bytes).into_owned();

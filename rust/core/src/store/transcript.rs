@@ -38,7 +38,7 @@ impl Store {
         limit: usize,
         interrupt: Interrupt<'_>,
     ) -> Result<Vec<Placed>> {
-        let path = &*self.root().spelled(path);
+        let path = &*self.root().normalized(path);
         let near = self.near(path, start, interrupt)?;
         let file = self.root().open_read(path)?;
         check_encoding(&file, path)?;
@@ -105,7 +105,7 @@ impl Store {
         offsets: &[u64],
         interrupt: Interrupt<'_>,
     ) -> Result<Vec<Vec<u8>>> {
-        let mut reader = BufReader::new(self.root().open_read(&self.root().spelled(path))?);
+        let mut reader = BufReader::new(self.root().open_read(&self.root().normalized(path))?);
         let fail = |error| Error::io("read", path, error);
         let longest = self.limit.longest_line(LONGEST_LINE);
         let mut at = 0;
@@ -156,7 +156,7 @@ impl Store {
         if interrupt() {
             return Err(Error::Interrupted);
         }
-        if let Ok(file) = self.root().open_read(&self.root().spelled(path)) {
+        if let Ok(file) = self.root().open_read(&self.root().normalized(path)) {
             check_encoding(&file, path)?;
         }
         let mut line = record.to_vec();

@@ -33,10 +33,10 @@ pub(crate) type Lease = <System as Platform>::Lease;
 pub(crate) type Window<'l> = <Lease as ReadLease>::Window<'l>;
 
 /// The mode of a file that we make.
-pub(crate) const PRIVATE: Mode = Mode::RUSR.union(Mode::WUSR);
+pub(crate) const PRIVATE_MODE: Mode = Mode::RUSR.union(Mode::WUSR);
 
 /// How a folder on the way to a file is opened.
-pub(crate) const STEP: OFlags = {
+pub(crate) const TRAVERSE: OFlags = {
     // a folder that can be passed through need not be one that can be listed
     #[cfg(target_os = "linux")]
     let how = OFlags::PATH;
@@ -46,7 +46,7 @@ pub(crate) const STEP: OFlags = {
 };
 
 /// A name in an open folder.
-pub(crate) type Name<'a> = (BorrowedFd<'a>, &'a str);
+pub(crate) type NameAt<'a> = (BorrowedFd<'a>, &'a str);
 
 /// What the files of a memory ask of a system.
 pub(crate) trait Platform {
@@ -55,14 +55,14 @@ pub(crate) trait Platform {
 
     /// Opens a path below a folder, through no link and never out of it; with `CREATE`, what is
     /// made is ours alone to read.
-    fn open_beneath(path: Name<'_>, flags: OFlags) -> Result<OwnedFd>;
+    fn open_beneath(path: NameAt<'_>, flags: OFlags) -> Result<OwnedFd>;
 
     /// Exchanges two names in one step; `NOSYS` where that cannot be done.
-    fn exchange(one: Name<'_>, other: Name<'_>) -> Result<()>;
+    fn exchange(one: NameAt<'_>, other: NameAt<'_>) -> Result<()>;
 
     /// Gives a file a name that is free, in one step; `EXIST` where it is not, `NOSYS` where that
     /// cannot be done.
-    fn rename_new(from: Name<'_>, to: Name<'_>) -> Result<()>;
+    fn rename_noreplace(from: NameAt<'_>, to: NameAt<'_>) -> Result<()>;
 }
 
 /// A queue of changes below the root. Where there is none, each call compares stamps.

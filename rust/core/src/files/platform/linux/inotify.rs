@@ -13,7 +13,7 @@ use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use rustix::io::Errno;
 
 use super::is_local;
-use crate::files::platform::{Changes, FolderWatch, Platform as _, STEP, System};
+use crate::files::platform::{Changes, FolderWatch, Platform as _, System, TRAVERSE};
 
 /// A queue of the kernel, and the folders that it tells of.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub(crate) struct Inotify {
     lost: bool,
 }
 
-const SEEN: WatchFlags = WatchFlags::ATTRIB
+const WATCHED_EVENTS: WatchFlags = WatchFlags::ATTRIB
     .union(WatchFlags::CLOSE_WRITE)
     .union(WatchFlags::CREATE)
     .union(WatchFlags::DELETE)
@@ -45,7 +45,7 @@ impl FolderWatch for Inotify {
     fn add(&mut self, root: BorrowedFd<'_>, folder: &str) -> bool {
         let path = if folder.is_empty() { "." } else { folder };
         // through the handle, so that a root that was renamed is still found
-        let opened = match System::open_beneath((root, path), STEP) {
+        let opened = match System::open_beneath((root, path), TRAVERSE) {
             Ok(opened) => opened,
             // gone, or not to be reached; if that changes, the folder that it is in tells
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS) => return true,
@@ -56,7 +56,7 @@ impl FolderWatch for Inotify {
         }
         // without `/proc` there is no such path, and no watch
         let place = format!("/proc/self/fd/{}/.", opened.as_raw_fd());
-        match inotify::add_watch(&self.queue, place, SEEN) {
+        match inotify::add_watch(&self.queue, place, WATCHED_EVENTS) {
             Ok(number) => {
                 if let Some(old) = self.folders.insert(number, folder.to_owned()) {
                     self.numbers.remove(&old);
@@ -138,7 +138,7 @@ impl Inotify {
     /// Says whether the number that was opened for the queue stands for a queue still.
     fn is_open(&self) -> bool {
         // a queue looks for the file, which no empty path names; nothing else comes as far
-        inotify::add_watch(&self.queue, "", SEEN) == Err(Errno::NOENT)
+        inotify::add_watch(&self.queue, "", WATCHED_EVENTS) == Err(Errno::NOENT)
     }
 
     /// Lets go of a folder that is no longer where it was, and of those below it.
