@@ -221,7 +221,7 @@ fn transcripts_grow_tear_and_are_rewritten() {
         append(&line("sixth"));
         assert_eq!(ask(store, "sixth").hits[0].passage().line, 7);
         let state = store.fresh(&|| false).unwrap();
-        let seen = state.said.file("log.jsonl").unwrap().seen;
+        let seen = state.main.file("log.jsonl").unwrap().progress;
         assert_eq!((seen.lines, seen.bad_lines), (7, 2));
         drop(state);
         // an edit far before the end, of the same length, alone and with a line more
@@ -252,8 +252,8 @@ fn a_grown_transcript_reads_only_what_is_new() {
     let text = "{\"content\":\"tool\",\"role\":\"tool\",\"tool_call_id\":\"1\"}\n".repeat(200_000);
     memory.put("log.jsonl", &text);
     let store = memory.open(true);
-    let redone = || store.fresh(&|| false).unwrap().said.redone;
-    let before = redone();
+    let reread_bytes = || store.fresh(&|| false).unwrap().main.reread_bytes;
+    let before = reread_bytes();
     for n in 0..20 {
         let record = format!("{{\"content\":\"m{n}\",\"role\":\"tool\",\"tool_call_id\":\"1\"}}");
         store.append_message("log.jsonl", record.as_bytes(), &|| false).unwrap();
@@ -261,7 +261,7 @@ fn a_grown_transcript_reads_only_what_is_new() {
     // Without a watch a file is read again that looks as it was, but is so young that its stamps
     // prove nothing: before the first append and after the last one.
     let again = if has_watch() { 0 } else { 2 * text.len() as u64 };
-    assert!(redone() - before < again + 4000, "{}", redone() - before);
+    assert!(reread_bytes() - before < again + 4000, "{}", reread_bytes() - before);
 }
 
 /// Of a long transcript only the end is compared when it has grown; else all of it is read.
@@ -291,7 +291,7 @@ fn patterns_after_a_packing() {
     let store = memory.open(true);
     assert_eq!(paths(&store, "prefix*"), ["b.md"]);
     fs::remove_file(memory.at("a.md")).unwrap();
-    let packings = || store.fresh(&|| false).unwrap().said.packings;
+    let packings = || store.fresh(&|| false).unwrap().main.packings;
     let before = packings();
     let line = |n| format!("{{\"content\":\"new{n}x newer{n}x\"}}\n");
     let lines =

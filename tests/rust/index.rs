@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use commonplace_core::catalog::Catalog;
-use commonplace_core::catalog::extract::{Kind, Part};
+use commonplace_core::catalog::extract::Corpus;
+use commonplace_core::files::file_kind::FileKind;
 use commonplace_core::files::root::Root;
 use commonplace_core::index::bm25f::Weights;
 use commonplace_core::index::dictionary::expansion::Expander;
@@ -29,7 +30,7 @@ impl World {
     fn new() -> Self {
         let scratch = tempfile::tempdir().unwrap();
         let root = Root::open(scratch.path(), false).unwrap();
-        let catalog = Catalog::new(Weights::default(), Part::Said);
+        let catalog = Catalog::new(Weights::default(), Corpus::Main);
         Self { scratch, root, files: BTreeMap::new(), catalog }
     }
 
@@ -51,7 +52,7 @@ impl World {
         let stat = |path: &String| (path.clone(), self.root.stat(path).unwrap());
         let files: Vec<_> = self.files.keys().map(stat).collect();
         let weights = Weights::default();
-        let built = Catalog::build(&self.root, &files, weights, Part::Said, clock, &|| false);
+        let built = Catalog::build(&self.root, &files, weights, Corpus::Main, clock, &|| false);
         let (catalog, failed) = built.unwrap();
         assert!(failed.is_empty());
         catalog
@@ -64,7 +65,7 @@ fn ranked(catalog: &Catalog, query: &str, filter: &Filter, limit: usize) -> Vec<
     let found =
         search(catalog, &expander, &query, filter, limit, &mut |_| None, &|| false).unwrap();
     let place = |document: u32| {
-        let row = &catalog.rows[document as usize];
+        let row = &catalog.docs[document as usize];
         (catalog.files[row.file as usize].path.clone(), row.start)
     };
     found.ranked.into_iter().map(|scored| (place(scored.document), scored.score)).collect()
@@ -77,7 +78,7 @@ fn check(catalog: &Catalog, twin: &Twin, queries: &[String]) -> Result<(), TestC
     prop_assert_eq!(catalog.index.documents() as usize, twin.documents.len());
     let filters: [(Filter, Passes); 4] = [
         (Filter::default(), |_, _| true),
-        (Filter { kind: Some(Kind::Note), ..Filter::default() }, |(path, _), _| {
+        (Filter { kind: Some(FileKind::Note), ..Filter::default() }, |(path, _), _| {
             path.ends_with("md")
         }),
         (Filter { role: Some("user".into()), ..Filter::default() }, |_, d| d.role == "user"),

@@ -184,7 +184,7 @@ fn headings_behind_the_most_are_one_section() {
 
 /// Words in the dictionary, whether some document holds them or not.
 fn dictionary(store: &Store) -> usize {
-    store.fresh(&|| false).unwrap().said.index.words().words.len()
+    store.fresh(&|| false).unwrap().main.index.words().words.len()
 }
 
 #[test]

@@ -5,8 +5,8 @@
 mod hostile;
 mod memory;
 
-use commonplace_core::catalog::extract::Kind;
 use commonplace_core::error::Error;
+use commonplace_core::files::file_kind::FileKind;
 use commonplace_core::index::dictionary::expansion::{Expander, commonest};
 use commonplace_core::search::query::{LONGEST, MOST_PATTERNS, Query, holds};
 use commonplace_core::search::{Filter, search};
@@ -167,7 +167,7 @@ fn filters() {
         ["deep/quick.md"]
     );
     let said = ["s/messages.jsonl"];
-    assert_eq!(files(Filter { kind: Some(Kind::Transcript), ..all.clone() }, false), said);
+    assert_eq!(files(Filter { kind: Some(FileKind::Transcript), ..all.clone() }, false), said);
     assert_eq!(files(Filter { role: Some("user".into()), ..all.clone() }, false), said);
     assert_eq!(files(Filter { role: Some("nobody".into()), ..all.clone() }, true), [""; 0]);
     assert_eq!(files(Filter { session: Some("a".into()), ..all.clone() }, false), said);
@@ -275,7 +275,7 @@ fn a_pattern_stands_for_the_most_frequent_words() {
     assert_eq!(answer.notes, [note]);
     // 200 words in two notes, 301 in one; the commonest stays, however little is left
     let state = store.fresh(&|| false).unwrap();
-    let index = &state.said.index;
+    let index = &state.main.index;
     let all = || (0..index.words().words.len() as u32).collect();
     for (most, words, postings) in [(0, 1, 2), (5, 3, 5), (400, 200, 400), (9999, 256, 456)] {
         let (kept, held) = commonest(index, all(), most);
@@ -289,7 +289,7 @@ fn who_asks_to_stop_gets_no_answer() {
     let state = store.fresh(&|| false).unwrap();
     let query = Query::parse("fox").unwrap();
     let (expander, filter) = (Expander::default(), Filter::default());
-    let found = search(&state.said, &expander, &query, &filter, 9, &mut |_| None, &|| true);
+    let found = search(&state.main, &expander, &query, &filter, 9, &mut |_| None, &|| true);
     assert!(matches!(found, Err(Error::Interrupted)));
 }
 

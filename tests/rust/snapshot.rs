@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use commonplace_core::catalog::Catalog;
-use commonplace_core::catalog::extract::Part;
-use commonplace_core::catalog::snapshot::{self, Refusal};
+use commonplace_core::catalog::extract::Corpus;
+use commonplace_core::catalog::snapshot::{self, LoadError};
 use commonplace_core::error::Error;
 use commonplace_core::files::Expected;
 use commonplace_core::files::racy_stat::FsClock;
@@ -52,14 +52,14 @@ fn told(store: &Store) -> String {
 }
 
 /// Opens a snapshot that lies in a file of its own.
-fn read(bytes: &[u8], root: u64, weights: &Weights) -> Result<Catalog, Refusal> {
+fn read(bytes: &[u8], root: u64, weights: &Weights) -> Result<Catalog, LoadError> {
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(bytes).unwrap();
     snapshot::read(file, root, weights)
 }
 
 /// As [`read`], and looks at everything: what is wrong with a page shows then.
-fn read_all(bytes: &[u8], root: u64, weights: &Weights) -> Result<(), Refusal> {
+fn read_all(bytes: &[u8], root: u64, weights: &Weights) -> Result<(), LoadError> {
     let mut catalog = read(bytes, root, weights)?;
     // writing needs the lists, packing the rows
     let _ = snapshot::write(&catalog, root);
@@ -72,7 +72,7 @@ fn opening_reads_the_snapshot_and_nothing_else() {
     let (memory, bytes, expected) = saved();
     let store = memory.open_with(options());
     assert_eq!(told(&store), "read");
-    assert_eq!(store.fresh(&|| false).unwrap().said.redone, 0);
+    assert_eq!(store.fresh(&|| false).unwrap().main.reread_bytes, 0);
     assert_eq!(answers(&store, &QUERIES), expected);
     drop(store);
     assert!(fs::read(memory.at(".commonplace/index")).unwrap() == bytes, "written for nothing");
@@ -97,7 +97,7 @@ fn just_built() -> (Memory, Root, Catalog) {
     let root = Root::open(memory.at(""), false).unwrap();
     let files = root.walk("", &|| false).unwrap().files;
     let (weights, clock) = (Weights::default(), FsClock::default());
-    let built = Catalog::build(&root, &files, weights, Part::Said, clock, &|| false);
+    let built = Catalog::build(&root, &files, weights, Corpus::Main, clock, &|| false);
     (memory, root, built.unwrap().0)
 }
 
@@ -146,7 +146,7 @@ fn a_build_asks_before_each_file_whether_to_stop() {
     let asks = || {
         let (weights, clock, asked) = (Weights::default(), FsClock::default(), AtomicUsize::new(0));
         let interrupt = || asked.fetch_add(1, Ordering::Relaxed) == usize::MAX;
-        Catalog::build(&root, &files, weights, Part::Said, clock, &interrupt).unwrap();
+        Catalog::build(&root, &files, weights, Corpus::Main, clock, &interrupt).unwrap();
         asked.into_inner()
     };
     // the thread that asks nobody may have read all
@@ -185,7 +185,7 @@ fn young_stamps_in_a_snapshot_are_not_believed() {
     let expected = answers(&memory.open(true), &QUERIES);
     let store = memory.open(true);
     assert_eq!(told(&store), "read");
-    assert!(store.fresh(&|| false).unwrap().said.redone > 0);
+    assert!(store.fresh(&|| false).unwrap().main.reread_bytes > 0);
     assert_eq!(answers(&store, &QUERIES), expected);
 }
 
@@ -274,8 +274,8 @@ fn crafted_snapshots_are_refused() {
             let mut crafted = bytes.clone();
             crafted[at..at + 4].copy_from_slice(&lie.to_le_bytes());
             if let Ok(catalog) = read(&sealed(crafted), root, &weights) {
-                let rows = (0..catalog.rows.len()).map(|at| catalog.rows[at]);
-                let held = |row: commonplace_core::catalog::Row| {
+                let rows = (0..catalog.docs.len()).map(|at| catalog.docs[at]);
+                let held = |row: commonplace_core::catalog::DocMeta| {
                     catalog.labels.text(row.trail);
                     &catalog.files[row.file as usize]
                 };

@@ -16,7 +16,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use commonplace_core::catalog::extract::Kind;
+use commonplace_core::files::file_kind::FileKind;
 use commonplace_core::files::racy_stat::FsClock;
 use commonplace_core::search::Filter;
 use commonplace_core::store::hit::Request;
@@ -113,7 +113,7 @@ fn everything(store: &Store) -> Vec<Shown> {
     }
     let filters = [
         Filter { prefixes: vec!["many".into()], ..Filter::default() },
-        Filter { kind: Some(Kind::Note), ..Filter::default() },
+        Filter { kind: Some(FileKind::Note), ..Filter::default() },
         Filter { role: Some("user".into()), ..Filter::default() },
         Filter { session: Some("s3".into()), ..Filter::default() },
         Filter { since: Some(0), ..Filter::default() },

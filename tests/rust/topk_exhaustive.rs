@@ -8,8 +8,9 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fs;
 
-use commonplace_core::catalog::extract::{Kind, Part};
-use commonplace_core::catalog::{Catalog, NO_TIME, Row};
+use commonplace_core::catalog::extract::Corpus;
+use commonplace_core::catalog::{Catalog, DocMeta, NO_TIME};
+use commonplace_core::files::file_kind::FileKind;
 use commonplace_core::files::racy_stat::FsClock;
 use commonplace_core::files::root::Root;
 use commonplace_core::index::bm25f::{Field, Weights};
@@ -96,7 +97,7 @@ impl World {
             &root,
             &stats,
             Weights::default(),
-            Part::Said,
+            Corpus::Main,
             FsClock::default(),
             &|| false,
         );
@@ -119,19 +120,19 @@ impl World {
     }
 
     fn text(&self, document: u32) -> Option<String> {
-        let row = &self.catalog.rows[document as usize];
+        let row = &self.catalog.docs[document as usize];
         let text = &self.files[&self.catalog.files[row.file as usize].path];
         Some(text[row.start as usize..][..row.length as usize].to_owned())
     }
 
-    fn passes(&self, filter: &Filter, row: &Row) -> bool {
+    fn passes(&self, filter: &Filter, row: &DocMeta) -> bool {
         let file = &self.catalog.files[row.file as usize];
         let label = |wanted: &Option<String>, label: u32| {
             wanted.as_ref().is_none_or(|wanted| self.catalog.labels.text(label) == wanted)
         };
         let path = &file.path;
         (filter.prefixes.is_empty() || filter.prefixes.iter().any(|p| is_below(path, p)))
-            && filter.kind.is_none_or(|kind| Kind::of(path) == kind)
+            && filter.kind.is_none_or(|kind| FileKind::of(path) == kind)
             && filter.since.is_none_or(|since| row.time != NO_TIME && row.time >= since)
             && filter.until.is_none_or(|until| row.time != NO_TIME && row.time < until)
             && label(&filter.role, row.role)
@@ -180,7 +181,7 @@ impl World {
             for filter in filters {
                 let mut plain = all.clone();
                 plain.retain(|&(_, document)| {
-                    self.passes(filter, &self.catalog.rows[document as usize])
+                    self.passes(filter, &self.catalog.docs[document as usize])
                 });
                 for limit in [1, 10, 47, 1000, 1 << 40] {
                     let deep = limit.max(session_rescore::BEST).min(plain.len());
@@ -235,8 +236,8 @@ fn filters() -> Vec<Filter> {
         below(&["a"]),
         below(&["a", "b/", "notes"]),
         below(&["nowhere"]),
-        Filter { kind: Some(Kind::Note), ..all() },
-        Filter { kind: Some(Kind::Transcript), ..below(&["b", "notes"]) },
+        Filter { kind: Some(FileKind::Note), ..all() },
+        Filter { kind: Some(FileKind::Transcript), ..below(&["b", "notes"]) },
         Filter { role: Some("assistant".into()), ..all() },
         Filter { role: Some("nobody".into()), ..all() },
         Filter { session: Some("s3".into()), ..all() },

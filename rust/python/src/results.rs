@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock, Weak};
 
-use commonplace_core::catalog::extract::Kind;
 use commonplace_core::files::append::Appended;
+use commonplace_core::files::file_kind::FileKind;
 use commonplace_core::files::{self, revisions};
 use commonplace_core::messages::message;
 use commonplace_core::store::transcript::Placed;
@@ -177,9 +177,9 @@ impl From<status::Entry> for Entry {
             size: entry.size,
             modified: entry.modified_ns as f64 / 1e9,
             kind: match entry.kind {
-                Kind::Note => "note",
-                Kind::Transcript => "transcript",
-                Kind::Other => "other",
+                FileKind::Note => "note",
+                FileKind::Transcript => "transcript",
+                FileKind::Other => "other",
             },
             summary: entry.summary,
         }

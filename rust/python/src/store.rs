@@ -5,8 +5,8 @@ use std::os::fd::{IntoRawFd, RawFd};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use commonplace_core::catalog::extract::Kind;
 use commonplace_core::error::{Error, Interrupt, Result};
+use commonplace_core::files::file_kind::FileKind;
 use commonplace_core::grep::{Case, Options};
 use commonplace_core::search::Filter;
 use commonplace_core::store;
@@ -277,8 +277,8 @@ impl Store {
     ) -> PyResult<Hits> {
         let kind = match source.as_deref() {
             None => None,
-            Some("note") => Some(Kind::Note),
-            Some("message") => Some(Kind::Transcript),
+            Some("note") => Some(FileKind::Note),
+            Some("message") => Some(FileKind::Transcript),
             Some(other) => {
                 let text = format!("source is \"note\" or \"message\", not {other:?}");
                 return Err(PyValueError::new_err(text));

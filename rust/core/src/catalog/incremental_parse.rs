@@ -11,9 +11,9 @@ use std::ops::Range;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::catalog::Row;
-use crate::catalog::doc_table::{DEFINES, REFERS};
-use crate::catalog::extract::{Cut, hands_down, may_define, may_refer};
+use crate::catalog::DocMeta;
+use crate::catalog::doc_table::{HAS_DEFINITION, HAS_REFERENCE};
+use crate::catalog::extract::{SectionRange, inheritable, may_hold_definition, may_hold_reference};
 use crate::index::dictionary::interner::Terms;
 use crate::text::metadata::behind_meta;
 use crate::text::parser::heading_end;
@@ -21,7 +21,7 @@ use crate::text::section::{MAX_SECTIONS, Note, TRAIL, front, parse_part};
 
 /// See the module.
 #[derive(Debug)]
-pub(super) struct Edited {
+pub(super) struct IncrementalParse {
     /// So many documents, from the first, are as they were.
     pub kept: usize,
     /// So are those from this place on, but for where they lie.
@@ -36,30 +36,30 @@ pub(super) struct Edited {
     from: (usize, u32),
 }
 
-impl Edited {
+impl IncrementalParse {
     /// Returns the sections to draft.
-    pub fn cut(&self) -> Cut<'_> {
+    pub fn range(&self) -> SectionRange<'_> {
         let &Self { ref note, count, ref title, ref above, from, .. } = self;
-        Cut { note, count, title, above, from }
+        SectionRange { note, count, title, above, from }
     }
 }
 
 /// A section that is open, and the place of its row if it is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Open {
+struct OpenSection {
     level: u8,
-    row: Option<usize>,
-    hands_down: bool,
+    doc: Option<usize>,
+    inheritable: bool,
 }
 
 /// Enters a section: what is not above it is closed.
-fn enter(open: &mut Vec<Open>, section: Open) {
+fn open_section(open: &mut Vec<OpenSection>, section: OpenSection) {
     open.truncate(open.iter().position(|o| o.level >= section.level).unwrap_or(open.len()));
     open.extend((section.level > 0).then_some(section));
 }
 
 /// Where a note differs from what its rows say.
-struct Bounds {
+struct ChangedRange {
     kept: usize,
     rest: usize,
     /// By how many bytes the rest has moved.
@@ -70,50 +70,54 @@ struct Bounds {
     again: Option<usize>,
 }
 
-fn opens(row: &Row) -> bool {
-    row.outline.opens > 0
+fn starts_section(doc: &DocMeta) -> bool {
+    doc.section_meta.starts > 0
 }
 
 /// Returns the bounds of what has changed, each at the beginning of a section.
-fn bounds(text: &str, rows: &[Row]) -> Option<Bounds> {
-    let ends = |row: &Row| row.start + u64::from(row.length);
+fn changed_range(text: &str, docs: &[DocMeta]) -> Option<ChangedRange> {
+    let ends = |doc: &DocMeta| doc.start + u64::from(doc.length);
     // a section without a document would be missed
-    if rows.first()?.start > 0 || rows.windows(2).any(|pair| ends(&pair[0]) != pair[1].start) {
+    if docs.first()?.start > 0 || docs.windows(2).any(|pair| ends(&pair[0]) != pair[1].start) {
         return None;
     }
-    let is_same = |row: &Row, start: usize| {
-        let bytes = text.as_bytes().get(start..start.saturating_add(row.length as usize));
-        bytes.is_some_and(|bytes| xxh3_64(bytes) == row.hash)
+    let is_same = |doc: &DocMeta, start: usize| {
+        let bytes = text.as_bytes().get(start..start.saturating_add(doc.length as usize));
+        bytes.is_some_and(|bytes| xxh3_64(bytes) == doc.hash)
     };
-    let same = rows.iter().take_while(|row| is_same(row, row.start as usize)).count();
-    let mut kept = rows[..rows.len().min(same + 1)].iter().rposition(opens)?;
+    let same = docs.iter().take_while(|doc| is_same(doc, doc.start as usize)).count();
+    let mut kept = docs[..docs.len().min(same + 1)].iter().rposition(starts_section)?;
     // a heading that may have changed is looked at from the section before
-    if !is_heading(text, rows[kept].start as usize) {
-        kept = rows[..kept].iter().rposition(opens)?;
+    if !is_heading(text, docs[kept].start as usize) {
+        kept = docs[..kept].iter().rposition(starts_section)?;
     }
-    let start = rows[kept].start as usize;
+    let start = docs[kept].start as usize;
 
-    let bytes = text.len() as i64 - ends(rows.last()?) as i64;
-    let moved = |row: &Row| usize::try_from(row.start as i64 + bytes).unwrap_or(0);
-    let behind = rows[kept + 1..].iter().rev();
-    let behind = behind.take_while(|row| moved(row) > start && is_same(row, moved(row))).count();
-    let rest = rows.len() - behind;
-    let rest = rest + rows[rest..].iter().position(opens).unwrap_or(behind);
-    let again = rows.get(rest).map(moved);
+    let bytes = text.len() as i64 - ends(docs.last()?) as i64;
+    let moved = |doc: &DocMeta| usize::try_from(doc.start as i64 + bytes).unwrap_or(0);
+    let behind = docs[kept + 1..].iter().rev();
+    let behind = behind.take_while(|doc| moved(doc) > start && is_same(doc, moved(doc))).count();
+    let rest = docs.len() - behind;
+    let rest = rest + docs[rest..].iter().position(starts_section).unwrap_or(behind);
+    let again = docs.get(rest).map(moved);
     let end = match again {
         None => text.len(),
         Some(at) if is_heading(text, at) => heading_end(text, at),
         // the underline may be some lines below
-        Some(at) => at + rows[rest].length as usize,
+        Some(at) => at + docs[rest].length as usize,
     };
     let part = text.get(start..end).map(|_| start..end)?;
-    Some(Bounds { kept, rest, bytes, part, again })
+    Some(ChangedRange { kept, rest, bytes, part, again })
 }
 
 /// Finds out what of a note changed since its documents were as `rows` say; none where all of it
 /// must be read.
-pub(super) fn edited(text: &str, rows: &[Row], labels: &Terms) -> Option<Edited> {
-    let Bounds { kept, rest, bytes, part, again } = bounds(text, rows)?;
+pub(super) fn parse_incrementally(
+    text: &str,
+    docs: &[DocMeta],
+    labels: &Terms,
+) -> Option<IncrementalParse> {
+    let ChangedRange { kept, rest, bytes, part, again } = changed_range(text, docs)?;
     let start = part.start;
     let (front, begin) = front(text);
     let fenced = text.trim_start_matches('\u{feff}').starts_with("---");
@@ -122,8 +126,8 @@ pub(super) fn edited(text: &str, rows: &[Row], labels: &Terms) -> Option<Edited>
         return None;
     }
     // what has sections below it may be no document
-    let before = rows[..kept].iter().rposition(opens)?;
-    if behind_meta(&text[rows[before].start as usize..start]).is_some_and(str::is_empty) {
+    let before = docs[..kept].iter().rposition(starts_section)?;
+    if behind_meta(&text[docs[before].start as usize..start]).is_some_and(str::is_empty) {
         return None;
     }
     let note = parse_part(text, part.clone(), front);
@@ -132,87 +136,93 @@ pub(super) fn edited(text: &str, rows: &[Row], labels: &Terms) -> Option<Edited>
     }
     let count = note.sections.len() - usize::from(again.is_some());
     // which sections are joined depends on how many there are
-    let sections = |rows: &[Row]| rows.iter().filter(|row| opens(row)).count();
-    if rows.len() + count > MAX_SECTIONS
-        && sections(rows).max(sections(&rows[..kept]) + count + sections(&rows[rest..]))
+    let sections = |docs: &[DocMeta]| docs.iter().filter(|doc| starts_section(doc)).count();
+    if docs.len() + count > MAX_SECTIONS
+        && sections(docs).max(sections(&docs[..kept]) + count + sections(&docs[rest..]))
             > MAX_SECTIONS
     {
         return None;
     }
     let new = &note.sections[..count];
     if let (Some(at), Some(found)) = (again, note.sections.last())
-        && (found.span.start, found.level) != (at, rows[rest].outline.level)
+        && (found.span.start, found.level) != (at, docs[rest].section_meta.level)
     {
         return None;
     }
     // a link that is defined in one place may be named in another
-    let refers = |rows: &[Row]| rows.iter().any(|row| row.outline.links & REFERS > 0);
-    let named = refers(&rows[..kept]) || refers(&rows[rest..]);
-    let defines = rows.iter().any(|row| row.outline.links & DEFINES > 0);
-    if (defines || may_define(&text[part]))
-        && (named || new.iter().any(|section| may_refer(section, text)))
+    let refers =
+        |docs: &[DocMeta]| docs.iter().any(|doc| doc.section_meta.links & HAS_REFERENCE > 0);
+    let named = refers(&docs[..kept]) || refers(&docs[rest..]);
+    let defines = docs.iter().any(|doc| doc.section_meta.links & HAS_DEFINITION > 0);
+    if (defines || may_hold_definition(&text[part]))
+        && (named || new.iter().any(|section| may_hold_reference(section, text)))
     {
         return None;
     }
-    let title = title(&note, count, [&rows[..kept], rows, &rows[rest..]], labels)?;
+    let title = title(&note, count, [&docs[..kept], docs, &docs[rest..]], labels)?;
     // the summary is sought in the first sections of level 1
-    let in_kept = rows[..kept].iter().any(|row| row.outline.level > 1);
-    let is_ended = in_kept || note.sections[0].level > 1 && rows[kept].outline.level > 1;
+    let in_kept = docs[..kept].iter().any(|doc| doc.section_meta.level > 1);
+    let is_ended = in_kept || note.sections[0].level > 1 && docs[kept].section_meta.level > 1;
     if note.front.summary.is_none() && !is_ended {
         return None;
     }
 
     let mut open = Vec::new();
-    let opening = |at: usize, row: Option<usize>| {
-        let outline = rows[at].outline;
-        Open { level: outline.level, row, hands_down: outline.hands_down > 0 }
+    let opening = |at: usize, doc: Option<usize>| {
+        let section_meta = docs[at].section_meta;
+        OpenSection { level: section_meta.level, doc, inheritable: section_meta.inheritable > 0 }
     };
-    for at in (0..kept).filter(|&at| opens(&rows[at])) {
-        enter(&mut open, opening(at, Some(at)));
+    for at in (0..kept).filter(|&at| starts_section(&docs[at])) {
+        open_section(&mut open, opening(at, Some(at)));
     }
     let mut were = open.clone();
-    for at in (kept..rest).filter(|&at| opens(&rows[at])) {
-        enter(&mut were, opening(at, None));
+    for at in (kept..rest).filter(|&at| starts_section(&docs[at])) {
+        open_section(&mut were, opening(at, None));
     }
     open.retain(|open| open.level < note.sections[0].level);
-    if open.iter().any(|open| open.hands_down) {
+    if open.iter().any(|open| open.inheritable) {
         return None;
     }
-    let heading = |open: &Open| Some((open.level, own(&rows[open.row?], labels).to_owned()));
+    let heading = |open: &OpenSection| Some((open.level, own(&docs[open.doc?], labels).to_owned()));
     let above: Vec<(u8, String)> = open.iter().filter_map(heading).collect();
     for section in new {
-        let hands_down = hands_down(section);
-        enter(&mut open, Open { level: section.level, row: None, hands_down });
+        let inheritable = inheritable(section);
+        open_section(&mut open, OpenSection { level: section.level, doc: None, inheritable });
     }
-    let from = (start, rows[kept].line);
-    let mut edited = Edited { kept, rest, moved: (bytes, 0), note, count, title, above, from };
+    let from = (start, docs[kept].line);
+    let mut edited =
+        IncrementalParse { kept, rest, moved: (bytes, 0), note, count, title, above, from };
     if let Some(at) = again {
         // what stands above the rest is to be the same as well
-        let row = &rows[rest];
+        let doc = &docs[rest];
         for open in [&mut open, &mut were] {
-            enter(open, Open { level: row.outline.level, row: Some(rest), hands_down: false });
+            open_section(
+                open,
+                OpenSection { level: doc.section_meta.level, doc: Some(rest), inheritable: false },
+            );
         }
-        let trail = edited.cut().trail(count).join(&TRAIL.to_string());
-        let handed = open.iter().any(|open| open.hands_down);
-        if open != were || handed || trail != labels.text(row.trail) {
+        let trail = edited.range().trail(count).join(&TRAIL.to_string());
+        let handed = open.iter().any(|open| open.inheritable);
+        if open != were || handed || trail != labels.text(doc.trail) {
             return None;
         }
         let lines = memchr::memchr_iter(b'\n', &text.as_bytes()[start..at]).count();
-        edited.moved.1 = i64::from(from.1) + lines as i64 - i64::from(row.line);
+        edited.moved.1 = i64::from(from.1) + lines as i64 - i64::from(doc.line);
     }
     Some(edited)
 }
 
 /// Returns the heading of a section.
-fn own<'a>(row: &Row, labels: &'a Terms) -> &'a str {
-    labels.text(row.trail).rsplit(TRAIL).next().unwrap_or_default()
+fn own<'a>(doc: &DocMeta, labels: &'a Terms) -> &'a str {
+    labels.text(doc.trail).rsplit(TRAIL).next().unwrap_or_default()
 }
 
 /// Returns the title of a note, given the rows that are kept, all that were, and the rest; none
 /// where it is another than it was.
-fn title(note: &Note, count: usize, rows: [&[Row]; 3], labels: &Terms) -> Option<String> {
-    let [kept, were, rest] =
-        rows.map(|rows| rows.iter().find(|row| row.outline.level == 1).map(|row| own(row, labels)));
+fn title(note: &Note, count: usize, docs: [&[DocMeta]; 3], labels: &Terms) -> Option<String> {
+    let [kept, were, rest] = docs.map(|docs| {
+        docs.iter().find(|doc| doc.section_meta.level == 1).map(|doc| own(doc, labels))
+    });
     let new = note.sections[..count].iter().find(|section| section.level == 1);
     let new = kept.or(new.map(|section| section.heading.as_str())).or(rest);
     match &note.front.title {
@@ -236,62 +246,62 @@ mod tests {
 
     use super::*;
     use crate::catalog::NO_TIME;
-    use crate::catalog::extract::{Draft, each_of, note};
+    use crate::catalog::extract::{IndexInput, note, section_inputs};
 
     /// A note as the catalog knows it.
     #[derive(Debug, Default)]
-    struct Known {
-        rows: Vec<Row>,
+    struct ParsedNote {
+        docs: Vec<DocMeta>,
         labels: Terms,
         summary: Option<String>,
     }
 
-    impl Known {
-        fn add(&mut self, draft: &Draft<'_>) {
-            self.rows.push(Row {
-                start: draft.start,
-                hash: draft.hash,
-                key: draft.key,
-                time: draft.time.unwrap_or(NO_TIME),
+    impl ParsedNote {
+        fn add(&mut self, input: &IndexInput<'_>) {
+            self.docs.push(DocMeta {
+                start: input.start,
+                hash: input.hash,
+                key: input.key,
+                time: input.time.unwrap_or(NO_TIME),
                 file: 0,
-                length: draft.length,
-                line: draft.line,
-                trail: self.labels.intern(&draft.trail),
+                length: input.length,
+                line: input.line,
+                trail: self.labels.intern(&input.trail),
                 role: 0,
                 session: 0,
-                category: self.labels.intern(&draft.category),
-                outline: draft.outline,
+                category: self.labels.intern(&input.category),
+                section_meta: input.section_meta,
             });
         }
 
-        /// The slow twin: reads all of it.
+        /// Parses all of it: the reference.
         fn of(text: &str) -> Self {
-            let mut known = Self::default();
-            known.summary = note("a.md", text, &mut |draft| known.add(&draft));
-            known
+            let mut parsed = Self::default();
+            parsed.summary = note("a.md", text, &mut |input| parsed.add(&input));
+            parsed
         }
 
         /// Reads only what is needed; returns whether that is less than all.
         fn follow(&mut self, text: &str) -> bool {
-            let Some(edited) = edited(text, &self.rows, &self.labels) else {
+            let Some(edited) = parse_incrementally(text, &self.docs, &self.labels) else {
                 *self = Self::of(text);
                 return false;
             };
-            let old = std::mem::take(&mut self.rows);
-            self.rows.extend(&old[..edited.kept]);
-            each_of("a.md", text, &edited.cut(), &mut |draft| self.add(&draft));
-            self.rows.extend(old[edited.rest..].iter().map(|row| Row {
-                start: row.start.saturating_add_signed(edited.moved.0),
-                line: row.line.saturating_add_signed(edited.moved.1 as i32),
-                ..*row
+            let old = std::mem::take(&mut self.docs);
+            self.docs.extend(&old[..edited.kept]);
+            section_inputs("a.md", text, &edited.range(), &mut |input| self.add(&input));
+            self.docs.extend(old[edited.rest..].iter().map(|doc| DocMeta {
+                start: doc.start.saturating_add_signed(edited.moved.0),
+                line: doc.line.saturating_add_signed(edited.moved.1 as i32),
+                ..*doc
             }));
             true
         }
 
-        fn shown(&self) -> Vec<(Row, &str, &str)> {
-            let plain = |row: &Row| Row { trail: 0, category: 0, ..*row };
+        fn shown(&self) -> Vec<(DocMeta, &str, &str)> {
+            let plain = |doc: &DocMeta| DocMeta { trail: 0, category: 0, ..*doc };
             let label = |id: u32| self.labels.text(id);
-            self.rows.iter().map(|r| (plain(r), label(r.trail), label(r.category))).collect()
+            self.docs.iter().map(|r| (plain(r), label(r.trail), label(r.category))).collect()
         }
     }
 
@@ -377,31 +387,31 @@ mod tests {
     #[test]
     fn code_behind_an_old_line_end_is_read_alike() {
         let text = "## a\n\n~~~\n# no\n~~~\n# CR\r```\n# in\n\ncode\n\n";
-        let mut known = Known::of(text);
-        known.follow(text);
-        assert_eq!(known.shown(), Known::of(text).shown());
+        let mut parsed = ParsedNote::of(text);
+        parsed.follow(text);
+        assert_eq!(parsed.shown(), ParsedNote::of(text).shown());
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(4096))]
 
-        /// The plain twin reads the whole note after each edit.
+        /// Parsing the whole note after each edit must give the same.
         #[test]
         fn what_is_read_in_part_is_what_is_read_whole(
             blocks in vec(block(), 0..16),
             edits in vec(edit(), 1..5),
         ) {
             let mut blocks = blocks;
-            let mut known = Known::of(&blocks.concat());
+            let mut parsed = ParsedNote::of(&blocks.concat());
             for (at, less, more) in edits {
                 let at = at.index(blocks.len() + 1);
                 blocks.splice(at..blocks.len().min(at + less), more);
                 let text = blocks.concat();
-                let before = format!("{:?}", known.shown());
-                let in_part = known.follow(&text);
-                let twin = Known::of(&text);
-                prop_assert_eq!(known.shown(), twin.shown(), "{} {:?}\n{}", in_part, &text, before);
-                prop_assert_eq!(&known.summary, &twin.summary);
+                let before = format!("{:?}", parsed.shown());
+                let in_part = parsed.follow(&text);
+                let whole = ParsedNote::of(&text);
+                prop_assert_eq!(parsed.shown(), whole.shown(), "{} {:?}\n{}", in_part, &text, before);
+                prop_assert_eq!(&parsed.summary, &whole.summary);
             }
         }
     }

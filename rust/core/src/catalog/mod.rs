@@ -19,9 +19,10 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-pub use crate::catalog::doc_table::{Documents, NO_TIME, Row, Rows};
+pub use crate::catalog::doc_table::{DocIds, DocMeta, DocTable, NO_TIME};
 
-use crate::catalog::extract::{Kind, Part};
+use crate::catalog::extract::Corpus;
+use crate::files::file_kind::FileKind;
 use crate::files::racy_stat::FsClock;
 use crate::files::root::Stat;
 use crate::index::Index;
@@ -34,19 +35,19 @@ use crate::sync::Mutex;
 
 /// One file that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileRow {
+pub struct FileMeta {
     /// Relative path.
     pub path: String,
     /// What it is.
-    pub kind: Kind,
+    pub kind: FileKind,
     /// The stamps it had when it was read, or [`untrusted`] ones.
     pub stat: Stat,
     /// What a note says of itself in one line, as a label.
     pub summary: u32,
     /// How far a transcript was read, so that only what was appended is read next time.
-    pub seen: Seen,
+    pub progress: ReadProgress,
     /// Its documents.
-    pub documents: Documents,
+    pub documents: DocIds,
     /// Why nothing of it is in the index, when that is so: `encoding`, `large`, `memory`.
     pub left_out: Option<&'static str>,
     /// Whether the index holds only some of it, for want of memory.
@@ -55,16 +56,16 @@ pub struct FileRow {
     pub present: bool,
 }
 
-impl FileRow {
+impl FileMeta {
     /// A file of which nothing was read yet.
     fn new(path: String) -> Self {
         Self {
-            kind: Kind::of(&path),
+            kind: FileKind::of(&path),
             path,
             stat: Stat::default(),
             summary: 0,
-            seen: Seen::default(),
-            documents: Documents::default(),
+            progress: ReadProgress::default(),
+            documents: DocIds::default(),
             left_out: None,
             cut: false,
             present: true,
@@ -74,7 +75,7 @@ impl FileRow {
 
 /// How far a transcript was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Seen {
+pub struct ReadProgress {
     /// End of the last whole line.
     pub offset: u64,
     /// Whole lines before that.
@@ -93,9 +94,9 @@ pub struct Catalog {
     /// The index.
     pub index: Index,
     /// One row a document number.
-    pub rows: Rows,
+    pub docs: DocTable,
     /// Files by place.
-    pub files: Vec<FileRow>,
+    pub files: Vec<FileMeta>,
     /// So many of `files`, from the first, are in order of their paths.
     sorted: usize,
     /// Trails, roles, sessions and categories.
@@ -107,22 +108,22 @@ pub struct Catalog {
     /// The snapshot, while some of it may still be there only.
     kept: Option<Arc<Kept>>,
     /// Whether it was found not to hold what the files say.
-    untrue: bool,
+    untrusted_content: bool,
     /// Whether some of it came of a snapshot, which need not be true.
     from_snapshot: bool,
     /// Files of which it was found to be true then.
-    pub(crate) proven: FxHashSet<String>,
+    pub(crate) verified: FxHashSet<String>,
     /// Documents of which the line was found to be right.
-    pub(crate) lined: Mutex<FxHashSet<u32>>,
-    part: Part,
+    pub(crate) checked_lines: Mutex<FxHashSet<u32>>,
+    corpus: Corpus,
     /// Whether some packed documents have changed places in their file.
-    shuffled: bool,
+    reordered: bool,
     /// How finely stamps are kept.
     pub(crate) clock: FsClock,
     /// How much memory it may take.
     limit: MemoryLimit,
     /// Bytes read since the last snapshot: what the next opening would have to read again.
-    pub redone: u64,
+    pub reread_bytes: u64,
     /// How often it was packed: each time documents and terms are numbered anew.
     pub packings: u64,
     /// Another number, of this process, each time that what it holds of any file has changed.
@@ -131,28 +132,28 @@ pub struct Catalog {
 
 impl Catalog {
     /// Makes an empty catalog.
-    pub fn new(weights: Weights, part: Part) -> Self {
+    pub fn new(weights: Weights, corpus: Corpus) -> Self {
         let mut labels = Terms::default();
         // the empty label has number 0 everywhere
         labels.intern("");
         Self {
             index: Index::new(weights),
-            rows: Rows::default(),
+            docs: DocTable::default(),
             files: Vec::new(),
             sorted: 0,
             labels,
             by_path: FxHashMap::default(),
             free: Vec::new(),
             kept: None,
-            untrue: false,
+            untrusted_content: false,
             from_snapshot: false,
-            proven: FxHashSet::default(),
-            lined: Mutex::default(),
-            part,
-            shuffled: false,
+            verified: FxHashSet::default(),
+            checked_lines: Mutex::default(),
+            corpus,
+            reordered: false,
             clock: FsClock::default(),
             limit: MemoryLimit::default(),
-            redone: 0,
+            reread_bytes: 0,
             packings: 0,
             revision: update::next_revision(),
         }
@@ -161,7 +162,7 @@ impl Catalog {
     /// Says whether it must be built anew: a part of its snapshot turned out to be lost, or it was
     /// found not to hold what the files say.
     pub fn is_damaged(&self) -> bool {
-        self.untrue || self.kept.as_ref().is_some_and(|kept| kept.is_damaged())
+        self.untrusted_content || self.kept.as_ref().is_some_and(|kept| kept.is_damaged())
     }
 
     /// Says whether a part of its snapshot is lost: what is missing was never said to be there.
@@ -170,13 +171,13 @@ impl Catalog {
     }
 
     /// Says whether what it says of a file is known to be true.
-    pub fn is_proven(&self, path: &str) -> bool {
-        !self.from_snapshot || self.proven.contains(path)
+    pub fn is_verified(&self, path: &str) -> bool {
+        !self.from_snapshot || self.verified.contains(path)
     }
 
     /// Takes it for damaged, wherever it came from.
-    pub fn distrust(&mut self) {
-        self.untrue = true;
+    pub fn mark_untrusted(&mut self) {
+        self.untrusted_content = true;
     }
 
     /// Takes the snapshot for damaged, as what it says turned out to be untrue; returns whether
@@ -194,7 +195,7 @@ impl Catalog {
     /// Takes no more memory than a limit allows.
     #[must_use]
     pub fn with_limit(self, limit: MemoryLimit) -> Self {
-        limit.hold(self.part as usize, 0);
+        limit.hold(self.corpus as usize, 0);
         Self { limit, ..self }
     }
 
@@ -204,7 +205,7 @@ impl Catalog {
         let (documents, postings) = (self.index.numbers(), self.index.postings());
         let packing = packing_bytes(documents.into(), postings as u64, dictionaries as u64);
         let loose = loose_bytes(self.index.loose_postings() as u64, dictionaries as u64);
-        self.limit.hold(self.part as usize, packing + loose);
+        self.limit.hold(self.corpus as usize, packing + loose);
     }
 
     /// Returns the place of a path, also of a file that is gone.
@@ -220,7 +221,7 @@ impl Catalog {
         if let Some(at) = known.filter(|&at| self.files[at as usize].present) {
             return at;
         }
-        let file = FileRow::new(path.to_owned());
+        let file = FileMeta::new(path.to_owned());
         if let Some(at) = known.or_else(|| self.free.pop()) {
             self.files[at as usize] = file;
             self.by_path.extend(known.is_none().then(|| (path.to_owned(), at)));
@@ -233,12 +234,12 @@ impl Catalog {
     }
 
     /// Returns what of transcripts is in it.
-    pub fn part(&self) -> Part {
-        self.part
+    pub fn corpus(&self) -> Corpus {
+        self.corpus
     }
 
     /// Returns the row of a file that is there.
-    pub fn file(&self, path: &str) -> Option<&FileRow> {
+    pub fn file(&self, path: &str) -> Option<&FileMeta> {
         self.find(path).map(|at| &self.files[at as usize]).filter(|file| file.present)
     }
 
@@ -267,7 +268,7 @@ impl Catalog {
         }
         let behind = known.take_while(|file| file.path.starts_with(folder));
         let loose = self.files[self.sorted..].iter().filter(|file| file.present);
-        let unseen = |file: &&FileRow| {
+        let unseen = |file: &&FileMeta| {
             seen.binary_search_by(|(path, _)| path.as_str().cmp(&file.path)).is_err()
         };
         let missing = behind.chain(loose.filter(unseen)).filter(|file| is_below(&file.path));
@@ -278,10 +279,10 @@ impl Catalog {
     /// Says whether it is as a packing would leave it: nothing has changed since it was built.
     pub fn is_packed(&self) -> bool {
         let is_one_run =
-            |file: &FileRow| file.present && matches!(file.documents, Documents::Run(_));
+            |file: &FileMeta| file.present && matches!(file.documents, DocIds::Range(_));
         // rows of a snapshot are still there only
         self.index.is_packed()
-            && self.rows.since().len() == self.rows.len()
+            && self.docs.since().len() == self.docs.len()
             && self.sorted == self.files.len()
             && self.files.iter().all(is_one_run)
     }
@@ -289,13 +290,13 @@ impl Catalog {
     /// Packs the index, numbering documents by path and then by position.
     pub fn repack(&mut self) {
         self.packings += 1;
-        self.lined.lock().clear();
-        self.shuffled = false;
+        self.checked_lines.lock().clear();
+        self.reordered = false;
         self.free.clear();
         self.files.retain(|file| file.present);
         self.files.sort_by(|a, b| a.path.cmp(&b.path));
-        let mut order = Vec::with_capacity(self.rows.len());
-        let mut rows: Vec<Row> = Vec::with_capacity(self.rows.len() + ROOM);
+        let mut order = Vec::with_capacity(self.docs.len());
+        let mut docs: Vec<DocMeta> = Vec::with_capacity(self.docs.len() + ROOM);
         // headings that were edited leave their old labels behind
         let old = std::mem::take(&mut self.labels);
         let labels = &mut self.labels;
@@ -304,23 +305,23 @@ impl Catalog {
         self.by_path.clear();
         for (at, file) in self.files.iter_mut().enumerate() {
             file.summary = label(file.summary);
-            let first = rows.len() as u32;
+            let first = docs.len() as u32;
             for document in file.documents.iter() {
                 order.push(document);
-                let row = self.rows[document as usize];
-                rows.push(Row {
+                let doc = self.docs[document as usize];
+                docs.push(DocMeta {
                     file: at as u32,
-                    trail: label(row.trail),
-                    role: label(row.role),
-                    session: label(row.session),
-                    category: label(row.category),
-                    ..row
+                    trail: label(doc.trail),
+                    role: label(doc.role),
+                    session: label(doc.session),
+                    category: label(doc.category),
+                    ..doc
                 });
             }
-            file.documents = Documents::Run(first..rows.len() as u32);
+            file.documents = DocIds::Range(first..docs.len() as u32);
         }
         self.sorted = self.files.len();
-        self.rows = rows.into_iter().collect();
+        self.docs = docs.into_iter().collect();
         let census = self.index.census();
         self.index.repack(&order);
         if self.index.census() != census {
@@ -328,26 +329,26 @@ impl Catalog {
             self.reject();
         }
         self.note_held();
-        build::give_back();
+        build::trim_heap();
         // all is in memory now, unless some of it was lost
         self.kept.take_if(|kept| !kept.is_damaged());
     }
 
     /// Returns the bytes of memory that the catalog and its index take.
     pub fn bytes(&self) -> usize {
-        let file = |file: &FileRow| file.path.len() + size_of::<FileRow>();
+        let file = |file: &FileMeta| file.path.len() + size_of::<FileMeta>();
         let files = self.files.iter().map(file);
-        self.index.bytes() + self.rows.bytes() + self.labels.bytes() + files.sum::<usize>()
+        self.index.bytes() + self.docs.bytes() + self.labels.bytes() + files.sum::<usize>()
     }
 
     /// Orders documents by path, then by position.
     pub fn order(&self, a: u32, b: u32) -> Ordering {
         // packing numbers documents in this order, and an edit may move them
-        if !self.shuffled && a.max(b) < self.index.packed_documents() {
+        if !self.reordered && a.max(b) < self.index.packed_documents() {
             return a.cmp(&b);
         }
-        let (a, b) = (&self.rows[a as usize], &self.rows[b as usize]);
-        let path = |row: &Row| self.files[row.file as usize].path.as_str();
+        let (a, b) = (&self.docs[a as usize], &self.docs[b as usize]);
+        let path = |doc: &DocMeta| self.files[doc.file as usize].path.as_str();
         match a.file == b.file {
             true => a.start.cmp(&b.start),
             false => path(a).cmp(path(b)),

@@ -18,10 +18,10 @@ use crate::memory_limit::MemoryLimit;
 /// Its name, below [`OWN`].
 const NAME: &str = "index";
 /// Its name while it is written; the lock of the root lets only one be written at a time.
-const NEW: &str = "index.new";
+const TEMP_NAME: &str = "index.new";
 
 /// Bytes that are written at a time.
-const PART: usize = 8 << 20;
+const WRITE_CHUNK: usize = 8 << 20;
 
 /// Opens the snapshot of a root; none when there is none.
 ///
@@ -40,8 +40,8 @@ pub fn load(
     let root = identity(root).map_err(|error| error.to_string())?;
     let size = file.metadata().map_err(|error| error.to_string())?;
     // what takes no room on disk is to take none in memory; some file systems compress, but not so
-    const LEAST: u64 = 64 << 20;
-    if size.len() > LEAST + 16 * 512 * size.blocks() {
+    const SPARSE_ALLOWANCE: u64 = 64 << 20;
+    if size.len() > SPARSE_ALLOWANCE + 16 * 512 * size.blocks() {
         return Err("the snapshot: it is larger than what is in it".to_owned());
     }
     limit.check("the snapshot", size.len()).map_err(|error| error.to_string())?;
@@ -75,8 +75,8 @@ pub fn publish(root: &Root, bytes: &[u8], interrupt: Interrupt<'_>) -> Result<()
     let fail = |error: rustix::io::Errno| Error::io("write", format!("{OWN}/{NAME}"), error);
     let create =
         OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let open = || rustix::fs::openat(&folder, NEW, create, Mode::RUSR | Mode::WUSR);
-    let remove = || rustix::fs::unlinkat(&folder, NEW, AtFlags::empty());
+    let open = || rustix::fs::openat(&folder, TEMP_NAME, create, Mode::RUSR | Mode::WUSR);
+    let remove = || rustix::fs::unlinkat(&folder, TEMP_NAME, AtFlags::empty());
     let file = match open() {
         // a writer died; what it left may also be a link to some other file
         Err(rustix::io::Errno::EXIST) => remove().and_then(|()| open()),
@@ -88,9 +88,9 @@ pub fn publish(root: &Root, bytes: &[u8], interrupt: Interrupt<'_>) -> Result<()
         false => file.write_all(part).map_err(|e| Error::io("write", format!("{OWN}/{NAME}"), e)),
     };
     let done = bytes
-        .chunks(PART)
+        .chunks(WRITE_CHUNK)
         .try_for_each(write)
-        .and_then(|()| rustix::fs::renameat(&folder, NEW, &folder, NAME).map_err(fail));
+        .and_then(|()| rustix::fs::renameat(&folder, TEMP_NAME, &folder, NAME).map_err(fail));
     if done.is_err() {
         // a half-written file of ours that nobody else knows of
         let _ = remove();

@@ -6,6 +6,7 @@
 //! in `replace`.
 
 pub mod append;
+pub mod file_kind;
 mod hard_links;
 mod history;
 pub mod lock;

@@ -1,6 +1,7 @@
 //! What may be written, beyond what a name may look like; the defaults that a caller may lift.
 
 use crate::error::{Error, Result};
+use crate::files::file_kind::FileKind;
 use crate::files::paths;
 
 /// Names that other agents load as instructions, in the form [`paths::fold`] gives.
@@ -81,7 +82,7 @@ impl WriteRules {
 /// Says whether `path` is a transcript, which may only grow.
 #[must_use]
 pub fn is_transcript(path: &str) -> bool {
-    path.rsplit_once('.').is_some_and(|(_, kind)| kind.eq_ignore_ascii_case("jsonl"))
+    FileKind::of(path) == FileKind::Transcript
 }
 
 /// Says whether `path` is a daily log: `YYYY-MM-DD.md` in a folder named `daily`.

@@ -4,9 +4,9 @@ pub mod query;
 pub mod scoring;
 pub mod session_rescore;
 
-use crate::catalog::extract::Kind;
-use crate::catalog::{Catalog, FileRow, NO_TIME, Row};
+use crate::catalog::{Catalog, DocMeta, FileMeta, NO_TIME};
 use crate::error::{Error, Interrupt, Result};
+use crate::files::file_kind::FileKind;
 use crate::index::bm25f::Field;
 use crate::index::dictionary::expansion::{Expander, MOST_POSTINGS, commonest};
 use crate::index::postings::reader::PostingList;
@@ -22,7 +22,7 @@ pub struct Filter {
     /// Folders and files, of which any will do; none for all.
     pub prefixes: Vec<String>,
     /// Only notes, or only transcripts.
-    pub kind: Option<Kind>,
+    pub kind: Option<FileKind>,
     /// Not before, in milliseconds since 1970.
     pub since: Option<i64>,
     /// Before, in milliseconds since 1970.
@@ -54,7 +54,7 @@ impl Gate {
     fn new(filter: &Filter, catalog: &Catalog) -> Self {
         let within = |path: &str| filter.prefixes.iter().any(|prefix| is_below(path, prefix));
         let anywhere = filter.prefixes.is_empty() || within("");
-        let passes = |file: &FileRow| {
+        let passes = |file: &FileMeta| {
             filter.kind.is_none_or(|kind| file.kind == kind) && (anywhere || within(&file.path))
         };
         let all = anywhere && filter.kind.is_none();
@@ -74,7 +74,7 @@ impl Gate {
     }
 
     #[inline]
-    fn passes(&self, row: &Row) -> bool {
+    fn passes(&self, row: &DocMeta) -> bool {
         let timed = self.since.is_none() && self.until.is_none()
             || row.time != NO_TIME
                 && self.since.is_none_or(|since| row.time >= since)
@@ -120,7 +120,7 @@ pub fn search(
     let few = |files: &Vec<bool>| files.iter().filter(|&&passes| passes).count() * 4 <= files.len();
     let files = gate.as_ref().and_then(|gate| gate.files.clone()).filter(few);
     let allows = gate.map(|gate| {
-        let passes = move |document: u32| gate.passes(&catalog.rows[document as usize]);
+        let passes = move |document: u32| gate.passes(&catalog.docs[document as usize]);
         Box::new(passes) as Allows<'_>
     });
     // to score what does not hold the words of a phrase, or to read it, would be in vain

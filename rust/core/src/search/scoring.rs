@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
-use crate::catalog::{Catalog, Documents, FileRow};
+use crate::catalog::{Catalog, DocIds, FileMeta};
 use crate::error::{Error, Interrupt, Result};
 use crate::index::bm25f::{Bm25f, Counts, FIELDS, Field, Lengths};
 use crate::index::postings::codec::{Impact, Posting};
@@ -116,14 +116,14 @@ impl<'a> Ranking<'a> {
 
     /// Finds only what is in some files.
     #[must_use]
-    pub fn within<'f>(self, files: impl Iterator<Item = &'f FileRow>) -> Self {
+    pub fn within<'f>(self, files: impl Iterator<Item = &'f FileMeta>) -> Self {
         let mut spans = vec![false; (self.catalog.index.numbers()).div_ceil(SPAN) as usize];
         let span = |document: u32| (document / SPAN) as usize;
         for file in files {
             match &file.documents {
-                Documents::Run(run) if run.is_empty() => {}
-                Documents::Run(run) => spans[span(run.start)..=span(run.end - 1)].fill(true),
-                Documents::List(list) => list.iter().for_each(|&number| spans[span(number)] = true),
+                DocIds::Range(run) if run.is_empty() => {}
+                DocIds::Range(run) => spans[span(run.start)..=span(run.end - 1)].fill(true),
+                DocIds::List(list) => list.iter().for_each(|&number| spans[span(number)] = true),
             }
         }
         Self { spans: Some(spans), ..self }

@@ -5,8 +5,8 @@
 //! among the best documents: as context of every message they would double the index for the same
 //! gain.
 
-use crate::catalog::extract::Kind;
-use crate::catalog::{Catalog, Row};
+use crate::catalog::{Catalog, DocMeta};
+use crate::files::file_kind::FileKind;
 use crate::index::bm25f::Field;
 use crate::index::topk::Scored;
 
@@ -22,7 +22,7 @@ const DRAWN: f32 = 0.25;
 
 /// A message and its place in its file.
 struct Seat<'a> {
-    row: &'a Row,
+    row: &'a DocMeta,
     place: usize,
     score: f32,
 }
@@ -48,9 +48,9 @@ pub fn lift(catalog: &Catalog, best: &mut [Scored]) {
 }
 
 fn seat<'a>(catalog: &'a Catalog, scored: &Scored) -> Option<Seat<'a>> {
-    let row = &catalog.rows[scored.document as usize];
+    let row = &catalog.docs[scored.document as usize];
     let file = &catalog.files[row.file as usize];
-    if file.kind != Kind::Transcript {
+    if file.kind != FileKind::Transcript {
         return None;
     }
     let documents = &file.documents;
@@ -60,7 +60,7 @@ fn seat<'a>(catalog: &'a Catalog, scored: &Scored) -> Option<Seat<'a>> {
     let guess = scored.document.wrapping_sub(first) as usize;
     let place = match is_at(guess) {
         true => guess,
-        false => documents.partition_point(|d| catalog.rows[d as usize].start < row.start),
+        false => documents.partition_point(|d| catalog.docs[d as usize].start < row.start),
     };
     is_at(place).then_some(Seat { row, place, score: scored.score })
 }
@@ -83,7 +83,7 @@ fn share(catalog: &Catalog, seat: &Seat<'_>, other: &Seat<'_>) -> f32 {
     };
     let documents = &catalog.files[seat.row.file as usize].documents;
     let neighbours = || between.clone().map(|place| documents.get(place));
-    let session = |document: u32| catalog.rows[document as usize].session;
+    let session = |document: u32| catalog.docs[document as usize].session;
     let length = |document: u32| u32::from(catalog.index.lengths(document)[Field::Body as usize]);
     let together = neighbours().all(|document| session(document) == seat.row.session);
     let terms: u32 = neighbours().map(length).sum();

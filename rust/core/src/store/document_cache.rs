@@ -8,7 +8,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::catalog::Row;
+use crate::catalog::DocMeta;
 
 /// Most bytes of each generation, and of one document.
 const MOST: usize = 8 << 20;
@@ -29,14 +29,14 @@ pub(super) struct Recent {
 /// Hash, first byte, length and file.
 type Key = (u64, u64, u32, u32);
 
-fn key(row: &Row) -> Key {
-    (row.hash, row.start, row.length, row.file)
+fn key(doc: &DocMeta) -> Key {
+    (doc.hash, doc.start, doc.length, doc.file)
 }
 
 impl Recent {
     /// Returns the bytes of a document if they are still there.
-    pub(super) fn get(&mut self, row: &Row) -> Option<Vec<u8>> {
-        let key = key(row);
+    pub(super) fn get(&mut self, doc: &DocMeta) -> Option<Vec<u8>> {
+        let key = key(doc);
         if let Some(bytes) = self.young.get(&key) {
             return Some(bytes.to_vec());
         }
@@ -47,9 +47,9 @@ impl Recent {
     }
 
     /// Keeps bytes that are those of the row.
-    pub(super) fn put(&mut self, row: &Row, bytes: &[u8]) {
+    pub(super) fn put(&mut self, doc: &DocMeta, bytes: &[u8]) {
         if bytes.len() <= LONGEST {
-            self.keep(key(row), bytes.into());
+            self.keep(key(doc), bytes.into());
         }
     }
 
@@ -70,15 +70,15 @@ mod tests {
     #[test]
     fn what_is_used_stays_and_all_is_bounded() {
         let mut recent = Recent::default();
-        let row = |start: u64| Row { start, ..bytemuck::Zeroable::zeroed() };
+        let doc = |start: u64| DocMeta { start, ..bytemuck::Zeroable::zeroed() };
         for start in 0..4_000 {
-            recent.put(&row(start), &[start as u8; 10_000]);
-            assert_eq!(recent.get(&row(7)).is_some(), start >= 7);
+            recent.put(&doc(start), &[start as u8; 10_000]);
+            assert_eq!(recent.get(&doc(7)).is_some(), start >= 7);
             assert!(recent.young.len() + recent.old.len() < 2 * (MOST / 10_000 + 2));
         }
-        assert_eq!(recent.get(&row(3_999)), Some(vec![159; 10_000]));
-        assert_eq!(recent.get(&row(8)), None);
-        recent.put(&row(5_000), &[0; LONGEST + 1]);
-        assert_eq!(recent.get(&row(5_000)), None);
+        assert_eq!(recent.get(&doc(3_999)), Some(vec![159; 10_000]));
+        assert_eq!(recent.get(&doc(8)), None);
+        recent.put(&doc(5_000), &[0; LONGEST + 1]);
+        assert_eq!(recent.get(&doc(5_000)), None);
     }
 }

@@ -7,8 +7,8 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::catalog::extract::Kind;
 use crate::error::{Error, Interrupt, Result};
+use crate::files::file_kind::FileKind;
 use crate::files::walk::unlistable_note;
 use crate::grep::{MAX_BAD_LINES, MAX_BATCH, Match, Options, Report, Scan, Searcher, share};
 use crate::store::Store;
@@ -26,11 +26,11 @@ pub struct Across {
     searcher: Searcher,
     /// Matches still wanted.
     left: Option<usize>,
-    files: VecDeque<(String, Kind)>,
+    files: VecDeque<(String, FileKind)>,
     /// For small files, one a thread.
     helpers: Vec<Searcher>,
     /// What became of the files handed out ahead.
-    ready: VecDeque<(String, Kind, Searched)>,
+    ready: VecDeque<(String, FileKind, Searched)>,
     current: Option<(String, Scan)>,
     /// Whether nothing is known of the current file that could spare reading it.
     unsieved: bool,
@@ -101,7 +101,7 @@ impl Across {
         let left = options.limit;
         let searcher = Searcher::new(options)?;
         // the files as they lie, not the index: a search is to start at once on any transcript
-        let mut files: Vec<(String, Kind)> = Vec::new();
+        let mut files: Vec<(String, FileKind)> = Vec::new();
         let mut seen = Tally::default();
         for prefix in prefixes {
             let prefix = &*store.root().normalized(prefix.trim_end_matches('/'));
@@ -115,12 +115,13 @@ impl Across {
                 }
             };
             for path in paths {
-                let kind = Kind::of(&path);
+                let kind = FileKind::of(&path);
                 files.push((path, kind));
             }
         }
-        files
-            .retain(|(_, kind)| *kind == Kind::Transcript || *kind == Kind::Note && !messages_only);
+        files.retain(|(_, kind)| {
+            *kind == FileKind::Transcript || *kind == FileKind::Note && !messages_only
+        });
         files.sort();
         files.dedup();
         seen.notes.sort();
@@ -275,10 +276,10 @@ impl Across {
         Ok(())
     }
 
-    fn begin_large(&mut self, store: &Store, path: &str, kind: Kind) -> Result<Scan> {
+    fn begin_large(&mut self, store: &Store, path: &str, kind: FileKind) -> Result<Scan> {
         let mut scan = begin(&mut self.searcher, store, path, kind)?;
         let sieve = store.sieve(path, scan.file());
-        self.unsieved = kind == Kind::Transcript && sieve.is_none();
+        self.unsieved = kind == FileKind::Transcript && sieve.is_none();
         sieve.into_iter().for_each(|sieve| scan.skip_by(&sieve));
         Ok(scan)
     }
@@ -305,9 +306,9 @@ impl Across {
     }
 }
 
-fn begin(searcher: &mut Searcher, store: &Store, path: &str, kind: Kind) -> Result<Scan> {
+fn begin(searcher: &mut Searcher, store: &Store, path: &str, kind: FileKind) -> Result<Scan> {
     let file = store.root().open_read(path)?;
-    searcher.scan(file, path, kind == Kind::Transcript)
+    searcher.scan(file, path, kind == FileKind::Transcript)
 }
 
 /// Searches a small file to its end.
@@ -315,7 +316,7 @@ fn search(
     helper: &mut Searcher,
     store: &Store,
     path: &str,
-    kind: Kind,
+    kind: FileKind,
     build: bool,
 ) -> Result<Searched> {
     // The calling thread alone asks whether to stop, before each file.

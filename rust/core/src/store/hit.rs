@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
-use crate::catalog::extract::Kind;
 use crate::error::{Error, Interrupt, Result};
+use crate::files::file_kind::FileKind;
 use crate::files::walk::unlistable_note;
 use crate::messages::message::Message;
 use crate::search::query::Query;
@@ -18,7 +18,7 @@ use crate::text::snippet::{Shown, snippet};
 /// Characters of a snippet.
 pub const SNIPPET: usize = 300;
 /// Files that are not indexed as they should be, of which an answer says why.
-const MAX_SHORTFALLS: usize = 5;
+const MAX_OMISSION_NOTES: usize = 5;
 /// How often a search is run again when files change under it.
 pub(super) const ATTEMPTS: usize = 4;
 
@@ -150,7 +150,7 @@ impl Store {
             let state = self.fresh(interrupt)?;
             let (mut answer, [changed, doubted]) =
                 self.answer(&state, &query, &request, interrupt)?;
-            let damaged = state.said.is_damaged();
+            let damaged = state.main.is_damaged();
             drop(state);
             if damaged && tries < ATTEMPTS {
                 continue;
@@ -197,12 +197,12 @@ impl Store {
         if !answer.notes[before..].is_empty() {
             answer.freshness = Freshness::Partial;
         }
-        if state.incomplete.values().any(|shortfall| shortfall.missing) {
+        if state.incomplete.values().any(|omission| omission.missing) {
             answer.freshness = Freshness::Partial;
         }
-        let shortfalls = state.incomplete.values().map(|shortfall| shortfall.why.clone());
-        answer.notes.extend(shortfalls.take(MAX_SHORTFALLS));
-        if let Some(more) = state.incomplete.len().checked_sub(MAX_SHORTFALLS + 1) {
+        let omissions = state.incomplete.values().map(|omission| omission.why.clone());
+        answer.notes.extend(omissions.take(MAX_OMISSION_NOTES));
+        if let Some(more) = state.incomplete.len().checked_sub(MAX_OMISSION_NOTES + 1) {
             let more = more + 1;
             answer
                 .notes
@@ -227,7 +227,7 @@ impl Store {
         interrupt: Interrupt<'_>,
     ) -> Result<()> {
         let tools = state.tools.as_ref().filter(|_| request.tools);
-        for (number, catalog) in [Some(&state.said), tools].into_iter().enumerate() {
+        for (number, catalog) in [Some(&state.main), tools].into_iter().enumerate() {
             let Some(catalog) = catalog else { continue };
             let mut reader = Reader::new(self, catalog, &mut *changed).trusting(state);
             let (expander, filter, limit) =
@@ -241,7 +241,7 @@ impl Store {
                 }
                 let Some(hit) = reader.hit(scored, &terms) else { continue };
                 let document = scored.document;
-                if !catalog.is_proven(&hit.path) && !reader.is_evident(document, &hit, &terms) {
+                if !catalog.is_verified(&hit.path) && !reader.is_evident(document, &hit, &terms) {
                     doubted.insert(hit.path.clone());
                     if !catalog.index.agrees_on(document, &found.concepts) {
                         catalog.reject();
@@ -266,14 +266,14 @@ impl Store {
         let (path, line) = cited(citation)?;
         let path = &*self.root().normalized(path);
         let state = self.fresh(interrupt)?;
-        let catalog = &state.said;
+        let catalog = &state.main;
         let file = catalog.file(path).ok_or_else(|| Error::NotFound { path: path.to_owned() })?;
-        let is_note = file.kind == Kind::Note;
-        let row = |document: &u32| {
-            let first = u64::from(catalog.rows[*document as usize].line);
+        let is_note = file.kind == FileKind::Note;
+        let doc = |document: &u32| {
+            let first = u64::from(catalog.docs[*document as usize].line);
             first == line || is_note && first < line
         };
-        let document = file.documents.iter().rev().find(row).ok_or_else(|| Error::Query {
+        let document = file.documents.iter().rev().find(doc).ok_or_else(|| Error::Query {
             query: citation.to_owned(),
             code: "citation",
             why: "no section or message is at that line".to_owned(),
@@ -283,13 +283,13 @@ impl Store {
         let mut words = |document| reader.text(document).map(|(text, _)| text);
         let expander = &self.expanders[0];
         let (score, lines) = explain(catalog, expander, &query, document, &mut words, interrupt)?;
-        let row = catalog.rows[document as usize];
+        let doc = catalog.docs[document as usize];
         if catalog.is_damaged() {
             drop(state);
             // the index is built anew first, and what is built is not damaged
             return self.explain(text, citation, interrupt);
         }
-        Ok(format!("{path}#L{} scores {score:.4}\n{lines}", row.line))
+        Ok(format!("{path}#L{} scores {score:.4}\n{lines}", doc.line))
     }
 }
 

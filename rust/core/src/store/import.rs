@@ -11,8 +11,8 @@ use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
 
-use crate::catalog::extract::Kind;
 use crate::error::{Error, Interrupt, Result};
+use crate::files::file_kind::FileKind;
 use crate::messages::formats::{self, Imported, read_line};
 use crate::messages::line_reader::check_encoding;
 use crate::messages::message::{self, Line};
@@ -117,7 +117,7 @@ struct Target<'a> {
 
 impl<'a> Target<'a> {
     fn open(store: &'a Store, path: &str, source: &'a str) -> Result<Self> {
-        if Kind::of(path) != Kind::Transcript {
+        if FileKind::of(path) != FileKind::Transcript {
             let why = "messages go to a file that ends in .jsonl".to_owned();
             return Err(Error::Format { path: path.to_owned(), line: None, why });
         }

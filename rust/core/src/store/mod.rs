@@ -15,10 +15,10 @@ pub mod transcript;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::catalog::extract::Part;
-use crate::catalog::omission::Shortfall;
+use crate::catalog::extract::Corpus;
+use crate::catalog::omission::Omission;
 use crate::catalog::snapshot_file;
-use crate::catalog::{Catalog, FileRow};
+use crate::catalog::{Catalog, FileMeta};
 use crate::error::{Error, Interrupt, Result, wait_for};
 use crate::files::Files;
 use crate::files::platform::{FolderWatch as _, Watch};
@@ -60,7 +60,7 @@ impl Freshness {
 #[derive(Debug)]
 pub struct State {
     /// What people and models said, and the notes.
-    pub said: Catalog,
+    pub main: Catalog,
     /// What went into and came out of tools; made when first asked for.
     pub tools: Option<Catalog>,
     /// Files that were left out of the listing, and why.
@@ -68,7 +68,7 @@ pub struct State {
     /// Files that could not be read, and why.
     pub unreadable: BTreeMap<String, String>,
     /// Files of which the index does not hold all, or not as it stands there.
-    pub incomplete: BTreeMap<String, Shortfall>,
+    pub incomplete: BTreeMap<String, Omission>,
     /// Why the files could not be checked, when they could not: the next call checks them all.
     pub unchecked: Option<String>,
     /// What became of the snapshot when the index was opened; none as long as it is not.
@@ -88,7 +88,7 @@ pub struct Store {
     /// Whether the system was to report changes.
     watched: bool,
     recent: Mutex<Recent>,
-    /// The finite-state form of the dictionaries of [`State::said`] and [`State::tools`].
+    /// The finite-state form of the dictionaries of [`State::main`] and [`State::tools`].
     pub(crate) expanders: [Expander; 2],
     pub(crate) weights: Weights,
     pub(crate) clock: FsClock,
@@ -98,7 +98,7 @@ pub struct Store {
     /// Whether changes were taken from the watch that may not be in the index: then the next call
     /// looks at all files. Changed by whoever has the watch.
     drained: AtomicBool,
-    /// Whether the snapshot on disk is of [`State::said`], but for [`Catalog::redone`].
+    /// Whether the snapshot on disk is of [`State::main`], but for [`Catalog::reread_bytes`].
     saved: AtomicBool,
     closed: AtomicBool,
 }
@@ -163,9 +163,9 @@ impl Store {
         let Options { watch, weights, clock, sieve_from, .. } = options;
         let limit = files.root().memory_limit().clone();
         let recovered = files.recheck_if_due()?;
-        let said = Catalog::new(weights.clone(), Part::Said).with_clock(clock);
+        let main = Catalog::new(weights.clone(), Corpus::Main).with_clock(clock);
         let state = State {
-            said: said.with_limit(limit.clone()),
+            main: main.with_limit(limit.clone()),
             tools: None,
             skipped: BTreeMap::new(),
             unreadable: BTreeMap::new(),
@@ -247,14 +247,14 @@ impl Store {
         }
         let snapshot = match snapshot {
             Ok(Some(kept)) => {
-                state.said = kept.with_clock(self.clock).with_limit(self.limit.clone());
+                state.main = kept.with_clock(self.clock).with_limit(self.limit.clone());
                 self.saved.store(true, Ordering::Relaxed);
                 "read".to_owned()
             }
             Ok(None) => "built".to_owned(),
             Err(why) => format!("rebuilt, for {why}"),
         };
-        self.note_shortfalls(state);
+        self.update_omissions(state);
         self.adopt(state, seen, "", interrupt)?;
         state.snapshot = Some(snapshot);
         Ok(())
@@ -311,15 +311,15 @@ impl Store {
     /// Those of [`Self::save`]; [`Error::Interrupted`].
     pub fn save_unless(&self, interrupt: Interrupt<'_>) -> Result<()> {
         let wanted = |state: &State| {
-            let text: u64 = state.said.files.iter().map(|file| file.stat.size).sum();
+            let text: u64 = state.main.files.iter().map(|file| file.stat.size).sum();
             // the next opening may have more memory
             let longest = self.limit.longest_line(LONGEST_LINE);
-            let lacks = |file: &FileRow| {
-                file.lacks_memory() || longest < LONGEST_LINE && file.seen.long_lines > 0
+            let lacks = |file: &FileMeta| {
+                file.lacks_memory() || longest < LONGEST_LINE && file.progress.long_lines > 0
             };
-            !state.said.files.is_empty()
-                && !state.said.files.iter().any(lacks)
-                && (!self.saved.load(Ordering::Relaxed) || state.said.redone > text / 16)
+            !state.main.files.is_empty()
+                && !state.main.files.iter().any(lacks)
+                && (!self.saved.load(Ordering::Relaxed) || state.main.reread_bytes > text / 16)
         };
         if !wanted(&*self.read_state(interrupt)?) {
             return Ok(());
@@ -332,14 +332,14 @@ impl Store {
             return Err(Error::Interrupted);
         }
         // to pack anew what was just built would take a third of the building
-        if !state.said.is_packed() {
-            state.said.repack();
+        if !state.main.is_packed() {
+            state.main.repack();
             self.expanders[0].reset();
         }
-        let Some(bytes) = snapshot_file::bytes(&state.said, self.root())? else {
+        let Some(bytes) = snapshot_file::bytes(&state.main, self.root())? else {
             return snapshot_file::discard(self.root());
         };
-        state.said.redone = 0;
+        state.main.reread_bytes = 0;
         self.saved.store(true, Ordering::Relaxed);
         drop(state);
         // One writer at a time, of all processes. Nobody waits for the index with the root locked,

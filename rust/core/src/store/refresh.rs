@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use crate::catalog::extract::{Kind, Part};
-use crate::catalog::omission::Shortfall;
+use crate::catalog::extract::Corpus;
+use crate::catalog::omission::Omission;
 use crate::catalog::snapshot_file;
-use crate::catalog::{Catalog, FileRow};
+use crate::catalog::{Catalog, FileMeta};
 use crate::error::{Error, Interrupt, Result, wait_for};
+use crate::files::file_kind::FileKind;
 use crate::files::platform::{Changes, FolderWatch as _, Watch};
 use crate::files::racy_stat::FsClock;
 use crate::files::root::{Root, Stat};
@@ -45,10 +46,10 @@ impl Store {
             state.recovered.extend(self.files().recheck_if_due()?);
         }
         let mut changes = self.drain(&mut watch);
-        if self.read_state(interrupt)?.said.is_damaged() {
+        if self.read_state(interrupt)?.main.is_damaged() {
             // the snapshot was lost under us: all is new
             let mut state = self.write_state(interrupt)?;
-            state.said = self.empty(Part::Said);
+            state.main = self.empty(Corpus::Main);
             state.snapshot = Some("rebuilt, for the snapshot: it is damaged".to_owned());
             self.saved.store(false, Ordering::Relaxed);
             changes = Changes::Unknown;
@@ -115,7 +116,7 @@ impl Store {
         for file in files {
             self.update(state, &file, interrupt)?;
         }
-        let has_room = |path: &&String| state.said.has_room_for(path);
+        let has_room = |path: &&String| state.main.has_room_for(path);
         let again: Vec<String> = state.incomplete.keys().filter(has_room).cloned().collect();
         for file in again {
             self.update(state, &file, interrupt)?;
@@ -131,7 +132,7 @@ impl Store {
         folder: &str,
         interrupt: Interrupt<'_>,
     ) -> Result<()> {
-        let (changed, gone) = state.said.compare(&seen.files, folder);
+        let (changed, gone) = state.main.compare(&seen.files, folder);
         let is_gone = |path: &str| {
             let found = seen.files.binary_search_by(|(file, _)| file.as_str().cmp(path));
             is_below(path, folder) && found.is_err()
@@ -139,7 +140,7 @@ impl Store {
         state.unreadable.retain(|path, _| !is_gone(path));
         state.skipped.retain(|path, _| !is_below(path, folder));
         state.skipped.extend(seen.skipped);
-        if folder.is_empty() && is_mostly_new(&state.said, &seen.files, &changed) {
+        if folder.is_empty() && is_mostly_new(&state.main, &seen.files, &changed) {
             return self.rebuild(state, &seen.files, interrupt);
         }
         for path in gone {
@@ -160,12 +161,12 @@ impl Store {
     ) -> Result<()> {
         // two at a time would need twice the memory; whoever interrupts this begins again
         let with_tools = state.tools.take().is_some();
-        state.said = self.empty(Part::Said);
-        let (said, failed) = self.empty(Part::Said).filled(self.root(), files, interrupt)?;
-        state.said = said;
+        state.main = self.empty(Corpus::Main);
+        let (main, failed) = self.empty(Corpus::Main).fill(self.root(), files, interrupt)?;
+        state.main = main;
         if with_tools {
             let files = transcripts(files);
-            let tools = self.empty(Part::Tools).filled(self.root(), &files, interrupt)?;
+            let tools = self.empty(Corpus::Tools).fill(self.root(), &files, interrupt)?;
             state.tools = Some(tools.0);
         }
         self.saved.store(false, Ordering::Relaxed);
@@ -174,20 +175,20 @@ impl Store {
         for (path, error) in failed {
             note_failure(state, &path, error);
         }
-        self.note_shortfalls(state);
+        self.update_omissions(state);
         Ok(())
     }
 
     /// Returns a catalog of nothing, for this store.
-    fn empty(&self, part: Part) -> Catalog {
-        let empty = Catalog::new(self.weights.clone(), part);
+    fn empty(&self, corpus: Corpus) -> Catalog {
+        let empty = Catalog::new(self.weights.clone(), corpus);
         empty.with_clock(self.clock).with_limit(self.limit.clone())
     }
 
     /// Notes what the index does not hold of each file.
-    pub(crate) fn note_shortfalls(&self, state: &mut State) {
-        let files = state.said.files.iter().filter(|file| file.present);
-        let of = |file: &FileRow| Some((file.path.clone(), shortfall(state, &file.path)?));
+    pub(crate) fn update_omissions(&self, state: &mut State) {
+        let files = state.main.files.iter().filter(|file| file.present);
+        let of = |file: &FileMeta| Some((file.path.clone(), omission(state, &file.path)?));
         state.incomplete = files.filter_map(of).collect();
     }
 
@@ -209,7 +210,7 @@ impl Store {
         }
         state.unreadable.remove(path);
         state.skipped.remove(path);
-        let changed = match self.read_into(0, &mut state.said, path, read, interrupt) {
+        let changed = match self.read_into(0, &mut state.main, path, read, interrupt) {
             Err(Error::Interrupted) => return Err(Error::Interrupted),
             Err(error) => {
                 note_failure(state, path, error);
@@ -218,14 +219,14 @@ impl Store {
             Ok(changed) => changed,
         };
         if let Some(tools) = &mut state.tools
-            && Kind::of(path) == Kind::Transcript
+            && FileKind::of(path) == FileKind::Transcript
             && let Err(Error::Interrupted) = self.read_into(1, tools, path, read, interrupt)
         {
             // what else fails here has failed above
             return Err(Error::Interrupted);
         }
-        match shortfall(state, path) {
-            Some(shortfall) => state.incomplete.insert(path.to_owned(), shortfall),
+        match omission(state, path) {
+            Some(omission) => state.incomplete.insert(path.to_owned(), omission),
             None => state.incomplete.remove(path),
         };
         Ok(changed)
@@ -263,17 +264,18 @@ impl Store {
     pub(crate) fn make_tools(&self, interrupt: Interrupt<'_>) -> Result<()> {
         let mut state = self.write_state(interrupt)?;
         if state.tools.is_none() {
-            let is_transcript = |file: &&FileRow| file.present && file.kind == Kind::Transcript;
-            let look = |file: &FileRow| {
+            let is_transcript =
+                |file: &&FileMeta| file.present && file.kind == FileKind::Transcript;
+            let look = |file: &FileMeta| {
                 let stat = self.root().stat(&file.path).ok()?;
                 Some((file.path.clone(), self.clock.truncate(stat)))
             };
-            let files = state.said.files.iter().filter(is_transcript).filter_map(look);
+            let files = state.main.files.iter().filter(is_transcript).filter_map(look);
             let mut files: Vec<(String, Stat)> = files.collect();
             files.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-            let tools = self.empty(Part::Tools).filled(self.root(), &files, interrupt)?;
+            let tools = self.empty(Corpus::Tools).fill(self.root(), &files, interrupt)?;
             state.tools = Some(tools.0);
-            self.note_shortfalls(&mut state);
+            self.update_omissions(&mut state);
             self.expanders[1].reset();
         }
         Ok(())
@@ -293,15 +295,15 @@ impl Store {
         let seen = walk(self.root(), "", self.clock, &mut watch, interrupt)?;
         let (mut differences, mut written) = (changed, Vec::new());
         for (path, _) in &seen.files {
-            let before = state.said.file(path).map(|file| file.stat);
-            let held = state.said.holds(self.root(), path, interrupt)?;
+            let before = state.main.file(path).map(|file| file.stat);
+            let held = state.main.matches_file(self.root(), path, interrupt)?;
             if held == Some(true) && state.tools.is_none() {
                 continue;
             }
             let changed = self.read(&mut state, path, Catalog::verify, interrupt)?;
             if held == Some(false) && !changed {
                 // its text is what was indexed, but not as it was indexed
-                state.said.distrust();
+                state.main.mark_untrusted();
                 differences.push(format!("{path}: {UNKNOWN}"));
             }
             if changed {
@@ -330,14 +332,14 @@ impl Store {
             written.retain(|path| !changes.name(path));
         }
         differences.extend(written.into_iter().map(|path| format!("{path}: {UNKNOWN}")));
-        if state.said.is_lost() {
+        if state.main.is_lost() {
             // nothing can be compared with what is lost
             differences.retain(|difference| !difference.ends_with(UNKNOWN));
         }
         differences.sort_unstable();
         differences.dedup();
         self.sweep_sieves();
-        if state.said.is_damaged() {
+        if state.main.is_damaged() {
             // what is on disk is not believed again, and what is in memory is built anew
             let _ = snapshot_file::discard(self.root());
             drop((state, watch));
@@ -349,11 +351,11 @@ impl Store {
     /// Returns what of the index contradicts itself; it is to be built anew then. That a part of
     /// its snapshot is lost is no difference: nobody was ever told what was in it.
     fn contradictions(&self, state: &mut State, interrupt: Interrupt<'_>) -> Result<Vec<String>> {
-        let files = state.said.contradictions(interrupt)?;
+        let files = state.main.inconsistent_files(interrupt)?;
         let differences: Vec<String> =
             files.into_iter().map(|path| format!("{path}: {UNKNOWN}")).collect();
         if !differences.is_empty() {
-            state.said.distrust();
+            state.main.mark_untrusted();
         }
         Ok(differences)
     }
@@ -404,7 +406,8 @@ fn is_mostly_new(catalog: &Catalog, files: &[(String, Stat)], changed: &[usize])
         return false;
     }
     let is_new = |(path, stat): &&(String, Stat)| {
-        let same = |row: &FileRow| (row.stat.size, row.stat.mtime_ns) == (stat.size, stat.mtime_ns);
+        let same =
+            |doc: &FileMeta| (doc.stat.size, doc.stat.mtime_ns) == (stat.size, stat.mtime_ns);
         !catalog.file(path).is_some_and(same)
     };
     let bytes = |(_, stat): &(String, Stat)| stat.size;
@@ -416,13 +419,13 @@ fn is_mostly_new(catalog: &Catalog, files: &[(String, Stat)], changed: &[usize])
 }
 
 /// Returns what the indexes do not hold of a file.
-fn shortfall(state: &State, path: &str) -> Option<Shortfall> {
-    let of_tools = || state.tools.as_ref()?.shortfall(path);
-    state.said.shortfall(path).or_else(of_tools)
+fn omission(state: &State, path: &str) -> Option<Omission> {
+    let of_tools = || state.tools.as_ref()?.omission(path);
+    state.main.omission(path).or_else(of_tools)
 }
 
 fn transcripts(files: &[(String, Stat)]) -> Vec<(String, Stat)> {
-    files.iter().filter(|(path, _)| Kind::of(path) == Kind::Transcript).cloned().collect()
+    files.iter().filter(|(path, _)| FileKind::of(path) == FileKind::Transcript).cloned().collect()
 }
 
 fn note_failure(state: &mut State, path: &str, error: Error) {

@@ -1,8 +1,8 @@
 //! What a store says of itself: its files, its sections, its numbers.
 
-use crate::catalog::extract::Kind;
 use crate::catalog::file_reader::parsing_bytes;
 use crate::error::{Error, Interrupt, Result, wait_for};
+use crate::files::file_kind::FileKind;
 use crate::search::is_below;
 use crate::store::Store;
 use crate::text::section::{Note, as_text, parse};
@@ -17,7 +17,7 @@ pub struct Entry {
     /// When the content changed, in nanoseconds since 1970.
     pub modified_ns: i64,
     /// What it is.
-    pub kind: Kind,
+    pub kind: FileKind,
     /// What a note says of itself in one line.
     pub summary: Option<String>,
 }
@@ -64,19 +64,19 @@ impl Store {
             state = self.fresh(interrupt)?;
         }
         let mut entries = Vec::new();
-        for file in state.said.files.iter().filter(|f| f.present && is_below(&f.path, prefix)) {
+        for file in state.main.files.iter().filter(|f| f.present && is_below(&f.path, prefix)) {
             entries.push(Entry {
                 path: file.path.clone(),
                 size: file.stat.size,
                 modified_ns: file.stat.mtime_ns,
                 kind: file.kind,
-                summary: Some(state.said.labels.text(file.summary))
+                summary: Some(state.main.labels.text(file.summary))
                     .filter(|summary| !summary.is_empty())
                     .map(str::to_owned),
             });
         }
         let unread = |path: &&String| {
-            is_below(path, prefix) && !state.said.file(path).is_some_and(|file| file.present)
+            is_below(path, prefix) && !state.main.file(path).is_some_and(|file| file.present)
         };
         for path in state.unreadable.keys().filter(unread) {
             let stat = match self.root().stat(path) {
@@ -87,7 +87,7 @@ impl Store {
                 path: path.clone(),
                 size: stat.size,
                 modified_ns: stat.mtime_ns,
-                kind: Kind::of(path),
+                kind: FileKind::of(path),
                 summary: None,
             });
         }
@@ -100,7 +100,7 @@ impl Store {
     /// # Errors
     /// Those of [`Root::read`](crate::files::root::Root::read); [`Error::Format`] for what is no note.
     pub fn sections(&self, path: &str) -> Result<(String, Note)> {
-        if Kind::of(path) != Kind::Note {
+        if FileKind::of(path) != FileKind::Note {
             let why = "only Markdown has sections; read a transcript by its lines".to_owned();
             return Err(Error::Format { path: path.to_owned(), line: None, why });
         }
@@ -119,17 +119,17 @@ impl Store {
     pub fn status(&self, interrupt: Interrupt<'_>) -> Result<Status> {
         let state = self.fresh(interrupt)?;
         let mut status = Status {
-            terms: state.said.index.used_words(),
-            index_bytes: state.said.bytes(),
+            terms: state.main.index.used_words(),
+            index_bytes: state.main.bytes(),
             snapshot: state.snapshot.clone().unwrap_or_default(),
             recovered: state.recovered.clone(),
             ..Status::default()
         };
-        for file in state.said.files.iter().filter(|file| file.present) {
+        for file in state.main.files.iter().filter(|file| file.present) {
             let (files, documents) = match file.kind {
-                Kind::Note => (&mut status.notes, &mut status.sections),
-                Kind::Transcript => (&mut status.transcripts, &mut status.messages),
-                Kind::Other => continue,
+                FileKind::Note => (&mut status.notes, &mut status.sections),
+                FileKind::Transcript => (&mut status.transcripts, &mut status.messages),
+                FileKind::Other => continue,
             };
             *files += 1;
             *documents += file.documents.len();

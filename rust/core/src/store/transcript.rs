@@ -2,12 +2,12 @@
 
 use std::io::BufReader;
 
-use crate::catalog::extract::Kind;
 use crate::catalog::file_reader::line_at;
-use crate::catalog::{FileRow, Row, Seen};
+use crate::catalog::{DocMeta, FileMeta, ReadProgress};
 use crate::error::{Error, Interrupt, Result};
 use crate::files::Expected;
 use crate::files::append::Appended;
+use crate::files::file_kind::FileKind;
 use crate::messages::formats::read_line;
 use crate::messages::line_reader::{LONGEST_LINE, check_encoding, lines};
 use crate::messages::message::{self, Line, Message};
@@ -44,8 +44,8 @@ impl Store {
         check_encoding(&file, path)?;
         let size = file.metadata().map_err(|error| Error::io("read", path, error))?.len();
         // since then the file may have been rewritten
-        let near = near.filter(|row| line_at(&file, row).is_some());
-        let (offset, line) = near.map_or((0, 1), |row| (row.start, u64::from(row.line)));
+        let near = near.filter(|doc| line_at(&file, doc).is_some());
+        let (offset, line) = near.map_or((0, 1), |doc| (doc.start, u64::from(doc.line)));
         let longest = self.limit.longest_line(LONGEST_LINE);
         let mut found = Vec::new();
         let mut number = line;
@@ -124,17 +124,17 @@ impl Store {
     }
 
     /// Returns the indexed message that is at `line`, or before it as near as is known.
-    fn near(&self, path: &str, line: u64, interrupt: Interrupt<'_>) -> Result<Option<Row>> {
+    fn near(&self, path: &str, line: u64, interrupt: Interrupt<'_>) -> Result<Option<DocMeta>> {
         if !self.is_indexed() {
             return Ok(None);
         }
         let state = self.fresh(interrupt)?;
-        let known = |file: &FileRow| {
-            let row = |number: u32| state.said.rows[number as usize];
-            let after = file.documents.partition_point(|d| u64::from(row(d).line) <= line);
-            after.checked_sub(1).map(|at| row(file.documents.get(at)))
+        let known = |file: &FileMeta| {
+            let doc = |number: u32| state.main.docs[number as usize];
+            let after = file.documents.partition_point(|d| u64::from(doc(d).line) <= line);
+            after.checked_sub(1).map(|at| doc(file.documents.get(at)))
         };
-        Ok(state.said.file(path).and_then(known))
+        Ok(state.main.file(path).and_then(known))
     }
 
     /// Appends one record as one durable line and returns its number, from 1; none when the lines
@@ -149,7 +149,9 @@ impl Store {
         record: &[u8],
         interrupt: Interrupt<'_>,
     ) -> Result<Option<u64>> {
-        if Kind::of(path) != Kind::Transcript || memchr::memchr2(b'\n', b'\r', record).is_some() {
+        if FileKind::of(path) != FileKind::Transcript
+            || memchr::memchr2(b'\n', b'\r', record).is_some()
+        {
             let why = "a message is one line of JSON in a file that ends in .jsonl".to_owned();
             return Err(Error::Format { path: path.to_owned(), line: None, why });
         }
@@ -170,15 +172,15 @@ impl Store {
     /// Returns the number of the line that begins at `offset`.
     fn line_number(&self, path: &str, offset: u64) -> Result<u64> {
         let interrupt: Interrupt<'_> = &|| false;
-        let mut seen = Seen::default();
+        let mut progress = ReadProgress::default();
         if self.is_indexed() {
             let state = self.fresh(interrupt)?;
-            seen = state.said.file(path).map(|file| file.seen).unwrap_or_default();
+            progress = state.main.file(path).map(|file| file.progress).unwrap_or_default();
         }
         let file = self.root().open_read(path)?;
         // lines that others appended since are behind ours
-        let (span, counted) = match seen.offset > offset {
-            true => (offset..seen.offset, u64::from(seen.lines)),
+        let (span, counted) = match progress.offset > offset {
+            true => (offset..progress.offset, u64::from(progress.lines)),
             false => (0..offset, 0),
         };
         let mut count = 0;
