@@ -12,8 +12,8 @@ use std::hint::black_box;
 use std::path::Path;
 
 use commonplace_core::search::Filter;
-use commonplace_core::store::hit::Request;
-use commonplace_core::store::{Options, Store};
+use commonplace_core::store::hit::SearchRequest;
+use commonplace_core::store::{Store, StoreOptions};
 use commonplace_core::text::section::parse;
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 
@@ -60,12 +60,17 @@ fn notes() -> Vec<String> {
 }
 
 fn store(root: &Path) -> Store {
-    Store::open(&root.to_string_lossy(), Options::default()).expect("the root is a fresh folder")
+    Store::open(&root.to_string_lossy(), StoreOptions::default())
+        .expect("the root is a fresh folder")
 }
 
 fn ask(store: &Store, query: &str) -> usize {
-    let request =
-        Request { query: query.to_owned(), limit: 10, filter: Filter::default(), tools: false };
+    let request = SearchRequest {
+        query: query.to_owned(),
+        limit: 10,
+        filter: Filter::default(),
+        tools: false,
+    };
     store.search(&request, &|| false).expect("the query has words").hits.len()
 }
 

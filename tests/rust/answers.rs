@@ -13,7 +13,7 @@ use std::process::Command;
 
 use commonplace_core::error::{Error, Result};
 use commonplace_core::files::Expected;
-use commonplace_core::store::{Options, Store};
+use commonplace_core::store::{Store, StoreOptions};
 
 const OLD: &str = "old\n";
 const NEW: &str = "new\n";
@@ -53,7 +53,7 @@ const ERRORS: [&str; 5] = ["EIO", "ENOSPC", "EMFILE", "EROFS", "EDQUOT"];
 const NTH: usize = 16;
 
 fn open(root: &Path) -> Store {
-    let options = Options { watch: false, ..Options::default() };
+    let options = StoreOptions { watch: false, ..StoreOptions::default() };
     Store::open(root.to_str().unwrap(), options).unwrap()
 }
 

@@ -14,7 +14,7 @@ use commonplace_core::files::root::Root;
 use commonplace_core::files::version::Version;
 use commonplace_core::files::write_rules::WriteRules;
 use commonplace_core::files::{Expected, Files};
-use commonplace_core::store::{Options, Store};
+use commonplace_core::store::{Store, StoreOptions};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 fn open(dir: &Path) -> Files {
@@ -356,7 +356,9 @@ fn second_names_of_ours_are_removed() {
             match first {
                 "read" if stays != kept => assert_eq!(files.read(stays).unwrap().0, b"old"),
                 "write" => drop(files.write("facts/x.md", b"x", Expected::Any).unwrap()),
-                _ => drop(Store::open(dir.path().to_str().unwrap(), Options::default()).unwrap()),
+                _ => drop(
+                    Store::open(dir.path().to_str().unwrap(), StoreOptions::default()).unwrap(),
+                ),
             }
             let left: Vec<_> = [one, other].into_iter().filter(|path| at(path).exists()).collect();
             assert_eq!(left, [stays], "{first}: {one} {other}");
@@ -380,7 +382,7 @@ fn a_move_of_which_both_names_are_left_is_undone() {
         match first {
             "read" => assert_eq!(files.read("note.md").unwrap().0, b"old"),
             "write" => drop(files.write("note.md", b"new", Expected::Any).unwrap()),
-            _ => drop(Store::open(dir.path().to_str().unwrap(), Options::default()).unwrap()),
+            _ => drop(Store::open(dir.path().to_str().unwrap(), StoreOptions::default()).unwrap()),
         }
         assert!(at("note.md").exists() && !at("moved/note.md").exists(), "{first}");
     }
@@ -504,14 +506,14 @@ fn a_late_save_into_a_displaced_file_is_brought_up_at_opening() {
         let path = dir.path().join("facts/note.md");
         fs::create_dir(dir.path().join("facts")).unwrap();
         fs::write(&path, "base").unwrap();
-        let store = || Store::open(dir.path().to_str().unwrap(), Options::default()).unwrap();
+        let store = || Store::open(dir.path().to_str().unwrap(), StoreOptions::default()).unwrap();
         let mut editor = fs::OpenOptions::new().write(true).open(&path).unwrap();
         let first = store();
         first.files().write("facts/note.md", b"ours", Expected::Any).unwrap();
         let first = lives_on.then_some(first);
         // past the time in which every displaced file is looked at again
         std::thread::sleep(Duration::from_millis(1_100));
-        first.iter().for_each(|store| drop(store.fresh(&|| false).unwrap()));
+        first.iter().for_each(|store| drop(store.refresh(&|| false).unwrap()));
         drop(store());
         // first it is emptied, as editors do: no conflict copy is made of that
         editor.set_len(0).unwrap();
@@ -540,7 +542,7 @@ fn a_save_into_a_deleted_file_is_brought_up_at_opening() {
     let mut editor = fs::OpenOptions::new().write(true).open(&path).unwrap();
     open(dir.path()).delete("note.md", Expected::Any).unwrap();
     editor.write_all(b"theirs").unwrap();
-    drop(Store::open(dir.path().to_str().unwrap(), Options::default()).unwrap());
+    drop(Store::open(dir.path().to_str().unwrap(), StoreOptions::default()).unwrap());
     let shown = format!("note.conflict-{:.8}.md", Version::of(b"theirs").to_string());
     assert_eq!(fs::read_to_string(dir.path().join(shown)).unwrap(), "theirs");
 }
@@ -564,7 +566,7 @@ fn a_list_of_another_boot_is_not_believed() {
             let staged = dir.path().join(".note.md.00112233445566778899aabbccddeeff.swap");
             fs::write(&staged, "ours").unwrap();
             if opens {
-                drop(Store::open(dir.path().to_str().unwrap(), Options::default()).unwrap());
+                drop(Store::open(dir.path().to_str().unwrap(), StoreOptions::default()).unwrap());
             } else {
                 open(dir.path()).write("other.md", b"x", Expected::Any).unwrap();
             }
@@ -579,7 +581,7 @@ fn a_list_of_another_boot_is_not_believed() {
 #[test]
 fn a_changed_history_is_found_by_verify() {
     let dir = tempfile::tempdir().unwrap();
-    let store = Store::open(dir.path().to_str().unwrap(), Options::default()).unwrap();
+    let store = Store::open(dir.path().to_str().unwrap(), StoreOptions::default()).unwrap();
     let keep = |path: &str| {
         store.files().write(path, b"base", Expected::Any).unwrap();
         let written = store.files().write(path, b"ours", Expected::Any).unwrap();

@@ -33,7 +33,7 @@ fn root() -> (tempfile::TempDir, Store) {
 
 fn open(dir: &tempfile::TempDir) -> Store {
     let clock = FsClock { racy_ns: 1_000_000, ..FsClock::default() };
-    let options = store::Options { sieve_from: 1, clock, watch: false, ..Default::default() };
+    let options = store::StoreOptions { sieve_from: 1, clock, watch: false, ..Default::default() };
     Store::open(dir.path().to_str().unwrap(), options).unwrap()
 }
 
@@ -155,7 +155,7 @@ fn a_crash_while_writing_leaves_nothing_that_is_believed() {
 fn closing_does_not_wait_for_a_sieve() {
     let (dir, store) = root();
     drop(store);
-    let options = store::Options { sieve_from: 1, watch: false, ..Default::default() };
+    let options = store::StoreOptions { sieve_from: 1, watch: false, ..Default::default() };
     let store = Store::open(dir.path().to_str().unwrap(), options).unwrap();
     std::fs::write(dir.path().join(PATH), message("young").repeat(3000)).unwrap();
     let options = Options { pattern: "young".into(), ..Options::default() };

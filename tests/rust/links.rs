@@ -6,7 +6,7 @@
 
 #![allow(missing_docs, clippy::print_stdout)]
 
-mod memory;
+mod fixture;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,9 +16,9 @@ use std::time::{Duration, Instant};
 use commonplace_core::files::Expected;
 use commonplace_core::grep;
 use commonplace_core::store::grep::Across;
-use commonplace_core::store::hit::Request;
-use commonplace_core::store::{Options, Store};
-use memory::Memory;
+use commonplace_core::store::hit::SearchRequest;
+use commonplace_core::store::{Store, StoreOptions};
+use fixture::TestRoot;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 const SECRET: &str = "# Canary\n\n{\"role\":\"user\",\"content\":\"canary\"}\n";
@@ -33,7 +33,7 @@ fn time() -> Duration {
 }
 
 struct Race {
-    memory: Memory,
+    memory: TestRoot,
     secret: PathBuf,
     store: Store,
 }
@@ -43,13 +43,13 @@ impl Race {
         // in memory, where there is such a place: it is fast enough for many rounds
         let fast = Some(PathBuf::from("/dev/shm")).filter(|place| place.is_dir());
         let asked = std::env::var_os("TMPDIR").map(PathBuf::from);
-        let memory = Memory::new_in(asked.or(fast).unwrap_or_else(std::env::temp_dir));
+        let memory = TestRoot::new_in(asked.or(fast).unwrap_or_else(std::env::temp_dir));
         let secret = memory.outside().join("secret");
         fs::write(&secret, SECRET).unwrap();
         NAMES.iter().for_each(|name| memory.put(name, OURS));
         fs::create_dir(memory.at("other")).unwrap();
         let root = memory.root();
-        let store = Store::open(root.to_str().unwrap(), Options::default()).unwrap();
+        let store = Store::open(root.to_str().unwrap(), StoreOptions::default()).unwrap();
         Self { memory, secret, store }
     }
 
@@ -183,7 +183,8 @@ fn a_grep_tells_nothing_of_it() {
 #[test]
 fn a_search_tells_nothing_of_it() {
     let race = Race::new();
-    let request = Request { query: "canary robin".into(), limit: 9, ..Request::default() };
+    let request =
+        SearchRequest { query: "canary robin".into(), limit: 9, ..SearchRequest::default() };
     let shown = race.run(|_| {
         let found = race.store.search(&request, &never).unwrap();
         let canary = found.hits.iter().any(|hit| tells(hit.text.as_bytes()));

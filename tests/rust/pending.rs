@@ -14,7 +14,7 @@ use commonplace_core::files::root::Root;
 use commonplace_core::files::version::Version;
 use commonplace_core::files::write_rules::WriteRules;
 use commonplace_core::files::{Expected, Files};
-use commonplace_core::store::{Options, Store};
+use commonplace_core::store::{Store, StoreOptions};
 
 const TAG: &str = "00112233445566778899aabbccddeeff";
 const NEEDED: &str = "these tests need strace, and a system where it can trace";
@@ -99,7 +99,7 @@ fn a_save_into_what_a_dead_writer_displaced_is_brought_up() {
 #[test]
 fn a_displaced_file_with_a_second_name_is_not_forgotten() {
     let (dir, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let store = Store::open(dir.path().to_str().unwrap(), Options::default()).unwrap();
+    let store = Store::open(dir.path().to_str().unwrap(), StoreOptions::default()).unwrap();
     store.files().write("note.md", b"base", Expected::Any).unwrap();
     let mut editor = fs::OpenOptions::new().write(true).open(dir.path().join("note.md")).unwrap();
     let written = store.files().write("note.md", b"ours", Expected::Any).unwrap();

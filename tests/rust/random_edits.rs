@@ -2,7 +2,7 @@
 
 #![allow(missing_docs)]
 
-mod memory;
+mod fixture;
 
 use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
@@ -12,8 +12,8 @@ use std::time::{Duration, SystemTime};
 
 use commonplace_core::files::Expected;
 use commonplace_core::files::racy_stat::FsClock;
-use commonplace_core::store::{Freshness, Options, Store};
-use memory::{Memory, ask, overwrite, set_modified};
+use commonplace_core::store::{Freshness, Store, StoreOptions};
+use fixture::{TestRoot, ask, overwrite, set_modified};
 use proptest::prelude::*;
 
 /// What of the disk a search must find: every plain file below, and its text.
@@ -40,7 +40,7 @@ const FOLDERS: [&str; 5] = ["", "a/", "a/b/", "c/", "c/d/e/"];
 const NAMES: [&str; 5] = ["x.md", "y.md", "z.markdown", "m.jsonl", "n.jsonl"];
 
 /// Does something to the disk behind the store's back; some deeds come to nothing.
-fn act(memory: &Memory, store: &Store, (deed, which, word): (u8, u8, u8), lie: bool) {
+fn act(memory: &TestRoot, store: &Store, (deed, which, word): (u8, u8, u8), lie: bool) {
     let (which, word) = (usize::from(which), usize::from(word));
     let name = format!("{}{}", FOLDERS[which % 5], NAMES[which / 5 % 5]);
     let other = format!("{}{}", FOLDERS[word % 5], NAMES[which / 5 % 5]);
@@ -105,7 +105,7 @@ fn is_json(line: &str) -> bool {
 }
 
 /// Compares the answers for every word with what is on disk.
-fn agrees(memory: &Memory, store: &Store, words: &[&str]) -> Result<(), TestCaseError> {
+fn agrees(memory: &TestRoot, store: &Store, words: &[&str]) -> Result<(), TestCaseError> {
     let mut files = Vec::new();
     scan(&memory.root(), "", &mut files);
     for word in words {
@@ -173,8 +173,8 @@ proptest! {
         clock in prop::sample::select(clocks()),
         reopen in 1usize..60,
     ) {
-        let memory = Memory::new();
-        let options = Options { watch, clock, ..Options::default() };
+        let memory = TestRoot::new();
+        let options = StoreOptions { watch, clock, ..StoreOptions::default() };
         let mut store = memory.open_with(options.clone());
         // stamps that lie about the text's time are told by the change time alone
         let lie = watch || !clock.no_ctime;

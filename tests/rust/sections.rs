@@ -2,9 +2,9 @@
 
 #![allow(missing_docs)]
 
+mod fixture;
 mod hostile;
 mod markdown;
-mod memory;
 
 use std::fs;
 use std::path::Path;
@@ -312,19 +312,19 @@ fn hostile_markdown() {
         let note = parse(&text);
         let spans: Vec<_> = note.sections.iter().map(|section| section.span.clone()).collect();
         assert_exactly_once(&spans, 0..text.len());
-        let memory = memory::Memory::new();
+        let memory = fixture::TestRoot::new();
         memory.put("hostile.md", &bytes);
         memory.put("good.md", "# Good\nneedle\n");
         let store = memory.open(false);
-        assert_eq!(memory::files_with(&store, "needle").len(), 1);
+        assert_eq!(fixture::files_with(&store, "needle").len(), 1);
         let headings: Vec<&str> = note.sections.iter().map(|s| s.heading.as_str()).collect();
         match case.expect.as_str() {
             "ok:fence" => assert!(headings.iter().all(|h| ["", "yes"].contains(h)), "{headings:?}"),
             "ok:sections" => {
-                let hits = memory::ask(&store, "same").hits;
-                let cited: std::collections::BTreeSet<_> =
+                let hits = fixture::ask(&store, "same").hits;
+                let citations: std::collections::BTreeSet<_> =
                     hits.iter().map(|h| &h.passage().citation).collect();
-                assert_eq!((hits.len(), cited.len()), (1000, 1000));
+                assert_eq!((hits.len(), citations.len()), (1000, 1000));
             }
             "skip" => {
                 let skipped = store.status(&|| false).unwrap().skipped;

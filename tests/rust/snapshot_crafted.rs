@@ -6,7 +6,7 @@
 #![allow(missing_docs)]
 
 mod crafted;
-mod memory;
+mod fixture;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,10 +19,10 @@ use std::time::{Duration, Instant};
 use commonplace_core::files::file_kind::FileKind;
 use commonplace_core::files::racy_stat::FsClock;
 use commonplace_core::search::Filter;
-use commonplace_core::store::hit::Request;
-use commonplace_core::store::{Options, Store};
+use commonplace_core::store::hit::SearchRequest;
+use commonplace_core::store::{Store, StoreOptions};
 use crafted::{ARRAYS, EXTENT, HEAD, PAGED, place, sealed};
-use memory::{Memory, QUERIES, sample};
+use fixture::{QUERIES, TestRoot, sample};
 
 /// How long one snapshot may take, with all that is asked of it.
 const MOST: Duration = Duration::from_secs(10);
@@ -57,14 +57,14 @@ impl Dice {
     }
 }
 
-fn options() -> Options {
+fn options() -> StoreOptions {
     let clock = FsClock { racy_ns: 0, ..FsClock::default() };
-    Options { clock, watch: false, ..Options::default() }
+    StoreOptions { clock, watch: false, ..StoreOptions::default() }
 }
 
 /// A memory whose lists are of every form: a few postings, parts of few, parts of many.
-fn varied() -> Memory {
-    let memory = Memory::new();
+fn varied() -> TestRoot {
+    let memory = TestRoot::new();
     sample(&memory);
     let line = |n: usize| {
         let word = ["pipelines", "tokens", "tea", "rotation", "zebra"][n % 97 % 5];
@@ -89,7 +89,7 @@ fn varied() -> Memory {
 type Shown = Vec<String>;
 
 fn request(store: &Store, query: &str, filter: Filter, limit: usize, tools: bool) -> Shown {
-    let request = Request { query: query.to_owned(), limit, filter, tools };
+    let request = SearchRequest { query: query.to_owned(), limit, filter, tools };
     let answer = store.search(&request, &|| false).unwrap();
     let hit = |hit: commonplace_core::store::hit::Hit| {
         let passage = hit.passage().clone();
@@ -135,7 +135,7 @@ fn everything(store: &Store) -> Vec<Shown> {
 }
 
 /// Changes files behind its back, in every way there is.
-fn change(memory: &Memory) {
+fn change(memory: &TestRoot) {
     memory.put("detail/auth.md", "# Auth\n\nWe use JWT with rotation.\n\n## Why\n\nZebra servers.\n\n```rust\nfn rotate_token() {}\n```\n");
     fs::remove_file(memory.at("many/07.md")).unwrap();
     memory.put("many/08.md", "# Other\n\nzebra\n");
@@ -209,7 +209,7 @@ struct Tally {
 }
 
 fn told(store: &Store) -> String {
-    store.fresh(&|| false).unwrap().snapshot.clone().unwrap()
+    store.refresh(&|| false).unwrap().snapshot.clone().unwrap()
 }
 
 /// Ends the process if one try hangs: a test that waits for ever tells nothing.

@@ -12,15 +12,15 @@ use crate::allocator;
 use crate::error::{Error, Result, megabytes};
 
 /// Bytes that are always taken to be there: a small store works under any limit.
-const LEAST: u64 = 16 << 20;
+const MIN_LIMIT: u64 = 16 << 20;
 /// Copies of a file's text that a call may hold at the same time: as bytes, as text, as changed
 /// text.
-const COPIES: u64 = 3;
+const TEXT_COPIES: u64 = 3;
 /// Stacks and allocator segments of the two threads that build an index: most of it is never
 /// touched, but a limit of data or address space counts it.
-const THREADS: u64 = 68 << 20;
+const THREAD_OVERHEAD: u64 = 68 << 20;
 /// Address space below which none is to be reserved that is not used.
-const TIGHT: u64 = 2 << 30;
+const SMALL_ADDRESS_SPACE: u64 = 2 << 30;
 
 /// How much memory a store may take, and how much its indexes take of it.
 ///
@@ -46,8 +46,9 @@ impl MemoryLimit {
     /// less.
     #[must_use]
     pub fn new(given: Option<u64>) -> Self {
-        let limit = given.unwrap_or(u64::MAX).min(system().unwrap_or(u64::MAX)).max(LEAST);
-        let usable = if limit == u64::MAX { limit } else { LEAST.max(limit / 8 * 7) };
+        let limit =
+            given.unwrap_or(u64::MAX).min(system_limit().unwrap_or(u64::MAX)).max(MIN_LIMIT);
+        let usable = if limit == u64::MAX { limit } else { MIN_LIMIT.max(limit / 8 * 7) };
         Self { limit, usable, held: Arc::default() }
     }
 
@@ -64,7 +65,7 @@ impl MemoryLimit {
     }
 
     /// Notes how much the index with this number holds.
-    pub(crate) fn hold(&self, index: usize, bytes: u64) {
+    pub(crate) fn set_held(&self, index: usize, bytes: u64) {
         self.held[index].store(bytes, Ordering::Relaxed);
     }
 
@@ -87,7 +88,7 @@ impl MemoryLimit {
     pub fn check(&self, what: &str, needed: u64) -> Result<()> {
         let held: u64 = self.held.iter().map(|held| held.load(Ordering::Relaxed)).sum();
         // what is always there may be asked for beside a full index
-        if needed <= LEAST || needed.saturating_add(held) <= self.usable {
+        if needed <= MIN_LIMIT || needed.saturating_add(held) <= self.usable {
             return Ok(());
         }
         Err(Error::Memory { what: what.to_owned(), needed, limit: Some(self.limit) })
@@ -98,7 +99,7 @@ impl MemoryLimit {
     /// # Errors
     /// [`Error::Memory`].
     pub fn check_whole(&self, path: &str, size: u64) -> Result<()> {
-        self.check(&format!("reading {path:?} as a whole"), size.saturating_mul(COPIES))
+        self.check(&format!("reading {path:?} as a whole"), size.saturating_mul(TEXT_COPIES))
     }
 
     /// Returns how long a line may be to be read as a message, of at most `most` bytes: while it
@@ -113,7 +114,7 @@ impl MemoryLimit {
 ///
 /// # Errors
 /// [`Error::Memory`] when the system does not give them.
-pub(crate) fn room(what: impl FnOnce() -> String, bytes: u64) -> Result<Vec<u8>> {
+pub(crate) fn try_with_capacity(what: impl FnOnce() -> String, bytes: u64) -> Result<Vec<u8>> {
     let mut room = Vec::new();
     let asked = usize::try_from(bytes).map(|bytes| room.try_reserve_exact(bytes));
     match asked {
@@ -123,17 +124,17 @@ pub(crate) fn room(what: impl FnOnce() -> String, bytes: u64) -> Result<Vec<u8>>
 }
 
 /// Returns how many more bytes the system lets this process take, if it sets a limit.
-fn system() -> Option<u64> {
+fn system_limit() -> Option<u64> {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let status = read("/proc/self/status");
     let taken = |key: &str| kilobytes(&status, key).unwrap_or(0);
     let left = |resource, taken: u64| {
         let limit = getrlimit(resource).current?;
-        Some(limit.saturating_sub(taken).saturating_sub(THREADS))
+        Some(limit.saturating_sub(taken).saturating_sub(THREAD_OVERHEAD))
     };
     let data = left(Resource::Data, taken("VmData:"));
     let space = left(Resource::As, taken("VmSize:"));
-    if space.is_some_and(|left| left < TIGHT) {
+    if space.is_some_and(|left| left < SMALL_ADDRESS_SPACE) {
         allocator::reserve_little();
     }
     let cgroup = cgroup(&read("/proc/self/cgroup"), Path::new("/sys/fs/cgroup"));
@@ -212,7 +213,7 @@ mod tests {
     fn more_than_the_limit_is_refused_with_what_was_needed() {
         let limit = MemoryLimit::new(Some(256 << 20));
         assert!(limit.check("this", 200 << 20).is_ok());
-        limit.hold(0, 100 << 20);
+        limit.set_held(0, 100 << 20);
         let refused = limit.check("this", 200 << 20).unwrap_err();
         assert_eq!(
             refused.to_string(),
@@ -222,7 +223,7 @@ mod tests {
         assert!(limit.allows(0, 200 << 20) && !limit.allows(1, 200 << 20));
         assert!(limit.check("a little", 1 << 20).is_ok());
         assert!(matches!(
-            room(|| "all".to_owned(), u64::MAX),
+            try_with_capacity(|| "all".to_owned(), u64::MAX),
             Err(Error::Memory { limit: None, .. })
         ));
         assert!(MemoryLimit::default().check("all", u64::MAX).is_ok());

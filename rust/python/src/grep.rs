@@ -9,7 +9,7 @@ use commonplace_core::store::grep::{Across, Tally};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::enter::enter;
+use crate::detached::detached;
 use crate::from_python::Text;
 
 /// One grep match: a message or a line of a note, with its neighbours when asked.
@@ -82,7 +82,8 @@ impl Grep {
         keep: bool,
     ) -> PyResult<Self> {
         let prefixes: Vec<&str> = prefixes.iter().map(|prefix| &**prefix).collect();
-        let mut across = enter(py, |interrupt| Across::new(&store, &prefixes, options, interrupt))?;
+        let mut across =
+            detached(py, |interrupt| Across::new(&store, &prefixes, options, interrupt))?;
         across.keep = keep;
         Ok(Self { store, running: Mutex::new(Running { across, ready: VecDeque::new() }) })
     }
@@ -112,7 +113,7 @@ impl Grep {
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Match>> {
         self.check_process()?;
-        enter(py, |interrupt| {
+        detached(py, |interrupt| {
             let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
             if running.ready.is_empty()
                 && let Some((path, batch)) = running.across.next_batch(&self.store, interrupt)?
@@ -125,7 +126,7 @@ impl Grep {
 
     fn count(&self, py: Python<'_>) -> PyResult<u64> {
         self.check_process()?;
-        enter(py, |interrupt| {
+        detached(py, |interrupt| {
             let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
             let ready = std::mem::take(&mut running.ready).len() as u64;
             Ok(ready + running.across.count(&self.store, interrupt)?)

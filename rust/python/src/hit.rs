@@ -1,6 +1,6 @@
 //! Ranked results, as Python sees them.
 
-use commonplace_core::store::hit::{self, Source};
+use commonplace_core::store::hit::{self, HitSource};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PySlice, PyTuple};
@@ -22,9 +22,9 @@ impl Hit {
     #[getter]
     fn source(&self) -> &'static str {
         match self.hit.source {
-            Source::Note => "note",
-            Source::Message => "message",
-            Source::Tool => "tool",
+            HitSource::Note => "note",
+            HitSource::Message => "message",
+            HitSource::Tool => "tool",
         }
     }
 

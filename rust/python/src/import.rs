@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use commonplace_core::store::Store;
 use pyo3::prelude::*;
 
-use crate::enter::enter;
+use crate::detached::detached;
 use crate::results::Imported;
 
 /// Imports the transcript at `source` into `path`; calls `progress` with the bytes read so far.
@@ -19,7 +19,7 @@ pub fn import(
 ) -> PyResult<Imported> {
     let failed: Mutex<Option<PyErr>> = Mutex::new(None);
     let failure = || failed.lock().unwrap_or_else(PoisonError::into_inner);
-    let done = enter(py, |interrupt| {
+    let done = detached(py, |interrupt| {
         let mut tell = |read: u64| {
             if let Some(progress) = &progress {
                 let told = Python::attach(|py| progress.call1(py, (read,)));

@@ -1,6 +1,6 @@
 //! The Python border of `commonplace`: converts, frees the GIL, maps errors. It holds no logic.
 
-mod enter;
+mod detached;
 mod from_python;
 mod grep;
 mod hit;

@@ -7,7 +7,7 @@ use commonplace_core::files::append::Appended;
 use commonplace_core::files::file_kind::FileKind;
 use commonplace_core::files::{self, revisions};
 use commonplace_core::messages::message;
-use commonplace_core::store::transcript::Placed;
+use commonplace_core::store::transcript::LocatedMessage;
 use commonplace_core::store::{Store, status};
 use commonplace_core::text::section::{Note, line_of, parse};
 use pyo3::prelude::*;
@@ -106,8 +106,8 @@ pub struct Message {
 
 impl Message {
     /// The message of the transcript at `path`.
-    pub fn new(path: &str, placed: Placed) -> Self {
-        let Placed { line, offset, message } = placed;
+    pub fn new(path: &str, located: LocatedMessage) -> Self {
+        let LocatedMessage { line, offset, message } = located;
         Self { path: path.to_owned(), line, offset, message }
     }
 }
@@ -170,8 +170,8 @@ pub struct Entry {
     pub summary: Option<String>,
 }
 
-impl From<status::Entry> for Entry {
-    fn from(entry: status::Entry) -> Self {
+impl From<status::FileEntry> for Entry {
+    fn from(entry: status::FileEntry) -> Self {
         Self {
             path: entry.path,
             size: entry.size,
@@ -210,7 +210,7 @@ pub struct Written {
 }
 
 /// The version of a file that was changed but could not be read since.
-const UNKNOWN: &str = "unknown";
+const UNKNOWN_VERSION: &str = "unknown";
 
 impl Written {
     /// A change that is on disk, of so many edits.
@@ -248,7 +248,9 @@ impl Written {
             let version = store.upgrade()?.files().version_until(&self.path, *end);
             version.ok().map(|version| version.to_string())
         };
-        py.detach(|| self.version.get_or_init(|| read().unwrap_or_else(|| UNKNOWN.to_owned())))
+        py.detach(|| {
+            self.version.get_or_init(|| read().unwrap_or_else(|| UNKNOWN_VERSION.to_owned()))
+        })
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {

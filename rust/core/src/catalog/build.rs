@@ -6,7 +6,7 @@ use std::thread;
 use crate::catalog::extract::Corpus;
 use crate::catalog::file_reader::{DocContent, DocSink, FileReader, IndexedDocs, ReadResult};
 use crate::catalog::{Catalog, DocIds, DocMeta, FileMeta};
-use crate::error::{Error, Interrupt, Result, SLICE};
+use crate::error::{Error, Interrupt, POLL_INTERVAL, Result};
 use crate::files::racy_stat::{FsClock, now_ns};
 use crate::files::root::{Root, Stat};
 use crate::index::Index;
@@ -219,7 +219,7 @@ impl Catalog {
                 self.add(file, reading, docs[output].by_ref().take(count), &labels[output]);
             }
             while !index.is_finished() {
-                thread::park_timeout(SLICE);
+                thread::park_timeout(POLL_INTERVAL);
                 if interrupt() {
                     stop.store(true, Ordering::Relaxed);
                 }

@@ -195,7 +195,7 @@ impl Catalog {
     /// Takes no more memory than a limit allows.
     #[must_use]
     pub fn with_limit(self, limit: MemoryLimit) -> Self {
-        limit.hold(self.corpus as usize, 0);
+        limit.set_held(self.corpus as usize, 0);
         Self { limit, ..self }
     }
 
@@ -205,7 +205,7 @@ impl Catalog {
         let (documents, postings) = (self.index.numbers(), self.index.postings());
         let packing = packing_bytes(documents.into(), postings as u64, dictionaries as u64);
         let loose = loose_bytes(self.index.loose_postings() as u64, dictionaries as u64);
-        self.limit.hold(self.corpus as usize, packing + loose);
+        self.limit.set_held(self.corpus as usize, packing + loose);
     }
 
     /// Returns the place of a path, also of a file that is gone.

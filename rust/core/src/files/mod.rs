@@ -32,7 +32,7 @@ pub mod write_rules;
 use rustix::fs::{AtFlags, RawDir};
 use rustix::io::Errno;
 
-use crate::error::{Error, Result, now_and_then};
+use crate::error::{Error, Result, throttled};
 use crate::files::history::BackupDir;
 use crate::files::lock::{Lock, LockGuard};
 use crate::files::open::{move_refusal, refusal};
@@ -233,7 +233,7 @@ impl Files {
 
     /// Returns a way for work under the lock to ask whether to stop.
     pub(crate) fn interrupt(&self) -> impl Fn() -> bool + Sync + use<> {
-        now_and_then(self.lock.interrupt)
+        throttled(self.lock.interrupt)
     }
 
     /// Takes the lock for a change, and looks again at what earlier ones may have left.

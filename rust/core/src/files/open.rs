@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use crate::error::{Error, Result};
 pub(crate) use crate::files::platform::PRIVATE_MODE;
 use crate::files::platform::{NameAt, Platform as _, System, TRAVERSE};
-use crate::memory_limit::{MemoryLimit, room};
+use crate::memory_limit::{MemoryLimit, try_with_capacity};
 
 /// The largest file that is read into memory whole; longer transcripts are streamed.
 pub const MAX_WHOLE: u64 = 256 << 20;
@@ -202,7 +202,7 @@ pub(crate) fn read_whole(file: &mut File, path: &str, limit: &MemoryLimit) -> Re
     let size = file.metadata().map_err(|e| Error::io("read", path, e))?.len();
     if size <= MAX_WHOLE {
         limit.check_whole(path, size)?;
-        bytes = room(|| format!("reading {path:?} as a whole"), size)?;
+        bytes = try_with_capacity(|| format!("reading {path:?} as a whole"), size)?;
         // It may grow while it is read.
         let read = file.take(MAX_WHOLE + 1).read_to_end(&mut bytes);
         read.map_err(|e| Error::io("read", path, e))?;

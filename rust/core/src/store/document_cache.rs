@@ -11,29 +11,29 @@ use rustc_hash::FxHashMap;
 use crate::catalog::DocMeta;
 
 /// Most bytes of each generation, and of one document.
-const MOST: usize = 8 << 20;
-const LONGEST: usize = 16 << 10;
+const GENERATION_BYTES: usize = 8 << 20;
+const MAX_DOCUMENT_BYTES: usize = 16 << 10;
 /// What an entry takes beside its text.
-const ENTRY: usize = 64;
+const ENTRY_OVERHEAD: usize = 64;
 
 /// Documents by what their rows say of them, in two generations: when the younger one is full it
 /// takes the place of the older, so that what is used stays.
 #[derive(Debug, Default)]
-pub(super) struct Recent {
-    young: FxHashMap<Key, Box<[u8]>>,
-    old: FxHashMap<Key, Box<[u8]>>,
+pub(super) struct DocumentCache {
+    young: FxHashMap<CacheKey, Box<[u8]>>,
+    old: FxHashMap<CacheKey, Box<[u8]>>,
     /// Of the young.
     bytes: usize,
 }
 
 /// Hash, first byte, length and file.
-type Key = (u64, u64, u32, u32);
+type CacheKey = (u64, u64, u32, u32);
 
-fn key(doc: &DocMeta) -> Key {
+fn key(doc: &DocMeta) -> CacheKey {
     (doc.hash, doc.start, doc.length, doc.file)
 }
 
-impl Recent {
+impl DocumentCache {
     /// Returns the bytes of a document if they are still there.
     pub(super) fn get(&mut self, doc: &DocMeta) -> Option<Vec<u8>> {
         let key = key(doc);
@@ -42,23 +42,23 @@ impl Recent {
         }
         let bytes = self.old.remove(&key)?;
         let copy = bytes.to_vec();
-        self.keep(key, bytes);
+        self.insert(key, bytes);
         Some(copy)
     }
 
     /// Keeps bytes that are those of the row.
     pub(super) fn put(&mut self, doc: &DocMeta, bytes: &[u8]) {
-        if bytes.len() <= LONGEST {
-            self.keep(key(doc), bytes.into());
+        if bytes.len() <= MAX_DOCUMENT_BYTES {
+            self.insert(key(doc), bytes.into());
         }
     }
 
-    fn keep(&mut self, key: Key, bytes: Box<[u8]>) {
-        if self.bytes > MOST {
+    fn insert(&mut self, key: CacheKey, bytes: Box<[u8]>) {
+        if self.bytes > GENERATION_BYTES {
             self.old = std::mem::take(&mut self.young);
             self.bytes = 0;
         }
-        self.bytes += bytes.len() + ENTRY;
+        self.bytes += bytes.len() + ENTRY_OVERHEAD;
         self.young.insert(key, bytes);
     }
 }
@@ -69,16 +69,16 @@ mod tests {
 
     #[test]
     fn what_is_used_stays_and_all_is_bounded() {
-        let mut recent = Recent::default();
+        let mut cache = DocumentCache::default();
         let doc = |start: u64| DocMeta { start, ..bytemuck::Zeroable::zeroed() };
         for start in 0..4_000 {
-            recent.put(&doc(start), &[start as u8; 10_000]);
-            assert_eq!(recent.get(&doc(7)).is_some(), start >= 7);
-            assert!(recent.young.len() + recent.old.len() < 2 * (MOST / 10_000 + 2));
+            cache.put(&doc(start), &[start as u8; 10_000]);
+            assert_eq!(cache.get(&doc(7)).is_some(), start >= 7);
+            assert!(cache.young.len() + cache.old.len() < 2 * (GENERATION_BYTES / 10_000 + 2));
         }
-        assert_eq!(recent.get(&doc(3_999)), Some(vec![159; 10_000]));
-        assert_eq!(recent.get(&doc(8)), None);
-        recent.put(&doc(5_000), &[0; LONGEST + 1]);
-        assert_eq!(recent.get(&doc(5_000)), None);
+        assert_eq!(cache.get(&doc(3_999)), Some(vec![159; 10_000]));
+        assert_eq!(cache.get(&doc(8)), None);
+        cache.put(&doc(5_000), &[0; MAX_DOCUMENT_BYTES + 1]);
+        assert_eq!(cache.get(&doc(5_000)), None);
     }
 }

@@ -13,9 +13,9 @@ use crate::error::{Error, Interrupt, Result};
 use crate::files::file_kind::FileKind;
 use crate::index::topk::Scored;
 use crate::messages::message::{self, Line, Message};
-use crate::store::document_cache::Recent;
-use crate::store::hit::{ATTEMPTS, Hit, Source};
-use crate::store::{State, Store};
+use crate::store::document_cache::DocumentCache;
+use crate::store::hit::{Hit, HitSource, MAX_ATTEMPTS};
+use crate::store::{IndexState, Store};
 use crate::sync::Mutex;
 use crate::text::section::{TRAIL, as_text, line_of};
 use crate::text::snippet::Shown;
@@ -31,12 +31,12 @@ impl Store {
         let path = &*self.root().normalized(path);
         let nothing = Arc::new(Shown::default());
         let mut looked_at = false;
-        for _ in 0..ATTEMPTS {
-            let state = self.fresh(interrupt)?;
-            if state.unchecked.is_some() && !looked_at {
+        for _ in 0..MAX_ATTEMPTS {
+            let state = self.refresh(interrupt)?;
+            if state.check_error.is_some() && !looked_at {
                 // not all folders could be listed: this one file can perhaps be read
                 drop(state);
-                self.mend(&BTreeSet::from([path.to_owned()]), interrupt)?;
+                self.read_again(&BTreeSet::from([path.to_owned()]), interrupt)?;
                 looked_at = true;
                 continue;
             }
@@ -50,7 +50,7 @@ impl Store {
                 return self.root().open_read(path).map(|_| Vec::new());
             };
             let mut changed = BTreeSet::new();
-            let mut reader = Reader::new(self, &state.main, &mut changed);
+            let mut reader = DocumentReader::new(self, &state.main, &mut changed);
             let mut hits = Vec::with_capacity(file.documents.len());
             for document in file.documents.iter() {
                 if interrupt() {
@@ -65,7 +65,7 @@ impl Store {
             if changed.is_empty() {
                 return Ok(hits);
             }
-            self.mend(&changed, interrupt)?;
+            self.read_again(&changed, interrupt)?;
         }
         let (expected, found) = ("the text in the index".into(), "one that keeps changing".into());
         Err(Error::Conflict { path: path.to_owned(), expected, found })
@@ -77,42 +77,42 @@ impl Store {
     /// # Errors
     /// [`Error::Interrupted`].
     pub fn revision(&self, interrupt: Interrupt<'_>) -> Result<u64> {
-        Ok(self.fresh(interrupt)?.main.revision)
+        Ok(self.refresh(interrupt)?.main.revision)
     }
 }
 
 /// Reads documents back from their files.
-pub(super) struct Reader<'a> {
+pub(super) struct DocumentReader<'a> {
     store: &'a Store,
     pub(super) catalog: &'a Catalog,
     changed: &'a mut BTreeSet<String>,
     /// The file read last: hits come in groups.
     open: Option<(u32, File)>,
     /// What was read before, where that can be trusted.
-    recent: Option<&'a Mutex<Recent>>,
+    cache: Option<&'a Mutex<DocumentCache>>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> DocumentReader<'a> {
     /// Reads documents of `catalog`; files that differ from it go into `changed`.
     pub(super) fn new(
         store: &'a Store,
         catalog: &'a Catalog,
         changed: &'a mut BTreeSet<String>,
     ) -> Self {
-        Self { store, catalog, changed, open: None, recent: None }
+        Self { store, catalog, changed, open: None, cache: None }
     }
 
     /// Takes what was read before for what is there, as long as the system reports changes.
-    pub(super) fn trusting(self, state: &State) -> Self {
+    pub(super) fn with_cache(self, state: &IndexState) -> Self {
         // whoever holds the watch may be waiting for the state that this call reads
         let watched = self.store.watch.try_lock().is_some_and(|watch| watch.is_some());
-        let trusted = watched && state.unchecked.is_none();
-        Self { recent: trusted.then_some(&self.store.recent), ..self }
+        let trusted = watched && state.check_error.is_none();
+        Self { cache: trusted.then_some(&self.store.document_cache), ..self }
     }
 
     /// Returns the bytes of a document if they are still those that were indexed.
     pub(super) fn bytes(&mut self, doc: &DocMeta) -> Option<Vec<u8>> {
-        if let Some(bytes) = self.recent.and_then(|recent| recent.lock().get(doc)) {
+        if let Some(bytes) = self.cache.and_then(|cache| cache.lock().get(doc)) {
             return Some(bytes);
         }
         let path = &self.catalog.files[doc.file as usize].path;
@@ -126,8 +126,8 @@ impl<'a> Reader<'a> {
         let same =
             || xxh3_64(&bytes) == doc.hash || xxh3_64(as_text(&bytes).as_bytes()) == doc.hash;
         if matches!(read, Some(Ok(()))) && same() {
-            if let Some(recent) = self.recent {
-                recent.lock().put(doc, &bytes);
+            if let Some(cache) = self.cache {
+                cache.lock().put(doc, &bytes);
             }
             return Some(bytes);
         }
@@ -185,9 +185,9 @@ impl<'a> Reader<'a> {
         let trail = label(doc.trail);
         Some(Hit {
             source: match (self.catalog.files[doc.file as usize].kind, self.catalog.corpus()) {
-                (FileKind::Note, _) => Source::Note,
-                (_, Corpus::Main) => Source::Message,
-                (_, Corpus::Tools) => Source::Tool,
+                (FileKind::Note, _) => HitSource::Note,
+                (_, Corpus::Main) => HitSource::Message,
+                (_, Corpus::Tools) => HitSource::Tool,
             },
             path,
             first_line,

@@ -11,7 +11,7 @@ use crate::catalog::{Catalog, DocMeta};
 use crate::error::{Interrupt, Result};
 use crate::messages::message::{self, Line, Message};
 use crate::store::Store;
-use crate::store::document_reader::Reader;
+use crate::store::document_reader::DocumentReader;
 use crate::store::hit::Hit;
 use crate::text::snippet::Shown;
 use crate::text::time::day_in_words;
@@ -19,9 +19,9 @@ use crate::text::time::day_in_words;
 /// Bytes before a document in which line ends are counted at most.
 const BEFORE: u64 = 1 << 20;
 
-impl Reader<'_> {
+impl DocumentReader<'_> {
     /// Says whether a hit is what the index says of it, as far as that is seen at once.
-    pub(super) fn is_evident(&mut self, document: u32, hit: &Hit, terms: &Shown) -> bool {
+    pub(super) fn has_evidence(&mut self, document: u32, hit: &Hit, terms: &Shown) -> bool {
         let doc = self.catalog.docs[document as usize];
         let before = self.neighbour(&doc, -1);
         let labelled = hit.message.is_some() || is_headed(&doc, before.as_ref(), hit);
@@ -103,7 +103,11 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Interrupted`](crate::error::Error::Interrupted).
-    pub(super) fn prove(&self, paths: BTreeSet<String>, interrupt: Interrupt<'_>) -> Result<bool> {
+    pub(super) fn verify_hits(
+        &self,
+        paths: BTreeSet<String>,
+        interrupt: Interrupt<'_>,
+    ) -> Result<bool> {
         let mut state = self.write_state(interrupt)?;
         let mut wrong = false;
         for path in paths {
@@ -112,7 +116,7 @@ impl Store {
                 None => {}
                 Some(false) => {
                     wrong = true;
-                    if !self.read(&mut state, &path, Catalog::verify, interrupt)? {
+                    if !self.read_with(&mut state, &path, Catalog::verify, interrupt)? {
                         // its text is what was indexed, but not as it was indexed
                         state.main.mark_untrusted();
                     }

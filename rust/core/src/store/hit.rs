@@ -9,22 +9,22 @@ use crate::files::walk::unlistable_note;
 use crate::messages::message::Message;
 use crate::search::query::Query;
 use crate::search::{Filter, explain, search};
-use crate::store::document_reader::Reader;
-use crate::store::{Freshness, State, Store};
+use crate::store::document_reader::DocumentReader;
+use crate::store::{Freshness, IndexState, Store};
 use crate::text::metadata::behind_meta;
 use crate::text::section::line_of;
 use crate::text::snippet::{Shown, snippet};
 
 /// Characters of a snippet.
-pub const SNIPPET: usize = 300;
+pub const SNIPPET_CHARS: usize = 300;
 /// Files that are not indexed as they should be, of which an answer says why.
 const MAX_OMISSION_NOTES: usize = 5;
 /// How often a search is run again when files change under it.
-pub(super) const ATTEMPTS: usize = 4;
+pub(super) const MAX_ATTEMPTS: usize = 4;
 
 /// Where a hit comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
+pub enum HitSource {
     /// A section of a note.
     Note,
     /// What somebody said.
@@ -37,7 +37,7 @@ pub enum Source {
 #[derive(Debug, Clone)]
 pub struct Hit {
     /// Where it comes from.
-    pub source: Source,
+    pub source: HitSource,
     /// The file, relative to the root.
     pub path: String,
     /// The first line of the section or message, from 1.
@@ -85,7 +85,7 @@ impl Hit {
                 (None, Some(rest)) => self.text.len() - rest.len(),
                 _ => 0,
             };
-            let found = snippet(&self.text[from..], &self.terms, SNIPPET);
+            let found = snippet(&self.text[from..], &self.terms, SNIPPET_CHARS);
             let line = match self.message {
                 Some(_) => self.first_line,
                 None => self.first_line + line_of(self.text.as_bytes(), from + found.start) - 1,
@@ -118,7 +118,7 @@ pub struct Hits {
 
 /// What a search is to return.
 #[derive(Debug, Clone, Default)]
-pub struct Request {
+pub struct SearchRequest {
     /// The words.
     pub query: String,
     /// Most hits.
@@ -134,31 +134,32 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Query`] for an empty query; [`Error::Interrupted`].
-    pub fn search(&self, request: &Request, interrupt: Interrupt<'_>) -> Result<Hits> {
+    pub fn search(&self, request: &SearchRequest, interrupt: Interrupt<'_>) -> Result<Hits> {
         let query = Query::parse(&request.query)?;
         let mut request = request.clone();
         for prefix in &mut request.filter.prefixes {
             *prefix = self.root().normalized(prefix).into_owned();
         }
         if request.tools {
-            drop(self.fresh(interrupt)?);
+            drop(self.refresh(interrupt)?);
             self.make_tools(interrupt)?;
         }
         let mut tries = 0;
         loop {
             tries += 1;
-            let state = self.fresh(interrupt)?;
+            let state = self.refresh(interrupt)?;
             let (mut answer, [changed, doubted]) =
-                self.answer(&state, &query, &request, interrupt)?;
+                self.search_once(&state, &query, &request, interrupt)?;
             let damaged = state.main.is_damaged();
             drop(state);
-            if damaged && tries < ATTEMPTS {
+            if damaged && tries < MAX_ATTEMPTS {
                 continue;
             }
-            if !doubted.is_empty() && self.prove(doubted, interrupt)? && tries < ATTEMPTS {
+            if !doubted.is_empty() && self.verify_hits(doubted, interrupt)? && tries < MAX_ATTEMPTS
+            {
                 continue;
             }
-            if changed.is_empty() || tries == ATTEMPTS {
+            if changed.is_empty() || tries == MAX_ATTEMPTS {
                 if !changed.is_empty() {
                     answer.freshness = Freshness::Stale;
                     let files: Vec<String> = changed.into_iter().collect();
@@ -167,23 +168,23 @@ impl Store {
                 }
                 return Ok(answer);
             }
-            self.mend(&changed, interrupt)?;
+            self.read_again(&changed, interrupt)?;
         }
     }
 
-    fn answer(
+    fn search_once(
         &self,
-        state: &State,
+        state: &IndexState,
         query: &Query,
-        request: &Request,
+        request: &SearchRequest,
         interrupt: Interrupt<'_>,
     ) -> Result<(Hits, [BTreeSet<String>; 2])> {
         let mut answer = Hits { hits: Vec::new(), freshness: Freshness::Fresh, notes: Vec::new() };
         let mut changed = Default::default();
-        self.gather(state, query, request, &mut answer, &mut changed, interrupt)?;
+        self.collect_hits(state, query, request, &mut answer, &mut changed, interrupt)?;
         if answer.hits.is_empty() && !query.phrases.is_empty() {
             let loose = Query { phrases: Vec::new(), ..query.clone() };
-            self.gather(state, &loose, request, &mut answer, &mut changed, interrupt)?;
+            self.collect_hits(state, &loose, request, &mut answer, &mut changed, interrupt)?;
             answer.notes.push(
                 "no text that may be found holds the phrase; its words were sought".to_owned(),
             );
@@ -208,7 +209,7 @@ impl Store {
                 .notes
                 .push(format!("{more} more files are indexed in part; `status` names them"));
         }
-        if let Some(why) = &state.unchecked {
+        if let Some(why) = &state.check_error {
             answer.freshness = Freshness::Stale;
             answer.notes.push(why.clone());
         }
@@ -217,11 +218,11 @@ impl Store {
 
     /// Adds what a query finds, the files that differ from what the index says of them, and those
     /// of which that is not evident.
-    fn gather(
+    fn collect_hits(
         &self,
-        state: &State,
+        state: &IndexState,
         query: &Query,
-        request: &Request,
+        request: &SearchRequest,
         answer: &mut Hits,
         [changed, doubted]: &mut [BTreeSet<String>; 2],
         interrupt: Interrupt<'_>,
@@ -229,7 +230,7 @@ impl Store {
         let tools = state.tools.as_ref().filter(|_| request.tools);
         for (number, catalog) in [Some(&state.main), tools].into_iter().enumerate() {
             let Some(catalog) = catalog else { continue };
-            let mut reader = Reader::new(self, catalog, &mut *changed).trusting(state);
+            let mut reader = DocumentReader::new(self, catalog, &mut *changed).with_cache(state);
             let (expander, filter, limit) =
                 (&self.expanders[number], &request.filter, request.limit);
             let mut text = |document| reader.text(document).map(|(text, _)| text);
@@ -241,7 +242,7 @@ impl Store {
                 }
                 let Some(hit) = reader.hit(scored, &terms) else { continue };
                 let document = scored.document;
-                if !catalog.is_verified(&hit.path) && !reader.is_evident(document, &hit, &terms) {
+                if !catalog.is_verified(&hit.path) && !reader.has_evidence(document, &hit, &terms) {
                     doubted.insert(hit.path.clone());
                     if !catalog.index.agrees_on(document, &found.concepts) {
                         catalog.reject();
@@ -263,9 +264,9 @@ impl Store {
     /// [`Error::NotFound`] for a file that is not there.
     pub fn explain(&self, text: &str, citation: &str, interrupt: Interrupt<'_>) -> Result<String> {
         let query = Query::parse(text)?;
-        let (path, line) = cited(citation)?;
+        let (path, line) = parse_citation(citation)?;
         let path = &*self.root().normalized(path);
-        let state = self.fresh(interrupt)?;
+        let state = self.refresh(interrupt)?;
         let catalog = &state.main;
         let file = catalog.file(path).ok_or_else(|| Error::NotFound { path: path.to_owned() })?;
         let is_note = file.kind == FileKind::Note;
@@ -279,7 +280,7 @@ impl Store {
             why: "no section or message is at that line".to_owned(),
         })?;
         let mut changed = BTreeSet::new();
-        let mut reader = Reader::new(self, catalog, &mut changed);
+        let mut reader = DocumentReader::new(self, catalog, &mut changed);
         let mut words = |document| reader.text(document).map(|(text, _)| text);
         let expander = &self.expanders[0];
         let (score, lines) = explain(catalog, expander, &query, document, &mut words, interrupt)?;
@@ -297,7 +298,7 @@ impl Store {
 ///
 /// # Errors
 /// [`Error::Query`] when what follows `#` is no line.
-pub fn cited(citation: &str) -> Result<(&str, u64)> {
+pub fn parse_citation(citation: &str) -> Result<(&str, u64)> {
     let Some((path, place)) = citation.rsplit_once('#') else { return Ok((citation, 1)) };
     let first = place.split('-').next().unwrap_or(place);
     let line = first.strip_prefix('L').and_then(|digits| digits.parse().ok());

@@ -29,7 +29,7 @@ use crate::index::bm25f::Weights;
 use crate::index::dictionary::expansion::Expander;
 use crate::memory_limit::MemoryLimit;
 use crate::messages::line_reader::LONGEST_LINE;
-use crate::store::document_cache::Recent;
+use crate::store::document_cache::DocumentCache;
 use crate::store::gram_indexes::Sieves;
 use crate::store::refresh::walk;
 use crate::sync::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -58,7 +58,7 @@ impl Freshness {
 
 /// The index side of a store.
 #[derive(Debug)]
-pub struct State {
+pub struct IndexState {
     /// What people and models said, and the notes.
     pub main: Catalog,
     /// What went into and came out of tools; made when first asked for.
@@ -70,7 +70,7 @@ pub struct State {
     /// Files of which the index does not hold all, or not as it stands there.
     pub incomplete: BTreeMap<String, Omission>,
     /// Why the files could not be checked, when they could not: the next call checks them all.
-    pub unchecked: Option<String>,
+    pub check_error: Option<String>,
     /// What became of the snapshot when the index was opened; none as long as it is not.
     pub snapshot: Option<String>,
     /// Conflict copies that recovery made visible.
@@ -83,12 +83,12 @@ pub struct Store {
     /// The process that opened it.
     process: u32,
     files: Files,
-    pub(crate) state: RwLock<State>,
+    pub(crate) state: RwLock<IndexState>,
     pub(crate) watch: Mutex<Option<Watch>>,
     /// Whether the system was to report changes.
     watched: bool,
-    recent: Mutex<Recent>,
-    /// The finite-state form of the dictionaries of [`State::main`] and [`State::tools`].
+    document_cache: Mutex<DocumentCache>,
+    /// The finite-state form of the dictionaries of [`IndexState::main`] and [`IndexState::tools`].
     pub(crate) expanders: [Expander; 2],
     pub(crate) weights: Weights,
     pub(crate) clock: FsClock,
@@ -97,15 +97,15 @@ pub struct Store {
     pub(crate) sieves: Sieves,
     /// Whether changes were taken from the watch that may not be in the index: then the next call
     /// looks at all files. Changed by whoever has the watch.
-    drained: AtomicBool,
-    /// Whether the snapshot on disk is of [`State::main`], but for [`Catalog::reread_bytes`].
-    saved: AtomicBool,
+    changes_unapplied: AtomicBool,
+    /// Whether the snapshot on disk is of [`IndexState::main`], but for [`Catalog::reread_bytes`].
+    snapshot_current: AtomicBool,
     closed: AtomicBool,
 }
 
 /// How a store is opened.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct StoreOptions {
     /// Make the folder when it is not there.
     pub create: bool,
     /// Let the system report changes.
@@ -124,7 +124,7 @@ pub struct Options {
     pub memory_limit: Option<u64>,
 }
 
-impl Default for Options {
+impl Default for StoreOptions {
     fn default() -> Self {
         let (weights, rules, clock) = Default::default();
         Self {
@@ -152,25 +152,25 @@ impl Store {
     ///
     /// # Errors
     /// Those of [`Root::open`].
-    pub fn open(path: &str, options: Options) -> Result<Self> {
+    pub fn open(path: &str, options: StoreOptions) -> Result<Self> {
         let limit = MemoryLimit::new(options.memory_limit);
         let root = Root::open(path, options.create)?.with_memory_limit(limit);
         let files = Files::new(root, options.rules).interrupted_by(options.interrupt);
         Self::of(files, options)
     }
 
-    fn of(files: Files, options: Options) -> Result<Self> {
-        let Options { watch, weights, clock, sieve_from, .. } = options;
+    fn of(files: Files, options: StoreOptions) -> Result<Self> {
+        let StoreOptions { watch, weights, clock, sieve_from, .. } = options;
         let limit = files.root().memory_limit().clone();
         let recovered = files.recheck_if_due()?;
         let main = Catalog::new(weights.clone(), Corpus::Main).with_clock(clock);
-        let state = State {
+        let state = IndexState {
             main: main.with_limit(limit.clone()),
             tools: None,
             skipped: BTreeMap::new(),
             unreadable: BTreeMap::new(),
             incomplete: BTreeMap::new(),
-            unchecked: None,
+            check_error: None,
             snapshot: None,
             recovered,
         };
@@ -180,15 +180,15 @@ impl Store {
             files,
             watch: Mutex::new(if watch { Watch::new() } else { None }),
             watched: watch,
-            recent: Mutex::default(),
+            document_cache: Mutex::default(),
             expanders: Default::default(),
             weights,
             clock,
             limit,
             sieve_from,
             sieves: Sieves::default(),
-            drained: AtomicBool::new(false),
-            saved: AtomicBool::new(false),
+            changes_unapplied: AtomicBool::new(false),
+            snapshot_current: AtomicBool::new(false),
             closed: AtomicBool::new(false),
         })
     }
@@ -209,14 +209,14 @@ impl Store {
     /// # Errors
     /// [`Error::Io`](crate::error::Error::Io) when the process has no more handles to give.
     pub fn in_child(&self) -> Result<Self> {
-        let options = Options {
+        let options = StoreOptions {
             create: false,
             watch: self.watched,
             weights: self.weights.clone(),
             rules: self.files.rules,
             clock: self.clock,
             sieve_from: self.sieve_from,
-            ..Options::default()
+            ..StoreOptions::default()
         };
         let own = Self::of(self.files.in_child()?, options)?;
         // closed, not read: what is in the queue is the parent's
@@ -229,7 +229,7 @@ impl Store {
     /// Opens the index: takes the snapshot if it can be trusted, and reads what has changed since.
     pub(crate) fn open_index(
         &self,
-        state: &mut State,
+        state: &mut IndexState,
         watch: &mut Option<Watch>,
         interrupt: Interrupt<'_>,
     ) -> Result<()> {
@@ -248,14 +248,14 @@ impl Store {
         let snapshot = match snapshot {
             Ok(Some(kept)) => {
                 state.main = kept.with_clock(self.clock).with_limit(self.limit.clone());
-                self.saved.store(true, Ordering::Relaxed);
+                self.snapshot_current.store(true, Ordering::Relaxed);
                 "read".to_owned()
             }
             Ok(None) => "built".to_owned(),
             Err(why) => format!("rebuilt, for {why}"),
         };
         self.update_omissions(state);
-        self.adopt(state, seen, "", interrupt)?;
+        self.apply_walk(state, seen, "", interrupt)?;
         state.snapshot = Some(snapshot);
         Ok(())
     }
@@ -269,7 +269,7 @@ impl Store {
     pub(crate) fn read_state(
         &self,
         interrupt: Interrupt<'_>,
-    ) -> Result<RwLockReadGuard<'_, State>> {
+    ) -> Result<RwLockReadGuard<'_, IndexState>> {
         wait_for(interrupt, |slice| self.state.try_read_for(slice))
     }
 
@@ -277,7 +277,7 @@ impl Store {
     pub(crate) fn write_state(
         &self,
         interrupt: Interrupt<'_>,
-    ) -> Result<RwLockWriteGuard<'_, State>> {
+    ) -> Result<RwLockWriteGuard<'_, IndexState>> {
         let _waiting = self.state.wait_to_write();
         wait_for(interrupt, |slice| self.state.try_write_for(slice))
     }
@@ -310,7 +310,7 @@ impl Store {
     /// # Errors
     /// Those of [`Self::save`]; [`Error::Interrupted`].
     pub fn save_unless(&self, interrupt: Interrupt<'_>) -> Result<()> {
-        let wanted = |state: &State| {
+        let wanted = |state: &IndexState| {
             let text: u64 = state.main.files.iter().map(|file| file.stat.size).sum();
             // the next opening may have more memory
             let longest = self.limit.longest_line(LONGEST_LINE);
@@ -319,7 +319,8 @@ impl Store {
             };
             !state.main.files.is_empty()
                 && !state.main.files.iter().any(lacks)
-                && (!self.saved.load(Ordering::Relaxed) || state.main.reread_bytes > text / 16)
+                && (!self.snapshot_current.load(Ordering::Relaxed)
+                    || state.main.reread_bytes > text / 16)
         };
         if !wanted(&*self.read_state(interrupt)?) {
             return Ok(());
@@ -340,14 +341,14 @@ impl Store {
             return snapshot_file::discard(self.root());
         };
         state.main.reread_bytes = 0;
-        self.saved.store(true, Ordering::Relaxed);
+        self.snapshot_current.store(true, Ordering::Relaxed);
         drop(state);
         // One writer at a time, of all processes. Nobody waits for the index with the root locked,
         // nor for the root with the index locked: others would wait for both.
         let guard = self.files.begin();
         guard
             .and_then(|_guard| snapshot_file::publish(self.root(), &bytes, interrupt))
-            .inspect_err(|_| self.saved.store(false, Ordering::Relaxed))
+            .inspect_err(|_| self.snapshot_current.store(false, Ordering::Relaxed))
     }
 
     /// Writes the snapshot for the last time: nothing is written any more when this is dropped.

@@ -68,14 +68,14 @@ fn own(store: Option<Arc<Store>>) -> Option<Arc<Store>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::Options;
+    use crate::store::StoreOptions;
 
     #[test]
     fn a_child_opens_its_store_without_the_lock_and_with_all_of_the_memory() {
         let dir = tempfile::tempdir().unwrap();
-        let options = Options { memory_limit: Some(256 << 20), ..Options::default() };
+        let options = StoreOptions { memory_limit: Some(256 << 20), ..StoreOptions::default() };
         let mut inherited = Store::open(dir.path().to_str().unwrap(), options).unwrap();
-        inherited.limit.hold(0, 200 << 20);
+        inherited.limit.set_held(0, 200 << 20);
         inherited.process = 0;
         let inherited = PerProcess::new(inherited);
         let in_child = |store: &Store| {

@@ -16,23 +16,23 @@ use crate::files::root::{Root, Stat};
 use crate::files::walk::{UNLISTABLE, Walk};
 use crate::index::dictionary::expansion::Expander;
 use crate::search::is_below;
-use crate::store::{State, Store};
+use crate::store::{IndexState, Store};
 use crate::sync::{Mutex, RwLockReadGuard};
 
 /// Changed folders above which the whole root is looked at: each costs a pass over all files.
-const MOST_FOLDERS: usize = 64;
+const MAX_FOLDERS: usize = 64;
 /// New files from which on building anew is worth a thought.
-const MANY: usize = 256;
+const REBUILD_FROM: usize = 256;
 
 /// [`Catalog::update`] or [`Catalog::verify`].
-type Read = fn(&mut Catalog, &Root, &str, Interrupt<'_>) -> Result<bool>;
+type ReadFile = fn(&mut Catalog, &Root, &str, Interrupt<'_>) -> Result<bool>;
 
 impl Store {
     /// Brings the index in step with the files and lets it be read.
     ///
     /// # Errors
     /// [`Error::Interrupted`].
-    pub fn fresh(&self, interrupt: Interrupt<'_>) -> Result<RwLockReadGuard<'_, State>> {
+    pub fn refresh(&self, interrupt: Interrupt<'_>) -> Result<RwLockReadGuard<'_, IndexState>> {
         let recovered = self.files().recheck_if_due()?;
         if !recovered.is_empty() {
             self.write_state(interrupt)?.recovered.extend(recovered);
@@ -51,11 +51,11 @@ impl Store {
             let mut state = self.write_state(interrupt)?;
             state.main = self.empty(Corpus::Main);
             state.snapshot = Some("rebuilt, for the snapshot: it is damaged".to_owned());
-            self.saved.store(false, Ordering::Relaxed);
+            self.snapshot_current.store(false, Ordering::Relaxed);
             changes = Changes::Unknown;
         }
         let state = self.read_state(interrupt)?;
-        if state.unchecked.is_some() {
+        if state.check_error.is_some() {
             changes = Changes::Unknown;
         }
         if let Changes::Some { files, .. } = &mut changes {
@@ -63,17 +63,17 @@ impl Store {
             files.extend(state.unreadable.keys().cloned());
         }
         if changes.is_empty() {
-            self.drained.store(false, Ordering::Relaxed);
+            self.changes_unapplied.store(false, Ordering::Relaxed);
             return Ok(state);
         }
         drop(state);
         let mut state = self.write_state(interrupt)?;
         match self.apply(&mut state, changes, &mut watch, interrupt) {
-            Ok(()) => state.unchecked = None,
+            Ok(()) => state.check_error = None,
             Err(Error::Interrupted) => return Err(Error::Interrupted),
-            Err(error) => state.unchecked = Some(error.to_string()),
+            Err(error) => state.check_error = Some(error.to_string()),
         }
-        self.drained.store(false, Ordering::Relaxed);
+        self.changes_unapplied.store(false, Ordering::Relaxed);
         drop(state);
         let state = self.read_state(interrupt)?;
         drop(watch);
@@ -81,21 +81,21 @@ impl Store {
     }
 
     /// Takes what the system tells, which it does only once: until that is in the index, and
-    /// [`Store::drained`] is cleared, every other call looks at all files.
+    /// [`Store::changes_unapplied`] is cleared, every other call looks at all files.
     fn drain(&self, watch: &mut Option<Watch>) -> Changes {
         let told = watch.as_mut().map_or(Changes::Unknown, Watch::drain);
-        if self.drained.swap(true, Ordering::Relaxed) { Changes::Unknown } else { told }
+        if self.changes_unapplied.swap(true, Ordering::Relaxed) { Changes::Unknown } else { told }
     }
 
     fn apply(
         &self,
-        state: &mut State,
+        state: &mut IndexState,
         changes: Changes,
         watch: &mut Option<Watch>,
         interrupt: Interrupt<'_>,
     ) -> Result<()> {
         let (files, folders) = match changes {
-            Changes::Some { files, folders } if folders.len() <= MOST_FOLDERS => (files, folders),
+            Changes::Some { files, folders } if folders.len() <= MAX_FOLDERS => (files, folders),
             _ => (BTreeSet::new(), BTreeSet::from([String::new()])),
         };
         for folder in &folders {
@@ -111,7 +111,7 @@ impl Store {
                 }
                 seen => seen?,
             };
-            self.adopt(state, seen, folder, interrupt)?;
+            self.apply_walk(state, seen, folder, interrupt)?;
         }
         for file in files {
             self.update(state, &file, interrupt)?;
@@ -125,9 +125,9 @@ impl Store {
     }
 
     /// Takes over what a walk of a folder saw: reads what is new or changed, drops what is gone.
-    pub(crate) fn adopt(
+    pub(crate) fn apply_walk(
         &self,
-        state: &mut State,
+        state: &mut IndexState,
         seen: Walk,
         folder: &str,
         interrupt: Interrupt<'_>,
@@ -155,7 +155,7 @@ impl Store {
     /// Reads everything: two threads and one packing beat file by file.
     fn rebuild(
         &self,
-        state: &mut State,
+        state: &mut IndexState,
         files: &[(String, Stat)],
         interrupt: Interrupt<'_>,
     ) -> Result<()> {
@@ -169,7 +169,7 @@ impl Store {
             let tools = self.empty(Corpus::Tools).fill(self.root(), &files, interrupt)?;
             state.tools = Some(tools.0);
         }
-        self.saved.store(false, Ordering::Relaxed);
+        self.snapshot_current.store(false, Ordering::Relaxed);
         state.unreadable = BTreeMap::new();
         self.expanders.iter().for_each(Expander::reset);
         for (path, error) in failed {
@@ -186,23 +186,23 @@ impl Store {
     }
 
     /// Notes what the index does not hold of each file.
-    pub(crate) fn update_omissions(&self, state: &mut State) {
+    pub(crate) fn update_omissions(&self, state: &mut IndexState) {
         let files = state.main.files.iter().filter(|file| file.present);
         let of = |file: &FileMeta| Some((file.path.clone(), omission(state, &file.path)?));
         state.incomplete = files.filter_map(of).collect();
     }
 
     /// Brings one file in step; a failure is kept to be told with every answer.
-    fn update(&self, state: &mut State, path: &str, interrupt: Interrupt<'_>) -> Result<()> {
-        self.read(state, path, Catalog::update, interrupt).map(|_| ())
+    fn update(&self, state: &mut IndexState, path: &str, interrupt: Interrupt<'_>) -> Result<()> {
+        self.read_with(state, path, Catalog::update, interrupt).map(|_| ())
     }
 
     /// Lets both catalogs read a file; returns whether the one of what was said has changed.
-    pub(super) fn read(
+    pub(super) fn read_with(
         &self,
-        state: &mut State,
+        state: &mut IndexState,
         path: &str,
-        read: Read,
+        read: ReadFile,
         interrupt: Interrupt<'_>,
     ) -> Result<bool> {
         if interrupt() {
@@ -237,7 +237,7 @@ impl Store {
         number: usize,
         catalog: &mut Catalog,
         path: &str,
-        read: Read,
+        read: ReadFile,
         interrupt: Interrupt<'_>,
     ) -> Result<bool> {
         let packings = catalog.packings;
@@ -252,7 +252,11 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Interrupted`].
-    pub(crate) fn mend(&self, paths: &BTreeSet<String>, interrupt: Interrupt<'_>) -> Result<()> {
+    pub(crate) fn read_again(
+        &self,
+        paths: &BTreeSet<String>,
+        interrupt: Interrupt<'_>,
+    ) -> Result<()> {
         let mut state = self.write_state(interrupt)?;
         for path in paths {
             self.update(&mut state, path, interrupt)?;
@@ -288,10 +292,10 @@ impl Store {
     /// Those of listing the root; [`Error::Interrupted`].
     pub fn verify(&self, interrupt: Interrupt<'_>) -> Result<(usize, Vec<String>)> {
         let changed = self.files().verify_history(interrupt)?;
-        drop(self.fresh(interrupt)?);
+        drop(self.refresh(interrupt)?);
         let mut watch = wait_for(interrupt, |slice| self.watch.try_lock_for(slice))?;
         let mut state = self.write_state(interrupt)?;
-        self.drained.store(true, Ordering::Relaxed);
+        self.changes_unapplied.store(true, Ordering::Relaxed);
         let seen = walk(self.root(), "", self.clock, &mut watch, interrupt)?;
         let (mut differences, mut written) = (changed, Vec::new());
         for (path, _) in &seen.files {
@@ -300,11 +304,11 @@ impl Store {
             if held == Some(true) && state.tools.is_none() {
                 continue;
             }
-            let changed = self.read(&mut state, path, Catalog::verify, interrupt)?;
+            let changed = self.read_with(&mut state, path, Catalog::verify, interrupt)?;
             if held == Some(false) && !changed {
                 // its text is what was indexed, but not as it was indexed
                 state.main.mark_untrusted();
-                differences.push(format!("{path}: {UNKNOWN}"));
+                differences.push(format!("{path}: {MISMATCH}"));
             }
             if changed {
                 // without reports a write shows in the stamps, and those that may hide one are not
@@ -314,27 +318,27 @@ impl Store {
                 let why = state.unreadable.get(path).map(String::as_str);
                 match why.or(state.skipped.get(path).copied()) {
                     Some(why) => differences.push(format!("{path}: {why}")),
-                    None if is_same => differences.push(format!("{path}: {UNKNOWN}")),
+                    None if is_same => differences.push(format!("{path}: {MISMATCH}")),
                     None => written.push(path.clone()),
                 }
             }
         }
         let count = seen.files.len();
-        self.adopt(&mut state, seen, "", interrupt)?;
+        self.apply_walk(&mut state, seen, "", interrupt)?;
         differences.extend(self.contradictions(&mut state, interrupt)?);
-        self.drained.store(false, Ordering::Relaxed);
-        for _ in 0..TELLINGS {
+        self.changes_unapplied.store(false, Ordering::Relaxed);
+        for _ in 0..MAX_POLLS {
             if watch.is_none() || written.is_empty() {
                 written.clear();
                 break;
             }
-            let changes = self.told_of(&mut state, &mut watch, interrupt)?;
+            let changes = self.apply_new_changes(&mut state, &mut watch, interrupt)?;
             written.retain(|path| !changes.name(path));
         }
-        differences.extend(written.into_iter().map(|path| format!("{path}: {UNKNOWN}")));
+        differences.extend(written.into_iter().map(|path| format!("{path}: {MISMATCH}")));
         if state.main.is_lost() {
             // nothing can be compared with what is lost
-            differences.retain(|difference| !difference.ends_with(UNKNOWN));
+            differences.retain(|difference| !difference.ends_with(MISMATCH));
         }
         differences.sort_unstable();
         differences.dedup();
@@ -343,17 +347,21 @@ impl Store {
             // what is on disk is not believed again, and what is in memory is built anew
             let _ = snapshot_file::discard(self.root());
             drop((state, watch));
-            drop(self.fresh(interrupt)?);
+            drop(self.refresh(interrupt)?);
         }
         Ok((count, differences))
     }
 
     /// Returns what of the index contradicts itself; it is to be built anew then. That a part of
     /// its snapshot is lost is no difference: nobody was ever told what was in it.
-    fn contradictions(&self, state: &mut State, interrupt: Interrupt<'_>) -> Result<Vec<String>> {
+    fn contradictions(
+        &self,
+        state: &mut IndexState,
+        interrupt: Interrupt<'_>,
+    ) -> Result<Vec<String>> {
         let files = state.main.inconsistent_files(interrupt)?;
         let differences: Vec<String> =
-            files.into_iter().map(|path| format!("{path}: {UNKNOWN}")).collect();
+            files.into_iter().map(|path| format!("{path}: {MISMATCH}")).collect();
         if !differences.is_empty() {
             state.main.mark_untrusted();
         }
@@ -361,30 +369,30 @@ impl Store {
     }
 
     /// Takes in what the system tells by now, and returns it.
-    fn told_of(
+    fn apply_new_changes(
         &self,
-        state: &mut State,
+        state: &mut IndexState,
         watch: &mut Option<Watch>,
         interrupt: Interrupt<'_>,
     ) -> Result<Changes> {
         if interrupt() {
             return Err(Error::Interrupted);
         }
-        std::thread::sleep(BETWEEN);
+        std::thread::sleep(POLL_PAUSE);
         let changes = self.drain(watch);
         self.apply(state, changes.clone(), watch, interrupt)?;
-        state.unchecked = None;
-        self.drained.store(false, Ordering::Relaxed);
+        state.check_error = None;
+        self.changes_unapplied.store(false, Ordering::Relaxed);
         Ok(changes)
     }
 }
 
 /// Why a file is reported of which nothing else is wrong.
-const UNKNOWN: &str = "the index did not hold its text";
+const MISMATCH: &str = "the index did not hold its text";
 /// A text can be read a moment before the system tells that it was written: how often it is asked,
 /// and how long after each other.
-const TELLINGS: usize = 150;
-const BETWEEN: Duration = Duration::from_millis(20);
+const MAX_POLLS: usize = 150;
+const POLL_PAUSE: Duration = Duration::from_millis(20);
 
 impl Changes {
     /// Says whether a file is among them.
@@ -414,12 +422,12 @@ fn is_mostly_new(catalog: &Catalog, files: &[(String, Stat)], changed: &[usize])
     let new = changed.iter().map(|&at| &files[at]).filter(is_new);
     let new: Vec<&(String, Stat)> = new.collect();
     let all: u64 = files.iter().map(bytes).sum();
-    let enough = catalog.files.is_empty() || new.len() > MANY;
+    let enough = catalog.files.is_empty() || new.len() > REBUILD_FROM;
     !new.is_empty() && enough && new.into_iter().map(bytes).sum::<u64>() >= all / 2
 }
 
 /// Returns what the indexes do not hold of a file.
-fn omission(state: &State, path: &str) -> Option<Omission> {
+fn omission(state: &IndexState, path: &str) -> Option<Omission> {
     let of_tools = || state.tools.as_ref()?.omission(path);
     state.main.omission(path).or_else(of_tools)
 }
@@ -428,7 +436,7 @@ fn transcripts(files: &[(String, Stat)]) -> Vec<(String, Stat)> {
     files.iter().filter(|(path, _)| FileKind::of(path) == FileKind::Transcript).cloned().collect()
 }
 
-fn note_failure(state: &mut State, path: &str, error: Error) {
+fn note_failure(state: &mut IndexState, path: &str, error: Error) {
     match error {
         Error::Refused { code, .. } => {
             state.skipped.insert(path.to_owned(), code);

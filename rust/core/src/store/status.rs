@@ -9,7 +9,7 @@ use crate::text::section::{Note, as_text, parse};
 
 /// A file as a listing shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct FileEntry {
     /// Relative path.
     pub path: String,
     /// Bytes.
@@ -55,17 +55,17 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Io`] when the files cannot be looked at; [`Error::Interrupted`].
-    pub fn list(&self, prefix: &str, interrupt: Interrupt<'_>) -> Result<Vec<Entry>> {
+    pub fn list(&self, prefix: &str, interrupt: Interrupt<'_>) -> Result<Vec<FileEntry>> {
         let prefix = &*self.root().normalized(prefix);
-        let mut state = self.fresh(interrupt)?;
-        if state.unchecked.is_some() {
+        let mut state = self.refresh(interrupt)?;
+        if state.check_error.is_some() {
             drop(state);
             self.root().walk("", interrupt)?;
-            state = self.fresh(interrupt)?;
+            state = self.refresh(interrupt)?;
         }
         let mut entries = Vec::new();
         for file in state.main.files.iter().filter(|f| f.present && is_below(&f.path, prefix)) {
-            entries.push(Entry {
+            entries.push(FileEntry {
                 path: file.path.clone(),
                 size: file.stat.size,
                 modified_ns: file.stat.mtime_ns,
@@ -83,7 +83,7 @@ impl Store {
                 Err(Error::NotFound { .. } | Error::Refused { .. }) => continue,
                 stat => stat?,
             };
-            entries.push(Entry {
+            entries.push(FileEntry {
                 path: path.clone(),
                 size: stat.size,
                 modified_ns: stat.mtime_ns,
@@ -117,7 +117,7 @@ impl Store {
     /// # Errors
     /// [`Error::Interrupted`].
     pub fn status(&self, interrupt: Interrupt<'_>) -> Result<Status> {
-        let state = self.fresh(interrupt)?;
+        let state = self.refresh(interrupt)?;
         let mut status = Status {
             terms: state.main.index.used_words(),
             index_bytes: state.main.bytes(),

@@ -15,7 +15,7 @@ use crate::store::Store;
 
 /// A message and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Placed {
+pub struct LocatedMessage {
     /// The line, from 1.
     pub line: u64,
     /// Its first byte.
@@ -37,7 +37,7 @@ impl Store {
         start: u64,
         limit: usize,
         interrupt: Interrupt<'_>,
-    ) -> Result<Vec<Placed>> {
+    ) -> Result<Vec<LocatedMessage>> {
         let path = &*self.root().normalized(path);
         let near = self.near(path, start, interrupt)?;
         let file = self.root().open_read(path)?;
@@ -50,10 +50,10 @@ impl Store {
         let mut found = Vec::new();
         let mut number = line;
         // lines are read in steps, so that a few messages of a large file cost little
-        const STEP: u64 = 1 << 20;
+        const READ_STEP: u64 = 1 << 20;
         let mut from = offset;
         while from < size && found.len() < limit {
-            let mut step = STEP;
+            let mut step = READ_STEP;
             let mut next = from;
             while next == from {
                 let end = size.min(from + step);
@@ -67,7 +67,7 @@ impl Store {
                         && whole
                         && let Line::Message(message) = message::parse(bytes)
                     {
-                        found.push(Placed { line: number, offset, message });
+                        found.push(LocatedMessage { line: number, offset, message });
                     }
                     number += 1;
                 })?;
@@ -85,9 +85,14 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Format`] when the line is no message or not there; else as [`Self::messages`].
-    pub fn message(&self, path: &str, line: u64, interrupt: Interrupt<'_>) -> Result<Placed> {
+    pub fn message(
+        &self,
+        path: &str,
+        line: u64,
+        interrupt: Interrupt<'_>,
+    ) -> Result<LocatedMessage> {
         let found = self.messages(path, line, 1, interrupt)?;
-        found.into_iter().find(|placed| placed.line == line).ok_or_else(|| Error::Format {
+        found.into_iter().find(|located| located.line == line).ok_or_else(|| Error::Format {
             path: path.to_owned(),
             line: Some(line),
             why: "there is no message at this line".to_owned(),
@@ -128,7 +133,7 @@ impl Store {
         if !self.is_indexed() {
             return Ok(None);
         }
-        let state = self.fresh(interrupt)?;
+        let state = self.refresh(interrupt)?;
         let known = |file: &FileMeta| {
             let doc = |number: u32| state.main.docs[number as usize];
             let after = file.documents.partition_point(|d| u64::from(doc(d).line) <= line);
@@ -174,7 +179,7 @@ impl Store {
         let interrupt: Interrupt<'_> = &|| false;
         let mut progress = ReadProgress::default();
         if self.is_indexed() {
-            let state = self.fresh(interrupt)?;
+            let state = self.refresh(interrupt)?;
             progress = state.main.file(path).map(|file| file.progress).unwrap_or_default();
         }
         let file = self.root().open_read(path)?;
