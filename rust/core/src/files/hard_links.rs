@@ -5,7 +5,7 @@ use rustix::io::Errno;
 
 use crate::error::{Error, Result};
 use crate::files::Files;
-use crate::files::history::identity;
+use crate::files::open::file_id;
 
 /// How many names are told.
 const MAX_NAMES: usize = 4;
@@ -22,7 +22,7 @@ impl Files {
         };
         let fail = |e| Error::io("recover", &*to.path, e);
         match (from.stat(), to.stat()) {
-            (Ok(one), Ok(other)) if identity(&one) == identity(&other) => {
+            (Ok(one), Ok(other)) if file_id(&one) == file_id(&other) => {
                 to.unlink().map_err(fail)?;
                 // before the list forgets it
                 to.sync_folder()
@@ -42,7 +42,7 @@ impl Files {
         }
         let file = |path: &str| {
             let target = self.root.path_handle(path).ok()?;
-            target.stat().ok().map(|raw| (identity(&raw), raw.st_nlink))
+            target.stat().ok().map(|raw| (file_id(&raw), raw.st_nlink))
         };
         let (Some((one, links)), Ok(walk)) = (file(path), self.root.walk("", &|| false)) else {
             return refused;

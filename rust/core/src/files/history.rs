@@ -13,13 +13,15 @@ use rustix::fs::{AtFlags, OFlags};
 use rustix::io::Errno;
 
 use crate::error::{Error, Result};
-use crate::files::open::{PRIVATE_MODE, READ_FLAGS};
+use crate::files::open::{PRIVATE_MODE, READ_FLAGS, file_id};
+use crate::files::path_handle::PathHandle;
 use crate::files::paths::OWN;
 use crate::files::platform::{Platform as _, System};
-use crate::files::replace::rename_noreplace;
-use crate::files::root::{PathHandle, Root, Stat};
+use crate::files::rename::rename_noreplace;
+use crate::files::root::Root;
 use crate::files::temp_file::truncate;
 use crate::files::version::Version;
+use crate::text::time::parse_time;
 
 /// The folder that keeps what was displaced from one path.
 #[derive(Debug)]
@@ -125,7 +127,7 @@ impl BackupDir {
     /// The device and inode of what is kept.
     pub(crate) fn identity(&self, kept: &str) -> rustix::io::Result<(u64, u64)> {
         let raw = rustix::fs::statat(&self.dir, file_name(kept), AtFlags::SYMLINK_NOFOLLOW)?;
-        Ok(identity(&raw))
+        Ok(file_id(&raw))
     }
 
     /// Removes a second name that [`BackupDir::link_in`] gave, or half a copy.
@@ -137,12 +139,6 @@ impl BackupDir {
         let dir = self.dir.try_clone().map_err(|_| Errno::MFILE)?;
         Ok(PathHandle { dir, name: file_name(kept).into(), path: kept.into() })
     }
-}
-
-/// The device and inode of a file.
-pub(crate) fn identity(raw: &rustix::fs::Stat) -> (u64, u64) {
-    let stat = Stat::from_raw(raw);
-    (stat.dev, stat.ino)
 }
 
 /// Moves a file to a visible name beside `path`, such as `facts/user.conflict-1a2b3c4d.md`.
@@ -199,4 +195,29 @@ pub(crate) fn timestamp() -> String {
 
 fn file_name(path: &str) -> &str {
     path.rsplit_once('/').map_or(path, |(_, name)| name)
+}
+
+/// Reads time and version in a name such as `20260105T120000.123456789Z-<version>.md`.
+pub(crate) fn parse_revision_name(name: &str) -> Option<(i64, Version)> {
+    let (time, rest) = name.split_once('-')?;
+    let part = |range| time.get::<std::ops::Range<usize>>(range);
+    let (date, clock) = ((part(0..4)?, part(4..6)?, part(6..8)?), (part(9..11)?, part(11..13)?));
+    let rfc =
+        format!("{}-{}-{}T{}:{}:{}", date.0, date.1, date.2, clock.0, clock.1, time.get(13..)?);
+    Some((parse_time(&rfc)?, rest.get(..32)?.parse().ok()?))
+}
+
+/// The file, and the version of it, that a name such as
+/// `.commonplace/history/a.md/20260105T120000.123456789Z-<version>.md` keeps.
+pub(crate) fn parse_history_path(kept: &str) -> Option<(&str, Version)> {
+    let (path, name) = kept.strip_prefix(OWN)?.strip_prefix("/history/")?.rsplit_once('/')?;
+    let (_, rest) = name.split_once('-')?;
+    Some((path, rest.get(..32)?.parse().ok()?))
+}
+
+/// The file, and the version of it, that a name such as `.commonplace/history/a.md/.<version>.swap`
+/// is to keep once it is whole.
+pub(crate) fn parse_copy_path(copy: &str) -> Option<(&str, Version)> {
+    let (path, name) = copy.strip_prefix(OWN)?.strip_prefix("/history/")?.rsplit_once('/')?;
+    Some((path, name.strip_prefix('.')?.strip_suffix(".swap")?.parse().ok()?))
 }

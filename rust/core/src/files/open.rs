@@ -196,6 +196,12 @@ pub(crate) fn check_regular(path: &str, raw: &Stat) -> Result<()> {
     }
 }
 
+/// The device and inode of a file.
+#[allow(clippy::unnecessary_cast)] // The widths differ between systems.
+pub(crate) fn file_id(raw: &Stat) -> (u64, u64) {
+    (raw.st_dev as u64, raw.st_ino as u64)
+}
+
 /// Reads all of an open file, if the limits allow it.
 pub(crate) fn read_whole(file: &mut File, path: &str, limit: &MemoryLimit) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();

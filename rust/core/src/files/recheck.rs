@@ -7,14 +7,13 @@ use rustix::io::Errno;
 
 use crate::error::{Error, Interrupt, Result};
 use crate::files::Files;
-use crate::files::history::make_conflict_copy;
+use crate::files::history::{make_conflict_copy, parse_history_path, parse_revision_name};
 use crate::files::lock::LockGuard;
 use crate::files::paths::OWN;
 use crate::files::platform::{Lease, ReadLease as _};
 use crate::files::racy_stat::{FsClock, now_ns};
-use crate::files::recover::{Recovered, parse_history_path};
+use crate::files::recover::Recovered;
 use crate::files::recovery_list::{DisplacedFile, RecoveryEntry, RecoveryList, stat_hash};
-use crate::files::revisions::parse_revision_name;
 use crate::files::root::Stat;
 use crate::files::version::Version;
 use crate::sync::MutexGuard;

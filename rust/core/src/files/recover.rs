@@ -5,10 +5,11 @@ use rustix::io::Errno;
 
 use crate::error::{Error, Interrupt, Result};
 use crate::files::Files;
-use crate::files::history::{BackupDir, identity, make_conflict_copy};
+use crate::files::history::{BackupDir, make_conflict_copy, parse_copy_path, parse_history_path};
+use crate::files::open::file_id;
+use crate::files::path_handle::PathHandle;
 use crate::files::paths::OWN;
 use crate::files::recovery_list::{RecoveryEntry, RecoveryList};
-use crate::files::root::PathHandle;
 use crate::files::version::Version;
 
 /// What became of a staged text.
@@ -218,15 +219,15 @@ impl Files {
     /// history; else says no, for its second name is not of our making.
     pub(crate) fn remove_extra_link(&self, hidden: &PathHandle, path: &str) -> Result<bool> {
         let fail = |e| Error::io("recover", &*hidden.path, e);
-        let wanted = identity(&hidden.stat().map_err(fail)?);
+        let wanted = file_id(&hidden.stat().map_err(fail)?);
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
         for folder in [folder, &format!("{OWN}/history/{path}")] {
             let dir = match self.root.open_dir(folder) {
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => continue,
                 dir => dir.map_err(fail)?,
             };
-            let here = identity(&rustix::fs::fstat(&dir).map_err(fail)?);
-            let own = identity(&rustix::fs::fstat(&hidden.dir).map_err(fail)?) == here;
+            let here = file_id(&rustix::fs::fstat(&dir).map_err(fail)?);
+            let own = file_id(&rustix::fs::fstat(&hidden.dir).map_err(fail)?) == here;
             let mut buffer = [std::mem::MaybeUninit::uninit(); 32 << 10];
             let mut entries = rustix::fs::RawDir::new(&dir, &mut buffer);
             while let Some(entry) = entries.next() {
@@ -236,7 +237,7 @@ impl Files {
                     continue;
                 }
                 let flags = rustix::fs::AtFlags::SYMLINK_NOFOLLOW;
-                if rustix::fs::statat(&dir, name, flags).map(|raw| identity(&raw)) == Ok(wanted) {
+                if rustix::fs::statat(&dir, name, flags).map(|raw| file_id(&raw)) == Ok(wanted) {
                     hidden.unlink().map_err(fail)?;
                     return Ok(true);
                 }
@@ -285,19 +286,4 @@ impl Files {
             _ => target.unlink().map_err(fail),
         }
     }
-}
-
-/// The file, and the version of it, that a name such as
-/// `.commonplace/history/a.md/20260105T120000.123456789Z-<version>.md` keeps.
-pub(crate) fn parse_history_path(kept: &str) -> Option<(&str, Version)> {
-    let (path, name) = kept.strip_prefix(OWN)?.strip_prefix("/history/")?.rsplit_once('/')?;
-    let (_, rest) = name.split_once('-')?;
-    Some((path, rest.get(..32)?.parse().ok()?))
-}
-
-/// The file, and the version of it, that a name such as `.commonplace/history/a.md/.<version>.swap`
-/// is to keep once it is whole.
-pub(crate) fn parse_copy_path(copy: &str) -> Option<(&str, Version)> {
-    let (path, name) = copy.strip_prefix(OWN)?.strip_prefix("/history/")?.rsplit_once('/')?;
-    Some((path, name.strip_prefix('.')?.strip_suffix(".swap")?.parse().ok()?))
 }

@@ -20,9 +20,9 @@ use std::time::Instant;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::{Error, Result};
+use crate::files::history::{parse_copy_path, parse_history_path};
 use crate::files::lock::LockGuard;
 use crate::files::paths::{OWN, check_read};
-use crate::files::recover::{parse_copy_path, parse_history_path};
 use crate::files::root::{Root, Stat};
 use crate::files::temp_file::is_temp_name;
 

@@ -6,124 +6,18 @@
 //! seen, given back, and the caller is told. A check before a plain rename
 //! cannot do that; between the two there is always time for a save.
 
-use std::fs::File;
-
-use rustix::fs::AtFlags;
 use rustix::io::Errno;
 
-use crate::error::{Error, Interrupt, Result};
-use crate::files::history::{BackupDir, identity};
-use crate::files::open::{READ_FLAGS, move_refusal, open_regular, read_whole, refusal};
-use crate::files::platform::{Platform as _, System};
-use crate::files::root::PathHandle;
+use crate::error::{Error, Result};
+use crate::files::history::BackupDir;
+use crate::files::open::{file_id, move_refusal, refusal};
+use crate::files::path_handle::{BaseFile, PathHandle};
+use crate::files::rename::{RenameOutcome, rename_noreplace};
 use crate::files::temp_file::TempFile;
 use crate::files::version::Version;
-use crate::memory_limit::MemoryLimit;
 
 /// How often two saves may cross before we leave the field to the person.
 const MAX_EXCHANGES: usize = 8;
-
-/// A file as it was when we looked.
-#[derive(Debug)]
-pub(crate) struct BaseFile {
-    pub(crate) version: Version,
-    pub(crate) file: File,
-}
-
-impl PathHandle {
-    /// Looks at the file that is here, of whatever size, if there is one.
-    pub(crate) fn base(&self, interrupt: Interrupt<'_>) -> Result<Option<BaseFile>> {
-        let Some(file) = self.open_if_there()? else { return Ok(None) };
-        Ok(Some(BaseFile { version: Version::of_whole(&file, &self.path, interrupt)?, file }))
-    }
-
-    /// As [`PathHandle::base`], with the text.
-    pub(crate) fn read(&self, limit: &MemoryLimit) -> Result<Option<(BaseFile, Vec<u8>)>> {
-        let Some(mut file) = self.open_if_there()? else { return Ok(None) };
-        let bytes = read_whole(&mut file, &self.path, limit)?;
-        Ok(Some((BaseFile { version: Version::of(&bytes), file }, bytes)))
-    }
-
-    fn open_if_there(&self) -> Result<Option<File>> {
-        match self.open() {
-            Err(Error::NotFound { .. }) => Ok(None),
-            file => file.map(Some),
-        }
-    }
-
-    pub(crate) fn open(&self) -> Result<File> {
-        open_regular(self.name(), READ_FLAGS, &self.path)
-    }
-
-    /// The version of the file that is here, of whatever size.
-    pub(crate) fn version(&self) -> Result<Version> {
-        self.version_unless(&|| false)
-    }
-
-    /// As [`PathHandle::version`], and can be interrupted.
-    pub(crate) fn version_unless(&self, interrupt: Interrupt<'_>) -> Result<Version> {
-        Version::of_whole(&self.open()?, &self.path, interrupt)
-    }
-
-    /// What stands at this name, whatever it is.
-    pub(crate) fn stat(&self) -> rustix::io::Result<rustix::fs::Stat> {
-        rustix::fs::statat(&self.dir, &*self.name, AtFlags::SYMLINK_NOFOLLOW)
-    }
-
-    /// Says whether this name stands for an open file.
-    pub(crate) fn is_name_of(&self, file: &File) -> rustix::io::Result<bool> {
-        match self.stat() {
-            Ok(named) => Ok(identity(&named) == identity(&rustix::fs::fstat(file)?)),
-            Err(Errno::NOENT) => Ok(false),
-            Err(e) => Err(e),
-        }
-    }
-
-    /// As [`PathHandle::version`], in words for [`Error::Conflict`].
-    pub(crate) fn version_shown(&self) -> String {
-        match self.version() {
-            Ok(version) => version.to_string(),
-            Err(Error::NotFound { .. }) => "absent".into(),
-            Err(_) => "unreadable".into(),
-        }
-    }
-
-    /// The same folder, another name in it.
-    pub(crate) fn sibling(&self, name: String) -> Result<Self> {
-        let dir = self.dir.try_clone().map_err(|e| Error::io("open", &*self.path, e))?;
-        Ok(Self { dir, name, path: self.path.clone() })
-    }
-
-    pub(crate) fn unlink(&self) -> rustix::io::Result<()> {
-        rustix::fs::unlinkat(&self.dir, &*self.name, AtFlags::empty())
-    }
-
-    fn exchange(&self, with: &Self) -> rustix::io::Result<()> {
-        System::exchange(self.name(), with.name())
-    }
-
-    /// Makes the names in this folder durable; a failure leaves the change in doubt.
-    pub(crate) fn sync_folder(&self) -> Result<()> {
-        let in_doubt = |e: Errno| Error::InDoubt { path: self.path.clone(), source: e.into() };
-        rustix::fs::fsync(&self.dir).map_err(in_doubt)
-    }
-}
-
-impl BaseFile {
-    /// Makes what we read durable: someone else may have written it just now.
-    pub(crate) fn sync(&self) -> std::io::Result<()> {
-        self.file.sync_all()
-    }
-
-    /// Says whether it is still as it was read, under this name.
-    fn is_at(&self, target: &PathHandle) -> Result<bool> {
-        let fail = |e| Error::io("read", &*target.path, e);
-        if !target.is_name_of(&self.file).map_err(|e| fail(e.into()))? {
-            return Ok(false);
-        }
-        Ok(Version::of_file(&self.file, u64::MAX).map_err(fail)? == self.version)
-    }
-}
 
 /// Publishes `bytes` under a name that is free, by way of `at`.
 ///
@@ -268,7 +162,7 @@ fn replace_by_link(
     let fail = |e| move_refusal("write", &target.path, e);
     backups.link_in(target, kept).map_err(fail)?;
     let renamed = base.is_at(target).and_then(|same| {
-        if !same || backups.identity(kept).map_err(fail)? != identity(&target.stat().map_err(fail)?)
+        if !same || backups.identity(kept).map_err(fail)? != file_id(&target.stat().map_err(fail)?)
         {
             return Ok(false);
         }
@@ -280,43 +174,11 @@ fn replace_by_link(
     }
     // Only a second name of what is still at its first, and before anybody looks at that; of
     // anything else recovery decides.
-    let live = target.stat().map(|raw| identity(&raw));
+    let live = target.stat().map(|raw| file_id(&raw));
     if live.is_ok() && live == backups.identity(kept) {
         backups.remove(kept);
     }
     Err(renamed.err().unwrap_or_else(|| conflict(target, base)))
-}
-
-/// How far a rename came.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum RenameOutcome {
-    /// The file has its new name only.
-    Complete,
-    /// The file has both names, and neither can be removed.
-    BothNames,
-}
-
-/// Renames without ever taking a name that is in use.
-///
-/// # Errors
-/// What the system says; the file has its old name only.
-pub(crate) fn rename_noreplace(
-    from: &PathHandle,
-    to: &PathHandle,
-) -> rustix::io::Result<RenameOutcome> {
-    match System::rename_noreplace(from.name(), to.name()) {
-        Ok(()) => return Ok(RenameOutcome::Complete),
-        Err(Errno::NOSYS) => {}
-        Err(e) => return Err(e),
-    }
-    rustix::fs::linkat(&from.dir, &*from.name, &to.dir, &*to.name, AtFlags::empty())?;
-    match from.unlink() {
-        Ok(()) => Ok(RenameOutcome::Complete),
-        Err(e) => match to.unlink() {
-            Ok(()) => Err(e),
-            Err(_) => Ok(RenameOutcome::BothNames),
-        },
-    }
 }
 
 #[cfg(test)]

@@ -7,12 +7,11 @@ use rustix::io::Errno;
 
 use crate::error::{Error, Result};
 use crate::files::Files;
-use crate::files::history::BackupDir;
+use crate::files::history::{BackupDir, parse_revision_name};
 use crate::files::open::{read_whole, refusal};
 use crate::files::paths::{OWN, check_read};
 use crate::files::recovery_list::RecoveryEntry;
 use crate::files::version::Version;
-use crate::text::time::parse_time;
 
 /// How many versions the error names that says there is no such one.
 const MAX_NAMED: usize = 8;
@@ -132,14 +131,4 @@ impl Files {
             Err(e) => Err(e),
         }
     }
-}
-
-/// Reads time and version in a name such as `20260105T120000.123456789Z-<version>.md`.
-pub(crate) fn parse_revision_name(name: &str) -> Option<(i64, Version)> {
-    let (time, rest) = name.split_once('-')?;
-    let part = |range| time.get::<std::ops::Range<usize>>(range);
-    let (date, clock) = ((part(0..4)?, part(4..6)?, part(6..8)?), (part(9..11)?, part(11..13)?));
-    let rfc =
-        format!("{}-{}-{}T{}:{}:{}", date.0, date.1, date.2, clock.0, clock.1, time.get(13..)?);
-    Some((parse_time(&rfc)?, rest.get(..32)?.parse().ok()?))
 }

@@ -14,14 +14,14 @@ use rustix::fs::Mode;
 use rustix::io::Errno;
 
 use crate::error::{Error, Result};
-use crate::files::history::identity;
 pub use crate::files::open::MAX_WHOLE;
 use crate::files::open::{
-    DIRECTORY_FLAGS, MAX_LINK_WAITS, READ_FLAGS, check_regular, open_regular, read_whole, refusal,
-    stat_settled,
+    DIRECTORY_FLAGS, MAX_LINK_WAITS, READ_FLAGS, check_regular, file_id, open_regular, read_whole,
+    refusal, stat_settled,
 };
+use crate::files::path_handle::PathHandle;
 use crate::files::paths::{self, OWN};
-use crate::files::platform::{NameAt, Platform as _, System};
+use crate::files::platform::{Platform as _, System};
 use crate::memory_limit::MemoryLimit;
 
 /// What tells one state of a file from another without reading it.
@@ -64,14 +64,6 @@ pub struct Root {
     limit: MemoryLimit,
 }
 
-/// A file's name in its open folder: what all changes are made through.
-#[derive(Debug)]
-pub(crate) struct PathHandle {
-    pub(crate) dir: OwnedFd,
-    pub(crate) name: String,
-    pub(crate) path: String,
-}
-
 impl Root {
     /// Opens the folder at `path`; with `create`, makes it (mode 0700) if it is missing.
     ///
@@ -97,7 +89,7 @@ impl Root {
             return Err(Error::refused(&shown, "config", why));
         }
         let opened = rustix::fs::open(&real, DIRECTORY_FLAGS, Mode::empty())
-            .and_then(|dir| Ok((identity(&rustix::fs::fstat(&dir)?), dir)));
+            .and_then(|dir| Ok((file_id(&rustix::fs::fstat(&dir)?), dir)));
         let (identity, dir) = opened.map_err(|e| Error::io("open", shown.as_ref(), e))?;
         Ok(Self { dir, identity, path: real, limit: MemoryLimit::default() })
     }
@@ -147,7 +139,7 @@ impl Root {
     }
 
     fn is_folder(&self, dir: &OwnedFd) -> bool {
-        rustix::fs::fstat(dir).is_ok_and(|raw| identity(&raw) == self.identity)
+        rustix::fs::fstat(dir).is_ok_and(|raw| file_id(&raw) == self.identity)
     }
 
     /// Returns the handle that all access is relative to.
@@ -260,13 +252,6 @@ impl Root {
             dir = next.map_err(|e| refusal("open", path, e))?;
         }
         Ok(dir)
-    }
-}
-
-impl PathHandle {
-    /// The name, for calls of the system.
-    pub(crate) fn name(&self) -> NameAt<'_> {
-        (self.dir.as_fd(), &self.name)
     }
 }
 

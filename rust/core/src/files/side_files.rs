@@ -13,8 +13,9 @@ use rustix::io::Errno;
 
 use crate::error::{Error, Result};
 use crate::files::open::{PRIVATE_MODE, READ_FLAGS, open_regular, refusal};
+use crate::files::path_handle::PathHandle;
 use crate::files::paths::{OWN, check_read};
-use crate::files::root::{PathHandle, Root};
+use crate::files::root::Root;
 
 /// How a side file is opened. Only [`Access::Read`] does not make it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,9 +8,8 @@ use rustix::io::Errno;
 
 use crate::error::{Error, Result};
 use crate::files::open::{PRIVATE_MODE, READ_FLAGS};
+use crate::files::path_handle::{BaseFile, PathHandle};
 use crate::files::paths::check_read;
-use crate::files::replace::BaseFile;
-use crate::files::root::PathHandle;
 
 /// New text on disk, not yet at its name; removed when dropped.
 pub(crate) struct TempFile {
