@@ -12,7 +12,7 @@ use std::hint::black_box;
 use std::path::Path;
 
 use commonplace_core::search::Filter;
-use commonplace_core::store::hit::SearchRequest;
+use commonplace_core::store::search::SearchRequest;
 use commonplace_core::store::{Store, StoreOptions};
 use commonplace_core::text::section::parse;
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};

@@ -8,7 +8,8 @@ mod fixture;
 use std::fs;
 
 use commonplace_core::files::racy_stat::FsClock;
-use commonplace_core::store::hit::{Hit, SearchRequest};
+use commonplace_core::store::hit::Hit;
+use commonplace_core::store::search::SearchRequest;
 use commonplace_core::store::{Store, StoreOptions};
 use crafted::{EXTENT, HEAD, PAGED, place, put, root_of, sealed, word};
 use fixture::TestRoot;

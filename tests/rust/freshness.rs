@@ -12,7 +12,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use commonplace_core::error::Error;
 use commonplace_core::files::Expected;
-use commonplace_core::store::hit::SearchRequest;
+use commonplace_core::store::search::SearchRequest;
 use commonplace_core::store::{Freshness, Store, StoreOptions};
 use fixture::{TestRoot, ask, files_with, overwrite, set_modified};
 use rustix::fs::inotify::{self, CreateFlags};

@@ -16,7 +16,7 @@ use commonplace_core::files::patch::apply;
 use commonplace_core::index::bm25f::Weights;
 use commonplace_core::messages::message::{Line, parse as parse_line};
 use commonplace_core::search::query::{LONGEST, MOST_PATTERNS, Query};
-use commonplace_core::store::hit::SearchRequest;
+use commonplace_core::store::search::SearchRequest;
 use commonplace_core::text::section::{as_text, parse};
 use fixture::{TestRoot, sample};
 use fuzzing::{Features, class, fuzz, is_long};

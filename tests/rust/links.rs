@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use commonplace_core::files::Expected;
 use commonplace_core::grep;
 use commonplace_core::store::grep::Across;
-use commonplace_core::store::hit::SearchRequest;
+use commonplace_core::store::search::SearchRequest;
 use commonplace_core::store::{Store, StoreOptions};
 use fixture::TestRoot;
 use rustix::fs::{CWD, RenameFlags, renameat_with};

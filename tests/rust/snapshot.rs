@@ -22,7 +22,7 @@ use commonplace_core::files::root::Root;
 use commonplace_core::grep;
 use commonplace_core::index::bm25f::Weights;
 use commonplace_core::store::grep::Across;
-use commonplace_core::store::hit::SearchRequest;
+use commonplace_core::store::search::SearchRequest;
 use commonplace_core::store::{Freshness, Store, StoreOptions};
 use crafted::{ARRAYS, ARRAYS_AT, EXTENT, HEAD, PAGED, place, put, root_of, sealed, word};
 use fixture::{Answers, QUERIES, TestRoot, answers, ask, files_with, sample};

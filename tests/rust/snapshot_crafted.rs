@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use commonplace_core::files::file_kind::FileKind;
 use commonplace_core::files::racy_stat::FsClock;
 use commonplace_core::search::Filter;
-use commonplace_core::store::hit::SearchRequest;
+use commonplace_core::store::search::SearchRequest;
 use commonplace_core::store::{Store, StoreOptions};
 use crafted::{ARRAYS, EXTENT, HEAD, PAGED, place, sealed};
 use fixture::{QUERIES, TestRoot, sample};

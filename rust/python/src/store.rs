@@ -10,8 +10,8 @@ use commonplace_core::files::file_kind::FileKind;
 use commonplace_core::grep::{Case, Options};
 use commonplace_core::search::Filter;
 use commonplace_core::store;
-use commonplace_core::store::hit::SearchRequest;
 use commonplace_core::store::per_process::PerProcess;
+use commonplace_core::store::search::SearchRequest;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 

@@ -14,11 +14,14 @@ use crate::files::file_kind::FileKind;
 use crate::index::topk::Scored;
 use crate::messages::message::{self, Line, Message};
 use crate::store::document_cache::DocumentCache;
-use crate::store::hit::{Hit, HitSource, MAX_ATTEMPTS};
+use crate::store::hit::{Hit, HitSource};
 use crate::store::{IndexState, Store};
 use crate::sync::Mutex;
 use crate::text::section::{TRAIL, as_text, line_of};
 use crate::text::snippet::Shown;
+
+/// How often an answer is tried again while its files change.
+pub(super) const MAX_ATTEMPTS: usize = 4;
 
 impl Store {
     /// Returns all that is indexed of one file, in file order: without scores, and with the

@@ -9,6 +9,7 @@ pub mod hit;
 mod import;
 pub mod per_process;
 mod refresh;
+pub mod search;
 pub mod status;
 pub mod transcript;
 
