@@ -165,10 +165,9 @@ impl Store {
         expected_version: Option<Text>,
     ) -> PyResult<Written> {
         let expected = expected(py, expected_version)?;
-        // another thread may close it before the text is written
+        // held here, so that the version can be read after the call
         let store = self.open(py)?;
-        let done = detached(py, |_| store.files().append(&path, content.as_bytes(), expected))?;
-        Ok(Written::appended(done, &store))
+        detached(py, |_| store.append(&path, &content, expected)).map(Written::appended)
     }
 
     #[pyo3(signature = (path, edits, expected_version = None))]
@@ -212,8 +211,8 @@ impl Store {
     }
 
     fn sections(&self, py: Python<'_>, path: Text) -> PyResult<Vec<Section>> {
-        let (text, note) = self.call(py, |store, _| store.sections(&path))?;
-        Ok(Section::all(&path, &text, &note))
+        let sections = self.call(py, |store, _| store.sections(&path))?;
+        Ok(Section::all(&path, sections))
     }
 
     fn documents(&self, py: Python<'_>, path: Text) -> PyResult<Vec<Hit>> {

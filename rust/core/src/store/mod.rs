@@ -7,9 +7,11 @@ mod gram_indexes;
 pub mod grep;
 pub mod hit;
 mod import;
+pub mod lazy_version;
 pub mod per_process;
 mod refresh;
 pub mod search;
+pub mod sections;
 pub mod status;
 pub mod transcript;
 

@@ -1,11 +1,9 @@
 //! What a store says of itself: its files, its sections, its numbers.
 
-use crate::catalog::file_reader::parsing_bytes;
 use crate::error::{Error, Interrupt, Result, wait_for};
 use crate::files::file_kind::FileKind;
 use crate::search::is_below;
 use crate::store::Store;
-use crate::text::section::{Note, as_text, parse};
 
 /// A file as a listing shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,23 +91,6 @@ impl Store {
         }
         entries.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(entries)
-    }
-
-    /// Returns the text of a note, as long as its bytes, and its sections.
-    ///
-    /// # Errors
-    /// Those of [`Root::read`](crate::files::root::Root::read); [`Error::Format`] for what is no note.
-    pub fn sections(&self, path: &str) -> Result<(String, Note)> {
-        if FileKind::of(path) != FileKind::Note {
-            let why = "only Markdown has sections; read a transcript by its lines".to_owned();
-            return Err(Error::Format { path: path.to_owned(), line: None, why });
-        }
-        let bytes = self.root().read(&self.root().normalized(path))?;
-        let needed = parsing_bytes(&bytes);
-        self.limit.check(&format!("reading the sections of {path:?}"), needed)?;
-        let text = as_text(&bytes).into_owned();
-        let note = parse(&text);
-        Ok((text, note))
     }
 
     /// Returns the state of the store in numbers.
