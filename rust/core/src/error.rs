@@ -1,4 +1,4 @@
-//! One error type; each message says what was wrong, where, and what to do.
+//! Error type of the crate: each message says what failed, where, and what to do.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 /// What every fallible call of this crate returns.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Asks the caller whether to stop; long calls poll it from the calling thread. Once it has said
-/// so it goes on saying so.
+/// Returns whether the caller asks to stop; long calls poll it from the calling thread. Once true it
+/// stays true.
 pub type Interrupt<'a> = &'a (dyn Fn() -> bool + Sync);
 
-/// How long is waited for a lock before it is asked again whether to stop.
+/// Time between two polls of an [`Interrupt`].
 pub const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Waits for a lock of this process, `take` trying for the time that it is given.
@@ -32,8 +32,7 @@ pub fn wait_for<T>(
     }
 }
 
-/// Returns a way to ask `interrupt` now and then, for work that would ask it all the time; a yes
-/// stays a yes.
+/// Returns a throttled `interrupt`, for work that would poll it all the time; true stays true.
 pub(crate) fn throttled(interrupt: fn() -> bool) -> impl Fn() -> bool + Sync {
     let (started, stopped) = (Instant::now(), AtomicBool::new(false));
     let slices = AtomicU64::new(0);

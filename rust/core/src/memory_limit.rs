@@ -1,5 +1,6 @@
-//! Memory limit of a store: what a large step needs is compared with it before memory is asked
-//! for, because an allocation that fails ends the process.
+//! Memory limit of a store, checked before large allocations.
+//!
+//! An allocation that fails ends the process, so what a step needs is compared with the limit first.
 
 use std::fs;
 use std::path::Path;
@@ -27,9 +28,9 @@ const SMALL_ADDRESS_SPACE: u64 = 2 << 30;
 /// Clones share what is held, and so all parts of a store are counted together.
 #[derive(Debug, Clone)]
 pub struct MemoryLimit {
-    /// What callers are told.
+    /// The limit as messages show it.
     limit: u64,
-    /// What may be planned for: some is left for what is too small to be counted.
+    /// The bytes that may be planned for: some are left for what is too small to be counted.
     usable: u64,
     /// Bytes of the two indexes of a store.
     held: Arc<[AtomicU64; 2]>,
@@ -58,7 +59,7 @@ impl MemoryLimit {
         Self { held: Arc::default(), ..self.clone() }
     }
 
-    /// Says whether there is a limit.
+    /// Returns whether there is a limit.
     #[must_use]
     pub fn is_set(&self) -> bool {
         self.usable < u64::MAX
@@ -69,7 +70,7 @@ impl MemoryLimit {
         self.held[index].store(bytes, Ordering::Relaxed);
     }
 
-    /// Says whether an index may take so much, beside the other one.
+    /// Returns whether an index may take so much, beside the other one.
     pub(crate) fn allows(&self, index: usize, bytes: u64) -> bool {
         let other = self.held[1 - index].load(Ordering::Relaxed);
         bytes.saturating_add(other) <= self.usable

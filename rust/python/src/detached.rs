@@ -1,4 +1,4 @@
-//! The one way in: every long call frees the GIL, honours Ctrl-C and maps its errors here.
+//! Calls of the core without the GIL: detach, poll signals (Ctrl-C), map errors to exceptions.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

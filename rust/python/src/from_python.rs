@@ -1,4 +1,4 @@
-//! What Python hands in: text, counts and moments. What is none of these is refused here, once.
+//! Argument conversion from Python: text, counts, timestamps, versions, weights; other types are refused.
 
 use std::collections::BTreeMap;
 use std::ops::Deref;

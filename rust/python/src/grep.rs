@@ -1,4 +1,4 @@
-//! A running scan as a Python iterator.
+//! Grep as a Python iterator over its matches.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};

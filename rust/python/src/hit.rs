@@ -1,4 +1,4 @@
-//! Ranked results, as Python sees them.
+//! Search hits as Python objects.
 
 use commonplace_core::store::hit::{self, HitSource, Passage};
 use pyo3::exceptions::PyIndexError;

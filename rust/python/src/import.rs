@@ -1,4 +1,4 @@
-//! An import that tells how far it is, and ends when its listener raises.
+//! Import of a transcript with a progress callback, which may stop it by raising.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! The Python border of `commonplace`: converts, frees the GIL, maps errors. It holds no logic.
+//! Python bindings of `commonplace-core`: convert, release the GIL, map errors. They hold no logic.
 
 mod detached;
 mod from_python;

@@ -1,4 +1,4 @@
-//! What calls return: the engine's types, as Python sees them.
+//! Result types as Python objects.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The engine of a store, as Python calls it.
+//! Python class `_core.Store`: one method per call of the core.
 
 use std::fs::File;
 use std::os::fd::{IntoRawFd, RawFd};

@@ -1,4 +1,4 @@
-//! Many files at once: two threads read, and the index is packed at one go.
+//! Bulk build of a catalog: two threads read the files, and the index is packed once.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
@@ -19,10 +19,10 @@ use crate::memory_limit::MemoryLimit;
 
 /// Files that a thread takes at a time: neighbours, which share words, stay on one thread.
 const FILES_PER_BATCH: usize = 32;
-/// Rows in a piece: 1 MB.
+/// Documents in a chunk: 1 MB.
 const DOCS_PER_CHUNK: usize = 1 << 14;
 
-/// What one of the two threads has read.
+/// The output of one of the two threads.
 #[derive(Debug, Default)]
 struct ThreadOutput {
     lexicon: Lexicon,
@@ -36,11 +36,11 @@ struct ThreadOutput {
 #[derive(Debug, Default)]
 struct ThreadDocs {
     run: Run,
-    /// The rows of the documents of `run`, in pieces that are given back one by one.
+    /// The metadata of the documents of `run`, in chunks that are freed one by one.
     docs: Vec<Vec<DocMeta>>,
 }
 
-/// A thread that takes documents, and what both threads hold.
+/// The document sink of one thread, with the job that both share.
 struct BuildSink<'a> {
     docs: &'a mut ThreadDocs,
     own: usize,
@@ -68,7 +68,7 @@ impl DocSink for BuildSink<'_> {
     }
 }
 
-/// What both threads see.
+/// The work that both threads share.
 struct BuildJob<'a> {
     root: &'a Root,
     files: &'a [(String, Stat)],
@@ -169,7 +169,8 @@ impl Catalog {
         Ok(built)
     }
 
-    /// Puts together what the two threads have read, in the order of the files.
+    /// Merges the output of the two threads, in the order of the files.
+    // longer than 60 lines: both threads of the scope need what is prepared here
     fn assemble(
         mut self,
         files: &[(String, Stat)],
@@ -265,7 +266,7 @@ impl Catalog {
     }
 }
 
-/// Gives the system the memory that only the build needed. Between what is kept of it, the
+/// Returns free heap memory to the system, which only the build needed. Between what is kept of it, the
 /// allocator of glibc would hold a quarter of a byte for each byte of Markdown.
 pub(super) fn trim_heap() {
     #[cfg(target_env = "gnu")]

@@ -1,4 +1,4 @@
-//! Comparison of what the index holds with what the files say.
+//! Comparison of the indexed documents of a file with the file itself.
 
 use crate::catalog::file_reader::{DocContent, DocSink, FileReader, IndexedDocs};
 use crate::catalog::{Catalog, DocIds, DocMeta, DocTable};
@@ -46,8 +46,8 @@ impl DocSink for Comparison<'_> {
 }
 
 impl Catalog {
-    /// Says whether it holds of a file what the file says: concepts, lengths, labels and places of
-    /// all documents. None where that cannot be told, as for a file that changes meanwhile, or of
+    /// Returns whether the index of a file matches the file: concepts, lengths, labels and places of
+    /// all documents. None where that cannot be determined, as for a file that changes meanwhile, or of
     /// which not all is indexed.
     ///
     /// # Errors
@@ -100,7 +100,7 @@ impl Catalog {
         Ok(Some(same && seen && summary == reading.summary))
     }
 
-    /// Returns the files of which the posting lists say something else than their documents.
+    /// Returns the files whose posting lists and documents contradict each other.
     ///
     /// # Errors
     /// [`Error::Interrupted`].

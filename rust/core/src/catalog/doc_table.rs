@@ -1,4 +1,4 @@
-//! One row a document: where it lies and what filters may ask about it.
+//! Document table: position, timestamp and filter fields of each document, by document number.
 
 use std::ops::{Index, Range};
 
@@ -7,7 +7,7 @@ use crate::files::file_kind::FileKind;
 use crate::files::racy_stat::is_trusted;
 use crate::index::storage::paged_array::{Pages, ROOM};
 
-/// Where a document lies and what filters may ask about it.
+/// Document metadata: position, hashes and filter fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct DocMeta {
@@ -33,16 +33,16 @@ pub struct DocMeta {
     pub session: u32,
     /// Category, as a label.
     pub category: u32,
-    /// What of its section concerns others.
+    /// Metadata of the section that begins here.
     pub section_meta: SectionMeta,
 }
 
-/// What a document says of the section that begins with it, so that a changed note can be read in
-/// part: see `catalog/edited.rs`. All zeros for the further parts of a section, and for messages.
+/// Metadata of the section that begins with a document, for incremental parsing: see
+/// `catalog/incremental_parse.rs`. All zeros for the further parts of a section, and for messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct SectionMeta {
-    /// 1 if a section begins with it.
+    /// 1 if a section begins with the document.
     pub starts: u8,
     /// Of the heading, 1 to 6; 0 for a preamble.
     pub level: u8,
@@ -60,7 +60,7 @@ pub const HAS_DEFINITION: u8 = 2;
 /// [`DocMeta::time`] of a document without one.
 pub const NO_TIME: i64 = i64::MIN;
 
-/// Stands for a row that was lost with its page: nothing at the beginning of the first file.
+/// Stands for a document whose page was lost: empty, at the beginning of the first file.
 static LOST_DOC: DocMeta = DocMeta {
     start: 0,
     hash: 0,
@@ -76,7 +76,7 @@ static LOST_DOC: DocMeta = DocMeta {
     section_meta: SectionMeta { starts: 0, level: 0, inheritable: 0, links: 0 },
 };
 
-/// What the rows of a snapshot must agree with.
+/// Validator of the document table of a snapshot.
 #[derive(Debug)]
 pub struct DocValidator {
     /// By file: the number behind its last document, its bytes, where these are known, and whether
@@ -97,7 +97,7 @@ impl DocValidator {
         Self { files: files.iter().map(file).collect(), labels }
     }
 
-    /// Says whether a page holds the rows that must be there, each behind the one before.
+    /// Returns whether a page holds the rows that must be there, each behind the one before.
     pub fn accepts(&self, page: usize, docs: &[DocMeta]) -> bool {
         let (first, documents) =
             (page * DOCS_PER_PAGE, self.files.last().map_or(0, |file| file.0 as usize));
@@ -132,10 +132,10 @@ impl DocValidator {
     }
 }
 
-/// Rows on a page of a snapshot: most files have fewer documents, and are asked for one by one.
+/// Documents on a page of a snapshot: most files have fewer documents, and are asked for one by one.
 pub const DOCS_PER_PAGE: usize = 64;
 
-/// The rows by document: first those of a snapshot, then what came since.
+/// Metadata by document number: first the pages of a snapshot, then newer documents.
 #[derive(Debug, Default)]
 pub struct DocTable {
     kept: Pages<DocMeta>,
@@ -169,7 +169,7 @@ impl DocTable {
         self.since.push(doc);
     }
 
-    /// Lets rows come from the disk while something else is done.
+    /// Prefetches the pages of documents from the disk.
     pub fn prefetch(&self, documents: Range<u32>) {
         let end = (documents.end as usize).min(self.count);
         (documents.start as usize / DOCS_PER_PAGE..end.div_ceil(DOCS_PER_PAGE))

@@ -1,6 +1,6 @@
-//! What of a file goes to the index: notes give sections, transcripts give messages.
+//! Extraction of index inputs: notes give sections, transcripts give messages.
 //!
-//! A draft is one future document with its place in the file, its fields as text, and two hashes:
+//! An input is one future document with its position in the file, its fields as text, and two hashes:
 //! one of its own bytes, by which a hit is checked before it leaves, and one of all that was
 //! indexed of it, by which a changed file is compared with what the index holds.
 
@@ -16,17 +16,17 @@ use crate::text::time;
 /// Sections longer than about this many bytes are split for retrieval.
 pub const MAX_PART_BYTES: usize = 1000;
 
-/// What of a transcript is indexed.
+/// A corpus: the text that one index holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Corpus {
-    /// What people and models said, and notes.
+    /// Notes, and the messages of people and models.
     #[default]
     Main,
-    /// What went into and came out of tools.
+    /// Input and output of tools.
     Tools,
 }
 
-/// A future document.
+/// The input of the index for one document.
 #[derive(Debug, Default)]
 pub struct IndexInput<'a> {
     /// First byte in the file.
@@ -49,7 +49,7 @@ pub struct IndexInput<'a> {
     pub session: String,
     /// The category of a section.
     pub category: String,
-    /// What of its section concerns others.
+    /// Metadata of its section.
     pub section_meta: SectionMeta,
     /// What is indexed.
     pub fields: Vec<(Field, &'a str)>,
@@ -77,7 +77,7 @@ impl<'a> IndexInput<'a> {
     }
 }
 
-/// Drafts the sections of a note, in file order; long ones in several parts, and where the front
+/// Extracts the sections of a note, in file order; long ones in several parts, and where the front
 /// matter says `unit: item` each list item by itself.
 ///
 /// Returns the summary of the whole note, if it gives one.
@@ -95,7 +95,7 @@ pub fn note(path: &str, text: &str, each: &mut dyn FnMut(IndexInput<'_>)) -> Opt
     note.front.summary.clone().or_else(|| first.filter_map(|s| s.marks.summary.clone()).next())
 }
 
-/// Sections of a note, all of them or some, and what holds for them from outside.
+/// A range of the sections of a note, with the context that it inherits.
 #[derive(Debug)]
 pub struct SectionRange<'a> {
     /// The sections are the first of these; what follows them may say how they are to be read.
@@ -124,7 +124,7 @@ impl<'a> SectionRange<'a> {
     }
 }
 
-/// Drafts sections of a note.
+/// Extracts a range of the sections of a note.
 pub fn section_inputs(
     path: &str,
     text: &str,
@@ -183,7 +183,7 @@ pub fn section_inputs(
     }
 }
 
-/// Returns what of a section concerns others.
+/// Returns the metadata of a section for incremental parsing.
 fn section_meta(section: &Section, text: &str) -> SectionMeta {
     let defines = may_hold_definition(&text[section.span.clone()]);
     SectionMeta {
@@ -195,19 +195,19 @@ fn section_meta(section: &Section, text: &str) -> SectionMeta {
     }
 }
 
-/// Says whether a text may define a link that other places name.
+/// Returns whether a text may define a link that other places name.
 pub fn may_hold_definition(text: &str) -> bool {
     memchr::memmem::find(text.as_bytes(), b"]:").is_some()
 }
 
-/// Says whether a heading may hold a link that is defined somewhere else.
+/// Returns whether a heading may hold a link that is defined somewhere else.
 pub fn may_hold_reference(section: &Section, text: &str) -> bool {
     let heading = &text[section.span.start..section.body];
     // one that is too long has its text in the body
     section.level > 0 && (heading.is_empty() || heading.contains('['))
 }
 
-/// Says whether something that a section says holds for the sections below as well.
+/// Returns whether a section has keywords or a category, which its subsections inherit.
 pub fn inheritable(section: &Section) -> bool {
     !section.marks.keywords.is_empty() || section.marks.category.is_some()
 }
@@ -241,7 +241,7 @@ fn collect_metadata<'a>(
     }
 }
 
-/// Drafts messages as lines are fed to it; each is complete when the next one is known.
+/// Extracts messages from lines; each is complete when the next one is known, which is its context.
 #[derive(Debug)]
 pub struct MessageInputs {
     corpus: Corpus,
@@ -326,7 +326,7 @@ impl MessageInputs {
     }
 }
 
-/// Says whether a time is written for machines: nobody asks for it in its letters, and with its
+/// Returns whether a time is written for machines: nobody asks for it in its letters, and with its
 /// seconds each would be a word of its own in the dictionary.
 fn is_stamp(time: &str) -> bool {
     time.chars().all(|c| c.is_ascii() && (!c.is_ascii_alphabetic() || matches!(c, 'T' | 'Z')))

@@ -1,4 +1,4 @@
-//! One file read into rows and documents, before they have a place in the index.
+//! Reader of one file: turns it into document metadata and documents for the index.
 
 use std::collections::hash_map::Entry;
 use std::fs::File;
@@ -22,10 +22,10 @@ use crate::text::section::{as_text, is_utf16};
 
 /// Notes larger than this are listed and can be searched with grep, but are not indexed.
 pub const MAX_NOTE_BYTES: u64 = 256 << 20;
-/// Bytes by which a transcript that grew is told from one that was rewritten.
+/// Bytes by which a transcript that grew is distinguished from one that was rewritten.
 const TAIL_HASH_BYTES: u64 = 1 << 20;
 
-/// What was read of one file, besides its documents.
+/// The result of reading one file, besides its documents.
 #[derive(Debug, Default)]
 pub(crate) struct ReadResult {
     pub progress: ReadProgress,
@@ -37,14 +37,14 @@ pub(crate) struct ReadResult {
     pub cut: Option<(u64, u32)>,
 }
 
-/// What takes the documents of a file as they are read: all at once they would be larger than
-/// the index.
+/// Consumer of the documents of a file as they are read: collected they would be larger than the
+/// index.
 pub(crate) trait DocSink {
     /// Takes the next new or changed document; before them, and behind them, others may stay as
     /// they are.
     fn take(&mut self, doc: DocMeta, content: DocContent);
 
-    /// Says whether the memory limit allows what was taken and so many bytes more, besides the
+    /// Returns whether the memory limit allows what was taken and so many bytes more, besides the
     /// dictionaries that the documents were read with.
     fn allows(&self, dictionaries: usize, more: u64) -> bool;
 }
@@ -54,7 +54,7 @@ pub(crate) const LARGE: &str = "large";
 pub(crate) const NO_MEMORY: &str = "memory";
 /// Why a note in UTF-16 is not indexed: as bytes it would be noise, and it is never rewritten.
 pub(crate) const ENCODING: &str = "encoding";
-/// Bytes that are taken at most to draft a byte of a message, and mostly to parse one of a note.
+/// Most bytes of memory per byte of a message while it is extracted, and mostly of a note.
 pub(crate) const EXTRACTION_FACTOR: u64 = 8;
 
 /// Returns how many bytes it takes at most to parse a note: what the parser makes of a mark or a
@@ -76,7 +76,7 @@ pub(crate) enum DocContent {
     New(Document),
 }
 
-/// Turns the drafts of a file into rows and documents, with the dictionaries of one thread.
+/// Turns the index inputs of a file into documents, with the dictionaries of one thread.
 pub(crate) struct FileReader<'a> {
     pub root: &'a Root,
     pub lexicon: &'a mut Lexicon,
@@ -129,7 +129,7 @@ impl IndexedDocs {
     }
 }
 
-/// Where the reading of a transcript that has grown goes on.
+/// The position from which a transcript that has grown is read on.
 pub(crate) struct TranscriptResume {
     file: File,
     progress: ReadProgress,
@@ -242,7 +242,7 @@ impl FileReader<'_> {
         extract::section_inputs(path, text, range, &mut |input| self.emit(&input, reading));
     }
 
-    /// Says whether the memory limit allows so many bytes more.
+    /// Returns whether the memory limit allows so many bytes more.
     fn allows(&self, more: u64) -> bool {
         self.sink.allows(self.lexicon.bytes() + self.labels.bytes(), more)
     }
@@ -293,8 +293,8 @@ impl FileReader<'_> {
         Ok(())
     }
 
-    /// Takes in a document, unless there is no memory for it: then it ends what is read of a
-    /// transcript, and a note goes on with what the index holds already.
+    /// Passes a document to the sink, unless there is no memory for it: then a transcript ends there,
+    /// and a note continues with the documents that the index holds already.
     fn emit(&mut self, input: &IndexInput<'_>, reading: &mut ReadResult) {
         let content = match self.indexed.take(input.key) {
             Some(number) => DocContent::Indexed(number),
@@ -338,7 +338,7 @@ impl FileReader<'_> {
     }
 }
 
-/// Reads the text of a note, or says why it is left out; `allows` says whether the limit allows so
+/// Reads the text of a note, or says why it is left out; `allows` returns whether the limit allows so
 /// many bytes more.
 pub(crate) fn read_note(
     root: &Root,

@@ -1,11 +1,13 @@
-//! What of an edited note has to be read again: the sections that changed, and no others.
+//! Incremental parsing of an edited note: only the changed sections are parsed again.
 //!
-//! The rows of a note hold the hashes of its sections, so what stands before the first change and
-//! behind the last is known by a look at the bytes, at a fiftieth of what it takes to parse them.
+//! The document table holds the hashes of a note's sections, so what stands before the first change and
+//! behind the last is found by hashing the bytes, at a fiftieth of the cost of parsing them.
 //! A heading of the document itself closes every block before it: parsing can begin at one, and
 //! whatever follows one that is found again is cut as before. What sections say of others is
-//! looked at one by one; where it may have changed, or cannot be told from the rows, the note is
+//! looked at one by one; where it may have changed, or cannot be determined from the table, the note is
 //! read whole.
+//!
+//! (Longer than 350 lines: half of it are the tests of one property.)
 
 use std::ops::Range;
 
@@ -15,11 +17,11 @@ use crate::catalog::DocMeta;
 use crate::catalog::doc_table::{HAS_DEFINITION, HAS_REFERENCE};
 use crate::catalog::extract::{SectionRange, inheritable, may_hold_definition, may_hold_reference};
 use crate::index::dictionary::interner::Terms;
-use crate::text::metadata::behind_meta;
+use crate::text::metadata::{Marks, behind_meta};
 use crate::text::parser::heading_end;
-use crate::text::section::{MAX_SECTIONS, Note, TRAIL, front, parse_part};
+use crate::text::section::{MAX_SECTIONS, Note, Section, TRAIL, front, parse_part};
 
-/// See the module.
+/// The changed part of a note, parsed, and the documents around it that stay.
 #[derive(Debug)]
 pub(super) struct IncrementalParse {
     /// So many documents, from the first, are as they were.
@@ -42,6 +44,31 @@ impl IncrementalParse {
         let &Self { ref note, count, ref title, ref above, from, .. } = self;
         SectionRange { note, count, title, above, from }
     }
+
+    /// Returns by how many lines the rest has moved, which begins with `doc`, now at byte `at`; none
+    /// where the sections above it, open now and before, differ.
+    fn moved_lines(
+        &self,
+        text: &str,
+        at: usize,
+        doc: &DocMeta,
+        mut open: [Vec<OpenSection>; 2],
+        labels: &Terms,
+    ) -> Option<i64> {
+        let (level, first) = (doc.section_meta.level, Some(self.rest));
+        for open in &mut open {
+            open_section(open, OpenSection { level, doc: first, inheritable: false });
+        }
+        let [now, before] = &open;
+        let trail = self.range().trail(self.count).join(&TRAIL.to_string());
+        let inherits = now.iter().any(|open| open.inheritable);
+        if now != before || inherits || trail != labels.text(doc.trail) {
+            return None;
+        }
+        let (start, line) = self.from;
+        let lines = memchr::memchr_iter(b'\n', &text.as_bytes()[start..at]).count();
+        Some(i64::from(line) + lines as i64 - i64::from(doc.line))
+    }
 }
 
 /// A section that is open, and the place of its row if it is kept.
@@ -58,7 +85,7 @@ fn open_section(open: &mut Vec<OpenSection>, section: OpenSection) {
     open.extend((section.level > 0).then_some(section));
 }
 
-/// Where a note differs from what its rows say.
+/// The range in which a note differs from its documents.
 struct ChangedRange {
     kept: usize,
     rest: usize,
@@ -87,7 +114,7 @@ fn changed_range(text: &str, docs: &[DocMeta]) -> Option<ChangedRange> {
     };
     let same = docs.iter().take_while(|doc| is_same(doc, doc.start as usize)).count();
     let mut kept = docs[..docs.len().min(same + 1)].iter().rposition(starts_section)?;
-    // a heading that may have changed is looked at from the section before
+    // a heading that may have changed is parsed from the section before
     if !is_heading(text, docs[kept].start as usize) {
         kept = docs[..kept].iter().rposition(starts_section)?;
     }
@@ -110,8 +137,8 @@ fn changed_range(text: &str, docs: &[DocMeta]) -> Option<ChangedRange> {
     Some(ChangedRange { kept, rest, bytes, part, again })
 }
 
-/// Finds out what of a note changed since its documents were as `rows` say; none where all of it
-/// must be read.
+/// Parses what changed in a note since it was indexed as `docs`; none where all of it must be
+/// parsed.
 pub(super) fn parse_incrementally(
     text: &str,
     docs: &[DocMeta],
@@ -119,12 +146,7 @@ pub(super) fn parse_incrementally(
 ) -> Option<IncrementalParse> {
     let ChangedRange { kept, rest, bytes, part, again } = changed_range(text, docs)?;
     let start = part.start;
-    let (front, begin) = front(text);
-    let fenced = text.trim_start_matches('\u{feff}').starts_with("---");
-    // front matter that ends elsewhere, or was none before
-    if begin > start || fenced && !(4..=start).contains(&begin) || front.by_item {
-        return None;
-    }
+    let front = front_before(text, start)?;
     // what has sections below it may be no document
     let before = docs[..kept].iter().rposition(starts_section)?;
     if behind_meta(&text[docs[before].start as usize..start]).is_some_and(str::is_empty) {
@@ -135,12 +157,7 @@ pub(super) fn parse_incrementally(
         return None;
     }
     let count = note.sections.len() - usize::from(again.is_some());
-    // which sections are joined depends on how many there are
-    let sections = |docs: &[DocMeta]| docs.iter().filter(|doc| starts_section(doc)).count();
-    if docs.len() + count > MAX_SECTIONS
-        && sections(docs).max(sections(&docs[..kept]) + count + sections(&docs[rest..]))
-            > MAX_SECTIONS
-    {
+    if may_join_sections(docs, kept..rest, count) {
         return None;
     }
     let new = &note.sections[..count];
@@ -149,36 +166,18 @@ pub(super) fn parse_incrementally(
     {
         return None;
     }
-    // a link that is defined in one place may be named in another
-    let refers =
-        |docs: &[DocMeta]| docs.iter().any(|doc| doc.section_meta.links & HAS_REFERENCE > 0);
-    let named = refers(&docs[..kept]) || refers(&docs[rest..]);
-    let defines = docs.iter().any(|doc| doc.section_meta.links & HAS_DEFINITION > 0);
-    if (defines || may_hold_definition(&text[part]))
-        && (named || new.iter().any(|section| may_hold_reference(section, text)))
-    {
+    if may_resolve_links(text, docs, kept..rest, part, new) {
         return None;
     }
     let title = title(&note, count, [&docs[..kept], docs, &docs[rest..]], labels)?;
-    // the summary is sought in the first sections of level 1
+    // the summary is taken from the first sections of level 1
     let in_kept = docs[..kept].iter().any(|doc| doc.section_meta.level > 1);
     let is_ended = in_kept || note.sections[0].level > 1 && docs[kept].section_meta.level > 1;
     if note.front.summary.is_none() && !is_ended {
         return None;
     }
 
-    let mut open = Vec::new();
-    let opening = |at: usize, doc: Option<usize>| {
-        let section_meta = docs[at].section_meta;
-        OpenSection { level: section_meta.level, doc, inheritable: section_meta.inheritable > 0 }
-    };
-    for at in (0..kept).filter(|&at| starts_section(&docs[at])) {
-        open_section(&mut open, opening(at, Some(at)));
-    }
-    let mut were = open.clone();
-    for at in (kept..rest).filter(|&at| starts_section(&docs[at])) {
-        open_section(&mut were, opening(at, None));
-    }
+    let [mut open, were] = open_sections(docs, kept..rest);
     open.retain(|open| open.level < note.sections[0].level);
     if open.iter().any(|open| open.inheritable) {
         return None;
@@ -193,23 +192,57 @@ pub(super) fn parse_incrementally(
     let mut edited =
         IncrementalParse { kept, rest, moved: (bytes, 0), note, count, title, above, from };
     if let Some(at) = again {
-        // what stands above the rest is to be the same as well
-        let doc = &docs[rest];
-        for open in [&mut open, &mut were] {
-            open_section(
-                open,
-                OpenSection { level: doc.section_meta.level, doc: Some(rest), inheritable: false },
-            );
-        }
-        let trail = edited.range().trail(count).join(&TRAIL.to_string());
-        let handed = open.iter().any(|open| open.inheritable);
-        if open != were || handed || trail != labels.text(doc.trail) {
-            return None;
-        }
-        let lines = memchr::memchr_iter(b'\n', &text.as_bytes()[start..at]).count();
-        edited.moved.1 = i64::from(from.1) + lines as i64 - i64::from(doc.line);
+        edited.moved.1 = edited.moved_lines(text, at, &docs[rest], [open, were], labels)?;
     }
     Some(edited)
+}
+
+/// Returns the front matter; none where it ends elsewhere than before, was none, or splits by item.
+fn front_before(text: &str, start: usize) -> Option<Marks> {
+    let (front, begin) = front(text);
+    let fenced = text.trim_start_matches('\u{feff}').starts_with("---");
+    let moved = begin > start || fenced && !(4..=start).contains(&begin);
+    (!moved && !front.by_item).then_some(front)
+}
+
+/// Returns whether sections may have to be joined, which depends on how many there are.
+fn may_join_sections(docs: &[DocMeta], changed: Range<usize>, count: usize) -> bool {
+    let sections = |docs: &[DocMeta]| docs.iter().filter(|doc| starts_section(doc)).count();
+    let now = || sections(&docs[..changed.start]) + count + sections(&docs[changed.end..]);
+    docs.len() + count > MAX_SECTIONS && sections(docs).max(now()) > MAX_SECTIONS
+}
+
+/// Returns whether a link reference of one section may resolve to a definition in another.
+fn may_resolve_links(
+    text: &str,
+    docs: &[DocMeta],
+    changed: Range<usize>,
+    part: Range<usize>,
+    new: &[Section],
+) -> bool {
+    let refers =
+        |docs: &[DocMeta]| docs.iter().any(|doc| doc.section_meta.links & HAS_REFERENCE > 0);
+    let refers_outside = refers(&docs[..changed.start]) || refers(&docs[changed.end..]);
+    let defines = docs.iter().any(|doc| doc.section_meta.links & HAS_DEFINITION > 0);
+    (defines || may_hold_definition(&text[part]))
+        && (refers_outside || new.iter().any(|section| may_hold_reference(section, text)))
+}
+
+/// Returns the sections that are open where the changed documents begin, and where they end.
+fn open_sections(docs: &[DocMeta], changed: Range<usize>) -> [Vec<OpenSection>; 2] {
+    let mut open = Vec::new();
+    let opening = |at: usize, doc: Option<usize>| {
+        let section_meta = docs[at].section_meta;
+        OpenSection { level: section_meta.level, doc, inheritable: section_meta.inheritable > 0 }
+    };
+    for at in (0..changed.start).filter(|&at| starts_section(&docs[at])) {
+        open_section(&mut open, opening(at, Some(at)));
+    }
+    let mut were = open.clone();
+    for at in changed.filter(|&at| starts_section(&docs[at])) {
+        open_section(&mut were, opening(at, None));
+    }
+    [open, were]
 }
 
 /// Returns the heading of a section.
@@ -231,7 +264,7 @@ fn title(note: &Note, count: usize, docs: [&[DocMeta]; 3], labels: &Terms) -> Op
     }
 }
 
-/// Says whether a line is a heading whatever stands above it, as long as no block is open that
+/// Returns whether a line is a heading whatever stands above it, as long as no block is open that
 /// ends by its own mark.
 fn is_heading(text: &str, at: usize) -> bool {
     let rest = text.as_bytes().get(at..).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Files ↔ documents: which file holds which documents, and how the two stay in step.
+//! Catalog: the index with its tables of files and documents, kept in step with the files.
 //!
 //! The catalog is the index's other half. It reads a file, compares what it drafts with what the
 //! index holds of it, and changes only the difference.
@@ -33,7 +33,7 @@ use crate::index::storage::paged_array::{Kept, ROOM};
 use crate::memory_limit::MemoryLimit;
 use crate::sync::Mutex;
 
-/// One file that was read.
+/// File metadata: one entry of the file table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileMeta {
     /// Relative path.
@@ -73,7 +73,7 @@ impl FileMeta {
     }
 }
 
-/// How far a transcript was read.
+/// Read progress of a transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ReadProgress {
     /// End of the last whole line.
@@ -88,12 +88,12 @@ pub struct ReadProgress {
     pub tail: u64,
 }
 
-/// See the module.
+/// An index with its file table and document table.
 #[derive(Debug)]
 pub struct Catalog {
     /// The index.
     pub index: Index,
-    /// One row a document number.
+    /// Document metadata by document number.
     pub docs: DocTable,
     /// Files by place.
     pub files: Vec<FileMeta>,
@@ -107,13 +107,13 @@ pub struct Catalog {
     free: Vec<u32>,
     /// The snapshot, while some of it may still be there only.
     kept: Option<Arc<Kept>>,
-    /// Whether it was found not to hold what the files say.
+    /// Whether it was found to differ from the files.
     untrusted_content: bool,
-    /// Whether some of it came of a snapshot, which need not be true.
+    /// Whether it was loaded from a snapshot, which may have been crafted.
     from_snapshot: bool,
-    /// Files of which it was found to be true then.
+    /// Files that were compared with it then, and agree.
     pub(crate) verified: FxHashSet<String>,
-    /// Documents of which the line was found to be right.
+    /// Documents whose line number was checked.
     pub(crate) checked_lines: Mutex<FxHashSet<u32>>,
     corpus: Corpus,
     /// Whether some packed documents have changed places in their file.
@@ -122,9 +122,9 @@ pub struct Catalog {
     pub(crate) clock: FsClock,
     /// How much memory it may take.
     limit: MemoryLimit,
-    /// Bytes read since the last snapshot: what the next opening would have to read again.
+    /// Bytes read since the last snapshot, which the next opening would have to read again.
     pub reread_bytes: u64,
-    /// How often it was packed: each time documents and terms are numbered anew.
+    /// How often it was packed: each time documents and terms are renumbered.
     pub packings: u64,
     /// Another number, of this process, each time that what it holds of any file has changed.
     pub revision: u64,
@@ -159,29 +159,29 @@ impl Catalog {
         }
     }
 
-    /// Says whether it must be built anew: a part of its snapshot turned out to be lost, or it was
+    /// Returns whether it must be rebuilt: a part of its snapshot turned out to be lost, or it was
     /// found not to hold what the files say.
     pub fn is_damaged(&self) -> bool {
         self.untrusted_content || self.kept.as_ref().is_some_and(|kept| kept.is_damaged())
     }
 
-    /// Says whether a part of its snapshot is lost: what is missing was never said to be there.
+    /// Returns whether a part of its snapshot is lost: what is missing was never said to be there.
     pub fn is_lost(&self) -> bool {
         self.kept.as_ref().is_some_and(|kept| kept.is_lost())
     }
 
-    /// Says whether what it says of a file is known to be true.
+    /// Returns whether what it says of a file is known to be true.
     pub fn is_verified(&self, path: &str) -> bool {
         !self.from_snapshot || self.verified.contains(path)
     }
 
-    /// Takes it for damaged, wherever it came from.
+    /// Marks it as damaged, so that it is rebuilt.
     pub fn mark_untrusted(&mut self) {
         self.untrusted_content = true;
     }
 
-    /// Takes the snapshot for damaged, as what it says turned out to be untrue; returns whether
-    /// there is one.
+    /// Marks the snapshot as damaged, as its content turned out to be wrong; returns whether there
+    /// is one.
     pub fn reject(&self) -> bool {
         self.kept.as_ref().inspect(|kept| kept.reject()).is_some()
     }
@@ -233,12 +233,12 @@ impl Catalog {
         at
     }
 
-    /// Returns what of transcripts is in it.
+    /// Returns which corpus it indexes.
     pub fn corpus(&self) -> Corpus {
         self.corpus
     }
 
-    /// Returns the row of a file that is there.
+    /// Returns the metadata of a file that exists.
     pub fn file(&self, path: &str) -> Option<&FileMeta> {
         self.find(path).map(|at| &self.files[at as usize]).filter(|file| file.present)
     }
@@ -276,7 +276,7 @@ impl Catalog {
         (changed, gone)
     }
 
-    /// Says whether it is as a packing would leave it: nothing has changed since it was built.
+    /// Returns whether it is as a packing would leave it: nothing has changed since it was built.
     pub fn is_packed(&self) -> bool {
         let is_one_run =
             |file: &FileMeta| file.present && matches!(file.documents, DocIds::Range(_));

@@ -1,4 +1,4 @@
-//! What of a file the index does not hold, and why, as answers tell it.
+//! Omissions: what of a file is not indexed, and why, in the words of an answer.
 
 use crate::catalog::file_reader::{ENCODING, LARGE, MAX_NOTE_BYTES, NO_MEMORY};
 use crate::catalog::{Catalog, FileMeta};
@@ -7,7 +7,7 @@ use crate::files::file_kind::FileKind;
 use crate::messages::line_reader::LONGEST_LINE;
 use crate::text::section::MAX_SECTIONS;
 
-/// What an answer is to say of a file.
+/// The part of a file that is not indexed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Omission {
     /// What is not in the index, why, and what to do.
@@ -17,7 +17,7 @@ pub struct Omission {
 }
 
 impl FileMeta {
-    /// Says whether more of it would be in the index if there were more memory.
+    /// Returns whether more of it would be in the index if there were more memory.
     pub fn lacks_memory(&self) -> bool {
         self.present && (self.cut || self.left_out == Some(NO_MEMORY))
     }

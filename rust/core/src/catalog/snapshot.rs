@@ -1,10 +1,10 @@
-//! The index on disk: written whole, and never trusted when in doubt.
+//! Snapshot format: the index as checksummed little-endian arrays in one file.
 //!
 //! One file of plain little-endian arrays, each as it lies in memory, so that opening is reading.
 //! Layout: magic, format number, root id, length of the file, XXH3 of the directory; the directory
 //! ([`Extent`]s); the arrays, at multiples of eight. What any query needs is read at opening; what
 //! a query needs little of, lists and rows, stays behind in pages. It is a cache: a snapshot that
-//! is damaged, cut short, of another root or of another version is set aside and built anew.
+//! is damaged, cut short, of another root or of another version is ignored and rebuilt.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -36,7 +36,7 @@ const HEADER_BYTES: usize = 40;
 const ARRAYS: usize = 30;
 const ARRAYS_AT: usize = HEADER_BYTES + ARRAYS * size_of::<Extent>();
 
-/// Why a snapshot cannot be used.
+/// The reason why a snapshot cannot be used.
 pub type LoadError = &'static str;
 const TRUNCATED: LoadError = "it is cut short";
 const DAMAGED: LoadError = "it is damaged";
@@ -91,7 +91,7 @@ pub fn write(catalog: &Catalog, root: u64) -> Option<Vec<u8>> {
     Some(out.finish(root))
 }
 
-/// Says whether a file is in a snapshot; why one is left out is looked at anew.
+/// Returns whether a file is in a snapshot; why one is left out is checked again.
 fn is_kept(file: &FileMeta) -> bool {
     file.present && file.left_out.is_none()
 }
@@ -239,16 +239,20 @@ impl ArrayReader {
         Terms::from_parts(self.text()?, self.array()?, self.array()?).ok_or(INCONSISTENT)
     }
 
-    fn catalog(mut self, weights: Weights) -> Result<Catalog, LoadError> {
+    fn totals(&mut self) -> Result<Totals, LoadError> {
         let (documents, having, length) = (self.array()?, self.array()?, self.array()?);
-        let totals = match (&documents[..], having.try_into(), length.try_into()) {
+        match (&documents[..], having.try_into(), length.try_into()) {
             (&[documents], Ok(having), Ok(length)) => {
                 let documents: u64 = documents;
                 let documents = u32::try_from(documents).map_err(|_| INCONSISTENT)?;
-                Totals { documents, having, length }
+                Ok(Totals { documents, having, length })
             }
-            _ => return Err(INCONSISTENT),
-        };
+            _ => Err(INCONSISTENT),
+        }
+    }
+
+    fn catalog(mut self, weights: Weights) -> Result<Catalog, LoadError> {
+        let totals = self.totals()?;
         let (words, stems, labels) = (self.terms()?, self.terms()?, self.terms()?);
         let (places, concept_of_stem) = (self.array()?, self.array()?);
         let patterns = Patterns::from_parts(self.array()?, self.array()?).ok_or(INCONSISTENT)?;

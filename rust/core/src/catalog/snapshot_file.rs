@@ -1,4 +1,4 @@
-//! The snapshot as a file of the root: found, read, replaced.
+//! Snapshot file of a root: load, replace by rename, discard.
 
 use std::fs::File;
 use std::io::Write;
@@ -57,7 +57,7 @@ pub fn bytes(catalog: &Catalog, root: &Root) -> Result<Option<Vec<u8>>> {
     Ok(bytes.filter(|_| !catalog.is_damaged()))
 }
 
-/// Takes the snapshot away, so that the next opening builds anew.
+/// Deletes the snapshot, so that the next opening rebuilds.
 ///
 /// # Errors
 /// [`Error::Io`], [`Error::Refused`].
@@ -66,7 +66,7 @@ pub fn discard(root: &Root) -> Result<()> {
     done.map_err(|error| Error::io("remove", format!("{OWN}/{NAME}"), error))
 }
 
-/// Puts a snapshot in its place with one rename; it needs no fsync, for its checksum decides.
+/// Publishes a snapshot by one rename; it needs no fsync, for its checksum decides.
 ///
 /// # Errors
 /// [`Error::Io`], [`Error::Refused`], [`Error::Interrupted`]; the old snapshot then stays.
@@ -78,7 +78,7 @@ pub fn publish(root: &Root, bytes: &[u8], interrupt: Interrupt<'_>) -> Result<()
     let open = || rustix::fs::openat(&folder, TEMP_NAME, create, Mode::RUSR | Mode::WUSR);
     let remove = || rustix::fs::unlinkat(&folder, TEMP_NAME, AtFlags::empty());
     let file = match open() {
-        // a writer died; what it left may also be a link to some other file
+        // a writer crashed; what it left may also be a link to some other file
         Err(rustix::io::Errno::EXIST) => remove().and_then(|()| open()),
         opened => opened,
     };
@@ -98,7 +98,7 @@ pub fn publish(root: &Root, bytes: &[u8], interrupt: Interrupt<'_>) -> Result<()
     done
 }
 
-/// Tells one root from another, and from a copy of it.
+/// Returns an id of a root, which a copy of it does not have.
 fn identity(root: &Root) -> Result<u64> {
     let stat = rustix::fs::fstat(root.fd())
         .map_err(|error| Error::io("look at", root.path().to_string_lossy(), error))?;

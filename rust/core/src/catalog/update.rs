@@ -1,4 +1,4 @@
-//! One file read anew: only what differs of it is deleted and inserted.
+//! Update of one file in the index: only documents that differ are deleted and inserted.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -23,10 +23,10 @@ pub(super) fn next_revision() -> u64 {
     LAST.fetch_add(1, Ordering::Relaxed) + 1
 }
 
-/// Documents of a file that are thought to change before it is known which.
+/// Most documents of a file that are prefetched before it is known which change.
 const PREFETCHED_DOCS: u32 = 64;
 
-/// Documents that are read before they are put in the place of those that were there.
+/// Documents that are read before they replace the indexed ones.
 struct PendingDocs {
     docs: Vec<(DocMeta, DocContent)>,
     /// Documents and postings, of the index and in `rows`.
@@ -58,7 +58,7 @@ impl DocSink for PendingDocs {
     }
 }
 
-/// What is to change in the documents of one file.
+/// The change of the documents of one file.
 struct FileChange {
     reading: ReadResult,
     docs: Vec<(DocMeta, DocContent)>,
@@ -73,7 +73,7 @@ struct FileChange {
 }
 
 impl Catalog {
-    /// Reads a file anew and brings the index in step; returns whether anything changed.
+    /// Reads a file again and updates the index; returns whether anything changed.
     ///
     /// # Errors
     /// Those of reading the file, which then is in the index no more; [`Error::Interrupted`].
@@ -88,9 +88,9 @@ impl Catalog {
         whole: bool,
         interrupt: Interrupt<'_>,
     ) -> Result<bool> {
-        // both are looked at soon, and on the disk they lie apart
+        // both are needed soon, and on the disk they lie apart
         if let Some(FileMeta { documents: DocIds::Range(run), .. }) = self.file(path) {
-            // a transcript mostly goes on behind its last message
+            // a transcript mostly grows at its end
             let from = match FileKind::of(path) {
                 FileKind::Note => run.start,
                 _ => run.end.saturating_sub(2).max(run.start),
@@ -140,7 +140,7 @@ impl Catalog {
         self.read_again(root, path, true, interrupt)
     }
 
-    /// Puts what was read in the place of what was there; returns whether anything changed.
+    /// Applies a change to the index and the tables; returns whether anything changed.
     fn apply(
         &mut self,
         path: &str,
@@ -175,13 +175,7 @@ impl Catalog {
             });
         }
         for number in (rest..held.len()).map(|at| held.get(at)) {
-            let doc = self.docs[number as usize];
-            let start = doc.start.saturating_add_signed(by.0);
-            let line = doc.line.saturating_add_signed(by.1 as i32);
-            if by != (0, 0) {
-                moved = true;
-                self.docs.set(number, DocMeta { start, line, ..doc });
-            }
+            moved |= self.shift(number, by);
             documents.push(number);
         }
         if changed || moved || !documents.iter().copied().eq(held.iter()) {
@@ -189,19 +183,30 @@ impl Catalog {
             let packed = self.index.packed_documents();
             self.reordered |= !documents.iter().filter(|&&number| number < packed).is_sorted();
         }
-        let doc = &mut self.files[file as usize];
-        doc.stat = stat;
-        doc.progress = reading.progress;
-        doc.summary = self.labels.intern(&reading.summary);
-        doc.left_out = reading.left_out;
-        doc.cut = reading.cut.is_some();
-        doc.documents = DocIds::List(documents);
+        let file_meta = &mut self.files[file as usize];
+        file_meta.stat = stat;
+        file_meta.progress = reading.progress;
+        file_meta.summary = self.labels.intern(&reading.summary);
+        file_meta.left_out = reading.left_out;
+        file_meta.cut = reading.cut.is_some();
+        file_meta.documents = DocIds::List(documents);
         // it is not broken off once it has begun; the next change begins it again
         if self.index.wants_packing() && !interrupt() {
             self.repack();
         }
         self.note_held();
         changed
+    }
+
+    /// Moves a document by so many bytes and lines; returns whether that changes it.
+    fn shift(&mut self, number: u32, by: (i64, i64)) -> bool {
+        let doc = self.docs[number as usize];
+        let start = doc.start.saturating_add_signed(by.0);
+        let line = doc.line.saturating_add_signed(by.1 as i32);
+        if by != (0, 0) {
+            self.docs.set(number, DocMeta { start, line, ..doc });
+        }
+        by != (0, 0)
     }
 
     /// Begins to read documents that are to be put in the place of others.
@@ -305,7 +310,7 @@ impl Catalog {
         Ok(FileChange { reading, docs: pending.docs, kept, rest, moved, gone })
     }
 
-    /// Says where to go on with a transcript that has only grown since it was read.
+    /// Returns where to resume a transcript that has only grown since it was read.
     ///
     /// One that has not grown was changed inside, if at all, and is read as a whole.
     fn resume(
@@ -325,7 +330,7 @@ impl Catalog {
         TranscriptResume::new(root, &file.path, file.progress, [before, last])
     }
 
-    /// Says whether there is room by now for what of a file was left out for want of it.
+    /// Returns whether there is room by now for what of a file was left out for want of it.
     pub fn has_room_for(&self, path: &str) -> bool {
         let Some(file) = self.file(path).filter(|file| file.lacks_memory()) else { return false };
         let dictionaries = self.index.words().bytes() + self.labels.bytes();
@@ -334,7 +339,7 @@ impl Catalog {
         self.pending_docs(0).allows(dictionaries, rest.saturating_mul(EXTRACTION_FACTOR))
     }
 
-    /// Takes a file out; returns whether it was there.
+    /// Removes a file; returns whether it was there.
     pub fn remove(&mut self, path: &str) -> bool {
         let Some(at) = self.find(path).filter(|&at| self.files[at as usize].present) else {
             return false;

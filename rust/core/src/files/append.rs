@@ -1,13 +1,13 @@
-//! Adding lines to a log: each whole, each once, and none of what was there touched.
+//! Durable appends of whole lines, with `O_APPEND` and one write each.
 //!
 //! One `write` with its newline, on a handle opened with `O_APPEND`, cannot be
 //! torn apart by other writers, ours or not. The lock is held for the write and
-//! let go for the wait on the disk, so that the appends of many threads share
+//! released for the wait on the disk, so that the appends of many threads share
 //! one flush of the file system's journal. A file that is not there yet is made
 //! whole with its first text.
 //!
 //! After the `write` the text stands in the file, whatever fails then: what could
-//! not be told is left out of the answer, or the answer is [`Error::InDoubt`].
+//! not be read is left out of the answer, or the answer is [`Error::InDoubt`].
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -30,9 +30,9 @@ use crate::text::section::{UTF16_BLOCK, is_utf16};
 
 /// A last line longer than this is taken for torn without being parsed.
 const MAX_PARSED_TAIL: u64 = 64 << 20;
-/// How often a file may be replaced under our hands before we give up.
+/// How often a file may be replaced while we append before we give up.
 const MAX_TRIES: usize = 8;
-/// Up to this size the version of a note is told with an append to it.
+/// Up to this size the version of a note is computed with each append.
 const MAX_HASHED: u64 = 1 << 20;
 /// How long a write that is half done may take to its end.
 const PARTIAL_WRITE_WAIT: Duration = Duration::from_millis(5);
@@ -260,7 +260,7 @@ fn last_line_start(mut file: &File, size: u64) -> std::io::Result<u64> {
     Ok(0)
 }
 
-/// Says whether the last line is a JSON object to which only the newline is missing.
+/// Returns whether the last line is a JSON object to which only the newline is missing.
 fn is_whole(mut file: &File, tail: u64, size: u64) -> std::io::Result<bool> {
     if size - tail > MAX_PARSED_TAIL {
         return Ok(false);

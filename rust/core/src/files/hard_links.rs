@@ -1,5 +1,4 @@
-//! Visible files with a second name: a move that was cut off is undone; of any other the names are
-//! told.
+//! Hard links between visible names: an interrupted rename is undone, others are reported.
 
 use rustix::io::Errno;
 
@@ -7,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::files::Files;
 use crate::files::open::file_id;
 
-/// How many names are told.
+/// Most names in a message.
 const MAX_NAMES: usize = 4;
 
 impl Files {
@@ -32,9 +31,9 @@ impl Files {
         }
     }
 
-    /// Says in a refusal of a second name which other names the file has in this memory.
+    /// Names in a refusal of a second hard link which other names the file has in this memory.
     ///
-    /// Nothing tells which of them is wanted, so none is removed.
+    /// Which of them is wanted is not known, so none is removed.
     #[allow(clippy::unnecessary_cast)] // The widths differ between systems.
     pub(crate) fn with_link_names(&self, path: &str, refused: Error) -> Error {
         if !matches!(refused, Error::Refused { code: "hardlink", .. }) {

@@ -1,4 +1,4 @@
-//! What was displaced: kept under `.commonplace`, named by time and content.
+//! History and quarantine: backup copies of replaced and deleted texts, named by time and version.
 //!
 //! `history/<path>/<time>-<version>.<ext>` holds every text that a write, a
 //! rename or a delete took away; `quarantine/<path>/` holds torn tails of
@@ -23,7 +23,7 @@ use crate::files::temp_file::truncate;
 use crate::files::version::Version;
 use crate::text::time::parse_time;
 
-/// The folder that keeps what was displaced from one path.
+/// The folder that keeps the displaced texts of one path.
 #[derive(Debug)]
 pub(crate) struct BackupDir {
     dir: std::os::fd::OwnedFd,
@@ -73,7 +73,7 @@ impl BackupDir {
         }
     }
 
-    /// Gives a file a second name at a path that [`BackupDir::new_name`] gave.
+    /// Gives a file a second hard link at a path that [`BackupDir::new_name`] gave.
     pub(crate) fn link_in(&self, from: &PathHandle, kept: &str) -> rustix::io::Result<()> {
         let name = file_name(kept);
         rustix::fs::linkat(&from.dir, &*from.name, &self.dir, name, AtFlags::empty())
@@ -89,7 +89,7 @@ impl BackupDir {
     pub(crate) fn copy_in(&self, bytes: &[u8]) -> rustix::io::Result<String> {
         let version = Version::of(bytes);
         let temp = self.path_handle(&self.temp_path(version))?;
-        // of a writer that died here
+        // left by a crashed writer here
         let _ = temp.unlink();
         let flags = READ_FLAGS | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
         let mut file = File::from(rustix::fs::openat(&temp.dir, &*temp.name, flags, PRIVATE_MODE)?);
@@ -130,7 +130,7 @@ impl BackupDir {
         Ok(file_id(&raw))
     }
 
-    /// Removes a second name that [`BackupDir::link_in`] gave, or half a copy.
+    /// Removes a second hard link that [`BackupDir::link_in`] gave, or half a copy.
     pub(crate) fn remove(&self, kept: &str) {
         let _ = rustix::fs::unlinkat(&self.dir, file_name(kept), AtFlags::empty());
     }

@@ -1,4 +1,4 @@
-//! One writer at a time, across threads and processes. Readers never wait.
+//! Writer lock of a root, across threads and processes (`flock`). Readers never wait.
 
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, IntoRawFd};
@@ -31,7 +31,7 @@ pub struct Lock {
     threads: Turn,
     /// The handle that is locked, or is about to be: a child of a fork inherits it.
     fd: AtomicI32,
-    /// Says whether to go on waiting: most calls that take the lock have no other way to ask.
+    /// Returns whether to go on waiting: most calls that take the lock have no other way to ask.
     pub(crate) interrupt: fn() -> bool,
 }
 
@@ -41,7 +41,7 @@ impl Default for Lock {
     }
 }
 
-/// The right to write, until it is dropped.
+/// The right to write, held until it is dropped.
 #[derive(Debug)]
 pub struct LockGuard<'a> {
     /// The lock file, which also holds the list of [`crate::files::recovery_list`].

@@ -1,4 +1,4 @@
-//! The files of a memory, with the right to change them.
+//! Crash-safe changes of the files below a root: write, rename, delete, append, patch.
 //!
 //! Every change takes the lock, reads what is there, compares it with what the
 //! caller saw, and answers only when the disk has confirmed it. The changes are
@@ -59,36 +59,36 @@ pub struct Files {
 /// What a caller expects to find at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expected {
-    /// Whatever is there.
+    /// Any state.
     Any,
-    /// Nothing: the file is to be made.
+    /// No file: it is to be created.
     Absent,
-    /// Exactly this text.
+    /// Exactly this version.
     Version(Version),
 }
 
-/// A change that is on disk.
+/// The result of a durable change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
     /// The path as stored, in NFC when we made it.
     pub path: String,
-    /// What the file says now; after a delete, what it said last.
+    /// The version of the file now; after a delete, its last one.
     pub version: Version,
-    /// What it said before, if it was there.
+    /// The version before, if the file existed.
     pub previous: Option<Version>,
-    /// Where the previous text is kept, relative to the root.
+    /// The file in the history that holds the previous text, relative to the root.
     pub history: Option<String>,
 }
 
 impl Files {
-    /// Takes over the files of `root`. What a writer that died has left is put right by
+    /// Takes over the files of `root`. What a crashed writer has left is repaired by
     /// [`Files::recheck_if_due`], which is to be called next, or else by the first change.
     #[must_use]
     pub fn new(root: Root, rules: WriteRules) -> Self {
         Self { root, rules, lock: Lock::default(), recovery_list: Mutex::default() }
     }
 
-    /// Lets a call that waits for the lock end when `interrupt` says so.
+    /// Ends a wait for the lock when `interrupt` returns true.
     #[must_use]
     pub fn interrupted_by(self, interrupt: fn() -> bool) -> Self {
         Self { lock: self.lock.interrupted_by(interrupt), ..self }
@@ -121,7 +121,7 @@ impl Files {
         Ok((bytes, version))
     }
 
-    /// Reads a file. Takes no lock, unless a writer that died has left it with a second name.
+    /// Reads a file. Takes no lock, unless a crashed writer has left it with a second hard link.
     ///
     /// # Errors
     /// As for [`Root::read`].
@@ -187,7 +187,7 @@ impl Files {
             }
             Err(e) => return Err(move_refusal("rename", from, e)),
         }
-        // The name moves with whatever it stood for; see what that was.
+        // A rename moves whatever file has the name at that moment; check which one that was.
         let version = match target.version() {
             Ok(version) => version,
             Err(e) => return Err(undo_rename(&target, &source, e)),
@@ -234,19 +234,19 @@ impl Files {
         Ok(Written { path, version, previous: Some(version), history: Some(kept) })
     }
 
-    /// Returns a way for work under the lock to ask whether to stop.
+    /// Returns the throttled interrupt check for work under the lock.
     pub(crate) fn interrupt(&self) -> impl Fn() -> bool + Sync + use<> {
         throttled(self.lock.interrupt)
     }
 
-    /// Takes the lock for a change, and looks again at what earlier ones may have left.
+    /// Takes the lock for a change, and checks the recovery list first.
     pub(crate) fn begin(&self) -> Result<LockGuard<'_>> {
         let guard = self.lock.acquire(&self.root)?;
         self.recheck(&guard)?;
         Ok(guard)
     }
 
-    /// Writes down what a change may leave, before it is begun.
+    /// Records in the recovery list what a change may leave behind, before it begins.
     pub(crate) fn record_pending(
         &self,
         guard: &LockGuard<'_>,
@@ -292,7 +292,7 @@ impl Files {
         Ok(Written { path, version, previous, history: Some(kept) })
     }
 
-    /// Finds where a change to `path` goes: the file as it is spelled on disk, or
+    /// Resolves the target of a change to `path`: the file as it is spelled on disk, or
     /// a place for a new one.
     pub(crate) fn resolve_target(&self, path: &str, expected: Expected) -> Result<PathHandle> {
         let path = self.root.normalized(path);
@@ -305,7 +305,7 @@ impl Files {
         self.root.create_path_handle(&path)
     }
 
-    /// Finds a file that is to be changed and must be there.
+    /// Resolves a file that is to be changed and must exist.
     pub(crate) fn resolve_existing(&self, path: &str) -> Result<PathHandle> {
         if let Err(e) = self.root.stat(path) {
             // A hostile name is refused as such, not reported as missing; the rule
@@ -318,7 +318,7 @@ impl Files {
         self.root.path_handle(path)
     }
 
-    /// Finds a file that is to lose its name.
+    /// Resolves a file that is to be renamed or deleted.
     fn resolve_for_removal(&self, path: &str, expected: Expected) -> Result<PathHandle> {
         let target = self.resolve_existing(path)?;
         self.rules.check_rewrite(path)?;
@@ -329,10 +329,11 @@ impl Files {
         Ok(target)
     }
 
-    /// Refuses a new name that another system would take for one on disk.
+    /// Refuses a new name that a case-insensitive or normalizing file system would confuse with an
+    /// existing one.
     ///
-    /// Only the first missing component can have a twin; `moving` is the file
-    /// that is about to lose its name, and may be its own twin.
+    /// Only the first missing component can collide; `moving` is the file
+    /// that is about to lose its name, and may collide with itself.
     fn check_collisions(&self, path: &str, moving: Option<&str>) -> Result<()> {
         let mut folder = String::new();
         for component in path.split('/') {
@@ -369,7 +370,7 @@ impl Files {
     }
 }
 
-/// Gives a file its name back, and passes on why.
+/// Renames a file back, and returns the error that made it necessary.
 fn undo_rename(moved: &PathHandle, home: &PathHandle, why: Error) -> Error {
     match rename_noreplace(moved, home) {
         Ok(RenameOutcome::Complete) => why,
@@ -386,7 +387,7 @@ fn find_collision(dir: &std::os::fd::OwnedFd, name: &str) -> rustix::io::Result<
     let folded = paths::fold(name);
     let mut buffer = [std::mem::MaybeUninit::uninit(); 32 << 10];
     let mut entries = RawDir::new(dir, &mut buffer);
-    // of ASCII names, which most are, only the case can differ: ten thousand are looked at in 1 ms
+    // of ASCII names, which most are, only the case can differ: ten thousand are compared in 1 ms
     let collides = |other: &str| {
         let plain = other.is_ascii();
         plain && other.eq_ignore_ascii_case(&folded) || !plain && paths::fold(other) == folded

@@ -1,4 +1,5 @@
-//! The spelling of a name on disk: one that we made is stored in NFC, however its caller spells it.
+//! Unicode normalization of paths: a new name is stored in NFC, an existing one is found as
+//! spelled.
 //!
 //! A tool that spells `café.md` in NFD (as macOS gives it) must find what it wrote under that
 //! name. A person's own name is taken as it is: where both spellings are there, each names its own.

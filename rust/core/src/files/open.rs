@@ -1,5 +1,4 @@
-//! Opening a file below a folder handle: through no link, blocking on nothing, and
-//! only if it is one plain file.
+//! Safe opening of regular files below a folder handle: no symbolic links, no hard links, no FIFOs.
 
 use std::fs::File;
 use std::io::Read;
@@ -32,8 +31,8 @@ pub(crate) fn stat_beneath(dir: BorrowedFd<'_>, path: &str) -> rustix::io::Resul
     in_folder((dir, path), |folder, name| statat(folder, name, AtFlags::SYMLINK_NOFOLLOW))
 }
 
-/// As [`stat_beneath`]; a second name that a file has just been given is waited for to go away, as
-/// long as there is patience, a millisecond each time.
+/// As [`stat_beneath`]; a second hard link that a file has just been given is waited for to go away, as
+/// long as `waits` is not zero, a millisecond each time.
 ///
 /// Some editors, and we where names cannot be exchanged, link a file to its backup for a moment.
 pub(crate) fn stat_settled(name: NameAt<'_>, waits: &mut usize) -> rustix::io::Result<Stat> {
@@ -68,7 +67,7 @@ const MAX_LEASE_WAITS: usize = 5_000;
 
 /// How often a file is opened again that is replaced while we look at it.
 const MAX_REOPENS: usize = 64;
-/// How often a second name is waited for to go away.
+/// How often a second hard link is waited for to go away.
 pub(crate) const MAX_LINK_WAITS: usize = 50;
 /// How often the link count is read again of a file that is being written.
 const MAX_COUNT_READS: usize = 8;
@@ -83,11 +82,11 @@ const RENAME_SETTLED_SECONDS: i64 = 2;
 /// Opens `name` below `dir` and makes sure that it is one plain file, and has no other name.
 ///
 /// Whoever looks at the file under a lease, as a grep of ours does, gives way when we ask, but
-/// since we wait for nothing, we are told to ask again.
+/// since the call does not block, the kernel returns `EAGAIN` and we try again.
 ///
-/// A second name that is new is waited for, as by [`stat_settled`].
+/// A second hard link that is new is waited for, as by [`stat_settled`].
 ///
-/// A file that was replaced meanwhile is let go, and the new one is opened.
+/// A file that was replaced meanwhile is closed, and the new one is opened.
 pub(crate) fn open_regular(name: NameAt<'_>, flags: OFlags, path: &str) -> Result<File> {
     let fail = |e| refusal("open", path, e);
     let (mut held, mut linked, mut replaced) = (0, 0, 0);
@@ -114,16 +113,16 @@ pub(crate) fn open_regular(name: NameAt<'_>, flags: OFlags, path: &str) -> Resul
     }
 }
 
-/// Says whether there was a moment, since this was called, at which the only name of an open file
+/// Returns whether there was a moment, since this was called, at which the only name of an open file
 /// was `name`.
 ///
-/// A link count alone says nothing: of a file outside that had a second name here for a moment it
+/// A link count alone says nothing: of a file outside that had a second hard link here for a moment it
 /// is 1 again. So the name is looked up after the file was opened. If it leads to the file, and the
 /// file has one link, that is the one; and since an open file stays the file that it is, this holds
 /// for all that is read through the handle later. Two things stand in the way.
 ///
 /// A look-up has two steps, name to file and file to link count, and in between the name may be
-/// taken away. That changes the change time. So the count is believed if at the same change time it
+/// taken away. That changes the change time. So the count is trusted if at the same change time it
 /// was the same before; with clocks too coarse for that (kernels before 6.13), a name would have to
 /// be given and taken within those two steps. Of a file that is written all the time it is enough
 /// that this goes well a few times in a row.
@@ -134,7 +133,7 @@ pub(crate) fn is_only_name(name: NameAt<'_>, file: &File) -> rustix::io::Result<
     names_only(name, rustix::fs::fstat(file)?)
 }
 
-/// As [`is_only_name`], of a file that was looked at since it was opened.
+/// As [`is_only_name`], for a file whose stat was taken after it was opened.
 fn names_only(name: NameAt<'_>, opened: Stat) -> rustix::io::Result<bool> {
     let only = in_folder(name, |folder, name| {
         let file_of = |raw: &Stat| (raw.st_dev, raw.st_ino);
@@ -161,7 +160,7 @@ fn names_only(name: NameAt<'_>, opened: Stat) -> rustix::io::Result<bool> {
     }
 }
 
-/// Whether what changed the link count of a file last may not be done yet.
+/// Returns whether the last change of a file's link count may still be in progress.
 #[allow(clippy::unnecessary_cast)] // The widths differ between systems.
 fn may_be_in_progress(raw: &Stat) -> bool {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
@@ -220,7 +219,7 @@ pub(crate) fn read_whole(file: &mut File, path: &str, limit: &MemoryLimit) -> Re
     Ok(bytes)
 }
 
-/// Turns what the kernel says about a path into a refusal, where it is one.
+/// Maps an errno of the kernel to [`Error::Refused`], where the path is to blame.
 pub(crate) fn refusal(action: &'static str, path: &str, errno: Errno) -> Error {
     let (code, why) = match errno {
         Errno::LOOP => ("symlink", "it is, or goes through, a symbolic link; name the file itself"),

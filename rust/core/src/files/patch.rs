@@ -1,4 +1,4 @@
-//! Replacing exact pieces of a text: each found exactly once, all or none.
+//! Patches of a text: exact search and replace, each edit matching once, all or none.
 
 use crate::error::{Error, Result};
 use crate::files::version::Version;

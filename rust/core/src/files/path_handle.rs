@@ -75,7 +75,7 @@ impl PathHandle {
         rustix::fs::statat(&self.dir, &*self.name, AtFlags::SYMLINK_NOFOLLOW)
     }
 
-    /// Says whether this name stands for an open file.
+    /// Returns whether this name stands for an open file.
     pub(crate) fn is_name_of(&self, file: &File) -> rustix::io::Result<bool> {
         match self.stat() {
             Ok(named) => Ok(file_id(&named) == file_id(&rustix::fs::fstat(file)?)),
@@ -120,7 +120,7 @@ impl BaseFile {
         self.file.sync_all()
     }
 
-    /// Says whether it is still as it was read, under this name.
+    /// Returns whether it is still as it was read, under this name.
     pub(crate) fn is_at(&self, target: &PathHandle) -> Result<bool> {
         let fail = |e| Error::io("read", &*target.path, e);
         if !target.is_name_of(&self.file).map_err(|e| fail(e.into()))? {

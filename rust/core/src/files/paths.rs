@@ -1,4 +1,4 @@
-//! The grammar of names: what a tool may address, and what it may create.
+//! Path rules: which names may be read and which may be created.
 //!
 //! Reading is lax, since people name their own files as they like; creating is
 //! strict, so that a file we make means the same on every system, in every
@@ -181,7 +181,7 @@ fn check_component(path: &str, component: &str) -> Result<()> {
     Ok(())
 }
 
-/// Says what is wrong with a character in a created name.
+/// Returns what is wrong with a character in a created name.
 fn forbidden(c: char) -> Option<&'static str> {
     Some(match c {
         '<' | '>' | ':' | '"' | '|' | '?' | '*' => "not allowed in names on Windows",
@@ -198,7 +198,7 @@ fn forbidden(c: char) -> Option<&'static str> {
     })
 }
 
-/// Says whether a character is default-ignorable: zero-width joiners, bidi overrides, variation
+/// Returns whether a character is default-ignorable: zero-width joiners, bidi overrides, variation
 /// selectors, fillers, tags.
 fn is_ignorable(c: char) -> bool {
     matches!(
@@ -223,7 +223,7 @@ fn is_ignorable(c: char) -> bool {
     )
 }
 
-/// What stands in titles for the ":" that Windows does not allow.
+/// The full-width colon, which titles use for the ":" that Windows does not allow.
 const WIDE_COLON: char = '\u{FF1A}';
 
 /// Returns a name without compatibility characters, but for [`WIDE_COLON`].
@@ -232,7 +232,7 @@ fn nfkc(name: &str) -> String {
     parts.join("\u{FF1A}")
 }
 
-/// Says whether a name begins as the letter of a drive would where a colon were plain.
+/// Returns whether a name begins as the letter of a drive would where a colon were plain.
 fn is_drive(form: &str) -> bool {
     form.starts_with(|first: char| first.is_ascii_alphabetic()) && form[1..].starts_with(WIDE_COLON)
 }

@@ -1,4 +1,4 @@
-//! When the stamps of a file prove that it is as it was: git's racy rule.
+//! Racy timestamps (git's "racily clean" rule): when equal stat data proves an unchanged file.
 //!
 //! A file may change twice within one tick of its clock and look the same both times. So stamps
 //! younger than the coarsest clock's tick prove nothing, and the file is read again.
@@ -12,7 +12,7 @@ const RACY_NS: i64 = 2_100_000_000;
 /// A change time that no file has.
 const NO_CTIME: i64 = i64::MIN;
 
-/// How finely a file system keeps its stamps.
+/// The timestamp granularity of a file system.
 ///
 /// Linux has had stamps so fine since 6.13 that no two writes look alike; a test of the racy rule
 /// then passes whatever the code does. Tests therefore look through a coarser clock.
@@ -20,9 +20,9 @@ const NO_CTIME: i64 = i64::MIN;
 pub struct FsClock {
     /// Nanoseconds from one stamp to the next.
     pub tick_ns: i64,
-    /// Whether the change time tells nothing, as on some network and FUSE file systems.
+    /// Whether the change time is unusable, as on some network and FUSE file systems.
     pub no_ctime: bool,
-    /// For how long stamps prove nothing.
+    /// Age below which stamps prove nothing (racy).
     pub racy_ns: i64,
 }
 
@@ -55,7 +55,7 @@ pub fn untrusted(stat: &Stat) -> Stat {
     Stat { ctime_ns: NO_CTIME, ..*stat }
 }
 
-/// Says whether these stamps may be those of a file.
+/// Returns whether these stamps may be those of a file.
 pub fn is_trusted(stat: &Stat) -> bool {
     stat.ctime_ns != NO_CTIME
 }

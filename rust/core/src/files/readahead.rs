@@ -1,4 +1,4 @@
-//! Asking for the bytes of a mapped file before they are looked at.
+//! Software prefetch of the pages of a mapped file ahead of a scan.
 
 /// Asks for a share of what a mapped file holds some pages further on, as a step that begins at
 /// `address` passes over 256 bytes; all steps together ask for everything once.

@@ -1,5 +1,5 @@
-//! Second looks at the files that the list of the lock file names: those that a crash may have
-//! left, and displaced files into which an editor may still save.
+//! Second checks of the files on the recovery list: leftovers of a crash, and replaced files that
+//! an editor may still write.
 
 use std::time::{Duration, Instant};
 
@@ -18,20 +18,20 @@ use crate::files::root::Stat;
 use crate::files::version::Version;
 use crate::sync::MutexGuard;
 
-/// How long after it was displaced a file that nobody has open for writing is looked at once more:
+/// Age after which a displaced file that nobody has open for writing is checked a last time:
 /// an editor may just have been opening it.
 const RECHECK_AFTER_NS: i64 = 1_000_000_000;
-/// How many displaced files wait for that; of more the oldest are looked at now.
+/// Most displaced files that wait for that; of more the oldest are checked now.
 const MAX_WAITING: usize = 64;
-/// How long a displaced file is looked at where somebody has it open, or nobody can tell.
+/// Age up to which a displaced file is checked while it is open for writing, or that is unknown.
 const RECHECK_FOR_NS: i64 = 7 * 86_400 * 1_000_000_000;
-/// How often a reader looks.
+/// Time between two checks by readers.
 const READER_INTERVAL: Duration = Duration::from_secs(1);
-/// How often a writer looks at all of them.
+/// Time between two checks of all entries by writers.
 const WRITER_INTERVAL: Duration = Duration::from_millis(10);
 
 impl Files {
-    /// Looks at what the list of the lock file names; returns the conflict copies that were made
+    /// Checks the files on the recovery list; returns the conflict copies that were made
     /// since this was last called.
     ///
     /// To be called at opening, and now and then by a reader: it costs a few microseconds when
@@ -56,14 +56,14 @@ impl Files {
         Ok(list.map(|mut list| std::mem::take(&mut list.conflict_copies)).unwrap_or_default())
     }
 
-    /// Lets the next [`Self::recheck_if_due`] search the root: it holds what a dead writer left, or what
+    /// Lets the next [`Self::recheck_if_due`] search the root: it holds what a crashed writer left, or what
     /// another process is writing now.
     pub(crate) fn schedule_search(&self) {
         let mut list = self.recovery_list.lock();
         (list.leftover_seen, list.last_poll) = (true, None);
     }
 
-    /// Looks at what the list names, if nobody has the lock; what fails is tried again by the next
+    /// Checks the files on the list, if nobody has the lock; what fails is tried again by the next
     /// change.
     ///
     /// # Errors
@@ -83,7 +83,7 @@ impl Files {
         Ok(())
     }
 
-    /// Looks at what the list names, and at the whole root if there is no list of this boot.
+    /// Checks the files on the list, and searches the whole root if there is no list of this boot.
     pub(crate) fn recheck(&self, guard: &LockGuard<'_>) -> Result<()> {
         let mut list = self.recovery_list.lock();
         list.load(guard)?;
@@ -107,7 +107,7 @@ impl Files {
         Ok(())
     }
 
-    /// Looks at what the list names; unless `all`, only at what was never looked at.
+    /// Checks the files on the list; unless `all`, only those that were never checked.
     ///
     /// # Errors
     /// [`Error::Interrupted`].
@@ -154,7 +154,7 @@ impl Files {
                         kept.push(entry);
                     }
                 }
-                // what could not be told now may be told next time
+                // tried again the next time
                 Err(e) => {
                     kept.push(entry);
                     looked = if let Error::Interrupted = e { Err(e) } else { Ok(()) };
@@ -166,7 +166,8 @@ impl Files {
         looked
     }
 
-    /// Looks at a displaced file; says whether it must be looked at again, and where it is shown.
+    /// Checks a displaced file; returns whether it must be checked again, and the path of the
+    /// conflict copy that was made of it.
     fn check_displaced(
         &self,
         one: &mut DisplacedFile,

@@ -1,4 +1,5 @@
-//! What crashes leave in a root: found by searching all of it, finished, or shown.
+//! Crash recovery by a search of the whole root: leftovers are finished, kept or shown as conflict
+//! copies.
 
 use rustix::fs::FileType;
 use rustix::io::Errno;
@@ -12,13 +13,13 @@ use crate::files::paths::OWN;
 use crate::files::recovery_list::{RecoveryEntry, RecoveryList};
 use crate::files::version::Version;
 
-/// What became of a staged text.
+/// The outcome for a temporary file.
 pub(crate) enum Recovered {
     /// It was nothing that is not elsewhere, or is not ours to judge.
     Nothing,
     /// It is visible at this path.
     ConflictCopy(String),
-    /// It was displaced by a writer that died, and is here in the history.
+    /// It was displaced by a crashed writer, and is here in the history.
     InHistory(String),
 }
 
@@ -26,10 +27,10 @@ pub(crate) enum Recovered {
 const COPY_STAMP_NS: i64 = 10_000_000;
 
 impl Files {
-    /// Searches the whole root for what dead writers left, and returns the conflict copies that it
+    /// Searches the whole root for what crashed writers left, and returns the conflict copies that it
     /// made.
     ///
-    /// A staged text that is also in the file or in its history is removed, and so is a second
+    /// A temporary file that is also in the file or in its history is removed, and so is a second
     /// name that we gave. A displaced text of known version goes to the history. Anything else may
     /// be a person's save: it becomes visible beside its file, as
     /// `facts/user.conflict-1a2b3c4d.md`. So does a displaced file that an editor wrote into
@@ -88,7 +89,7 @@ impl Files {
         Ok(differences)
     }
 
-    /// Searches the root and the history; what cannot be put right now goes to the list.
+    /// Searches the root and the history; what cannot be repaired now is added to the list.
     ///
     /// # Errors
     /// [`Error::Io`], [`Error::Interrupted`].
@@ -150,7 +151,7 @@ impl Files {
         make_conflict_copy(&self.root, kept, path, found).map(Some)
     }
 
-    /// Puts a staged text where it belongs.
+    /// Finishes, keeps or shows a temporary file.
     pub(crate) fn recover_temp_file(
         &self,
         leftover: &str,
@@ -168,25 +169,8 @@ impl Files {
             Err(Error::NotFound { .. } | Error::Refused { .. }) => return Ok(Recovered::Nothing),
             temp => temp?,
         };
-        match temp.stat() {
-            Err(Errno::NOENT) => return Ok(Recovered::Nothing),
-            Ok(raw) if FileType::from_raw_mode(raw.st_mode) != FileType::RegularFile => {
-                return Ok(Recovered::Nothing);
-            }
-            Ok(raw) if raw.st_nlink > 1 => {
-                return self.remove_extra_link(&temp, &path).map(|_| Recovered::Nothing);
-            }
-            raw => raw.map_err(fail)?,
-        };
-        let version = match temp.version_unless(interrupt) {
-            // one that we can never read: not ours to judge
-            Err(Error::Refused { .. } | Error::NotFound { .. }) => return Ok(Recovered::Nothing),
-            Err(Error::Io { source, .. })
-                if source.kind() == std::io::ErrorKind::PermissionDenied =>
-            {
-                return Ok(Recovered::Nothing);
-            }
-            version => version?,
+        let Some(version) = self.version_of_temp_file(&temp, &path, interrupt)? else {
+            return Ok(Recovered::Nothing);
         };
         let replaced = tag.rsplit_once('-').map(|(_, version)| version);
         if replaced.is_some_and(|start| start.len() == 16 && version.to_string().starts_with(start))
@@ -215,8 +199,37 @@ impl Files {
         make_conflict_copy(&self.root, leftover, &path, version).map(Recovered::ConflictCopy)
     }
 
+    /// Returns the version of a temporary file of `path`; none where it is no file of ours, cannot be
+    /// read, or is only a second hard link, which is removed.
+    fn version_of_temp_file(
+        &self,
+        temp: &PathHandle,
+        path: &str,
+        interrupt: Interrupt<'_>,
+    ) -> Result<Option<Version>> {
+        match temp.stat() {
+            Err(Errno::NOENT) => return Ok(None),
+            Ok(raw) if FileType::from_raw_mode(raw.st_mode) != FileType::RegularFile => {
+                return Ok(None);
+            }
+            Ok(raw) if raw.st_nlink > 1 => {
+                return self.remove_extra_link(temp, path).map(|_| None);
+            }
+            raw => raw.map_err(|e| Error::io("recover", &*temp.path, e))?,
+        };
+        match temp.version_unless(interrupt) {
+            Err(Error::Refused { .. } | Error::NotFound { .. }) => Ok(None),
+            Err(Error::Io { source, .. })
+                if source.kind() == std::io::ErrorKind::PermissionDenied =>
+            {
+                Ok(None)
+            }
+            version => version.map(Some),
+        }
+    }
+
     /// Removes a hidden name of ours if the same file has another one beside `path` or in its
-    /// history; else says no, for its second name is not of our making.
+    /// history; else says no, for its second hard link is not of our making.
     pub(crate) fn remove_extra_link(&self, hidden: &PathHandle, path: &str) -> Result<bool> {
         let fail = |e| Error::io("recover", &*hidden.path, e);
         let wanted = file_id(&hidden.stat().map_err(fail)?);
@@ -246,7 +259,7 @@ impl Files {
         Ok(false)
     }
 
-    /// Says whether the history of `path` really holds this version.
+    /// Returns whether the history of `path` really holds this version.
     fn is_kept(&self, path: &str, version: Version, interrupt: Interrupt<'_>) -> Result<bool> {
         let folder = format!("{OWN}/history/{path}");
         let walk = match self.root.walk_all(&folder, interrupt, &|_| {}) {

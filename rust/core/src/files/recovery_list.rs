@@ -1,8 +1,9 @@
-//! The list of our own files that are to be looked at again; the lock file holds it.
+//! Recovery list: the files that a change may leave behind, recorded in the lock file before it
+//! begins.
 //!
-//! Before a change, the holder of the lock writes down what the change may leave: the staged text,
+//! Before a change, the holder of the lock writes down what the change may leave: the temporary file,
 //! and the name in the history that the displaced file gets. So whoever comes next need not search
-//! the root for it. A staged text that is still there is of a writer that died. A displaced file
+//! the root for it. A temporary file that is still there is left by a crashed writer. A displaced file
 //! may be open in an editor, which saves into it without knowing.
 //!
 //! The list is synced only for a rename between two visible names: of these nothing else says which
@@ -10,7 +11,7 @@
 //! another boot, or of another host that has the same folder, means that the whole root is searched
 //! once by each process; so does a system that does not name its boot.
 //!
-//! The file may come with a folder that somebody else made, so that a line is believed only if it
+//! The file may come with a folder that somebody else made, so that a line is trusted only if it
 //! has the shape of a name that we give.
 
 use std::os::unix::fs::FileExt;
@@ -26,19 +27,19 @@ use crate::files::paths::{OWN, check_read};
 use crate::files::root::{Root, Stat};
 use crate::files::temp_file::is_temp_name;
 
-/// The most files that are listed; of more the oldest are given up.
+/// Most entries; of more the oldest are dropped.
 const MAX_ENTRIES: usize = 1000;
 /// The longest list that is read.
 const MAX_BYTES: u64 = 4 << 20;
-/// The length of what names a boot.
+/// The length of a boot id.
 const BOOT_ID_LENGTH: usize = 36;
-/// Stands for it where the system has no name for it.
+/// Stands for the boot id where the system has none.
 const UNKNOWN_BOOT: &str = "unknown";
 
-/// A file to look at again.
+/// A file to check again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum RecoveryEntry {
-    /// A staged text, beside its file or in the history: it is there only if its writer died.
+    /// A temporary file, beside its file or in the history: it is there only if its writer crashed.
     TempFile(String),
     /// A file that a change moved to the history.
     Displaced(DisplacedFile),
@@ -51,27 +52,27 @@ pub(crate) enum RecoveryEntry {
 pub(crate) struct DisplacedFile {
     /// Where it is, relative to the root.
     pub(crate) kept: String,
-    /// Stamps that it had when it was read last; see [`mark`].
+    /// Hash of its stat data when it was read last; see [`stat_hash`].
     pub(crate) stat_hash: Option<u64>,
     /// Whether any change since then shows in the stamps.
     pub(crate) trusted: bool,
 }
 
-/// What of this root is to be looked at again.
+/// The files of a root that are to be checked again.
 #[derive(Debug, Default)]
 pub(crate) struct RecoveryList {
     pub(crate) entries: Vec<RecoveryEntry>,
     /// What the lock file holds, as far as we know.
     written: Vec<u8>,
-    /// Whether the list tells of everything that was left since the system was started.
+    /// Whether the list covers everything that was left since the system was started.
     pub(crate) complete: bool,
     /// Whether the whole root was searched since this was made.
     pub(crate) root_searched: bool,
     /// Whether a reader saw something that was left, which the list may not name.
     pub(crate) leftover_seen: bool,
-    /// When all displaced files were last looked at.
+    /// When all displaced files were last checked.
     pub(crate) last_check: Option<Instant>,
-    /// When a reader last asked whether there is something to look at.
+    /// When a reader last asked whether there is something to check.
     pub(crate) last_poll: Option<Instant>,
     /// Conflict copies that were made, until somebody asks for them.
     pub(crate) conflict_copies: Vec<String>,
@@ -121,7 +122,7 @@ impl RecoveryList {
         Ok(())
     }
 
-    /// Says whether a list with this first line has all that was left behind: it is of this boot,
+    /// Returns whether a list with this first line has all that was left behind: it is of this boot,
     /// or what it took over is ours, for we have searched the root.
     fn covers_this_boot(&self, first: &str) -> bool {
         let is_id = first == UNKNOWN_BOOT
@@ -130,7 +131,7 @@ impl RecoveryList {
         Some(first) == boot_id() || self.root_searched && is_id
     }
 
-    /// Says whether the lock file, read without the lock, has anything to look at.
+    /// Returns whether the lock file, read without the lock, has anything to check.
     pub(crate) fn is_due(&self, root: &Root) -> bool {
         use std::io::Read;
         let Ok(file) = root.open_own(&format!("{OWN}/lock")) else {
@@ -183,12 +184,12 @@ impl RecoveryEntry {
     }
 }
 
-/// The stamps of a file in one number.
+/// Returns the stat data of a file as one hash.
 pub(crate) fn stat_hash(stat: &Stat) -> u64 {
     xxh3_64(bytemuck::bytes_of(stat))
 }
 
-/// What names this start of the system, where it says so.
+/// Returns the boot id of the system, where it has one.
 fn boot_id() -> Option<&'static str> {
     static BOOT_ID: OnceLock<Option<String>> = OnceLock::new();
     let read = || {

@@ -1,9 +1,9 @@
-//! Putting new text in the place of old: all of it or none, and nothing lost.
+//! Atomic replacement of a file's text by a temporary file and an exchange of names.
 //!
 //! The new text is written beside the file, made durable, and then exchanged
 //! with it in one step. An exchange destroys nothing: what it displaced is still
-//! there to be looked at, so a save that a person made at the last moment is
-//! seen, given back, and the caller is told. A check before a plain rename
+//! there to be checked, so a save that a person made at the last moment is
+//! found and restored, and the caller gets a conflict. A check before a plain rename
 //! cannot do that; between the two there is always time for a save.
 
 use rustix::io::Errno;
@@ -16,7 +16,7 @@ use crate::files::rename::{RenameOutcome, rename_noreplace};
 use crate::files::temp_file::TempFile;
 use crate::files::version::Version;
 
-/// How often two saves may cross before we leave the field to the person.
+/// Most exchanges with concurrent saves; after that the person's save stays.
 const MAX_EXCHANGES: usize = 8;
 
 /// Publishes `bytes` under a name that is free, by way of `at`.
@@ -26,7 +26,7 @@ const MAX_EXCHANGES: usize = 8;
 pub(crate) fn create(target: &PathHandle, bytes: &[u8], at: PathHandle) -> Result<()> {
     let mut temp = TempFile::write(at, bytes, None)?;
     match rename_noreplace(&temp.at, target) {
-        // A second name is tried once more as `staged` is dropped; else recovery removes it.
+        // A second hard link is tried once more as `temp` is dropped; else recovery removes it.
         Ok(renamed) => temp.remove_on_drop = renamed == RenameOutcome::BothNames,
         Err(Errno::EXIST) => {
             let (path, found) = (target.path.clone(), target.version_shown());
@@ -57,7 +57,7 @@ pub(crate) fn replace(
     base.sync().map_err(|e| Error::io("write", &*target.path, e))?;
     match temp.at.exchange(target) {
         Ok(()) => {
-            // From here on the staged name holds what someone else wrote.
+            // From here on the temporary name holds somebody else's text.
             temp.remove_on_drop = false;
             let taken = match base.is_at(&temp.at) {
                 Ok(true) => backups.move_in(&temp.at, kept).map_err(fail),
@@ -87,9 +87,9 @@ pub(crate) fn replace(
 }
 
 /// Exchanges until the newest save is at its name again; true if ours is then
-/// at the staged one.
+/// at the temporary name.
 ///
-/// After each exchange the staged name holds what was at the file's name. If
+/// After each exchange the temporary name holds what was at the file's name. If
 /// that is what we last put there, no save came in between. If not, it is newer
 /// than what is there now, and goes back in turn. What cannot be read cannot be
 /// compared; then what we displaced has its name again, and that is all.
@@ -104,7 +104,7 @@ fn undo_exchange(target: &PathHandle, temp: &PathHandle, ours: Version) -> Resul
             Err(e) if n == 0 => {
                 return Err(Error::InDoubt { path: target.path.clone(), source: e.into() });
             }
-            // The save that came in between is at the staged name, and recovery shows it.
+            // The save that came in between is at the temporary name, and recovery shows it.
             Err(_) => return Ok(false),
             Ok(()) => {}
         }
@@ -117,7 +117,7 @@ fn undo_exchange(target: &PathHandle, temp: &PathHandle, ours: Version) -> Resul
     Ok(temp.version().ok() == Some(ours))
 }
 
-/// Gives the place back to a save that came in between; our text goes to the history.
+/// Restores a save that came in between; our text goes to the history.
 fn restore_newer_save(
     target: &PathHandle,
     temp: &PathHandle,
@@ -127,7 +127,7 @@ fn restore_newer_save(
 ) -> Error {
     let ours_left = match undo_exchange(target, temp, Version::of(bytes)) {
         Ok(ours_left) => ours_left,
-        // Theirs stays at the staged name, and recovery shows it.
+        // Theirs stays at the temporary name, and recovery shows it.
         Err(in_doubt) => return in_doubt,
     };
     if let Ok(version) = temp.version() {
@@ -148,7 +148,7 @@ fn conflict(target: &PathHandle, base: &BaseFile) -> Error {
 }
 
 /// Replaces where two names cannot be exchanged (NFS, some FUSE): the old file
-/// gets a second name in the history before its own is taken.
+/// gets a second hard link in the history before its own is taken.
 ///
 /// A save by rename in the instant between the last look and the rename is lost
 /// here; no call of these systems can prevent it.
@@ -172,7 +172,7 @@ fn replace_by_link(
     if let Ok(true) = renamed {
         return Ok(());
     }
-    // Only a second name of what is still at its first, and before anybody looks at that; of
+    // Only a second hard link of what is still at its first, and before anybody looks at that; of
     // anything else recovery decides.
     let live = target.stat().map(|raw| file_id(&raw));
     if live.is_ok() && live == backups.identity(kept) {
@@ -189,8 +189,8 @@ mod tests {
 
     #[test]
     fn the_newest_save_gets_its_name_back() {
-        // What is at the file's name and at the staged one, before and after; whether
-        // ours is at the staged one then.
+        // What is at the file's name and at the temporary name, before and after; whether
+        // ours is at the temporary name then.
         for (before, after, ours_left) in [
             (("ours", "theirs"), ("theirs", "ours"), true),
             // They saved again over ours while we looked at what we had displaced.

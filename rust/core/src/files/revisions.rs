@@ -1,4 +1,4 @@
-//! What a file has said before: the texts that the history keeps of it, and one more on demand.
+//! Revisions of a file: the versions that its history keeps.
 //!
 //! A text in the history is named by time and version. The name is believed in a list and proved
 //! when the text is read: an editor may have written into what was displaced under its hands.

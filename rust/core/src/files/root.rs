@@ -1,4 +1,4 @@
-//! The folder that holds a memory: one directory handle, and nothing outside it.
+//! Root folder of a memory: one directory handle (capability), and nothing outside it.
 //!
 //! Every access starts from that handle and lets the kernel refuse links and
 //! `..` (`openat2` with `RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS`), so there is no
@@ -24,7 +24,7 @@ use crate::files::paths::{self, OWN};
 use crate::files::platform::{Platform as _, System};
 use crate::memory_limit::MemoryLimit;
 
-/// What tells one state of a file from another without reading it.
+/// Stat data that identify the state of a file without reading it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Stat {
@@ -132,7 +132,7 @@ impl Root {
         Err(Error::refused(&shown, "config", why))
     }
 
-    /// Says whether the handle still stands for the folder: a child of a fork may have closed it,
+    /// Returns whether the handle still stands for the folder: a child of a fork may have closed it,
     /// and opened another file under its number.
     pub(crate) fn is_open(&self) -> bool {
         self.is_folder(&self.dir)

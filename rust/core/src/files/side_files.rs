@@ -1,7 +1,7 @@
-//! Side files: logs and caches of ours below `.commonplace`, opened as distrustfully as notes.
+//! Side files: logs and caches below `.commonplace`, opened as strictly as notes.
 //!
 //! None of them holds the only copy of anything. So whatever else stands in the place of one (a
-//! link, a FIFO, a folder, a file with a second name) is never followed; it is renamed, and a new
+//! link, a FIFO, a folder, a file with a second hard link) is never followed; it is renamed, and a new
 //! file is made. Where `.commonplace` itself is no real folder, every call is refused.
 
 use std::fs::File;
@@ -67,7 +67,7 @@ impl Root {
         };
         let fail = |e| refusal("open", &address, e);
         if access == Access::New {
-            // of a writer that died; a folder stays
+            // left by a crashed writer; a folder stays
             if target.unlink().is_err_and(|e| e != Errno::NOENT) {
                 set_aside(&target)?;
             }

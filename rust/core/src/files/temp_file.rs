@@ -1,4 +1,4 @@
-//! New text on disk beside the file that it is to become.
+//! Temporary files: new text written durably beside the file that it is to replace.
 
 use std::fs::File;
 use std::io::Write;
@@ -11,7 +11,7 @@ use crate::files::open::{PRIVATE_MODE, READ_FLAGS};
 use crate::files::path_handle::{BaseFile, PathHandle};
 use crate::files::paths::check_read;
 
-/// New text on disk, not yet at its name; removed when dropped.
+/// A temporary file; removed when dropped.
 pub(crate) struct TempFile {
     pub(crate) at: PathHandle,
     pub(crate) remove_on_drop: bool,
@@ -19,8 +19,7 @@ pub(crate) struct TempFile {
 
 /// Returns a name beside `place` for the text that is to replace `base`, and its path.
 ///
-/// It says which version it is to replace, so that after a crash the displaced base is known for
-/// what it is.
+/// The name holds the version that is replaced, so that recovery knows the displaced file by it.
 pub(crate) fn temp_name(
     target: &PathHandle,
     base: Option<&BaseFile>,
@@ -39,7 +38,7 @@ pub(crate) fn temp_name(
     Ok((target.sibling(name)?, path))
 }
 
-/// Says whether a path has the shape that [`temp_name`] gives, beside a file that can be read.
+/// Returns whether a path has the shape that [`temp_name`] gives, beside a file that can be read.
 pub(crate) fn is_temp_name(path: &str) -> bool {
     let (folder, hidden) = path.rsplit_once('/').unwrap_or(("", path));
     let inner = hidden.strip_prefix('.').and_then(|name| name.strip_suffix(".swap"));

@@ -1,4 +1,4 @@
-//! Every file below a folder, with its stat: the listing that the index starts from.
+//! Parallel directory walk: every file below a folder with its stat data, sorted by path.
 
 use std::fmt::Write as _;
 use std::mem::MaybeUninit;
@@ -12,6 +12,7 @@ use rustix::io::Errno;
 use crate::error::{Error, Interrupt, Result};
 use crate::files::open::{MAX_LINK_WAITS, check_regular, refusal, stat_settled};
 use crate::files::paths::{self, MAX_DEPTH};
+use crate::files::platform::NameAt;
 use crate::files::root::{Root, Stat};
 use crate::sync::{Condvar, Mutex};
 
@@ -113,13 +114,13 @@ pub(crate) const UNLISTABLE: &str = "perm";
 /// Folders from which on two threads list them.
 const PARALLEL_FROM: usize = 8;
 
-/// What the threads of a walk share.
+/// The state that the threads of a walk share.
 struct ParallelWalk<'a> {
     root: &'a Root,
     prefix: &'a str,
     enter: &'a (dyn Fn(&str) + Sync),
     queue: Mutex<WalkQueue>,
-    /// Told when there are more folders, or no more.
+    /// Notified when there are more folders, or no more.
     more: Condvar,
 }
 
@@ -130,7 +131,7 @@ struct WalkQueue {
     stopped: bool,
 }
 
-/// Ends the walk when its thread panics: the other would wait for ever for what it was listing.
+/// Stops the walk when its thread panics: the other would wait forever for its folder.
 struct StopOnPanic<'a>(&'a ParallelWalk<'a>);
 
 impl Drop for StopOnPanic<'_> {
@@ -142,7 +143,7 @@ impl Drop for StopOnPanic<'_> {
     }
 }
 
-/// What one thread found.
+/// The part of a walk that one thread listed.
 #[derive(Default)]
 struct ThreadListing {
     walk: Walk,
@@ -257,19 +258,10 @@ impl Root {
                 walk.skip(&path, code);
                 continue;
             }
-            // Only what may be a file needs a second call.
-            let mut kind = entry.file_type();
-            let mut raw = None;
-            if matches!(kind, FileType::RegularFile | FileType::Unknown) {
-                match stat_settled((dir.as_fd(), name), &mut waits) {
-                    Ok(found) => {
-                        kind = FileType::from_raw_mode(found.st_mode);
-                        raw = Some(found);
-                    }
-                    Err(Errno::NOENT) => continue,
-                    Err(e) => return Err(e),
-                }
-            }
+            let (kind, raw) = match stat_entry((dir.as_fd(), name), entry.file_type(), &mut waits) {
+                Err(Errno::NOENT) => continue,
+                stat => stat?,
+            };
             match (kind, raw) {
                 (FileType::Directory, _) if path.split('/').count() >= MAX_DEPTH => {
                     walk.skip(&path, "deep");
@@ -290,7 +282,21 @@ impl Root {
     }
 }
 
-/// Says of what was left out what an answer is to tell: a folder that we may not list, for what is
+/// Returns the type of an entry, and its stat if it is or may be a file: only that needs a second
+/// call.
+fn stat_entry(
+    name: NameAt<'_>,
+    kind: FileType,
+    waits: &mut usize,
+) -> rustix::io::Result<(FileType, Option<rustix::fs::Stat>)> {
+    if !matches!(kind, FileType::RegularFile | FileType::Unknown) {
+        return Ok((kind, None));
+    }
+    let raw = stat_settled(name, waits)?;
+    Ok((FileType::from_raw_mode(raw.st_mode), Some(raw)))
+}
+
+/// Returns the note of an answer about a folder that we may not list, for what is
 /// in it would have been searched.
 pub(crate) fn unlistable_note(path: &str, why: &str) -> Option<String> {
     (why == UNLISTABLE)

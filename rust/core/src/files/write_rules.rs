@@ -1,4 +1,4 @@
-//! What may be written, beyond what a name may look like; the defaults that a caller may lift.
+//! Write rules: protected file names and append-only logs, which a caller may allow.
 
 use crate::error::{Error, Result};
 use crate::files::file_kind::FileKind;
@@ -18,7 +18,7 @@ const AGENT_INSTRUCTIONS: [&str; 9] = [
     "skill.md",
 ];
 
-/// Which defaults of the write side a caller has lifted.
+/// The write protections that a caller has lifted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WriteRules {
     /// Lets `CLAUDE.md`, `AGENTS.md`, `SKILL.md` and their like be written. Default: no.
@@ -79,13 +79,13 @@ impl WriteRules {
     }
 }
 
-/// Says whether `path` is a transcript, which may only grow.
+/// Returns whether `path` is a transcript, which may only grow.
 #[must_use]
 pub fn is_transcript(path: &str) -> bool {
     FileKind::of(path) == FileKind::Transcript
 }
 
-/// Says whether `path` is a daily log: `YYYY-MM-DD.md` in a folder named `daily`.
+/// Returns whether `path` is a daily log: `YYYY-MM-DD.md` in a folder named `daily`.
 #[must_use]
 pub fn is_daily(path: &str) -> bool {
     daily_stem(path).is_some_and(is_date)
@@ -102,7 +102,7 @@ fn daily_stem(path: &str) -> Option<&str> {
     file.rsplit_once('.').map(|(stem, _)| stem)
 }
 
-/// Says whether a name in `daily` is meant as a date and is none, as `2026-02-30`.
+/// Returns whether a name in `daily` is meant as a date and is none, as `2026-02-30`.
 fn is_undated(path: &str) -> bool {
     daily_stem(path)
         .is_some_and(|stem| stem.bytes().all(|b| b.is_ascii_digit() || b == b'-') && !is_date(stem))

@@ -1,8 +1,8 @@
-//! Documents that were read from their files not long ago.
+//! Document cache: texts that were read from their files a short time ago.
 //!
 //! To open a file costs more than all else that is done for a hit: its name, its inode and its
-//! page are each somewhere in memory where nobody has looked for long. Who asks one thing mostly
-//! asks the next about the same notes, so what was read and checked is kept for a while. It is
+//! page are each a cache miss. One query mostly follows another about the same notes, so what was
+//! read and checked is kept for a while. It is
 //! used only while the system reports changes: whatever has changed since then is in the index by
 //! now, with another hash, and is read again.
 

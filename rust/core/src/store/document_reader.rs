@@ -1,4 +1,4 @@
-//! Documents read back from their files.
+//! Document reader: the texts of documents, read back from their files and checked by hash.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -142,7 +142,7 @@ impl<'a> DocumentReader<'a> {
     pub(super) fn file(&mut self, doc: &DocMeta) -> Option<&File> {
         if self.open.as_ref().is_none_or(|(file, _)| *file != doc.file) {
             let path = &self.catalog.files[doc.file as usize].path;
-            // its name was looked at when it was listed
+            // its name was checked when it was listed
             self.open = self.store.root().open_own(path).ok().map(|file| (doc.file, file));
         }
         self.open.as_ref().map(|(_, file)| file)

@@ -1,7 +1,7 @@
-//! Evidence in the files for hits of an index that was read from a snapshot.
+//! Verification of hits from a snapshot: what the index says of a hit is checked in its file.
 //!
 //! A snapshot that somebody crafted may give a hit that holds nothing of what it was found by, or
-//! name another heading, category or line. What a hit itself says is looked at; only where that is
+//! name another heading, category or line. The text of a hit itself is checked first; only where that is
 //! no evidence, its whole file is compared with the index, once.
 
 use std::collections::BTreeSet;
@@ -16,11 +16,11 @@ use crate::store::hit::Hit;
 use crate::text::snippet::Shown;
 use crate::text::time::day_in_words;
 
-/// Bytes before a document in which line ends are counted at most.
+/// Most bytes before a document in which line ends are counted.
 const BEFORE: u64 = 1 << 20;
 
 impl DocumentReader<'_> {
-    /// Says whether a hit is what the index says of it, as far as that is seen at once.
+    /// Returns whether a hit is what the index says of it, as far as that is seen at once.
     pub(super) fn has_evidence(&mut self, document: u32, hit: &Hit, terms: &Shown) -> bool {
         let doc = self.catalog.docs[document as usize];
         let before = self.neighbour(&doc, -1);
@@ -28,7 +28,7 @@ impl DocumentReader<'_> {
         labelled && self.is_at_line(document, &doc, before) && self.holds_any(&doc, hit, terms)
     }
 
-    /// Says whether any term stands in what is indexed of a hit.
+    /// Returns whether any term stands in what is indexed of a hit.
     fn holds_any(&mut self, doc: &DocMeta, hit: &Hit, terms: &Shown) -> bool {
         if terms.stand_in(&hit.text) || terms.stand_in(&hit.path) {
             return true;
@@ -62,7 +62,7 @@ impl DocumentReader<'_> {
         }
     }
 
-    /// Says whether a document is as many lines behind the one before it as the index says; it is
+    /// Returns whether a document is as many lines behind the one before it as the index says; it is
     /// looked at once.
     fn is_at_line(&mut self, document: u32, doc: &DocMeta, before: Option<DocMeta>) -> bool {
         if self.catalog.checked_lines.lock().contains(&document) {
@@ -85,7 +85,7 @@ impl DocumentReader<'_> {
     }
 }
 
-/// Says whether the heading and the category of a section stand in its text; of a further part of
+/// Returns whether the heading and the category of a section stand in its text; of a further part of
 /// a section, whether the heading is that of the part before.
 fn is_headed(doc: &DocMeta, before: Option<&DocMeta>, hit: &Hit) -> bool {
     let stands = |text: &String| hit.text.contains(text.as_str());

@@ -11,14 +11,14 @@ use crate::text::snippet::{Shown, snippet};
 /// Characters of a snippet.
 pub const SNIPPET_CHARS: usize = 300;
 
-/// Where a hit comes from.
+/// The kind of document of a hit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HitSource {
     /// A section of a note.
     Note,
-    /// What somebody said.
+    /// A message.
     Message,
-    /// What went into or came out of a tool.
+    /// Input or output of a tool.
     Tool,
 }
 
@@ -85,7 +85,7 @@ impl Hit {
     }
 }
 
-/// Two hits are equal when a reader could not tell them apart.
+/// Two hits are equal when everything that is shown of them is.
 impl PartialEq for Hit {
     fn eq(&self, other: &Self) -> bool {
         (self.source, self.score, self.start, self.end, &self.heading, &self.text)
@@ -94,7 +94,7 @@ impl PartialEq for Hit {
     }
 }
 
-/// What a search returns.
+/// The answer to a search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hits {
     /// Best first.

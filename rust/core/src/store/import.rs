@@ -1,4 +1,4 @@
-//! Import: another tool's transcript, from anywhere on this machine, into a `messages.jsonl`.
+//! Import of another tool's transcript into a `messages.jsonl`, repeatable and resumable.
 //!
 //! Messages become lines as [`formats`] writes them. Lines that the file holds already must be
 //! those the source begins with; only what follows them is added. So nothing comes in twice, an
@@ -21,7 +21,7 @@ use crate::store::Store;
 /// How much is appended at once: enough that waiting for the disk does not count.
 const BATCH_BYTES: usize = 8 << 20;
 /// Bytes by which a stored line may be longer than the message that it is compared with, so that it
-/// is still told from one that is damaged.
+/// is still distinguished from one that is damaged.
 const MAX_EXTRA_BYTES: usize = 1 << 20;
 /// Under this name [`Imported::skipped`] counts the messages of an earlier import.
 const ALREADY_THERE: &str = "already there";
@@ -202,7 +202,7 @@ impl<'a> ImportTarget<'a> {
         Ok(())
     }
 
-    /// Takes out of the batch what the file holds by now.
+    /// Removes from the batch the lines that the file holds already.
     fn compare_batch(&mut self) -> Result<()> {
         self.open_at_end()?;
         let batch = std::mem::take(&mut self.batch);
@@ -218,7 +218,7 @@ impl<'a> ImportTarget<'a> {
         Ok(())
     }
 
-    /// Says whether the next message of the file is `wanted`; false at its end.
+    /// Returns whether the next message of the file is `wanted`; false at its end.
     fn next_is(&mut self, wanted: &[u8]) -> Result<bool> {
         let Some(reader) = &mut self.reader else { return Ok(false) };
         loop {

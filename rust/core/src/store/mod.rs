@@ -1,4 +1,4 @@
-//! A root with its files, its index and its lock: always fresh.
+//! Store: a root with its files, its index and its lock, refreshed before each answer.
 
 mod document_cache;
 mod document_reader;
@@ -37,7 +37,7 @@ use crate::store::gram_indexes::Sieves;
 use crate::store::refresh::walk;
 use crate::sync::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// How far an answer can be trusted.
+/// How far an answer reflects the files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Freshness {
     /// Every file was seen as it is now.
@@ -62,9 +62,9 @@ impl Freshness {
 /// The index side of a store.
 #[derive(Debug)]
 pub struct IndexState {
-    /// What people and models said, and the notes.
+    /// The main index: notes, and the messages of people and models.
     pub main: Catalog,
-    /// What went into and came out of tools; made when first asked for.
+    /// The index of tool input and output; built when first asked for.
     pub tools: Option<Catalog>,
     /// Files that were left out of the listing, and why.
     pub skipped: BTreeMap<String, &'static str>,
@@ -74,13 +74,13 @@ pub struct IndexState {
     pub incomplete: BTreeMap<String, Omission>,
     /// Why the files could not be checked, when they could not: the next call checks them all.
     pub check_error: Option<String>,
-    /// What became of the snapshot when the index was opened; none as long as it is not.
+    /// The outcome of loading the snapshot; none as long as the index is not open.
     pub snapshot: Option<String>,
     /// Conflict copies that recovery made visible.
     pub recovered: Vec<String>,
 }
 
-/// See the module.
+/// An open root with its files and its index.
 #[derive(Debug)]
 pub struct Store {
     /// The process that opened it.
@@ -121,7 +121,7 @@ pub struct StoreOptions {
     pub clock: FsClock,
     /// Bytes of a transcript from which on a sieve is made of it.
     pub sieve_from: u64,
-    /// Says whether a call that waits for the lock is to stop.
+    /// Returns whether a call that waits for the lock is to stop.
     pub interrupt: fn() -> bool,
     /// Bytes of memory that the store may take, if that is less than what the system allows.
     pub memory_limit: Option<u64>,
@@ -148,7 +148,7 @@ fn never() -> bool {
 }
 
 impl Store {
-    /// Opens a root, and puts right what a writer that died has left.
+    /// Opens a root, and repairs what a crashed writer has left.
     ///
     /// The index is opened by the first call that needs it: reading, writing and grep do not, and
     /// they are to work at once on a transcript of any size.
@@ -196,7 +196,7 @@ impl Store {
         })
     }
 
-    /// Says whether this process opened it, and is not a child forked from the one that did.
+    /// Returns whether this process opened it, and is not a child forked from the one that did.
     #[must_use]
     pub fn is_of_this_process(&self) -> bool {
         self.process == std::process::id()
@@ -263,7 +263,7 @@ impl Store {
         Ok(())
     }
 
-    /// Says whether the index is open, and at rest.
+    /// Returns whether the index is open, and at rest.
     pub(crate) fn is_indexed(&self) -> bool {
         self.state.try_read().is_some_and(|state| state.snapshot.is_some())
     }
@@ -295,7 +295,7 @@ impl Store {
         self.files.root()
     }
 
-    /// Says whether the system reports changes.
+    /// Returns whether the system reports changes.
     pub fn is_watching(&self) -> bool {
         self.watch.lock().is_some()
     }
@@ -335,7 +335,7 @@ impl Store {
         if interrupt() {
             return Err(Error::Interrupted);
         }
-        // to pack anew what was just built would take a third of the building
+        // to repack what was just built would take a third of the building
         if !state.main.is_packed() {
             state.main.repack();
             self.expanders[0].reset();

@@ -1,4 +1,4 @@
-//! One store for each process that a fork makes of the one that opened it.
+//! One store per process: a forked child opens the store again.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::store::Store;
 use crate::sync::Mutex;
 
-/// A store that is opened anew by the first call in a forked child.
+/// A store that is opened again by the first call in a forked child.
 #[derive(Debug)]
 pub struct PerProcess {
     /// None once closed. The lock is held for moments and in no other; who forks while it is held
@@ -21,7 +21,7 @@ impl PerProcess {
     }
 
     /// Returns the store of this process; none once it is closed, here or before the fork. One that
-    /// was inherited is opened anew by `in_child`, which is [`Store::in_child`] and what the caller
+    /// was inherited is opened again by `in_child`, which is [`Store::in_child`] and what the caller
     /// does about its own locks meanwhile.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! The index follows the files: every call first takes in what has changed since the last.
+//! Refresh of the index before each call, from change notifications or a comparison of stat data.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
@@ -19,16 +19,16 @@ use crate::search::is_below;
 use crate::store::{IndexState, Store};
 use crate::sync::{Mutex, RwLockReadGuard};
 
-/// Changed folders above which the whole root is looked at: each costs a pass over all files.
+/// Changed folders above which the whole root is walked: each costs a pass over all files.
 const MAX_FOLDERS: usize = 64;
-/// New files from which on building anew is worth a thought.
+/// Number of new files from which on a rebuild may be faster.
 const REBUILD_FROM: usize = 256;
 
 /// [`Catalog::update`] or [`Catalog::verify`].
 type ReadFile = fn(&mut Catalog, &Root, &str, Interrupt<'_>) -> Result<bool>;
 
 impl Store {
-    /// Brings the index in step with the files and lets it be read.
+    /// Updates the index from the files and lets it be read.
     ///
     /// # Errors
     /// [`Error::Interrupted`].
@@ -42,7 +42,7 @@ impl Store {
         if self.read_state(interrupt)?.snapshot.is_none() {
             let state = &mut *self.write_state(interrupt)?;
             self.open_index(state, &mut watch, interrupt)?;
-            // what a writer that died has left was seen by that; nothing is waited for
+            // what a crashed writer has left was seen by that; nothing is waited for
             state.recovered.extend(self.files().recheck_if_due()?);
         }
         let mut changes = self.drain(&mut watch);
@@ -59,7 +59,7 @@ impl Store {
             changes = Changes::Unknown;
         }
         if let Changes::Some { files, .. } = &mut changes {
-            // what could not be read may be readable now, and nothing would tell
+            // what could not be read may be readable now, and no event reports that
             files.extend(state.unreadable.keys().cloned());
         }
         if changes.is_empty() {
@@ -80,7 +80,7 @@ impl Store {
         Ok(state)
     }
 
-    /// Takes what the system tells, which it does only once: until that is in the index, and
+    /// Drains the change notifications, which are given only once: until that is in the index, and
     /// [`Store::changes_unapplied`] is cleared, every other call looks at all files.
     fn drain(&self, watch: &mut Option<Watch>) -> Changes {
         let told = watch.as_mut().map_or(Changes::Unknown, Watch::drain);
@@ -124,7 +124,7 @@ impl Store {
         Ok(())
     }
 
-    /// Takes over what a walk of a folder saw: reads what is new or changed, drops what is gone.
+    /// Applies a walk of a folder: reads new and changed files, removes missing ones.
     pub(crate) fn apply_walk(
         &self,
         state: &mut IndexState,
@@ -192,7 +192,7 @@ impl Store {
         state.incomplete = files.filter_map(of).collect();
     }
 
-    /// Brings one file in step; a failure is kept to be told with every answer.
+    /// Updates one file; a failure is kept for the notes of every answer.
     fn update(&self, state: &mut IndexState, path: &str, interrupt: Interrupt<'_>) -> Result<()> {
         self.read_with(state, path, Catalog::update, interrupt).map(|_| ())
     }
@@ -248,7 +248,7 @@ impl Store {
         done
     }
 
-    /// Reads files anew that turned out to differ from what the index says.
+    /// Reads files again that turned out to differ from what the index says.
     ///
     /// # Errors
     /// [`Error::Interrupted`].
@@ -312,7 +312,7 @@ impl Store {
             }
             if changed {
                 // without reports a write shows in the stamps, and those that may hide one are not
-                // kept; with reports, two writes of one tick are told apart by these alone
+                // kept; with reports, two writes of one tick are distinguished by these alone
                 let now = self.root().stat(path).ok().map(|stat| self.clock.truncate(stat));
                 let is_same = watch.is_none() && now.is_some() && now == before;
                 let why = state.unreadable.get(path).map(String::as_str);
@@ -344,7 +344,7 @@ impl Store {
         differences.dedup();
         self.sweep_sieves();
         if state.main.is_damaged() {
-            // what is on disk is not believed again, and what is in memory is built anew
+            // the snapshot is not used again, and the index is rebuilt
             let _ = snapshot_file::discard(self.root());
             drop((state, watch));
             drop(self.refresh(interrupt)?);
@@ -352,8 +352,8 @@ impl Store {
         Ok((count, differences))
     }
 
-    /// Returns what of the index contradicts itself; it is to be built anew then. That a part of
-    /// its snapshot is lost is no difference: nobody was ever told what was in it.
+    /// Returns the contradictions within the index; it is to be rebuilt then. That a part of
+    /// its snapshot is lost is no difference: no answer was ever given from it.
     fn contradictions(
         &self,
         state: &mut IndexState,
@@ -368,7 +368,7 @@ impl Store {
         Ok(differences)
     }
 
-    /// Takes in what the system tells by now, and returns it.
+    /// Applies the changes that the system has reported since, and returns them.
     fn apply_new_changes(
         &self,
         state: &mut IndexState,
@@ -387,15 +387,15 @@ impl Store {
     }
 }
 
-/// Why a file is reported of which nothing else is wrong.
+/// The message for a file whose index entry was wrong.
 const MISMATCH: &str = "the index did not hold its text";
-/// A text can be read a moment before the system tells that it was written: how often it is asked,
+/// A text can be read a moment before the system reports that it was written: how often it is asked,
 /// and how long after each other.
 const MAX_POLLS: usize = 150;
 const POLL_PAUSE: Duration = Duration::from_millis(20);
 
 impl Changes {
-    /// Says whether a file is among them.
+    /// Returns whether a file is among them.
     fn name(&self, path: &str) -> bool {
         match self {
             Self::Unknown => true,
@@ -406,9 +406,9 @@ impl Changes {
     }
 }
 
-/// Says whether most of the text is in files that the catalog has not read as they are.
+/// Returns whether most of the text is in files that the catalog has not read as they are.
 ///
-/// A file that was read within the last tick is only looked at again, and does not count.
+/// A file that was read within the last tick is only checked again, and does not count.
 fn is_mostly_new(catalog: &Catalog, files: &[(String, Stat)], changed: &[usize]) -> bool {
     if changed.is_empty() {
         return false;

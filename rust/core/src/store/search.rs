@@ -15,7 +15,7 @@ use crate::store::{Freshness, IndexState, Store};
 /// Files that are not indexed as they should be, of which an answer says why.
 const MAX_OMISSION_NOTES: usize = 5;
 
-/// What a search is to return.
+/// A search request.
 #[derive(Debug, Clone, Default)]
 pub struct SearchRequest {
     /// The words.
@@ -186,7 +186,7 @@ impl Store {
         let doc = catalog.docs[document as usize];
         if catalog.is_damaged() {
             drop(state);
-            // the index is built anew first, and what is built is not damaged
+            // the index is rebuilt first, and what is built is not damaged
             return self.explain(text, citation, interrupt);
         }
         Ok(format!("{path}#L{} scores {score:.4}\n{lines}", doc.line))

@@ -1,4 +1,4 @@
-//! What a store says of itself: its files, its sections, its numbers.
+//! Listing of files, and statistics of a store.
 
 use crate::error::{Error, Interrupt, Result, wait_for};
 use crate::files::file_kind::FileKind;
@@ -20,7 +20,7 @@ pub struct FileEntry {
     pub summary: Option<String>,
 }
 
-/// The state of a store in numbers.
+/// Statistics of a store.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Status {
     /// Markdown files.

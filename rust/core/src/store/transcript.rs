@@ -1,4 +1,4 @@
-//! A transcript as lines: append one durably, read some by number or by offset.
+//! Transcript access: durable append of one message, messages by line, lines by offset.
 
 use std::io::BufReader;
 

@@ -1,6 +1,6 @@
-//! The files of a memory with what every Unix has: opening step by step, stamps, reads.
+//! Portable platform: opening component by component, no exchange, no change notification.
 //!
-//! Without an exchange a file gets a second name before it loses its own; `files/replace` does so.
+//! Without an exchange a file gets a second hard link before it loses its own; `files/replace` does so.
 
 use std::convert::Infallible;
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! What changed below the root since the last call, told by the system (inotify).
+//! Change notification by inotify.
 //!
 //! The queue is read in the caller's own thread at the start of each query: the kernel queues an
 //! event before the write that caused it returns, so a file saved before the query is never
@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use super::is_local;
 use crate::files::platform::{Changes, FolderWatch, Platform as _, System, TRAVERSE};
 
-/// A queue of the kernel, and the folders that it tells of.
+/// An inotify queue, and the folders that it watches.
 #[derive(Debug)]
 pub(crate) struct Inotify {
     queue: OwnedFd,
@@ -135,13 +135,13 @@ impl FolderWatch for Inotify {
 }
 
 impl Inotify {
-    /// Says whether the number that was opened for the queue stands for a queue still.
+    /// Returns whether the number that was opened for the queue stands for a queue still.
     fn is_open(&self) -> bool {
         // a queue looks for the file, which no empty path names; nothing else comes as far
         inotify::add_watch(&self.queue, "", WATCHED_EVENTS) == Err(Errno::NOENT)
     }
 
-    /// Lets go of a folder that is no longer where it was, and of those below it.
+    /// Removes the watch of a folder that is no longer where it was, and of those below it.
     fn forget(&mut self, folder: &str) {
         let below = format!("{folder}/");
         let gone: Vec<(String, i32)> = self

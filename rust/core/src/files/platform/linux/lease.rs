@@ -1,4 +1,4 @@
-//! Files looked at in place, while nobody can change them.
+//! Memory-mapped reads under a Linux read lease, which keeps writers out meanwhile.
 //!
 //! Copying a file out of the page cache costs more than searching it. Mapped, it is searched where
 //! it lies; but a mapped file that another process cuts short ends this one with SIGBUS, and one
@@ -6,7 +6,7 @@
 //! (fcntl(2), "Leases"): the kernel grants one when nobody has the file open for writing, and whoever
 //! wants to write or cut it then waits until the lease is given back; who opens it with
 //! `O_NONBLOCK` is told to try again. It is given back when the open windows are closed, some
-//! milliseconds later. Who gets no lease reads, as ever.
+//! milliseconds later. Without a lease the file is read.
 
 use std::fs::File;
 use std::ops::Deref;

@@ -1,4 +1,4 @@
-//! The files of a memory with what Linux has: openat2, renameat2, inotify, read leases.
+//! Linux platform: openat2, renameat2, inotify, read leases.
 //!
 //! What is refused is done as on any system. That `openat2` is refused is remembered, for it is the
 //! kernel or a sandbox that does so; what a file system or a file refuses is asked again.
@@ -87,7 +87,7 @@ const LOCAL_FILE_SYSTEMS: [u32; 20] = [
     0x7366_746E, // NTFS
 ];
 
-/// Says whether the kernel sees all who may write a file, or into a folder.
+/// Returns whether the kernel sees all who may write a file, or into a folder.
 #[allow(clippy::unnecessary_cast, clippy::cast_possible_truncation)] // The widths differ.
 fn is_local(open: impl AsFd) -> bool {
     rustix::fs::fstatfs(open)
@@ -106,7 +106,7 @@ fn rename(from: NameAt<'_>, to: NameAt<'_>, how: RenameFlags) -> Result<()> {
     }
 }
 
-/// Says whether a call is refused as such, and not for what it was called with: sandboxes say
+/// Returns whether a call is refused as such, and not for what it was called with: sandboxes say
 /// `PERM`, which may be about the file as well. A kernel that knows the call finds no empty name.
 fn is_unsupported(error: Errno, call_with_no_name: impl Fn() -> Result<()>) -> bool {
     match error {
