@@ -4,17 +4,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::catalog::extract::Corpus;
 use crate::catalog::file_reader::{
-    DocContent, DocSink, EXTRACTION_FACTOR, FileReader, IndexedDocs, ReadResult, TranscriptResume,
-    read_note,
+    DocContent, DocSink as _, EXTRACTION_FACTOR, FileReader, IndexedDocs, ReadResult, read_note,
 };
 use crate::catalog::incremental_parse::parse_incrementally;
+use crate::catalog::transcript_resume::TranscriptResume;
 use crate::catalog::{Catalog, DocIds, DocMeta, FileMeta, ReadProgress};
 use crate::error::{Error, Interrupt, Result};
 use crate::files::file_kind::FileKind;
 use crate::files::racy_stat::{now_ns, untrusted};
 use crate::files::root::{Root, Stat};
-use crate::index::storage::packed_index::{loose_bytes, packing_bytes};
-use crate::memory_limit::MemoryLimit;
 use crate::text::section::as_text;
 
 /// Returns a number that no catalog of this process has had.
@@ -25,38 +23,6 @@ pub(super) fn next_revision() -> u64 {
 
 /// Most documents of a file that are prefetched before it is known which change.
 const PREFETCHED_DOCS: u32 = 64;
-
-/// Documents that are read before they replace the indexed ones.
-struct PendingDocs {
-    docs: Vec<(DocMeta, DocContent)>,
-    /// Documents and postings, of the index and in `rows`.
-    documents: usize,
-    postings: usize,
-    /// Of these those that are not packed.
-    loose: usize,
-    limit: MemoryLimit,
-    corpus: Corpus,
-}
-
-impl DocSink for PendingDocs {
-    fn take(&mut self, doc: DocMeta, content: DocContent) {
-        if let DocContent::New(document) = &content {
-            self.documents += 1;
-            self.postings += document.concepts.len();
-            self.loose += document.concepts.len();
-        }
-        self.docs.push((doc, content));
-    }
-
-    fn allows(&self, dictionaries: usize, more: u64) -> bool {
-        let packing =
-            packing_bytes(self.documents as u64, self.postings as u64, dictionaries as u64);
-        let pending = self.docs.len() * size_of::<(DocMeta, DocContent)>();
-        let loose = loose_bytes(self.loose as u64, dictionaries as u64);
-        self.limit
-            .allows(self.corpus as usize, (packing + loose + pending as u64).saturating_add(more))
-    }
-}
 
 /// The change of the documents of one file.
 struct FileChange {
@@ -207,18 +173,6 @@ impl Catalog {
             self.docs.set(number, DocMeta { start, line, ..doc });
         }
         by != (0, 0)
-    }
-
-    /// Begins to read documents that are to be put in the place of others.
-    fn pending_docs(&self, room: usize) -> PendingDocs {
-        PendingDocs {
-            docs: Vec::with_capacity(room),
-            documents: self.index.numbers() as usize,
-            postings: self.index.postings(),
-            loose: self.index.loose_postings(),
-            limit: self.limit.clone(),
-            corpus: self.corpus,
-        }
     }
 
     /// Reads a file and compares it with what the index holds of it.

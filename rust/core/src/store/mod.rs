@@ -8,6 +8,7 @@ pub mod grep;
 pub mod hit;
 mod import;
 pub mod lazy_version;
+mod options;
 pub mod per_process;
 mod refresh;
 pub mod search;
@@ -27,13 +28,13 @@ use crate::files::Files;
 use crate::files::platform::{FolderWatch as _, Watch};
 use crate::files::racy_stat::FsClock;
 use crate::files::root::Root;
-use crate::files::write_rules::WriteRules;
 use crate::index::bm25f::Weights;
 use crate::index::dictionary::expansion::Expander;
 use crate::memory_limit::MemoryLimit;
 use crate::messages::line_reader::LONGEST_LINE;
 use crate::store::document_cache::DocumentCache;
 use crate::store::gram_indexes::Sieves;
+pub use crate::store::options::StoreOptions;
 use crate::store::refresh::walk;
 use crate::sync::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -104,47 +105,6 @@ pub struct Store {
     /// Whether the snapshot on disk is of [`IndexState::main`], but for [`Catalog::reread_bytes`].
     snapshot_current: AtomicBool,
     closed: AtomicBool,
-}
-
-/// How a store is opened.
-#[derive(Debug, Clone)]
-pub struct StoreOptions {
-    /// Make the folder when it is not there.
-    pub create: bool,
-    /// Let the system report changes.
-    pub watch: bool,
-    /// The weights of the ranking.
-    pub weights: Weights,
-    /// What tools may write.
-    pub rules: WriteRules,
-    /// How finely stamps are kept; tests look through a coarser clock.
-    pub clock: FsClock,
-    /// Bytes of a transcript from which on a sieve is made of it.
-    pub sieve_from: u64,
-    /// Returns whether a call that waits for the lock is to stop.
-    pub interrupt: fn() -> bool,
-    /// Bytes of memory that the store may take, if that is less than what the system allows.
-    pub memory_limit: Option<u64>,
-}
-
-impl Default for StoreOptions {
-    fn default() -> Self {
-        let (weights, rules, clock) = Default::default();
-        Self {
-            create: true,
-            watch: true,
-            weights,
-            rules,
-            clock,
-            sieve_from: 16 << 20,
-            interrupt: never,
-            memory_limit: None,
-        }
-    }
-}
-
-fn never() -> bool {
-    false
 }
 
 impl Store {

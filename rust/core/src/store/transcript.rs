@@ -2,7 +2,7 @@
 
 use std::io::BufReader;
 
-use crate::catalog::file_reader::line_at;
+use crate::catalog::transcript_resume::line_at;
 use crate::catalog::{DocMeta, FileMeta, ReadProgress};
 use crate::error::{Error, Interrupt, Result};
 use crate::files::Expected;
