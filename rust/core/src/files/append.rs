@@ -55,7 +55,7 @@ pub struct Appended {
 
 impl Files {
     /// Adds `bytes` at the end of a file, which is made if it is missing; a final
-    /// newline is added where it is missing, and so empty text adds an empty line.
+    /// newline is added where it is missing.
     ///
     /// A last line without a newline is ended first. In a transcript, if that line
     /// is no whole JSON object, it is also copied to `.commonplace/quarantine`.
@@ -194,7 +194,7 @@ fn check_utf8(path: &str, mut file: &File) -> Result<()> {
 
 /// What is missing of the end of a line.
 fn line_end(bytes: &[u8]) -> &'static [u8] {
-    if bytes.ends_with(b"\n") { b"" } else { b"\n" }
+    if bytes.is_empty() || bytes.ends_with(b"\n") { b"" } else { b"\n" }
 }
 
 fn absent_expected(target: &PathHandle) -> Error {

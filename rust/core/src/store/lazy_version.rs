@@ -36,8 +36,8 @@ impl LazyVersion {
 }
 
 impl Store {
-    /// Adds text at the end of a file as [`Files::append`](crate::files::Files::append) does;
-    /// returns the stored path and the version of the file.
+    /// Adds text at the end of a file as [`Files::append`](crate::files::Files::append) does, and an
+    /// empty line for empty text; returns the stored path and the version of the file.
     ///
     /// # Errors
     /// Those of [`Files::append`](crate::files::Files::append).
@@ -47,6 +47,7 @@ impl Store {
         text: &str,
         expected: Expected,
     ) -> Result<(String, LazyVersion)> {
+        let text = if text.is_empty() { "\n" } else { text };
         let Appended { path, version, span, .. } =
             self.files().append(path, text.as_bytes(), expected)?;
         let unread = span.map(|span| (Arc::downgrade(self), path.clone(), span.end));
