@@ -1,4 +1,4 @@
-//! Death and disk errors at every step of a change: old or new, never torn, never a false yes.
+//! Crash tests: kills and disk errors at each system call of a change leave the old or new text.
 
 #![allow(missing_docs)]
 
@@ -328,7 +328,7 @@ fn a_move_that_cannot_be_undone_is_in_doubt() {
 
 /// Second names that a crash leaves where names cannot be exchanged, made by hand.
 #[test]
-fn second_names_of_ours_are_removed() {
+fn second_names_of_our_own_are_removed() {
     let old = Version::of(b"old");
     let staged = format!(".user.md.00112233445566778899aabbccddeeff-{:.16}.swap", old.to_string());
     let staged = format!("facts/{staged}");
@@ -472,7 +472,7 @@ fn a_crash_at_each_step_of_a_replace_is_recovered() {
 }
 
 #[test]
-fn a_save_into_a_displaced_file_is_brought_up() {
+fn a_save_into_a_displaced_file_becomes_a_conflict_copy() {
     for restart in [false, true] {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("note.md");
@@ -500,7 +500,7 @@ fn a_save_into_a_displaced_file_is_brought_up() {
 /// An editor that saves through a handle of before a write, while each call is a process of its
 /// own, or one process lives on: its words become visible, now and much later.
 #[test]
-fn a_late_save_into_a_displaced_file_is_brought_up_at_opening() {
+fn a_late_save_into_a_displaced_file_becomes_a_conflict_copy_at_opening() {
     for lives_on in [false, true] {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("facts/note.md");
@@ -535,7 +535,7 @@ fn a_late_save_into_a_displaced_file_is_brought_up_at_opening() {
 
 /// The same of a file that was deleted: its writer noted where it goes, and died.
 #[test]
-fn a_save_into_a_deleted_file_is_brought_up_at_opening() {
+fn a_save_into_a_deleted_file_becomes_a_conflict_copy_at_opening() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("note.md");
     fs::write(&path, "base").unwrap();
@@ -549,7 +549,7 @@ fn a_save_into_a_deleted_file_is_brought_up_at_opening() {
 
 /// The list is not synced: of another boot it may lack what a power cut has left.
 #[test]
-fn a_list_of_another_boot_is_not_believed() {
+fn a_recovery_list_of_another_boot_is_ignored() {
     for list in [None, Some("01234567-89ab-cdef-0123-456789abcdef\n")] {
         for opens in [true, false] {
             let dir = tempfile::tempdir().unwrap();
@@ -627,7 +627,7 @@ fn opening_with_nothing_to_do_costs_nothing() {
 }
 
 #[test]
-fn a_copy_that_a_crash_left_without_its_name_gets_it_if_it_is_whole() {
+fn a_copy_that_a_crash_left_unnamed_is_named_if_it_is_whole() {
     for (left, shown, listed) in
         [("base", 1, false), ("ba", 0, false), ("base", 1, true), ("ba", 0, true)]
     {

@@ -1,4 +1,4 @@
-//! Durability and races of each change, seen in traces of its system calls.
+//! Durability and race tests of each change, by traces of its system calls.
 //!
 //! A missing flush of a folder, a missing `O_EXCL` or a missing second look costs nothing until the
 //! power fails or somebody else acts at the wrong moment. So the calls themselves are looked at, and
@@ -313,7 +313,7 @@ fn a_line_goes_into_the_file_that_has_the_name_now() {
 }
 
 #[test]
-fn no_line_goes_into_a_file_that_has_left() {
+fn no_line_goes_into_a_file_that_has_left_the_root() {
     if !can_trace() {
         return;
     }
@@ -384,7 +384,7 @@ fn a_lock_on_a_file_that_lost_its_name_is_none() {
 }
 
 #[test]
-fn a_planted_lock_leads_nowhere() {
+fn a_planted_lock_is_not_followed() {
     let change = Change::new();
     let outside = change.scratch.path().join("outside");
     change.put(".commonplace/x", "");

@@ -1,4 +1,4 @@
-//! A change by anybody is seen by the next call: with the system's reports, and by stamps alone.
+//! Refresh tests: the next call sees each change, with notifications and by stat data alone.
 
 #![allow(missing_docs)]
 
@@ -302,7 +302,7 @@ fn patterns_after_a_packing() {
 }
 
 #[test]
-fn the_index_over_tools_follows_too() {
+fn the_index_of_tools_is_refreshed_too() {
     both_ways(|memory, store| {
         let tools = |word: &str| {
             let request = SearchRequest {
@@ -327,7 +327,7 @@ fn the_index_over_tools_follows_too() {
 }
 
 #[test]
-fn an_interrupted_look_is_made_up_for() {
+fn an_interrupted_refresh_is_completed_by_the_next() {
     both_ways(|memory, store| {
         memory.put("facts/user.md", "# User\nnewer words\n");
         memory.put("facts/two.md", "platypus\n");
@@ -341,7 +341,7 @@ fn an_interrupted_look_is_made_up_for() {
 }
 
 #[test]
-fn whoever_asks_to_stop_says_so_only_once() {
+fn an_interrupt_is_asked_only_once() {
     use std::sync::atomic::{AtomicU32, Ordering};
     let memory = TestRoot::new();
     for n in 0..300 {

@@ -1,4 +1,4 @@
-//! What was planted in the memory, what changes while it is looked at, and queues that run over.
+//! Tests against planted files, concurrent changes, exhausted resources and queue overflows.
 
 #![allow(missing_docs, clippy::print_stdout)]
 
@@ -26,7 +26,7 @@ fn never() -> bool {
 }
 
 #[test]
-fn a_fifo_keeps_nobody_waiting() {
+fn a_fifo_does_not_block() {
     let memory = TestRoot::new();
     for path in ["pipe.md", "pipe.jsonl"] {
         assert!(Command::new("mkfifo").arg(memory.at(path)).status().unwrap().success());
@@ -113,7 +113,7 @@ fn what_is_no_plain_file_is_left_out_and_named() {
 }
 
 #[test]
-fn a_history_that_was_tampered_with_is_not_passed_off() {
+fn a_tampered_history_is_detected() {
     let memory = TestRoot::new();
     memory.put("a.md", "one\n");
     let store = memory.open(false);
@@ -125,7 +125,7 @@ fn a_history_that_was_tampered_with_is_not_passed_off() {
 }
 
 #[test]
-fn recovery_shows_nothing_that_is_known() {
+fn recovery_shows_no_text_that_is_kept_elsewhere() {
     let memory = TestRoot::new();
     memory.put("a.md", "now\n");
     memory.put("b.md", "old\n");
@@ -211,7 +211,7 @@ fn a_change_says_which_version_it_saw() {
 }
 
 #[test]
-fn an_import_of_a_fifo_keeps_nobody_waiting() {
+fn an_import_of_a_fifo_does_not_block() {
     let memory = TestRoot::new();
     let pipe = memory.outside().join("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
@@ -312,7 +312,7 @@ fn without_enough_watches_stamps_are_compared() {
 }
 
 #[test]
-fn a_queue_that_ran_over_says_nothing_about_anything() {
+fn a_queue_that_ran_over_reports_all_as_changed() {
     let memory = TestRoot::new();
     memory.put("a.md", "# A\n");
     memory.put("b.md", "# B\n");
@@ -385,7 +385,7 @@ fn a_hit_is_compared_with_its_file() {
 }
 
 #[test]
-fn a_file_that_never_rests_makes_a_stale_answer() {
+fn a_file_that_never_rests_gives_a_stale_answer() {
     let memory = TestRoot::new();
     let text = |n: usize| format!("# A\nword{n} words\n");
     memory.put("a.md", text(0));
@@ -443,7 +443,7 @@ fn a_save_while_the_file_is_read_is_seen_by_the_next_call() {
 }
 
 #[test]
-fn a_snapshot_is_believed_only_as_it_was_written() {
+fn a_snapshot_is_used_only_as_it_was_written() {
     let memory = TestRoot::new();
     sample(&memory);
     let store = memory.open(false);

@@ -1,5 +1,5 @@
-//! A file outside that gets a second name in the memory for a moment: nothing of it is told, and
-//! nothing is written to it.
+//! Race tests of hard links: of a file outside that is linked into the root for a moment nothing is
+//! revealed, and nothing is written to it.
 //!
 //! The second name is gone again when the open file is looked at, so that its link count says
 //! nothing. Each test lets one thread change names as fast as it can while another uses them.
@@ -155,7 +155,7 @@ fn never() -> bool {
 }
 
 #[test]
-fn a_read_tells_nothing_of_it() {
+fn a_read_reveals_nothing_of_it() {
     let race = Race::new();
     for name in NAMES {
         let shown =
@@ -165,7 +165,7 @@ fn a_read_tells_nothing_of_it() {
 }
 
 #[test]
-fn a_grep_tells_nothing_of_it() {
+fn a_grep_reveals_nothing_of_it() {
     let race = Race::new();
     let shown = race.run(|_| {
         let options = grep::Options { pattern: "canary|robin".into(), ..Default::default() };
@@ -181,7 +181,7 @@ fn a_grep_tells_nothing_of_it() {
 }
 
 #[test]
-fn a_search_tells_nothing_of_it() {
+fn a_search_reveals_nothing_of_it() {
     let race = Race::new();
     let request =
         SearchRequest { query: "canary robin".into(), limit: 9, ..SearchRequest::default() };
@@ -194,7 +194,7 @@ fn a_search_tells_nothing_of_it() {
 }
 
 #[test]
-fn messages_tell_nothing_of_it() {
+fn messages_reveal_nothing_of_it() {
     let race = Race::new();
     let shown = race.run(|_| {
         let found = race.store.messages("x.jsonl", 1, 9, &never).ok()?;

@@ -1,4 +1,4 @@
-//! What a limit of memory leaves out is told; sections and words are bounded.
+//! Tests of the memory limit: omissions are reported, sections and words are bounded.
 
 #![allow(missing_docs)]
 

@@ -1,4 +1,4 @@
-//! Hostile paths and hostile folders: what is refused, and that nothing outside is touched.
+//! Sandbox tests: hostile paths and folders are refused, and nothing outside is touched.
 //!
 //! The cases are in `hostile.json`, beside the repository; a few of each kind are
 //! here for when it is not there.
@@ -311,7 +311,7 @@ fn hard_links_and_sockets_are_refused() {
 }
 
 #[test]
-fn a_file_that_turns_into_a_link_leads_nowhere() {
+fn a_file_that_turns_into_a_link_is_not_followed() {
     let world = World::new();
     let files = world.files();
     let stop = AtomicBool::new(false);
@@ -345,7 +345,7 @@ fn a_file_that_turns_into_a_link_leads_nowhere() {
 }
 
 #[test]
-fn what_is_in_the_place_of_a_side_file_is_set_aside() {
+fn what_is_in_the_place_of_a_side_file_is_renamed() {
     let world = World::new();
     let files = world.files();
     let side = |path, access| files.root().open_side(path, access);
@@ -458,7 +458,7 @@ fn one_name_in_two_normal_forms_is_one_file() {
 }
 
 #[test]
-fn twins_of_folders_are_seen_too() {
+fn colliding_folders_are_seen_too() {
     let world = World::new();
     let files = world.files();
     assert_eq!(verdict(&files.write("Facts/new.md", b"x", Expected::Any)), "reject:case");

@@ -1,4 +1,4 @@
-//! Many writers at once, and people who save meanwhile: nothing torn, nothing lost.
+//! Concurrency tests of changes: many writers and saves of a person, nothing torn or lost.
 
 #![allow(missing_docs)]
 

@@ -1,4 +1,4 @@
-//! A small fuzz driver on stable Rust: inputs that are kept, changed, and added to.
+//! Fuzz driver on stable Rust: a corpus of inputs that are mutated and extended.
 //!
 //! Each run first takes every file of `tests/corpus/<target>`, then makes new inputs, from pieces or
 //! by changing what is kept. A check returns what is telling about an input (its features), or why a

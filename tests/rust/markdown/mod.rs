@@ -1,4 +1,4 @@
-//! What holds of the sections of any text, and the slow twin that finds its headings.
+//! Invariants of sections, and a reference implementation that finds headings.
 
 #![allow(dead_code, missing_docs)]
 
@@ -51,7 +51,7 @@ fn note_drafts(text: &str, each: &mut dyn FnMut(IndexInput<'_>)) {
 }
 
 /// The headings at the top of the whole document, from the parser's events alone.
-pub fn twin(text: &str) -> Vec<(u8, String)> {
+pub fn reference_headings(text: &str) -> Vec<(u8, String)> {
     let mut found: Vec<(u8, String)> = Vec::new();
     let mut open = Vec::new();
     for event in Parser::new_ext(text, Options::ENABLE_TABLES) {

@@ -1,4 +1,4 @@
-//! Every class of names that no tool may create, one rule at a time.
+//! Tests of the path rules: each class of names that may not be created.
 
 #![allow(missing_docs)]
 

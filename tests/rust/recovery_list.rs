@@ -1,4 +1,4 @@
-//! The list of files to look at again: what it must not forget, and what it must not believe.
+//! Tests of the recovery list: no entry is lost, no crafted entry is trusted.
 
 #![allow(missing_docs)]
 
@@ -62,7 +62,7 @@ fn write_under(dir: &Path, faults: &[&str]) -> bool {
 /// An editor has a file open that a writer exchanges; the writer dies before it has moved it to the
 /// history, and only later the editor saves.
 #[test]
-fn a_save_into_what_a_dead_writer_displaced_is_brought_up() {
+fn a_save_into_what_a_crashed_writer_displaced_becomes_a_conflict_copy() {
     let base = format!(".note.md.{TAG}-{:.16}.swap", Version::of(b"base").to_string());
     for (how, already_kept) in
         [("killed", false), ("listed", false), ("listed", true), ("searched", false)]
@@ -201,7 +201,7 @@ fn without_an_id_of_the_boot_each_process_searches_once() {
 /// Two hosts on one share write in turn: the entries of the other are kept, and the root is
 /// searched at the first turn only.
 #[test]
-fn the_list_of_another_host_is_taken_over() {
+fn the_list_of_another_host_is_adopted_after_a_search() {
     let dir = tempfile::tempdir().unwrap();
     let other = "01234567-89ab-cdef-0123-456789abcdef";
     let files = open(dir.path());
