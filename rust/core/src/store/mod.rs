@@ -15,6 +15,7 @@ pub mod search;
 pub mod sections;
 pub mod status;
 pub mod transcript;
+mod verify;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -2,11 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use crate::catalog::extract::Corpus;
 use crate::catalog::omission::Omission;
-use crate::catalog::snapshot_file;
 use crate::catalog::{Catalog, FileMeta};
 use crate::error::{Error, Interrupt, Result, wait_for};
 use crate::files::file_kind::FileKind;
@@ -82,12 +80,12 @@ impl Store {
 
     /// Drains the change notifications, which are given only once: until that is in the index, and
     /// [`Store::changes_unapplied`] is cleared, every other call looks at all files.
-    fn drain(&self, watch: &mut Option<Watch>) -> Changes {
+    pub(super) fn drain(&self, watch: &mut Option<Watch>) -> Changes {
         let told = watch.as_mut().map_or(Changes::Unknown, Watch::drain);
         if self.changes_unapplied.swap(true, Ordering::Relaxed) { Changes::Unknown } else { told }
     }
 
-    fn apply(
+    pub(super) fn apply(
         &self,
         state: &mut IndexState,
         changes: Changes,
@@ -283,126 +281,6 @@ impl Store {
             self.expanders[1].reset();
         }
         Ok(())
-    }
-
-    /// Reads every file, mends the index where it differs, and returns what differed: not what
-    /// others wrote meanwhile.
-    ///
-    /// # Errors
-    /// Those of listing the root; [`Error::Interrupted`].
-    pub fn verify(&self, interrupt: Interrupt<'_>) -> Result<(usize, Vec<String>)> {
-        let changed = self.files().verify_history(interrupt)?;
-        drop(self.refresh(interrupt)?);
-        let mut watch = wait_for(interrupt, |slice| self.watch.try_lock_for(slice))?;
-        let mut state = self.write_state(interrupt)?;
-        self.changes_unapplied.store(true, Ordering::Relaxed);
-        let seen = walk(self.root(), "", self.clock, &mut watch, interrupt)?;
-        let (mut differences, mut written) = (changed, Vec::new());
-        for (path, _) in &seen.files {
-            let before = state.main.file(path).map(|file| file.stat);
-            let held = state.main.matches_file(self.root(), path, interrupt)?;
-            if held == Some(true) && state.tools.is_none() {
-                continue;
-            }
-            let changed = self.read_with(&mut state, path, Catalog::verify, interrupt)?;
-            if held == Some(false) && !changed {
-                // its text is what was indexed, but not as it was indexed
-                state.main.mark_untrusted();
-                differences.push(format!("{path}: {MISMATCH}"));
-            }
-            if changed {
-                // without reports a write shows in the stamps, and those that may hide one are not
-                // kept; with reports, two writes of one tick are distinguished by these alone
-                let now = self.root().stat(path).ok().map(|stat| self.clock.truncate(stat));
-                let is_same = watch.is_none() && now.is_some() && now == before;
-                let why = state.unreadable.get(path).map(String::as_str);
-                match why.or(state.skipped.get(path).copied()) {
-                    Some(why) => differences.push(format!("{path}: {why}")),
-                    None if is_same => differences.push(format!("{path}: {MISMATCH}")),
-                    None => written.push(path.clone()),
-                }
-            }
-        }
-        let count = seen.files.len();
-        self.apply_walk(&mut state, seen, "", interrupt)?;
-        differences.extend(self.contradictions(&mut state, interrupt)?);
-        self.changes_unapplied.store(false, Ordering::Relaxed);
-        for _ in 0..MAX_POLLS {
-            if watch.is_none() || written.is_empty() {
-                written.clear();
-                break;
-            }
-            let changes = self.apply_new_changes(&mut state, &mut watch, interrupt)?;
-            written.retain(|path| !changes.name(path));
-        }
-        differences.extend(written.into_iter().map(|path| format!("{path}: {MISMATCH}")));
-        if state.main.is_lost() {
-            // nothing can be compared with what is lost
-            differences.retain(|difference| !difference.ends_with(MISMATCH));
-        }
-        differences.sort_unstable();
-        differences.dedup();
-        self.sweep_sieves();
-        if state.main.is_damaged() {
-            // the snapshot is not used again, and the index is rebuilt
-            let _ = snapshot_file::discard(self.root());
-            drop((state, watch));
-            drop(self.refresh(interrupt)?);
-        }
-        Ok((count, differences))
-    }
-
-    /// Returns the contradictions within the index; it is to be rebuilt then. That a part of
-    /// its snapshot is lost is no difference: no answer was ever given from it.
-    fn contradictions(
-        &self,
-        state: &mut IndexState,
-        interrupt: Interrupt<'_>,
-    ) -> Result<Vec<String>> {
-        let files = state.main.inconsistent_files(interrupt)?;
-        let differences: Vec<String> =
-            files.into_iter().map(|path| format!("{path}: {MISMATCH}")).collect();
-        if !differences.is_empty() {
-            state.main.mark_untrusted();
-        }
-        Ok(differences)
-    }
-
-    /// Applies the changes that the system has reported since, and returns them.
-    fn apply_new_changes(
-        &self,
-        state: &mut IndexState,
-        watch: &mut Option<Watch>,
-        interrupt: Interrupt<'_>,
-    ) -> Result<Changes> {
-        if interrupt() {
-            return Err(Error::Interrupted);
-        }
-        std::thread::sleep(POLL_PAUSE);
-        let changes = self.drain(watch);
-        self.apply(state, changes.clone(), watch, interrupt)?;
-        state.check_error = None;
-        self.changes_unapplied.store(false, Ordering::Relaxed);
-        Ok(changes)
-    }
-}
-
-/// The message for a file whose index entry was wrong.
-const MISMATCH: &str = "the index did not hold its text";
-/// A text can be read a moment before the system reports that it was written: how often it is asked,
-/// and how long after each other.
-const MAX_POLLS: usize = 150;
-const POLL_PAUSE: Duration = Duration::from_millis(20);
-
-impl Changes {
-    /// Returns whether a file is among them.
-    fn name(&self, path: &str) -> bool {
-        match self {
-            Self::Unknown => true,
-            Self::Some { files, folders } => {
-                files.contains(path) || folders.iter().any(|folder| is_below(path, folder))
-            }
-        }
     }
 }
 
