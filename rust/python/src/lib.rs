@@ -1,5 +1,6 @@
 //! Python bindings of `commonplace-core`: convert, release the GIL, map errors. They hold no logic.
 
+mod changes;
 mod detached;
 mod from_python;
 mod grep;
@@ -20,15 +21,15 @@ mod _core {
     use super::{Bound, Memory, PyModule, PyModuleMethods, PyResult};
 
     #[pymodule_export]
+    use super::changes::{Imported, Revision, Written};
+    #[pymodule_export]
     use super::from_python::Weights;
     #[pymodule_export]
     use super::grep::{Grep, Match};
     #[pymodule_export]
     use super::hit::{Hit, Hits};
     #[pymodule_export]
-    use super::results::{
-        Entry, Imported, Message, Revision, Section, Status, Verified, Written, sections,
-    };
+    use super::results::{Entry, Message, Section, Status, Verified, sections};
     #[pymodule_export]
     use super::store::Store;
 

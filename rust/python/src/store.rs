@@ -1,4 +1,4 @@
-//! Python class `_core.Store`: one method per call of the core.
+//! Python class `_core.Store`: one method per call of the core, hence longer than 350 lines.
 
 use std::fs::File;
 use std::os::fd::{IntoRawFd, RawFd};
@@ -15,12 +15,13 @@ use commonplace_core::store::search::SearchRequest;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::changes::{Imported, Revision, Written};
 use crate::detached::{detached, is_interrupted, to_py_err};
 use crate::from_python::{ABSENT, Count, Text, Timestamp, Weights, expected};
 use crate::grep::Grep;
 use crate::hit::{Hit, Hits};
 use crate::import::import;
-use crate::results::{Entry, Imported, Message, Revision, Section, Status, Verified, Written};
+use crate::results::{Entry, Message, Section, Status, Verified};
 
 /// The engine behind `commonplace.Store`.
 #[pyclass(frozen, module = "commonplace._core")]

@@ -6,6 +6,8 @@
 //! in `replace`.
 
 pub mod append;
+mod collisions;
+mod expected;
 pub mod file_kind;
 mod hard_links;
 mod history;
@@ -31,10 +33,10 @@ pub mod version;
 pub mod walk;
 pub mod write_rules;
 
-use rustix::fs::{AtFlags, RawDir};
 use rustix::io::Errno;
 
 use crate::error::{Error, Result, throttled};
+pub use crate::files::expected::Expected;
 use crate::files::history::BackupDir;
 use crate::files::lock::{Lock, LockGuard};
 use crate::files::open::{move_refusal, refusal};
@@ -54,17 +56,6 @@ pub struct Files {
     pub(crate) rules: WriteRules,
     lock: Lock,
     recovery_list: Mutex<RecoveryList>,
-}
-
-/// What a caller expects to find at a path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Expected {
-    /// Any state.
-    Any,
-    /// No file: it is to be created.
-    Absent,
-    /// Exactly this version.
-    Version(Version),
 }
 
 /// The result of a durable change.
@@ -328,46 +319,6 @@ impl Files {
         }
         Ok(target)
     }
-
-    /// Refuses a new name that a case-insensitive or normalizing file system would confuse with an
-    /// existing one.
-    ///
-    /// Only the first missing component can collide; `moving` is the file
-    /// that is about to lose its name, and may collide with itself.
-    fn check_collisions(&self, path: &str, moving: Option<&str>) -> Result<()> {
-        let mut folder = String::new();
-        for component in path.split('/') {
-            let dir = self.root.open_dir(&folder).map_err(|e| refusal("open", path, e))?;
-            match rustix::fs::statat(&dir, component, AtFlags::SYMLINK_NOFOLLOW) {
-                Ok(_) => {}
-                Err(Errno::NOENT) => {
-                    let Some(other_name) =
-                        find_collision(&dir, component).map_err(|e| refusal("list", path, e))?
-                    else {
-                        return Ok(());
-                    };
-                    let found =
-                        format!("{folder}{}{other_name}", if folder.is_empty() { "" } else { "/" });
-                    if moving == Some(&found) {
-                        return Ok(());
-                    }
-                    let case = other_name.eq_ignore_ascii_case(component);
-                    let why = format!("it is on disk as {found:?}; use that spelling");
-                    return Err(Error::refused(path, if case { "case" } else { "collision" }, why));
-                }
-                Err(e) => return Err(refusal("stat", path, e)),
-            }
-            if !folder.is_empty() {
-                folder.push('/');
-            }
-            folder.push_str(component);
-            if folder.len() < path.len() {
-                // A file or a link in the place of a folder.
-                self.root.open_dir(&folder).map_err(|e| refusal("open", path, e))?;
-            }
-        }
-        Ok(())
-    }
 }
 
 /// Renames a file back, and returns the error that made it necessary.
@@ -381,35 +332,4 @@ fn undo_rename(moved: &PathHandle, home: &PathHandle, why: Error) -> Error {
 
 fn in_doubt(path: &str, e: Errno) -> Error {
     Error::InDoubt { path: path.into(), source: e.into() }
-}
-
-fn find_collision(dir: &std::os::fd::OwnedFd, name: &str) -> rustix::io::Result<Option<String>> {
-    let folded = paths::fold(name);
-    let mut buffer = [std::mem::MaybeUninit::uninit(); 32 << 10];
-    let mut entries = RawDir::new(dir, &mut buffer);
-    // of ASCII names, which most are, only the case can differ: ten thousand are compared in 1 ms
-    let collides = |other: &str| {
-        let plain = other.is_ascii();
-        plain && other.eq_ignore_ascii_case(&folded) || !plain && paths::fold(other) == folded
-    };
-    while let Some(entry) = entries.next() {
-        let entry = entry?;
-        if let Some(other) = entry.file_name().to_str().ok().filter(|other| collides(other)) {
-            return Ok(Some(other.to_owned()));
-        }
-    }
-    Ok(None)
-}
-
-impl Expected {
-    pub(crate) fn check(self, path: &str, found: Option<Version>) -> Result<()> {
-        let expected = match (self, found) {
-            (Self::Any, _) | (Self::Absent, None) => return Ok(()),
-            (Self::Version(version), Some(found)) if version == found => return Ok(()),
-            (Self::Absent, Some(_)) => "absent".into(),
-            (Self::Version(version), _) => version.to_string(),
-        };
-        let found = found.map_or_else(|| "absent".into(), |version| version.to_string());
-        Err(Error::Conflict { path: path.into(), expected, found })
-    }
 }

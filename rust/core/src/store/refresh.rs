@@ -21,7 +21,6 @@ use crate::sync::{Mutex, RwLockReadGuard};
 const MAX_FOLDERS: usize = 64;
 /// Number of new files from which on a rebuild may be faster.
 const REBUILD_FROM: usize = 256;
-
 /// [`Catalog::update`] or [`Catalog::verify`].
 type ReadFile = fn(&mut Catalog, &Root, &str, Interrupt<'_>) -> Result<bool>;
 
@@ -81,8 +80,8 @@ impl Store {
     /// Drains the change notifications, which are given only once: until that is in the index, and
     /// [`Store::changes_unapplied`] is cleared, every other call looks at all files.
     pub(super) fn drain(&self, watch: &mut Option<Watch>) -> Changes {
-        let told = watch.as_mut().map_or(Changes::Unknown, Watch::drain);
-        if self.changes_unapplied.swap(true, Ordering::Relaxed) { Changes::Unknown } else { told }
+        let new = watch.as_mut().map_or(Changes::Unknown, Watch::drain);
+        if self.changes_unapplied.swap(true, Ordering::Relaxed) { Changes::Unknown } else { new }
     }
 
     pub(super) fn apply(
@@ -150,7 +149,7 @@ impl Store {
         Ok(())
     }
 
-    /// Reads everything: two threads and one packing beat file by file.
+    /// Rebuilds all: two threads and one packing beat file by file.
     fn rebuild(
         &self,
         state: &mut IndexState,
@@ -195,7 +194,7 @@ impl Store {
         self.read_with(state, path, Catalog::update, interrupt).map(|_| ())
     }
 
-    /// Lets both catalogs read a file; returns whether the one of what was said has changed.
+    /// Lets both catalogs read a file; returns whether the main one has changed.
     pub(super) fn read_with(
         &self,
         state: &mut IndexState,
