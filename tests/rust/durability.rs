@@ -1,8 +1,8 @@
 //! Durability and race tests of each change, by traces of its system calls.
 //!
 //! A missing flush of a folder, a missing `O_EXCL` or a missing second look costs nothing until the
-//! power fails or somebody else acts at the wrong moment. So the calls themselves are looked at, and
-//! the wrong moment is made: `strace` holds a call up, or answers it without doing it.
+//! power fails or somebody else acts at the wrong moment. So the calls themselves are looked at,
+//! and the wrong moment is made: `strace` holds a call up, or answers it without doing it.
 
 #![allow(missing_docs, clippy::print_stdout)]
 

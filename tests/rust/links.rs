@@ -53,7 +53,8 @@ impl Race {
         Self { memory, secret, store }
     }
 
-    /// Gives the secret a name in the memory and takes it away again, in each of the ways there are.
+    /// Gives the secret a name in the memory and takes it away again, in each of the ways there
+    /// are.
     fn swap(&self, round: usize) {
         let at = |name: &str| self.memory.at(name);
         let link = |name: &str| drop(fs::hard_link(&self.secret, at(name)));

@@ -1,7 +1,8 @@
 //! Snapshots that somebody crafted, with checksums that hold: no panic, no hang, no giant
 //! allocation, and the answers of a fresh build.
 //!
-//! `COMMONPLACE_CRAFTED=20000 cargo test --test snapshot_crafted -- --nocapture` tries more of them.
+//! `COMMONPLACE_CRAFTED=20000 cargo test --test snapshot_crafted -- --nocapture` tries more of
+//! them.
 
 #![allow(missing_docs)]
 

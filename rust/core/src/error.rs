@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 /// What every fallible call of this crate returns.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Returns whether the caller asks to stop; long calls poll it from the calling thread. Once true it
-/// stays true.
+/// Returns whether the caller asks to stop; long calls poll it from the calling thread. Once true
+/// it stays true.
 pub type Interrupt<'a> = &'a (dyn Fn() -> bool + Sync);
 
 /// Time between two polls of an [`Interrupt`].

@@ -1,6 +1,7 @@
 //! Memory limit of a store, checked before large allocations.
 //!
-//! An allocation that fails ends the process, so what a step needs is compared with the limit first.
+//! An allocation that fails ends the process, so what a step needs is compared with the limit
+//! first.
 
 use std::fs;
 use std::path::Path;

@@ -33,8 +33,8 @@ thread_local! {
     static PENDING_EXCEPTION: Cell<Option<PyErr>> = const { Cell::new(None) };
 }
 
-/// Asks Python whether Ctrl-C was pressed, and keeps what it raises for [`detached`]. From then on it
-/// says so until that is raised, for Python says it once.
+/// Asks Python whether Ctrl-C was pressed, and keeps what it raises for [`detached`]. From then on
+/// it says so until that is raised, for Python says it once.
 pub fn is_interrupted() -> bool {
     if let Some(exception) = PENDING_EXCEPTION.take() {
         PENDING_EXCEPTION.set(Some(exception));

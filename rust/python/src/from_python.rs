@@ -1,4 +1,5 @@
-//! Argument conversion from Python: text, counts, timestamps, versions, weights; other types are refused.
+//! Argument conversion from Python: text, counts, timestamps, versions, weights; other types are
+//! refused.
 
 use std::collections::BTreeMap;
 use std::ops::Deref;

@@ -122,7 +122,8 @@ impl BuildJob<'_> {
 }
 
 impl Catalog {
-    /// Reads all files, given in order of their paths, on two threads, and builds the index at one go.
+    /// Reads all files, given in order of their paths, on two threads, and builds the index at one
+    /// go.
     ///
     /// Returns the catalog and what could not be read.
     ///
@@ -200,7 +201,8 @@ impl Catalog {
         let (weights, turns) = (self.index.weights().clone(), &turns[..]);
         let stop = AtomicBool::new(false);
         self.index = std::thread::scope(|scope| {
-            // it begins with what only one thread can do, so another makes the rows meanwhile
+            // it begins with what only one thread can do, so another makes the document table
+            // meanwhile
             let (caller, stop) = (thread::current(), &stop);
             let index = scope.spawn(move || {
                 let index = Index::build(weights, runs, turns, stop);
@@ -234,7 +236,7 @@ impl Catalog {
         Ok((self, failures))
     }
 
-    /// Adds a file behind all others, and the rows of its documents, whose labels are numbered
+    /// Adds a file behind all others, and the metadata of its documents, whose labels are numbered
     /// otherwise.
     fn add(
         &mut self,
@@ -266,11 +268,11 @@ impl Catalog {
     }
 }
 
-/// Returns free heap memory to the system, which only the build needed. Between what is kept of it, the
-/// allocator of glibc would hold a quarter of a byte for each byte of Markdown.
+/// Returns free heap memory to the system, which only the build needed. Between what is kept of it,
+/// the allocator of glibc would hold a quarter of a byte for each byte of Markdown.
 pub(super) fn trim_heap() {
     #[cfg(target_env = "gnu")]
-    // SAFETY: it looks at free memory only, under the allocator's own locks.
+    // SAFETY: it touches free memory only, under the allocator's own locks.
     #[expect(unsafe_code, reason = "nothing else does it")]
     unsafe {
         libc::malloc_trim(0);

@@ -46,9 +46,9 @@ impl DocSink for Comparison<'_> {
 }
 
 impl Catalog {
-    /// Returns whether the index of a file matches the file: concepts, lengths, labels and places of
-    /// all documents. None where that cannot be determined, as for a file that changes meanwhile, or of
-    /// which not all is indexed.
+    /// Returns whether the index of a file matches the file: concepts, lengths, labels and places
+    /// of all documents. None where that cannot be determined, as for a file that changes
+    /// meanwhile, or of which not all is indexed.
     ///
     /// # Errors
     /// [`Error::Interrupted`].

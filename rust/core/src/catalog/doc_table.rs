@@ -97,7 +97,7 @@ impl DocValidator {
         Self { files: files.iter().map(file).collect(), labels }
     }
 
-    /// Returns whether a page holds the rows that must be there, each behind the one before.
+    /// Returns whether a page holds the documents that must be there, each behind the one before.
     pub fn accepts(&self, page: usize, docs: &[DocMeta]) -> bool {
         let (first, documents) =
             (page * DOCS_PER_PAGE, self.files.last().map_or(0, |file| file.0 as usize));
@@ -132,7 +132,8 @@ impl DocValidator {
     }
 }
 
-/// Documents on a page of a snapshot: most files have fewer documents, and are asked for one by one.
+/// Documents on a page of a snapshot: most files have fewer documents, and are asked for one by
+/// one.
 pub const DOCS_PER_PAGE: usize = 64;
 
 /// Metadata by document number: first the pages of a snapshot, then newer documents.
@@ -144,17 +145,17 @@ pub struct DocTable {
 }
 
 impl DocTable {
-    /// Takes over the pages of a snapshot, all full but the last, which hold `count` rows.
+    /// Takes over the pages of a snapshot, all full but the last, which hold `count` documents.
     pub fn of(kept: Pages<DocMeta>, count: usize) -> Self {
         Self { kept, count, since: Vec::new() }
     }
 
-    /// Returns the number of rows.
+    /// Returns the number of documents.
     pub fn len(&self) -> usize {
         self.count + self.since.len()
     }
 
-    /// Returns whether there is no row.
+    /// Returns whether there is no document.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -164,7 +165,7 @@ impl DocTable {
         self.since.reserve_exact(more + ROOM);
     }
 
-    /// Adds the row of a new document.
+    /// Adds the metadata of a new document.
     pub fn push(&mut self, doc: DocMeta) {
         self.since.push(doc);
     }
@@ -176,7 +177,7 @@ impl DocTable {
             .for_each(|page| self.kept.expect(page));
     }
 
-    /// Puts a row in the place of another.
+    /// Replaces the metadata of a document.
     pub fn set(&mut self, document: u32, doc: DocMeta) {
         let document = document as usize;
         let place = match document.checked_sub(self.count) {
@@ -191,7 +192,7 @@ impl DocTable {
         }
     }
 
-    /// Returns the rows that came since the snapshot: all of them after a packing.
+    /// Returns the metadata of documents newer than the snapshot: of all after a packing.
     pub fn since(&self) -> &[DocMeta] {
         &self.since
     }

@@ -1,8 +1,8 @@
 //! Extraction of index inputs: notes give sections, transcripts give messages.
 //!
-//! An input is one future document with its position in the file, its fields as text, and two hashes:
-//! one of its own bytes, by which a hit is checked before it leaves, and one of all that was
-//! indexed of it, by which a changed file is compared with what the index holds.
+//! An input is one future document with its position in the file, its fields as text, and two
+//! hashes: one of its own bytes, by which a hit is checked before it leaves, and one of all that
+//! was indexed of it, by which a changed file is compared with what the index holds.
 
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 

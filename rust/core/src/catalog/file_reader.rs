@@ -66,7 +66,7 @@ const LIMIT_CHECK_BYTES: u64 = 1 << 16;
 /// The content of a document that was read.
 #[derive(Debug)]
 pub(crate) enum DocContent {
-    /// The index holds it under this number, and its trail in the row of that number.
+    /// The index holds it under this number, and its trail in the document table.
     Indexed(u32),
     /// The index is to take it in.
     New(Document),
@@ -234,8 +234,8 @@ impl FileReader<'_> {
         Ok(())
     }
 
-    /// Passes a document to the sink, unless there is no memory for it: then a transcript ends there,
-    /// and a note continues with the documents that the index holds already.
+    /// Passes a document to the sink, unless there is no memory for it: then a transcript ends
+    /// there, and a note continues with the documents that the index holds already.
     fn emit(&mut self, input: &IndexInput<'_>, reading: &mut ReadResult) {
         let content = match self.indexed.take(input.key) {
             Some(number) => DocContent::Indexed(number),
@@ -279,8 +279,8 @@ impl FileReader<'_> {
     }
 }
 
-/// Reads the text of a note, or says why it is left out; `allows` returns whether the limit allows so
-/// many bytes more.
+/// Reads the text of a note, or says why it is left out; `allows` returns whether the limit allows
+/// so many bytes more.
 pub(crate) fn read_note(
     root: &Root,
     path: &str,

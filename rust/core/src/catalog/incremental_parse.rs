@@ -1,11 +1,11 @@
 //! Incremental parsing of an edited note: only the changed sections are parsed again.
 //!
-//! The document table holds the hashes of a note's sections, so what stands before the first change and
-//! behind the last is found by hashing the bytes, at a fiftieth of the cost of parsing them.
-//! A heading of the document itself closes every block before it: parsing can begin at one, and
+//! The document table holds the hashes of a note's sections, so what stands before the first change
+//! and behind the last is found by hashing the bytes, at a fiftieth of the cost of parsing them. A
+//! heading of the document itself closes every block before it: parsing can begin at one, and
 //! whatever follows one that is found again is cut as before. What sections say of others is
-//! looked at one by one; where it may have changed, or cannot be determined from the table, the note is
-//! read whole.
+//! checked one by one; where it may have changed, or cannot be determined from the table, the note
+//! is read whole.
 //!
 //! (Longer than 350 lines: half of it are the tests of one property.)
 
@@ -39,14 +39,14 @@ pub(super) struct IncrementalParse {
 }
 
 impl IncrementalParse {
-    /// Returns the sections to draft.
+    /// Returns the sections to index.
     pub fn range(&self) -> SectionRange<'_> {
         let &Self { ref note, count, ref title, ref above, from, .. } = self;
         SectionRange { note, count, title, above, from }
     }
 
-    /// Returns by how many lines the rest has moved, which begins with `doc`, now at byte `at`; none
-    /// where the sections above it, open now and before, differ.
+    /// Returns by how many lines the rest has moved, which begins with `doc`, now at byte `at`;
+    /// none where the sections above it, open now and before, differ.
     fn moved_lines(
         &self,
         text: &str,
@@ -71,7 +71,7 @@ impl IncrementalParse {
     }
 }
 
-/// A section that is open, and the place of its row if it is kept.
+/// A section that is open, and the place of its document if it is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct OpenSection {
     level: u8,
@@ -250,8 +250,8 @@ fn own<'a>(doc: &DocMeta, labels: &'a Terms) -> &'a str {
     labels.text(doc.trail).rsplit(TRAIL).next().unwrap_or_default()
 }
 
-/// Returns the title of a note, given the rows that are kept, all that were, and the rest; none
-/// where it is another than it was.
+/// Returns the title of a note, given the documents that are kept, all that were, and the rest;
+/// none where it is another than it was.
 fn title(note: &Note, count: usize, docs: [&[DocMeta]; 3], labels: &Terms) -> Option<String> {
     let [kept, were, rest] = docs.map(|docs| {
         docs.iter().find(|doc| doc.section_meta.level == 1).map(|doc| own(doc, labels))

@@ -1,6 +1,6 @@
-//! Catalog: the index with its tables of files and documents, kept in step with the files.
+//! Catalog: the index with its tables of files and documents, kept equal to the files.
 //!
-//! The catalog is the index's other half. It reads a file, compares what it drafts with what the
+//! The catalog reads a file, compares the inputs that it extracts with what the
 //! index holds of it, and changes only the difference.
 
 mod build;
@@ -194,7 +194,7 @@ impl Catalog {
     pub fn is_packed(&self) -> bool {
         let is_one_run =
             |file: &FileMeta| file.present && matches!(file.documents, DocIds::Range(_));
-        // rows of a snapshot are still there only
+        // documents of a snapshot are still there only
         self.index.is_packed()
             && self.docs.since().len() == self.docs.len()
             && self.sorted == self.files.len()

@@ -9,7 +9,7 @@ use crate::memory_limit::MemoryLimit;
 /// Documents that are read before they replace the indexed ones.
 pub(super) struct PendingDocs {
     pub docs: Vec<(DocMeta, DocContent)>,
-    /// Documents and postings, of the index and in `rows`.
+    /// Documents and postings, of the index and in `docs`.
     documents: usize,
     postings: usize,
     /// Of these those that are not packed.

@@ -3,8 +3,9 @@
 //! One file of plain little-endian arrays, each as it lies in memory, so that opening is reading.
 //! Layout: magic, format number, root id, length of the file, XXH3 of the directory; the directory
 //! ([`Extent`]s); the arrays, at multiples of eight. What any query needs is read at opening; what
-//! a query needs little of, lists and rows, stays behind in pages. It is a cache: a snapshot that
-//! is damaged, cut short, of another root or of another version is ignored and rebuilt.
+//! a query needs little of, lists and document metadata, stays behind in pages. It is a cache: a
+//! snapshot that is damaged, cut short, of another root or of another version is ignored and
+//! rebuilt.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -96,7 +97,7 @@ fn is_kept(file: &FileMeta) -> bool {
     file.present && file.left_out.is_none()
 }
 
-/// Returns the rows, each with the place that its file has among those that are kept.
+/// Returns the document table, with the numbers that files have among those that are kept.
 fn rows_of_kept(catalog: &Catalog) -> Cow<'_, [DocMeta]> {
     let docs = catalog.docs.since();
     if catalog.files.iter().all(is_kept) {
@@ -341,7 +342,7 @@ impl ArrayReader {
             });
             (start, first) = (end as usize, last);
         }
-        // the first row of a lost page stands for all of it, and is of the first file
+        // the first document of a lost page stands for all of it, and is of the first file
         let whole = start == paths.len() && first as usize == documents;
         let fits = whole && (documents == 0 || !files.is_empty());
         if fits { Ok(files) } else { Err(INCONSISTENT) }

@@ -51,7 +51,7 @@ pub fn load(
 /// Returns the snapshot of a catalog, which must be packed; none when a part of it is lost.
 ///
 /// # Errors
-/// [`Error::Io`] when the root cannot be looked at.
+/// [`Error::Io`] when the stat of the root fails.
 pub fn bytes(catalog: &Catalog, root: &Root) -> Result<Option<Vec<u8>>> {
     let bytes = snapshot::write(catalog, identity(root)?);
     Ok(bytes.filter(|_| !catalog.is_damaged()))

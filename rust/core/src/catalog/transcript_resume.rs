@@ -1,4 +1,5 @@
-//! Resuming a transcript that has grown: the old part is checked by a hash, only new lines are read.
+//! Resuming a transcript that has grown: the old part is checked by a hash, only new lines are
+//! read.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;

@@ -211,8 +211,8 @@ impl Catalog {
         Ok(FileChange { reading, docs: pending.docs, kept, rest: count, moved: (0, 0), gone })
     }
 
-    /// Reads a note, only what has changed of it if that can be told, and compares it with what the
-    /// index holds.
+    /// Reads a note, only what has changed of it if that can be determined, and compares it with
+    /// what the index holds.
     fn reread_note(
         &mut self,
         root: &Root,

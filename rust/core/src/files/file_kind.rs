@@ -13,7 +13,7 @@ pub enum FileKind {
 }
 
 impl FileKind {
-    /// Returns the kind that the extension of a name tells, in whatever case.
+    /// Returns the kind by the extension of a name, in whatever case.
     pub fn of(path: &str) -> Self {
         let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
         match extension.to_ascii_lowercase().as_str() {

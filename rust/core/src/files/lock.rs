@@ -60,8 +60,8 @@ impl Lock {
     /// Waits up to [`LOCK_TIMEOUT`] for the lock of `root`.
     ///
     /// # Errors
-    /// [`Error::Busy`]; [`Error::Interrupted`]; [`Error::Refused`] when `.commonplace` is not a real
-    /// folder; [`Error::Io`], for instance on a read-only file system.
+    /// [`Error::Busy`]; [`Error::Interrupted`]; [`Error::Refused`] when `.commonplace` is not a
+    /// real folder; [`Error::Io`], for instance on a read-only file system.
     pub fn acquire(&self, root: &Root) -> Result<LockGuard<'_>> {
         let deadline = Instant::now() + LOCK_TIMEOUT;
         let busy = || Error::Busy {

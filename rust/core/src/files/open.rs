@@ -31,8 +31,8 @@ pub(crate) fn stat_beneath(dir: BorrowedFd<'_>, path: &str) -> rustix::io::Resul
     in_folder((dir, path), |folder, name| statat(folder, name, AtFlags::SYMLINK_NOFOLLOW))
 }
 
-/// As [`stat_beneath`]; a second hard link that a file has just been given is waited for to go away, as
-/// long as `waits` is not zero, a millisecond each time.
+/// As [`stat_beneath`]; a second hard link that a file has just been given is waited for to go
+/// away, as long as `waits` is not zero, a millisecond each time.
 ///
 /// Some editors, and we where names cannot be exchanged, link a file to its backup for a moment.
 pub(crate) fn stat_settled(name: NameAt<'_>, waits: &mut usize) -> rustix::io::Result<Stat> {
@@ -65,7 +65,7 @@ fn in_folder<T>(
 /// How often a file that is held by a lease is tried again, a millisecond later each time.
 const MAX_LEASE_WAITS: usize = 5_000;
 
-/// How often a file is opened again that is replaced while we look at it.
+/// How often a file is opened again that is replaced while we open it.
 const MAX_REOPENS: usize = 64;
 /// How often a second hard link is waited for to go away.
 pub(crate) const MAX_LINK_WAITS: usize = 50;
@@ -81,7 +81,7 @@ const RENAME_SETTLED_SECONDS: i64 = 2;
 
 /// Opens `name` below `dir` and makes sure that it is one plain file, and has no other name.
 ///
-/// Whoever looks at the file under a lease, as a grep of ours does, gives way when we ask, but
+/// A reader under a lease, as our grep, returns it when we ask, but
 /// since the call does not block, the kernel returns `EAGAIN` and we try again.
 ///
 /// A second hard link that is new is waited for, as by [`stat_settled`].
@@ -113,13 +113,13 @@ pub(crate) fn open_regular(name: NameAt<'_>, flags: OFlags, path: &str) -> Resul
     }
 }
 
-/// Returns whether there was a moment, since this was called, at which the only name of an open file
-/// was `name`.
+/// Returns whether there was a moment, since this was called, at which the only name of an open
+/// file was `name`.
 ///
-/// A link count alone says nothing: of a file outside that had a second hard link here for a moment it
-/// is 1 again. So the name is looked up after the file was opened. If it leads to the file, and the
-/// file has one link, that is the one; and since an open file stays the file that it is, this holds
-/// for all that is read through the handle later. Two things stand in the way.
+/// A link count alone says nothing: of a file outside that had a second hard link here for a moment
+/// it is 1 again. So the name is looked up after the file was opened. If it leads to the file, and
+/// the file has one link, that is the one; and since an open file stays the file that it is, this
+/// holds for all that is read through the handle later. Two things stand in the way.
 ///
 /// A look-up has two steps, name to file and file to link count, and in between the name may be
 /// taken away. That changes the change time. So the count is trusted if at the same change time it

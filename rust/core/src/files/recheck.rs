@@ -56,8 +56,8 @@ impl Files {
         Ok(list.map(|mut list| std::mem::take(&mut list.conflict_copies)).unwrap_or_default())
     }
 
-    /// Lets the next [`Self::recheck_if_due`] search the root: it holds what a crashed writer left, or what
-    /// another process is writing now.
+    /// Lets the next [`Self::recheck_if_due`] search the root: it holds what a crashed writer left,
+    /// or what another process is writing now.
     pub(crate) fn schedule_search(&self) {
         let mut list = self.recovery_list.lock();
         (list.leftover_seen, list.last_poll) = (true, None);

@@ -27,8 +27,8 @@ pub(crate) enum Recovered {
 const COPY_STAMP_NS: i64 = 10_000_000;
 
 impl Files {
-    /// Searches the whole root for what crashed writers left, and returns the conflict copies that it
-    /// made.
+    /// Searches the whole root for what crashed writers left, and returns the conflict copies that
+    /// it made.
     ///
     /// A temporary file that is also in the file or in its history is removed, and so is a second
     /// name that we gave. A displaced text of known version goes to the history. Anything else may
@@ -199,8 +199,8 @@ impl Files {
         make_conflict_copy(&self.root, leftover, &path, version).map(Recovered::ConflictCopy)
     }
 
-    /// Returns the version of a temporary file of `path`; none where it is no file of ours, cannot be
-    /// read, or is only a second hard link, which is removed.
+    /// Returns the version of a temporary file of `path`; none where it is no file of ours, cannot
+    /// be read, or is only a second hard link, which is removed.
     fn version_of_temp_file(
         &self,
         temp: &PathHandle,

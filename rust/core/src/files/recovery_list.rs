@@ -1,10 +1,10 @@
 //! Recovery list: the files that a change may leave behind, recorded in the lock file before it
 //! begins.
 //!
-//! Before a change, the holder of the lock writes down what the change may leave: the temporary file,
-//! and the name in the history that the displaced file gets. So whoever comes next need not search
-//! the root for it. A temporary file that is still there is left by a crashed writer. A displaced file
-//! may be open in an editor, which saves into it without knowing.
+//! Before a change, the holder of the lock writes down what the change may leave: the temporary
+//! file, and the name in the history that the displaced file gets. So whoever comes next need not
+//! search the root for it. A temporary file that is still there is left by a crashed writer. A
+//! displaced file may be open in an editor, which saves into it without knowing.
 //!
 //! The list is synced only for a rename between two visible names: of these nothing else says which
 //! one a power cut has left over. Its first line names the boot in which it was written. A list of
@@ -122,8 +122,8 @@ impl RecoveryList {
         Ok(())
     }
 
-    /// Returns whether a list with this first line has all that was left behind: it is of this boot,
-    /// or what it took over is ours, for we have searched the root.
+    /// Returns whether a list with this first line has all that was left behind: it is of this
+    /// boot, or what it took over is ours, for we have searched the root.
     fn covers_this_boot(&self, first: &str) -> bool {
         let is_id = first == UNKNOWN_BOOT
             || first.len() == BOOT_ID_LENGTH

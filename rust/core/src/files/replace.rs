@@ -172,7 +172,7 @@ fn replace_by_link(
     if let Ok(true) = renamed {
         return Ok(());
     }
-    // Only a second hard link of what is still at its first, and before anybody looks at that; of
+    // Only a second hard link of what is still at its first, and before anybody checks that; of
     // anything else recovery decides.
     let live = target.stat().map(|raw| file_id(&raw));
     if live.is_ok() && live == backups.identity(kept) {
@@ -193,7 +193,7 @@ mod tests {
         // ours is at the temporary name then.
         for (before, after, ours_left) in [
             (("ours", "theirs"), ("theirs", "ours"), true),
-            // They saved again over ours while we looked at what we had displaced.
+            // They saved again over ours while we checked what we had displaced.
             (("theirs 2", "theirs 1"), ("theirs 2", "theirs 1"), false),
         ] {
             let dir = tempfile::tempdir().unwrap();

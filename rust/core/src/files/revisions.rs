@@ -1,6 +1,6 @@
 //! Revisions of a file: the versions that its history keeps.
 //!
-//! A text in the history is named by time and version. The name is believed in a list and proved
+//! A text in the history is named by time and version. The name is trusted in a list and checked
 //! when the text is read: an editor may have written into what was displaced under its hands.
 
 use rustix::io::Errno;
@@ -56,7 +56,8 @@ impl Files {
     /// Reads one version of a file: as it is, or from the history.
     ///
     /// # Errors
-    /// [`Error::NoVersion`]; [`Error::Interrupted`]; else as for [`Root::read`](crate::files::root::Root::read).
+    /// [`Error::NoVersion`]; [`Error::Interrupted`]; else as for
+    /// [`Root::read`](crate::files::root::Root::read).
     pub fn read_version(&self, path: &str, version: Version) -> Result<Vec<u8>> {
         if let Some(bytes) = self.find_version(path, version)? {
             return Ok(bytes);

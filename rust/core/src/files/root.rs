@@ -132,8 +132,8 @@ impl Root {
         Err(Error::refused(&shown, "config", why))
     }
 
-    /// Returns whether the handle still stands for the folder: a child of a fork may have closed it,
-    /// and opened another file under its number.
+    /// Returns whether the handle still stands for the folder: a child of a fork may have closed
+    /// it, and opened another file under its number.
     pub(crate) fn is_open(&self) -> bool {
         self.is_folder(&self.dir)
     }

@@ -1,8 +1,8 @@
 //! Side files: logs and caches below `.commonplace`, opened as strictly as notes.
 //!
 //! None of them holds the only copy of anything. So whatever else stands in the place of one (a
-//! link, a FIFO, a folder, a file with a second hard link) is never followed; it is renamed, and a new
-//! file is made. Where `.commonplace` itself is no real folder, every call is refused.
+//! link, a FIFO, a folder, a file with a second hard link) is never followed; it is renamed, and a
+//! new file is made. Where `.commonplace` itself is no real folder, every call is refused.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;

@@ -69,7 +69,7 @@ impl Root {
         let walk_state = ParallelWalk { root: self, prefix, enter, queue, more: Condvar::new() };
         let mut found = ThreadListing::default();
         let walked = std::thread::scope(|scope| {
-            // most of the time goes to the kernel, which looks at two files at once; but a few
+            // most of the time is spent in the kernel, which stats two files at once; but a few
             // folders are listed before a second thread has begun
             let mut second = None;
             let _stop_on_panic = StopOnPanic(&walk_state);

@@ -16,7 +16,7 @@ const MAX_DOCUMENT_BYTES: usize = 16 << 10;
 /// What an entry takes beside its text.
 const ENTRY_OVERHEAD: usize = 64;
 
-/// Documents by what their rows say of them, in two generations: when the younger one is full it
+/// Documents by hash and position, in two generations: when the younger one is full it
 /// takes the place of the older, so that what is used stays.
 #[derive(Debug, Default)]
 pub(super) struct DocumentCache {
@@ -46,7 +46,7 @@ impl DocumentCache {
         Some(copy)
     }
 
-    /// Keeps bytes that are those of the row.
+    /// Keeps the bytes of a document.
     pub(super) fn put(&mut self, doc: &DocMeta, bytes: &[u8]) {
         if bytes.len() <= MAX_DOCUMENT_BYTES {
             self.insert(key(doc), bytes.into());

@@ -1,8 +1,8 @@
 //! Verification of hits from a snapshot: what the index says of a hit is checked in its file.
 //!
 //! A snapshot that somebody crafted may give a hit that holds nothing of what it was found by, or
-//! name another heading, category or line. The text of a hit itself is checked first; only where that is
-//! no evidence, its whole file is compared with the index, once.
+//! name another heading, category or line. The text of a hit itself is checked first; only where
+//! that is no evidence, its whole file is compared with the index, once.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::FileExt;
@@ -46,7 +46,7 @@ impl DocumentReader<'_> {
             })
     }
 
-    /// Returns the row of the document that stands so many places behind another in its file.
+    /// Returns the metadata of the document that stands so many places behind another in its file.
     fn neighbour(&self, doc: &DocMeta, step: isize) -> Option<DocMeta> {
         let (docs, files) = (&self.catalog.docs, &self.catalog.files);
         let documents = &files[doc.file as usize].documents;
@@ -62,8 +62,8 @@ impl DocumentReader<'_> {
         }
     }
 
-    /// Returns whether a document is as many lines behind the one before it as the index says; it is
-    /// looked at once.
+    /// Returns whether a document is as many lines behind the one before it as the index says; it
+    /// is checked once.
     fn is_at_line(&mut self, document: u32, doc: &DocMeta, before: Option<DocMeta>) -> bool {
         if self.catalog.checked_lines.lock().contains(&document) {
             return true;
@@ -85,8 +85,8 @@ impl DocumentReader<'_> {
     }
 }
 
-/// Returns whether the heading and the category of a section stand in its text; of a further part of
-/// a section, whether the heading is that of the part before.
+/// Returns whether the heading and the category of a section stand in its text; of a further part
+/// of a section, whether the heading is that of the part before.
 fn is_headed(doc: &DocMeta, before: Option<&DocMeta>, hit: &Hit) -> bool {
     let stands = |text: &String| hit.text.contains(text.as_str());
     let heading = match (doc.section_meta.starts, doc.section_meta.level) {
@@ -98,8 +98,8 @@ fn is_headed(doc: &DocMeta, before: Option<&DocMeta>, hit: &Hit) -> bool {
 }
 
 impl Store {
-    /// Compares the index with the files of hits that are not evident; returns whether to ask again,
-    /// as it did not hold one of them.
+    /// Compares the index with the files of hits that are not evident; returns whether to ask
+    /// again, as it did not hold one of them.
     ///
     /// # Errors
     /// [`Error::Interrupted`](crate::error::Error::Interrupted).

@@ -34,7 +34,8 @@ pub struct Across {
     current: Option<(String, Scan)>,
     /// Whether nothing is known of the current file that could spare reading it.
     unsieved: bool,
-    /// Whether to have made, later and aside, what spares the next search reading a large transcript.
+    /// Whether to have made, later and aside, what spares the next search reading a large
+    /// transcript.
     pub keep: bool,
     /// What was seen so far.
     pub seen: Tally,

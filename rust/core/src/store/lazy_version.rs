@@ -36,8 +36,8 @@ impl LazyVersion {
 }
 
 impl Store {
-    /// Adds text at the end of a file as [`Files::append`](crate::files::Files::append) does, and an
-    /// empty line for empty text; returns the stored path and the version of the file.
+    /// Adds text at the end of a file as [`Files::append`](crate::files::Files::append) does, and
+    /// an empty line for empty text; returns the stored path and the version of the file.
     ///
     /// # Errors
     /// Those of [`Files::append`](crate::files::Files::append).

@@ -101,7 +101,7 @@ pub struct Store {
     pub(crate) sieve_from: u64,
     pub(crate) sieves: Sieves,
     /// Whether changes were taken from the watch that may not be in the index: then the next call
-    /// looks at all files. Changed by whoever has the watch.
+    /// compares all files. Changed by whoever has the watch.
     changes_unapplied: AtomicBool,
     /// Whether the snapshot on disk is of [`IndexState::main`], but for [`Catalog::reread_bytes`].
     snapshot_current: AtomicBool,
@@ -197,7 +197,7 @@ impl Store {
         watch: &mut Option<Watch>,
         interrupt: Interrupt<'_>,
     ) -> Result<()> {
-        // the snapshot is read while the files are looked at
+        // the snapshot is read while the files are listed
         let (seen, snapshot) = std::thread::scope(|scope| {
             let loading =
                 scope.spawn(|| snapshot_file::load(self.root(), &self.weights, &self.limit));

@@ -21,8 +21,8 @@ impl PerProcess {
     }
 
     /// Returns the store of this process; none once it is closed, here or before the fork. One that
-    /// was inherited is opened again by `in_child`, which is [`Store::in_child`] and what the caller
-    /// does about its own locks meanwhile.
+    /// was inherited is opened again by `in_child`, which is [`Store::in_child`] and what the
+    /// caller does about its own locks meanwhile.
     ///
     /// # Errors
     /// Those of [`Store::in_child`].

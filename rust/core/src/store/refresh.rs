@@ -78,7 +78,7 @@ impl Store {
     }
 
     /// Drains the change notifications, which are given only once: until that is in the index, and
-    /// [`Store::changes_unapplied`] is cleared, every other call looks at all files.
+    /// [`Store::changes_unapplied`] is cleared, every other call compares all files.
     pub(super) fn drain(&self, watch: &mut Option<Watch>) -> Changes {
         let new = watch.as_mut().map_or(Changes::Unknown, Watch::drain);
         if self.changes_unapplied.swap(true, Ordering::Relaxed) { Changes::Unknown } else { new }

@@ -57,8 +57,8 @@ impl Store {
     /// Returns the sections of a note, in order of position.
     ///
     /// # Errors
-    /// Those of [`Root::read`](crate::files::root::Root::read); [`Error::Format`] for what is no note;
-    /// [`Error::Memory`].
+    /// Those of [`Root::read`](crate::files::root::Root::read); [`Error::Format`] for what is no
+    /// note; [`Error::Memory`].
     pub fn sections(&self, path: &str) -> Result<Vec<SectionEntry>> {
         if FileKind::of(path) != FileKind::Note {
             let why = "only Markdown has sections; read a transcript by its lines".to_owned();

@@ -52,7 +52,7 @@ impl Store {
     /// read as well.
     ///
     /// # Errors
-    /// [`Error::Io`] when the files cannot be looked at; [`Error::Interrupted`].
+    /// [`Error::Io`] when the files cannot be listed; [`Error::Interrupted`].
     pub fn list(&self, prefix: &str, interrupt: Interrupt<'_>) -> Result<Vec<FileEntry>> {
         let prefix = &*self.root().normalized(prefix);
         let mut state = self.refresh(interrupt)?;

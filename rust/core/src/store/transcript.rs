@@ -100,7 +100,8 @@ impl Store {
     }
 
     /// Returns the lines of a file that begin at `offsets`, each with its end, as far as there is
-    /// one; they are read fastest in file order. Of an overlong line only the beginning is returned.
+    /// one; they are read fastest in file order. Of an overlong line only the beginning is
+    /// returned.
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::Refused`], [`Error::Io`]; [`Error::Interrupted`].

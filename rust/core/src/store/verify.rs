@@ -12,13 +12,13 @@ use crate::store::{IndexState, Store};
 
 /// The message for a file whose index entry was wrong.
 const MISMATCH: &str = "the index did not hold its text";
-/// A text can be read a moment before the system reports that it was written: how often it is asked,
-/// and how long after each other.
+/// A text can be read a moment before the system reports that it was written: how often it is
+/// asked, and how long after each other.
 const MAX_POLLS: usize = 150;
 const POLL_PAUSE: Duration = Duration::from_millis(20);
 
 /// The result of comparing one file with the index.
-enum Verdict {
+enum FileCheck {
     Same,
     /// The index was wrong, or the file cannot be read.
     Differs(String),
@@ -43,9 +43,9 @@ impl Store {
         let watched = watch.is_some();
         for (path, _) in &seen.files {
             match self.verify_file(&mut state, path, watched, interrupt)? {
-                Verdict::Same => {}
-                Verdict::Differs(why) => differences.push(format!("{path}: {why}")),
-                Verdict::Changed => written.push(path.clone()),
+                FileCheck::Same => {}
+                FileCheck::Differs(why) => differences.push(format!("{path}: {why}")),
+                FileCheck::Changed => written.push(path.clone()),
             }
         }
         let count = seen.files.len();
@@ -84,19 +84,19 @@ impl Store {
         path: &str,
         watched: bool,
         interrupt: Interrupt<'_>,
-    ) -> Result<Verdict> {
+    ) -> Result<FileCheck> {
         let before = state.main.file(path).map(|file| file.stat);
         let held = state.main.matches_file(self.root(), path, interrupt)?;
         if held == Some(true) && state.tools.is_none() {
-            return Ok(Verdict::Same);
+            return Ok(FileCheck::Same);
         }
         if !self.read_with(state, path, Catalog::verify, interrupt)? {
             if held == Some(false) {
                 // its text is what was indexed, but not as it was indexed
                 state.main.mark_untrusted();
-                return Ok(Verdict::Differs(MISMATCH.to_owned()));
+                return Ok(FileCheck::Differs(MISMATCH.to_owned()));
             }
-            return Ok(Verdict::Same);
+            return Ok(FileCheck::Same);
         }
         // without reports a write shows in the stamps, and those that may hide one are not
         // kept; with reports, two writes of one tick are distinguished by these alone
@@ -104,9 +104,9 @@ impl Store {
         let is_same = !watched && now.is_some() && now == before;
         let why = state.unreadable.get(path).map(String::as_str);
         Ok(match why.or(state.skipped.get(path).copied()) {
-            Some(why) => Verdict::Differs(why.to_owned()),
-            None if is_same => Verdict::Differs(MISMATCH.to_owned()),
-            None => Verdict::Changed,
+            Some(why) => FileCheck::Differs(why.to_owned()),
+            None if is_same => FileCheck::Differs(MISMATCH.to_owned()),
+            None => FileCheck::Changed,
         })
     }
 

@@ -97,7 +97,7 @@ pub(crate) trait ReadLease: Sized + Debug + Sync {
     fn window(&self, from: u64, size: usize) -> Option<Self::Window<'_>>;
 
     /// Returns whether somebody has the file open for writing, or mapped for it; none where the
-    /// system cannot tell.
+    /// system does not know.
     fn is_open_for_writing(open: &File) -> Option<bool>;
 }
 

@@ -1,6 +1,7 @@
 //! Portable platform: opening component by component, no exchange, no change notification.
 //!
-//! Without an exchange a file gets a second hard link before it loses its own; `files/replace` does so.
+//! Without an exchange a file gets a second hard link before it loses its own; `files/replace` does
+//! so.
 
 use std::convert::Infallible;
 use std::fs::File;

@@ -47,7 +47,7 @@ impl FolderWatch for Inotify {
         // through the handle, so that a root that was renamed is still found
         let opened = match System::open_beneath((root, path), TRAVERSE) {
             Ok(opened) => opened,
-            // gone, or not to be reached; if that changes, the folder that it is in tells
+            // gone, or not to be reached; if that changes, the watch of its parent reports it
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS) => return true,
             Err(_) => return false,
         };
@@ -64,7 +64,7 @@ impl FolderWatch for Inotify {
                 self.numbers.insert(folder.to_owned(), number);
                 true
             }
-            // not to be listed either; if that changes, the folder that it is in tells
+            // not to be listed either; if that changes, the watch of its parent reports it
             Err(Errno::ACCESS) => true,
             Err(_) => false,
         }

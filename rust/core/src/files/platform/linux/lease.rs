@@ -3,8 +3,8 @@
 //! Copying a file out of the page cache costs more than searching it. Mapped, it is searched where
 //! it lies; but a mapped file that another process cuts short ends this one with SIGBUS, and one
 //! that it overwrites changes under a `&[u8]`. So a file is mapped only under a read lease
-//! (fcntl(2), "Leases"): the kernel grants one when nobody has the file open for writing, and whoever
-//! wants to write or cut it then waits until the lease is given back; who opens it with
+//! (fcntl(2), "Leases"): the kernel grants one when nobody has the file open for writing, and
+//! whoever wants to write or cut it then waits until the lease is given back; who opens it with
 //! `O_NONBLOCK` is told to try again. It is given back when the open windows are closed, some
 //! milliseconds later. Without a lease the file is read.
 
@@ -70,7 +70,7 @@ impl ReadLease for FileLease {
         let mut lease = Self { file, size: 0, state: Mutex::default() };
         let metadata = lease.file.metadata().ok()?;
         lease.size = metadata.len();
-        // On tmpfs a hole takes memory when it is looked at through a mapping.
+        // On tmpfs a hole takes memory when it is read through a mapping.
         (metadata.blocks() >= metadata.len() / 512).then_some(lease)
     }
 
@@ -140,8 +140,8 @@ impl Deref for MappedWindow<'_> {
         // them at the size that was read under the lease. While a window is open the lease is not
         // given back, so nobody has the file open for writing, and it neither shrinks nor changes.
         // (The kernel takes the lease from who does not give it back in its lease-break-time, 45
-        // seconds: from a process that is stopped, for a window takes milliseconds. Who then cuts the
-        // file, and a disk that cannot read it, end us by SIGBUS.)
+        // seconds: from a process that is stopped, for a window takes milliseconds. Who then cuts
+        // the file, and a disk that cannot read it, end us by SIGBUS.)
         #[expect(unsafe_code, reason = "mmap")]
         let all = unsafe { std::slice::from_raw_parts(self.start.cast::<u8>(), self.mapped) };
         &all[self.lead..]

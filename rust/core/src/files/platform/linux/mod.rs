@@ -61,8 +61,8 @@ impl Platform for Linux {
 
 /// File systems to which nobody writes but through this kernel.
 ///
-/// Of any other, a file server's above all, the kernel may not see all writers: it then tells too
-/// little of changes, and gives leases that nobody else knows of. The layers of an overlay must not
+/// Of any other, a file server's above all, the kernel may not see all writers: it then reports too
+/// few changes, and gives leases that nobody else knows of. The layers of an overlay must not
 /// change beneath it, so that it is as good as they are.
 const LOCAL_FILE_SYSTEMS: [u32; 20] = [
     0xEF53,      // ext2, ext3, ext4
