@@ -12,8 +12,8 @@ use std::hint::black_box;
 use std::path::Path;
 
 use commonplace_core::search::filter::SearchFilter;
-use commonplace_core::store::hit::Request;
-use commonplace_core::store::{Options, Store};
+use commonplace_core::store::search::SearchRequest;
+use commonplace_core::store::{Store, StoreOptions};
 use commonplace_core::text::parser::parse;
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 
@@ -60,11 +60,12 @@ fn notes() -> Vec<String> {
 }
 
 fn store(root: &Path) -> Store {
-    Store::open(&root.to_string_lossy(), Options::default()).expect("the root is a fresh folder")
+    Store::open(&root.to_string_lossy(), StoreOptions::default())
+        .expect("the root is a fresh folder")
 }
 
 fn ask(store: &Store, query: &str) -> usize {
-    let request = Request {
+    let request = SearchRequest {
         query: query.to_owned(),
         limit: 10,
         filter: SearchFilter::default(),

@@ -188,7 +188,7 @@ class Files:
             InDoubt: It is not known whether the text is in the file; read it before you repeat.
             Conflict: The file is no longer the expected version; nothing was added.
         """
-        return self._core.append(path, content or "\n", expected_version)
+        return self._core.append(path, content, expected_version)
 
     def patch(
         self, path: str, edits: Iterable[tuple[str, str]], *, expected_version: str | None = None

@@ -1,4 +1,4 @@
-//! Death and disk errors at every step of a change: old or new, never torn, never a false yes.
+//! Crash tests: kills and disk errors at each system call of a change leave the old or new text.
 
 #![allow(missing_docs)]
 
@@ -12,13 +12,13 @@ use std::time::{Duration, Instant};
 use commonplace_core::error::Error;
 use commonplace_core::files::root::Root;
 use commonplace_core::files::version::Version;
-use commonplace_core::files::write_rules::Rules;
+use commonplace_core::files::write_rules::WriteRules;
 use commonplace_core::files::{Expected, Files};
-use commonplace_core::store::{Options, Store};
+use commonplace_core::store::{Store, StoreOptions};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 fn open(dir: &Path) -> Files {
-    Files::new(Root::open(dir, false).unwrap(), Rules::default())
+    Files::new(Root::open(dir, false).unwrap(), WriteRules::default())
 }
 
 /// Every file below, hidden ones included.
@@ -269,7 +269,7 @@ fn a_copy_that_was_cut_short_is_recovered_at_the_next_opening() {
                 .filter(|path| path.extension().is_some_and(|e| e == "swap"))
                 .map(|path| fs::read(path).unwrap())
                 .collect();
-            open(&root).catch_up().unwrap();
+            open(&root).recheck_if_due().unwrap();
             assert_eq!(leftovers(&root), 0, "{call} {k}");
             if staged.iter().any(|text| text == OLD) {
                 whole += 1;
@@ -328,7 +328,7 @@ fn a_move_that_cannot_be_undone_is_in_doubt() {
 
 /// Second names that a crash leaves where names cannot be exchanged, made by hand.
 #[test]
-fn second_names_of_ours_are_removed() {
+fn second_names_of_our_own_are_removed() {
     let old = Version::of(b"old");
     let staged = format!(".user.md.00112233445566778899aabbccddeeff-{:.16}.swap", old.to_string());
     let staged = format!("facts/{staged}");
@@ -356,7 +356,9 @@ fn second_names_of_ours_are_removed() {
             match first {
                 "read" if stays != kept => assert_eq!(files.read(stays).unwrap().0, b"old"),
                 "write" => drop(files.write("facts/x.md", b"x", Expected::Any).unwrap()),
-                _ => drop(Store::open(dir.path().to_str().unwrap(), Options::default()).unwrap()),
+                _ => drop(
+                    Store::open(dir.path().to_str().unwrap(), StoreOptions::default()).unwrap(),
+                ),
             }
             let left: Vec<_> = [one, other].into_iter().filter(|path| at(path).exists()).collect();
             assert_eq!(left, [stays], "{first}: {one} {other}");
@@ -380,7 +382,7 @@ fn a_move_of_which_both_names_are_left_is_undone() {
         match first {
             "read" => assert_eq!(files.read("note.md").unwrap().0, b"old"),
             "write" => drop(files.write("note.md", b"new", Expected::Any).unwrap()),
-            _ => drop(Store::open(dir.path().to_str().unwrap(), Options::default()).unwrap()),
+            _ => drop(Store::open(dir.path().to_str().unwrap(), StoreOptions::default()).unwrap()),
         }
         assert!(at("note.md").exists() && !at("moved/note.md").exists(), "{first}");
     }
@@ -470,7 +472,7 @@ fn a_crash_at_each_step_of_a_replace_is_recovered() {
 }
 
 #[test]
-fn a_save_into_a_displaced_file_is_brought_up() {
+fn a_save_into_a_displaced_file_becomes_a_conflict_copy() {
     for restart in [false, true] {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("note.md");
@@ -498,20 +500,20 @@ fn a_save_into_a_displaced_file_is_brought_up() {
 /// An editor that saves through a handle of before a write, while each call is a process of its
 /// own, or one process lives on: its words become visible, now and much later.
 #[test]
-fn a_late_save_into_a_displaced_file_is_brought_up_at_opening() {
+fn a_late_save_into_a_displaced_file_becomes_a_conflict_copy_at_opening() {
     for lives_on in [false, true] {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("facts/note.md");
         fs::create_dir(dir.path().join("facts")).unwrap();
         fs::write(&path, "base").unwrap();
-        let store = || Store::open(dir.path().to_str().unwrap(), Options::default()).unwrap();
+        let store = || Store::open(dir.path().to_str().unwrap(), StoreOptions::default()).unwrap();
         let mut editor = fs::OpenOptions::new().write(true).open(&path).unwrap();
         let first = store();
         first.files().write("facts/note.md", b"ours", Expected::Any).unwrap();
         let first = lives_on.then_some(first);
         // past the time in which every displaced file is looked at again
         std::thread::sleep(Duration::from_millis(1_100));
-        first.iter().for_each(|store| drop(store.fresh(&|| false).unwrap()));
+        first.iter().for_each(|store| drop(store.refresh(&|| false).unwrap()));
         drop(store());
         // first it is emptied, as editors do: no conflict copy is made of that
         editor.set_len(0).unwrap();
@@ -533,21 +535,21 @@ fn a_late_save_into_a_displaced_file_is_brought_up_at_opening() {
 
 /// The same of a file that was deleted: its writer noted where it goes, and died.
 #[test]
-fn a_save_into_a_deleted_file_is_brought_up_at_opening() {
+fn a_save_into_a_deleted_file_becomes_a_conflict_copy_at_opening() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("note.md");
     fs::write(&path, "base").unwrap();
     let mut editor = fs::OpenOptions::new().write(true).open(&path).unwrap();
     open(dir.path()).delete("note.md", Expected::Any).unwrap();
     editor.write_all(b"theirs").unwrap();
-    drop(Store::open(dir.path().to_str().unwrap(), Options::default()).unwrap());
+    drop(Store::open(dir.path().to_str().unwrap(), StoreOptions::default()).unwrap());
     let shown = format!("note.conflict-{:.8}.md", Version::of(b"theirs").to_string());
     assert_eq!(fs::read_to_string(dir.path().join(shown)).unwrap(), "theirs");
 }
 
 /// The list is not synced: of another boot it may lack what a power cut has left.
 #[test]
-fn a_list_of_another_boot_is_not_believed() {
+fn a_recovery_list_of_another_boot_is_ignored() {
     for list in [None, Some("01234567-89ab-cdef-0123-456789abcdef\n")] {
         for opens in [true, false] {
             let dir = tempfile::tempdir().unwrap();
@@ -564,7 +566,7 @@ fn a_list_of_another_boot_is_not_believed() {
             let staged = dir.path().join(".note.md.00112233445566778899aabbccddeeff.swap");
             fs::write(&staged, "ours").unwrap();
             if opens {
-                drop(Store::open(dir.path().to_str().unwrap(), Options::default()).unwrap());
+                drop(Store::open(dir.path().to_str().unwrap(), StoreOptions::default()).unwrap());
             } else {
                 open(dir.path()).write("other.md", b"x", Expected::Any).unwrap();
             }
@@ -579,7 +581,7 @@ fn a_list_of_another_boot_is_not_believed() {
 #[test]
 fn a_changed_history_is_found_by_verify() {
     let dir = tempfile::tempdir().unwrap();
-    let store = Store::open(dir.path().to_str().unwrap(), Options::default()).unwrap();
+    let store = Store::open(dir.path().to_str().unwrap(), StoreOptions::default()).unwrap();
     let keep = |path: &str| {
         store.files().write(path, b"base", Expected::Any).unwrap();
         let written = store.files().write(path, b"ours", Expected::Any).unwrap();
@@ -613,11 +615,11 @@ fn opening_with_nothing_to_do_costs_nothing() {
         fs::write(shelf.join(name), "base").unwrap();
     }
     // the list names what the write staged; the first look takes it off
-    files.catch_up().unwrap();
+    files.recheck_if_due().unwrap();
     let times = (0..20).map(|_| {
         let files = open(dir.path());
         let started = Instant::now();
-        assert!(files.catch_up().unwrap().is_empty());
+        assert!(files.recheck_if_due().unwrap().is_empty());
         started.elapsed()
     });
     let best = times.min().unwrap();
@@ -625,7 +627,7 @@ fn opening_with_nothing_to_do_costs_nothing() {
 }
 
 #[test]
-fn a_copy_that_a_crash_left_without_its_name_gets_it_if_it_is_whole() {
+fn a_copy_that_a_crash_left_unnamed_is_named_if_it_is_whole() {
     for (left, shown, listed) in
         [("base", 1, false), ("ba", 0, false), ("base", 1, true), ("ba", 0, true)]
     {
@@ -639,7 +641,7 @@ fn a_copy_that_a_crash_left_without_its_name_gets_it_if_it_is_whole() {
         if listed {
             let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
             fs::write(dir.path().join(".commonplace/lock"), format!("{boot}{copy}\n")).unwrap();
-            assert!(files.catch_up().unwrap().is_empty());
+            assert!(files.recheck_if_due().unwrap().is_empty());
         } else {
             assert!(files.recover().unwrap().is_empty());
         }

@@ -1,8 +1,8 @@
-//! Durability and races of each change, seen in traces of its system calls.
+//! Durability and race tests of each change, by traces of its system calls.
 //!
 //! A missing flush of a folder, a missing `O_EXCL` or a missing second look costs nothing until the
-//! power fails or somebody else acts at the wrong moment. So the calls themselves are looked at, and
-//! the wrong moment is made: `strace` holds a call up, or answers it without doing it.
+//! power fails or somebody else acts at the wrong moment. So the calls themselves are looked at,
+//! and the wrong moment is made: `strace` holds a call up, or answers it without doing it.
 
 #![allow(missing_docs)]
 
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use commonplace_core::error::Error;
 use commonplace_core::files::root::Root;
 use commonplace_core::files::version::Version;
-use commonplace_core::files::write_rules::Rules;
+use commonplace_core::files::write_rules::WriteRules;
 use commonplace_core::files::{Expected, Files};
 use rustix::fs::FlockOperation;
 use strace::can_trace;
@@ -26,7 +26,7 @@ const NEW: &str = "new\n";
 const LINE: &str = "{\"n\":3}\n";
 
 fn open(root: &Path) -> Files {
-    Files::new(Root::open(root, false).unwrap(), Rules::default())
+    Files::new(Root::open(root, false).unwrap(), WriteRules::default())
 }
 
 /// The child of the tests below: one change, and a word about how it went.
@@ -307,7 +307,7 @@ fn a_line_goes_into_the_file_that_has_the_name_now() {
 }
 
 #[test]
-fn no_line_goes_into_a_file_that_has_left() {
+fn no_line_goes_into_a_file_that_has_left_the_root() {
     if !can_trace() {
         return;
     }
@@ -381,7 +381,7 @@ fn a_lock_on_a_file_that_lost_its_name_is_none() {
 }
 
 #[test]
-fn a_planted_lock_leads_nowhere() {
+fn a_planted_lock_is_not_followed() {
     let change = Change::new();
     let outside = change.scratch.path().join("outside");
     change.put(".commonplace/x", "");

@@ -3,30 +3,31 @@
 #![allow(missing_docs)]
 
 mod crafted;
-mod memory;
+mod fixture;
 
 use std::fs;
 
-use commonplace_core::files::racy_stat::Clock;
-use commonplace_core::store::hit::{Hit, Request};
-use commonplace_core::store::{Options, Store};
+use commonplace_core::files::racy_stat::FsClock;
+use commonplace_core::store::hit::Hit;
+use commonplace_core::store::search::SearchRequest;
+use commonplace_core::store::{Store, StoreOptions};
 use crafted::{EXTENT, HEAD, PAGED, place, put, root_of, sealed, word};
-use memory::Memory;
+use fixture::TestRoot;
 
 /// Arrays of the snapshot.
 const ROWS: usize = 24;
 const STATS: usize = 27;
 const SEEN: usize = 28;
 
-fn options() -> Options {
-    let clock = Clock { doubt_ns: 0, ..Clock::default() };
-    Options { clock, watch: false, ..Options::default() }
+fn options() -> StoreOptions {
+    let clock = FsClock { racy_ns: 0, ..FsClock::default() };
+    StoreOptions { clock, watch: false, ..StoreOptions::default() }
 }
 
 /// Two notes and two messages, of which each pair says `first` and `second`, or the other way
 /// round; a note before them brings all words into the dictionary.
-fn filled(first: &str, second: &str) -> Memory {
-    let memory = Memory::new();
+fn filled(first: &str, second: &str) -> TestRoot {
+    let memory = TestRoot::new();
     memory.put("0.md", "# Words\n\nalpha bravo common\n");
     memory.put("a.md", format!("# Upper\n\n{first} common\n"));
     memory.put("b.md", format!("# Lower\n\n{second} common\n"));
@@ -36,13 +37,13 @@ fn filled(first: &str, second: &str) -> Memory {
     memory
 }
 
-fn snapshot_of(memory: &Memory) -> Vec<u8> {
+fn snapshot_of(memory: &TestRoot) -> Vec<u8> {
     drop(memory.open_with(options()));
     fs::read(memory.at(".commonplace/index")).unwrap()
 }
 
 fn snapshot_status(store: &Store) -> String {
-    store.fresh(&|| false).unwrap().snapshot.clone().unwrap()
+    store.refresh(&|| false).unwrap().snapshot.clone().unwrap()
 }
 
 /// Where the pages of an array lie, or the array itself.
@@ -64,7 +65,7 @@ fn take(bytes: &mut [u8], other: &[u8], arrays: &[usize]) {
 }
 
 /// Returns false snapshots with their names, and the files on which each is false.
-fn false_snapshots(memory: &Memory) -> Vec<(&'static str, Vec<u8>, Vec<&'static str>)> {
+fn false_snapshots(memory: &TestRoot) -> Vec<(&'static str, Vec<u8>, Vec<&'static str>)> {
     let bytes = snapshot_of(memory);
     let other = snapshot_of(&filled("bravo", "alpha"));
     // rows and stamps are those of the files, all else is of others
@@ -117,7 +118,7 @@ fn verify_finds_a_false_index() {
 
 /// What a caller sees of a hit.
 fn shown(store: &Store, query: &str) -> Vec<String> {
-    let request = Request { query: query.to_owned(), limit: 10, ..Request::default() };
+    let request = SearchRequest { query: query.to_owned(), limit: 10, ..SearchRequest::default() };
     let answer = store.search(&request, &|| false).unwrap();
     let hit = |hit: Hit| format!("{} {:?} {:.4}", hit.passage().citation, hit.heading, hit.score);
     answer.hits.into_iter().map(hit).collect()

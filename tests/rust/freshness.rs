@@ -1,9 +1,9 @@
-//! A change by anybody is seen by the next call: with the system's reports, and by stamps alone.
+//! Refresh tests: the next call sees each change, with notifications and by stat data alone.
 
 #![allow(missing_docs)]
 
+mod fixture;
 mod hostile;
-mod memory;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -14,10 +14,10 @@ use std::time::{Duration, Instant, SystemTime};
 
 use commonplace_core::error::Error;
 use commonplace_core::files::Expected;
-use commonplace_core::store::hit::Request;
+use commonplace_core::store::search::SearchRequest;
 use commonplace_core::store::verify::Verified;
-use commonplace_core::store::{Freshness, Options, Store};
-use memory::{Memory, ask, files_with, overwrite, set_modified};
+use commonplace_core::store::{Freshness, Store, StoreOptions};
+use fixture::{TestRoot, ask, files_with, overwrite, set_modified};
 use rustix::fs::inotify::{self, CreateFlags};
 
 /// Whether the system has a watch to give; where not (`tests/refuse.py`), stamps are compared.
@@ -26,9 +26,9 @@ fn has_watch() -> bool {
 }
 
 /// Runs a story with the system's reports and without.
-fn both_ways(story: impl Fn(&Memory, &Store)) {
+fn both_ways(story: impl Fn(&TestRoot, &Store)) {
     for watch in [true, false] {
-        let memory = Memory::new();
+        let memory = TestRoot::new();
         memory.put("facts/user.md", "# User\nolder words\n");
         memory.put("deep/a/b/c.md", "# Deep\nsubmarine\n");
         memory.put("log.jsonl", "{\"role\":\"user\",\"content\":\"hello\"}\n");
@@ -223,8 +223,8 @@ fn transcripts_grow_tear_and_are_rewritten() {
         append("not json\n");
         append(&line("sixth"));
         assert_eq!(ask(store, "sixth").hits[0].passage().line, 7);
-        let state = store.fresh(&|| false).unwrap();
-        let seen = state.said.file("log.jsonl").unwrap().seen;
+        let state = store.refresh(&|| false).unwrap();
+        let seen = state.main.file("log.jsonl").unwrap().progress;
         assert_eq!((seen.lines, seen.bad_lines), (7, 2));
         drop(state);
         // an edit far before the end, of the same length, alone and with a line more
@@ -251,12 +251,12 @@ fn transcripts_grow_tear_and_are_rewritten() {
 
 #[test]
 fn a_grown_transcript_reads_only_what_is_new() {
-    let memory = Memory::new();
+    let memory = TestRoot::new();
     let text = "{\"content\":\"tool\",\"role\":\"tool\",\"tool_call_id\":\"1\"}\n".repeat(200_000);
     memory.put("log.jsonl", &text);
     let store = memory.open(true);
-    let redone = || store.fresh(&|| false).unwrap().said.redone;
-    let before = redone();
+    let reread_bytes = || store.refresh(&|| false).unwrap().main.reread_bytes;
+    let before = reread_bytes();
     for n in 0..20 {
         let record = format!("{{\"content\":\"m{n}\",\"role\":\"tool\",\"tool_call_id\":\"1\"}}");
         store.append_message("log.jsonl", record.as_bytes(), &|| false).unwrap();
@@ -264,7 +264,7 @@ fn a_grown_transcript_reads_only_what_is_new() {
     // Without a watch a file is read again that looks as it was, but is so young that its stamps
     // prove nothing: before the first append and after the last one.
     let again = if has_watch() { 0 } else { 2 * text.len() as u64 };
-    assert!(redone() - before < again + 4000, "{}", redone() - before);
+    assert!(reread_bytes() - before < again + 4000, "{}", reread_bytes() - before);
 }
 
 /// Of a long transcript only the end is compared when it has grown; else all of it is read.
@@ -288,13 +288,13 @@ fn an_edit_far_from_the_end_of_a_long_transcript() {
 /// Packing numbers the words anew; what was kept between queries must not outlive that.
 #[test]
 fn patterns_after_a_packing() {
-    let memory = Memory::new();
+    let memory = TestRoot::new();
     memory.put("a.md", (0..9000).map(|n| format!("early{n}x ")).collect::<String>());
     memory.put("b.md", "prefixold\n");
     let store = memory.open(true);
     assert_eq!(paths(&store, "prefix*"), ["b.md"]);
     fs::remove_file(memory.at("a.md")).unwrap();
-    let packings = || store.fresh(&|| false).unwrap().said.packings;
+    let packings = || store.refresh(&|| false).unwrap().main.packings;
     let before = packings();
     let line = |n| format!("{{\"content\":\"new{n}x newer{n}x\"}}\n");
     let lines =
@@ -305,11 +305,15 @@ fn patterns_after_a_packing() {
 }
 
 #[test]
-fn the_index_over_tools_follows_too() {
+fn the_index_of_tools_is_refreshed_too() {
     both_ways(|memory, store| {
         let tools = |word: &str| {
-            let request =
-                Request { query: word.into(), limit: 9, tools: true, ..Request::default() };
+            let request = SearchRequest {
+                query: word.into(),
+                limit: 9,
+                tools: true,
+                ..SearchRequest::default()
+            };
             store.search(&request, &|| false).unwrap().hits.len()
         };
         let line = "{\"role\":\"tool\",\"tool_call_id\":\"1\",\"content\":\"stdout\"}\n";
@@ -326,11 +330,12 @@ fn the_index_over_tools_follows_too() {
 }
 
 #[test]
-fn an_interrupted_look_is_made_up_for() {
+fn an_interrupted_refresh_is_completed_by_the_next() {
     both_ways(|memory, store| {
         memory.put("facts/user.md", "# User\nnewer words\n");
         memory.put("facts/two.md", "platypus\n");
-        let request = Request { query: "platypus".into(), limit: 9, ..Request::default() };
+        let request =
+            SearchRequest { query: "platypus".into(), limit: 9, ..SearchRequest::default() };
         assert!(matches!(store.search(&request, &|| true), Err(Error::Interrupted)));
         assert_eq!(paths(store, "platypus"), ["facts/two.md"]);
         assert_eq!(paths(store, "newer"), ["facts/user.md"]);
@@ -339,8 +344,8 @@ fn an_interrupted_look_is_made_up_for() {
 }
 
 #[test]
-fn whoever_asks_to_stop_says_so_only_once() {
-    let memory = Memory::new();
+fn an_interrupt_is_asked_only_once() {
+    let memory = TestRoot::new();
     for n in 0..300 {
         memory.put(&format!("f{n}.md"), "text\n");
     }
@@ -349,8 +354,8 @@ fn whoever_asks_to_stop_says_so_only_once() {
     for at in 0..12 {
         let asked = AtomicU32::new(0);
         let once = || asked.fetch_add(1, Ordering::Relaxed) == at;
-        let store = Store::open(root.to_str().unwrap(), Options::default()).unwrap();
-        if let Err(error) = store.fresh(&once) {
+        let store = Store::open(root.to_str().unwrap(), StoreOptions::default()).unwrap();
+        if let Err(error) = store.refresh(&once) {
             assert!(matches!(error, Error::Interrupted), "{error}");
             stopped += 1;
         }
@@ -472,7 +477,7 @@ fn a_transcript_in_another_encoding_is_named_by_every_call() {
 
 #[test]
 fn the_first_search_waits_for_no_writer() {
-    let memory = Memory::new();
+    let memory = TestRoot::new();
     memory.put("note.md", "# Note\nplatypus\n");
     drop(memory.open(true));
     memory.put(".note.md.0123.swap", "what a writer is about to show\n");
@@ -497,7 +502,7 @@ fn hostile_changes() {
     let mut judged = 0;
     for case in hostile::cases(&["fs"], OWN_CASES).iter().filter(|c| c.expect == "ok:reindex") {
         for watch in [true, false] {
-            let memory = Memory::new();
+            let memory = TestRoot::new();
             memory.put("facts/user.md", "# User\nlikes tea\n");
             let store = memory.open(watch);
             assert_eq!(paths(&store, "tea"), ["facts/user.md"]);
@@ -530,7 +535,7 @@ fn shown(store: &Store, path: &str) -> Shown {
 
 #[test]
 fn a_note_that_is_edited_again_and_again_is_as_if_read_for_the_first_time() {
-    let memory = Memory::new();
+    let memory = TestRoot::new();
     let mut blocks: Vec<String> = (0..15)
         .map(|n| format!("{} Head {n}\n\nword{n} and more\n\n", "#".repeat(1 + n % 3)))
         .collect();
@@ -571,7 +576,7 @@ fn a_note_that_is_edited_again_and_again_is_as_if_read_for_the_first_time() {
 #[test]
 fn verify_reports_no_concurrent_write_but_what_the_index_missed() {
     for watch in [true, false] {
-        let memory = Memory::new();
+        let memory = TestRoot::new();
         for number in 0..60 {
             memory.put(&format!("n/{number}.md"), format!("# N\nword{number}\n"));
         }
@@ -608,7 +613,7 @@ fn verify_reports_no_concurrent_write_but_what_the_index_missed() {
 /// A folder tells nothing of what is written through a name in another one.
 #[test]
 fn verify_tells_a_write_that_is_reported_late_from_one_that_was_missed() {
-    let memory = Memory::new();
+    let memory = TestRoot::new();
     memory.put("note.md", "# Note\nolder\n");
     let store = memory.open(true);
     assert_eq!(paths(&store, "older"), ["note.md"]);
@@ -657,10 +662,10 @@ fn verify_takes_no_file_that_is_written_twice_for_one_that_was_misread() {
 #[test]
 fn a_change_is_found_after_the_call_that_was_told_of_it_has_stopped() {
     both_ways(|memory, store| {
-        let reader = store.fresh(&|| false).unwrap();
+        let reader = store.refresh(&|| false).unwrap();
         memory.put("facts/user.md", "# User\nnewer words\n");
         // the index is being read, so that the call waits until it is stopped
-        assert!(matches!(store.fresh(&|| true), Err(Error::Interrupted)));
+        assert!(matches!(store.refresh(&|| true), Err(Error::Interrupted)));
         drop(reader);
         assert_eq!(paths(store, "newer"), ["facts/user.md"]);
         assert_eq!(ask(store, "newer").freshness, Freshness::Fresh);

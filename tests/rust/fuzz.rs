@@ -4,8 +4,8 @@
 
 #![allow(missing_docs, clippy::print_stdout)]
 
+mod fixture;
 mod fuzzing;
-mod memory;
 
 use std::fs;
 use std::io::Write;
@@ -16,11 +16,11 @@ use commonplace_core::files::patch::apply;
 use commonplace_core::index::bm25f::Weights;
 use commonplace_core::messages::message::{ParsedLine, parse as parse_line};
 use commonplace_core::search::query::{MAX_PATTERNS, MAX_QUERY_BYTES, Query};
-use commonplace_core::store::hit::Request;
+use commonplace_core::store::search::SearchRequest;
 use commonplace_core::text::encoding::as_text;
 use commonplace_core::text::parser::parse;
+use fixture::{TestRoot, sample};
 use fuzzing::{Features, class, fuzz, is_long};
-use memory::{Memory, sample};
 use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -135,7 +135,7 @@ fn sections() {
 
 #[test]
 fn query() {
-    let memory = Memory::new();
+    let memory = TestRoot::new();
     sample(&memory);
     let store = memory.open(false);
     let pieces = [
@@ -196,7 +196,7 @@ fn query() {
             query.question_words.iter().chain(lists.into_iter().flatten()).map(String::len).sum();
         law(length <= 8 * MAX_QUERY_BYTES, || format!("{length} bytes of words"))?;
         let begun = Instant::now();
-        let request = Request { query: text, limit: 20, ..Request::default() };
+        let request = SearchRequest { query: text, limit: 20, ..SearchRequest::default() };
         let found = store.search(&request, &|| false).map_err(|error| error.to_string())?;
         law(begun.elapsed() < Duration::from_secs(5), || format!("{:?}", begun.elapsed()))?;
         let descending = found.hits.is_sorted_by(|a, b| a.score >= b.score);
@@ -436,7 +436,7 @@ impl Layout {
 
 #[test]
 fn snapshot() {
-    let memory = Memory::new();
+    let memory = TestRoot::new();
     sample(&memory);
     let store = memory.open(false);
     store.save().unwrap();
@@ -476,7 +476,7 @@ fn snapshot() {
 
 #[test]
 fn a_snapshot_with_files_out_of_order_is_refused() {
-    let memory = Memory::new();
+    let memory = TestRoot::new();
     sample(&memory);
     let store = memory.open(false);
     store.save().unwrap();

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::FileExt;
 
-use commonplace_core::files::racy_stat::Clock;
+use commonplace_core::files::racy_stat::FsClock;
 use commonplace_core::files::root::Stat;
 use commonplace_core::grep::GrepOptions;
 use commonplace_core::grep::gram_index::GramIndex;
@@ -32,9 +32,9 @@ fn root() -> (tempfile::TempDir, Store) {
 }
 
 fn open(dir: &tempfile::TempDir) -> Store {
-    let clock = Clock { doubt_ns: 1_000_000, ..Clock::default() };
+    let clock = FsClock { racy_ns: 1_000_000, ..FsClock::default() };
     let options =
-        store::Options { gram_index_min_size: 1, clock, watch: false, ..Default::default() };
+        store::StoreOptions { gram_index_min_size: 1, clock, watch: false, ..Default::default() };
     Store::open(dir.path().to_str().unwrap(), options).unwrap()
 }
 
@@ -179,7 +179,8 @@ fn a_torn_gram_index_is_not_used() {
 fn closing_does_not_wait_for_a_gram_index() {
     let (dir, store) = root();
     drop(store);
-    let options = store::Options { gram_index_min_size: 1, watch: false, ..Default::default() };
+    let options =
+        store::StoreOptions { gram_index_min_size: 1, watch: false, ..Default::default() };
     let store = Store::open(dir.path().to_str().unwrap(), options).unwrap();
     std::fs::write(dir.path().join(PATH), message("young").repeat(3000)).unwrap();
     let options = GrepOptions { pattern: "young".into(), ..GrepOptions::default() };

@@ -421,7 +421,8 @@ fn lines_of_a_byte_or_two_are_built_a_few_at_a_time() {
 #[test]
 fn many_files_are_searched_in_the_order_of_their_paths() {
     let folder = tempfile::tempdir().unwrap();
-    let store = Store::open(folder.path().to_str().unwrap(), store::Options::default()).unwrap();
+    let store =
+        Store::open(folder.path().to_str().unwrap(), store::StoreOptions::default()).unwrap();
     let mut expected = Vec::new();
     for number in 0..700 {
         // Some files are large enough to be searched by themselves.

@@ -1,8 +1,8 @@
-//! What was planted in the memory, what changes while it is looked at, and queues that run over.
+//! Tests against planted files, concurrent changes, exhausted resources and queue overflows.
 
 #![allow(missing_docs, clippy::print_stdout)]
 
-mod memory;
+mod fixture;
 mod strace;
 
 use std::fs;
@@ -17,18 +17,18 @@ use std::time::{Duration, Instant, SystemTime};
 
 use commonplace_core::error::Error;
 use commonplace_core::files::Expected;
-use commonplace_core::files::racy_stat::Clock;
+use commonplace_core::files::racy_stat::FsClock;
 use commonplace_core::files::root::Stat;
-use commonplace_core::store::{Freshness, Options, Store};
-use memory::{Memory, QUERIES, answers, ask, files_with, overwrite, sample, set_modified};
+use commonplace_core::store::{Freshness, Store, StoreOptions};
+use fixture::{QUERIES, TestRoot, answers, ask, files_with, overwrite, sample, set_modified};
 
 fn never() -> bool {
     false
 }
 
 #[test]
-fn a_fifo_keeps_nobody_waiting() {
-    let memory = Memory::new();
+fn a_fifo_does_not_block() {
+    let memory = TestRoot::new();
     for path in ["pipe.md", "pipe.jsonl"] {
         assert!(Command::new("mkfifo").arg(memory.at(path)).status().unwrap().success());
     }
@@ -48,7 +48,7 @@ fn a_fifo_keeps_nobody_waiting() {
 #[test]
 fn what_is_planted_under_the_name_of_a_new_snapshot_is_not_written() {
     for hard in [true, false] {
-        let memory = Memory::new();
+        let memory = TestRoot::new();
         sample(&memory);
         let outside = memory.outside().join("outside");
         fs::write(&outside, "CANARY").unwrap();
@@ -68,13 +68,13 @@ fn what_is_planted_under_the_name_of_a_new_snapshot_is_not_written() {
 
 #[test]
 fn a_snapshot_of_holes_takes_no_memory() {
-    let memory = Memory::new();
+    let memory = TestRoot::new();
     sample(&memory);
     memory.put(".commonplace/index", "");
     let index = fs::OpenOptions::new().write(true).open(memory.at(".commonplace/index")).unwrap();
     index.set_len(3 << 30).unwrap();
     let store = memory.open(false);
-    let told = store.fresh(&never).unwrap().snapshot.clone().unwrap();
+    let told = store.refresh(&never).unwrap().snapshot.clone().unwrap();
     assert!(told.contains("larger than what is in it"), "{told}");
     drop(index);
     assert_eq!(files_with(&store, "oolong").len(), 1);
@@ -82,7 +82,7 @@ fn a_snapshot_of_holes_takes_no_memory() {
 
 #[test]
 fn what_is_too_large_to_be_read_whole_is_refused() {
-    let memory = Memory::new();
+    let memory = TestRoot::new();
     memory.put("large.md", "x");
     fs::OpenOptions::new()
         .write(true)
@@ -96,7 +96,7 @@ fn what_is_too_large_to_be_read_whole_is_refused() {
 
 #[test]
 fn what_is_no_plain_file_is_left_out_and_named() {
-    let memory = Memory::new();
+    let memory = TestRoot::new();
     memory.put("folder.md/a.md", "# A\n");
     memory.put("hard.md", "# Hard\n");
     fs::hard_link(memory.at("hard.md"), memory.outside().join("other")).unwrap();
@@ -114,8 +114,8 @@ fn what_is_no_plain_file_is_left_out_and_named() {
 }
 
 #[test]
-fn a_history_that_was_tampered_with_is_not_passed_off() {
-    let memory = Memory::new();
+fn a_tampered_history_is_detected() {
+    let memory = TestRoot::new();
     memory.put("a.md", "one\n");
     let store = memory.open(false);
     let written = store.files().write("a.md", b"two\n", Expected::Any).unwrap();
@@ -126,8 +126,8 @@ fn a_history_that_was_tampered_with_is_not_passed_off() {
 }
 
 #[test]
-fn recovery_shows_nothing_that_is_known() {
-    let memory = Memory::new();
+fn recovery_shows_no_text_that_is_kept_elsewhere() {
+    let memory = TestRoot::new();
     memory.put("a.md", "now\n");
     memory.put("b.md", "old\n");
     let files = || {
@@ -144,7 +144,7 @@ fn recovery_shows_nothing_that_is_known() {
 
 #[test]
 fn an_append_waits_for_whoever_looks_at_the_file_in_place() {
-    let memory = Memory::new();
+    let memory = TestRoot::new();
     memory.put("s.jsonl", "{}\n");
     let store = memory.open(false);
     // a lease as a grep takes it, for half a second
@@ -172,7 +172,7 @@ fn an_append_waits_for_whoever_looks_at_the_file_in_place() {
 
 #[test]
 fn a_line_that_is_half_written_is_waited_for() {
-    let memory = Memory::new();
+    let memory = TestRoot::new();
     let store = memory.open(false);
     let whole = (0..20).filter(|round| {
         let path = format!("s{round}.jsonl");
@@ -193,7 +193,7 @@ fn a_line_that_is_half_written_is_waited_for() {
 
 #[test]
 fn a_change_says_which_version_it_saw() {
-    let memory = Memory::new();
+    let memory = TestRoot::new();
     memory.put("a.md", "now\n");
     let store = memory.open(false);
     let files = store.files();
@@ -212,8 +212,8 @@ fn a_change_says_which_version_it_saw() {
 }
 
 #[test]
-fn an_import_of_a_fifo_keeps_nobody_waiting() {
-    let memory = Memory::new();
+fn an_import_of_a_fifo_does_not_block() {
+    let memory = TestRoot::new();
     let pipe = memory.outside().join("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let store = memory.open(false);
@@ -229,7 +229,7 @@ fn an_import_of_a_fifo_keeps_nobody_waiting() {
 #[test]
 fn child_is_short_of_descriptors() {
     let Ok(root) = std::env::var("FEW_DESCRIPTORS_IN") else { return };
-    let store = Store::open(&root, Options::default()).unwrap();
+    let store = Store::open(&root, StoreOptions::default()).unwrap();
     assert_eq!(files_with(&store, "early").len(), 1);
     let all: Vec<_> = std::iter::from_fn(|| fs::File::open("/dev/null").ok()).collect();
     drop(all);
@@ -243,7 +243,7 @@ fn child_is_short_of_descriptors() {
 
 #[test]
 fn what_could_not_be_read_is_tried_again() {
-    let memory = Memory::new();
+    let memory = TestRoot::new();
     memory.put("a.md", "# A\nearly\n");
     let script = "ulimit -n 64; exec \"$0\" --exact child_is_short_of_descriptors";
     let status = Command::new("sh")
@@ -260,7 +260,7 @@ fn what_could_not_be_read_is_tried_again() {
 #[test]
 fn child_fills_the_disk() {
     let Ok(root) = std::env::var("FULL_DISK_IN") else { return };
-    let store = Store::open(&root, Options::default()).unwrap();
+    let store = Store::open(&root, StoreOptions::default()).unwrap();
     let long = format!("{{\"content\":\"{}\"}}", "x".repeat(9000));
     let failed = store.files().append("s.jsonl", long.as_bytes(), Expected::Any).is_err();
     fs::write(Path::new(&root).join("../outcome"), failed.to_string()).unwrap();
@@ -268,7 +268,7 @@ fn child_fills_the_disk() {
 
 #[test]
 fn what_went_in_of_a_line_that_did_not_fit_is_taken_back() {
-    let memory = Memory::new();
+    let memory = TestRoot::new();
     memory.put("s.jsonl", "{}\n");
     // no file grows beyond some KB
     let script = "trap '' XFSZ; ulimit -f 8; exec \"$0\" --exact child_fills_the_disk";
@@ -287,7 +287,7 @@ fn what_went_in_of_a_line_that_did_not_fit_is_taken_back() {
 #[test]
 fn child_has_no_watches() {
     let Ok(root) = std::env::var("NO_WATCHES_IN") else { return };
-    let store = Store::open(&root, Options::default()).unwrap();
+    let store = Store::open(&root, StoreOptions::default()).unwrap();
     assert_eq!(files_with(&store, "early").len(), 1);
     fs::write(Path::new(&root).join("sub/late.md"), "# Late\nlate\n").unwrap();
     let found = files_with(&store, "late").len();
@@ -299,7 +299,7 @@ fn without_enough_watches_stamps_are_compared() {
     if !strace::can_trace() {
         return;
     }
-    let memory = Memory::new();
+    let memory = TestRoot::new();
     memory.put("sub/a.md", "# A\nearly\n");
     let ran = Command::new("strace")
         .args(["-f", "-qq", "-o", "/dev/null", "-e", "inject=inotify_add_watch:error=ENOSPC"])
@@ -314,8 +314,8 @@ fn without_enough_watches_stamps_are_compared() {
 }
 
 #[test]
-fn a_queue_that_ran_over_says_nothing_about_anything() {
-    let memory = Memory::new();
+fn a_queue_that_ran_over_reports_all_as_changed() {
+    let memory = TestRoot::new();
     memory.put("a.md", "# A\n");
     memory.put("b.md", "# B\n");
     let store = memory.open(true);
@@ -335,11 +335,11 @@ fn a_queue_that_ran_over_says_nothing_about_anything() {
 
 #[test]
 fn a_folder_is_watched_before_it_is_listed() {
-    let memory = Memory::new();
+    let memory = TestRoot::new();
     memory.put("deep/a.md", "# A\n");
     let store = memory.open(false);
     let entered = Mutex::new(Vec::new());
-    let walk = store.root().walk_entering("", &never, &|folder: &str| {
+    let walk = store.root().walk_visiting("", &never, &|folder: &str| {
         // whatever is saved from here on is told by the watch, or must be in the list
         fs::write(memory.at(folder).join("late.md"), "# Late\n").unwrap();
         entered.lock().unwrap().push(folder.to_owned());
@@ -351,7 +351,7 @@ fn a_folder_is_watched_before_it_is_listed() {
 
 #[test]
 fn a_write_through_an_open_handle_is_seen() {
-    let memory = Memory::new();
+    let memory = TestRoot::new();
     memory.put("a.md", "# A\n");
     let store = memory.open(true);
     let mut handle = fs::OpenOptions::new().append(true).open(memory.at("a.md")).unwrap();
@@ -365,19 +365,19 @@ fn a_write_through_an_open_handle_is_seen() {
 #[test]
 fn stamps_that_somebody_set_back_prove_nothing() {
     let stat = Stat { mtime_ns: 1, ctime_ns: 10_000_000_000, ..Stat::default() };
-    assert_ne!(Clock::default().trusted(&stat, 11_000_000_000), stat);
-    assert_eq!(Clock::default().trusted(&stat, 13_000_000_000), stat);
+    assert_ne!(FsClock::default().trusted(&stat, 11_000_000_000), stat);
+    assert_eq!(FsClock::default().trusted(&stat, 13_000_000_000), stat);
 }
 
 /// A store to which all stamps look alike, so that only the hash of a hit tells.
-fn blind(memory: &Memory) -> Store {
-    let clock = Clock { tick_ns: i64::MAX, no_ctime: true, doubt_ns: i64::MIN / 2 };
-    memory.open_with(Options { watch: false, clock, ..Options::default() })
+fn blind(memory: &TestRoot) -> Store {
+    let clock = FsClock { tick_ns: i64::MAX, no_ctime: true, racy_ns: i64::MIN / 2 };
+    memory.open_with(StoreOptions { watch: false, clock, ..StoreOptions::default() })
 }
 
 #[test]
 fn a_hit_is_compared_with_its_file() {
-    let memory = Memory::new();
+    let memory = TestRoot::new();
     memory.put("a.md", "# A\nolder words\n");
     let store = blind(&memory);
     assert_eq!(files_with(&store, "older").len(), 1);
@@ -387,8 +387,8 @@ fn a_hit_is_compared_with_its_file() {
 }
 
 #[test]
-fn a_file_that_never_rests_makes_a_stale_answer() {
-    let memory = Memory::new();
+fn a_file_that_never_rests_gives_a_stale_answer() {
+    let memory = TestRoot::new();
     let text = |n: usize| format!("# A\nword{n} words\n");
     memory.put("a.md", text(0));
     let store = blind(&memory);
@@ -419,13 +419,13 @@ fn a_file_that_never_rests_makes_a_stale_answer() {
 
 #[test]
 fn a_save_while_the_file_is_read_is_seen_by_the_next_call() {
-    let memory = Memory::new();
+    let memory = TestRoot::new();
     let text = |word: &str| format!("# A\n{word}\n{}", "## B\nfiller words here\n".repeat(6_000));
     let moment = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
     memory.put("a.md", text("before"));
     // stamps of which the change time tells nothing, and which prove the text at once
-    let clock = Clock { no_ctime: true, doubt_ns: 0, ..Clock::default() };
-    let options = Options { watch: false, clock, ..Options::default() };
+    let clock = FsClock { no_ctime: true, racy_ns: 0, ..FsClock::default() };
+    let options = StoreOptions { watch: false, clock, ..StoreOptions::default() };
     let store = Store::open(memory.root().to_str().unwrap(), options).unwrap();
     assert_eq!(files_with(&store, "before").len(), 1);
     for round in 1..=4 {
@@ -445,8 +445,8 @@ fn a_save_while_the_file_is_read_is_seen_by_the_next_call() {
 }
 
 #[test]
-fn a_snapshot_is_believed_only_as_it_was_written() {
-    let memory = Memory::new();
+fn a_snapshot_is_used_only_as_it_was_written() {
+    let memory = TestRoot::new();
     sample(&memory);
     let store = memory.open(false);
     let expected = answers(&store, &QUERIES);

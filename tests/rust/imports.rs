@@ -2,14 +2,14 @@
 
 #![allow(missing_docs)]
 
-mod memory;
+mod fixture;
 
 use std::fs;
 use std::io::Write;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use commonplace_core::error::Error;
-use memory::Memory;
+use fixture::TestRoot;
 
 fn line(n: usize) -> String {
     format!("{{\"role\":\"user\",\"content\":\"message {n}\"}}\n")
@@ -20,7 +20,7 @@ fn lines(numbers: std::ops::Range<usize>) -> String {
 }
 
 /// Imports a source of so many messages; returns how many were added.
-fn import(memory: &Memory, messages: usize) -> Result<u64, Error> {
+fn import(memory: &TestRoot, messages: usize) -> Result<u64, Error> {
     let source = memory.outside().join("source.jsonl");
     fs::write(&source, lines(0..messages)).unwrap();
     let store = memory.open(false);
@@ -29,7 +29,7 @@ fn import(memory: &Memory, messages: usize) -> Result<u64, Error> {
 }
 
 /// Where each message stands in the file, by its number.
-fn standing(memory: &Memory, messages: usize) -> Vec<usize> {
+fn standing(memory: &TestRoot, messages: usize) -> Vec<usize> {
     let text = fs::read_to_string(memory.at("in/messages.jsonl")).unwrap();
     let count = |n: usize| text.matches(&format!("message {n}\"")).count();
     (0..messages).map(count).collect()
@@ -37,7 +37,7 @@ fn standing(memory: &Memory, messages: usize) -> Vec<usize> {
 
 #[test]
 fn an_import_is_idempotent() {
-    let memory = Memory::new();
+    let memory = TestRoot::new();
     assert_eq!(import(&memory, 5).unwrap(), 5);
     assert_eq!(import(&memory, 5).unwrap(), 0);
     assert_eq!(import(&memory, 8).unwrap(), 3);
@@ -46,13 +46,13 @@ fn an_import_is_idempotent() {
 
 #[test]
 fn an_import_that_was_cut_off_resumes() {
-    let whole = Memory::new();
+    let whole = TestRoot::new();
     import(&whole, 4).unwrap();
     let bytes = fs::read(whole.at("in/messages.jsonl")).unwrap();
     let ends: Vec<usize> =
         bytes.iter().enumerate().filter(|b| *b.1 == b'\n').map(|b| b.0).collect();
     for cut in [0, 7, ends[0], ends[0] + 1, ends[1] + 9, ends[2], bytes.len() - 2] {
-        let memory = Memory::new();
+        let memory = TestRoot::new();
         memory.put("in/messages.jsonl", &bytes[..cut]);
         import(&memory, 4).unwrap();
         import(&memory, 4).unwrap();
@@ -72,7 +72,7 @@ fn later_lines_are_not_added_again() {
     for before in [0, ends[1], ends[1] + 9, ends[2] - 1] {
         // one more line; its middle; up to the newline; as many as there are
         for after in [ends[3], ends[4] + 9, ends[5] - 1, ends[7]] {
-            let memory = Memory::new();
+            let memory = TestRoot::new();
             if before > 0 {
                 memory.put("in/messages.jsonl", &whole[..before]);
             }
@@ -107,7 +107,7 @@ fn later_lines_are_not_added_again() {
 fn imports_at_the_same_time_share_the_work() {
     // more than is added at once
     const MESSAGES: usize = 12;
-    let memory = Memory::new();
+    let memory = TestRoot::new();
     let source = memory.outside().join("source.jsonl");
     let long = "long ".repeat(160_000);
     let text = |n: usize| format!("{{\"role\":\"user\",\"content\":\"{long}{n}\"}}\n");
@@ -127,7 +127,7 @@ fn imports_at_the_same_time_share_the_work() {
 
 #[test]
 fn concurrent_appends_are_not_mixed_in() {
-    let memory = Memory::new();
+    let memory = TestRoot::new();
     let source = memory.outside().join("source.jsonl");
     fs::write(&source, lines(0..4)).unwrap();
     let store = memory.open(false);
@@ -145,7 +145,7 @@ fn concurrent_appends_are_not_mixed_in() {
 
 #[test]
 fn another_source_is_refused() {
-    let memory = Memory::new();
+    let memory = TestRoot::new();
     memory.put("in/messages.jsonl", line(7));
     assert!(matches!(import(&memory, 3), Err(Error::Diverged { line: 1, .. })));
     assert_eq!(standing(&memory, 8), [0, 0, 0, 0, 0, 0, 0, 1]);

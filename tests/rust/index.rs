@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use commonplace_core::catalog::Catalog;
-use commonplace_core::catalog::extract::{Kind, Part};
+use commonplace_core::catalog::extract::Corpus;
+use commonplace_core::files::file_kind::FileKind;
 use commonplace_core::files::root::Root;
 use commonplace_core::index::bm25f::Weights;
 use commonplace_core::index::dictionary::expansion::Expander;
@@ -30,7 +31,7 @@ impl World {
     fn new() -> Self {
         let scratch = tempfile::tempdir().unwrap();
         let root = Root::open(scratch.path(), false).unwrap();
-        let catalog = Catalog::new(Weights::default(), Part::Said);
+        let catalog = Catalog::new(Weights::default(), Corpus::Main);
         Self { scratch, root, files: BTreeMap::new(), catalog }
     }
 
@@ -48,11 +49,11 @@ impl World {
 
     /// A catalog of the same files, built at one go.
     fn fresh(&self) -> Catalog {
-        let clock = commonplace_core::files::racy_stat::Clock::default();
+        let clock = commonplace_core::files::racy_stat::FsClock::default();
         let stat = |path: &String| (path.clone(), self.root.stat(path).unwrap());
         let files: Vec<_> = self.files.keys().map(stat).collect();
         let weights = Weights::default();
-        let built = Catalog::build(&self.root, &files, weights, Part::Said, clock, &|| false);
+        let built = Catalog::build(&self.root, &files, weights, Corpus::Main, clock, &|| false);
         let (catalog, failed) = built.unwrap();
         assert!(failed.is_empty());
         catalog
@@ -70,7 +71,7 @@ fn ranked(
     let found =
         search(catalog, &expander, &query, filter, limit, &mut |_| None, &|| false).unwrap();
     let place = |document: u32| {
-        let row = &catalog.rows[document as usize];
+        let row = &catalog.docs[document as usize];
         (catalog.files[row.file as usize].path.clone(), row.start)
     };
     found.ranked.into_iter().map(|scored| (place(scored.document), scored.score)).collect()
@@ -87,7 +88,7 @@ fn check(
     prop_assert_eq!(catalog.index.documents() as usize, reference.documents.len());
     let filters: [(SearchFilter, Passes); 4] = [
         (SearchFilter::default(), |_, _| true),
-        (SearchFilter { kind: Some(Kind::Note), ..SearchFilter::default() }, |(path, _), _| {
+        (SearchFilter { kind: Some(FileKind::Note), ..SearchFilter::default() }, |(path, _), _| {
             path.ends_with("md")
         }),
         (SearchFilter { role: Some("user".into()), ..SearchFilter::default() }, |_, d| {

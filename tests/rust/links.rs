@@ -1,12 +1,12 @@
-//! A file outside that gets a second name in the memory for a moment: nothing of it is told, and
-//! nothing is written to it.
+//! Race tests of hard links: of a file outside that is linked into the root for a moment nothing is
+//! revealed, and nothing is written to it.
 //!
 //! The second name is gone again when the open file is looked at, so that its link count says
 //! nothing. Each test lets one thread change names as fast as it can while another uses them.
 
 #![allow(missing_docs, clippy::print_stdout)]
 
-mod memory;
+mod fixture;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,9 +16,9 @@ use std::time::{Duration, Instant};
 use commonplace_core::files::Expected;
 use commonplace_core::grep;
 use commonplace_core::store::grep::GrepFiles;
-use commonplace_core::store::hit::Request;
-use commonplace_core::store::{Options, Store};
-use memory::Memory;
+use commonplace_core::store::search::SearchRequest;
+use commonplace_core::store::{Store, StoreOptions};
+use fixture::TestRoot;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 const SECRET: &str = "# Canary\n\n{\"role\":\"user\",\"content\":\"canary\"}\n";
@@ -33,7 +33,7 @@ fn time() -> Duration {
 }
 
 struct Race {
-    memory: Memory,
+    memory: TestRoot,
     secret: PathBuf,
     store: Store,
 }
@@ -43,17 +43,18 @@ impl Race {
         // in memory, where there is such a place: it is fast enough for many rounds
         let fast = Some(PathBuf::from("/dev/shm")).filter(|place| place.is_dir());
         let asked = std::env::var_os("TMPDIR").map(PathBuf::from);
-        let memory = Memory::new_in(asked.or(fast).unwrap_or_else(std::env::temp_dir));
+        let memory = TestRoot::new_in(asked.or(fast).unwrap_or_else(std::env::temp_dir));
         let secret = memory.outside().join("secret");
         fs::write(&secret, SECRET).unwrap();
         NAMES.iter().for_each(|name| memory.put(name, OURS));
         fs::create_dir(memory.at("other")).unwrap();
         let root = memory.root();
-        let store = Store::open(root.to_str().unwrap(), Options::default()).unwrap();
+        let store = Store::open(root.to_str().unwrap(), StoreOptions::default()).unwrap();
         Self { memory, secret, store }
     }
 
-    /// Gives the secret a name in the memory and takes it away again, in each of the ways there are.
+    /// Gives the secret a name in the memory and takes it away again, in each of the ways there
+    /// are.
     fn swap(&self, round: usize) {
         let at = |name: &str| self.memory.at(name);
         let link = |name: &str| drop(fs::hard_link(&self.secret, at(name)));
@@ -155,7 +156,7 @@ fn never() -> bool {
 }
 
 #[test]
-fn a_read_tells_nothing_of_it() {
+fn a_read_reveals_nothing_of_it() {
     let race = Race::new();
     for name in NAMES {
         let shown =
@@ -165,7 +166,7 @@ fn a_read_tells_nothing_of_it() {
 }
 
 #[test]
-fn a_grep_tells_nothing_of_it() {
+fn a_grep_reveals_nothing_of_it() {
     let race = Race::new();
     let shown = race.run(|_| {
         let options = grep::GrepOptions { pattern: "canary|robin".into(), ..Default::default() };
@@ -181,9 +182,10 @@ fn a_grep_tells_nothing_of_it() {
 }
 
 #[test]
-fn a_search_tells_nothing_of_it() {
+fn a_search_reveals_nothing_of_it() {
     let race = Race::new();
-    let request = Request { query: "canary robin".into(), limit: 9, ..Request::default() };
+    let request =
+        SearchRequest { query: "canary robin".into(), limit: 9, ..SearchRequest::default() };
     let shown = race.run(|_| {
         let found = race.store.search(&request, &never).unwrap();
         let canary = found.hits.iter().any(|hit| tells(hit.text.as_bytes()));
@@ -193,7 +195,7 @@ fn a_search_tells_nothing_of_it() {
 }
 
 #[test]
-fn messages_tell_nothing_of_it() {
+fn messages_reveal_nothing_of_it() {
     let race = Race::new();
     let shown = race.run(|_| {
         let found = race.store.messages("x.jsonl", 1, 9, &never).ok()?;

@@ -1,8 +1,8 @@
-//! What a limit of memory leaves out is told; sections and words are bounded.
+//! Tests of the memory limit: omissions are reported, sections and words are bounded.
 
 #![allow(missing_docs)]
 
-mod memory;
+mod fixture;
 
 use std::fmt::Write;
 use std::fs::{self, OpenOptions};
@@ -13,13 +13,13 @@ use commonplace_core::error::Error;
 use commonplace_core::files::Expected;
 use commonplace_core::files::version::Version;
 use commonplace_core::store::hit::Hits;
-use commonplace_core::store::{Freshness, Options, Store};
+use commonplace_core::store::{Freshness, Store, StoreOptions};
 use commonplace_core::text::section::MAX_SECTIONS;
-use memory::{Memory, answers, ask, files_with};
+use fixture::{TestRoot, answers, ask, files_with};
 
 /// As little as there is: 16 MB.
-fn little() -> Options {
-    Options { memory_limit: Some(1), ..Options::default() }
+fn little() -> StoreOptions {
+    StoreOptions { memory_limit: Some(1), ..StoreOptions::default() }
 }
 
 fn lines(from: usize, count: usize) -> String {
@@ -40,7 +40,7 @@ fn messages(store: &Store) -> usize {
 
 #[test]
 fn of_too_many_lines_the_first_are_indexed() {
-    let memory = Memory::new();
+    let memory = TestRoot::new();
     memory.put("a.md", "# Note\n\nlilac\n");
     memory.put("log.jsonl", lines(0, 45_000));
     let store = memory.open_with(little());
@@ -80,7 +80,7 @@ fn of_too_many_lines_the_first_are_indexed() {
 
 #[test]
 fn a_transcript_that_grows_too_large_is_indexed_in_part() {
-    let memory = Memory::new();
+    let memory = TestRoot::new();
     memory.put("log.jsonl", lines(0, 10));
     for n in 0..9 {
         memory.put(&format!("{n}.md"), "# Note\n\nlilac\n");
@@ -99,7 +99,7 @@ fn a_transcript_that_grows_too_large_is_indexed_in_part() {
 
 #[test]
 fn a_line_that_is_too_long_is_told() {
-    let memory = Memory::new();
+    let memory = TestRoot::new();
     let long = format!("{{\"role\":\"user\",\"content\":\"{}\"}}\n", "lilac ".repeat(200_000));
     memory.put("log.jsonl", format!("{}{long}{}", lines(0, 2), lines(2, 2)));
     for _ in 0..2 {
@@ -123,7 +123,7 @@ fn a_line_that_is_too_long_is_told() {
 
 #[test]
 fn a_note_that_is_too_large_is_told() {
-    let memory = Memory::new();
+    let memory = TestRoot::new();
     memory.put("a.md", "# Note\n\nlilac\n");
     fs::File::create(memory.at("huge.md")).unwrap().set_len(300 << 20).unwrap();
     for watch in [true, false] {
@@ -139,7 +139,7 @@ fn a_note_that_is_too_large_is_told() {
 
 #[test]
 fn a_file_that_is_too_large_to_be_read_whole_is_refused() {
-    let memory = Memory::new();
+    let memory = TestRoot::new();
     fs::File::create(memory.at("big.md")).unwrap().set_len(6 << 20).unwrap();
     let store = memory.open_with(little());
     let edits = [("a".to_owned(), "b".to_owned())];
@@ -155,7 +155,7 @@ fn headings_behind_the_most_are_one_section() {
         (0..count).fold(String::new(), |text, n| text + &format!("# h{}\n\n", n % 50))
     };
     let tail = "# Lilac\n\ngrows here\n";
-    let memory = Memory::new();
+    let memory = TestRoot::new();
     let full = headings(MAX_SECTIONS - 1) + tail;
     memory.put("a.md", &full);
     let store = memory.open(true);
@@ -172,9 +172,8 @@ fn headings_behind_the_most_are_one_section() {
         let says = |note: &String| note.contains("more than 100000 headings");
         assert_eq!(hits.notes.iter().any(says), count > MAX_SECTIONS, "{:?}", hits.notes);
         assert_eq!((hits.freshness, hits.hits.len()), (Freshness::Fresh, 1));
-        let (_, note) = store.sections("a.md").unwrap();
-        assert_eq!(note.sections.len(), count);
-        let fresh = Memory::new();
+        assert_eq!(store.sections("a.md").unwrap().len(), count);
+        let fresh = TestRoot::new();
         fresh.put("a.md", &text);
         let fresh = fresh.open(false);
         assert_eq!(heading(&store), heading(&fresh));
@@ -184,12 +183,12 @@ fn headings_behind_the_most_are_one_section() {
 
 /// Words in the dictionary, whether some document holds them or not.
 fn dictionary(store: &Store) -> usize {
-    store.fresh(&|| false).unwrap().said.index.lexicon().words.len()
+    store.refresh(&|| false).unwrap().main.index.lexicon().words.len()
 }
 
 #[test]
 fn words_that_no_document_holds_leave_the_dictionary() {
-    let memory = Memory::new();
+    let memory = TestRoot::new();
     let note = |n: usize, turn: usize| {
         let word = |k: usize| format!("running{turn}x{n}x{k} walk{} walks{} ", turn + k, n % 7);
         let texts: String = (0..60).map(word).collect();
@@ -207,7 +206,7 @@ fn words_that_no_document_holds_leave_the_dictionary() {
     let queries =
         ["walk", "walks3", "walking", "running19x7x7", "run*", "common -walk25", "walkd~1"];
     store.save().unwrap();
-    let fresh = Memory::new();
+    let fresh = TestRoot::new();
     for n in 0..30 {
         fresh.put(&format!("{n}.md"), note(n, 19));
     }
@@ -224,7 +223,7 @@ fn words_that_no_document_holds_leave_the_dictionary() {
 /// Every way to ask for a whole text holds to the limit; a write over it needs none of it.
 #[test]
 fn no_text_is_read_beyond_the_limit() {
-    let memory = Memory::new();
+    let memory = TestRoot::new();
     fs::File::create(memory.at("huge.md")).unwrap().set_len(40 << 20).unwrap();
     let store = memory.open_with(little());
     let files = store.files();

@@ -2,19 +2,20 @@
 
 #![allow(missing_docs)]
 
+mod fixture;
 mod hostile;
-mod memory;
 
-use commonplace_core::catalog::extract::Kind;
 use commonplace_core::error::Error;
+use commonplace_core::files::file_kind::FileKind;
 use commonplace_core::index::dictionary::expansion::Expander;
 use commonplace_core::search::filter::SearchFilter;
 use commonplace_core::search::query::{MAX_PATTERNS, MAX_QUERY_BYTES, Query, holds};
 use commonplace_core::search::query_plan::most_frequent;
 use commonplace_core::search::search;
-use commonplace_core::store::hit::{Hit, Hits, Request};
+use commonplace_core::store::hit::{Hit, Hits};
+use commonplace_core::store::search::SearchRequest;
 use commonplace_core::store::{Freshness, Store};
-use memory::{Memory, ask, files_with};
+use fixture::{TestRoot, ask, files_with};
 use proptest::prelude::*;
 
 const NOTES: [(&str, &str); 12] = [
@@ -35,8 +36,8 @@ const NOTES: [(&str, &str); 12] = [
     ("deep/quick.md", "# Quick again\n\nquick\n"),
 ];
 
-fn world() -> (Memory, Store) {
-    let memory = Memory::new();
+fn world() -> (TestRoot, Store) {
+    let memory = TestRoot::new();
     for (path, text) in NOTES {
         memory.put(path, text);
     }
@@ -129,7 +130,7 @@ fn operators() {
 /// Of two equal messages, the one in a session about the query comes first, and explain says so.
 #[test]
 fn a_message_is_rescored_by_its_session() {
-    let memory = Memory::new();
+    let memory = TestRoot::new();
     let line = |session: &str, said: &str| {
         format!("{{\"role\":\"user\",\"content\":\"{said}\",\"session\":\"{session}\"}}\n")
     };
@@ -155,7 +156,7 @@ fn files_of(answer: &Hits) -> Vec<String> {
 fn filters() {
     let (_memory, store) = world();
     let files = |filter: SearchFilter, tools: bool| {
-        let request = Request { query: "quick fox".into(), limit: 99, filter, tools };
+        let request = SearchRequest { query: "quick fox".into(), limit: 99, filter, tools };
         files_of(&store.search(&request, &|| false).unwrap())
     };
     let all = SearchFilter::default();
@@ -169,7 +170,10 @@ fn filters() {
         ["deep/quick.md"]
     );
     let said = ["s/messages.jsonl"];
-    assert_eq!(files(SearchFilter { kind: Some(Kind::Transcript), ..all.clone() }, false), said);
+    assert_eq!(
+        files(SearchFilter { kind: Some(FileKind::Transcript), ..all.clone() }, false),
+        said
+    );
     assert_eq!(files(SearchFilter { role: Some("user".into()), ..all.clone() }, false), said);
     assert_eq!(files(SearchFilter { role: Some("nobody".into()), ..all.clone() }, true), [""; 0]);
     assert_eq!(files(SearchFilter { session: Some("a".into()), ..all.clone() }, false), said);
@@ -186,7 +190,7 @@ fn answers_are_the_same_each_time_and_limits_only_cut() {
         let whole = ask(&store, query);
         assert_eq!(ask(&store, query), whole, "{query}");
         for limit in 0..4 {
-            let request = Request { query: query.into(), limit, ..Request::default() };
+            let request = SearchRequest { query: query.into(), limit, ..SearchRequest::default() };
             let answer = store.search(&request, &|| false).unwrap();
             assert_eq!(answer.hits, whole.hits[..limit.min(whole.hits.len())], "{query} {limit}");
         }
@@ -264,7 +268,7 @@ fn too_long_queries_are_cut_with_a_note() {
 
 #[test]
 fn a_pattern_expands_to_the_most_frequent_words() {
-    let memory = Memory::new();
+    let memory = TestRoot::new();
     let words = |count: usize, end: &str| (0..count).map(|n| format!("plum{n:03}{end} ")).collect();
     let (frequent, rare): (String, String) = (words(200, "a"), words(300, "b"));
     memory.put("a.md", &frequent);
@@ -276,8 +280,8 @@ fn a_pattern_expands_to_the_most_frequent_words() {
     let note = "plum* expands to 501 words; 256 of the most frequent were searched";
     assert_eq!(answer.notes, [note]);
     // 200 words in two notes, 301 in one; the most frequent stays, however small the budget is
-    let state = store.fresh(&|| false).unwrap();
-    let index = &state.said.index;
+    let state = store.refresh(&|| false).unwrap();
+    let index = &state.main.index;
     let all = || (0..index.lexicon().words.len() as u32).collect();
     for (most, words, postings) in [(0, 1, 2), (5, 3, 5), (400, 200, 400), (9999, 256, 456)] {
         let (kept, held) = most_frequent(index, all(), most);
@@ -288,10 +292,10 @@ fn a_pattern_expands_to_the_most_frequent_words() {
 #[test]
 fn an_interrupted_search_returns_an_error() {
     let (_memory, store) = world();
-    let state = store.fresh(&|| false).unwrap();
+    let state = store.refresh(&|| false).unwrap();
     let query = Query::parse("fox").unwrap();
     let (expander, filter) = (Expander::default(), SearchFilter::default());
-    let found = search(&state.said, &expander, &query, &filter, 9, &mut |_| None, &|| true);
+    let found = search(&state.main, &expander, &query, &filter, 9, &mut |_| None, &|| true);
     assert!(matches!(found, Err(Error::Interrupted)));
 }
 
@@ -333,7 +337,12 @@ fn hostile_queries() {
             continue;
         }
         for tools in [false, true] {
-            let request = Request { query: query.clone(), limit: 10, tools, ..Request::default() };
+            let request = SearchRequest {
+                query: query.clone(),
+                limit: 10,
+                tools,
+                ..SearchRequest::default()
+            };
             let answer = store.search(&request, &|| false);
             let shown: String = query.chars().take(40).collect();
             match (case.expect.as_str(), answer) {
@@ -407,7 +416,7 @@ proptest! {
     fn an_odd_query_is_never_an_error(queries in prop::collection::vec(odd(), 24)) {
         let (_memory, store) = world();
         for query in queries {
-            let request = Request { query: query.clone(), limit: 5, ..Request::default() };
+            let request = SearchRequest { query: query.clone(), limit: 5, ..SearchRequest::default() };
             match store.search(&request, &|| false) {
                 Ok(answer) => answer.hits.iter().for_each(assert_sound),
                 Err(Error::Query { code: "empty", .. }) => prop_assert!(query.trim().is_empty()),
@@ -419,7 +428,7 @@ proptest! {
 
 #[test]
 fn sections_with_bytes_that_are_not_utf8_are_found() {
-    let memory = Memory::new();
+    let memory = TestRoot::new();
     memory.put("a.md", b"# A\n\nplain\n\n# B\n\ncaf\xe9 word\n");
     let store = memory.open(true);
     let hits = ask(&store, "word");
@@ -429,7 +438,7 @@ fn sections_with_bytes_that_are_not_utf8_are_found() {
 
 #[test]
 fn a_byte_order_mark_is_no_section() {
-    let memory = Memory::new();
+    let memory = TestRoot::new();
     memory.put("bom.md", "\u{feff}# Bom\n\nx\n");
     let store = memory.open(true);
     let hits = ask(&store, "bom").hits;
@@ -439,7 +448,7 @@ fn a_byte_order_mark_is_no_section() {
 
 #[test]
 fn explain_answers_only_for_a_message_that_is_there() {
-    let memory = Memory::new();
+    let memory = TestRoot::new();
     memory.put("m.jsonl", "{\"role\":\"user\",\"content\":\"tea\"}\n");
     let store = memory.open(true);
     assert!(store.explain("tea", "m.jsonl#L1", &|| false).is_ok());

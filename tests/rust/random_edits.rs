@@ -2,7 +2,7 @@
 
 #![allow(missing_docs)]
 
-mod memory;
+mod fixture;
 
 use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
@@ -11,9 +11,9 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use commonplace_core::files::Expected;
-use commonplace_core::files::racy_stat::Clock;
-use commonplace_core::store::{Freshness, Options, Store};
-use memory::{Memory, ask, overwrite, set_modified};
+use commonplace_core::files::racy_stat::FsClock;
+use commonplace_core::store::{Freshness, Store, StoreOptions};
+use fixture::{TestRoot, ask, overwrite, set_modified};
 use proptest::prelude::*;
 
 /// Returns what a search must find: every regular file below the folder, and its text.
@@ -40,7 +40,7 @@ const FOLDERS: [&str; 5] = ["", "a/", "a/b/", "c/", "c/d/e/"];
 const NAMES: [&str; 5] = ["x.md", "y.md", "z.markdown", "m.jsonl", "n.jsonl"];
 
 /// Edits the files without the store; some edits have no effect.
-fn edit(memory: &Memory, store: &Store, (edit, which, word): (u8, u8, u8), lie: bool) {
+fn edit(memory: &TestRoot, store: &Store, (edit, which, word): (u8, u8, u8), lie: bool) {
     let (which, word) = (usize::from(which), usize::from(word));
     let name = format!("{}{}", FOLDERS[which % 5], NAMES[which / 5 % 5]);
     let other = format!("{}{}", FOLDERS[word % 5], NAMES[which / 5 % 5]);
@@ -105,7 +105,7 @@ fn is_json(line: &str) -> bool {
 }
 
 /// Compares the answers for every word with what is on disk.
-fn agrees(memory: &Memory, store: &Store, words: &[&str]) -> Result<(), TestCaseError> {
+fn agrees(memory: &TestRoot, store: &Store, words: &[&str]) -> Result<(), TestCaseError> {
     let mut files = Vec::new();
     scan(&memory.root(), "", &mut files);
     for word in words {
@@ -136,11 +136,11 @@ fn agrees(memory: &Memory, store: &Store, words: &[&str]) -> Result<(), TestCase
 }
 
 /// Coarse clocks as file systems have them; and the clock of this one, if it is fine.
-fn clocks() -> Vec<Clock> {
+fn clocks() -> Vec<FsClock> {
     let mut clocks = Vec::new();
     for tick_ns in [1, 4_000_000, 1_000_000_000, 2_000_000_000] {
         for no_ctime in [true, false] {
-            clocks.push(Clock { tick_ns, no_ctime, ..Clock::default() });
+            clocks.push(FsClock { tick_ns, no_ctime, ..FsClock::default() });
         }
     }
     let file = tempfile::NamedTempFile::new().unwrap();
@@ -150,8 +150,8 @@ fn clocks() -> Vec<Clock> {
     };
     let stamps: BTreeSet<SystemTime> = (0..200).map(|_| stamp()).collect();
     if stamps.len() == 200 {
-        clocks.push(Clock { doubt_ns: 0, ..Clock::default() });
-        clocks.push(Clock { doubt_ns: 0, ..Clock::default() });
+        clocks.push(FsClock { racy_ns: 0, ..FsClock::default() });
+        clocks.push(FsClock { racy_ns: 0, ..FsClock::default() });
     }
     clocks
 }
@@ -173,8 +173,8 @@ proptest! {
         clock in prop::sample::select(clocks()),
         reopen in 1usize..60,
     ) {
-        let memory = Memory::new();
-        let options = Options { watch, clock, ..Options::default() };
+        let memory = TestRoot::new();
+        let options = StoreOptions { watch, clock, ..StoreOptions::default() };
         let mut store = memory.open_with(options.clone());
         // a false modification time shows only in the change time
         let lie = watch || !clock.no_ctime;

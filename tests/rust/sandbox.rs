@@ -1,4 +1,4 @@
-//! Hostile paths and hostile folders: what is refused, and that nothing outside is touched.
+//! Sandbox tests: hostile paths and folders are refused, and nothing outside is touched.
 //!
 //! The cases are in `hostile.json`, beside the repository; a few of each kind are
 //! here for when it is not there.
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use commonplace_core::error::{Error, Result};
 use commonplace_core::files::root::Root;
 use commonplace_core::files::side_files::Access;
-use commonplace_core::files::write_rules::Rules;
+use commonplace_core::files::write_rules::WriteRules;
 use commonplace_core::files::{Expected, Files};
 use hostile::{Case, cases};
 
@@ -78,7 +78,7 @@ impl World {
     }
 
     fn files(&self) -> Files {
-        Files::new(Root::open(self.root(), false).unwrap(), Rules::default())
+        Files::new(Root::open(self.root(), false).unwrap(), WriteRules::default())
     }
 
     fn run(&self, script: &str) {
@@ -311,7 +311,7 @@ fn hard_links_and_sockets_are_refused() {
 }
 
 #[test]
-fn a_file_that_turns_into_a_link_leads_nowhere() {
+fn a_file_that_turns_into_a_link_is_not_followed() {
     let world = World::new();
     let files = world.files();
     let stop = AtomicBool::new(false);
@@ -345,7 +345,7 @@ fn a_file_that_turns_into_a_link_leads_nowhere() {
 }
 
 #[test]
-fn what_is_in_the_place_of_a_side_file_is_set_aside() {
+fn what_is_in_the_place_of_a_side_file_is_renamed() {
     let world = World::new();
     let files = world.files();
     let side = |path, access| files.root().open_side(path, access);
@@ -425,7 +425,7 @@ fn one_name_in_two_normal_forms_is_one_file() {
         assert_eq!(files.read_to_change(path).unwrap(), ("one\n".into(), Some(done.version)));
         assert_eq!(files.keep(path).unwrap().version, done.version);
         assert_eq!(files.history(path).unwrap().len(), 1);
-        assert_eq!(files.root().spelled(path), stored);
+        assert_eq!(files.root().normalized(path), stored);
     }
     let edits = [("one".to_owned(), "two".to_owned())];
     assert_eq!(files.patch(given, &edits, Expected::Any).unwrap().written.path, stored);
@@ -458,7 +458,7 @@ fn one_name_in_two_normal_forms_is_one_file() {
 }
 
 #[test]
-fn twins_of_folders_are_seen_too() {
+fn colliding_folders_are_seen_too() {
     let world = World::new();
     let files = world.files();
     assert_eq!(verdict(&files.write("Facts/new.md", b"x", Expected::Any)), "reject:case");
@@ -477,7 +477,7 @@ fn a_walk_whose_thread_panics_ends() {
     let root = Root::open(place.path(), false).unwrap();
     for number in 0..64 {
         let enter = |folder: &str| assert_ne!(folder, format!("{number}"));
-        let walk = || root.walk_entering("", &|| false, &enter);
+        let walk = || root.walk_visiting("", &|| false, &enter);
         assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(walk)).is_err());
     }
 }

@@ -2,9 +2,9 @@
 
 #![allow(missing_docs)]
 
+mod fixture;
 mod hostile;
 mod markdown;
-mod memory;
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use std::process::Command;
 use commonplace_core::catalog::extract::note;
 use commonplace_core::text::encoding::as_text;
 use commonplace_core::text::parser::parse;
-use markdown::{assert_covered, assert_exactly_once, reference};
+use markdown::{assert_covered, assert_exactly_once, reference_headings};
 use proptest::prelude::*;
 
 fn headings(text: &str) -> Vec<(u8, String)> {
@@ -249,7 +249,7 @@ proptest! {
         let note = parse(&text);
         assert_covered(&text, &note);
         if !text.trim_start_matches('\u{feff}').starts_with("---") {
-            prop_assert_eq!(headings(&text), reference(text.trim_start_matches('\u{feff}')));
+            prop_assert_eq!(headings(&text), reference_headings(text.trim_start_matches('\u{feff}')));
         }
     }
 
@@ -288,7 +288,7 @@ fn notes_of_the_corpus() {
         let text = fs::read_to_string(path).unwrap();
         assert_covered(&text, &parse(&text));
         if !text.starts_with("---") {
-            assert_eq!(headings(&text), reference(&text), "{path:?}");
+            assert_eq!(headings(&text), reference_headings(&text), "{path:?}");
         }
     }
 }
@@ -313,19 +313,19 @@ fn hostile_markdown() {
         let note = parse(&text);
         let spans: Vec<_> = note.sections.iter().map(|section| section.span.clone()).collect();
         assert_exactly_once(&spans, 0..text.len());
-        let memory = memory::Memory::new();
+        let memory = fixture::TestRoot::new();
         memory.put("hostile.md", &bytes);
         memory.put("good.md", "# Good\nneedle\n");
         let store = memory.open(false);
-        assert_eq!(memory::files_with(&store, "needle").len(), 1);
+        assert_eq!(fixture::files_with(&store, "needle").len(), 1);
         let headings: Vec<&str> = note.sections.iter().map(|s| s.heading.as_str()).collect();
         match case.expect.as_str() {
             "ok:fence" => assert!(headings.iter().all(|h| ["", "yes"].contains(h)), "{headings:?}"),
             "ok:sections" => {
-                let hits = memory::ask(&store, "same").hits;
-                let cited: std::collections::BTreeSet<_> =
+                let hits = fixture::ask(&store, "same").hits;
+                let citations: std::collections::BTreeSet<_> =
                     hits.iter().map(|h| &h.passage().citation).collect();
-                assert_eq!((hits.len(), cited.len()), (1000, 1000));
+                assert_eq!((hits.len(), citations.len()), (1000, 1000));
             }
             "skip" => {
                 let skipped = store.status(&|| false).unwrap().skipped;

@@ -3,7 +3,7 @@
 #![allow(missing_docs)]
 
 mod crafted;
-mod memory;
+mod fixture;
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -13,29 +13,29 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use commonplace_core::catalog::Catalog;
-use commonplace_core::catalog::extract::Part;
-use commonplace_core::catalog::snapshot::{self, Refusal};
+use commonplace_core::catalog::extract::Corpus;
+use commonplace_core::catalog::snapshot::{self, LoadError};
 use commonplace_core::error::Error;
 use commonplace_core::files::Expected;
-use commonplace_core::files::racy_stat::Clock;
+use commonplace_core::files::racy_stat::FsClock;
 use commonplace_core::files::root::Root;
 use commonplace_core::grep;
 use commonplace_core::index::bm25f::Weights;
 use commonplace_core::store::grep::GrepFiles;
-use commonplace_core::store::hit::Request;
-use commonplace_core::store::{Freshness, Options, Store};
+use commonplace_core::store::search::SearchRequest;
+use commonplace_core::store::{Freshness, Store, StoreOptions};
 use crafted::{ARRAYS, ARRAYS_AT, EXTENT, HEAD, PAGED, place, put, root_of, sealed, word};
-use memory::{Answers, Memory, QUERIES, answers, ask, files_with, sample};
+use fixture::{Answers, QUERIES, TestRoot, answers, ask, files_with, sample};
 use rustix::fs::FlockOperation;
 
 /// Stamps are believed at once, so that an opening reads only what has changed.
-fn options() -> Options {
-    Options { clock: Clock { doubt_ns: 0, ..Clock::default() }, ..Options::default() }
+fn options() -> StoreOptions {
+    StoreOptions { clock: FsClock { racy_ns: 0, ..FsClock::default() }, ..StoreOptions::default() }
 }
 
 /// A memory with a snapshot, the snapshot, and the answers.
-fn saved() -> (Memory, Vec<u8>, Answers) {
-    let memory = Memory::new();
+fn saved() -> (TestRoot, Vec<u8>, Answers) {
+    let memory = TestRoot::new();
     sample(&memory);
     let store = memory.open_with(options());
     assert_eq!(told(&store), "built");
@@ -48,18 +48,18 @@ fn saved() -> (Memory, Vec<u8>, Answers) {
 
 /// What became of the snapshot.
 fn told(store: &Store) -> String {
-    store.fresh(&|| false).unwrap().snapshot.clone().unwrap()
+    store.refresh(&|| false).unwrap().snapshot.clone().unwrap()
 }
 
 /// Opens a snapshot that lies in a file of its own.
-fn read(bytes: &[u8], root: u64, weights: &Weights) -> Result<Catalog, Refusal> {
+fn read(bytes: &[u8], root: u64, weights: &Weights) -> Result<Catalog, LoadError> {
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(bytes).unwrap();
     snapshot::read(file, root, weights)
 }
 
 /// As [`read`], and looks at everything: what is wrong with a page shows then.
-fn read_all(bytes: &[u8], root: u64, weights: &Weights) -> Result<(), Refusal> {
+fn read_all(bytes: &[u8], root: u64, weights: &Weights) -> Result<(), LoadError> {
     let mut catalog = read(bytes, root, weights)?;
     // writing needs the lists, packing the rows
     let _ = snapshot::write(&catalog, root);
@@ -72,7 +72,7 @@ fn opening_reads_the_snapshot_and_nothing_else() {
     let (memory, bytes, expected) = saved();
     let store = memory.open_with(options());
     assert_eq!(told(&store), "read");
-    assert_eq!(store.fresh(&|| false).unwrap().said.redone, 0);
+    assert_eq!(store.refresh(&|| false).unwrap().main.reread_bytes, 0);
     assert_eq!(answers(&store, &QUERIES), expected);
     drop(store);
     assert!(fs::read(memory.at(".commonplace/index")).unwrap() == bytes, "written for nothing");
@@ -83,7 +83,7 @@ fn opening_reads_the_snapshot_and_nothing_else() {
     assert_eq!(told(&store), "read");
     assert_eq!(files_with(&store, "mate").len(), 1);
     assert!(files_with(&store, "rotation").is_empty() && files_with(&store, "oolong").is_empty());
-    let fresh = Memory::new();
+    let fresh = TestRoot::new();
     sample(&fresh);
     fresh.put("facts/user.md", "# User\n\nLikes maté\n");
     fs::remove_file(fresh.at("detail/auth.md")).unwrap();
@@ -91,13 +91,13 @@ fn opening_reads_the_snapshot_and_nothing_else() {
 }
 
 /// The sample, its root and its catalog.
-fn just_built() -> (Memory, Root, Catalog) {
-    let memory = Memory::new();
+fn just_built() -> (TestRoot, Root, Catalog) {
+    let memory = TestRoot::new();
     sample(&memory);
     let root = Root::open(memory.at(""), false).unwrap();
     let files = root.walk("", &|| false).unwrap().files;
-    let (weights, clock) = (Weights::default(), Clock::default());
-    let built = Catalog::build(&root, &files, weights, Part::Said, clock, &|| false);
+    let (weights, clock) = (Weights::default(), FsClock::default());
+    let built = Catalog::build(&root, &files, weights, Corpus::Main, clock, &|| false);
     (memory, root, built.unwrap().0)
 }
 
@@ -137,16 +137,16 @@ fn words_of_what_was_not_taken_in_are_not_packed() {
 
 #[test]
 fn a_build_asks_before_each_file_whether_to_stop() {
-    let memory = Memory::new();
+    let memory = TestRoot::new();
     for n in 0..64 {
         memory.put(&format!("{n}.md"), "text\n");
     }
     let root = Root::open(memory.at(""), false).unwrap();
     let files = root.walk("", &|| false).unwrap().files;
     let asks = || {
-        let (weights, clock, asked) = (Weights::default(), Clock::default(), AtomicUsize::new(0));
+        let (weights, clock, asked) = (Weights::default(), FsClock::default(), AtomicUsize::new(0));
         let interrupt = || asked.fetch_add(1, Ordering::Relaxed) == usize::MAX;
-        Catalog::build(&root, &files, weights, Part::Said, clock, &interrupt).unwrap();
+        Catalog::build(&root, &files, weights, Corpus::Main, clock, &interrupt).unwrap();
         asked.into_inner()
     };
     // the thread that asks nobody may have read all
@@ -155,10 +155,10 @@ fn a_build_asks_before_each_file_whether_to_stop() {
 
 #[test]
 fn a_save_can_be_broken_off_and_made_later() {
-    let memory = Memory::new();
+    let memory = TestRoot::new();
     sample(&memory);
     let store = memory.open_with(options());
-    drop(store.fresh(&|| false).unwrap());
+    drop(store.refresh(&|| false).unwrap());
     assert!(matches!(store.save_unless(&|| true), Err(Error::Interrupted)));
     // also while it is being written
     let new = memory.at(".commonplace/index.new");
@@ -171,7 +171,7 @@ fn a_save_can_be_broken_off_and_made_later() {
 
 #[test]
 fn a_file_that_is_left_out_leaves_the_others_in() {
-    let memory = Memory::new();
+    let memory = TestRoot::new();
     sample(&memory);
     memory.put("a-first.md", b"\xff\xfen\0o\0");
     let store = memory.open_with(options());
@@ -184,12 +184,12 @@ fn a_file_that_is_left_out_leaves_the_others_in() {
 
 #[test]
 fn young_stamps_in_a_snapshot_are_not_believed() {
-    let memory = Memory::new();
+    let memory = TestRoot::new();
     sample(&memory);
     let expected = answers(&memory.open(true), &QUERIES);
     let store = memory.open(true);
     assert_eq!(told(&store), "read");
-    assert!(store.fresh(&|| false).unwrap().said.redone > 0);
+    assert!(store.refresh(&|| false).unwrap().main.reread_bytes > 0);
     assert_eq!(answers(&store, &QUERIES), expected);
 }
 
@@ -242,7 +242,7 @@ fn damage_is_seen() {
     // a file of zeros takes no room on disk, and must take none in memory
     fs::File::create(&index).unwrap().set_len(1 << 40).unwrap();
     assert!(told(&memory.open_with(options())).contains("larger"));
-    let other = Options { weights: Weights { k1: 0.9, ..Weights::default() }, ..options() };
+    let other = StoreOptions { weights: Weights { k1: 0.9, ..Weights::default() }, ..options() };
     assert!(told(&memory.open_with(other)).contains("weights"));
 }
 
@@ -290,8 +290,8 @@ fn crafted_snapshots_are_refused() {
             let mut crafted = bytes.clone();
             crafted[at..at + 4].copy_from_slice(&lie.to_le_bytes());
             if let Ok(catalog) = read(&sealed(crafted), root, &weights) {
-                let rows = (0..catalog.rows.len()).map(|at| catalog.rows[at]);
-                let held = |row: commonplace_core::catalog::Row| {
+                let rows = (0..catalog.docs.len()).map(|at| catalog.docs[at]);
+                let held = |row: commonplace_core::catalog::DocMeta| {
                     catalog.labels.text(row.trail);
                     &catalog.files[row.file as usize]
                 };
@@ -341,7 +341,7 @@ fn a_snapshot_that_changes_under_us_is_noticed() {
     let store = memory.open_with(options());
     overwritten();
     memory.put("facts/long.md", "# Long\n\n".to_owned() + &"tea and more tea\n".repeat(3000));
-    drop(store.fresh(&|| false).unwrap());
+    drop(store.refresh(&|| false).unwrap());
     store.save().unwrap();
     assert_eq!(files_with(&store, "oolong").len(), 1);
 }
@@ -365,7 +365,7 @@ fn a_copied_root_is_another_root() {
 
 #[test]
 fn without_a_place_for_it_the_index_is_in_memory() {
-    let memory = Memory::new();
+    let memory = TestRoot::new();
     sample(&memory);
     let outside = memory.outside().join("out");
     fs::create_dir(&outside).unwrap();
@@ -417,7 +417,7 @@ fn as_nobody(run: impl FnOnce() + Send) {
 #[test]
 fn a_root_that_can_only_be_read_answers() {
     for watch in [true, false] {
-        let memory = Memory::new();
+        let memory = TestRoot::new();
         sample(&memory);
         memory.put("closed/in.md", "behind the door\n");
         memory.put("facts/.user.md.0123.swap", "left behind\n");
@@ -457,7 +457,7 @@ fn a_root_that_can_only_be_read_answers() {
 #[test]
 fn permissions_that_come_and_go_are_followed() {
     for watch in [true, false] {
-        let memory = Memory::new();
+        let memory = TestRoot::new();
         sample(&memory);
         memory.put("closed/in.md", "behind the door\n");
         chmod(memory.outside(), 0o755);
@@ -498,11 +498,11 @@ fn permissions_that_come_and_go_are_followed() {
 
 #[test]
 fn what_a_dead_writer_left_is_found_at_opening() {
-    let memory = Memory::new();
+    let memory = TestRoot::new();
     memory.put("facts/user.md", "# User\n");
     memory.put("facts/.user.md.0123.swap", "# User\nhuman words\n");
     let store = memory.open(false);
-    let recovered = store.fresh(&|| false).unwrap().recovered.clone();
+    let recovered = store.refresh(&|| false).unwrap().recovered.clone();
     assert_eq!(recovered.len(), 1);
     let found: Vec<String> = files_with(&store, "human").into_iter().collect();
     assert_eq!(found, recovered);
@@ -510,7 +510,7 @@ fn what_a_dead_writer_left_is_found_at_opening() {
 
 #[test]
 fn saving_and_searching_at_the_same_time() {
-    let memory = Memory::new();
+    let memory = TestRoot::new();
     sample(&memory);
     let stores = [memory.open(true), memory.open(true)];
     std::thread::scope(|scope| {
@@ -529,7 +529,8 @@ fn saving_and_searching_at_the_same_time() {
                     for n in 0..20 {
                         memory.put(&format!("many/{n}.md"), format!("filler {round}\n"));
                     }
-                    let request = Request { query: "tea".into(), limit: 5, ..Request::default() };
+                    let request =
+                        SearchRequest { query: "tea".into(), limit: 5, ..SearchRequest::default() };
                     store.search(&request, &|| false).unwrap();
                 }
             });
@@ -544,10 +545,10 @@ fn saving_and_searching_at_the_same_time() {
 
 #[test]
 fn who_saves_waits_for_readers_without_the_lock_of_the_root() {
-    let memory = Memory::new();
+    let memory = TestRoot::new();
     sample(&memory);
     let store = memory.open(true);
-    let reader = store.fresh(&|| false).unwrap();
+    let reader = store.refresh(&|| false).unwrap();
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let saving = scope.spawn(|| store.save_unless(&|| stop.load(Ordering::SeqCst)));
@@ -568,14 +569,14 @@ fn who_saves_waits_for_readers_without_the_lock_of_the_root() {
 
 #[test]
 fn an_opening_waits_for_no_other_writer_and_what_was_left_is_found_after_it() {
-    let memory = Memory::new();
+    let memory = TestRoot::new();
     memory.put("facts/user.md", "# User\n");
     memory.open(false).files().write("facts/other.md", b"# Other\n", Expected::Any).unwrap();
     memory.put("facts/.user.md.0123.swap", "# User\nhuman words\n");
     let lock = File::open(memory.at(".commonplace/lock")).unwrap();
     rustix::fs::flock(&lock, FlockOperation::LockExclusive).unwrap();
     let (store, started) = (memory.open(false), Instant::now());
-    drop(store.fresh(&|| false).unwrap());
+    drop(store.refresh(&|| false).unwrap());
     assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
     drop(lock);
     // a reader looks once a second

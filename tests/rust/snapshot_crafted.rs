@@ -1,12 +1,13 @@
 //! Crafted snapshots with valid checksums: no panic, no hang, no giant allocation, and the answers
 //! of a fresh build.
 //!
-//! `COMMONPLACE_CRAFTED=20000 cargo test --test snapshot_crafted -- --nocapture` tries more of them.
+//! `COMMONPLACE_CRAFTED=20000 cargo test --test snapshot_crafted -- --nocapture` tries more of
+//! them.
 
 #![allow(missing_docs)]
 
 mod crafted;
-mod memory;
+mod fixture;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,13 +17,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use commonplace_core::catalog::extract::Kind;
-use commonplace_core::files::racy_stat::Clock;
+use commonplace_core::files::file_kind::FileKind;
+use commonplace_core::files::racy_stat::FsClock;
 use commonplace_core::search::filter::SearchFilter;
-use commonplace_core::store::hit::Request;
-use commonplace_core::store::{Options, Store};
+use commonplace_core::store::search::SearchRequest;
+use commonplace_core::store::{Store, StoreOptions};
 use crafted::{ARRAYS, EXTENT, HEAD, PAGED, place, sealed};
-use memory::{Memory, QUERIES, sample};
+use fixture::{QUERIES, TestRoot, sample};
 
 /// The time limit for one snapshot with all its queries.
 const MOST: Duration = Duration::from_secs(10);
@@ -57,14 +58,14 @@ impl Dice {
     }
 }
 
-fn options() -> Options {
-    let clock = Clock { doubt_ns: 0, ..Clock::default() };
-    Options { clock, watch: false, ..Options::default() }
+fn options() -> StoreOptions {
+    let clock = FsClock { racy_ns: 0, ..FsClock::default() };
+    StoreOptions { clock, watch: false, ..StoreOptions::default() }
 }
 
 /// A memory with posting lists of every form: short, and superblocks without and with block maxima.
-fn varied() -> Memory {
-    let memory = Memory::new();
+fn varied() -> TestRoot {
+    let memory = TestRoot::new();
     sample(&memory);
     let line = |n: usize| {
         let word = ["pipelines", "tokens", "tea", "rotation", "zebra"][n % 97 % 5];
@@ -89,7 +90,7 @@ fn varied() -> Memory {
 type Shown = Vec<String>;
 
 fn request(store: &Store, query: &str, filter: SearchFilter, limit: usize, tools: bool) -> Shown {
-    let request = Request { query: query.to_owned(), limit, filter, tools };
+    let request = SearchRequest { query: query.to_owned(), limit, filter, tools };
     let answer = store.search(&request, &|| false).unwrap();
     let hit = |hit: commonplace_core::store::hit::Hit| {
         let passage = hit.passage().clone();
@@ -113,7 +114,7 @@ fn everything(store: &Store) -> Vec<Shown> {
     }
     let filters = [
         SearchFilter { prefixes: vec!["many".into()], ..SearchFilter::default() },
-        SearchFilter { kind: Some(Kind::Note), ..SearchFilter::default() },
+        SearchFilter { kind: Some(FileKind::Note), ..SearchFilter::default() },
         SearchFilter { role: Some("user".into()), ..SearchFilter::default() },
         SearchFilter { session: Some("s3".into()), ..SearchFilter::default() },
         SearchFilter { since: Some(0), ..SearchFilter::default() },
@@ -135,7 +136,7 @@ fn everything(store: &Store) -> Vec<Shown> {
 }
 
 /// Changes files without the store, in every way there is.
-fn change(memory: &Memory) {
+fn change(memory: &TestRoot) {
     memory.put("detail/auth.md", "# Auth\n\nWe use JWT with rotation.\n\n## Why\n\nZebra servers.\n\n```rust\nfn rotate_token() {}\n```\n");
     fs::remove_file(memory.at("many/07.md")).unwrap();
     memory.put("many/08.md", "# Other\n\nzebra\n");
@@ -209,7 +210,7 @@ struct Outcomes {
 }
 
 fn told(store: &Store) -> String {
-    store.fresh(&|| false).unwrap().snapshot.clone().unwrap()
+    store.refresh(&|| false).unwrap().snapshot.clone().unwrap()
 }
 
 /// Aborts the process if one try hangs.

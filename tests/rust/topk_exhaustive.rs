@@ -8,10 +8,11 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fs;
 
-use commonplace_core::catalog::extract::{Kind, Part};
-use commonplace_core::catalog::{Catalog, NO_TIME, Row};
+use commonplace_core::catalog::extract::Corpus;
+use commonplace_core::catalog::{Catalog, DocMeta, NO_TIME};
+use commonplace_core::files::file_kind::FileKind;
 use commonplace_core::files::paths::is_below;
-use commonplace_core::files::racy_stat::Clock;
+use commonplace_core::files::racy_stat::FsClock;
 use commonplace_core::files::root::Root;
 use commonplace_core::index::bm25f::{Field, Weights};
 use commonplace_core::index::dictionary::expansion::Expander;
@@ -98,8 +99,8 @@ impl World {
             &root,
             &stats,
             Weights::default(),
-            Part::Said,
-            Clock::default(),
+            Corpus::Main,
+            FsClock::default(),
             &|| false,
         );
         let catalog = built.unwrap().0;
@@ -121,19 +122,19 @@ impl World {
     }
 
     fn text(&self, document: u32) -> Option<String> {
-        let row = &self.catalog.rows[document as usize];
+        let row = &self.catalog.docs[document as usize];
         let text = &self.files[&self.catalog.files[row.file as usize].path];
         Some(text[row.start as usize..][..row.length as usize].to_owned())
     }
 
-    fn passes(&self, filter: &SearchFilter, row: &Row) -> bool {
+    fn passes(&self, filter: &SearchFilter, row: &DocMeta) -> bool {
         let file = &self.catalog.files[row.file as usize];
         let label = |wanted: &Option<String>, label: u32| {
             wanted.as_ref().is_none_or(|wanted| self.catalog.labels.text(label) == wanted)
         };
         let path = &file.path;
         (filter.prefixes.is_empty() || filter.prefixes.iter().any(|p| is_below(path, p)))
-            && filter.kind.is_none_or(|kind| Kind::of(path) == kind)
+            && filter.kind.is_none_or(|kind| FileKind::of(path) == kind)
             && filter.since.is_none_or(|since| row.time != NO_TIME && row.time >= since)
             && filter.until.is_none_or(|until| row.time != NO_TIME && row.time < until)
             && label(&filter.role, row.role)
@@ -182,7 +183,7 @@ impl World {
             for filter in filters {
                 let mut passing = all.clone();
                 passing.retain(|&(_, document)| {
-                    self.passes(filter, &self.catalog.rows[document as usize])
+                    self.passes(filter, &self.catalog.docs[document as usize])
                 });
                 for limit in [1, 10, 47, 1000, 1 << 40] {
                     let depth = limit.max(session_rescore::WINDOW).min(passing.len());
@@ -237,8 +238,8 @@ fn filters() -> Vec<SearchFilter> {
         below(&["a"]),
         below(&["a", "b/", "notes"]),
         below(&["nowhere"]),
-        SearchFilter { kind: Some(Kind::Note), ..all() },
-        SearchFilter { kind: Some(Kind::Transcript), ..below(&["b", "notes"]) },
+        SearchFilter { kind: Some(FileKind::Note), ..all() },
+        SearchFilter { kind: Some(FileKind::Transcript), ..below(&["b", "notes"]) },
         SearchFilter { role: Some("assistant".into()), ..all() },
         SearchFilter { role: Some("nobody".into()), ..all() },
         SearchFilter { session: Some("s3".into()), ..all() },

@@ -1,4 +1,4 @@
-//! Many writers at once, and people who save meanwhile: nothing torn, nothing lost.
+//! Concurrency tests of changes: many writers and saves of a person, nothing torn or lost.
 
 #![allow(missing_docs)]
 
@@ -13,12 +13,12 @@ use std::time::Duration;
 use commonplace_core::error::Error;
 use commonplace_core::files::root::Root;
 use commonplace_core::files::version::Version;
-use commonplace_core::files::write_rules::Rules;
+use commonplace_core::files::write_rules::WriteRules;
 use commonplace_core::files::{Expected, Files};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 fn open(dir: &Path) -> Files {
-    Files::new(Root::open(dir, false).unwrap(), Rules::default())
+    Files::new(Root::open(dir, false).unwrap(), WriteRules::default())
 }
 
 /// Every file below, hidden ones included.
@@ -221,8 +221,9 @@ fn no_save_of_a_person_is_lost() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("note.md");
         fs::write(&path, "agent 0\nperson 0\n").unwrap();
-        // Where names cannot be exchanged (`tests/refuse.py`) a save by rename between our last look
-        // and our rename is lost; no call of such a system prevents it, and the README says so.
+        // Where names cannot be exchanged (`tests/refuse.py`) a save by rename between our last
+        // look and our rename is lost; no call of such a system prevents it, and the README says
+        // so.
         if !in_place && !exchanges(dir.path()) {
             continue;
         }

@@ -1,4 +1,4 @@
-//! One error type; each message says what was wrong, where, and what to do.
+//! Error type of the crate: each message says what failed, where, and what to do.
 
 use std::io;
 use std::path::Path;
@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 /// What every fallible call of this crate returns.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Asks the caller whether to stop; long calls poll it from the calling thread. Once it has said
-/// so it goes on saying so.
+/// Returns whether the caller asks to stop; long calls poll it from the calling thread. Once true
+/// it stays true.
 pub type Interrupt<'a> = &'a (dyn Fn() -> bool + Sync);
 
-/// How long is waited for a lock before it is asked again whether to stop.
-pub const SLICE: Duration = Duration::from_millis(20);
+/// Time between two polls of an [`Interrupt`].
+pub const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Waits for a lock of this process, `take` trying for the time that it is given.
 ///
@@ -24,7 +24,7 @@ pub fn wait_for<T>(
     mut take: impl FnMut(Duration) -> Option<T>,
 ) -> Result<T> {
     loop {
-        if let Some(taken) = take(SLICE) {
+        if let Some(taken) = take(POLL_INTERVAL) {
             return Ok(taken);
         }
         if interrupt() {
@@ -33,13 +33,12 @@ pub fn wait_for<T>(
     }
 }
 
-/// Returns a way to ask `interrupt` now and then, for work that would ask it all the time; a yes
-/// stays a yes.
-pub(crate) fn now_and_then(interrupt: fn() -> bool) -> impl Fn() -> bool + Sync {
+/// Returns a throttled `interrupt`, for work that would poll it all the time; true stays true.
+pub(crate) fn throttled(interrupt: fn() -> bool) -> impl Fn() -> bool + Sync {
     let (started, stopped) = (Instant::now(), AtomicBool::new(false));
     let slices = AtomicU64::new(0);
     move || {
-        let now = (started.elapsed().as_millis() / SLICE.as_millis()) as u64;
+        let now = (started.elapsed().as_millis() / POLL_INTERVAL.as_millis()) as u64;
         if slices.swap(now, Ordering::Relaxed) != now {
             stopped.fetch_or(interrupt(), Ordering::Relaxed);
         }
@@ -52,7 +51,7 @@ pub(crate) fn now_and_then(interrupt: fn() -> bool) -> impl Fn() -> bool + Sync 
 #[non_exhaustive]
 pub enum Error {
     /// A path that the sandbox will not touch; `code` is a stable short reason such as `escape`.
-    #[error("{} is refused ({code}): {why}", shown(path))]
+    #[error("{} is refused ({code}): {why}", quoted(path))]
     Refused {
         /// The path as given, cut for display.
         path: String,
@@ -62,13 +61,13 @@ pub enum Error {
         why: String,
     },
     /// There is no such file.
-    #[error("{} does not exist; `list` shows what does", shown(path))]
+    #[error("{} does not exist; `list` shows what does", quoted(path))]
     NotFound {
         /// The path as given.
         path: String,
     },
     /// A file has never been what a caller asks for, or its history does not keep it.
-    #[error("{} has no version {version}; {known}", shown(path))]
+    #[error("{} has no version {version}; {known}", quoted(path))]
     NoVersion {
         /// The path as given.
         path: String,
@@ -78,7 +77,7 @@ pub enum Error {
         known: String,
     },
     /// What a caller named outside the memory, or the memory itself, is not there.
-    #[error("{} does not exist; {hint}", shown(path))]
+    #[error("{} does not exist; {hint}", quoted(path))]
     Missing {
         /// The path as given.
         path: String,
@@ -98,8 +97,8 @@ pub enum Error {
     /// An import into a file that holds other messages; nothing was added.
     #[error(
         "{} holds other messages than {} from line {line} on; nothing was added; import into a new file",
-        shown(path),
-        shown(source_path)
+        quoted(path),
+        quoted(source_path)
     )]
     Diverged {
         /// The file of the memory.
@@ -110,7 +109,7 @@ pub enum Error {
         source_path: String,
     },
     /// A patch that does not apply exactly once; nothing was changed.
-    #[error("{} was not patched: {why}", shown(path))]
+    #[error("{} was not patched: {why}", quoted(path))]
     Patch {
         /// The path as given.
         path: String,
@@ -118,7 +117,7 @@ pub enum Error {
         why: String,
     },
     /// Another process holds the lock.
-    #[error("{} is locked by another process for more than {seconds} s; try again", shown(path))]
+    #[error("{} is locked by another process for more than {seconds} s; try again", quoted(path))]
     Busy {
         /// The root that is locked.
         path: String,
@@ -129,7 +128,7 @@ pub enum Error {
     #[error(
         "{} may or may not have been changed: {source}; \
          read it and look for your text before you try again",
-        shown(path)
+        quoted(path)
     )]
     InDoubt {
         /// The path as given.
@@ -138,7 +137,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The operating system refused; nothing was changed.
-    #[error("cannot {action} {}: {source}{}", shown(path), advice(source))]
+    #[error("cannot {action} {}: {source}{}", quoted(path), advice(source))]
     Io {
         /// A verb: `read`, `write`, `open`, `list`, …
         action: &'static str,
@@ -172,7 +171,7 @@ pub enum Error {
         why: String,
     },
     /// A file that is not in a form we read.
-    #[error("{}{}: {why}", shown(path), line.map(|n| format!(", line {n}")).unwrap_or_default())]
+    #[error("{}{}: {why}", quoted(path), line.map(|n| format!(", line {n}")).unwrap_or_default())]
     Format {
         /// The path as given.
         path: String,
@@ -211,7 +210,11 @@ impl Error {
 
     /// Refuses a path, of which no more is kept than is shown.
     pub fn refused(path: &str, code: &'static str, why: impl Into<String>) -> Self {
-        Self::Refused { path: path.chars().take(SHOWN + 1).collect(), code, why: why.into() }
+        Self::Refused {
+            path: path.chars().take(MAX_SHOWN_CHARS + 1).collect(),
+            code,
+            why: why.into(),
+        }
     }
 }
 
@@ -247,18 +250,18 @@ pub(crate) fn megabytes(bytes: u64) -> String {
 }
 
 /// How many characters of a path go into a message.
-const SHOWN: usize = 120;
+const MAX_SHOWN_CHARS: usize = 120;
 
 /// A path as it goes into a message: quoted, and cut, since it may be hostile.
-fn shown(path: &str) -> String {
-    match path.char_indices().nth(SHOWN) {
+fn quoted(path: &str) -> String {
+    match path.char_indices().nth(MAX_SHOWN_CHARS) {
         Some((end, _)) => format!("{:?}…", &path[..end]),
         None => format!("{path:?}"),
     }
 }
 
 fn conflict(path: &str, expected: &str, found: &str) -> String {
-    let path = shown(path);
+    let path = quoted(path);
     match expected {
         "absent" => format!("{path} exists already, as version {found}; choose another name"),
         _ => format!("{path} has changed: expected {expected}, found {found}; read it and retry"),

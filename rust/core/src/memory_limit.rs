@@ -1,5 +1,7 @@
-//! Memory limit of a store: what a large step needs is compared with it before memory is asked
-//! for, because an allocation that fails ends the process.
+//! Memory limit of a store, checked before large allocations.
+//!
+//! An allocation that fails ends the process, so what a step needs is compared with the limit
+//! first.
 
 use std::fs;
 use std::path::Path;
@@ -11,24 +13,24 @@ use rustix::process::{Resource, getrlimit};
 use crate::error::{Error, Result, megabytes};
 
 /// Bytes that are always taken to be there: a small store works under any limit.
-const LEAST: u64 = 16 << 20;
+const MIN_LIMIT: u64 = 16 << 20;
 /// Copies of a file's text that a call may hold at the same time: as bytes, as text, as changed
 /// text.
-const COPIES: u64 = 3;
+const TEXT_COPIES: u64 = 3;
 /// Stacks and allocator segments of the two threads that build an index: most of it is never
 /// touched, but a limit of data or address space counts it.
-const THREADS: u64 = 68 << 20;
+const THREAD_OVERHEAD: u64 = 68 << 20;
 /// Address space below which none is to be reserved that is not used.
-const TIGHT: u64 = 2 << 30;
+const SMALL_ADDRESS_SPACE: u64 = 2 << 30;
 
 /// How much memory a store may take, and how much its indexes take of it.
 ///
 /// Clones share what is held, and so all parts of a store are counted together.
 #[derive(Debug, Clone)]
 pub struct MemoryLimit {
-    /// What callers are told.
+    /// The limit as messages show it.
     limit: u64,
-    /// What may be planned for: some is left for what is too small to be counted.
+    /// The bytes that may be planned for: some are left for what is too small to be counted.
     usable: u64,
     /// Bytes of the two indexes of a store.
     held: Arc<[AtomicU64; 2]>,
@@ -45,29 +47,30 @@ impl MemoryLimit {
     /// less.
     #[must_use]
     pub fn new(given: Option<u64>) -> Self {
-        let limit = given.unwrap_or(u64::MAX).min(system().unwrap_or(u64::MAX)).max(LEAST);
-        let usable = if limit == u64::MAX { limit } else { LEAST.max(limit / 8 * 7) };
+        let limit =
+            given.unwrap_or(u64::MAX).min(system_limit().unwrap_or(u64::MAX)).max(MIN_LIMIT);
+        let usable = if limit == u64::MAX { limit } else { MIN_LIMIT.max(limit / 8 * 7) };
         Self { limit, usable, held: Arc::default() }
     }
 
     /// Returns the same limit for another process, of which nothing is held yet.
     #[must_use]
-    pub(crate) fn again(&self) -> Self {
+    pub(crate) fn for_child(&self) -> Self {
         Self { held: Arc::default(), ..self.clone() }
     }
 
-    /// Says whether there is a limit.
+    /// Returns whether there is a limit.
     #[must_use]
     pub fn is_set(&self) -> bool {
         self.usable < u64::MAX
     }
 
     /// Notes how much the index with this number holds.
-    pub(crate) fn hold(&self, index: usize, bytes: u64) {
+    pub(crate) fn set_held(&self, index: usize, bytes: u64) {
         self.held[index].store(bytes, Ordering::Relaxed);
     }
 
-    /// Says whether an index may take so much, beside the other one.
+    /// Returns whether an index may take so much, beside the other one.
     pub(crate) fn allows(&self, index: usize, bytes: u64) -> bool {
         let other = self.held[1 - index].load(Ordering::Relaxed);
         bytes.saturating_add(other) <= self.usable
@@ -86,7 +89,7 @@ impl MemoryLimit {
     pub fn check(&self, what: &str, needed: u64) -> Result<()> {
         let held: u64 = self.held.iter().map(|held| held.load(Ordering::Relaxed)).sum();
         // what is always there may be asked for beside a full index
-        if needed <= LEAST || needed.saturating_add(held) <= self.usable {
+        if needed <= MIN_LIMIT || needed.saturating_add(held) <= self.usable {
             return Ok(());
         }
         Err(Error::Memory { what: what.to_owned(), needed, limit: Some(self.limit) })
@@ -97,7 +100,7 @@ impl MemoryLimit {
     /// # Errors
     /// [`Error::Memory`].
     pub fn check_whole(&self, path: &str, size: u64) -> Result<()> {
-        self.check(&format!("reading {path:?} as a whole"), size.saturating_mul(COPIES))
+        self.check(&format!("reading {path:?} as a whole"), size.saturating_mul(TEXT_COPIES))
     }
 
     /// Returns how long a line may be to be read as a message, of at most `most` bytes: while it
@@ -112,7 +115,7 @@ impl MemoryLimit {
 ///
 /// # Errors
 /// [`Error::Memory`] when the system does not give them.
-pub(crate) fn room(what: impl FnOnce() -> String, bytes: u64) -> Result<Vec<u8>> {
+pub(crate) fn try_with_capacity(what: impl FnOnce() -> String, bytes: u64) -> Result<Vec<u8>> {
     let mut room = Vec::new();
     let asked = usize::try_from(bytes).map(|bytes| room.try_reserve_exact(bytes));
     match asked {
@@ -122,17 +125,17 @@ pub(crate) fn room(what: impl FnOnce() -> String, bytes: u64) -> Result<Vec<u8>>
 }
 
 /// Returns how many more bytes the system lets this process take, if it sets a limit.
-fn system() -> Option<u64> {
+fn system_limit() -> Option<u64> {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let status = read("/proc/self/status");
     let taken = |key: &str| kilobytes(&status, key).unwrap_or(0);
     let left = |resource, taken: u64| {
         let limit = getrlimit(resource).current?;
-        Some(limit.saturating_sub(taken).saturating_sub(THREADS))
+        Some(limit.saturating_sub(taken).saturating_sub(THREAD_OVERHEAD))
     };
     let data = left(Resource::Data, taken("VmData:"));
     let space = left(Resource::As, taken("VmSize:"));
-    if space.is_some_and(|left| left < TIGHT) {
+    if space.is_some_and(|left| left < SMALL_ADDRESS_SPACE) {
         share_one_arena();
     }
     let cgroup = cgroup(&read("/proc/self/cgroup"), Path::new("/sys/fs/cgroup"));
@@ -222,7 +225,7 @@ mod tests {
     fn more_than_the_limit_is_refused_with_what_was_needed() {
         let limit = MemoryLimit::new(Some(256 << 20));
         assert!(limit.check("this", 200 << 20).is_ok());
-        limit.hold(0, 100 << 20);
+        limit.set_held(0, 100 << 20);
         let refused = limit.check("this", 200 << 20).unwrap_err();
         assert_eq!(
             refused.to_string(),
@@ -232,7 +235,7 @@ mod tests {
         assert!(limit.allows(0, 200 << 20) && !limit.allows(1, 200 << 20));
         assert!(limit.check("a little", 1 << 20).is_ok());
         assert!(matches!(
-            room(|| "all".to_owned(), u64::MAX),
+            try_with_capacity(|| "all".to_owned(), u64::MAX),
             Err(Error::Memory { limit: None, .. })
         ));
         assert!(MemoryLimit::default().check("all", u64::MAX).is_ok());

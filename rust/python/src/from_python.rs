@@ -1,4 +1,5 @@
-//! What Python hands in: text, counts and moments. What is none of these is refused here, once.
+//! Argument conversion from Python: text, counts, timestamps, versions, weights; other types are
+//! refused.
 
 use std::collections::BTreeMap;
 use std::ops::Deref;
@@ -12,8 +13,8 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBool, PyString};
 
-use crate::enter::error_of;
-use crate::enter::raised::EncodingError;
+use crate::detached::exceptions::EncodingError;
+use crate::detached::to_py_err;
 
 /// A `str` that can be written as UTF-8; it is borrowed from Python, not copied.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
@@ -36,12 +37,12 @@ impl From<Text> for String {
 impl FromPyObject<'_, '_> for Text {
     type Error = PyErr;
 
-    fn extract(given: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
-        if !given.is_instance_of::<PyString>() {
-            return Err(unlike("text (str)", given));
+    fn extract(value: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        if !value.is_instance_of::<PyString>() {
+            return Err(type_error("text (str)", value));
         }
-        given.extract().map(Self).map_err(|error: PyErr| {
-            let why = error.value(given.py());
+        value.extract().map(Self).map_err(|error: PyErr| {
+            let why = error.value(value.py());
             EncodingError::new_err(format!(
                 "an argument is not UTF-8 ({why}); replace what cannot be written, as in \
                  text.encode(errors=\"replace\").decode()"
@@ -63,17 +64,17 @@ impl From<Count> for usize {
 impl FromPyObject<'_, '_> for Count {
     type Error = PyErr;
 
-    fn extract(given: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+    fn extract(value: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
         // True is an int to Python, and no caller means it
-        if given.is_instance_of::<PyBool>() {
-            return Err(unlike("a whole number (int)", given));
+        if value.is_instance_of::<PyBool>() {
+            return Err(type_error("a whole number (int)", value));
         }
-        given.extract().map(Self).map_err(|error: PyErr| {
-            match error.is_instance_of::<PyOverflowError>(given.py()) {
+        value.extract().map(Self).map_err(|error: PyErr| {
+            match error.is_instance_of::<PyOverflowError>(value.py()) {
                 true => PyValueError::new_err(
                     "a count, a line or an offset is a number from 0 to 2**64 - 1",
                 ),
-                false => unlike("a whole number (int)", given),
+                false => type_error("a whole number (int)", value),
             }
         })
     }
@@ -81,25 +82,25 @@ impl FromPyObject<'_, '_> for Count {
 
 /// Seconds since 1970.
 #[derive(Clone, Copy)]
-pub struct Moment(f64);
+pub struct Timestamp(f64);
 
-impl Moment {
+impl Timestamp {
     /// The same as the engine counts.
     pub fn milliseconds(self) -> i64 {
         (self.0 * 1000.0).round() as i64
     }
 }
 
-impl FromPyObject<'_, '_> for Moment {
+impl FromPyObject<'_, '_> for Timestamp {
     type Error = PyErr;
 
-    fn extract(given: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
-        let seconds: PyResult<f64> = given.extract();
+    fn extract(value: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        let seconds: PyResult<f64> = value.extract();
         match seconds {
-            _ if given.is_instance_of::<PyBool>() => Err(unlike("a time", given)),
+            _ if value.is_instance_of::<PyBool>() => Err(type_error("a time", value)),
             Ok(seconds) if seconds.is_finite() => Ok(Self(seconds)),
-            Err(error) if error.is_instance_of::<PyTypeError>(given.py()) => {
-                Err(unlike("a time", given))
+            Err(error) if error.is_instance_of::<PyTypeError>(value.py()) => {
+                Err(type_error("a time", value))
             }
             _ => Err(PyValueError::new_err("a time is a finite number of seconds since 1970")),
         }
@@ -116,14 +117,14 @@ impl FromPyObject<'_, '_> for Weight {
         given.extract().map(Self).or_else(|error: PyErr| {
             match error.is_instance_of::<PyOverflowError>(given.py()) {
                 true => Ok(Self(f32::INFINITY)),
-                false => Err(unlike("a number", given)),
+                false => Err(type_error("a number", given)),
             }
         })
     }
 }
 
-fn unlike(wanted: &str, given: Borrowed<'_, '_, PyAny>) -> PyErr {
-    let found = given.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
+fn type_error(wanted: &str, value: Borrowed<'_, '_, PyAny>) -> PyErr {
+    let found = value.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
     PyTypeError::new_err(format!("expected {wanted}, got {found}"))
 }
 
@@ -137,7 +138,7 @@ pub fn expected(py: Python<'_>, version: Option<Text>) -> PyResult<Expected> {
         Some(ABSENT) => Ok(Expected::Absent),
         Some(version) => {
             let version: Result<Version> = version.parse();
-            version.map(Expected::Version).map_err(|error| error_of(py, error))
+            version.map(Expected::Version).map_err(|error| to_py_err(py, error))
         }
     }
 }
@@ -155,7 +156,7 @@ impl Weights {
     fn new(py: Python<'_>, values: Option<BTreeMap<Text, Weight>>) -> PyResult<Self> {
         let mut weights = bm25f::Weights::default();
         for (name, value) in values.unwrap_or_default() {
-            weights.set(&name, value.0).map_err(|error| error_of(py, error))?;
+            weights.set(&name, value.0).map_err(|error| to_py_err(py, error))?;
         }
         Ok(Self { weights })
     }

@@ -1,4 +1,4 @@
-//! A running scan as a Python iterator.
+//! Grep as a Python iterator over its matches.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +9,7 @@ use commonplace_core::store::grep::{GrepFiles, GrepSummary};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::enter::enter;
+use crate::detached::detached;
 use crate::from_python::Text;
 
 /// One grep match: a message or a line of a note, with its neighbours when asked.
@@ -83,7 +83,7 @@ impl Grep {
     ) -> PyResult<Self> {
         let prefixes: Vec<&str> = prefixes.iter().map(|prefix| &**prefix).collect();
         let mut files =
-            enter(py, |interrupt| GrepFiles::new(&store, &prefixes, options, interrupt))?;
+            detached(py, |interrupt| GrepFiles::new(&store, &prefixes, options, interrupt))?;
         files.write_gram_index = keep;
         Ok(Self { store, running: Mutex::new(Running { files, ready: VecDeque::new() }) })
     }
@@ -113,7 +113,7 @@ impl Grep {
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Match>> {
         self.check_process()?;
-        enter(py, |interrupt| {
+        detached(py, |interrupt| {
             let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
             if running.ready.is_empty()
                 && let Some((path, batch)) = running.files.next_batch(&self.store, interrupt)?
@@ -126,7 +126,7 @@ impl Grep {
 
     fn count(&self, py: Python<'_>) -> PyResult<u64> {
         self.check_process()?;
-        enter(py, |interrupt| {
+        detached(py, |interrupt| {
             let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
             let ready = std::mem::take(&mut running.ready).len() as u64;
             Ok(ready + running.files.count(&self.store, interrupt)?)

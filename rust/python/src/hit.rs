@@ -1,6 +1,6 @@
-//! Ranked results, as Python sees them.
+//! Search hits as Python objects.
 
-use commonplace_core::store::hit::{self, Source};
+use commonplace_core::store::hit::{self, HitSource, Passage};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PySlice, PyTuple};
@@ -9,6 +9,13 @@ use pyo3::types::{PyList, PySlice, PyTuple};
 #[pyclass(frozen, module = "commonplace")]
 pub struct Hit {
     hit: hit::Hit,
+}
+
+impl Hit {
+    /// Returns the passage; it is looked for without the GIL when it is first asked for.
+    fn passage(&self, py: Python<'_>) -> &Passage {
+        py.detach(|| self.hit.passage())
+    }
 }
 
 impl From<hit::Hit> for Hit {
@@ -22,9 +29,9 @@ impl Hit {
     #[getter]
     fn source(&self) -> &'static str {
         match self.hit.source {
-            Source::Note => "note",
-            Source::Message => "message",
-            Source::Tool => "tool",
+            HitSource::Note => "note",
+            HitSource::Message => "message",
+            HitSource::Tool => "tool",
         }
     }
 
@@ -34,8 +41,8 @@ impl Hit {
     }
 
     #[getter]
-    fn line(&self) -> u64 {
-        self.hit.passage().line
+    fn line(&self, py: Python<'_>) -> u64 {
+        self.passage(py).line
     }
 
     #[getter]
@@ -69,18 +76,18 @@ impl Hit {
     }
 
     #[getter]
-    fn snippet(&self) -> &str {
-        &self.hit.passage().snippet
+    fn snippet(&self, py: Python<'_>) -> &str {
+        &self.passage(py).snippet
     }
 
     #[getter]
-    fn highlights(&self) -> Vec<(usize, usize)> {
-        self.hit.passage().highlights.clone()
+    fn highlights(&self, py: Python<'_>) -> Vec<(usize, usize)> {
+        self.passage(py).highlights.clone()
     }
 
     #[getter]
-    fn citation(&self) -> &str {
-        &self.hit.passage().citation
+    fn citation(&self, py: Python<'_>) -> &str {
+        &self.passage(py).citation
     }
 
     #[getter]
@@ -113,8 +120,8 @@ impl Hit {
         self.hit.category.as_deref()
     }
 
-    fn __repr__(&self) -> String {
-        let passage = self.hit.passage();
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let passage = self.passage(py);
         format!("Hit({:?}, {:.3}, {:?})", passage.citation, self.hit.score, passage.snippet)
     }
 }

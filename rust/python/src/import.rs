@@ -1,4 +1,4 @@
-//! An import that tells how far it is, and ends when its listener raises.
+//! Import of a transcript with a progress callback, which may stop it by raising.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -6,8 +6,8 @@ use std::sync::{Mutex, PoisonError};
 use commonplace_core::store::Store;
 use pyo3::prelude::*;
 
-use crate::enter::enter;
-use crate::results::Imported;
+use crate::changes::Imported;
+use crate::detached::detached;
 
 /// Imports the transcript at `source` into `path`; calls `progress` with the bytes read so far.
 pub fn import(
@@ -19,7 +19,7 @@ pub fn import(
 ) -> PyResult<Imported> {
     let failed: Mutex<Option<PyErr>> = Mutex::new(None);
     let failure = || failed.lock().unwrap_or_else(PoisonError::into_inner);
-    let done = enter(py, |interrupt| {
+    let done = detached(py, |interrupt| {
         let mut tell = |read: u64| {
             if let Some(progress) = &progress {
                 let told = Python::attach(|py| progress.call1(py, (read,)));

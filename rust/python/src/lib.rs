@@ -1,7 +1,8 @@
-//! The Python border of `commonplace`: converts, frees the GIL, maps errors. It holds no logic.
+//! Python bindings of `commonplace-core`: convert, release the GIL, map errors. They hold no logic.
 
 mod allocator;
-mod enter;
+mod changes;
+mod detached;
 mod from_python;
 mod grep;
 mod hit;
@@ -21,15 +22,15 @@ mod _core {
     use super::{Bound, PyModule, PyModuleMethods, PyResult, SplitAllocator};
 
     #[pymodule_export]
+    use super::changes::{Imported, Revision, Written};
+    #[pymodule_export]
     use super::from_python::Weights;
     #[pymodule_export]
     use super::grep::{Grep, Match};
     #[pymodule_export]
     use super::hit::{Hit, Hits};
     #[pymodule_export]
-    use super::results::{
-        Entry, Imported, Message, Past, Section, Status, Verified, Written, sections,
-    };
+    use super::results::{Entry, Message, Section, Status, Verified, sections};
     #[pymodule_export]
     use super::store::Store;
 

@@ -1,17 +1,10 @@
-//! What calls return: the engine's types, as Python sees them.
+//! Results of reads as Python objects: sections, messages, entries, status.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock, Weak};
-
-use commonplace_core::catalog::extract::Kind;
-use commonplace_core::files::append::Appended;
-use commonplace_core::files::{self, revisions};
+use commonplace_core::files::file_kind::FileKind;
 use commonplace_core::messages::message;
-use commonplace_core::store::transcript::Placed;
+use commonplace_core::store::sections::{SectionEntry, list_sections};
+use commonplace_core::store::transcript::LocatedMessage;
 use commonplace_core::store::{Store, status, verify};
-use commonplace_core::text::encoding::line_of;
-use commonplace_core::text::parser::parse;
-use commonplace_core::text::section::Note;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -25,73 +18,79 @@ pub fn seconds(milliseconds: i64) -> f64 {
 /// A heading with the text up to the next one, or what stands before the first.
 #[pyclass(frozen, module = "commonplace")]
 pub struct Section {
-    #[pyo3(get)]
-    pub path: String,
-    pub heading: Vec<String>,
-    #[pyo3(get)]
-    pub level: u8,
-    #[pyo3(get)]
-    pub line: u64,
-    #[pyo3(get)]
-    pub end_line: u64,
-    #[pyo3(get)]
-    pub start: usize,
-    #[pyo3(get)]
-    pub end: usize,
-    #[pyo3(get)]
-    pub summary: Option<String>,
-    #[pyo3(get)]
-    pub category: Option<String>,
-    pub keywords: Vec<String>,
+    path: String,
+    section: SectionEntry,
 }
 
 impl Section {
-    /// The sections of the note at `path`, in file order.
-    pub fn all(path: &str, text: &str, note: &Note) -> Vec<Self> {
-        let mut line = 1;
-        let sections = note.sections.iter().enumerate().map(|(at, section)| {
-            let span = section.span.clone();
-            let inner = &text.as_bytes()[span.clone()];
-            let first = line;
-            line += line_of(inner, inner.len()) - 1;
-            Self {
-                path: path.to_owned(),
-                heading: note.trail(at).into_iter().map(str::to_owned).collect(),
-                level: section.level,
-                line: first,
-                end_line: if inner.ends_with(b"\n") { line - 1 } else { line },
-                start: span.start,
-                end: span.end,
-                summary: section.metadata.summary.clone(),
-                category: section.metadata.category.clone(),
-                keywords: section.metadata.keywords.clone(),
-            }
-        });
-        sections.collect()
+    /// Wraps the sections of the note at `path`.
+    pub fn all(path: &str, sections: Vec<SectionEntry>) -> Vec<Self> {
+        sections.into_iter().map(|section| Self { path: path.to_owned(), section }).collect()
     }
 }
 
 #[pymethods]
 impl Section {
     #[getter]
+    fn path(&self) -> &str {
+        &self.path
+    }
+
+    #[getter]
     fn heading<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, &self.heading)
+        PyTuple::new(py, &self.section.heading)
+    }
+
+    #[getter]
+    fn level(&self) -> u8 {
+        self.section.level
+    }
+
+    #[getter]
+    fn line(&self) -> u64 {
+        self.section.line
+    }
+
+    #[getter]
+    fn end_line(&self) -> u64 {
+        self.section.end_line
+    }
+
+    #[getter]
+    fn start(&self) -> usize {
+        self.section.start
+    }
+
+    #[getter]
+    fn end(&self) -> usize {
+        self.section.end
+    }
+
+    #[getter]
+    fn summary(&self) -> Option<&str> {
+        self.section.summary.as_deref()
+    }
+
+    #[getter]
+    fn category(&self) -> Option<&str> {
+        self.section.category.as_deref()
     }
 
     #[getter]
     fn keywords<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, &self.keywords)
+        PyTuple::new(py, &self.section.keywords)
     }
 
     fn __repr__(&self) -> String {
-        format!("Section({:?}, line={}, heading={:?})", self.path, self.line, self.heading)
+        let SectionEntry { line, heading, .. } = &self.section;
+        format!("Section({:?}, line={line}, heading={heading:?})", self.path)
     }
 }
 
 /// Cuts Markdown that lies in no file into sections.
 #[pyfunction]
 pub fn sections(py: Python<'_>, text: Text) -> Vec<Section> {
-    py.detach(|| Section::all("", &text, &parse(&text)))
+    Section::all("", py.detach(|| list_sections(&text)))
 }
 
 /// One line of a transcript, whatever tool wrote it.
@@ -108,8 +107,8 @@ pub struct Message {
 
 impl Message {
     /// The message of the transcript at `path`.
-    pub fn new(path: &str, placed: Placed) -> Self {
-        let Placed { line, offset, message } = placed;
+    pub fn new(path: &str, located: LocatedMessage) -> Self {
+        let LocatedMessage { line, offset, message } = located;
         Self { path: path.to_owned(), line, offset, message }
     }
 }
@@ -172,16 +171,16 @@ pub struct Entry {
     pub summary: Option<String>,
 }
 
-impl From<status::Entry> for Entry {
-    fn from(entry: status::Entry) -> Self {
+impl From<status::FileEntry> for Entry {
+    fn from(entry: status::FileEntry) -> Self {
         Self {
             path: entry.path,
             size: entry.size,
             modified: entry.modified_ns as f64 / 1e9,
             kind: match entry.kind {
-                Kind::Note => "note",
-                Kind::Transcript => "transcript",
-                Kind::Other => "other",
+                FileKind::Note => "note",
+                FileKind::Transcript => "transcript",
+                FileKind::Other => "other",
             },
             summary: entry.summary,
         }
@@ -192,114 +191,6 @@ impl From<status::Entry> for Entry {
 impl Entry {
     fn __repr__(&self) -> String {
         format!("Entry({:?}, {} B)", self.path, self.size)
-    }
-}
-
-/// What a write did: the stored path, the new version, and where the old text now lies.
-#[pyclass(frozen, module = "commonplace")]
-pub struct Written {
-    #[pyo3(get)]
-    pub path: String,
-    version: OnceLock<String>,
-    /// Where to read the version when it is asked for.
-    unread: Option<(Weak<Store>, u64)>,
-    #[pyo3(get)]
-    pub previous: Option<String>,
-    #[pyo3(get)]
-    pub history: Option<String>,
-    #[pyo3(get)]
-    pub applied: usize,
-}
-
-/// The version of a file that was changed but could not be read since.
-const UNKNOWN: &str = "unknown";
-
-impl Written {
-    /// A change that is on disk, of so many edits.
-    pub fn new(done: files::Written, applied: usize) -> Self {
-        Self {
-            path: done.path,
-            version: OnceLock::from(done.version.to_string()),
-            unread: None,
-            previous: done.previous.map(|version| version.to_string()),
-            history: done.history,
-            applied,
-        }
-    }
-
-    /// Text that is at the end of a file of `store`.
-    pub fn appended(done: Appended, store: &Arc<Store>) -> Self {
-        let version = done.version.map(|version| OnceLock::from(version.to_string()));
-        Self {
-            path: done.path,
-            version: version.unwrap_or_default(),
-            unread: done.span.map(|span| (Arc::downgrade(store), span.end)),
-            previous: None,
-            history: None,
-            applied: 0,
-        }
-    }
-}
-
-#[pymethods]
-impl Written {
-    #[getter]
-    fn version(&self, py: Python<'_>) -> &str {
-        let read = || {
-            let (store, end) = self.unread.as_ref()?;
-            let version = store.upgrade()?.files().version_until(&self.path, *end);
-            version.ok().map(|version| version.to_string())
-        };
-        py.detach(|| self.version.get_or_init(|| read().unwrap_or_else(|| UNKNOWN.to_owned())))
-    }
-
-    fn __repr__(&self, py: Python<'_>) -> String {
-        format!("Written({:?}, version={:?})", self.path, self.version(py))
-    }
-}
-
-/// A text that the history keeps: which it is, since when, and where it lies.
-#[pyclass(frozen, get_all, module = "commonplace")]
-pub struct Past {
-    pub version: String,
-    pub time: f64,
-    pub size: u64,
-    pub address: String,
-}
-
-impl From<revisions::Past> for Past {
-    fn from(past: revisions::Past) -> Self {
-        let revisions::Past { version, time_ms, size, address } = past;
-        Self { version: version.to_string(), time: seconds(time_ms), size, address }
-    }
-}
-
-#[pymethods]
-impl Past {
-    fn __repr__(&self) -> String {
-        format!("Past({:?}, {} B)", self.address, self.size)
-    }
-}
-
-/// What an import took, and what it left out and why.
-#[pyclass(frozen, get_all, module = "commonplace")]
-pub struct Imported {
-    pub path: String,
-    pub format: String,
-    pub messages: u64,
-    pub skipped: BTreeMap<String, u64>,
-    pub bad_lines: Vec<u64>,
-    pub bad_line_count: u64,
-}
-
-#[pymethods]
-impl Imported {
-    fn __repr__(&self) -> String {
-        let skipped: u64 = self.skipped.values().sum();
-        format!(
-            "Imported({:?}, {:?}, {} messages, {skipped} skipped, {} bad lines)",
-            self.path, self.format, self.messages, self.bad_line_count
-        )
     }
 }
 

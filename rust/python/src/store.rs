@@ -1,26 +1,27 @@
-//! The engine of a store, as Python calls it.
+//! Python class `_core.Store`: one method per call of the core, hence longer than 350 lines.
 
 use std::fs::File;
 use std::os::fd::{IntoRawFd, RawFd};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use commonplace_core::catalog::extract::Kind;
 use commonplace_core::error::{Error, Interrupt, Result};
+use commonplace_core::files::file_kind::FileKind;
 use commonplace_core::grep::{Case, GrepOptions};
 use commonplace_core::search::filter::SearchFilter;
 use commonplace_core::store;
-use commonplace_core::store::hit::Request;
 use commonplace_core::store::per_process::PerProcess;
+use commonplace_core::store::search::SearchRequest;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::enter::{enter, error_of, is_interrupted};
-use crate::from_python::{ABSENT, Count, Moment, Text, Weights, expected};
+use crate::changes::{Imported, Revision, Written};
+use crate::detached::{detached, is_interrupted, to_py_err};
+use crate::from_python::{ABSENT, Count, Text, Timestamp, Weights, expected};
 use crate::grep::Grep;
 use crate::hit::{Hit, Hits};
 use crate::import::import;
-use crate::results::{Entry, Imported, Message, Past, Section, Status, Verified, Written};
+use crate::results::{Entry, Message, Section, Status, Verified};
 
 /// The engine behind `commonplace.Store`.
 #[pyclass(frozen, module = "commonplace._core")]
@@ -31,17 +32,17 @@ pub struct Store {
 impl Store {
     fn open(&self, py: Python<'_>) -> PyResult<Arc<store::Store>> {
         let in_child = |inherited: &store::Store| py.detach(|| inherited.in_child());
-        let store = self.store.get(in_child).map_err(|error| error_of(py, error))?;
+        let store = self.store.get(in_child).map_err(|error| to_py_err(py, error))?;
         store.ok_or_else(|| PyValueError::new_err("this store is closed; open it again"))
     }
 
-    fn enter<T: Send>(
+    fn call<T: Send>(
         &self,
         py: Python<'_>,
         work: impl FnOnce(&store::Store, Interrupt<'_>) -> Result<T> + Send,
     ) -> PyResult<T> {
         let store = self.open(py)?;
-        enter(py, |interrupt| work(&store, interrupt))
+        detached(py, |interrupt| work(&store, interrupt))
     }
 }
 
@@ -60,7 +61,7 @@ impl Store {
         let weights = weights.map(|weights| weights.weights.clone()).unwrap_or_default();
         let memory_limit = memory_limit.map(|limit| limit.0);
         let interrupt = is_interrupted;
-        let options = store::Options {
+        let options = store::StoreOptions {
             create,
             watch,
             weights,
@@ -68,7 +69,7 @@ impl Store {
             interrupt,
             ..Default::default()
         };
-        let store = enter(py, |_| store::Store::open(&root, options))?;
+        let store = detached(py, |_| store::Store::open(&root, options))?;
         Ok(Self { store: PerProcess::new(store) })
     }
 
@@ -79,7 +80,7 @@ impl Store {
 
     #[pyo3(signature = (path, version = None))]
     fn read(&self, py: Python<'_>, path: Text, version: Option<Text>) -> PyResult<String> {
-        let bytes = self.enter(py, |store, _| match version.as_deref() {
+        let bytes = self.call(py, |store, _| match version.as_deref() {
             None => store.files().read_bytes(&path),
             Some(version) => store.files().read_version(&path, version.parse()?),
         })?;
@@ -89,48 +90,49 @@ impl Store {
     }
 
     fn read_bytes(&self, py: Python<'_>, path: Text) -> PyResult<Vec<u8>> {
-        self.enter(py, |store, _| store.files().read_bytes(&path))
+        self.call(py, |store, _| store.files().read_bytes(&path))
     }
 
     fn lines_at(&self, py: Python<'_>, path: Text, offsets: Vec<Count>) -> PyResult<Vec<Vec<u8>>> {
         let offsets: Vec<u64> = offsets.into_iter().map(|offset| offset.0).collect();
-        self.enter(py, |store, interrupt| store.lines_at(&path, &offsets, interrupt))
+        self.call(py, |store, interrupt| store.lines_at(&path, &offsets, interrupt))
     }
 
     fn stamp(&self, py: Python<'_>, path: Text) -> PyResult<(u64, u64, i64, i64)> {
-        let stat = self.enter(py, |store, _| store.root().stat(&store.root().spelled(&path)))?;
+        let stat = self.call(py, |store, _| store.root().stat(&store.root().normalized(&path)))?;
         Ok((stat.ino, stat.size, stat.mtime_ns, stat.ctime_ns))
     }
 
-    fn spelled(&self, py: Python<'_>, path: Text) -> PyResult<String> {
-        Ok(self.open(py)?.root().spelled(&path).into_owned())
+    #[pyo3(name = "spelled")]
+    fn normalized(&self, py: Python<'_>, path: Text) -> PyResult<String> {
+        Ok(self.open(py)?.root().normalized(&path).into_owned())
     }
 
     fn open_side(&self, py: Python<'_>, path: Text, mode: Text) -> PyResult<RawFd> {
         let access = mode.parse().map_err(PyValueError::new_err::<String>)?;
-        self.enter(py, |store, _| store.root().open_side(&path, access)).map(File::into_raw_fd)
+        self.call(py, |store, _| store.root().open_side(&path, access)).map(File::into_raw_fd)
     }
 
     fn rename_side(&self, py: Python<'_>, source: Text, target: Text) -> PyResult<()> {
-        self.enter(py, |store, _| store.root().rename_side(&source, &target))
+        self.call(py, |store, _| store.root().rename_side(&source, &target))
     }
 
     fn read_to_change(&self, py: Python<'_>, path: Text) -> PyResult<(String, String)> {
-        let (text, version) = self.enter(py, |store, _| store.files().read_to_change(&path))?;
+        let (text, version) = self.call(py, |store, _| store.files().read_to_change(&path))?;
         Ok((text, version.map_or_else(|| ABSENT.to_owned(), |version| version.to_string())))
     }
 
-    fn history(&self, py: Python<'_>, path: Text) -> PyResult<Vec<Past>> {
-        let history = self.enter(py, |store, _| store.files().history(&path))?;
-        Ok(history.into_iter().map(Past::from).collect())
+    fn history(&self, py: Python<'_>, path: Text) -> PyResult<Vec<Revision>> {
+        let history = self.call(py, |store, _| store.files().history(&path))?;
+        Ok(history.into_iter().map(Revision::from).collect())
     }
 
-    fn keep(&self, py: Python<'_>, path: Text) -> PyResult<Past> {
-        self.enter(py, |store, _| store.files().keep(&path)).map(Past::from)
+    fn keep(&self, py: Python<'_>, path: Text) -> PyResult<Revision> {
+        self.call(py, |store, _| store.files().keep(&path)).map(Revision::from)
     }
 
     fn version(&self, py: Python<'_>, path: Text) -> PyResult<Option<String>> {
-        self.enter(py, |store, _| match store.files().read(&path) {
+        self.call(py, |store, _| match store.files().read(&path) {
             Ok((_, version)) => Ok(Some(version.to_string())),
             Err(Error::NotFound { .. }) => Ok(None),
             Err(error) => Err(error),
@@ -138,7 +140,7 @@ impl Store {
     }
 
     fn list(&self, py: Python<'_>, prefix: Text) -> PyResult<Vec<Entry>> {
-        let entries = self.enter(py, |store, interrupt| store.list(&prefix, interrupt))?;
+        let entries = self.call(py, |store, interrupt| store.list(&prefix, interrupt))?;
         Ok(entries.into_iter().map(Entry::from).collect())
     }
 
@@ -152,7 +154,7 @@ impl Store {
     ) -> PyResult<Written> {
         let expected = expected(py, expected_version)?;
         let done =
-            self.enter(py, |store, _| store.files().write(&path, content.as_bytes(), expected))?;
+            self.call(py, |store, _| store.files().write(&path, content.as_bytes(), expected))?;
         Ok(Written::new(done, 0))
     }
 
@@ -165,10 +167,9 @@ impl Store {
         expected_version: Option<Text>,
     ) -> PyResult<Written> {
         let expected = expected(py, expected_version)?;
-        // another thread may close it before the text is written
+        // held here, so that the version can be read after the call
         let store = self.open(py)?;
-        let done = enter(py, |_| store.files().append(&path, content.as_bytes(), expected))?;
-        Ok(Written::appended(done, &store))
+        detached(py, |_| store.append(&path, &content, expected)).map(Written::appended)
     }
 
     #[pyo3(signature = (path, edits, expected_version = None))]
@@ -182,7 +183,7 @@ impl Store {
         let expected = expected(py, expected_version)?;
         let edits: Vec<(String, String)> =
             edits.into_iter().map(|(old, new)| (old.into(), new.into())).collect();
-        let done = self.enter(py, |store, _| store.files().patch(&path, &edits, expected))?;
+        let done = self.call(py, |store, _| store.files().patch(&path, &edits, expected))?;
         Ok(Written::new(done.written, done.applied))
     }
 
@@ -195,7 +196,7 @@ impl Store {
         expected_version: Option<Text>,
     ) -> PyResult<Written> {
         let expected = expected(py, expected_version)?;
-        let done = self.enter(py, |store, _| store.files().rename(&source, &target, expected))?;
+        let done = self.call(py, |store, _| store.files().rename(&source, &target, expected))?;
         Ok(Written::new(done, 0))
     }
 
@@ -207,27 +208,27 @@ impl Store {
         expected_version: Option<Text>,
     ) -> PyResult<Written> {
         let expected = expected(py, expected_version)?;
-        let done = self.enter(py, |store, _| store.files().delete(&path, expected))?;
+        let done = self.call(py, |store, _| store.files().delete(&path, expected))?;
         Ok(Written::new(done, 0))
     }
 
     fn sections(&self, py: Python<'_>, path: Text) -> PyResult<Vec<Section>> {
-        let (text, note) = self.enter(py, |store, _| store.sections(&path))?;
-        Ok(Section::all(&path, &text, &note))
+        let sections = self.call(py, |store, _| store.sections(&path))?;
+        Ok(Section::all(&path, sections))
     }
 
     fn documents(&self, py: Python<'_>, path: Text) -> PyResult<Vec<Hit>> {
-        let documents = self.enter(py, |store, interrupt| store.documents(&path, interrupt))?;
+        let documents = self.call(py, |store, interrupt| store.documents(&path, interrupt))?;
         Ok(documents.into_iter().map(Hit::from).collect())
     }
 
     fn revision(&self, py: Python<'_>) -> PyResult<u64> {
-        self.enter(py, |store, interrupt| store.revision(interrupt))
+        self.call(py, |store, interrupt| store.revision(interrupt))
     }
 
     fn message(&self, py: Python<'_>, path: Text, line: Count) -> PyResult<Message> {
-        let placed = self.enter(py, |store, interrupt| store.message(&path, line.0, interrupt))?;
-        Ok(Message::new(&path, placed))
+        let located = self.call(py, |store, interrupt| store.message(&path, line.0, interrupt))?;
+        Ok(Message::new(&path, located))
     }
 
     fn messages(
@@ -239,12 +240,12 @@ impl Store {
     ) -> PyResult<Vec<Message>> {
         let limit = limit.map_or(usize::MAX, usize::from);
         let found =
-            self.enter(py, |store, interrupt| store.messages(&path, start.0, limit, interrupt))?;
-        Ok(found.into_iter().map(|placed| Message::new(&path, placed)).collect())
+            self.call(py, |store, interrupt| store.messages(&path, start.0, limit, interrupt))?;
+        Ok(found.into_iter().map(|located| Message::new(&path, located)).collect())
     }
 
     fn append_message(&self, py: Python<'_>, path: Text, line: &[u8]) -> PyResult<Option<u64>> {
-        self.enter(py, |store, interrupt| store.append_message(&path, line, interrupt))
+        self.call(py, |store, interrupt| store.append_message(&path, line, interrupt))
     }
 
     fn import_transcript(
@@ -268,8 +269,8 @@ impl Store {
         limit: Count,
         prefixes: Vec<Text>,
         source: Option<Text>,
-        since: Option<Moment>,
-        until: Option<Moment>,
+        since: Option<Timestamp>,
+        until: Option<Timestamp>,
         role: Option<Text>,
         session: Option<Text>,
         category: Option<Text>,
@@ -277,8 +278,8 @@ impl Store {
     ) -> PyResult<Hits> {
         let kind = match source.as_deref() {
             None => None,
-            Some("note") => Some(Kind::Note),
-            Some("message") => Some(Kind::Transcript),
+            Some("note") => Some(FileKind::Note),
+            Some("message") => Some(FileKind::Transcript),
             Some(other) => {
                 let text = format!("source is \"note\" or \"message\", not {other:?}");
                 return Err(PyValueError::new_err(text));
@@ -287,19 +288,19 @@ impl Store {
         let filter = SearchFilter {
             prefixes: prefixes.into_iter().map(String::from).collect(),
             kind,
-            since: since.map(Moment::milliseconds),
-            until: until.map(Moment::milliseconds),
+            since: since.map(Timestamp::milliseconds),
+            until: until.map(Timestamp::milliseconds),
             role: role.map(String::from),
             session: session.map(String::from),
             category: category.map(String::from),
         };
-        let request = Request { query: query.into(), limit: limit.into(), filter, tools };
-        let answer = self.enter(py, |store, interrupt| store.search(&request, interrupt))?;
+        let request = SearchRequest { query: query.into(), limit: limit.into(), filter, tools };
+        let answer = self.call(py, |store, interrupt| store.search(&request, interrupt))?;
         Hits::new(py, answer)
     }
 
     fn explain(&self, py: Python<'_>, query: Text, citation: Text) -> PyResult<String> {
-        self.enter(py, |store, interrupt| store.explain(&query, &citation, interrupt))
+        self.call(py, |store, interrupt| store.explain(&query, &citation, interrupt))
     }
 
     #[pyo3(signature = (
@@ -315,8 +316,8 @@ impl Store {
         fixed: bool,
         ignore_case: Option<bool>,
         role: Option<Text>,
-        since: Option<Moment>,
-        until: Option<Moment>,
+        since: Option<Timestamp>,
+        until: Option<Timestamp>,
         before: Count,
         after: Count,
         limit: Option<Count>,
@@ -334,8 +335,8 @@ impl Store {
                 Some(false) => Case::Sensitive,
             },
             roles: role.map(String::from).into_iter().collect(),
-            since: since.map(Moment::milliseconds),
-            until: until.map(Moment::milliseconds),
+            since: since.map(Timestamp::milliseconds),
+            until: until.map(Timestamp::milliseconds),
             before: before.into(),
             after: after.into(),
             limit: limit.map(usize::from),
@@ -349,12 +350,12 @@ impl Store {
 
     fn status(&self, py: Python<'_>) -> PyResult<Status> {
         let store = self.open(py)?;
-        let status = enter(py, |interrupt| store.status(interrupt))?;
+        let status = detached(py, |interrupt| store.status(interrupt))?;
         Ok(Status::new(&store, status))
     }
 
     fn verify(&self, py: Python<'_>) -> PyResult<Verified> {
-        self.enter(py, |store, interrupt| store.verify(interrupt)).map(Verified::from)
+        self.call(py, |store, interrupt| store.verify(interrupt)).map(Verified::from)
     }
 
     fn settle(&self, py: Python<'_>) -> PyResult<()> {
@@ -364,11 +365,11 @@ impl Store {
     }
 
     fn save(&self, py: Python<'_>) -> PyResult<()> {
-        self.enter(py, |store, interrupt| store.save_unless(interrupt))
+        self.call(py, |store, interrupt| store.save_unless(interrupt))
     }
 
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let store = self.store.close();
-        enter(py, |interrupt| store.map_or(Ok(()), |store| store.close(interrupt)))
+        detached(py, |interrupt| store.map_or(Ok(()), |store| store.close(interrupt)))
     }
 }

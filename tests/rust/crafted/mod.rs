@@ -1,4 +1,4 @@
-//! A snapshot taken apart and put together again, with checksums that hold.
+//! Crafted snapshots: changed arrays, with checksums made valid again.
 
 #![allow(dead_code, missing_docs)]
 

@@ -1,10 +1,10 @@
-//! A small fuzz driver on stable Rust: inputs that are kept, changed, and added to.
+//! Fuzz driver on stable Rust: a corpus of inputs that are mutated and extended.
 //!
-//! Each run first takes every file of `tests/corpus/<target>`, then makes new inputs, from pieces or
-//! by changing what is kept. A check returns what is telling about an input (its features), or why a
-//! law does not hold. What fails is made small and kept as `failed-…`, always; what shows a feature
-//! that nothing kept has is kept too, in a long run (`FUZZ_SECONDS`). Coverage would tell more, but
-//! cargo-fuzz and bolero need a nightly compiler for it.
+//! Each run first takes every file of `tests/corpus/<target>`, then makes new inputs, from pieces
+//! or by changing what is kept. A check returns what is telling about an input (its features), or
+//! why a law does not hold. What fails is made small and kept as `failed-…`, always; what shows a
+//! feature that nothing kept has is kept too, in a long run (`FUZZ_SECONDS`). Coverage would tell
+//! more, but cargo-fuzz and bolero need a nightly compiler for it.
 
 #![allow(dead_code, missing_docs, clippy::print_stdout)]
 

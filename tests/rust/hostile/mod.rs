@@ -1,4 +1,4 @@
-//! The cases of `hostile.json`, which lies beside the repository.
+//! Hostile test cases, from `hostile.json` beside the repository.
 
 #![allow(dead_code, missing_docs, clippy::print_stdout)]
 

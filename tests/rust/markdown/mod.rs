@@ -1,10 +1,10 @@
-//! Properties of the sections of any text, and the plain reference for their headings.
+//! Invariants of sections, and a reference implementation reference for headings.
 
 #![allow(dead_code, missing_docs)]
 
 use std::ops::Range;
 
-use commonplace_core::catalog::extract::{Draft, PART, note};
+use commonplace_core::catalog::extract::{IndexInput, MAX_PART_BYTES, note};
 use commonplace_core::text::section::Note;
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
@@ -25,7 +25,7 @@ pub fn assert_covered(text: &str, note: &Note) {
     for (at, section) in note.sections.iter().enumerate() {
         assert!(section.span.start <= section.body && section.body <= section.span.end);
         assert!(section.parent.is_none_or(|up| up < at && note.sections[up].level < section.level));
-        for limit in [1, 7, 40, PART] {
+        for limit in [1, 7, 40, MAX_PART_BYTES] {
             let parts = note.split(at, text, limit);
             assert_exactly_once(&parts, section.span.clone());
             for part in &parts[1..] {
@@ -37,21 +37,21 @@ pub fn assert_covered(text: &str, note: &Note) {
     }
     assert!(note.breaks.is_sorted());
     let mut drafted = Vec::new();
-    note_drafts(text, &mut |draft| {
-        let start = draft.start as usize;
-        drafted.push(start..start + draft.length as usize);
+    note_drafts(text, &mut |input| {
+        let start = input.start as usize;
+        drafted.push(start..start + input.length as usize);
         let lines = text.as_bytes()[..start].iter().filter(|&&b| b == b'\n').count();
-        assert_eq!(draft.line as usize, lines + 1);
+        assert_eq!(input.line as usize, lines + 1);
     });
     assert_exactly_once(&drafted, 0..text.len());
 }
 
-fn note_drafts(text: &str, each: &mut dyn FnMut(Draft<'_>)) {
+fn note_drafts(text: &str, each: &mut dyn FnMut(IndexInput<'_>)) {
     note("a.md", text, each);
 }
 
 /// The headings at the top of the whole document, from the parser's events alone.
-pub fn reference(text: &str) -> Vec<(u8, String)> {
+pub fn reference_headings(text: &str) -> Vec<(u8, String)> {
     let mut found: Vec<(u8, String)> = Vec::new();
     let mut open = Vec::new();
     for event in Parser::new_ext(text, Options::ENABLE_TABLES) {

@@ -5,7 +5,8 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
-use commonplace_core::catalog::extract::{Draft, Kind, Messages, Part, note};
+use commonplace_core::catalog::extract::{Corpus, IndexInput, MessageInputs, note};
+use commonplace_core::files::file_kind::FileKind;
 use commonplace_core::index::bm25f::{Counts, FIELDS, Field, Lengths, Weights};
 use commonplace_core::text::query_terms::query_terms;
 use commonplace_core::text::segmentation;
@@ -42,15 +43,15 @@ impl Reference {
     pub fn of(files: &BTreeMap<String, String>) -> Self {
         let mut reference = Self::default();
         for (path, text) in files {
-            let mut add = |draft: Draft<'_>| {
-                let document = Document::of(&draft);
-                reference.documents.insert((path.clone(), draft.start), document);
+            let mut add = |input: IndexInput<'_>| {
+                let document = Document::of(&input);
+                reference.documents.insert((path.clone(), input.start), document);
             };
-            if Kind::of(path) == Kind::Note {
+            if FileKind::of(path) == FileKind::Note {
                 note(path, text, &mut add);
                 continue;
             }
-            let mut messages = Messages::new(Part::Said, None);
+            let mut messages = MessageInputs::new(Corpus::Main, None);
             let mut start = 0;
             for (number, line) in text.split_inclusive('\n').enumerate() {
                 messages.line(start, number as u32 + 1, line.as_bytes(), &mut add);
@@ -138,7 +139,7 @@ impl Reference {
         };
         let sums: BTreeMap<Position, f64> = best
             .iter()
-            .filter(|(place, _)| Kind::of(&place.0) == Kind::Transcript)
+            .filter(|(place, _)| FileKind::of(&place.0) == FileKind::Transcript)
             .map(|(place, score)| {
                 let lines = lines_around(place);
                 let at = lines.iter().position(|(p, ..)| p == place).unwrap();
@@ -201,14 +202,14 @@ const ROLES: [&str; 11] = [
 ];
 
 impl Document {
-    fn of(draft: &Draft<'_>) -> Self {
+    fn of(input: &IndexInput<'_>) -> Self {
         let mut document = Self {
-            time: draft.time,
-            role: draft.role.clone(),
-            session: draft.session.clone(),
+            time: input.time,
+            role: input.role.clone(),
+            session: input.session.clone(),
             ..Self::default()
         };
-        for (field, text) in &draft.fields {
+        for (field, text) in &input.fields {
             let field = *field as usize;
             segmentation::each(text, &mut |chunk| {
                 tokens::terms(chunk, &mut |term| {

@@ -1,13 +1,13 @@
-//! Many files at once: two threads read, and the index is packed at one go.
+//! Bulk build of a catalog: two threads read the files, and the index is packed once.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 
-use crate::catalog::extract::Part;
-use crate::catalog::file_reader::{Content, Known, Reader, Reading, Sink};
-use crate::catalog::{Catalog, Documents, FileRow, Row};
-use crate::error::{Error, Interrupt, Result, SLICE};
-use crate::files::racy_stat::{Clock, now_ns};
+use crate::catalog::extract::Corpus;
+use crate::catalog::file_reader::{DocContent, DocSink, FileReader, IndexedDocs, ReadResult};
+use crate::catalog::{Catalog, DocIds, DocMeta, FileMeta};
+use crate::error::{Error, Interrupt, POLL_INTERVAL, Result};
+use crate::files::racy_stat::{FsClock, now_ns};
 use crate::files::root::{Root, Stat};
 use crate::index::bm25f::Weights;
 use crate::index::dictionary::interner::Interner;
@@ -18,61 +18,61 @@ use crate::index::storage::partial_index::PartialIndex;
 use crate::memory_limit::MemoryLimit;
 
 /// Files that a thread takes at a time: neighbours, which share words, stay on one thread.
-const STEP: usize = 32;
-/// Rows in a piece: 1 MB.
-const PIECE: usize = 1 << 14;
+const FILES_PER_BATCH: usize = 32;
+/// Documents in a chunk: 1 MB.
+const DOCS_PER_CHUNK: usize = 1 << 14;
 
-/// What one of the two threads has read.
+/// The output of one of the two threads.
 #[derive(Debug, Default)]
-struct Half {
+struct ThreadOutput {
     lexicon: Lexicon,
     labels: Interner,
-    taken: Taken,
+    docs: ThreadDocs,
     /// What else was read of each file, and how many documents.
-    readings: Vec<(usize, Result<(Reading, usize)>)>,
+    readings: Vec<(usize, Result<(ReadResult, usize)>)>,
 }
 
 /// The documents that one of the two threads has read.
 #[derive(Debug, Default)]
-struct Taken {
+struct ThreadDocs {
     run: PartialIndex,
-    /// The rows of the documents of `run`, in pieces that are given back one by one.
-    rows: Vec<Vec<Row>>,
+    /// The metadata of the documents of `run`, in chunks that are freed one by one.
+    docs: Vec<Vec<DocMeta>>,
 }
 
-/// A thread that takes documents, and what both threads hold.
-struct Taking<'a> {
-    taken: &'a mut Taken,
+/// The document sink of one thread, with the job that both share.
+struct BuildSink<'a> {
+    docs: &'a mut ThreadDocs,
     own: usize,
-    work: &'a Work<'a>,
+    job: &'a BuildJob<'a>,
 }
 
-impl Sink for Taking<'_> {
-    fn take(&mut self, row: Row, content: Content) {
-        let Content::New(document) = content else { return };
-        self.taken.run.push(&document);
-        let rows = &mut self.taken.rows;
-        match rows.last_mut().filter(|piece| piece.len() < PIECE) {
-            Some(piece) => piece.push(row),
-            None => rows.push(vec![row]),
+impl DocSink for BuildSink<'_> {
+    fn take(&mut self, doc: DocMeta, content: DocContent) {
+        let DocContent::New(document) = content else { return };
+        self.docs.run.push(&document);
+        let docs = &mut self.docs.docs;
+        match docs.last_mut().filter(|piece| piece.len() < DOCS_PER_CHUNK) {
+            Some(piece) => piece.push(doc),
+            None => docs.push(vec![doc]),
         }
     }
 
     fn allows(&self, dictionaries: usize, more: u64) -> bool {
-        let (run, Work { held, limit, part, .. }) = (&self.taken.run, self.work);
+        let (run, BuildJob { held, limit, corpus, .. }) = (&self.docs.run, self.job);
         let bytes = [run.len(), run.postings(), dictionaries].map(|count| count as u64);
         let own = packing_bytes(bytes[0], bytes[1], bytes[2]);
         held[self.own].store(own, Ordering::Relaxed);
         let other = held[1 - self.own].load(Ordering::Relaxed);
-        limit.allows(*part as usize, own.saturating_add(other).saturating_add(more))
+        limit.allows(*corpus as usize, own.saturating_add(other).saturating_add(more))
     }
 }
 
-/// What both threads see.
-struct Work<'a> {
+/// The work that both threads share.
+struct BuildJob<'a> {
     root: &'a Root,
     files: &'a [(String, Stat)],
-    part: Part,
+    corpus: Corpus,
     limit: &'a MemoryLimit,
     next: AtomicUsize,
     stopped: AtomicBool,
@@ -80,10 +80,10 @@ struct Work<'a> {
     held: [AtomicU64; 2],
 }
 
-impl Work<'_> {
+impl BuildJob<'_> {
     /// Reads files until there are no more, or the caller asks to stop.
-    fn run(&self, own: usize, interrupt: Interrupt<'_>) -> Half {
-        let mut half = Half::default();
+    fn run(&self, own: usize, interrupt: Interrupt<'_>) -> ThreadOutput {
+        let mut output = ThreadOutput::default();
         // what asks may say so only once, and both threads must hear it
         let stop = || {
             if interrupt() {
@@ -92,37 +92,38 @@ impl Work<'_> {
             self.stopped.load(Ordering::Relaxed)
         };
         loop {
-            let from = self.next.fetch_add(STEP, Ordering::Relaxed);
+            let from = self.next.fetch_add(FILES_PER_BATCH, Ordering::Relaxed);
             if from >= self.files.len() || self.stopped.load(Ordering::Relaxed) {
-                half.lexicon.drop_caches();
-                return half;
+                output.lexicon.drop_caches();
+                return output;
             }
-            for at in from..self.files.len().min(from + STEP) {
+            for at in from..self.files.len().min(from + FILES_PER_BATCH) {
                 if stop() {
                     break;
                 }
                 let (path, stat) = &self.files[at];
-                let before = half.taken.run.len();
-                let mut reader = Reader {
+                let before = output.docs.run.len();
+                let mut reader = FileReader {
                     root: self.root,
-                    lexicon: &mut half.lexicon,
-                    labels: &mut half.labels,
-                    part: self.part,
+                    lexicon: &mut output.lexicon,
+                    labels: &mut output.labels,
+                    corpus: self.corpus,
                     interrupt: &stop,
-                    known: Known::default(),
+                    indexed: IndexedDocs::default(),
                     limit: self.limit,
-                    sink: &mut Taking { taken: &mut half.taken, own, work: self },
+                    sink: &mut BuildSink { docs: &mut output.docs, own, job: self },
                 };
                 let reading = reader.whole(path, stat);
-                let count = half.taken.run.len() - before;
-                half.readings.push((at, reading.map(|reading| (reading, count))));
+                let count = output.docs.run.len() - before;
+                output.readings.push((at, reading.map(|reading| (reading, count))));
             }
         }
     }
 }
 
 impl Catalog {
-    /// Reads all files, given in order of their paths, on two threads, and builds the index at one go.
+    /// Reads all files, given in order of their paths, on two threads, and builds the index at one
+    /// go.
     ///
     /// Returns the catalog and what could not be read.
     ///
@@ -132,18 +133,18 @@ impl Catalog {
         root: &Root,
         files: &[(String, Stat)],
         weights: Weights,
-        part: Part,
-        clock: Clock,
+        corpus: Corpus,
+        clock: FsClock,
         interrupt: Interrupt<'_>,
     ) -> Result<(Self, Vec<(String, Error)>)> {
-        Self::new(weights, part).with_clock(clock).filled(root, files, interrupt)
+        Self::new(weights, corpus).with_clock(clock).fill(root, files, interrupt)
     }
 
     /// Does the same for an empty catalog.
     ///
     /// # Errors
     /// Those of [`Self::build`].
-    pub fn filled(
+    pub fn fill(
         self,
         root: &Root,
         files: &[(String, Stat)],
@@ -151,42 +152,43 @@ impl Catalog {
     ) -> Result<(Self, Vec<(String, Error)>)> {
         let (next, stopped, held) = Default::default();
         let limit = self.limit.clone();
-        let work = Work { root, files, part: self.part, limit: &limit, next, stopped, held };
+        let job = BuildJob { root, files, corpus: self.corpus, limit: &limit, next, stopped, held };
         let now = now_ns();
-        let halves = std::thread::scope(|scope| {
+        let outputs = std::thread::scope(|scope| {
             // only the caller's own thread may ask whether to stop
-            let other = scope.spawn(|| work.run(1, &|| false));
-            let own = work.run(0, interrupt);
+            let other = scope.spawn(|| job.run(1, &|| false));
+            let own = job.run(0, interrupt);
             let other = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             [own, other]
         });
-        if work.stopped.into_inner() {
+        if job.stopped.into_inner() {
             return Err(Error::Interrupted);
         }
-        let built = self.assembled(files, now, halves, interrupt)?;
+        let built = self.assemble(files, now, outputs, interrupt)?;
         built.0.note_held();
-        give_back();
+        trim_heap();
         Ok(built)
     }
 
-    /// Puts together what the two threads have read, in the order of the files.
-    fn assembled(
+    /// Merges the output of the two threads, in the order of the files.
+    // longer than 60 lines: both threads of the scope need what is prepared here
+    fn assemble(
         mut self,
         files: &[(String, Stat)],
         now: i64,
-        halves: [Half; 2],
+        outputs: [ThreadOutput; 2],
         interrupt: Interrupt<'_>,
     ) -> Result<(Self, Vec<(String, Error)>)> {
         let mut failures = Vec::new();
         let mut order = Vec::new();
         let (mut runs, mut rest) = (Vec::new(), Vec::new());
-        for (half, read) in halves.into_iter().enumerate() {
-            let Half { lexicon, labels, taken: Taken { run, rows }, readings } = read;
+        for (output, read) in outputs.into_iter().enumerate() {
+            let ThreadOutput { lexicon, labels, docs: ThreadDocs { run, docs }, readings } = read;
             runs.push(run.with_lexicon(lexicon));
-            rest.push((labels, rows));
+            rest.push((labels, docs));
             for (at, reading) in readings {
                 match reading {
-                    Ok((reading, count)) => order.push((at, half, reading, count)),
+                    Ok((reading, count)) => order.push((at, output, reading, count)),
                     // deleted since it was listed
                     Err(Error::NotFound { .. }) => {}
                     Err(error) => failures.push((files[at].0.clone(), error)),
@@ -195,11 +197,12 @@ impl Catalog {
         }
         order.sort_unstable_by_key(|&(at, ..)| at);
         let turns: Vec<(usize, usize)> =
-            order.iter().map(|&(_, half, _, count)| (half, count)).collect();
+            order.iter().map(|&(_, output, _, count)| (output, count)).collect();
         let (weights, turns) = (self.index.weights().clone(), &turns[..]);
         let stop = AtomicBool::new(false);
         self.index = std::thread::scope(|scope| {
-            // it begins with what only one thread can do, so another makes the rows meanwhile
+            // it begins with what only one thread can do, so another makes the document table
+            // meanwhile
             let (caller, stop) = (thread::current(), &stop);
             let index = scope.spawn(move || {
                 let index = InvertedIndex::build(weights, runs, turns, stop);
@@ -208,18 +211,18 @@ impl Catalog {
             });
             let numbers = |(labels, _): &(Interner, _)| self.labels.intern_all(labels);
             let labels: Vec<Vec<u32>> = rest.iter().map(numbers).collect();
-            let rows = rest.into_iter().map(|(_, rows)| rows.into_iter().flatten());
-            let mut rows: Vec<_> = rows.collect();
+            let docs = rest.into_iter().map(|(_, docs)| docs.into_iter().flatten());
+            let mut docs: Vec<_> = docs.collect();
             self.files.reserve_exact(order.len());
-            self.rows.reserve(turns.iter().map(|&(_, count)| count).sum());
-            for (at, half, reading, count) in order {
+            self.docs.reserve(turns.iter().map(|&(_, count)| count).sum());
+            for (at, output, reading, count) in order {
                 let (path, stat) = &files[at];
                 let stat = self.clock.trusted(stat, now);
-                let file = FileRow { stat, ..FileRow::new(path.clone()) };
-                self.add(file, reading, rows[half].by_ref().take(count), &labels[half]);
+                let file = FileMeta { stat, ..FileMeta::new(path.clone()) };
+                self.add(file, reading, docs[output].by_ref().take(count), &labels[output]);
             }
             while !index.is_finished() {
-                thread::park_timeout(SLICE);
+                thread::park_timeout(POLL_INTERVAL);
                 if interrupt() {
                     stop.store(true, Ordering::Relaxed);
                 }
@@ -233,43 +236,43 @@ impl Catalog {
         Ok((self, failures))
     }
 
-    /// Adds a file behind all others, and the rows of its documents, whose labels are numbered
+    /// Adds a file behind all others, and the metadata of its documents, whose labels are numbered
     /// otherwise.
     fn add(
         &mut self,
-        file: FileRow,
-        reading: Reading,
-        rows: impl Iterator<Item = Row>,
+        file: FileMeta,
+        reading: ReadResult,
+        docs: impl Iterator<Item = DocMeta>,
         labels: &[u32],
     ) {
-        let (at, first) = (self.files.len() as u32, self.rows.len() as u32);
+        let (at, first) = (self.files.len() as u32, self.docs.len() as u32);
         let label = |id: u32| labels[id as usize];
-        for row in rows {
-            self.rows.push(Row {
+        for doc in docs {
+            self.docs.push(DocMeta {
                 file: at,
-                trail: label(row.trail),
-                role: label(row.role),
-                session: label(row.session),
-                category: label(row.category),
-                ..row
+                trail: label(doc.trail),
+                role: label(doc.role),
+                session: label(doc.session),
+                category: label(doc.category),
+                ..doc
             });
         }
-        self.files.push(FileRow {
-            seen: reading.seen,
+        self.files.push(FileMeta {
+            progress: reading.progress,
             left_out: reading.left_out,
             cut: reading.cut.is_some(),
             summary: self.labels.intern(&reading.summary),
-            documents: Documents::Run(first..self.rows.len() as u32),
+            documents: DocIds::Range(first..self.docs.len() as u32),
             ..file
         });
     }
 }
 
-/// Gives the system the memory that only the build needed. Between what is kept of it, the
-/// allocator of glibc would hold a quarter of a byte for each byte of Markdown.
-pub(super) fn give_back() {
+/// Returns free heap memory to the system, which only the build needed. Between what is kept of it,
+/// the allocator of glibc would hold a quarter of a byte for each byte of Markdown.
+pub(super) fn trim_heap() {
     #[cfg(target_env = "gnu")]
-    // SAFETY: it looks at free memory only, under the allocator's own locks.
+    // SAFETY: it touches free memory only, under the allocator's own locks.
     #[expect(unsafe_code, reason = "nothing else does it")]
     unsafe {
         libc::malloc_trim(0);

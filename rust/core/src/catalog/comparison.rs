@@ -1,9 +1,9 @@
-//! Comparison of what the index holds with what the files say.
+//! Comparison of the indexed documents of a file with the file itself.
 
-use crate::catalog::extract::Kind;
-use crate::catalog::file_reader::{Content, Known, Reader, Sink};
-use crate::catalog::{Catalog, Documents, Row, Rows};
+use crate::catalog::file_reader::{DocContent, DocSink, FileReader, IndexedDocs};
+use crate::catalog::{Catalog, DocIds, DocMeta, DocTable};
 use crate::error::{Error, Interrupt, Result};
+use crate::files::file_kind::FileKind;
 use crate::files::root::Root;
 use crate::index::consistency::{ForwardIndex, ProfilePairs};
 use crate::index::memory_bounds::packing_bytes;
@@ -12,9 +12,9 @@ use crate::memory_limit::MemoryLimit;
 /// The documents of one file, which are compared as they are read.
 struct Comparison<'a> {
     held: ForwardIndex<'a>,
-    rows: &'a Rows,
+    docs: &'a DocTable,
     /// Those that the index holds of the file, and how many came.
-    documents: &'a Documents,
+    documents: &'a DocIds,
     count: usize,
     file: u32,
     same: bool,
@@ -23,17 +23,17 @@ struct Comparison<'a> {
     /// What the index takes, and may take.
     bytes: u64,
     limit: &'a MemoryLimit,
-    part: usize,
+    corpus: usize,
 }
 
-impl Sink for Comparison<'_> {
-    fn take(&mut self, row: Row, content: Content) {
-        let row = Row { file: self.file, ..row };
+impl DocSink for Comparison<'_> {
+    fn take(&mut self, doc: DocMeta, content: DocContent) {
+        let doc = DocMeta { file: self.file, ..doc };
         self.count += 1;
         self.same &= match content {
-            Content::New(document) if self.count <= self.documents.len() => {
+            DocContent::New(document) if self.count <= self.documents.len() => {
                 let number = self.documents.get(self.count - 1);
-                self.rows[number as usize] == row
+                self.docs[number as usize] == doc
                     && self.held.equals(number, &document, &mut self.pairs)
             }
             _ => false,
@@ -41,25 +41,25 @@ impl Sink for Comparison<'_> {
     }
 
     fn allows(&self, _: usize, more: u64) -> bool {
-        self.limit.allows(self.part, self.bytes.saturating_add(more))
+        self.limit.allows(self.corpus, self.bytes.saturating_add(more))
     }
 }
 
 impl Catalog {
-    /// Says whether it holds of a file what the file says: concepts, lengths, labels and places of
-    /// all documents. None where that cannot be told, as for a file that changes meanwhile, or of
-    /// which not all is indexed.
+    /// Returns whether the index of a file matches the file: concepts, lengths, labels and places
+    /// of all documents. None where that cannot be determined, as for a file that changes
+    /// meanwhile, or of which not all is indexed.
     ///
     /// # Errors
     /// [`Error::Interrupted`].
-    pub fn holds(
+    pub fn matches_file(
         &mut self,
         root: &Root,
         path: &str,
         interrupt: Interrupt<'_>,
     ) -> Result<Option<bool>> {
         let clock = self.clock;
-        let look = || root.stat(path).ok().map(|stat| clock.see(stat));
+        let look = || root.stat(path).ok().map(|stat| clock.truncate(stat));
         let (Some(place), Some(stat)) = (self.find(path), look()) else { return Ok(None) };
         let file = self.files[place as usize].clone();
         if !file.present || file.left_out.is_some() || file.cut {
@@ -70,7 +70,7 @@ impl Catalog {
         let (lexicon, held) = self.index.split_for_comparison();
         let mut comparison = Comparison {
             held,
-            rows: &self.rows,
+            docs: &self.docs,
             documents: &file.documents,
             count: 0,
             file: place,
@@ -78,11 +78,12 @@ impl Catalog {
             pairs: ProfilePairs::default(),
             bytes: packing_bytes(documents.into(), postings as u64, dictionaries as u64),
             limit: &self.limit,
-            part: self.part as usize,
+            corpus: self.corpus as usize,
         };
-        let (labels, part, limit) = (&mut self.labels, self.part, &self.limit);
-        let (known, sink) = (Known::default(), &mut comparison);
-        let mut reader = Reader { root, lexicon, labels, part, interrupt, known, limit, sink };
+        let (labels, corpus, limit) = (&mut self.labels, self.corpus, &self.limit);
+        let (indexed, sink) = (IndexedDocs::default(), &mut comparison);
+        let mut reader =
+            FileReader { root, lexicon, labels, corpus, interrupt, indexed, limit, sink };
         let reading = match reader.whole(path, &stat) {
             Err(Error::Interrupted) => return Err(Error::Interrupted),
             Err(_) => return Ok(None),
@@ -94,18 +95,18 @@ impl Catalog {
             return Ok(None);
         }
         let summary = self.labels.text(file.summary);
-        let seen = file.kind == Kind::Note || reading.seen == file.seen;
+        let seen = file.kind == FileKind::Note || reading.progress == file.progress;
         let same = all && self.index.are_same(&pairs);
         Ok(Some(same && seen && summary == reading.summary))
     }
 
-    /// Returns the files of which the posting lists say something else than their documents.
+    /// Returns the files whose posting lists and documents contradict each other.
     ///
     /// # Errors
     /// [`Error::Interrupted`].
-    pub fn contradictions(&self, interrupt: Interrupt<'_>) -> Result<Vec<String>> {
+    pub fn inconsistent_files(&self, interrupt: Interrupt<'_>) -> Result<Vec<String>> {
         let documents = self.index.contradictions(interrupt)?;
-        let file = |document: u32| self.rows[document as usize].file;
+        let file = |document: u32| self.docs[document as usize].file;
         let mut files: Vec<u32> = documents.into_iter().map(file).collect();
         files.dedup();
         let present = files.into_iter().map(|file| &self.files[file as usize]);

@@ -1,16 +1,16 @@
-//! One row a document: where it lies and what filters may ask about it.
+//! AnalyzedDocument table: position, timestamp and filter fields of each document, by document number.
 
 use std::ops::{Index, Range};
 
-use crate::catalog::FileRow;
-use crate::catalog::extract::Kind;
+use crate::catalog::FileMeta;
+use crate::files::file_kind::FileKind;
 use crate::files::racy_stat::is_trusted;
 use crate::index::storage::paged_array::{PagedArray, SPARE_CAPACITY};
 
-/// Where a document lies and what filters may ask about it.
+/// AnalyzedDocument metadata: position, hashes and filter fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
-pub struct Row {
+pub struct DocMeta {
     /// First byte in the file.
     pub start: u64,
     /// Hash of the bytes.
@@ -33,35 +33,35 @@ pub struct Row {
     pub session: u32,
     /// Category, as a label.
     pub category: u32,
-    /// What of its section concerns others.
-    pub outline: Outline,
+    /// Metadata of the section that begins here.
+    pub section_meta: SectionMeta,
 }
 
-/// What a document says of the section that begins with it, so that a changed note can be read in
-/// part: see `catalog/edited.rs`. All zeros for the further parts of a section, and for messages.
+/// Metadata of the section that begins with a document, for incremental parsing: see
+/// `catalog/incremental_parse.rs`. All zeros for the further parts of a section, and for messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
-pub struct Outline {
-    /// 1 if a section begins with it.
-    pub opens: u8,
+pub struct SectionMeta {
+    /// 1 if a section begins with the document.
+    pub starts: u8,
     /// Of the heading, 1 to 6; 0 for a preamble.
     pub level: u8,
     /// 1 if it has keywords or a category, which hold for the sections below as well.
-    pub hands_down: u8,
-    /// [`REFERS`] and [`DEFINES`].
+    pub inheritable: u8,
+    /// [`HAS_REFERENCE`] and [`HAS_DEFINITION`].
     pub links: u8,
 }
 
 /// The heading may have a link that is defined somewhere else.
-pub const REFERS: u8 = 1;
+pub const HAS_REFERENCE: u8 = 1;
 /// The section may define links.
-pub const DEFINES: u8 = 2;
+pub const HAS_DEFINITION: u8 = 2;
 
-/// [`Row::time`] of a document without one.
+/// [`DocMeta::time`] of a document without one.
 pub const NO_TIME: i64 = i64::MIN;
 
-/// Stands for a row that was lost with its page: nothing at the beginning of the first file.
-static LOST: Row = Row {
+/// Stands for a document whose page was lost: empty, at the beginning of the first file.
+static LOST_DOC: DocMeta = DocMeta {
     start: 0,
     hash: 0,
     key: 0,
@@ -73,87 +73,89 @@ static LOST: Row = Row {
     role: 0,
     session: 0,
     category: 0,
-    outline: Outline { opens: 0, level: 0, hands_down: 0, links: 0 },
+    section_meta: SectionMeta { starts: 0, level: 0, inheritable: 0, links: 0 },
 };
 
-/// What the rows of a snapshot must agree with.
+/// Validator of the document table of a snapshot.
 #[derive(Debug)]
-pub struct Frame {
+pub struct DocValidator {
     /// By file: the number behind its last document, its bytes, where these are known, and whether
     /// it is a transcript.
     files: Vec<(u32, u64, bool)>,
     labels: u32,
 }
 
-impl Frame {
+impl DocValidator {
     /// Takes what the files, in the order of their documents, and so many labels say.
-    pub fn new(files: &[FileRow], labels: u32) -> Self {
+    pub fn new(files: &[FileMeta], labels: u32) -> Self {
         let mut end = 0;
-        let file = |file: &FileRow| {
+        let file = |file: &FileMeta| {
             end += file.documents.len() as u32;
             let size = if is_trusted(&file.stat) { file.stat.size } else { u64::MAX };
-            (end, size, file.kind == Kind::Transcript)
+            (end, size, file.kind == FileKind::Transcript)
         };
         Self { files: files.iter().map(file).collect(), labels }
     }
 
-    /// Says whether a page holds the rows that must be there, each behind the one before.
-    pub fn holds(&self, page: usize, rows: &[Row]) -> bool {
-        let (first, documents) = (page * PAGE, self.files.last().map_or(0, |file| file.0 as usize));
-        if rows.len() != PAGE.min(documents.saturating_sub(first)) {
+    /// Returns whether a page holds the documents that must be there, each behind the one before.
+    pub fn accepts(&self, page: usize, docs: &[DocMeta]) -> bool {
+        let (first, documents) =
+            (page * DOCS_PER_PAGE, self.files.last().map_or(0, |file| file.0 as usize));
+        if docs.len() != DOCS_PER_PAGE.min(documents.saturating_sub(first)) {
             return false;
         }
-        let follows = |pair: &[Row]| {
+        let follows = |pair: &[DocMeta]| {
             let [a, b] = [&pair[0], &pair[1]];
             let (bytes, lines) = (b.start.checked_sub(a.start), b.line.checked_sub(a.line));
             a.file != b.file
                 || lines.zip(bytes).is_some_and(|(lines, bytes)| u64::from(lines) <= bytes)
         };
-        (first as u32..).zip(rows).all(|(document, row)| self.fits(document, row))
-            && rows.windows(2).all(follows)
+        (first as u32..).zip(docs).all(|(document, doc)| self.fits(document, doc))
+            && docs.windows(2).all(follows)
     }
 
-    fn fits(&self, document: u32, row: &Row) -> bool {
-        let labels = [row.trail, row.role, row.session, row.category];
-        let Outline { opens, level, hands_down, links } = row.outline;
+    fn fits(&self, document: u32, doc: &DocMeta) -> bool {
+        let labels = [doc.trail, doc.role, doc.session, doc.category];
+        let SectionMeta { starts, level, inheritable, links } = doc.section_meta;
         let place = self.files.partition_point(|&(end, ..)| end <= document);
         let Some(&(_, size, transcript)) = self.files.get(place) else { return false };
         // what only the other kind has
-        let other = if transcript { [row.trail, row.category] } else { [row.role, row.session] };
-        row.file as usize == place
-            && row.start.checked_add(row.length.into()).is_some_and(|end| end <= size)
-            && row.line > 0
+        let other = if transcript { [doc.trail, doc.category] } else { [doc.role, doc.session] };
+        doc.file as usize == place
+            && doc.start.checked_add(doc.length.into()).is_some_and(|end| end <= size)
+            && doc.line > 0
             && other == [0; 2]
             && labels.iter().all(|&label| label < self.labels)
-            && opens.max(hands_down) <= 1
+            && starts.max(inheritable) <= 1
             && level <= 6
-            && links <= REFERS | DEFINES
+            && links <= HAS_REFERENCE | HAS_DEFINITION
     }
 }
 
-/// Rows on a page of a snapshot: most files have fewer documents, and are asked for one by one.
-pub const PAGE: usize = 64;
+/// Documents on a page of a snapshot: most files have fewer documents, and are asked for one by
+/// one.
+pub const DOCS_PER_PAGE: usize = 64;
 
-/// The rows by document: first those of a snapshot, then what came since.
+/// Metadata by document number: first the pages of a snapshot, then newer documents.
 #[derive(Debug, Default)]
-pub struct Rows {
-    kept: PagedArray<Row>,
+pub struct DocTable {
+    kept: PagedArray<DocMeta>,
     count: usize,
-    since: Vec<Row>,
+    since: Vec<DocMeta>,
 }
 
-impl Rows {
-    /// Takes over the pages of a snapshot, all full but the last, which hold `count` rows.
-    pub fn of(kept: PagedArray<Row>, count: usize) -> Self {
+impl DocTable {
+    /// Takes over the pages of a snapshot, all full but the last, which hold `count` documents.
+    pub fn of(kept: PagedArray<DocMeta>, count: usize) -> Self {
         Self { kept, count, since: Vec::new() }
     }
 
-    /// Returns the number of rows.
+    /// Returns the number of documents.
     pub fn len(&self) -> usize {
         self.count + self.since.len()
     }
 
-    /// Returns whether there is no row.
+    /// Returns whether there is no document.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -163,57 +165,60 @@ impl Rows {
         self.since.reserve_exact(more + SPARE_CAPACITY);
     }
 
-    /// Adds the row of a new document.
-    pub fn push(&mut self, row: Row) {
-        self.since.push(row);
+    /// Adds the metadata of a new document.
+    pub fn push(&mut self, doc: DocMeta) {
+        self.since.push(doc);
     }
 
-    /// Lets rows come from the disk while something else is done.
-    pub fn expect(&self, documents: Range<u32>) {
+    /// Prefetches the pages of documents from the disk.
+    pub fn prefetch(&self, documents: Range<u32>) {
         let end = (documents.end as usize).min(self.count);
-        (documents.start as usize / PAGE..end.div_ceil(PAGE))
+        (documents.start as usize / DOCS_PER_PAGE..end.div_ceil(DOCS_PER_PAGE))
             .for_each(|page| self.kept.readahead(page));
     }
 
-    /// Puts a row in the place of another.
-    pub fn set(&mut self, document: u32, row: Row) {
+    /// Replaces the metadata of a document.
+    pub fn set(&mut self, document: u32, doc: DocMeta) {
         let document = document as usize;
         let place = match document.checked_sub(self.count) {
             Some(since) => self.since.get_mut(since),
-            None => self.kept.get_mut(document / PAGE).and_then(|p| p.get_mut(document % PAGE)),
+            None => self
+                .kept
+                .get_mut(document / DOCS_PER_PAGE)
+                .and_then(|p| p.get_mut(document % DOCS_PER_PAGE)),
         };
         if let Some(place) = place {
-            *place = row;
+            *place = doc;
         }
     }
 
-    /// Returns the rows that came since the snapshot: all of them after a packing.
-    pub fn since(&self) -> &[Row] {
+    /// Returns the metadata of documents newer than the snapshot: of all after a packing.
+    pub fn since(&self) -> &[DocMeta] {
         &self.since
     }
 
     /// Returns the bytes that they take in memory.
     pub fn bytes(&self) -> usize {
-        self.kept.bytes() + self.since.capacity() * size_of::<Row>()
+        self.kept.bytes() + self.since.capacity() * size_of::<DocMeta>()
     }
 }
 
-impl FromIterator<Row> for Rows {
-    fn from_iter<I: IntoIterator<Item = Row>>(rows: I) -> Self {
-        Self { since: rows.into_iter().collect(), ..Self::default() }
+impl FromIterator<DocMeta> for DocTable {
+    fn from_iter<I: IntoIterator<Item = DocMeta>>(docs: I) -> Self {
+        Self { since: docs.into_iter().collect(), ..Self::default() }
     }
 }
 
-impl Index<usize> for Rows {
-    type Output = Row;
+impl Index<usize> for DocTable {
+    type Output = DocMeta;
 
     #[inline]
-    fn index(&self, document: usize) -> &Row {
+    fn index(&self, document: usize) -> &DocMeta {
         match document.checked_sub(self.count) {
             Some(since) => &self.since[since],
             None => {
-                let page = self.kept.get(document / PAGE);
-                page.and_then(|page| page.get(document % PAGE)).unwrap_or(&LOST)
+                let page = self.kept.get(document / DOCS_PER_PAGE);
+                page.and_then(|page| page.get(document % DOCS_PER_PAGE)).unwrap_or(&LOST_DOC)
             }
         }
     }
@@ -221,24 +226,24 @@ impl Index<usize> for Rows {
 
 /// The documents of a file, in order of position.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Documents {
+pub enum DocIds {
     /// Neighbours, as a packing numbers them.
-    Run(Range<u32>),
+    Range(Range<u32>),
     /// Any.
     List(Vec<u32>),
 }
 
-impl Default for Documents {
+impl Default for DocIds {
     fn default() -> Self {
-        Self::Run(0..0)
+        Self::Range(0..0)
     }
 }
 
-impl Documents {
+impl DocIds {
     /// Returns how many there are.
     pub fn len(&self) -> usize {
         match self {
-            Self::Run(run) => run.len(),
+            Self::Range(run) => run.len(),
             Self::List(list) => list.len(),
         }
     }
@@ -251,7 +256,7 @@ impl Documents {
     /// Returns the one at a place.
     pub fn get(&self, at: usize) -> u32 {
         match self {
-            Self::Run(run) => run.start + at as u32,
+            Self::Range(run) => run.start + at as u32,
             Self::List(list) => list[at],
         }
     }

@@ -1,12 +1,12 @@
-//! What of a file goes to the index: notes give sections, transcripts give messages.
+//! Extraction of index inputs: notes give sections, transcripts give messages.
 //!
-//! A draft is one future document with its place in the file, its fields as text, and two hashes:
-//! one of its own bytes, by which a hit is checked before it leaves, and one of all that was
-//! indexed of it, by which a changed file is compared with what the index holds.
+//! An input is one future document with its position in the file, its fields as text, and two
+//! hashes: one of its own bytes, by which a hit is checked before it leaves, and one of all that
+//! was indexed of it, by which a changed file is compared with what the index holds.
 
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-use crate::catalog::doc_table::{DEFINES, Outline, REFERS};
+use crate::catalog::doc_table::{HAS_DEFINITION, HAS_REFERENCE, SectionMeta};
 use crate::index::bm25f::Field;
 use crate::messages::message::{self, Message, ParsedLine};
 use crate::text::metadata::{Metadata, after_meta_comment};
@@ -15,45 +15,21 @@ use crate::text::section::{Note, Section, TRAIL};
 use crate::text::time;
 
 /// Sections longer than about this many bytes are split for retrieval.
-pub const PART: usize = 1000;
+pub const MAX_PART_BYTES: usize = 1000;
 
-/// What kind of file a path names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum Kind {
-    /// Markdown.
-    Note,
-    /// One JSON message a line.
-    Transcript,
-    /// Anything else: listed, never indexed.
-    Other,
-}
-
-impl Kind {
-    /// Tells the kind by the ending of the name.
-    pub fn of(path: &str) -> Self {
-        let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending);
-        match ending.to_ascii_lowercase().as_str() {
-            "md" | "markdown" => Self::Note,
-            "jsonl" => Self::Transcript,
-            _ => Self::Other,
-        }
-    }
-}
-
-/// What of a transcript is indexed.
+/// A corpus: the text that one index holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Part {
-    /// What people and models said, and notes.
+pub enum Corpus {
+    /// Notes, and the messages of people and models.
     #[default]
-    Said,
-    /// What went into and came out of tools.
+    Main,
+    /// Input and output of tools.
     Tools,
 }
 
-/// A future document.
+/// The input of the index for one document.
 #[derive(Debug, Default)]
-pub struct Draft<'a> {
+pub struct IndexInput<'a> {
     /// First byte in the file.
     pub start: u64,
     /// Bytes.
@@ -74,20 +50,20 @@ pub struct Draft<'a> {
     pub session: String,
     /// The category of a section.
     pub category: String,
-    /// What of its section concerns others.
-    pub outline: Outline,
+    /// Metadata of its section.
+    pub section_meta: SectionMeta,
     /// What is indexed.
     pub fields: Vec<(Field, &'a str)>,
 }
 
-impl<'a> Draft<'a> {
+impl<'a> IndexInput<'a> {
     fn add(&mut self, field: Field, text: &'a str) {
         if !text.is_empty() {
             self.fields.push((field, text));
         }
     }
 
-    fn seal(&mut self) {
+    fn set_key(&mut self) {
         let mut hasher = Xxh3::new();
         for (field, text) in &self.fields {
             hasher.update(&[*field as u8]);
@@ -102,22 +78,27 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// Drafts the sections of a note, in file order; long ones in several parts, and where the front
+/// Extracts the sections of a note, in file order; long ones in several parts, and where the front
 /// matter says `unit: item` each list item by itself.
 ///
 /// Returns the summary of the whole note, if it gives one.
-pub fn note(path: &str, text: &str, each: &mut dyn FnMut(Draft<'_>)) -> Option<String> {
+pub fn note(path: &str, text: &str, each: &mut dyn FnMut(IndexInput<'_>)) -> Option<String> {
     let note = parser::parse(text);
     let title = note.title().unwrap_or_default();
     let count = note.sections.len();
-    each_of(path, text, &Cut { note: &note, count, title, above: &[], from: (0, 1) }, each);
+    section_inputs(
+        path,
+        text,
+        &SectionRange { note: &note, count, title, above: &[], from: (0, 1) },
+        each,
+    );
     let first = note.sections.iter().take_while(|section| section.level <= 1);
     note.front.summary.clone().or_else(|| first.filter_map(|s| s.metadata.summary.clone()).next())
 }
 
-/// Sections of a note, all of them or some, and what holds for them from outside.
+/// A range of the sections of a note, with the context that it inherits.
 #[derive(Debug)]
-pub struct Cut<'a> {
+pub struct SectionRange<'a> {
     /// The sections are the first of these; what follows them may say how they are to be read.
     pub note: &'a Note,
     /// So many.
@@ -130,7 +111,7 @@ pub struct Cut<'a> {
     pub from: (usize, u32),
 }
 
-impl<'a> Cut<'a> {
+impl<'a> SectionRange<'a> {
     /// Returns the headings from the outermost down to the section's own.
     pub fn trail(&self, at: usize) -> Vec<&'a str> {
         if self.above.is_empty() {
@@ -144,31 +125,37 @@ impl<'a> Cut<'a> {
     }
 }
 
-/// Drafts sections of a note.
-pub fn each_of(path: &str, text: &str, cut: &Cut<'_>, each: &mut dyn FnMut(Draft<'_>)) {
-    let &Cut { note, title, from: (mut counted, mut line), .. } = cut;
+/// Extracts a range of the sections of a note.
+pub fn section_inputs(
+    path: &str,
+    text: &str,
+    range: &SectionRange<'_>,
+    each: &mut dyn FnMut(IndexInput<'_>),
+) {
+    let &SectionRange { note, title, from: (mut counted, mut line), .. } = range;
     let place = path.strip_suffix(".md").unwrap_or(path);
     let mut code = note.code.iter().peekable();
-    for at in 0..cut.count {
+    for at in 0..range.count {
         let section = &note.sections[at];
-        let headings = cut.trail(at);
+        let headings = range.trail(at);
         // the title is most often a heading too, and would count twice
         let title = if headings.contains(&title) { "" } else { title };
         let trail = headings.join(TRAIL.encode_utf8(&mut [0; 4]));
-        let (keywords, category) = told(note, at);
+        let (keywords, category) = inherited_keywords(note, at);
         // what it says holds for the sections below, and is found with them
         let below = note.sections.get(at + 1).is_some_and(|next| next.parent == Some(at));
         if below && after_meta_comment(&text[section.span.clone()]) == Some("") {
             continue;
         }
         let by_item = note.front.by_item;
-        let spans = if by_item { note.units(at, text) } else { note.split(at, text, PART) };
-        let mut outline = outline(section, text);
+        let spans =
+            if by_item { note.units(at, text) } else { note.split(at, text, MAX_PART_BYTES) };
+        let mut section_meta = section_meta(section, text);
         for span in spans {
             let lines = memchr::memchr_iter(b'\n', &text.as_bytes()[counted..span.start]).count();
             line += lines as u32;
             counted = span.start;
-            let mut draft = Draft {
+            let mut input = IndexInput {
                 start: span.start as u64,
                 length: span.len() as u32,
                 line,
@@ -176,74 +163,78 @@ pub fn each_of(path: &str, text: &str, cut: &Cut<'_>, each: &mut dyn FnMut(Draft
                 trail: trail.clone(),
                 time: section.metadata.time.or(note.front.time),
                 category: category.to_owned(),
-                outline: std::mem::take(&mut outline),
-                ..Draft::default()
+                section_meta: std::mem::take(&mut section_meta),
+                ..IndexInput::default()
             };
-            draft.add(Field::Path, place);
-            draft.add(Field::Title, title);
-            draft.add(Field::Heading, &trail);
-            draft.add(Field::Keywords, &keywords);
+            input.add(Field::Path, place);
+            input.add(Field::Title, title);
+            input.add(Field::Heading, &trail);
+            input.add(Field::Keywords, &keywords);
             let mut from = span.start.max(section.body);
             while let Some(block) = code.next_if(|block| block.start < span.end) {
                 let end = block.end.min(span.end);
-                draft.add(Field::Body, text.get(from..block.start).unwrap_or_default());
-                draft.add(Field::Code, text.get(block.start.max(from)..end).unwrap_or_default());
+                input.add(Field::Body, text.get(from..block.start).unwrap_or_default());
+                input.add(Field::Code, text.get(block.start.max(from)..end).unwrap_or_default());
                 from = end;
             }
-            draft.add(Field::Body, text.get(from..span.end).unwrap_or_default());
-            draft.seal();
-            each(draft);
+            input.add(Field::Body, text.get(from..span.end).unwrap_or_default());
+            input.set_key();
+            each(input);
         }
     }
 }
 
-/// Returns what of a section concerns others.
-fn outline(section: &Section, text: &str) -> Outline {
-    let defines = may_define(&text[section.span.clone()]);
-    Outline {
-        opens: 1,
+/// Returns the metadata of a section for incremental parsing.
+fn section_meta(section: &Section, text: &str) -> SectionMeta {
+    let defines = may_hold_definition(&text[section.span.clone()]);
+    SectionMeta {
+        starts: 1,
         level: section.level,
-        hands_down: u8::from(hands_down(section)),
-        links: if may_refer(section, text) { REFERS } else { 0 }
-            | if defines { DEFINES } else { 0 },
+        inheritable: u8::from(inheritable(section)),
+        links: if may_hold_reference(section, text) { HAS_REFERENCE } else { 0 }
+            | if defines { HAS_DEFINITION } else { 0 },
     }
 }
 
-/// Says whether a text may define a link that other places name.
-pub fn may_define(text: &str) -> bool {
+/// Returns whether a text may define a link that other places name.
+pub fn may_hold_definition(text: &str) -> bool {
     memchr::memmem::find(text.as_bytes(), b"]:").is_some()
 }
 
-/// Says whether a heading may hold a link that is defined somewhere else.
-pub fn may_refer(section: &Section, text: &str) -> bool {
+/// Returns whether a heading may hold a link that is defined somewhere else.
+pub fn may_hold_reference(section: &Section, text: &str) -> bool {
     let heading = &text[section.span.start..section.body];
     // one that is too long has its text in the body
     section.level > 0 && (heading.is_empty() || heading.contains('['))
 }
 
-/// Says whether something that a section says holds for the sections below as well.
-pub fn hands_down(section: &Section) -> bool {
+/// Returns whether a section has keywords or a category, which its subsections inherit.
+pub fn inheritable(section: &Section) -> bool {
     !section.metadata.keywords.is_empty() || section.metadata.category.is_some()
 }
 
 /// Returns the keywords and the category that hold for a section.
 ///
 /// Keywords of an enclosing section describe the sections in it; its summary does not.
-fn told(note: &Note, at: usize) -> (String, &str) {
+fn inherited_keywords(note: &Note, at: usize) -> (String, &str) {
     let mut words: Vec<&str> = Vec::new();
     let own = &note.sections[at].metadata;
     words.extend(own.summary.as_deref());
     let mut category = None;
     let mut up = Some(at);
     while let Some(section) = up.map(|up| &note.sections[up]) {
-        gather(&section.metadata, &mut words, &mut category);
+        collect_metadata(&section.metadata, &mut words, &mut category);
         up = section.parent;
     }
-    gather(&note.front, &mut words, &mut category);
+    collect_metadata(&note.front, &mut words, &mut category);
     (words.join(" "), category.unwrap_or_default())
 }
 
-fn gather<'a>(metadata: &'a Metadata, words: &mut Vec<&'a str>, category: &mut Option<&'a str>) {
+fn collect_metadata<'a>(
+    metadata: &'a Metadata,
+    words: &mut Vec<&'a str>,
+    category: &mut Option<&'a str>,
+) {
     words.extend(metadata.keywords.iter().map(String::as_str));
     words.extend(metadata.category.as_deref());
     if category.is_none() {
@@ -251,26 +242,26 @@ fn gather<'a>(metadata: &'a Metadata, words: &mut Vec<&'a str>, category: &mut O
     }
 }
 
-/// Drafts messages as lines are fed to it; each is complete when the next one is known.
+/// Extracts messages from lines; each is complete when the next one is known, which is its context.
 #[derive(Debug)]
-pub struct Messages {
-    part: Part,
+pub struct MessageInputs {
+    corpus: Corpus,
     before: Option<Message>,
-    last: Option<(Spot, Message)>,
+    last: Option<(LineSpan, Message)>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Spot {
+struct LineSpan {
     start: u64,
     length: u32,
     line: u32,
     hash: u64,
 }
 
-impl Messages {
+impl MessageInputs {
     /// Starts at the beginning of a transcript, or behind the message `before`.
-    pub fn new(part: Part, before: Option<Message>) -> Self {
-        Self { part, before, last: None }
+    pub fn new(corpus: Corpus, before: Option<Message>) -> Self {
+        Self { corpus, before, last: None }
     }
 
     /// Takes the next line; returns false when it is damaged.
@@ -279,7 +270,7 @@ impl Messages {
         start: u64,
         line: u32,
         bytes: &[u8],
-        each: &mut dyn FnMut(Draft<'_>),
+        each: &mut dyn FnMut(IndexInput<'_>),
     ) -> bool {
         let message = match message::parse(bytes) {
             ParsedLine::Message(message) => message,
@@ -289,54 +280,54 @@ impl Messages {
         if self.text(&message).is_empty() {
             return true;
         }
-        let spot = Spot { start, length: bytes.len() as u32, line, hash: xxh3_64(bytes) };
-        self.flush(Some(&message), each);
-        self.last = Some((spot, message));
+        let line_span = LineSpan { start, length: bytes.len() as u32, line, hash: xxh3_64(bytes) };
+        self.emit(Some(&message), each);
+        self.last = Some((line_span, message));
         true
     }
 
     /// Hands out the last message, which has no successor.
-    pub fn finish(&mut self, each: &mut dyn FnMut(Draft<'_>)) {
-        self.flush(None, each);
+    pub fn finish(&mut self, each: &mut dyn FnMut(IndexInput<'_>)) {
+        self.emit(None, each);
     }
 
     fn text<'m>(&self, message: &'m Message) -> &'m str {
-        match self.part {
-            Part::Said => &message.said,
-            Part::Tools => &message.tools,
+        match self.corpus {
+            Corpus::Main => &message.said,
+            Corpus::Tools => &message.tools,
         }
     }
 
-    fn flush(&mut self, after: Option<&Message>, each: &mut dyn FnMut(Draft<'_>)) {
-        let Some((spot, message)) = self.last.take() else { return };
-        let mut draft = Draft {
-            start: spot.start,
-            length: spot.length,
-            line: spot.line,
-            hash: spot.hash,
+    fn emit(&mut self, after: Option<&Message>, each: &mut dyn FnMut(IndexInput<'_>)) {
+        let Some((line_span, message)) = self.last.take() else { return };
+        let mut input = IndexInput {
+            start: line_span.start,
+            length: line_span.length,
+            line: line_span.line,
+            hash: line_span.hash,
             time: message.timestamp_ms,
             role: message.role.clone(),
             session: message.session.clone().unwrap_or_default(),
-            ..Draft::default()
+            ..IndexInput::default()
         };
         let speaker = message.name.as_deref().unwrap_or(&message.role);
         let stamp = message.time.as_deref().unwrap_or_default();
         let day = message.timestamp_ms.filter(|_| is_stamp(stamp)).map(time::day_in_words);
-        draft.add(Field::Body, self.text(&message));
-        draft.add(Field::Speaker, speaker);
-        draft.add(Field::Time, day.as_deref().unwrap_or(stamp));
+        input.add(Field::Body, self.text(&message));
+        input.add(Field::Speaker, speaker);
+        input.add(Field::Time, day.as_deref().unwrap_or(stamp));
         for neighbour in [self.before.as_ref(), after].into_iter().flatten() {
             if neighbour.session == message.session {
-                draft.add(Field::Context, self.text(neighbour));
+                input.add(Field::Context, self.text(neighbour));
             }
         }
-        draft.seal();
-        each(draft);
+        input.set_key();
+        each(input);
         self.before = Some(message);
     }
 }
 
-/// Says whether a time is written for machines: nobody asks for it in its letters, and with its
+/// Returns whether a time is written for machines: nobody asks for it in its letters, and with its
 /// seconds each would be a word of its own in the dictionary.
 fn is_stamp(time: &str) -> bool {
     time.chars().all(|c| c.is_ascii() && (!c.is_ascii_alphabetic() || matches!(c, 'T' | 'Z')))

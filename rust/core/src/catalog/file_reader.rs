@@ -1,33 +1,30 @@
-//! One file read into rows and documents, before they have a place in the index.
+//! Reader of one file: turns it into document metadata and documents for the index.
 
 use std::collections::hash_map::Entry;
 use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
-use xxhash_rust::xxh3::xxh3_64;
 
-use crate::catalog::extract::{self, Cut, Draft, Kind, Messages, Part};
-use crate::catalog::{NO_TIME, Row, Seen};
+use crate::catalog::extract::{self, Corpus, IndexInput, MessageInputs, SectionRange};
+use crate::catalog::transcript_resume::{TranscriptResume, tail};
+use crate::catalog::{DocMeta, NO_TIME, ReadProgress};
 use crate::error::{Error, Interrupt, Result};
+use crate::files::file_kind::FileKind;
 use crate::files::root::{Root, Stat};
 use crate::index::dictionary::interner::Interner;
 use crate::index::dictionary::lexicon::{AnalyzedDocument, Lexicon};
 use crate::memory_limit::MemoryLimit;
 use crate::messages::line_reader::{LONGEST_LINE, is_in_utf16, lines};
-use crate::messages::message::{self, Message, ParsedLine};
 use crate::text::encoding::{as_text, is_utf16};
 
 /// Notes larger than this are listed and can be searched with grep, but are not indexed.
-pub const LARGEST_NOTE: u64 = 256 << 20;
-/// Bytes by which a transcript that grew is told from one that was rewritten.
-const TAIL: u64 = 1 << 20;
+pub const MAX_NOTE_BYTES: u64 = 256 << 20;
 
-/// What was read of one file, besides its documents.
+/// The result of reading one file, besides its documents.
 #[derive(Debug, Default)]
-pub(crate) struct Reading {
-    pub seen: Seen,
+pub(crate) struct ReadResult {
+    pub progress: ReadProgress,
     pub summary: String,
     /// Why nothing of it was read, when that is so.
     pub left_out: Option<&'static str>,
@@ -36,25 +33,25 @@ pub(crate) struct Reading {
     pub cut: Option<(u64, u32)>,
 }
 
-/// What takes the documents of a file as they are read: all at once they would be larger than
-/// the index.
-pub(crate) trait Sink {
+/// Consumer of the documents of a file as they are read: collected they would be larger than the
+/// index.
+pub(crate) trait DocSink {
     /// Takes the next new or changed document; before them, and behind them, others may stay as
     /// they are.
-    fn take(&mut self, row: Row, content: Content);
+    fn take(&mut self, doc: DocMeta, content: DocContent);
 
-    /// Says whether the memory limit allows what was taken and so many bytes more, besides the
+    /// Returns whether the memory limit allows what was taken and so many bytes more, besides the
     /// dictionaries that the documents were read with.
     fn allows(&self, dictionaries: usize, more: u64) -> bool;
 }
 
-/// Why a file is left out of the index, as [`FileRow::left_out`](super::FileRow::left_out).
+/// Why a file is left out of the index, as [`FileMeta::left_out`](super::FileMeta::left_out).
 pub(crate) const LARGE: &str = "large";
 pub(crate) const NO_MEMORY: &str = "memory";
 /// Why a file in UTF-16 is not indexed: as bytes it would be noise, and it is never rewritten.
 pub(crate) const ENCODING: &str = "encoding";
-/// Bytes that are taken at most to draft a byte of a message, and mostly to parse one of a note.
-pub(crate) const DRAFTED: u64 = 8;
+/// Most bytes of memory per byte of a message while it is extracted, and mostly of a note.
+pub(crate) const EXTRACTION_FACTOR: u64 = 8;
 
 /// Returns how many bytes it takes at most to parse a note: what the parser makes of a mark or a
 /// line is much larger than what it makes of a word.
@@ -64,40 +61,40 @@ pub(crate) fn parsing_bytes(text: &[u8]) -> u64 {
 }
 
 /// Bytes of text that are read before the memory limit is asked again.
-const STEP: u64 = 1 << 16;
+const LIMIT_CHECK_BYTES: u64 = 1 << 16;
 
 /// The content of a document that was read.
 #[derive(Debug)]
-pub(crate) enum Content {
-    /// The index holds it under this number, and its trail in the row of that number.
-    Known(u32),
+pub(crate) enum DocContent {
+    /// The index holds it under this number, and its trail in the document table.
+    Indexed(u32),
     /// The index is to take it in.
     New(AnalyzedDocument),
 }
 
-/// Turns the drafts of a file into rows and documents, with the dictionaries of one thread.
-pub(crate) struct Reader<'a> {
+/// Turns the index inputs of a file into documents, with the dictionaries of one thread.
+pub(crate) struct FileReader<'a> {
     pub root: &'a Root,
     pub lexicon: &'a mut Lexicon,
     pub labels: &'a mut Interner,
-    pub part: Part,
+    pub corpus: Corpus,
     pub interrupt: Interrupt<'a>,
     /// Documents of this file that the index holds.
-    pub known: Known,
+    pub indexed: IndexedDocs,
     pub limit: &'a MemoryLimit,
-    pub sink: &'a mut dyn Sink,
+    pub sink: &'a mut dyn DocSink,
 }
 
 /// Documents of a file that the index holds, by the hash of all that was indexed of them.
 #[derive(Debug, Default)]
-pub(crate) struct Known {
+pub(crate) struct IndexedDocs {
     /// The place in `rest` of the first document with a key that is not taken.
     first: FxHashMap<u64, usize>,
     /// The documents, and for each the place of the next one with the same key.
     rest: Vec<(Option<u32>, Option<usize>)>,
 }
 
-impl Known {
+impl IndexedDocs {
     /// Gathers documents with their keys, given from the last to the first.
     pub fn from_last(documents: impl ExactSizeIterator<Item = (u64, u32)>) -> Self {
         let count = documents.len();
@@ -123,84 +120,29 @@ impl Known {
     }
 
     /// Returns those that nobody took.
-    pub fn left(self) -> impl Iterator<Item = u32> {
+    pub fn remaining(self) -> impl Iterator<Item = u32> {
         self.rest.into_iter().filter_map(|(number, _)| number)
     }
 }
 
-/// Where the reading of a transcript that has grown goes on.
-pub(crate) struct Resume {
-    file: File,
-    seen: Seen,
-    /// The last message but one: the last one's context.
-    before: Option<Message>,
-    /// The last message, whose context the new lines may complete.
-    last: Option<(Row, Vec<u8>)>,
-}
-
-impl Resume {
-    /// Checks that a transcript is as it was up to `seen`; `last` are its last two messages.
-    pub fn new(
-        root: &Root,
-        path: &str,
-        seen: Seen,
-        last: [Option<Row>; 2],
-    ) -> Result<Option<Self>> {
-        if seen.offset == 0 {
-            return Ok(None);
-        }
-        let file = root.open_read(path)?;
-        if tail(&file, path, seen.offset)? != seen.tail {
-            return Ok(None);
-        }
-        let [before, last] = last.map(|row| row.map(|row| (row, line_at(&file, &row))));
-        let before = match before {
-            None => None,
-            Some((_, Some(bytes))) => match message::parse(&bytes) {
-                ParsedLine::Message(message) => Some(message),
-                _ => return Ok(None),
-            },
-            Some((_, None)) => return Ok(None),
-        };
-        let last = match last {
-            None => None,
-            Some((row, Some(bytes))) => Some((row, bytes)),
-            Some((_, None)) => return Ok(None),
-        };
-        Ok(Some(Self { file, seen, before, last }))
-    }
-}
-
-/// Reads the line of a message back, if it is still what was indexed.
-pub(crate) fn line_at(file: &File, row: &Row) -> Option<Vec<u8>> {
-    // no more is asked for than there is
-    let size = file.metadata().ok()?.len();
-    if row.start.checked_add(row.length.into())? > size {
-        return None;
-    }
-    let mut bytes = vec![0; row.length as usize];
-    file.read_exact_at(&mut bytes, row.start).ok()?;
-    (xxh3_64(&bytes) == row.hash).then_some(bytes)
-}
-
-impl Reader<'_> {
+impl FileReader<'_> {
     /// Reads a file from its beginning.
-    pub fn whole(&mut self, path: &str, stat: &Stat) -> Result<Reading> {
-        let mut reading = Reading::default();
-        match Kind::of(path) {
-            Kind::Note if self.part == Part::Said => {
+    pub fn whole(&mut self, path: &str, stat: &Stat) -> Result<ReadResult> {
+        let mut reading = ReadResult::default();
+        match FileKind::of(path) {
+            FileKind::Note if self.corpus == Corpus::Main => {
                 let allows = |more| self.allows(more);
                 match read_note(self.root, path, stat, self.limit, &allows)? {
                     Ok(bytes) => self.note(path, &as_text(&bytes), &mut reading),
                     Err(why) => reading.left_out = Some(why),
                 }
             }
-            Kind::Transcript => {
+            FileKind::Transcript => {
                 let file = self.root.open_read(path)?;
                 if is_in_utf16(&file, path)? {
                     reading.left_out = Some(ENCODING);
                 } else {
-                    let messages = Messages::new(self.part, None);
+                    let messages = MessageInputs::new(self.corpus, None);
                     self.transcript(&file, path, stat.size, messages, &mut reading)?;
                 }
             }
@@ -210,30 +152,41 @@ impl Reader<'_> {
     }
 
     /// Reads what a transcript has grown by.
-    pub fn rest(&mut self, path: &str, stat: &Stat, resume: Resume) -> Result<Reading> {
-        let Resume { file, seen, before, last } = resume;
-        let mut reading = Reading { seen, ..Reading::default() };
-        let mut messages = Messages::new(self.part, before);
+    pub fn rest(
+        &mut self,
+        path: &str,
+        stat: &Stat,
+        resume: TranscriptResume,
+    ) -> Result<ReadResult> {
+        let TranscriptResume { file, progress, before, last } = resume;
+        let mut reading = ReadResult { progress, ..ReadResult::default() };
+        let mut messages = MessageInputs::new(self.corpus, before);
         // a last line without its end is behind `seen` and comes again by itself
-        if let Some((row, bytes)) = last.filter(|(row, _)| row.start < seen.offset) {
-            messages.line(row.start, row.line, &bytes, &mut |d| self.draft(&d, &mut reading));
+        if let Some((doc, bytes)) = last.filter(|(doc, _)| doc.start < progress.offset) {
+            messages.line(doc.start, doc.line, &bytes, &mut |d| self.emit(&d, &mut reading));
         }
         self.transcript(&file, path, stat.size, messages, &mut reading)?;
         Ok(reading)
     }
 
     /// Reads all of a note.
-    pub fn note(&mut self, path: &str, text: &str, reading: &mut Reading) {
-        let told = extract::note(path, text, &mut |draft| self.draft(&draft, reading));
-        reading.summary = told.unwrap_or_default();
+    pub fn note(&mut self, path: &str, text: &str, reading: &mut ReadResult) {
+        let summary = extract::note(path, text, &mut |input| self.emit(&input, reading));
+        reading.summary = summary.unwrap_or_default();
     }
 
     /// Reads what has changed in a note.
-    pub fn edited(&mut self, path: &str, text: &str, cut: &Cut<'_>, reading: &mut Reading) {
-        extract::each_of(path, text, cut, &mut |draft| self.draft(&draft, reading));
+    pub fn changed_sections(
+        &mut self,
+        path: &str,
+        text: &str,
+        range: &SectionRange<'_>,
+        reading: &mut ReadResult,
+    ) {
+        extract::section_inputs(path, text, range, &mut |input| self.emit(&input, reading));
     }
 
-    /// Says whether the memory limit allows so many bytes more.
+    /// Returns whether the memory limit allows so many bytes more.
     fn allows(&self, more: u64) -> bool {
         self.sink.allows(self.lexicon.bytes() + self.labels.bytes(), more)
     }
@@ -244,31 +197,31 @@ impl Reader<'_> {
         file: &File,
         path: &str,
         size: u64,
-        mut messages: Messages,
-        reading: &mut Reading,
+        mut messages: MessageInputs,
+        reading: &mut ReadResult,
     ) -> Result<()> {
-        let mut seen = reading.seen;
+        let mut progress = reading.progress;
         if !self.allows(0) {
             // what the index held before stays
-            messages.finish(&mut |draft| self.draft(&draft, reading));
-            reading.cut.get_or_insert((seen.offset, seen.lines));
+            messages.finish(&mut |input| self.emit(&input, reading));
+            reading.cut.get_or_insert((progress.offset, progress.lines));
         }
         let (full, interrupt) = (AtomicBool::new(reading.cut.is_some()), self.interrupt);
         let stop = || full.load(Ordering::Relaxed) || interrupt();
         let longest = self.limit.longest_line(LONGEST_LINE);
         let done =
-            lines(file, path, seen.offset..size, longest, &stop, &mut |start, bytes, whole| {
+            lines(file, path, progress.offset..size, longest, &stop, &mut |start, bytes, whole| {
                 if reading.cut.is_some() {
                     return full.store(true, Ordering::Relaxed);
                 }
                 let sound = whole
                     && messages
-                        .line(start, seen.lines + 1, bytes, &mut |d| self.draft(&d, reading));
+                        .line(start, progress.lines + 1, bytes, &mut |d| self.emit(&d, reading));
                 if bytes.ends_with(b"\n") {
-                    seen.lines += 1;
-                    seen.offset = start + bytes.len() as u64;
-                    seen.bad_lines += u32::from(!sound);
-                    seen.long_lines += u32::from(!whole);
+                    progress.lines += 1;
+                    progress.offset = start + bytes.len() as u64;
+                    progress.bad_lines += u32::from(!sound);
+                    progress.long_lines += u32::from(!whole);
                 }
             });
         match done {
@@ -276,60 +229,61 @@ impl Reader<'_> {
             done => done?,
         }
         match reading.cut {
-            None => messages.finish(&mut |draft| self.draft(&draft, reading)),
-            Some((offset, lines)) => (seen.offset, seen.lines) = (offset, lines),
+            None => messages.finish(&mut |input| self.emit(&input, reading)),
+            Some((offset, lines)) => (progress.offset, progress.lines) = (offset, lines),
         }
-        seen.tail = tail(file, path, seen.offset)?;
-        reading.seen = seen;
+        progress.tail = tail(file, path, progress.offset)?;
+        reading.progress = progress;
         Ok(())
     }
 
-    /// Takes in a document, unless there is no memory for it: then it ends what is read of a
-    /// transcript, and a note goes on with what the index holds already.
-    fn draft(&mut self, draft: &Draft<'_>, reading: &mut Reading) {
-        let content = match self.known.take(draft.key) {
-            Some(number) => Content::Known(number),
+    /// Passes a document to the sink, unless there is no memory for it: then a transcript ends
+    /// there, and a note continues with the documents that the index holds already.
+    fn emit(&mut self, input: &IndexInput<'_>, reading: &mut ReadResult) {
+        let content = match self.indexed.take(input.key) {
+            Some(number) => DocContent::Indexed(number),
             None => {
-                let (start, length) = (draft.start, u64::from(draft.length));
-                let asks = start == 0 || start / STEP != (start + length) / STEP;
-                if reading.cut.is_none() && asks && !self.allows(DRAFTED * length) {
-                    reading.cut = Some((start, draft.line - 1));
+                let (start, length) = (input.start, u64::from(input.length));
+                let asks =
+                    start == 0 || start / LIMIT_CHECK_BYTES != (start + length) / LIMIT_CHECK_BYTES;
+                if reading.cut.is_none() && asks && !self.allows(EXTRACTION_FACTOR * length) {
+                    reading.cut = Some((start, input.line - 1));
                 }
                 if reading.cut.is_some() {
                     return;
                 }
-                for (field, text) in &draft.fields {
+                for (field, text) in &input.fields {
                     self.lexicon.add(*field, text);
                 }
-                Content::New(self.lexicon.finish())
+                DocContent::New(self.lexicon.finish())
             }
         };
         // the index has the heading of what it holds: to look up all those of a long note takes as
         // long as to hash it
         let trail = match content {
-            Content::Known(_) => 0,
-            Content::New(_) => self.labels.intern(&draft.trail),
+            DocContent::Indexed(_) => 0,
+            DocContent::New(_) => self.labels.intern(&input.trail),
         };
-        let row = Row {
-            start: draft.start,
-            hash: draft.hash,
-            key: draft.key,
-            time: draft.time.unwrap_or(NO_TIME),
+        let doc = DocMeta {
+            start: input.start,
+            hash: input.hash,
+            key: input.key,
+            time: input.time.unwrap_or(NO_TIME),
             file: 0,
-            length: draft.length,
-            line: draft.line,
+            length: input.length,
+            line: input.line,
             trail,
-            role: self.labels.intern(&draft.role),
-            session: self.labels.intern(&draft.session),
-            category: self.labels.intern(&draft.category),
-            outline: draft.outline,
+            role: self.labels.intern(&input.role),
+            session: self.labels.intern(&input.session),
+            category: self.labels.intern(&input.category),
+            section_meta: input.section_meta,
         };
-        self.sink.take(row, content);
+        self.sink.take(doc, content);
     }
 }
 
-/// Reads the text of a note, or says why it is left out; `allows` says whether the limit allows so
-/// many bytes more.
+/// Reads the text of a note, or says why it is left out; `allows` returns whether the limit allows
+/// so many bytes more.
 pub(crate) fn read_note(
     root: &Root,
     path: &str,
@@ -337,7 +291,7 @@ pub(crate) fn read_note(
     limit: &MemoryLimit,
     allows: &dyn Fn(u64) -> bool,
 ) -> Result<std::result::Result<Vec<u8>, &'static str>> {
-    if stat.size > LARGEST_NOTE {
+    if stat.size > MAX_NOTE_BYTES {
         return Ok(Err(LARGE));
     }
     let bytes = match root.read(path) {
@@ -348,16 +302,4 @@ pub(crate) fn read_note(
         return Ok(Err(NO_MEMORY));
     }
     Ok(if is_utf16(&bytes) { Err(ENCODING) } else { Ok(bytes) })
-}
-
-/// Hashes the bytes just before an offset.
-fn tail(file: &File, path: &str, offset: u64) -> Result<u64> {
-    let mut bytes = vec![0; TAIL.min(offset) as usize];
-    let start = offset - bytes.len() as u64;
-    match file.read_exact_at(&mut bytes, start) {
-        Ok(()) => Ok(xxh3_64(&bytes)),
-        // it has become shorter: then it is another text
-        Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => Ok(0),
-        Err(error) => Err(Error::io("read", path, error)),
-    }
 }

@@ -1,28 +1,30 @@
-//! What of an edited note has to be read again: the sections that changed, and no others.
+//! Incremental parsing of an edited note: only the changed sections are parsed again.
 //!
-//! The rows of a note hold the hashes of its sections, so what stands before the first change and
-//! behind the last is known by a look at the bytes, at a fiftieth of what it takes to parse them.
-//! A heading of the document itself closes every block before it: parsing can begin at one, and
+//! The document table holds the hashes of a note's sections, so what stands before the first change
+//! and behind the last is found by hashing the bytes, at a fiftieth of the cost of parsing them. A
+//! heading of the document itself closes every block before it: parsing can begin at one, and
 //! whatever follows one that is found again is cut as before. What sections say of others is
-//! looked at one by one; where it may have changed, or cannot be told from the rows, the note is
-//! read whole.
+//! checked one by one; where it may have changed, or cannot be determined from the table, the note
+//! is read whole.
+//!
+//! (Longer than 350 lines: half of it are the tests of one property.)
 
 use std::ops::Range;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::catalog::Row;
-use crate::catalog::doc_table::{DEFINES, REFERS};
-use crate::catalog::extract::{Cut, hands_down, may_define, may_refer};
+use crate::catalog::DocMeta;
+use crate::catalog::doc_table::{HAS_DEFINITION, HAS_REFERENCE};
+use crate::catalog::extract::{SectionRange, inheritable, may_hold_definition, may_hold_reference};
 use crate::index::dictionary::interner::Interner;
-use crate::text::metadata::after_meta_comment;
+use crate::text::metadata::{Metadata, after_meta_comment};
 use crate::text::parser::heading_end;
 use crate::text::parser::{front, parse_part};
-use crate::text::section::{MAX_SECTIONS, Note, TRAIL};
+use crate::text::section::{MAX_SECTIONS, Note, Section, TRAIL};
 
-/// See the module.
+/// The changed part of a note, parsed, and the documents around it that stay.
 #[derive(Debug)]
-pub(super) struct Edited {
+pub(super) struct IncrementalParse {
     /// So many documents, from the first, are as they were.
     pub kept: usize,
     /// So are those from this place on, but for where they lie.
@@ -37,30 +39,55 @@ pub(super) struct Edited {
     from: (usize, u32),
 }
 
-impl Edited {
-    /// Returns the sections to draft.
-    pub fn cut(&self) -> Cut<'_> {
+impl IncrementalParse {
+    /// Returns the sections to index.
+    pub fn range(&self) -> SectionRange<'_> {
         let &Self { ref note, count, ref title, ref above, from, .. } = self;
-        Cut { note, count, title, above, from }
+        SectionRange { note, count, title, above, from }
+    }
+
+    /// Returns by how many lines the rest has moved, which begins with `doc`, now at byte `at`;
+    /// none where the sections above it, open now and before, differ.
+    fn moved_lines(
+        &self,
+        text: &str,
+        at: usize,
+        doc: &DocMeta,
+        mut open: [Vec<OpenSection>; 2],
+        labels: &Interner,
+    ) -> Option<i64> {
+        let (level, first) = (doc.section_meta.level, Some(self.rest));
+        for open in &mut open {
+            open_section(open, OpenSection { level, doc: first, inheritable: false });
+        }
+        let [now, before] = &open;
+        let trail = self.range().trail(self.count).join(&TRAIL.to_string());
+        let inherits = now.iter().any(|open| open.inheritable);
+        if now != before || inherits || trail != labels.text(doc.trail) {
+            return None;
+        }
+        let (start, line) = self.from;
+        let lines = memchr::memchr_iter(b'\n', &text.as_bytes()[start..at]).count();
+        Some(i64::from(line) + lines as i64 - i64::from(doc.line))
     }
 }
 
-/// A section that is open, and the place of its row if it is kept.
+/// A section that is open, and the place of its document if it is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Open {
+struct OpenSection {
     level: u8,
-    row: Option<usize>,
-    hands_down: bool,
+    doc: Option<usize>,
+    inheritable: bool,
 }
 
 /// Enters a section: what is not above it is closed.
-fn enter(open: &mut Vec<Open>, section: Open) {
+fn open_section(open: &mut Vec<OpenSection>, section: OpenSection) {
     open.truncate(open.iter().position(|o| o.level >= section.level).unwrap_or(open.len()));
     open.extend((section.level > 0).then_some(section));
 }
 
-/// Where a note differs from what its rows say.
-struct Bounds {
+/// The range in which a note differs from its documents.
+struct ChangedRange {
     kept: usize,
     rest: usize,
     /// By how many bytes the rest has moved.
@@ -71,60 +98,59 @@ struct Bounds {
     again: Option<usize>,
 }
 
-fn opens(row: &Row) -> bool {
-    row.outline.opens > 0
+fn starts_section(doc: &DocMeta) -> bool {
+    doc.section_meta.starts > 0
 }
 
 /// Returns the bounds of what has changed, each at the beginning of a section.
-fn bounds(text: &str, rows: &[Row]) -> Option<Bounds> {
-    let ends = |row: &Row| row.start + u64::from(row.length);
+fn changed_range(text: &str, docs: &[DocMeta]) -> Option<ChangedRange> {
+    let ends = |doc: &DocMeta| doc.start + u64::from(doc.length);
     // a section without a document would be missed
-    if rows.first()?.start > 0 || rows.windows(2).any(|pair| ends(&pair[0]) != pair[1].start) {
+    if docs.first()?.start > 0 || docs.windows(2).any(|pair| ends(&pair[0]) != pair[1].start) {
         return None;
     }
-    let is_same = |row: &Row, start: usize| {
-        let bytes = text.as_bytes().get(start..start.saturating_add(row.length as usize));
-        bytes.is_some_and(|bytes| xxh3_64(bytes) == row.hash)
+    let is_same = |doc: &DocMeta, start: usize| {
+        let bytes = text.as_bytes().get(start..start.saturating_add(doc.length as usize));
+        bytes.is_some_and(|bytes| xxh3_64(bytes) == doc.hash)
     };
-    let same = rows.iter().take_while(|row| is_same(row, row.start as usize)).count();
-    let mut kept = rows[..rows.len().min(same + 1)].iter().rposition(opens)?;
-    // a heading that may have changed is looked at from the section before
-    if !is_heading(text, rows[kept].start as usize) {
-        kept = rows[..kept].iter().rposition(opens)?;
+    let same = docs.iter().take_while(|doc| is_same(doc, doc.start as usize)).count();
+    let mut kept = docs[..docs.len().min(same + 1)].iter().rposition(starts_section)?;
+    // a heading that may have changed is parsed from the section before
+    if !is_heading(text, docs[kept].start as usize) {
+        kept = docs[..kept].iter().rposition(starts_section)?;
     }
-    let start = rows[kept].start as usize;
+    let start = docs[kept].start as usize;
 
-    let bytes = text.len() as i64 - ends(rows.last()?) as i64;
-    let moved = |row: &Row| usize::try_from(row.start as i64 + bytes).unwrap_or(0);
-    let behind = rows[kept + 1..].iter().rev();
-    let behind = behind.take_while(|row| moved(row) > start && is_same(row, moved(row))).count();
-    let rest = rows.len() - behind;
-    let rest = rest + rows[rest..].iter().position(opens).unwrap_or(behind);
-    let again = rows.get(rest).map(moved);
+    let bytes = text.len() as i64 - ends(docs.last()?) as i64;
+    let moved = |doc: &DocMeta| usize::try_from(doc.start as i64 + bytes).unwrap_or(0);
+    let behind = docs[kept + 1..].iter().rev();
+    let behind = behind.take_while(|doc| moved(doc) > start && is_same(doc, moved(doc))).count();
+    let rest = docs.len() - behind;
+    let rest = rest + docs[rest..].iter().position(starts_section).unwrap_or(behind);
+    let again = docs.get(rest).map(moved);
     let end = match again {
         None => text.len(),
         Some(at) if is_heading(text, at) => heading_end(text, at),
         // the underline may be some lines below
-        Some(at) => at + rows[rest].length as usize,
+        Some(at) => at + docs[rest].length as usize,
     };
     let part = text.get(start..end).map(|_| start..end)?;
-    Some(Bounds { kept, rest, bytes, part, again })
+    Some(ChangedRange { kept, rest, bytes, part, again })
 }
 
-/// Finds out what of a note changed since its documents were as `rows` say; none where all of it
-/// must be read.
-pub(super) fn edited(text: &str, rows: &[Row], labels: &Interner) -> Option<Edited> {
-    let Bounds { kept, rest, bytes, part, again } = bounds(text, rows)?;
+/// Parses what changed in a note since it was indexed as `docs`; none where all of it must be
+/// parsed.
+pub(super) fn parse_incrementally(
+    text: &str,
+    docs: &[DocMeta],
+    labels: &Interner,
+) -> Option<IncrementalParse> {
+    let ChangedRange { kept, rest, bytes, part, again } = changed_range(text, docs)?;
     let start = part.start;
-    let (front, begin) = front(text);
-    let fenced = text.trim_start_matches('\u{feff}').starts_with("---");
-    // front matter that ends elsewhere, or was none before
-    if begin > start || fenced && !(4..=start).contains(&begin) || front.by_item {
-        return None;
-    }
+    let front = front_before(text, start)?;
     // what has sections below it may be no document
-    let before = rows[..kept].iter().rposition(opens)?;
-    if after_meta_comment(&text[rows[before].start as usize..start]).is_some_and(str::is_empty) {
+    let before = docs[..kept].iter().rposition(starts_section)?;
+    if after_meta_comment(&text[docs[before].start as usize..start]).is_some_and(str::is_empty) {
         return None;
     }
     let note = parse_part(text, part.clone(), front);
@@ -132,88 +158,105 @@ pub(super) fn edited(text: &str, rows: &[Row], labels: &Interner) -> Option<Edit
         return None;
     }
     let count = note.sections.len() - usize::from(again.is_some());
-    // which sections are joined depends on how many there are
-    let sections = |rows: &[Row]| rows.iter().filter(|row| opens(row)).count();
-    if rows.len() + count > MAX_SECTIONS
-        && sections(rows).max(sections(&rows[..kept]) + count + sections(&rows[rest..]))
-            > MAX_SECTIONS
-    {
+    if may_join_sections(docs, kept..rest, count) {
         return None;
     }
     let new = &note.sections[..count];
     if let (Some(at), Some(found)) = (again, note.sections.last())
-        && (found.span.start, found.level) != (at, rows[rest].outline.level)
+        && (found.span.start, found.level) != (at, docs[rest].section_meta.level)
     {
         return None;
     }
-    // a link that is defined in one place may be named in another
-    let refers = |rows: &[Row]| rows.iter().any(|row| row.outline.links & REFERS > 0);
-    let named = refers(&rows[..kept]) || refers(&rows[rest..]);
-    let defines = rows.iter().any(|row| row.outline.links & DEFINES > 0);
-    if (defines || may_define(&text[part]))
-        && (named || new.iter().any(|section| may_refer(section, text)))
-    {
+    if may_resolve_links(text, docs, kept..rest, part, new) {
         return None;
     }
-    let title = title(&note, count, [&rows[..kept], rows, &rows[rest..]], labels)?;
-    // the summary is sought in the first sections of level 1
-    let in_kept = rows[..kept].iter().any(|row| row.outline.level > 1);
-    let is_ended = in_kept || note.sections[0].level > 1 && rows[kept].outline.level > 1;
+    let title = title(&note, count, [&docs[..kept], docs, &docs[rest..]], labels)?;
+    // the summary is taken from the first sections of level 1
+    let in_kept = docs[..kept].iter().any(|doc| doc.section_meta.level > 1);
+    let is_ended = in_kept || note.sections[0].level > 1 && docs[kept].section_meta.level > 1;
     if note.front.summary.is_none() && !is_ended {
         return None;
     }
 
-    let mut open = Vec::new();
-    let opening = |at: usize, row: Option<usize>| {
-        let outline = rows[at].outline;
-        Open { level: outline.level, row, hands_down: outline.hands_down > 0 }
-    };
-    for at in (0..kept).filter(|&at| opens(&rows[at])) {
-        enter(&mut open, opening(at, Some(at)));
-    }
-    let mut were = open.clone();
-    for at in (kept..rest).filter(|&at| opens(&rows[at])) {
-        enter(&mut were, opening(at, None));
-    }
+    let [mut open, were] = open_sections(docs, kept..rest);
     open.retain(|open| open.level < note.sections[0].level);
-    if open.iter().any(|open| open.hands_down) {
+    if open.iter().any(|open| open.inheritable) {
         return None;
     }
-    let heading = |open: &Open| Some((open.level, own(&rows[open.row?], labels).to_owned()));
+    let heading = |open: &OpenSection| Some((open.level, own(&docs[open.doc?], labels).to_owned()));
     let above: Vec<(u8, String)> = open.iter().filter_map(heading).collect();
     for section in new {
-        let hands_down = hands_down(section);
-        enter(&mut open, Open { level: section.level, row: None, hands_down });
+        let inheritable = inheritable(section);
+        open_section(&mut open, OpenSection { level: section.level, doc: None, inheritable });
     }
-    let from = (start, rows[kept].line);
-    let mut edited = Edited { kept, rest, moved: (bytes, 0), note, count, title, above, from };
+    let from = (start, docs[kept].line);
+    let mut edited =
+        IncrementalParse { kept, rest, moved: (bytes, 0), note, count, title, above, from };
     if let Some(at) = again {
-        // what stands above the rest is to be the same as well
-        let row = &rows[rest];
-        for open in [&mut open, &mut were] {
-            enter(open, Open { level: row.outline.level, row: Some(rest), hands_down: false });
-        }
-        let trail = edited.cut().trail(count).join(&TRAIL.to_string());
-        let handed = open.iter().any(|open| open.hands_down);
-        if open != were || handed || trail != labels.text(row.trail) {
-            return None;
-        }
-        let lines = memchr::memchr_iter(b'\n', &text.as_bytes()[start..at]).count();
-        edited.moved.1 = i64::from(from.1) + lines as i64 - i64::from(row.line);
+        edited.moved.1 = edited.moved_lines(text, at, &docs[rest], [open, were], labels)?;
     }
     Some(edited)
 }
 
-/// Returns the heading of a section.
-fn own<'a>(row: &Row, labels: &'a Interner) -> &'a str {
-    labels.text(row.trail).rsplit(TRAIL).next().unwrap_or_default()
+/// Returns the front matter; none where it ends elsewhere than before, was none, or splits by item.
+fn front_before(text: &str, start: usize) -> Option<Metadata> {
+    let (front, begin) = front(text);
+    let fenced = text.trim_start_matches('\u{feff}').starts_with("---");
+    let moved = begin > start || fenced && !(4..=start).contains(&begin);
+    (!moved && !front.by_item).then_some(front)
 }
 
-/// Returns the title of a note, given the rows that are kept, all that were, and the rest; none
-/// where it is another than it was.
-fn title(note: &Note, count: usize, rows: [&[Row]; 3], labels: &Interner) -> Option<String> {
-    let [kept, were, rest] =
-        rows.map(|rows| rows.iter().find(|row| row.outline.level == 1).map(|row| own(row, labels)));
+/// Returns whether sections may have to be joined, which depends on how many there are.
+fn may_join_sections(docs: &[DocMeta], changed: Range<usize>, count: usize) -> bool {
+    let sections = |docs: &[DocMeta]| docs.iter().filter(|doc| starts_section(doc)).count();
+    let now = || sections(&docs[..changed.start]) + count + sections(&docs[changed.end..]);
+    docs.len() + count > MAX_SECTIONS && sections(docs).max(now()) > MAX_SECTIONS
+}
+
+/// Returns whether a link reference of one section may resolve to a definition in another.
+fn may_resolve_links(
+    text: &str,
+    docs: &[DocMeta],
+    changed: Range<usize>,
+    part: Range<usize>,
+    new: &[Section],
+) -> bool {
+    let refers =
+        |docs: &[DocMeta]| docs.iter().any(|doc| doc.section_meta.links & HAS_REFERENCE > 0);
+    let refers_outside = refers(&docs[..changed.start]) || refers(&docs[changed.end..]);
+    let defines = docs.iter().any(|doc| doc.section_meta.links & HAS_DEFINITION > 0);
+    (defines || may_hold_definition(&text[part]))
+        && (refers_outside || new.iter().any(|section| may_hold_reference(section, text)))
+}
+
+/// Returns the sections that are open where the changed documents begin, and where they end.
+fn open_sections(docs: &[DocMeta], changed: Range<usize>) -> [Vec<OpenSection>; 2] {
+    let mut open = Vec::new();
+    let opening = |at: usize, doc: Option<usize>| {
+        let section_meta = docs[at].section_meta;
+        OpenSection { level: section_meta.level, doc, inheritable: section_meta.inheritable > 0 }
+    };
+    for at in (0..changed.start).filter(|&at| starts_section(&docs[at])) {
+        open_section(&mut open, opening(at, Some(at)));
+    }
+    let mut were = open.clone();
+    for at in changed.filter(|&at| starts_section(&docs[at])) {
+        open_section(&mut were, opening(at, None));
+    }
+    [open, were]
+}
+
+/// Returns the heading of a section.
+fn own<'a>(doc: &DocMeta, labels: &'a Interner) -> &'a str {
+    labels.text(doc.trail).rsplit(TRAIL).next().unwrap_or_default()
+}
+
+/// Returns the title of a note, given the documents that are kept, all that were, and the rest;
+/// none where it is another than it was.
+fn title(note: &Note, count: usize, docs: [&[DocMeta]; 3], labels: &Interner) -> Option<String> {
+    let [kept, were, rest] = docs.map(|docs| {
+        docs.iter().find(|doc| doc.section_meta.level == 1).map(|doc| own(doc, labels))
+    });
     let new = note.sections[..count].iter().find(|section| section.level == 1);
     let new = kept.or(new.map(|section| section.heading.as_str())).or(rest);
     match &note.front.title {
@@ -222,7 +265,7 @@ fn title(note: &Note, count: usize, rows: [&[Row]; 3], labels: &Interner) -> Opt
     }
 }
 
-/// Says whether a line is a heading whatever stands above it, as long as no block is open that
+/// Returns whether a line is a heading whatever stands above it, as long as no block is open that
 /// ends by its own mark.
 fn is_heading(text: &str, at: usize) -> bool {
     let rest = text.as_bytes().get(at..).unwrap_or_default();
@@ -237,62 +280,62 @@ mod tests {
 
     use super::*;
     use crate::catalog::NO_TIME;
-    use crate::catalog::extract::{Draft, each_of, note};
+    use crate::catalog::extract::{IndexInput, note, section_inputs};
 
     /// A note as the catalog knows it.
     #[derive(Debug, Default)]
-    struct Known {
-        rows: Vec<Row>,
+    struct ParsedNote {
+        docs: Vec<DocMeta>,
         labels: Interner,
         summary: Option<String>,
     }
 
-    impl Known {
-        fn add(&mut self, draft: &Draft<'_>) {
-            self.rows.push(Row {
-                start: draft.start,
-                hash: draft.hash,
-                key: draft.key,
-                time: draft.time.unwrap_or(NO_TIME),
+    impl ParsedNote {
+        fn add(&mut self, input: &IndexInput<'_>) {
+            self.docs.push(DocMeta {
+                start: input.start,
+                hash: input.hash,
+                key: input.key,
+                time: input.time.unwrap_or(NO_TIME),
                 file: 0,
-                length: draft.length,
-                line: draft.line,
-                trail: self.labels.intern(&draft.trail),
+                length: input.length,
+                line: input.line,
+                trail: self.labels.intern(&input.trail),
                 role: 0,
                 session: 0,
-                category: self.labels.intern(&draft.category),
-                outline: draft.outline,
+                category: self.labels.intern(&input.category),
+                section_meta: input.section_meta,
             });
         }
 
-        /// The slow twin: reads all of it.
+        /// Parses all of it: the reference.
         fn of(text: &str) -> Self {
-            let mut known = Self::default();
-            known.summary = note("a.md", text, &mut |draft| known.add(&draft));
-            known
+            let mut parsed = Self::default();
+            parsed.summary = note("a.md", text, &mut |input| parsed.add(&input));
+            parsed
         }
 
         /// Reads only what is needed; returns whether that is less than all.
         fn follow(&mut self, text: &str) -> bool {
-            let Some(edited) = edited(text, &self.rows, &self.labels) else {
+            let Some(edited) = parse_incrementally(text, &self.docs, &self.labels) else {
                 *self = Self::of(text);
                 return false;
             };
-            let old = std::mem::take(&mut self.rows);
-            self.rows.extend(&old[..edited.kept]);
-            each_of("a.md", text, &edited.cut(), &mut |draft| self.add(&draft));
-            self.rows.extend(old[edited.rest..].iter().map(|row| Row {
-                start: row.start.saturating_add_signed(edited.moved.0),
-                line: row.line.saturating_add_signed(edited.moved.1 as i32),
-                ..*row
+            let old = std::mem::take(&mut self.docs);
+            self.docs.extend(&old[..edited.kept]);
+            section_inputs("a.md", text, &edited.range(), &mut |input| self.add(&input));
+            self.docs.extend(old[edited.rest..].iter().map(|doc| DocMeta {
+                start: doc.start.saturating_add_signed(edited.moved.0),
+                line: doc.line.saturating_add_signed(edited.moved.1 as i32),
+                ..*doc
             }));
             true
         }
 
-        fn shown(&self) -> Vec<(Row, &str, &str)> {
-            let plain = |row: &Row| Row { trail: 0, category: 0, ..*row };
+        fn shown(&self) -> Vec<(DocMeta, &str, &str)> {
+            let plain = |doc: &DocMeta| DocMeta { trail: 0, category: 0, ..*doc };
             let label = |id: u32| self.labels.text(id);
-            self.rows.iter().map(|r| (plain(r), label(r.trail), label(r.category))).collect()
+            self.docs.iter().map(|r| (plain(r), label(r.trail), label(r.category))).collect()
         }
     }
 
@@ -378,31 +421,31 @@ mod tests {
     #[test]
     fn code_behind_an_old_line_end_is_read_alike() {
         let text = "## a\n\n~~~\n# no\n~~~\n# CR\r```\n# in\n\ncode\n\n";
-        let mut known = Known::of(text);
-        known.follow(text);
-        assert_eq!(known.shown(), Known::of(text).shown());
+        let mut parsed = ParsedNote::of(text);
+        parsed.follow(text);
+        assert_eq!(parsed.shown(), ParsedNote::of(text).shown());
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(4096))]
 
-        /// The plain twin reads the whole note after each edit.
+        /// Parsing the whole note after each edit must give the same.
         #[test]
         fn what_is_read_in_part_is_what_is_read_whole(
             blocks in vec(block(), 0..16),
             edits in vec(edit(), 1..5),
         ) {
             let mut blocks = blocks;
-            let mut known = Known::of(&blocks.concat());
+            let mut parsed = ParsedNote::of(&blocks.concat());
             for (at, less, more) in edits {
                 let at = at.index(blocks.len() + 1);
                 blocks.splice(at..blocks.len().min(at + less), more);
                 let text = blocks.concat();
-                let before = format!("{:?}", known.shown());
-                let in_part = known.follow(&text);
-                let twin = Known::of(&text);
-                prop_assert_eq!(known.shown(), twin.shown(), "{} {:?}\n{}", in_part, &text, before);
-                prop_assert_eq!(&known.summary, &twin.summary);
+                let before = format!("{:?}", parsed.shown());
+                let in_part = parsed.follow(&text);
+                let whole = ParsedNote::of(&text);
+                prop_assert_eq!(parsed.shown(), whole.shown(), "{} {:?}\n{}", in_part, &text, before);
+                prop_assert_eq!(&parsed.summary, &whole.summary);
             }
         }
     }

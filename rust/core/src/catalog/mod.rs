@@ -1,6 +1,6 @@
-//! Files ↔ documents: which file holds which documents, and how the two stay in step.
+//! Catalog: the index with its tables of files and documents, kept equal to the files.
 //!
-//! The catalog is the index's other half. It reads a file, compares what it drafts with what the
+//! The catalog reads a file, compares the inputs that it extracts with what the
 //! index holds of it, and changes only the difference.
 
 mod build;
@@ -8,10 +8,13 @@ mod comparison;
 pub mod doc_table;
 pub mod extract;
 pub(crate) mod file_reader;
+mod file_table;
 mod incremental_parse;
 pub mod omission;
+mod pending_docs;
 pub mod snapshot;
 pub(crate) mod snapshot_file;
+pub(crate) mod transcript_resume;
 mod update;
 
 use std::cmp::Ordering;
@@ -19,12 +22,11 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-pub use crate::catalog::doc_table::{Documents, NO_TIME, Row, Rows};
+pub use crate::catalog::doc_table::{DocIds, DocMeta, DocTable, NO_TIME};
+pub use crate::catalog::file_table::{FileMeta, ReadProgress};
 
-use crate::catalog::extract::{Kind, Part};
-use crate::files::paths::is_below;
-use crate::files::racy_stat::Clock;
-use crate::files::root::Stat;
+use crate::catalog::extract::Corpus;
+use crate::files::racy_stat::FsClock;
 use crate::index::bm25f::Weights;
 use crate::index::dictionary::interner::Interner;
 use crate::index::inverted_index::InvertedIndex;
@@ -33,70 +35,15 @@ use crate::index::storage::paged_array::{SPARE_CAPACITY, SnapshotFile};
 use crate::memory_limit::MemoryLimit;
 use crate::sync::Mutex;
 
-/// One file that was read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileRow {
-    /// Relative path.
-    pub path: String,
-    /// What it is.
-    pub kind: Kind,
-    /// The stamps it had when it was read, or [`untrusted`] ones.
-    pub stat: Stat,
-    /// What a note says of itself in one line, as a label.
-    pub summary: u32,
-    /// How far a transcript was read, so that only what was appended is read next time.
-    pub seen: Seen,
-    /// Its documents.
-    pub documents: Documents,
-    /// Why nothing of it is in the index, when that is so: `encoding`, `large`, `memory`.
-    pub left_out: Option<&'static str>,
-    /// Whether the index holds only some of it, for want of memory.
-    pub cut: bool,
-    /// False for a file that is gone; its place is taken again by the next new file.
-    pub present: bool,
-}
-
-impl FileRow {
-    /// A file of which nothing was read yet.
-    fn new(path: String) -> Self {
-        Self {
-            kind: Kind::of(&path),
-            path,
-            stat: Stat::default(),
-            summary: 0,
-            seen: Seen::default(),
-            documents: Documents::default(),
-            left_out: None,
-            cut: false,
-            present: true,
-        }
-    }
-}
-
-/// How far a transcript was read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Seen {
-    /// End of the last whole line.
-    pub offset: u64,
-    /// Whole lines before that.
-    pub lines: u32,
-    /// Lines among them that could not be read.
-    pub bad_lines: u32,
-    /// Lines among those that were too long.
-    pub long_lines: u32,
-    /// Hash of the bytes just before `offset`.
-    pub tail: u64,
-}
-
-/// See the module.
+/// An index with its file table and document table.
 #[derive(Debug)]
 pub struct Catalog {
     /// The index.
     pub index: InvertedIndex,
-    /// One row a document number.
-    pub rows: Rows,
+    /// AnalyzedDocument metadata by document number.
+    pub docs: DocTable,
     /// Files by place.
-    pub files: Vec<FileRow>,
+    pub files: Vec<FileMeta>,
     /// So many of `files`, from the first, are in order of their paths.
     sorted: usize,
     /// Trails, roles, sessions and categories.
@@ -107,24 +54,24 @@ pub struct Catalog {
     free: Vec<u32>,
     /// The snapshot, while some of it may still be there only.
     kept: Option<Arc<SnapshotFile>>,
-    /// Whether it was found not to hold what the files say.
-    untrue: bool,
-    /// Whether some of it came of a snapshot, which need not be true.
+    /// Whether it was found to differ from the files.
+    untrusted_content: bool,
+    /// Whether it was loaded from a snapshot, which may have been crafted.
     from_snapshot: bool,
-    /// Files of which it was found to be true then.
-    pub(crate) proven: FxHashSet<String>,
-    /// Documents of which the line was found to be right.
-    pub(crate) lined: Mutex<FxHashSet<u32>>,
-    part: Part,
+    /// Files that were compared with it then, and agree.
+    pub(crate) verified: FxHashSet<String>,
+    /// Documents whose line number was checked.
+    pub(crate) checked_lines: Mutex<FxHashSet<u32>>,
+    corpus: Corpus,
     /// Whether some packed documents have changed places in their file.
-    shuffled: bool,
+    reordered: bool,
     /// How finely stamps are kept.
-    pub(crate) clock: Clock,
+    pub(crate) clock: FsClock,
     /// How much memory it may take.
     limit: MemoryLimit,
-    /// Bytes read since the last snapshot: what the next opening would have to read again.
-    pub redone: u64,
-    /// How often it was packed: each time documents and terms are numbered anew.
+    /// Bytes read since the last snapshot, which the next opening would have to read again.
+    pub reread_bytes: u64,
+    /// How often it was packed: each time documents and terms are renumbered.
     pub packings: u64,
     /// Another number, of this process, each time that what it holds of any file has changed.
     pub revision: u64,
@@ -132,70 +79,70 @@ pub struct Catalog {
 
 impl Catalog {
     /// Makes an empty catalog.
-    pub fn new(weights: Weights, part: Part) -> Self {
+    pub fn new(weights: Weights, corpus: Corpus) -> Self {
         let mut labels = Interner::default();
         // the empty label has number 0 everywhere
         labels.intern("");
         Self {
             index: InvertedIndex::new(weights),
-            rows: Rows::default(),
+            docs: DocTable::default(),
             files: Vec::new(),
             sorted: 0,
             labels,
             by_path: FxHashMap::default(),
             free: Vec::new(),
             kept: None,
-            untrue: false,
+            untrusted_content: false,
             from_snapshot: false,
-            proven: FxHashSet::default(),
-            lined: Mutex::default(),
-            part,
-            shuffled: false,
-            clock: Clock::default(),
+            verified: FxHashSet::default(),
+            checked_lines: Mutex::default(),
+            corpus,
+            reordered: false,
+            clock: FsClock::default(),
             limit: MemoryLimit::default(),
-            redone: 0,
+            reread_bytes: 0,
             packings: 0,
             revision: update::next_revision(),
         }
     }
 
-    /// Says whether it must be built anew: a part of its snapshot turned out to be lost, or it was
+    /// Returns whether it must be rebuilt: a part of its snapshot turned out to be lost, or it was
     /// found not to hold what the files say.
     pub fn is_damaged(&self) -> bool {
-        self.untrue || self.kept.as_ref().is_some_and(|kept| kept.is_damaged())
+        self.untrusted_content || self.kept.as_ref().is_some_and(|kept| kept.is_damaged())
     }
 
-    /// Says whether a part of its snapshot is lost: what is missing was never said to be there.
+    /// Returns whether a part of its snapshot is lost: what is missing was never said to be there.
     pub fn is_lost(&self) -> bool {
         self.kept.as_ref().is_some_and(|kept| kept.is_lost())
     }
 
-    /// Says whether what it says of a file is known to be true.
-    pub fn is_proven(&self, path: &str) -> bool {
-        !self.from_snapshot || self.proven.contains(path)
+    /// Returns whether what it says of a file is known to be true.
+    pub fn is_verified(&self, path: &str) -> bool {
+        !self.from_snapshot || self.verified.contains(path)
     }
 
-    /// Takes it for damaged, wherever it came from.
-    pub fn distrust(&mut self) {
-        self.untrue = true;
+    /// Metadata it as damaged, so that it is rebuilt.
+    pub fn mark_untrusted(&mut self) {
+        self.untrusted_content = true;
     }
 
-    /// Takes the snapshot for damaged, as what it says turned out to be untrue; returns whether
-    /// there is one.
+    /// Metadata the snapshot as damaged, as its content turned out to be wrong; returns whether there
+    /// is one.
     pub fn reject(&self) -> bool {
         self.kept.as_ref().inspect(|kept| kept.reject()).is_some()
     }
 
     /// Takes stamps to be no finer than those of `clock`.
     #[must_use]
-    pub fn with_clock(self, clock: Clock) -> Self {
+    pub fn with_clock(self, clock: FsClock) -> Self {
         Self { clock, ..self }
     }
 
     /// Takes no more memory than a limit allows.
     #[must_use]
     pub fn with_limit(self, limit: MemoryLimit) -> Self {
-        limit.hold(self.part as usize, 0);
+        limit.set_held(self.corpus as usize, 0);
         Self { limit, ..self }
     }
 
@@ -204,8 +151,8 @@ impl Catalog {
         let dictionaries = self.index.lexicon().bytes() + self.labels.bytes();
         let (documents, postings) = (self.index.max_doc(), self.index.postings());
         let packing = packing_bytes(documents.into(), postings as u64, dictionaries as u64);
-        let delta = delta_bytes(self.index.delta_postings() as u64, dictionaries as u64);
-        self.limit.hold(self.part as usize, packing + delta);
+        let loose = delta_bytes(self.index.delta_postings() as u64, dictionaries as u64);
+        self.limit.set_held(self.corpus as usize, packing + loose);
     }
 
     /// Returns the place of a path, also of a file that is gone.
@@ -221,7 +168,7 @@ impl Catalog {
         if let Some(at) = known.filter(|&at| self.files[at as usize].present) {
             return at;
         }
-        let file = FileRow::new(path.to_owned());
+        let file = FileMeta::new(path.to_owned());
         if let Some(at) = known.or_else(|| self.free.pop()) {
             self.files[at as usize] = file;
             self.by_path.extend(known.is_none().then(|| (path.to_owned(), at)));
@@ -233,53 +180,23 @@ impl Catalog {
         at
     }
 
-    /// Returns what of transcripts is in it.
-    pub fn part(&self) -> Part {
-        self.part
+    /// Returns which corpus it indexes.
+    pub fn corpus(&self) -> Corpus {
+        self.corpus
     }
 
-    /// Returns the row of a file that is there.
-    pub fn file(&self, path: &str) -> Option<&FileRow> {
+    /// Returns the metadata of a file that exists.
+    pub fn file(&self, path: &str) -> Option<&FileMeta> {
         self.find(path).map(|at| &self.files[at as usize]).filter(|file| file.present)
     }
 
-    /// Compares what a walk of a folder saw, in order of paths, with what was read.
-    ///
-    /// Returns the places in `seen` that are new or changed, and the paths that are gone.
-    pub fn compare(&self, seen: &[(String, Stat)], folder: &str) -> (Vec<usize>, Vec<String>) {
-        let sorted = &self.files[..self.sorted];
-        let start = sorted.partition_point(|file| file.path.as_str() < folder);
-        let mut known = sorted[start..].iter().filter(|file| file.present).peekable();
-        let (mut changed, mut gone) = (Vec::new(), Vec::new());
-        for (at, (path, stat)) in seen.iter().enumerate() {
-            // both are in order, so one step finds the pair
-            while let Some(file) = known.next_if(|file| file.path < *path) {
-                gone.extend(is_below(&file.path, folder).then(|| file.path.clone()));
-            }
-            let sorted = known.next_if(|file| file.path == *path);
-            let loose = || self.by_path.get(path).map(|&at| &self.files[at as usize]);
-            if sorted.or_else(loose).is_none_or(|file| file.stat != *stat) {
-                changed.push(at);
-            }
-        }
-        let behind = known.take_while(|file| file.path.starts_with(folder));
-        let loose = self.files[self.sorted..].iter().filter(|file| file.present);
-        let unseen = |file: &&FileRow| {
-            seen.binary_search_by(|(path, _)| path.as_str().cmp(&file.path)).is_err()
-        };
-        let missing =
-            behind.chain(loose.filter(unseen)).filter(|file| is_below(&file.path, folder));
-        gone.extend(missing.map(|file| file.path.clone()));
-        (changed, gone)
-    }
-
-    /// Says whether it is as a packing would leave it: nothing has changed since it was built.
+    /// Returns whether it is as a packing would leave it: nothing has changed since it was built.
     pub fn is_packed(&self) -> bool {
         let is_one_run =
-            |file: &FileRow| file.present && matches!(file.documents, Documents::Run(_));
-        // rows of a snapshot are still there only
+            |file: &FileMeta| file.present && matches!(file.documents, DocIds::Range(_));
+        // documents of a snapshot are still there only
         self.index.is_packed()
-            && self.rows.since().len() == self.rows.len()
+            && self.docs.since().len() == self.docs.len()
             && self.sorted == self.files.len()
             && self.files.iter().all(is_one_run)
     }
@@ -287,13 +204,13 @@ impl Catalog {
     /// Packs the index, numbering documents by path and then by position.
     pub fn repack(&mut self) {
         self.packings += 1;
-        self.lined.lock().clear();
-        self.shuffled = false;
+        self.checked_lines.lock().clear();
+        self.reordered = false;
         self.free.clear();
         self.files.retain(|file| file.present);
         self.files.sort_by(|a, b| a.path.cmp(&b.path));
-        let mut order = Vec::with_capacity(self.rows.len());
-        let mut rows: Vec<Row> = Vec::with_capacity(self.rows.len() + SPARE_CAPACITY);
+        let mut order = Vec::with_capacity(self.docs.len());
+        let mut docs: Vec<DocMeta> = Vec::with_capacity(self.docs.len() + SPARE_CAPACITY);
         // headings that were edited leave their old labels behind
         let old = std::mem::take(&mut self.labels);
         let labels = &mut self.labels;
@@ -302,23 +219,23 @@ impl Catalog {
         self.by_path.clear();
         for (at, file) in self.files.iter_mut().enumerate() {
             file.summary = label(file.summary);
-            let first = rows.len() as u32;
+            let first = docs.len() as u32;
             for document in file.documents.iter() {
                 order.push(document);
-                let row = self.rows[document as usize];
-                rows.push(Row {
+                let doc = self.docs[document as usize];
+                docs.push(DocMeta {
                     file: at as u32,
-                    trail: label(row.trail),
-                    role: label(row.role),
-                    session: label(row.session),
-                    category: label(row.category),
-                    ..row
+                    trail: label(doc.trail),
+                    role: label(doc.role),
+                    session: label(doc.session),
+                    category: label(doc.category),
+                    ..doc
                 });
             }
-            file.documents = Documents::Run(first..rows.len() as u32);
+            file.documents = DocIds::Range(first..docs.len() as u32);
         }
         self.sorted = self.files.len();
-        self.rows = rows.into_iter().collect();
+        self.docs = docs.into_iter().collect();
         let checksum = self.index.doc_freq_checksum();
         self.index.repack(&order);
         if self.index.doc_freq_checksum() != checksum {
@@ -326,26 +243,26 @@ impl Catalog {
             self.reject();
         }
         self.note_held();
-        build::give_back();
+        build::trim_heap();
         // all is in memory now, unless some of it was lost
         self.kept.take_if(|kept| !kept.is_damaged());
     }
 
     /// Returns the bytes of memory that the catalog and its index take.
     pub fn bytes(&self) -> usize {
-        let file = |file: &FileRow| file.path.len() + size_of::<FileRow>();
+        let file = |file: &FileMeta| file.path.len() + size_of::<FileMeta>();
         let files = self.files.iter().map(file);
-        self.index.bytes() + self.rows.bytes() + self.labels.bytes() + files.sum::<usize>()
+        self.index.bytes() + self.docs.bytes() + self.labels.bytes() + files.sum::<usize>()
     }
 
     /// Orders documents by path, then by position.
     pub fn order(&self, a: u32, b: u32) -> Ordering {
         // packing numbers documents in this order, and an edit may move them
-        if !self.shuffled && a.max(b) < self.index.packed_documents() {
+        if !self.reordered && a.max(b) < self.index.packed_documents() {
             return a.cmp(&b);
         }
-        let (a, b) = (&self.rows[a as usize], &self.rows[b as usize]);
-        let path = |row: &Row| self.files[row.file as usize].path.as_str();
+        let (a, b) = (&self.docs[a as usize], &self.docs[b as usize]);
+        let path = |doc: &DocMeta| self.files[doc.file as usize].path.as_str();
         match a.file == b.file {
             true => a.start.cmp(&b.start),
             false => path(a).cmp(path(b)),

@@ -1,23 +1,23 @@
-//! What of a file the index does not hold, and why, as answers tell it.
+//! Omissions: what of a file is not indexed, and why, in the words of an answer.
 
-use crate::catalog::extract::Kind;
-use crate::catalog::file_reader::{ENCODING, LARGE, LARGEST_NOTE, NO_MEMORY};
-use crate::catalog::{Catalog, FileRow};
+use crate::catalog::file_reader::{ENCODING, LARGE, MAX_NOTE_BYTES, NO_MEMORY};
+use crate::catalog::{Catalog, FileMeta};
 use crate::error::megabytes;
+use crate::files::file_kind::FileKind;
 use crate::messages::line_reader::LONGEST_LINE;
 use crate::text::section::MAX_SECTIONS;
 
-/// What an answer is to say of a file.
+/// The part of a file that is not indexed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shortfall {
+pub struct Omission {
     /// What is not in the index, why, and what to do.
     pub why: String,
     /// Whether some of its text cannot be found.
     pub missing: bool,
 }
 
-impl FileRow {
-    /// Says whether more of it would be in the index if there were more memory.
+impl FileMeta {
+    /// Returns whether more of it would be in the index if there were more memory.
     pub fn lacks_memory(&self) -> bool {
         self.present && (self.cut || self.left_out == Some(NO_MEMORY))
     }
@@ -25,17 +25,17 @@ impl FileRow {
 
 impl Catalog {
     /// Returns what the index does not hold of a file, if there is such a file and it is so.
-    pub fn shortfall(&self, path: &str) -> Option<Shortfall> {
+    pub fn omission(&self, path: &str) -> Option<Omission> {
         let file = self.file(path)?;
         let (path, size) = (&file.path, megabytes(file.stat.size));
         let raise = || {
             let limit = self.limit.shown();
             format!("the memory limit of {limit} allows no more; raise memory_limit")
         };
-        let long = file.seen.long_lines;
+        let long = file.progress.long_lines;
         let why = match file.left_out {
             Some(LARGE) => {
-                let most = megabytes(LARGEST_NOTE);
+                let most = megabytes(MAX_NOTE_BYTES);
                 format!("{path} is not indexed: {size}, and a note has at most {most}; split it")
             }
             Some(ENCODING) => {
@@ -43,8 +43,8 @@ impl Catalog {
             }
             Some(NO_MEMORY) => format!("{path} is not indexed ({size}): {}", raise()),
             Some(_) => return None,
-            None if file.cut && file.kind == Kind::Transcript => {
-                let (lines, read) = (file.seen.lines, megabytes(file.seen.offset));
+            None if file.cut && file.kind == FileKind::Transcript => {
+                let (lines, read) = (file.progress.lines, megabytes(file.progress.offset));
                 format!("{path} is indexed up to line {lines} ({read} of {size}): {}", raise())
             }
             None if file.cut => format!("{path} is indexed in part ({size}): {}", raise()),
@@ -57,17 +57,19 @@ impl Catalog {
                     "{path} has more than {MAX_SECTIONS} headings: what follows them is found as \
                      one section; split it"
                 );
-                return Some(Shortfall { why, missing: false });
+                return Some(Omission { why, missing: false });
             }
             None => return None,
         };
-        Some(Shortfall { why, missing: true })
+        Some(Omission { why, missing: true })
     }
 
-    fn has_joined_sections(&self, file: &FileRow) -> bool {
-        let outline = |document: u32| self.rows[document as usize].outline;
-        let opens = |document: &u32| outline(*document).opens > 0 && outline(*document).level > 0;
-        file.kind == Kind::Note
+    fn has_joined_sections(&self, file: &FileMeta) -> bool {
+        let section_meta = |document: u32| self.docs[document as usize].section_meta;
+        let opens = |document: &u32| {
+            section_meta(*document).starts > 0 && section_meta(*document).level > 0
+        };
+        file.kind == FileKind::Note
             && file.documents.len() > MAX_SECTIONS
             && file.documents.iter().filter(opens).count() > MAX_SECTIONS
     }

@@ -1,10 +1,11 @@
-//! The index on disk: written whole, and never trusted when in doubt.
+//! Snapshot format: the index as checksummed little-endian arrays in one file.
 //!
 //! One file of plain little-endian arrays, each as it lies in memory, so that opening is reading.
 //! Layout: magic, format number, root id, length of the file, XXH3 of the directory; the directory
 //! ([`Extent`]s); the arrays, at multiples of eight. What any query needs is read at opening; what
-//! a query needs little of, lists and rows, stays behind in pages. It is a cache: a snapshot that
-//! is damaged, cut short, of another root or of another version is set aside and built anew.
+//! a query needs little of, lists and document metadata, stays behind in pages. It is a cache: a
+//! snapshot that is damaged, cut short, of another root or of another version is ignored and
+//! rebuilt.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -14,9 +15,9 @@ use std::sync::Arc;
 use bytemuck::Pod;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::catalog::doc_table::{self, Documents, Frame, Row, Rows};
-use crate::catalog::extract::Part;
-use crate::catalog::{Catalog, FileRow, Seen};
+use crate::catalog::doc_table::{self, DocIds, DocMeta, DocTable, DocValidator};
+use crate::catalog::extract::Corpus;
+use crate::catalog::{Catalog, FileMeta, ReadProgress};
 use crate::files::paths;
 use crate::files::racy_stat::is_trusted;
 use crate::files::root::Stat;
@@ -33,25 +34,25 @@ const MAGIC: &[u8; 8] = b"CMNPLACE";
 /// Raised whenever the layout changes, or how text becomes terms and documents.
 const FORMAT: u64 = 8;
 /// Bytes before the directory, and arrays in it.
-const HEAD: usize = 40;
+const HEADER_BYTES: usize = 40;
 const ARRAYS: usize = 30;
-const ARRAYS_AT: usize = HEAD + ARRAYS * size_of::<Extent>();
+const ARRAYS_AT: usize = HEADER_BYTES + ARRAYS * size_of::<Extent>();
 
-/// Why a snapshot cannot be used.
-pub type Refusal = &'static str;
-const SHORT: Refusal = "it is cut short";
-const DAMAGED: Refusal = "it is damaged";
-const ODD: Refusal = "it does not fit together";
+/// The reason why a snapshot cannot be used.
+pub type LoadError = &'static str;
+const TRUNCATED: LoadError = "it is cut short";
+const DAMAGED: LoadError = "it is damaged";
+const INCONSISTENT: LoadError = "it does not fit together";
 
 /// Returns the snapshot of a catalog, which must be packed, for the root with this id; none when
 /// a part of the catalog is lost.
 pub fn write(catalog: &Catalog, root: u64) -> Option<Vec<u8>> {
     let (packed, lengths, totals) = catalog.index.packed();
     let words = catalog.index.lexicon();
-    let room = catalog.index.bytes() + catalog.rows.len() * 72;
-    let mut out = Writer { file: Vec::with_capacity(room), directory: Vec::new() };
+    let room = catalog.index.bytes() + catalog.docs.len() * 72;
+    let mut out = SnapshotWriter { file: Vec::with_capacity(room), directory: Vec::new() };
     out.file.resize(ARRAYS_AT, 0);
-    out.put(&settings(catalog.index.weights()));
+    out.put(&weight_array(catalog.index.weights()));
     out.put(&[u64::from(totals.documents)]);
     out.put(&totals.docs_with_field);
     out.put(&totals.length);
@@ -74,7 +75,7 @@ pub fn write(catalog: &Catalog, root: u64) -> Option<Vec<u8>> {
     out.put(&packed.counts);
     out.put_pages((0..packed.lists.len()).map(|page| packed.lists.get(page)))?;
     out.put_pages((0..packed.forward.len()).map(|page| packed.forward.get(page)))?;
-    out.put_pages(rows_of_kept(catalog).chunks(doc_table::PAGE).map(Some))?;
+    out.put_pages(rows_of_kept(catalog).chunks(doc_table::DOCS_PER_PAGE).map(Some))?;
     let kept = || catalog.files.iter().filter(|file| is_kept(file));
     let (mut paths, mut ends) = (String::new(), Vec::new());
     for file in kept() {
@@ -84,24 +85,24 @@ pub fn write(catalog: &Catalog, root: u64) -> Option<Vec<u8>> {
     out.put(paths.as_bytes());
     out.put(&ends);
     out.put(&kept().map(|file| file.stat).collect::<Vec<_>>());
-    let seen = |Seen { offset, tail, lines, bad_lines, long_lines }| {
+    let progress = |ReadProgress { offset, tail, lines, bad_lines, long_lines }| {
         [offset, tail, u64::from(lines), u64::from(long_lines) << 32 | u64::from(bad_lines)]
     };
-    out.put(&kept().map(|file| seen(file.seen)).collect::<Vec<_>>());
+    out.put(&kept().map(|file| progress(file.progress)).collect::<Vec<_>>());
     out.put(&kept().map(|file| [file.summary, file.documents.len() as u32]).collect::<Vec<_>>());
     Some(out.finish(root))
 }
 
-/// Says whether a file is in a snapshot; why one is left out is looked at anew.
-fn is_kept(file: &FileRow) -> bool {
+/// Returns whether a file is in a snapshot; why one is left out is checked again.
+fn is_kept(file: &FileMeta) -> bool {
     file.present && file.left_out.is_none()
 }
 
-/// Returns the rows, each with the place that its file has among those that are kept.
-fn rows_of_kept(catalog: &Catalog) -> Cow<'_, [Row]> {
-    let rows = catalog.rows.since();
+/// Returns the document table, with the numbers that files have among those that are kept.
+fn rows_of_kept(catalog: &Catalog) -> Cow<'_, [DocMeta]> {
+    let docs = catalog.docs.since();
     if catalog.files.iter().all(is_kept) {
-        return rows.into();
+        return docs.into();
     }
     let mut kept = 0;
     let place = |file| {
@@ -109,15 +110,15 @@ fn rows_of_kept(catalog: &Catalog) -> Cow<'_, [Row]> {
         kept.saturating_sub(1)
     };
     let places: Vec<u32> = catalog.files.iter().map(place).collect();
-    rows.iter().map(|row| Row { file: places[row.file as usize], ..*row }).collect()
+    docs.iter().map(|doc| DocMeta { file: places[doc.file as usize], ..*doc }).collect()
 }
 
-struct Writer {
+struct SnapshotWriter {
     file: Vec<u8>,
     directory: Vec<Extent>,
 }
 
-impl Writer {
+impl SnapshotWriter {
     fn write<T: Pod>(&mut self, array: &[T]) -> Extent {
         let bytes: &[u8] = bytemuck::cast_slice(array);
         let start = self.file.len() as u64;
@@ -143,16 +144,16 @@ impl Writer {
 
     fn finish(mut self, root: u64) -> Vec<u8> {
         let directory: &[u8] = bytemuck::cast_slice(&self.directory);
-        debug_assert_eq!(directory.len(), ARRAYS_AT - HEAD);
+        debug_assert_eq!(directory.len(), ARRAYS_AT - HEADER_BYTES);
         self.file[..8].copy_from_slice(MAGIC);
         let words = [FORMAT, root, self.file.len() as u64, xxh3_64(directory)];
-        self.file[8..HEAD].copy_from_slice(bytemuck::cast_slice(&words));
-        self.file[HEAD..ARRAYS_AT].copy_from_slice(directory);
+        self.file[8..HEADER_BYTES].copy_from_slice(bytemuck::cast_slice(&words));
+        self.file[HEADER_BYTES..ARRAYS_AT].copy_from_slice(directory);
         self.file
     }
 }
 
-fn settings(weights: &Weights) -> [f32; 1 + 3 * FIELDS] {
+fn weight_array(weights: &Weights) -> [f32; 1 + 3 * FIELDS] {
     let mut all = [weights.k1; 1 + 3 * FIELDS];
     all[1..=FIELDS].copy_from_slice(&weights.weight);
     all[1 + FIELDS..=2 * FIELDS].copy_from_slice(&weights.b);
@@ -164,9 +165,9 @@ fn settings(weights: &Weights) -> [f32; 1 + 3 * FIELDS] {
 ///
 /// # Errors
 /// Why it cannot be used. What is wrong with pages shows only when they are asked for.
-pub fn read(file: File, root: u64, weights: &Weights) -> Result<Catalog, Refusal> {
+pub fn read(file: File, root: u64, weights: &Weights) -> Result<Catalog, LoadError> {
     let mut head = [0; ARRAYS_AT];
-    file.read_exact_at(&mut head, 0).map_err(|_| SHORT)?;
+    file.read_exact_at(&mut head, 0).map_err(|_| TRUNCATED)?;
     if &head[..8] != MAGIC {
         return Err("it is no index of ours");
     }
@@ -182,45 +183,45 @@ pub fn read(file: File, root: u64, weights: &Weights) -> Result<Catalog, Refusal
         return Err("it belongs to another root");
     }
     if file.metadata().map_or(0, |found| found.len()) != word(2) {
-        return Err(SHORT);
+        return Err(TRUNCATED);
     }
-    if word(3) != xxh3_64(&head[HEAD..]) {
+    if word(3) != xxh3_64(&head[HEADER_BYTES..]) {
         return Err(DAMAGED);
     }
-    let directory: Vec<Extent> = bytemuck::pod_collect_to_vec(&head[HEAD..]);
+    let directory: Vec<Extent> = bytemuck::pod_collect_to_vec(&head[HEADER_BYTES..]);
     let (kept, length) = (Arc::new(SnapshotFile::new(file)), word(2));
     if !directory.iter().all(|extent| extent.ends_by(length)) {
-        return Err(ODD);
+        return Err(INCONSISTENT);
     }
-    let mut arrays = Arrays { kept, length, directory: directory.into_iter() };
+    let mut arrays = ArrayReader { kept, length, directory: directory.into_iter() };
     let weights_of_it: Vec<f32> = arrays.array()?;
-    if weights_of_it != settings(weights) {
+    if weights_of_it != weight_array(weights) {
         return Err("the weights differ");
     }
     arrays.catalog(weights.clone())
 }
 
 /// Takes the arrays off the front of the directory, one by one.
-struct Arrays {
+struct ArrayReader {
     kept: Arc<SnapshotFile>,
     /// Of the file.
     length: u64,
     directory: std::vec::IntoIter<Extent>,
 }
 
-impl Arrays {
-    fn array<T: Pod>(&mut self) -> Result<Vec<T>, Refusal> {
-        let extent = self.directory.next().ok_or(ODD)?;
+impl ArrayReader {
+    fn array<T: Pod>(&mut self) -> Result<Vec<T>, LoadError> {
+        let extent = self.directory.next().ok_or(INCONSISTENT)?;
         self.kept.read_with_capacity(&extent, SPARE_CAPACITY).ok_or(DAMAGED)
     }
 
     /// Returns where pages lie.
-    fn extents(&mut self) -> Result<Vec<Extent>, Refusal> {
+    fn extents(&mut self) -> Result<Vec<Extent>, LoadError> {
         let extents: Vec<Extent> = self.array()?;
         let within = extents.iter().all(|extent| extent.ends_by(self.length));
         // a page that lies where another does would pass for it
         let apart = extents.windows(2).all(|pair| pair[0].ends_by(pair[1].start));
-        if within && apart { Ok(extents) } else { Err(ODD) }
+        if within && apart { Ok(extents) } else { Err(INCONSISTENT) }
     }
 
     /// Returns pages, of which a check is asked when they are read.
@@ -232,38 +233,42 @@ impl Arrays {
         PagedArray::of(self.kept.clone(), extents, check)
     }
 
-    fn text(&mut self) -> Result<String, Refusal> {
-        String::from_utf8(self.array()?).map_err(|_| ODD)
+    fn text(&mut self) -> Result<String, LoadError> {
+        String::from_utf8(self.array()?).map_err(|_| INCONSISTENT)
     }
 
-    fn terms(&mut self) -> Result<Interner, Refusal> {
-        Interner::from_parts(self.text()?, self.array()?, self.array()?).ok_or(ODD)
+    fn terms(&mut self) -> Result<Interner, LoadError> {
+        Interner::from_parts(self.text()?, self.array()?, self.array()?).ok_or(INCONSISTENT)
     }
 
-    fn catalog(mut self, weights: Weights) -> Result<Catalog, Refusal> {
+    fn totals(&mut self) -> Result<Totals, LoadError> {
         let (documents, having, length) = (self.array()?, self.array()?, self.array()?);
-        let totals = match (&documents[..], having.try_into(), length.try_into()) {
+        match (&documents[..], having.try_into(), length.try_into()) {
             (&[documents], Ok(having), Ok(length)) => {
                 let documents: u64 = documents;
-                let documents = u32::try_from(documents).map_err(|_| ODD)?;
-                Totals { documents, docs_with_field: having, length }
+                let documents = u32::try_from(documents).map_err(|_| INCONSISTENT)?;
+                Ok(Totals { documents, docs_with_field: having, length })
             }
-            _ => return Err(ODD),
-        };
+            _ => Err(INCONSISTENT),
+        }
+    }
+
+    fn catalog(mut self, weights: Weights) -> Result<Catalog, LoadError> {
+        let totals = self.totals()?;
         let (words, stems, labels) = (self.terms()?, self.terms()?, self.terms()?);
         let (entries, concept_of_stem) = (self.array()?, self.array()?);
-        let profiles = TfProfiles::from_parts(self.array()?, self.array()?).ok_or(ODD)?;
+        let profiles = TfProfiles::from_parts(self.array()?, self.array()?).ok_or(INCONSISTENT)?;
         let lexicon = Lexicon::from_parts(words, entries, stems, concept_of_stem, profiles);
-        let lexicon = lexicon.ok_or(ODD)?;
+        let lexicon = lexicon.ok_or(INCONSISTENT)?;
         let lengths: Vec<Lengths> = self.array()?;
         let mut counted = Totals::default();
         lengths.iter().for_each(|lengths| counted.add(lengths));
         if counted != totals {
-            return Err(ODD);
+            return Err(INCONSISTENT);
         }
         let (concepts, words) = (self.array()?, self.array()?);
         let (starts, counts): (Vec<_>, Vec<u32>) = (self.array()?, self.array()?);
-        let (lists, forward, rows) = (self.extents()?, self.extents()?, self.extents()?);
+        let (lists, forward, docs) = (self.extents()?, self.extents()?, self.extents()?);
         let (concept_count, profile_count) = (lexicon.concepts(), lexicon.profiles.len());
         let count = lengths.len();
         let packed = PackedIndex {
@@ -276,24 +281,24 @@ impl Arrays {
             }),
         };
         if !packed.is_complete(concept_count) {
-            return Err(ODD);
+            return Err(INCONSISTENT);
         }
         let index = InvertedIndex::from_parts(weights, lexicon, lengths, totals, packed);
-        let index = index.with_doc_freqs(concepts, words).ok_or(ODD)?;
+        let index = index.with_doc_freqs(concepts, words).ok_or(INCONSISTENT)?;
 
         let label_count = labels.len() as u32;
         if labels.get("") != Some(0) {
-            return Err(ODD);
+            return Err(INCONSISTENT);
         }
         let files = self.files(count, label_count)?;
-        let frame = Frame::new(&files, label_count);
-        if rows.len() != count.div_ceil(doc_table::PAGE) {
-            return Err(ODD);
+        let validator = DocValidator::new(&files, label_count);
+        if docs.len() != count.div_ceil(doc_table::DOCS_PER_PAGE) {
+            return Err(INCONSISTENT);
         }
-        let pages = self.pages(rows, move |page, rows: &[Row]| frame.holds(page, rows));
-        let mut catalog = Catalog::new(index.weights().clone(), Part::Said);
+        let pages = self.pages(docs, move |page, docs: &[DocMeta]| validator.accepts(page, docs));
+        let mut catalog = Catalog::new(index.weights().clone(), Corpus::Main);
         catalog.index = index;
-        catalog.rows = Rows::of(pages, count);
+        catalog.docs = DocTable::of(pages, count);
         catalog.sorted = files.len();
         catalog.files = files;
         catalog.labels = labels;
@@ -303,44 +308,44 @@ impl Arrays {
     }
 
     /// Reads the files, in order of their paths, which share out so many documents.
-    fn files(&mut self, documents: usize, labels: u32) -> Result<Vec<FileRow>, Refusal> {
+    fn files(&mut self, documents: usize, labels: u32) -> Result<Vec<FileMeta>, LoadError> {
         let (paths, ends): (String, Vec<u32>) = (self.text()?, self.array()?);
-        let (stats, seen): (Vec<Stat>, Vec<[u64; 4]>) = (self.array()?, self.array()?);
+        let (stats, progress): (Vec<Stat>, Vec<[u64; 4]>) = (self.array()?, self.array()?);
         let numbers: Vec<[u32; 2]> = self.array()?;
-        if [stats.len(), seen.len(), numbers.len()] != [ends.len(); 3] {
-            return Err(ODD);
+        if [stats.len(), progress.len(), numbers.len()] != [ends.len(); 3] {
+            return Err(INCONSISTENT);
         }
-        let mut files: Vec<FileRow> = Vec::with_capacity(ends.len());
+        let mut files: Vec<FileMeta> = Vec::with_capacity(ends.len());
         let (mut start, mut first) = (0, 0u32);
         for (at, &end) in ends.iter().enumerate() {
-            let path = paths.get(start..end as usize).ok_or(ODD)?;
+            let path = paths.get(start..end as usize).ok_or(INCONSISTENT)?;
             let [summary, count] = numbers[at];
-            let last = first.checked_add(count).ok_or(ODD)?;
+            let last = first.checked_add(count).ok_or(INCONSISTENT)?;
             if summary >= labels || files.last().is_some_and(|before| *before.path >= *path) {
-                return Err(ODD);
+                return Err(INCONSISTENT);
             }
-            let [offset, tail, lines, bad] = seen[at];
+            let [offset, tail, lines, bad] = progress[at];
             let (bad_lines, long_lines) = (bad as u32, (bad >> 32) as u32);
             let read = !is_trusted(&stats[at]) || offset <= stats[at].size;
-            let lined = u64::from(bad_lines.max(long_lines)) <= lines && lines <= offset;
-            let (true, true, Ok(lines)) = (read, lined, u32::try_from(lines)) else {
-                return Err(ODD);
+            let lines_fit = u64::from(bad_lines.max(long_lines)) <= lines && lines <= offset;
+            let (true, true, Ok(lines)) = (read, lines_fit, u32::try_from(lines)) else {
+                return Err(INCONSISTENT);
             };
             if paths::check_read(path).is_err() {
-                return Err(ODD);
+                return Err(INCONSISTENT);
             }
-            files.push(FileRow {
+            files.push(FileMeta {
                 stat: stats[at],
                 summary,
-                seen: Seen { offset, tail, lines, bad_lines, long_lines },
-                documents: Documents::Run(first..last),
-                ..FileRow::new(path.to_owned())
+                progress: ReadProgress { offset, tail, lines, bad_lines, long_lines },
+                documents: DocIds::Range(first..last),
+                ..FileMeta::new(path.to_owned())
             });
             (start, first) = (end as usize, last);
         }
-        // the first row of a lost page stands for all of it, and is of the first file
+        // the first document of a lost page stands for all of it, and is of the first file
         let whole = start == paths.len() && first as usize == documents;
         let fits = whole && (documents == 0 || !files.is_empty());
-        if fits { Ok(files) } else { Err(ODD) }
+        if fits { Ok(files) } else { Err(INCONSISTENT) }
     }
 }

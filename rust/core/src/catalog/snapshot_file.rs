@@ -1,4 +1,4 @@
-//! The snapshot as a file of the root: found, read, replaced.
+//! Snapshot file of a root: load, replace by rename, discard.
 
 use std::fs::File;
 use std::io::Write;
@@ -18,10 +18,10 @@ use crate::memory_limit::MemoryLimit;
 /// Its name, below [`OWN`].
 const NAME: &str = "index";
 /// Its name while it is written; the lock of the root lets only one be written at a time.
-const NEW: &str = "index.new";
+const TEMP_NAME: &str = "index.new";
 
 /// Bytes that are written at a time.
-const PART: usize = 8 << 20;
+const WRITE_CHUNK: usize = 8 << 20;
 
 /// Opens the snapshot of a root; none when there is none.
 ///
@@ -40,8 +40,8 @@ pub fn load(
     let root = identity(root).map_err(|error| error.to_string())?;
     let size = file.metadata().map_err(|error| error.to_string())?;
     // what takes no room on disk is to take none in memory; some file systems compress, but not so
-    const LEAST: u64 = 64 << 20;
-    if size.len() > LEAST + 16 * 512 * size.blocks() {
+    const SPARSE_ALLOWANCE: u64 = 64 << 20;
+    if size.len() > SPARSE_ALLOWANCE + 16 * 512 * size.blocks() {
         return Err("the snapshot: it is larger than what is in it".to_owned());
     }
     limit.check("the snapshot", size.len()).map_err(|error| error.to_string())?;
@@ -51,13 +51,13 @@ pub fn load(
 /// Returns the snapshot of a catalog, which must be packed; none when a part of it is lost.
 ///
 /// # Errors
-/// [`Error::Io`] when the root cannot be looked at.
+/// [`Error::Io`] when the stat of the root fails.
 pub fn bytes(catalog: &Catalog, root: &Root) -> Result<Option<Vec<u8>>> {
     let bytes = snapshot::write(catalog, identity(root)?);
     Ok(bytes.filter(|_| !catalog.is_damaged()))
 }
 
-/// Takes the snapshot away, so that the next opening builds anew.
+/// Deletes the snapshot, so that the next opening rebuilds.
 ///
 /// # Errors
 /// [`Error::Io`], [`Error::Refused`].
@@ -66,7 +66,7 @@ pub fn discard(root: &Root) -> Result<()> {
     done.map_err(|error| Error::io("remove", format!("{OWN}/{NAME}"), error))
 }
 
-/// Puts a snapshot in its place with one rename; it needs no fsync, for its checksum decides.
+/// Publishes a snapshot by one rename; it needs no fsync, for its checksum decides.
 ///
 /// # Errors
 /// [`Error::Io`], [`Error::Refused`], [`Error::Interrupted`]; the old snapshot then stays.
@@ -75,10 +75,10 @@ pub fn publish(root: &Root, bytes: &[u8], interrupt: Interrupt<'_>) -> Result<()
     let fail = |error: rustix::io::Errno| Error::io("write", format!("{OWN}/{NAME}"), error);
     let create =
         OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let open = || rustix::fs::openat(&folder, NEW, create, Mode::RUSR | Mode::WUSR);
-    let remove = || rustix::fs::unlinkat(&folder, NEW, AtFlags::empty());
+    let open = || rustix::fs::openat(&folder, TEMP_NAME, create, Mode::RUSR | Mode::WUSR);
+    let remove = || rustix::fs::unlinkat(&folder, TEMP_NAME, AtFlags::empty());
     let file = match open() {
-        // a writer died; what it left may also be a link to some other file
+        // a writer crashed; what it left may also be a link to some other file
         Err(rustix::io::Errno::EXIST) => remove().and_then(|()| open()),
         opened => opened,
     };
@@ -88,9 +88,9 @@ pub fn publish(root: &Root, bytes: &[u8], interrupt: Interrupt<'_>) -> Result<()
         false => file.write_all(part).map_err(|e| Error::io("write", format!("{OWN}/{NAME}"), e)),
     };
     let done = bytes
-        .chunks(PART)
+        .chunks(WRITE_CHUNK)
         .try_for_each(write)
-        .and_then(|()| rustix::fs::renameat(&folder, NEW, &folder, NAME).map_err(fail));
+        .and_then(|()| rustix::fs::renameat(&folder, TEMP_NAME, &folder, NAME).map_err(fail));
     if done.is_err() {
         // a half-written file of ours that nobody else knows of
         let _ = remove();
@@ -98,7 +98,7 @@ pub fn publish(root: &Root, bytes: &[u8], interrupt: Interrupt<'_>) -> Result<()
     done
 }
 
-/// Tells one root from another, and from a copy of it.
+/// Returns an id of a root, which a copy of it does not have.
 fn identity(root: &Root) -> Result<u64> {
     let stat = rustix::fs::fstat(root.fd())
         .map_err(|error| Error::io("look at", root.path().to_string_lossy(), error))?;

@@ -1,18 +1,18 @@
-//! One file read anew: only what differs of it is deleted and inserted.
+//! Update of one file in the index: only documents that differ are deleted and inserted.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::catalog::extract::{Kind, Part};
+use crate::catalog::extract::Corpus;
 use crate::catalog::file_reader::{
-    Content, DRAFTED, Known, Reader, Reading, Resume, Sink, read_note,
+    DocContent, DocSink as _, EXTRACTION_FACTOR, FileReader, IndexedDocs, ReadResult, read_note,
 };
-use crate::catalog::incremental_parse::edited;
-use crate::catalog::{Catalog, Documents, FileRow, Row, Seen};
+use crate::catalog::incremental_parse::parse_incrementally;
+use crate::catalog::transcript_resume::TranscriptResume;
+use crate::catalog::{Catalog, DocIds, DocMeta, FileMeta, ReadProgress};
 use crate::error::{Error, Interrupt, Result};
+use crate::files::file_kind::FileKind;
 use crate::files::racy_stat::{now_ns, untrusted};
 use crate::files::root::{Root, Stat};
-use crate::index::memory_bounds::{delta_bytes, packing_bytes};
-use crate::memory_limit::MemoryLimit;
 use crate::text::encoding::as_text;
 
 /// Returns a number that no catalog of this process has had.
@@ -21,45 +21,13 @@ pub(super) fn next_revision() -> u64 {
     LAST.fetch_add(1, Ordering::Relaxed) + 1
 }
 
-/// Documents of a file that are thought to change before it is known which.
-const FEW: u32 = 64;
+/// Most documents of a file that are prefetched before it is known which change.
+const PREFETCHED_DOCS: u32 = 64;
 
-/// Documents that are read before they are put in the place of those that were there.
-struct Pending {
-    rows: Vec<(Row, Content)>,
-    /// Documents and postings, of the index and in `rows`.
-    documents: usize,
-    postings: usize,
-    /// Of these those that are not packed.
-    loose: usize,
-    limit: MemoryLimit,
-    part: Part,
-}
-
-impl Sink for Pending {
-    fn take(&mut self, row: Row, content: Content) {
-        if let Content::New(document) = &content {
-            self.documents += 1;
-            self.postings += document.concepts.len();
-            self.loose += document.concepts.len();
-        }
-        self.rows.push((row, content));
-    }
-
-    fn allows(&self, dictionaries: usize, more: u64) -> bool {
-        let packing =
-            packing_bytes(self.documents as u64, self.postings as u64, dictionaries as u64);
-        let pending = self.rows.len() * size_of::<(Row, Content)>();
-        let loose = delta_bytes(self.loose as u64, dictionaries as u64);
-        self.limit
-            .allows(self.part as usize, (packing + loose + pending as u64).saturating_add(more))
-    }
-}
-
-/// What is to change in the documents of one file.
-struct Change {
-    reading: Reading,
-    rows: Vec<(Row, Content)>,
+/// The change of the documents of one file.
+struct FileChange {
+    reading: ReadResult,
+    docs: Vec<(DocMeta, DocContent)>,
     /// So many of its documents, from the first, stay as they are.
     kept: usize,
     /// So do those from this place on, but for where they lie.
@@ -71,37 +39,37 @@ struct Change {
 }
 
 impl Catalog {
-    /// Reads a file anew and brings the index in step; returns whether anything changed.
+    /// Reads a file again and updates the index; returns whether anything changed.
     ///
     /// # Errors
     /// Those of reading the file, which then is in the index no more; [`Error::Interrupted`].
     pub fn update(&mut self, root: &Root, path: &str, interrupt: Interrupt<'_>) -> Result<bool> {
-        self.bring(root, path, false, interrupt)
+        self.read_again(root, path, false, interrupt)
     }
 
-    fn bring(
+    fn read_again(
         &mut self,
         root: &Root,
         path: &str,
         whole: bool,
         interrupt: Interrupt<'_>,
     ) -> Result<bool> {
-        // both are looked at soon, and on the disk they lie apart
-        if let Some(FileRow { documents: Documents::Run(run), .. }) = self.file(path) {
-            // a transcript mostly goes on behind its last message
-            let from = match Kind::of(path) {
-                Kind::Note => run.start,
+        // both are needed soon, and on the disk they lie apart
+        if let Some(FileMeta { documents: DocIds::Range(run), .. }) = self.file(path) {
+            // a transcript mostly grows at its end
+            let from = match FileKind::of(path) {
+                FileKind::Note => run.start,
                 _ => run.end.saturating_sub(2).max(run.start),
             };
-            self.rows.expect(from..run.end);
-            self.index.readahead(from..run.end.min(from.saturating_add(FEW)));
+            self.docs.prefetch(from..run.end);
+            self.index.readahead(from..run.end.min(from.saturating_add(PREFETCHED_DOCS)));
         }
         let now = now_ns();
         let clock = self.clock;
-        let look = || root.stat(path).map(|stat| clock.see(stat));
+        let look = || root.stat(path).map(|stat| clock.truncate(stat));
         let read = look().and_then(|stat| {
-            let change = match Kind::of(path) {
-                Kind::Note if self.part == Part::Said => {
+            let change = match FileKind::of(path) {
+                FileKind::Note if self.corpus == Corpus::Main => {
                     self.reread_note(root, path, &stat, whole, interrupt)?
                 }
                 _ => self.reread(root, path, &stat, interrupt)?,
@@ -116,7 +84,7 @@ impl Catalog {
                 } else {
                     untrusted(&stat)
                 };
-                Ok(self.take(path, stat, change, interrupt))
+                Ok(self.apply(path, stat, change, interrupt))
             }
             Err(Error::NotFound { .. }) => Ok(self.remove(path)),
             Err(Error::Interrupted) => Err(Error::Interrupted),
@@ -133,14 +101,20 @@ impl Catalog {
     /// Those of [`Self::update`].
     pub fn verify(&mut self, root: &Root, path: &str, interrupt: Interrupt<'_>) -> Result<bool> {
         if let Some(at) = self.find(path) {
-            self.files[at as usize].seen = Seen::default();
+            self.files[at as usize].progress = ReadProgress::default();
         }
-        self.bring(root, path, true, interrupt)
+        self.read_again(root, path, true, interrupt)
     }
 
-    /// Puts what was read in the place of what was there; returns whether anything changed.
-    fn take(&mut self, path: &str, stat: Stat, change: Change, interrupt: Interrupt<'_>) -> bool {
-        let Change { reading, rows, kept, rest, moved: by, gone } = change;
+    /// Applies a change to the index and the tables; returns whether anything changed.
+    fn apply(
+        &mut self,
+        path: &str,
+        stat: Stat,
+        change: FileChange,
+        interrupt: Interrupt<'_>,
+    ) -> bool {
+        let FileChange { reading, docs, kept, rest, moved: by, gone } = change;
         let file = self.place(path);
         let mut changed = !gone.is_empty();
         for number in gone {
@@ -148,46 +122,40 @@ impl Catalog {
         }
         let held = std::mem::take(&mut self.files[file as usize].documents);
         let mut moved = false;
-        let mut documents = Vec::with_capacity(held.len() + rows.len());
+        let mut documents = Vec::with_capacity(held.len() + docs.len());
         documents.extend(held.iter().take(kept));
-        for (row, content) in rows {
-            let row = Row { file, ..row };
+        for (doc, content) in docs {
+            let doc = DocMeta { file, ..doc };
             documents.push(match content {
-                Content::Known(number) => {
-                    let row = Row { trail: self.rows[number as usize].trail, ..row };
-                    moved |= self.rows[number as usize] != row;
-                    self.rows.set(number, row);
+                DocContent::Indexed(number) => {
+                    let doc = DocMeta { trail: self.docs[number as usize].trail, ..doc };
+                    moved |= self.docs[number as usize] != doc;
+                    self.docs.set(number, doc);
                     number
                 }
-                Content::New(document) => {
+                DocContent::New(document) => {
                     changed = true;
-                    self.rows.push(row);
+                    self.docs.push(doc);
                     self.index.insert(&document)
                 }
             });
         }
         for number in (rest..held.len()).map(|at| held.get(at)) {
-            let row = self.rows[number as usize];
-            let start = row.start.saturating_add_signed(by.0);
-            let line = row.line.saturating_add_signed(by.1 as i32);
-            if by != (0, 0) {
-                moved = true;
-                self.rows.set(number, Row { start, line, ..row });
-            }
+            moved |= self.shift(number, by);
             documents.push(number);
         }
         if changed || moved || !documents.iter().copied().eq(held.iter()) {
             self.revision = next_revision();
             let packed = self.index.packed_documents();
-            self.shuffled |= !documents.iter().filter(|&&number| number < packed).is_sorted();
+            self.reordered |= !documents.iter().filter(|&&number| number < packed).is_sorted();
         }
-        let row = &mut self.files[file as usize];
-        row.stat = stat;
-        row.seen = reading.seen;
-        row.summary = self.labels.intern(&reading.summary);
-        row.left_out = reading.left_out;
-        row.cut = reading.cut.is_some();
-        row.documents = Documents::List(documents);
+        let file_meta = &mut self.files[file as usize];
+        file_meta.stat = stat;
+        file_meta.progress = reading.progress;
+        file_meta.summary = self.labels.intern(&reading.summary);
+        file_meta.left_out = reading.left_out;
+        file_meta.cut = reading.cut.is_some();
+        file_meta.documents = DocIds::List(documents);
         // it is not broken off once it has begun; the next change begins it again
         if self.index.needs_packing() && !interrupt() {
             self.repack();
@@ -196,16 +164,15 @@ impl Catalog {
         changed
     }
 
-    /// Begins to read documents that are to be put in the place of others.
-    fn pending(&self, room: usize) -> Pending {
-        Pending {
-            rows: Vec::with_capacity(room),
-            documents: self.index.max_doc() as usize,
-            postings: self.index.postings(),
-            loose: self.index.delta_postings(),
-            limit: self.limit.clone(),
-            part: self.part,
+    /// Moves a document by so many bytes and lines; returns whether that changes it.
+    fn shift(&mut self, number: u32, by: (i64, i64)) -> bool {
+        let doc = self.docs[number as usize];
+        let start = doc.start.saturating_add_signed(by.0);
+        let line = doc.line.saturating_add_signed(by.1 as i32);
+        if by != (0, 0) {
+            self.docs.set(number, DocMeta { start, line, ..doc });
         }
+        by != (0, 0)
     }
 
     /// Reads a file and compares it with what the index holds of it.
@@ -215,36 +182,37 @@ impl Catalog {
         path: &str,
         stat: &Stat,
         interrupt: Interrupt<'_>,
-    ) -> Result<Change> {
-        let (none, file) = (Documents::default(), self.file(path));
+    ) -> Result<FileChange> {
+        let (none, file) = (DocIds::default(), self.file(path));
         let held = file.map_or(&none, |file| &file.documents);
-        let seen = file.map_or(0, |file| file.seen.offset);
+        let seen = file.map_or(0, |file| file.progress.offset);
         let resume = file.map_or(Ok(None), |file| self.resume(root, file, stat))?;
         let kept = resume.as_ref().map_or(0, |_| held.len().saturating_sub(1));
         let count = held.len();
         let from_last = (kept..count).rev().map(|at| held.get(at));
-        let known = Known::from_last(from_last.map(|n| (self.rows[n as usize].key, n)));
-        let mut pending = self.pending(count - kept);
-        let (lexicon, labels, part) = (self.index.lexicon_mut(), &mut self.labels, self.part);
+        let indexed = IndexedDocs::from_last(from_last.map(|n| (self.docs[n as usize].key, n)));
+        let mut pending = self.pending_docs(count - kept);
+        let (lexicon, labels, corpus) = (self.index.lexicon_mut(), &mut self.labels, self.corpus);
         let (limit, sink) = (&self.limit, &mut pending);
-        let mut reader = Reader { root, lexicon, labels, part, interrupt, known, limit, sink };
+        let mut reader =
+            FileReader { root, lexicon, labels, corpus, interrupt, indexed, limit, sink };
         let reading = match resume {
             Some(resume) => {
-                self.redone += stat.size - seen;
+                self.reread_bytes += stat.size - seen;
                 reader.rest(path, stat, resume)?
             }
             None => {
-                self.redone += stat.size;
+                self.reread_bytes += stat.size;
                 reader.whole(path, stat)?
             }
         };
-        let mut gone: Vec<u32> = reader.known.left().collect();
+        let mut gone: Vec<u32> = reader.indexed.remaining().collect();
         gone.sort_unstable();
-        Ok(Change { reading, rows: pending.rows, kept, rest: count, moved: (0, 0), gone })
+        Ok(FileChange { reading, docs: pending.docs, kept, rest: count, moved: (0, 0), gone })
     }
 
-    /// Reads a note, only what has changed of it if that can be told, and compares it with what the
-    /// index holds.
+    /// Reads a note, only what has changed of it if that can be determined, and compares it with
+    /// what the index holds.
     fn reread_note(
         &mut self,
         root: &Root,
@@ -252,73 +220,81 @@ impl Catalog {
         stat: &Stat,
         whole: bool,
         interrupt: Interrupt<'_>,
-    ) -> Result<Change> {
-        self.redone += stat.size;
+    ) -> Result<FileChange> {
+        self.reread_bytes += stat.size;
         let file = self.file(path);
         let held: Vec<u32> = file.map_or(Vec::new(), |file| file.documents.iter().collect());
         let summary = file.map_or(0, |file| file.summary);
-        let mut pending = self.pending(0);
+        let mut pending = self.pending_docs(0);
         let dictionaries = self.index.lexicon().bytes() + self.labels.bytes();
         let allows = |more| pending.allows(dictionaries, more);
         let text = match read_note(root, path, stat, &self.limit, &allows)? {
             Ok(bytes) => bytes,
             Err(why) => {
-                let reading = Reading { left_out: Some(why), ..Reading::default() };
-                let (rows, rest) = (Vec::new(), held.len());
-                return Ok(Change { reading, rows, kept: 0, rest, moved: (0, 0), gone: held });
+                let reading = ReadResult { left_out: Some(why), ..ReadResult::default() };
+                let (docs, rest) = (Vec::new(), held.len());
+                return Ok(FileChange { reading, docs, kept: 0, rest, moved: (0, 0), gone: held });
             }
         };
         let text = as_text(&text);
-        let rows: Vec<Row> = held.iter().map(|&number| self.rows[number as usize]).collect();
-        let edited = if whole { None } else { edited(&text, &rows, &self.labels) };
-        let (kept, rest) = edited.as_ref().map_or((0, held.len()), |e| (e.kept, e.rest));
+        let docs: Vec<DocMeta> = held.iter().map(|&number| self.docs[number as usize]).collect();
+        let partial = if whole { None } else { parse_incrementally(&text, &docs, &self.labels) };
+        let (kept, rest) = partial.as_ref().map_or((0, held.len()), |e| (e.kept, e.rest));
         if let (Some(&first), Some(&last)) = (held[kept..rest].first(), held[kept..rest].last()) {
-            self.index.readahead(first..last.saturating_add(1).min(first.saturating_add(FEW)));
+            self.index.readahead(
+                first..last.saturating_add(1).min(first.saturating_add(PREFETCHED_DOCS)),
+            );
         }
-        let keys = rows[kept..rest].iter().map(|row| row.key).zip(held[kept..rest].iter().copied());
-        let known = Known::from_last(keys.rev());
-        let mut reading = Reading::default();
-        if edited.is_some() {
+        let keys = docs[kept..rest].iter().map(|doc| doc.key).zip(held[kept..rest].iter().copied());
+        let indexed = IndexedDocs::from_last(keys.rev());
+        let mut reading = ReadResult::default();
+        if partial.is_some() {
             reading.summary = self.labels.text(summary).to_owned();
         }
-        let (lexicon, labels, part) = (self.index.lexicon_mut(), &mut self.labels, self.part);
+        let (lexicon, labels, corpus) = (self.index.lexicon_mut(), &mut self.labels, self.corpus);
         let (limit, sink) = (&self.limit, &mut pending);
-        let mut reader = Reader { root, lexicon, labels, part, interrupt, known, limit, sink };
-        match &edited {
-            Some(edited) => reader.edited(path, &text, &edited.cut(), &mut reading),
+        let mut reader =
+            FileReader { root, lexicon, labels, corpus, interrupt, indexed, limit, sink };
+        match &partial {
+            Some(partial) => reader.changed_sections(path, &text, &partial.range(), &mut reading),
             None => reader.note(path, &text, &mut reading),
         }
-        let mut gone: Vec<u32> = reader.known.left().collect();
+        let mut gone: Vec<u32> = reader.indexed.remaining().collect();
         gone.sort_unstable();
-        let moved = edited.map_or((0, 0), |edited| edited.moved);
-        Ok(Change { reading, rows: pending.rows, kept, rest, moved, gone })
+        let moved = partial.map_or((0, 0), |partial| partial.moved);
+        Ok(FileChange { reading, docs: pending.docs, kept, rest, moved, gone })
     }
 
-    /// Says where to go on with a transcript that has only grown since it was read.
+    /// Returns where to resume a transcript that has only grown since it was read.
     ///
     /// One that has not grown was changed inside, if at all, and is read as a whole.
-    fn resume(&self, root: &Root, file: &FileRow, stat: &Stat) -> Result<Option<Resume>> {
-        let grown = file.kind == Kind::Transcript
+    fn resume(
+        &self,
+        root: &Root,
+        file: &FileMeta,
+        stat: &Stat,
+    ) -> Result<Option<TranscriptResume>> {
+        let grown = file.kind == FileKind::Transcript
             && (file.stat.dev, file.stat.ino) == (stat.dev, stat.ino)
             && file.stat.size < stat.size;
         if !grown {
             return Ok(None);
         }
-        let mut last = file.documents.iter().rev().map(|number| self.rows[number as usize]);
+        let mut last = file.documents.iter().rev().map(|number| self.docs[number as usize]);
         let (last, before) = (last.next(), last.next());
-        Resume::new(root, &file.path, file.seen, [before, last])
+        TranscriptResume::new(root, &file.path, file.progress, [before, last])
     }
 
-    /// Says whether there is room by now for what of a file was left out for want of it.
+    /// Returns whether there is room by now for what of a file was left out for want of it.
     pub fn has_room_for(&self, path: &str) -> bool {
         let Some(file) = self.file(path).filter(|file| file.lacks_memory()) else { return false };
         let dictionaries = self.index.lexicon().bytes() + self.labels.bytes();
-        let read = if file.kind == Kind::Transcript { file.seen.offset } else { 0 };
+        let read = if file.kind == FileKind::Transcript { file.progress.offset } else { 0 };
         let rest = file.stat.size.saturating_sub(read);
-        self.pending(0).allows(dictionaries, rest.saturating_mul(DRAFTED))
+        self.pending_docs(0).allows(dictionaries, rest.saturating_mul(EXTRACTION_FACTOR))
     }
 
-    /// Takes a file out; returns whether it was there.
+    /// Removes a file; returns whether it was there.
     pub fn remove(&mut self, path: &str) -> bool {
         let Some(at) = self.find(path).filter(|&at| self.files[at as usize].present) else {
             return false;

@@ -1,13 +1,13 @@
-//! Adding lines to a log: each whole, each once, and none of what was there touched.
+//! Durable appends of whole lines, with `O_APPEND` and one write each.
 //!
 //! One `write` with its newline, on a handle opened with `O_APPEND`, cannot be
 //! torn apart by other writers, ours or not. The lock is held for the write and
-//! let go for the wait on the disk, so that the appends of many threads share
+//! released for the wait on the disk, so that the appends of many threads share
 //! one flush of the file system's journal. A file that is not there yet is made
 //! whole with its first text.
 //!
 //! After the `write` the text stands in the file, whatever fails then: what could
-//! not be told is left out of the answer, or the answer is [`Error::InDoubt`].
+//! not be read is left out of the answer, or the answer is [`Error::InDoubt`].
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -18,23 +18,24 @@ use rustix::fs::OFlags;
 use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
-use crate::files::history::Shelf;
-use crate::files::lock::Guard;
-use crate::files::open::{READ, is_only_name, open_regular, refusal};
-use crate::files::root::{Place, Root};
+use crate::files::history::BackupDir;
+use crate::files::lock::LockGuard;
+use crate::files::open::{READ_FLAGS, is_only_name, open_regular, refusal};
+use crate::files::path_handle::PathHandle;
+use crate::files::root::Root;
 use crate::files::version::Version;
 use crate::files::write_rules;
 use crate::files::{Expected, Files};
 use crate::text::encoding::{UTF16_BLOCK, is_utf16};
 
 /// A last line longer than this is taken for torn without being parsed.
-const LONGEST_TAIL: u64 = 64 << 20;
-/// How often a file may be replaced under our hands before we give up.
-const TRIES: usize = 8;
-/// Up to this size the version of a note is told with an append to it.
-const HASHED: u64 = 1 << 20;
+const MAX_PARSED_TAIL: u64 = 64 << 20;
+/// How often a file may be replaced while we append before we give up.
+const MAX_TRIES: usize = 8;
+/// Up to this size the version of a note is computed with each append.
+const MAX_HASHED: u64 = 1 << 20;
 /// How long a write that is half done may take to its end.
-const UNDER_WAY: Duration = Duration::from_millis(5);
+const PARTIAL_WRITE_WAIT: Duration = Duration::from_millis(5);
 
 /// Lines that are on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,8 +86,8 @@ impl Files {
     ) -> Result<Appended> {
         let (file, appended) = {
             let guard = self.begin()?;
-            let place = self.target(path, expected)?;
-            match self.add(&guard, &place, bytes, expected, end)? {
+            let target = self.resolve_target(path, expected)?;
+            match self.add(&guard, &target, bytes, expected, end)? {
                 (None, appended) => return Ok(appended),
                 (Some(file), appended) => (file, appended),
             }
@@ -110,19 +111,19 @@ impl Files {
     /// Adds to the file, or makes it; an open file is still to be made durable.
     fn add(
         &self,
-        guard: &Guard<'_>,
-        place: &Place,
+        guard: &LockGuard<'_>,
+        target: &PathHandle,
         bytes: &[u8],
         expected: Expected,
         end: Option<u64>,
     ) -> Result<(Option<File>, Appended)> {
-        let path = &*place.path;
-        for _ in 0..TRIES {
-            let Some(file) = open(place)? else {
+        let path = &*target.path;
+        for _ in 0..MAX_TRIES {
+            let Some(file) = open(target)? else {
                 expected.check(path, None)?;
                 check_end(path, end, 0)?;
                 let text = [bytes, line_end(bytes)].concat();
-                match self.put(guard, place, None, &text) {
+                match self.publish(guard, target, None, &text) {
                     // somebody else has made it
                     Err(Error::Conflict { .. }) if expected == Expected::Any => continue,
                     made => {
@@ -136,8 +137,8 @@ impl Files {
             };
             match expected {
                 Expected::Any => {}
-                Expected::Absent => return Err(absent_expected(place)),
-                Expected::Version(_) => expected.check(path, Some(place.version()?))?,
+                Expected::Absent => return Err(absent_expected(target)),
+                Expected::Version(_) => expected.check(path, Some(target.version()?))?,
             }
             check_utf8(path, &file)?;
             let size = file.metadata().map_err(|e| Error::io("append to", path, e))?.len();
@@ -150,10 +151,11 @@ impl Files {
                 continue;
             }
             let span = write_once(path, &file, start, bytes)?;
-            let still = place.is_name_of(&file);
+            let still = target.is_name_of(&file);
             if still.map_err(|e| Error::InDoubt { path: path.into(), source: e.into() })? {
-                let is_small =
-                    |span: &&Range<u64>| span.end <= HASHED && !write_rules::is_transcript(path);
+                let is_small = |span: &&Range<u64>| {
+                    span.end <= MAX_HASHED && !write_rules::is_transcript(path)
+                };
                 let small = span.as_ref().filter(is_small);
                 let version = small.and_then(|span| Version::of_file(&file, span.end).ok());
                 let path = path.to_owned();
@@ -163,15 +165,15 @@ impl Files {
             // An editor saved by rename meanwhile: our lines went into the file
             // that it replaced. They belong into the new one.
         }
-        let found = place.version_shown();
+        let found = target.version_shown();
         Err(Error::Conflict { path: path.into(), expected: "one steady file".into(), found })
     }
 }
 
 /// Opens a file to add to it; none when it is not there.
-fn open(place: &Place) -> Result<Option<File>> {
-    let flags = READ | OFlags::RDWR | OFlags::APPEND;
-    match open_regular(place.name(), flags, &place.path) {
+fn open(target: &PathHandle) -> Result<Option<File>> {
+    let flags = READ_FLAGS | OFlags::RDWR | OFlags::APPEND;
+    match open_regular(target.name(), flags, &target.path) {
         Err(Error::NotFound { .. }) => Ok(None),
         done => done.map(Some),
     }
@@ -195,8 +197,8 @@ fn line_end(bytes: &[u8]) -> &'static [u8] {
     if bytes.is_empty() || bytes.ends_with(b"\n") { b"" } else { b"\n" }
 }
 
-fn absent_expected(place: &Place) -> Error {
-    let (path, found) = (place.path.clone(), place.version_shown());
+fn absent_expected(target: &PathHandle) -> Error {
+    let (path, found) = (target.path.clone(), target.version_shown());
     Error::Conflict { path, expected: "absent".into(), found }
 }
 
@@ -215,11 +217,11 @@ fn end_last_line(root: &Root, path: &str, file: &File) -> Result<(&'static [u8],
         Ok((last_line_start(file, size)?, size))
     };
     let (mut tail, mut size) = look().map_err(fail)?;
-    for _ in 0..TRIES {
+    for _ in 0..MAX_TRIES {
         let before = size;
         if tail < size {
             // A line over the end of a page shows in two steps while a stranger writes it.
-            std::thread::sleep(UNDER_WAY);
+            std::thread::sleep(PARTIAL_WRITE_WAIT);
             (tail, size) = look().map_err(fail)?;
         }
         if size == before {
@@ -232,12 +234,12 @@ fn end_last_line(root: &Root, path: &str, file: &File) -> Result<(&'static [u8],
     if !write_rules::is_transcript(path) || is_whole(file, tail, size).map_err(fail)? {
         return Ok((b"\n", None));
     }
-    let shelf = Shelf::quarantine(root, path)?;
+    let backups = BackupDir::quarantine(root, path)?;
     let mut file = file;
     file.seek(SeekFrom::Start(tail)).map_err(fail)?;
     let kept =
-        shelf.keep_from(&mut file.take(size - tail)).map_err(|e| refusal("copy", path, e))?;
-    shelf.sync(path)?;
+        backups.copy_from(&mut file.take(size - tail)).map_err(|e| refusal("copy", path, e))?;
+    backups.sync(path)?;
     Ok((b"\n", Some(kept)))
 }
 
@@ -258,9 +260,9 @@ fn last_line_start(mut file: &File, size: u64) -> std::io::Result<u64> {
     Ok(0)
 }
 
-/// Says whether the last line is a JSON object to which only the newline is missing.
+/// Returns whether the last line is a JSON object to which only the newline is missing.
 fn is_whole(mut file: &File, tail: u64, size: u64) -> std::io::Result<bool> {
-    if size - tail > LONGEST_TAIL {
+    if size - tail > MAX_PARSED_TAIL {
         return Ok(false);
     }
     let mut line = Vec::new();
@@ -314,15 +316,15 @@ mod tests {
     fn a_file_that_lost_its_name_is_known() {
         let dir = tempfile::tempdir().unwrap();
         let root = Root::open(dir.path(), false).unwrap();
-        let place = root.place("log.md").unwrap();
-        assert!(open(&place).unwrap().is_none());
+        let target = root.path_handle("log.md").unwrap();
+        assert!(open(&target).unwrap().is_none());
         std::fs::write(dir.path().join("log.md"), "").unwrap();
-        let file = open(&place).unwrap().unwrap();
-        assert!(place.is_name_of(&file).unwrap());
+        let file = open(&target).unwrap().unwrap();
+        assert!(target.is_name_of(&file).unwrap());
         std::fs::write(dir.path().join("new"), "x").unwrap();
         std::fs::rename(dir.path().join("new"), dir.path().join("log.md")).unwrap();
-        assert!(!place.is_name_of(&file).unwrap());
+        assert!(!target.is_name_of(&file).unwrap());
         std::fs::remove_file(dir.path().join("log.md")).unwrap();
-        assert!(!place.is_name_of(&file).unwrap());
+        assert!(!target.is_name_of(&file).unwrap());
     }
 }

@@ -1,27 +1,27 @@
-//! Visible files with a second name: a move that was cut off is undone; of any other the names are
-//! told.
+//! Hard links between visible names: an interrupted rename is undone, others are reported.
 
 use rustix::io::Errno;
 
 use crate::error::{Error, Result};
 use crate::files::Files;
-use crate::files::history::identity;
+use crate::files::open::file_id;
 
-/// How many names are told.
-const TOLD: usize = 4;
+/// Most names in a message.
+const MAX_NAMES: usize = 4;
 
 impl Files {
     /// Undoes a rename of which both names stand: it was made of a link and an unlink and stopped
     /// between the two, or the file system kept half of it through a power cut.
-    pub(crate) fn undo_move(&self, from: &str, to: &str) -> Result<()> {
-        let places = self.root.place(from).and_then(|from| Ok((from, self.root.place(to)?)));
-        let (from, to) = match places {
+    pub(crate) fn undo_half_rename(&self, from: &str, to: &str) -> Result<()> {
+        let handles =
+            self.root.path_handle(from).and_then(|from| Ok((from, self.root.path_handle(to)?)));
+        let (from, to) = match handles {
             Err(Error::NotFound { .. } | Error::Refused { .. }) => return Ok(()),
-            places => places?,
+            handles => handles?,
         };
         let fail = |e| Error::io("recover", &*to.path, e);
-        match (from.look(), to.look()) {
-            (Ok(one), Ok(other)) if identity(&one) == identity(&other) => {
+        match (from.stat(), to.stat()) {
+            (Ok(one), Ok(other)) if file_id(&one) == file_id(&other) => {
                 to.unlink().map_err(fail)?;
                 // before the list forgets it
                 to.sync_folder()
@@ -31,17 +31,17 @@ impl Files {
         }
     }
 
-    /// Says in a refusal of a second name which other names the file has in this memory.
+    /// Names in a refusal of a second hard link which other names the file has in this memory.
     ///
-    /// Nothing tells which of them is wanted, so none is removed.
+    /// Which of them is wanted is not known, so none is removed.
     #[allow(clippy::unnecessary_cast)] // The widths differ between systems.
-    pub(crate) fn with_names(&self, path: &str, refused: Error) -> Error {
+    pub(crate) fn with_link_names(&self, path: &str, refused: Error) -> Error {
         if !matches!(refused, Error::Refused { code: "hardlink", .. }) {
             return refused;
         }
         let file = |path: &str| {
-            let place = self.root.place(path).ok()?;
-            place.look().ok().map(|raw| (identity(&raw), raw.st_nlink))
+            let target = self.root.path_handle(path).ok()?;
+            target.stat().ok().map(|raw| (file_id(&raw), raw.st_nlink))
         };
         let (Some((one, links)), Ok(walk)) = (file(path), self.root.walk("", &|| false)) else {
             return refused;
@@ -50,7 +50,7 @@ impl Files {
         let doubled =
             walk.skipped.iter().filter(|(other, why)| *why == "hardlink" && is_other(other));
         let named: Vec<&str> = doubled.map(|(other, _)| other.as_str()).collect();
-        let others = named.iter().take(TOLD).map(|name| format!("{name:?}"));
+        let others = named.iter().take(MAX_NAMES).map(|name| format!("{name:?}"));
         let others = others.collect::<Vec<_>>().join(", ");
         let why = match (links as u64).saturating_sub(1 + named.len() as u64) {
             _ if named.is_empty() => return refused,

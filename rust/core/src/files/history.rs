@@ -1,4 +1,4 @@
-//! What was displaced: kept under `.commonplace`, named by time and content.
+//! History and quarantine: backup copies of replaced and deleted texts, named by time and version.
 //!
 //! `history/<path>/<time>-<version>.<ext>` holds every text that a write, a
 //! rename or a delete took away; `quarantine/<path>/` holds torn tails of
@@ -13,23 +13,25 @@ use rustix::fs::{AtFlags, OFlags};
 use rustix::io::Errno;
 
 use crate::error::{Error, Result};
-use crate::files::open::{PRIVATE, READ};
+use crate::files::open::{PRIVATE_MODE, READ_FLAGS, file_id};
+use crate::files::path_handle::PathHandle;
 use crate::files::paths::OWN;
 use crate::files::platform::{Platform as _, System};
-use crate::files::replace::rename_new;
-use crate::files::root::{Place, Root, Stat};
-use crate::files::temp_file::cut;
+use crate::files::rename::rename_noreplace;
+use crate::files::root::Root;
+use crate::files::temp_file::truncate;
 use crate::files::version::Version;
+use crate::text::time::parse_time;
 
-/// The folder that keeps what was displaced from one path.
+/// The folder that keeps the displaced texts of one path.
 #[derive(Debug)]
-pub(crate) struct Shelf {
+pub(crate) struct BackupDir {
     dir: std::os::fd::OwnedFd,
     path: String,
     extension: String,
 }
 
-impl Shelf {
+impl BackupDir {
     /// Opens, and makes, the history of `path`: before any change, so that a full
     /// disk is known while the old file is whole.
     pub(crate) fn history(root: &Root, path: &str) -> Result<Self> {
@@ -61,56 +63,56 @@ impl Shelf {
         }
     }
 
-    /// Moves a file to a path that [`Shelf::new_name`] gave.
-    pub(crate) fn take(&self, from: &Place, kept: &str) -> rustix::io::Result<()> {
+    /// Moves a file to a path that [`BackupDir::new_name`] gave.
+    pub(crate) fn move_in(&self, from: &PathHandle, kept: &str) -> rustix::io::Result<()> {
         let name = file_name(kept);
-        match System::rename_new(from.name(), (self.dir.as_fd(), name)) {
+        match System::rename_noreplace(from.name(), (self.dir.as_fd(), name)) {
             // The name is free, so that a plain rename takes nothing away.
             Err(Errno::NOSYS) => rustix::fs::renameat(&from.dir, &*from.name, &self.dir, name),
             done => done,
         }
     }
 
-    /// Gives a file a second name at a path that [`Shelf::new_name`] gave.
-    pub(crate) fn link(&self, from: &Place, kept: &str) -> rustix::io::Result<()> {
+    /// Gives a file a second hard link at a path that [`BackupDir::new_name`] gave.
+    pub(crate) fn link_in(&self, from: &PathHandle, kept: &str) -> rustix::io::Result<()> {
         let name = file_name(kept);
         rustix::fs::linkat(&from.dir, &*from.name, &self.dir, name, AtFlags::empty())
     }
 
-    /// Where [`Shelf::keep`] writes a text of this version until it is whole.
-    pub(crate) fn staged_path(&self, version: Version) -> String {
+    /// Where [`BackupDir::copy_in`] writes a text of this version until it is whole.
+    pub(crate) fn temp_path(&self, version: Version) -> String {
         format!("{}/.{version}.swap", self.path)
     }
 
     /// Writes a text here that is nowhere else; it has its name only once it is whole. The caller
-    /// has noted [`Shelf::staged_path`].
-    pub(crate) fn keep(&self, bytes: &[u8]) -> rustix::io::Result<String> {
+    /// has noted [`BackupDir::temp_path`].
+    pub(crate) fn copy_in(&self, bytes: &[u8]) -> rustix::io::Result<String> {
         let version = Version::of(bytes);
-        let staged = self.place(&self.staged_path(version))?;
-        // of a writer that died here
-        let _ = staged.unlink();
-        let flags = READ | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
-        let mut file = File::from(rustix::fs::openat(&staged.dir, &*staged.name, flags, PRIVATE)?);
+        let temp = self.path_handle(&self.temp_path(version))?;
+        // left by a crashed writer here
+        let _ = temp.unlink();
+        let flags = READ_FLAGS | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+        let mut file = File::from(rustix::fs::openat(&temp.dir, &*temp.name, flags, PRIVATE_MODE)?);
         let written = file.write_all(bytes).and_then(|()| file.sync_all());
         let written = written.map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::IO));
         let kept = written.and_then(|()| self.new_name(version));
-        let taken = kept.and_then(|kept| self.take(&staged, &kept).map(|()| kept));
+        let taken = kept.and_then(|kept| self.move_in(&temp, &kept).map(|()| kept));
         taken.inspect_err(|_| {
-            let _ = staged.unlink();
+            let _ = temp.unlink();
         })
     }
 
     /// Copies here what `source` gives, of whatever length.
-    pub(crate) fn keep_from(&self, source: &mut impl Read) -> rustix::io::Result<String> {
+    pub(crate) fn copy_from(&self, source: &mut impl Read) -> rustix::io::Result<String> {
         let kept = format!("{}/{}-tail.{}", self.path, timestamp(), self.extension);
-        let flags = READ | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
-        let file = rustix::fs::openat(&self.dir, file_name(&kept), flags, PRIVATE)?;
+        let flags = READ_FLAGS | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+        let file = rustix::fs::openat(&self.dir, file_name(&kept), flags, PRIVATE_MODE)?;
         let mut file = File::from(file);
         let copied = std::io::copy(source, &mut file).and_then(|_| file.sync_all());
         match copied {
             Ok(()) => Ok(kept),
             Err(e) => {
-                self.forget(&kept);
+                self.remove(&kept);
                 Err(Errno::from_io_error(&e).unwrap_or(Errno::IO))
             }
         }
@@ -125,42 +127,41 @@ impl Shelf {
     /// The device and inode of what is kept.
     pub(crate) fn identity(&self, kept: &str) -> rustix::io::Result<(u64, u64)> {
         let raw = rustix::fs::statat(&self.dir, file_name(kept), AtFlags::SYMLINK_NOFOLLOW)?;
-        Ok(identity(&raw))
+        Ok(file_id(&raw))
     }
 
-    /// Removes a second name that [`Shelf::link`] gave, or half a copy.
-    pub(crate) fn forget(&self, kept: &str) {
+    /// Removes a second hard link that [`BackupDir::link_in`] gave, or half a copy.
+    pub(crate) fn remove(&self, kept: &str) {
         let _ = rustix::fs::unlinkat(&self.dir, file_name(kept), AtFlags::empty());
     }
 
-    fn place(&self, kept: &str) -> rustix::io::Result<Place> {
+    fn path_handle(&self, kept: &str) -> rustix::io::Result<PathHandle> {
         let dir = self.dir.try_clone().map_err(|_| Errno::MFILE)?;
-        Ok(Place { dir, name: file_name(kept).into(), path: kept.into() })
+        Ok(PathHandle { dir, name: file_name(kept).into(), path: kept.into() })
     }
-}
-
-/// The device and inode of a file.
-pub(crate) fn identity(raw: &rustix::fs::Stat) -> (u64, u64) {
-    let stat = Stat::from_raw(raw);
-    (stat.dev, stat.ino)
 }
 
 /// Moves a file to a visible name beside `path`, such as `facts/user.conflict-1a2b3c4d.md`.
 ///
 /// Its text is made durable first: whoever saved it believes it to be somewhere else.
-pub(crate) fn surface(root: &Root, from: &str, path: &str, version: Version) -> Result<String> {
+pub(crate) fn make_conflict_copy(
+    root: &Root,
+    from: &str,
+    path: &str,
+    version: Version,
+) -> Result<String> {
     let saved = root.open_own(from)?.sync_all();
     saved.map_err(|e| Error::io("recover", from, e))?;
-    let from = root.place(from)?;
+    let from = root.path_handle(from)?;
     let (folder, name) = path.rsplit_once('/').map_or(("", path), |(f, n)| (f, n));
     let (stem, extension) = name.rsplit_once('.').unwrap_or((name, "md"));
     let hash = version.to_string();
     for length in [8, 16, 32] {
         let tail = format!(".conflict-{}.{extension}", &hash[..length]);
-        let name = format!("{}{tail}", cut(stem, 255_usize.saturating_sub(tail.len())));
+        let name = format!("{}{tail}", truncate(stem, 255_usize.saturating_sub(tail.len())));
         let path = if folder.is_empty() { name } else { format!("{folder}/{name}") };
-        let to = root.make_place(&path)?;
-        match rename_new(&from, &to) {
+        let to = root.create_path_handle(&path)?;
+        match rename_noreplace(&from, &to) {
             Ok(_) => {
                 to.sync_folder()?;
                 from.sync_folder()?;
@@ -194,4 +195,29 @@ pub(crate) fn timestamp() -> String {
 
 fn file_name(path: &str) -> &str {
     path.rsplit_once('/').map_or(path, |(_, name)| name)
+}
+
+/// Reads time and version in a name such as `20260105T120000.123456789Z-<version>.md`.
+pub(crate) fn parse_revision_name(name: &str) -> Option<(i64, Version)> {
+    let (time, rest) = name.split_once('-')?;
+    let part = |range| time.get::<std::ops::Range<usize>>(range);
+    let (date, clock) = ((part(0..4)?, part(4..6)?, part(6..8)?), (part(9..11)?, part(11..13)?));
+    let rfc =
+        format!("{}-{}-{}T{}:{}:{}", date.0, date.1, date.2, clock.0, clock.1, time.get(13..)?);
+    Some((parse_time(&rfc)?, rest.get(..32)?.parse().ok()?))
+}
+
+/// The file, and the version of it, that a name such as
+/// `.commonplace/history/a.md/20260105T120000.123456789Z-<version>.md` keeps.
+pub(crate) fn parse_history_path(kept: &str) -> Option<(&str, Version)> {
+    let (path, name) = kept.strip_prefix(OWN)?.strip_prefix("/history/")?.rsplit_once('/')?;
+    let (_, rest) = name.split_once('-')?;
+    Some((path, rest.get(..32)?.parse().ok()?))
+}
+
+/// The file, and the version of it, that a name such as `.commonplace/history/a.md/.<version>.swap`
+/// is to keep once it is whole.
+pub(crate) fn parse_copy_path(copy: &str) -> Option<(&str, Version)> {
+    let (path, name) = copy.strip_prefix(OWN)?.strip_prefix("/history/")?.rsplit_once('/')?;
+    Some((path, name.strip_prefix('.')?.strip_suffix(".swap")?.parse().ok()?))
 }

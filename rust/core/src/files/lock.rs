@@ -1,4 +1,4 @@
-//! One writer at a time, across threads and processes. Readers never wait.
+//! Writer lock of a root, across threads and processes (`flock`). Readers never wait.
 
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, IntoRawFd};
@@ -10,16 +10,16 @@ use rustix::fs::{FlockOperation, OFlags};
 use rustix::io::Errno;
 
 use crate::error::{Error, Result, wait_for};
-use crate::files::open::{READ, is_only_name, open_regular, refusal};
+use crate::files::open::{READ_FLAGS, is_only_name, open_regular, refusal};
 use crate::files::paths::OWN;
 use crate::files::root::Root;
 use crate::sync::{TimedLock, TimedLockGuard};
 
 /// How long a writer waits for another before it gives up.
-pub const PATIENCE: Duration = Duration::from_secs(5);
+pub const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// No handle.
-const NONE: i32 = -1;
+const NO_FD: i32 = -1;
 
 /// The lock of one root: a turn for our threads, `flock` for other processes.
 ///
@@ -30,20 +30,20 @@ const NONE: i32 = -1;
 pub struct Lock {
     threads: TimedLock,
     /// The handle that is locked, or is about to be: a child of a fork inherits it.
-    held: AtomicI32,
-    /// Says whether to go on waiting: most calls that take the lock have no other way to ask.
+    fd: AtomicI32,
+    /// Returns whether to go on waiting: most calls that take the lock have no other way to ask.
     pub(crate) interrupt: fn() -> bool,
 }
 
 impl Default for Lock {
     fn default() -> Self {
-        Self { threads: TimedLock::default(), held: AtomicI32::new(NONE), interrupt: || false }
+        Self { threads: TimedLock::default(), fd: AtomicI32::new(NO_FD), interrupt: || false }
     }
 }
 
-/// The right to write, until it is dropped.
+/// The right to write, held until it is dropped.
 #[derive(Debug)]
-pub struct Guard<'a> {
+pub struct LockGuard<'a> {
     /// The lock file, which also holds the list of [`crate::files::recovery_list`].
     pub(crate) file: File,
     lock: &'a Lock,
@@ -57,16 +57,16 @@ impl Lock {
         Self { interrupt, ..self }
     }
 
-    /// Waits up to [`PATIENCE`] for the lock of `root`.
+    /// Waits up to [`LOCK_TIMEOUT`] for the lock of `root`.
     ///
     /// # Errors
-    /// [`Error::Busy`]; [`Error::Interrupted`]; [`Error::Refused`] when `.commonplace` is not a real
-    /// folder; [`Error::Io`], for instance on a read-only file system.
-    pub fn acquire(&self, root: &Root) -> Result<Guard<'_>> {
-        let deadline = Instant::now() + PATIENCE;
+    /// [`Error::Busy`]; [`Error::Interrupted`]; [`Error::Refused`] when `.commonplace` is not a
+    /// real folder; [`Error::Io`], for instance on a read-only file system.
+    pub fn acquire(&self, root: &Root) -> Result<LockGuard<'_>> {
+        let deadline = Instant::now() + LOCK_TIMEOUT;
         let busy = || Error::Busy {
             path: root.path().to_string_lossy().into_owned(),
-            seconds: PATIENCE.as_secs(),
+            seconds: LOCK_TIMEOUT.as_secs(),
         };
         let thread = wait_for(&self.interrupt, |slice| {
             let taken = self.threads.lock_until(deadline.min(Instant::now() + slice));
@@ -76,7 +76,7 @@ impl Lock {
         let mut pause = Duration::from_micros(100);
         loop {
             if let Some(file) = self.try_flock(root)? {
-                return Ok(Guard { file, lock: self, _thread: thread });
+                return Ok(LockGuard { file, lock: self, _thread: thread });
             }
             if Instant::now() >= deadline {
                 return Err(busy());
@@ -93,9 +93,9 @@ impl Lock {
     ///
     /// # Errors
     /// Those of [`Lock::acquire`], but for [`Error::Busy`].
-    pub fn try_acquire(&self, root: &Root) -> Result<Option<Guard<'_>>> {
+    pub fn try_acquire(&self, root: &Root) -> Result<Option<LockGuard<'_>>> {
         let Some(thread) = self.threads.lock_until(Instant::now()) else { return Ok(None) };
-        Ok(self.try_flock(root)?.map(|file| Guard { file, lock: self, _thread: thread }))
+        Ok(self.try_flock(root)?.map(|file| LockGuard { file, lock: self, _thread: thread }))
     }
 
     /// Takes the lock if it is free. A handle of its own each time, so that a
@@ -104,13 +104,13 @@ impl Lock {
         let path = format!("{OWN}/lock");
         let fail = |e| refusal("lock", &path, e).below(root.path());
         let dir = root.own_dir("")?;
-        let flags = READ | OFlags::RDWR | OFlags::CREATE;
+        let flags = READ_FLAGS | OFlags::RDWR | OFlags::CREATE;
         let file = match open_regular((dir.as_fd(), "lock"), flags, &path) {
             // the folder was deleted since it was opened
             Err(Error::NotFound { .. }) => return Ok(None),
             file => file.map_err(|error| error.below(root.path()))?,
         };
-        self.held.store(file.as_raw_fd(), Ordering::Release);
+        self.fd.store(file.as_raw_fd(), Ordering::Release);
         let taken = match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
             // Someone may have deleted `.commonplace` in between, and another writer
             // have locked the new file; then ours guards nothing.
@@ -121,22 +121,22 @@ impl Lock {
         if matches!(taken, Ok(true)) {
             return Ok(Some(file));
         }
-        self.held.store(NONE, Ordering::Release);
+        self.fd.store(NO_FD, Ordering::Release);
         taken.map(|_| None)
     }
 
     /// In a child of the process that has this lock: closes the handle that was inherited, which
     /// would else keep the root locked if the parent died. It releases nothing.
-    pub(crate) fn abandon(&self, root: &Root) {
-        let held = self.held.swap(NONE, Ordering::AcqRel);
-        if held == NONE {
+    pub(crate) fn close_inherited(&self, root: &Root) {
+        let fd = self.fd.swap(NO_FD, Ordering::AcqRel);
+        if fd == NO_FD {
             return;
         }
         // SAFETY: a number stands there for as long as a thread of the parent has the file open
         // under it. That thread is not in this process, so nobody else closes it here, and the
         // swap gives it out once.
         #[expect(unsafe_code, reason = "a handle whose owner did not come along")]
-        let file = unsafe { File::from_raw_fd(held) };
+        let file = unsafe { File::from_raw_fd(fd) };
         if !is_only_name((root.fd(), &format!("{OWN}/lock")), &file).unwrap_or(false) {
             // the child closed all that it inherited, and this is a file of its own
             let _ = file.into_raw_fd();
@@ -144,18 +144,18 @@ impl Lock {
     }
 }
 
-impl Guard<'_> {
+impl LockGuard<'_> {
     /// Makes what the lock file holds durable.
     pub(crate) fn sync(&self) -> Result<()> {
         self.file.sync_all().map_err(|e| Error::io("write", format!("{OWN}/lock"), e))
     }
 }
 
-impl Drop for Guard<'_> {
+impl Drop for LockGuard<'_> {
     fn drop(&mut self) {
         // Closing is not enough: a child forked meanwhile shares the handle.
         let _ = rustix::fs::flock(&self.file, FlockOperation::Unlock);
-        self.lock.held.store(NONE, Ordering::Release);
+        self.lock.fd.store(NO_FD, Ordering::Release);
     }
 }
 
@@ -185,15 +185,15 @@ mod tests {
         let file = lock.try_flock(&root).unwrap().unwrap();
         // as a fork does: the same open file under another number
         let child = Lock::default();
-        child.held.store(file.try_clone().unwrap().into_raw_fd(), Ordering::Release);
-        child.abandon(&root);
-        child.abandon(&root);
+        child.fd.store(file.try_clone().unwrap().into_raw_fd(), Ordering::Release);
+        child.close_inherited(&root);
+        child.close_inherited(&root);
         assert!(other.try_flock(&root).unwrap().is_none(), "it is still the parent's");
         drop(file);
         assert!(other.try_flock(&root).unwrap().is_some(), "and nobody's once that is gone");
         let own = File::create(dir.path().join("own")).unwrap();
-        child.held.store(own.as_raw_fd(), Ordering::Release);
-        child.abandon(&root);
+        child.fd.store(own.as_raw_fd(), Ordering::Release);
+        child.close_inherited(&root);
         assert!(own.metadata().is_ok());
     }
 
@@ -203,14 +203,14 @@ mod tests {
         let root = Root::open(dir.path(), false).unwrap();
         let (lock, other) = (Lock::default().interrupted_by(|| true), Lock::default());
         let begun = Instant::now();
-        let held = other.acquire(&root).unwrap();
+        let fd = other.acquire(&root).unwrap();
         // another process
         assert!(matches!(lock.acquire(&root), Err(Error::Interrupted)));
-        drop(held);
+        drop(fd);
         // another thread
         let _held = lock.acquire(&root).unwrap();
         assert!(matches!(lock.acquire(&root), Err(Error::Interrupted)));
-        assert!(begun.elapsed() < PATIENCE / 2);
+        assert!(begun.elapsed() < LOCK_TIMEOUT / 2);
     }
 
     #[test]

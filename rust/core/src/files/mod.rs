@@ -1,4 +1,4 @@
-//! The files of a memory, with the right to change them.
+//! Crash-safe changes of the files below a root: write, rename, delete, append, patch.
 //!
 //! Every change takes the lock, reads what is there, compares it with what the
 //! caller saw, and answers only when the disk has confirmed it. The changes are
@@ -6,12 +6,16 @@
 //! in `replace`.
 
 pub mod append;
+mod collisions;
+mod expected;
+pub mod file_kind;
 mod hard_links;
 mod history;
 pub mod lock;
 mod normalization;
 pub(crate) mod open;
 pub mod patch;
+pub(crate) mod path_handle;
 pub mod paths;
 pub(crate) mod platform;
 pub mod racy_stat;
@@ -19,6 +23,7 @@ pub(crate) mod readahead;
 mod recheck;
 pub mod recover;
 pub(crate) mod recovery_list;
+mod rename;
 mod replace;
 pub mod revisions;
 pub mod root;
@@ -28,63 +33,53 @@ pub mod version;
 pub mod walk;
 pub mod write_rules;
 
-use rustix::fs::{AtFlags, RawDir};
 use rustix::io::Errno;
 
-use crate::error::{Error, Result, now_and_then};
-use crate::files::history::Shelf;
-use crate::files::lock::{Guard, Lock};
+use crate::error::{Error, Result, throttled};
+pub use crate::files::expected::Expected;
+use crate::files::history::BackupDir;
+use crate::files::lock::{Lock, LockGuard};
 use crate::files::open::{move_refusal, refusal};
-use crate::files::recovery_list::{Entry, Pending};
-use crate::files::replace::{Base, Renamed, rename_new};
-use crate::files::root::{Place, Root};
-use crate::files::temp_file::staged_name;
+use crate::files::path_handle::{BaseFile, PathHandle};
+use crate::files::recovery_list::{RecoveryEntry, RecoveryList};
+use crate::files::rename::{RenameOutcome, rename_noreplace};
+use crate::files::root::Root;
+use crate::files::temp_file::temp_name;
 use crate::files::version::Version;
-use crate::files::write_rules::{Rules, is_transcript};
+use crate::files::write_rules::{WriteRules, is_transcript};
 use crate::sync::Mutex;
 
 /// The files of one root; shared freely between threads.
 #[derive(Debug)]
 pub struct Files {
     pub(crate) root: Root,
-    pub(crate) rules: Rules,
+    pub(crate) rules: WriteRules,
     lock: Lock,
-    pending: Mutex<Pending>,
+    recovery_list: Mutex<RecoveryList>,
 }
 
-/// What a caller expects to find at a path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Expected {
-    /// Whatever is there.
-    Any,
-    /// Nothing: the file is to be made.
-    Absent,
-    /// Exactly this text.
-    Version(Version),
-}
-
-/// A change that is on disk.
+/// The result of a durable change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
     /// The path as stored, in NFC when we made it.
     pub path: String,
-    /// What the file says now; after a delete, what it said last.
+    /// The version of the file now; after a delete, its last one.
     pub version: Version,
-    /// What it said before, if it was there.
+    /// The version before, if the file existed.
     pub previous: Option<Version>,
-    /// Where the previous text is kept, relative to the root.
+    /// The file in the history that holds the previous text, relative to the root.
     pub history: Option<String>,
 }
 
 impl Files {
-    /// Takes over the files of `root`. What a writer that died has left is put right by
-    /// [`Files::catch_up`], which is to be called next, or else by the first change.
+    /// Takes over the files of `root`. What a crashed writer has left is repaired by
+    /// [`Files::recheck_if_due`], which is to be called next, or else by the first change.
     #[must_use]
-    pub fn new(root: Root, rules: Rules) -> Self {
-        Self { root, rules, lock: Lock::default(), pending: Mutex::default() }
+    pub fn new(root: Root, rules: WriteRules) -> Self {
+        Self { root, rules, lock: Lock::default(), recovery_list: Mutex::default() }
     }
 
-    /// Lets a call that waits for the lock end when `interrupt` says so.
+    /// Ends a wait for the lock when `interrupt` returns true.
     #[must_use]
     pub fn interrupted_by(self, interrupt: fn() -> bool) -> Self {
         Self { lock: self.lock.interrupted_by(interrupt), ..self }
@@ -93,9 +88,9 @@ impl Files {
     /// Returns the same files for a child of a fork, with locks of its own; closes what handle of
     /// the lock it inherited.
     pub(crate) fn in_child(&self) -> Result<Self> {
-        let root = self.root.again()?;
+        let root = self.root.for_child()?;
         if self.root.is_open() {
-            self.lock.abandon(&root);
+            self.lock.close_inherited(&root);
         }
         let own = Self::new(root, self.rules);
         Ok(own.interrupted_by(self.lock.interrupt))
@@ -117,16 +112,16 @@ impl Files {
         Ok((bytes, version))
     }
 
-    /// Reads a file. Takes no lock, unless a writer that died has left it with a second name.
+    /// Reads a file. Takes no lock, unless a crashed writer has left it with a second hard link.
     ///
     /// # Errors
     /// As for [`Root::read`].
     pub fn read_bytes(&self, path: &str) -> Result<Vec<u8>> {
-        let path = &*self.root.spelled(path);
+        let path = &*self.root.normalized(path);
         match self.root.read(path) {
             Err(Error::Refused { code: "hardlink", .. }) => {
-                self.look_now()?;
-                self.root.read(path).map_err(|e| self.with_names(path, e))
+                self.recheck_now()?;
+                self.root.read(path).map_err(|e| self.with_link_names(path, e))
             }
             read => read,
         }
@@ -135,20 +130,20 @@ impl Files {
     /// Makes a file, or replaces all of its text; the old text goes to the history.
     ///
     /// # Errors
-    /// [`Error::Refused`] for a name that may not be made (see [`Rules::check_write`]),
+    /// [`Error::Refused`] for a name that may not be made (see [`WriteRules::check_write`]),
     /// with `case` or `collision` when it exists in another spelling, and with
     /// `appendonly` for a log; [`Error::Conflict`] when the file is not as
     /// `expected`, or is saved by someone else at this moment; [`Error::Busy`];
     /// [`Error::Io`] when nothing was changed; [`Error::InDoubt`] when that is not known.
     pub fn write(&self, path: &str, bytes: &[u8], expected: Expected) -> Result<Written> {
         let guard = self.begin()?;
-        let place = self.target(path, expected)?;
-        let base = place.base(&self.asking())?;
-        expected.check(&place.path, base.as_ref().map(|base| base.version))?;
+        let target = self.resolve_target(path, expected)?;
+        let base = target.base(&self.interrupt())?;
+        expected.check(&target.path, base.as_ref().map(|base| base.version))?;
         if base.is_some() {
-            self.rules.check_rewrite(&place.path)?;
+            self.rules.check_rewrite(&target.path)?;
         }
-        self.put(&guard, &place, base.as_ref(), bytes)
+        self.publish(&guard, &target, base.as_ref(), bytes)
     }
 
     /// Gives a file a new name, which must be free.
@@ -157,39 +152,39 @@ impl Files {
     /// As for [`Files::write`], for either name.
     pub fn rename(&self, from: &str, to: &str, expected: Expected) -> Result<Written> {
         let guard = self.begin()?;
-        let from = &*self.root.spelled(from);
-        let source = self.leaving(from, expected)?;
+        let from = &*self.root.normalized(from);
+        let source = self.resolve_for_removal(from, expected)?;
         self.rules.check_write(to)?;
-        let path = self.root.spelled(to).into_owned();
+        let path = self.root.normalized(to).into_owned();
         if is_transcript(from) != is_transcript(&path) {
             let why = "a note cannot become a transcript, nor a transcript a note: \
                        the two are read in different ways; write a new file instead";
             return Err(Error::refused(to, "type", why));
         }
-        self.check_twins(&path, Some(from))?;
-        let target = self.root.make_place(&path)?;
+        self.check_collisions(&path, Some(from))?;
+        let target = self.root.create_path_handle(&path)?;
         // Its text may be unsynced, of a person who saved it a moment ago.
         source.open()?.sync_all().map_err(|e| Error::io("rename", from, e))?;
-        self.note(&guard, [Entry::Moved(from.into(), path.clone())])?;
+        self.record_pending(&guard, [RecoveryEntry::Moved(from.into(), path.clone())])?;
         // Not every file system makes a rename whole: after a power cut both names may stand, and
         // then nothing but the list says what they are.
         guard.sync()?;
-        match rename_new(&source, &target) {
-            Ok(Renamed::Whole) => {}
-            Ok(Renamed::Linked) => return Err(in_doubt(from, Errno::IO)),
+        match rename_noreplace(&source, &target) {
+            Ok(RenameOutcome::Complete) => {}
+            Ok(RenameOutcome::BothNames) => return Err(in_doubt(from, Errno::IO)),
             Err(Errno::EXIST) => {
                 let found = target.version_shown();
                 return Err(Error::Conflict { path, expected: "absent".into(), found });
             }
             Err(e) => return Err(move_refusal("rename", from, e)),
         }
-        // The name moves with whatever it stood for; see what that was.
+        // A rename moves whatever file has the name at that moment; check which one that was.
         let version = match target.version() {
             Ok(version) => version,
-            Err(e) => return Err(take_back(&target, &source, e)),
+            Err(e) => return Err(undo_rename(&target, &source, e)),
         };
         if let Err(conflict) = expected.check(from, Some(version)) {
-            return Err(take_back(&target, &source, conflict));
+            return Err(undo_rename(&target, &source, conflict));
         }
         target.sync_folder()?;
         source.sync_folder()?;
@@ -202,18 +197,18 @@ impl Files {
     /// As for [`Files::write`], and [`Error::NotFound`].
     pub fn delete(&self, path: &str, expected: Expected) -> Result<Written> {
         let guard = self.begin()?;
-        let path = &*self.root.spelled(path);
-        let place = self.leaving(path, expected)?;
+        let path = &*self.root.normalized(path);
+        let target = self.resolve_for_removal(path, expected)?;
         let fail = |e| Error::io("delete", path, e);
-        let file = place.open()?;
-        let version = Version::of_whole(&file, path, &self.asking())?;
+        let file = target.open()?;
+        let version = Version::of_whole(&file, path, &self.interrupt())?;
         expected.check(path, Some(version))?;
         file.sync_all().map_err(fail)?;
-        let shelf = Shelf::history(&self.root, path)?;
-        let kept = shelf.new_name(version).map_err(|e| refusal("delete", path, e))?;
-        let moved = self.root.place(&kept)?;
-        self.note(&guard, [Entry::displaced(&kept)])?;
-        shelf.take(&place, &kept).map_err(|e| move_refusal("delete", path, e))?;
+        let backups = BackupDir::history(&self.root, path)?;
+        let kept = backups.new_name(version).map_err(|e| refusal("delete", path, e))?;
+        let moved = self.root.path_handle(&kept)?;
+        self.record_pending(&guard, [RecoveryEntry::displaced(&kept)])?;
+        backups.move_in(&target, &kept).map_err(|e| move_refusal("delete", path, e))?;
         // As for a rename: a person may have saved since we read it.
         let same = moved.is_name_of(&file).map_err(|e| fail(e.into()));
         let found = same.and_then(|same| match same {
@@ -222,185 +217,119 @@ impl Files {
         });
         let checked = found.and_then(|found| Expected::Version(version).check(path, Some(found)));
         if let Err(e) = checked {
-            return Err(take_back(&moved, &place, e));
+            return Err(undo_rename(&moved, &target, e));
         }
-        place.sync_folder()?;
-        shelf.sync(path)?;
+        target.sync_folder()?;
+        backups.sync(path)?;
         let path = path.into();
         Ok(Written { path, version, previous: Some(version), history: Some(kept) })
     }
 
-    /// Returns a way for work under the lock to ask whether to stop.
-    pub(crate) fn asking(&self) -> impl Fn() -> bool + Sync + use<> {
-        now_and_then(self.lock.interrupt)
+    /// Returns the throttled interrupt check for work under the lock.
+    pub(crate) fn interrupt(&self) -> impl Fn() -> bool + Sync + use<> {
+        throttled(self.lock.interrupt)
     }
 
-    /// Takes the lock for a change, and looks again at what earlier ones may have left.
-    pub(crate) fn begin(&self) -> Result<Guard<'_>> {
+    /// Takes the lock for a change, and checks the recovery list first.
+    pub(crate) fn begin(&self) -> Result<LockGuard<'_>> {
         let guard = self.lock.acquire(&self.root)?;
-        self.look_again(&guard)?;
+        self.recheck(&guard)?;
         Ok(guard)
     }
 
-    /// Writes down what a change may leave, before it is begun.
-    pub(crate) fn note(
+    /// Records in the recovery list what a change may leave behind, before it begins.
+    pub(crate) fn record_pending(
         &self,
-        guard: &Guard<'_>,
-        entries: impl IntoIterator<Item = Entry>,
+        guard: &LockGuard<'_>,
+        entries: impl IntoIterator<Item = RecoveryEntry>,
     ) -> Result<()> {
-        let mut pending = self.pending.lock();
-        pending.entries.extend(entries);
-        pending.store(guard)
+        let mut list = self.recovery_list.lock();
+        list.entries.extend(entries);
+        list.store(guard)
     }
 
     /// Publishes `bytes` at `place`, where `base` was found.
-    pub(crate) fn put(
+    pub(crate) fn publish(
         &self,
-        guard: &Guard<'_>,
-        place: &Place,
-        base: Option<&Base>,
+        guard: &LockGuard<'_>,
+        target: &PathHandle,
+        base: Option<&BaseFile>,
         bytes: &[u8],
     ) -> Result<Written> {
-        let (path, version) = (place.path.clone(), Version::of(bytes));
-        let (at, staged) = staged_name(place, base)?;
+        let (path, version) = (target.path.clone(), Version::of(bytes));
+        let (at, temp) = temp_name(target, base)?;
         let Some(base) = base else {
-            self.note(guard, [Entry::Staged(staged)])?;
-            replace::create(place, bytes, at)?;
+            self.record_pending(guard, [RecoveryEntry::TempFile(temp)])?;
+            replace::create(target, bytes, at)?;
             return Ok(Written { path, version, previous: None, history: None });
         };
         let previous = Some(base.version);
         if base.version == version {
             base.sync().map_err(|source| Error::InDoubt { path: path.clone(), source })?;
-            place.sync_folder()?;
+            target.sync_folder()?;
             return Ok(Written { path, version, previous, history: None });
         }
-        let shelf = Shelf::history(&self.root, &path)?;
-        let kept = shelf.new_name(base.version).map_err(|e| refusal("write", &path, e))?;
+        let backups = BackupDir::history(&self.root, &path)?;
+        let kept = backups.new_name(base.version).map_err(|e| refusal("write", &path, e))?;
         // where a text goes that is refused because of a save at the last moment
-        let refused = shelf.staged_path(version);
-        let left = [Entry::Staged(staged), Entry::Staged(refused), Entry::displaced(&kept)];
-        self.note(guard, left)?;
-        replace::replace(place, base, bytes, at, &shelf, &kept)?;
+        let refused = backups.temp_path(version);
+        let left = [
+            RecoveryEntry::TempFile(temp),
+            RecoveryEntry::TempFile(refused),
+            RecoveryEntry::displaced(&kept),
+        ];
+        self.record_pending(guard, left)?;
+        replace::replace(target, base, bytes, at, &backups, &kept)?;
         Ok(Written { path, version, previous, history: Some(kept) })
     }
 
-    /// Finds where a change to `path` goes: the file as it is spelled on disk, or
+    /// Resolves the target of a change to `path`: the file as it is spelled on disk, or
     /// a place for a new one.
-    pub(crate) fn target(&self, path: &str, expected: Expected) -> Result<Place> {
-        let path = self.root.spelled(path);
-        match self.existing(&path) {
+    pub(crate) fn resolve_target(&self, path: &str, expected: Expected) -> Result<PathHandle> {
+        let path = self.root.normalized(path);
+        match self.resolve_existing(&path) {
             Err(Error::NotFound { .. }) => self.rules.check_write(&path)?,
             done => return done,
         };
-        self.check_twins(&path, None)?;
+        self.check_collisions(&path, None)?;
         expected.check(&path, None)?;
-        self.root.make_place(&path)
+        self.root.create_path_handle(&path)
     }
 
-    /// Finds a file that is to be changed and must be there.
-    pub(crate) fn existing(&self, path: &str) -> Result<Place> {
+    /// Resolves a file that is to be changed and must exist.
+    pub(crate) fn resolve_existing(&self, path: &str) -> Result<PathHandle> {
         if let Err(e) = self.root.stat(path) {
             // A hostile name is refused as such, not reported as missing; the rule
             // for new names is the stricter one, so it gives the better reason.
             let named = matches!(e, Error::NotFound { .. }) || paths::check_read(path).is_err();
             let better = self.rules.check_write(path).err().filter(|_| named);
-            return Err(better.unwrap_or_else(|| self.with_names(path, e)));
+            return Err(better.unwrap_or_else(|| self.with_link_names(path, e)));
         }
         self.rules.check_change(path)?;
-        self.root.place(path)
+        self.root.path_handle(path)
     }
 
-    /// Finds a file that is to lose its name.
-    fn leaving(&self, path: &str, expected: Expected) -> Result<Place> {
-        let place = self.existing(path)?;
+    /// Resolves a file that is to be renamed or deleted.
+    fn resolve_for_removal(&self, path: &str, expected: Expected) -> Result<PathHandle> {
+        let target = self.resolve_existing(path)?;
         self.rules.check_rewrite(path)?;
         match expected {
             Expected::Any => {}
-            expected => expected.check(path, Some(place.version()?))?,
+            expected => expected.check(path, Some(target.version()?))?,
         }
-        Ok(place)
-    }
-
-    /// Refuses a new name that another system would take for one on disk.
-    ///
-    /// Only the first missing component can have a twin; `moving` is the file
-    /// that is about to lose its name, and may be its own twin.
-    fn check_twins(&self, path: &str, moving: Option<&str>) -> Result<()> {
-        let mut folder = String::new();
-        for component in path.split('/') {
-            let dir = self.root.open_dir(&folder).map_err(|e| refusal("open", path, e))?;
-            match rustix::fs::statat(&dir, component, AtFlags::SYMLINK_NOFOLLOW) {
-                Ok(_) => {}
-                Err(Errno::NOENT) => {
-                    let Some(twin) =
-                        find_twin(&dir, component).map_err(|e| refusal("list", path, e))?
-                    else {
-                        return Ok(());
-                    };
-                    let spelled =
-                        format!("{folder}{}{twin}", if folder.is_empty() { "" } else { "/" });
-                    if moving == Some(&spelled) {
-                        return Ok(());
-                    }
-                    let case = twin.eq_ignore_ascii_case(component);
-                    let why = format!("it is on disk as {spelled:?}; use that spelling");
-                    return Err(Error::refused(path, if case { "case" } else { "collision" }, why));
-                }
-                Err(e) => return Err(refusal("stat", path, e)),
-            }
-            if !folder.is_empty() {
-                folder.push('/');
-            }
-            folder.push_str(component);
-            if folder.len() < path.len() {
-                // A file or a link in the place of a folder.
-                self.root.open_dir(&folder).map_err(|e| refusal("open", path, e))?;
-            }
-        }
-        Ok(())
+        Ok(target)
     }
 }
 
-/// Gives a file its name back, and passes on why.
-fn take_back(moved: &Place, home: &Place, why: Error) -> Error {
-    match rename_new(moved, home) {
-        Ok(Renamed::Whole) => why,
-        Ok(Renamed::Linked) => in_doubt(&home.path, Errno::IO),
+/// Renames a file back, and returns the error that made it necessary.
+fn undo_rename(moved: &PathHandle, home: &PathHandle, why: Error) -> Error {
+    match rename_noreplace(moved, home) {
+        Ok(RenameOutcome::Complete) => why,
+        Ok(RenameOutcome::BothNames) => in_doubt(&home.path, Errno::IO),
         Err(e) => in_doubt(&home.path, e),
     }
 }
 
 fn in_doubt(path: &str, e: Errno) -> Error {
     Error::InDoubt { path: path.into(), source: e.into() }
-}
-
-fn find_twin(dir: &std::os::fd::OwnedFd, name: &str) -> rustix::io::Result<Option<String>> {
-    let folded = paths::fold(name);
-    let mut buffer = [std::mem::MaybeUninit::uninit(); 32 << 10];
-    let mut entries = RawDir::new(dir, &mut buffer);
-    // of ASCII names, which most are, only the case can differ: ten thousand are looked at in 1 ms
-    let is_twin = |other: &str| {
-        let plain = other.is_ascii();
-        plain && other.eq_ignore_ascii_case(&folded) || !plain && paths::fold(other) == folded
-    };
-    while let Some(entry) = entries.next() {
-        let entry = entry?;
-        if let Some(other) = entry.file_name().to_str().ok().filter(|other| is_twin(other)) {
-            return Ok(Some(other.to_owned()));
-        }
-    }
-    Ok(None)
-}
-
-impl Expected {
-    pub(crate) fn check(self, path: &str, found: Option<Version>) -> Result<()> {
-        let expected = match (self, found) {
-            (Self::Any, _) | (Self::Absent, None) => return Ok(()),
-            (Self::Version(version), Some(found)) if version == found => return Ok(()),
-            (Self::Absent, Some(_)) => "absent".into(),
-            (Self::Version(version), _) => version.to_string(),
-        };
-        let found = found.map_or_else(|| "absent".into(), |version| version.to_string());
-        Err(Error::Conflict { path: path.into(), expected, found })
-    }
 }

@@ -1,4 +1,5 @@
-//! The spelling of a name on disk: one that we made is stored in NFC, however its caller spells it.
+//! Unicode normalization of paths: a new name is stored in NFC, an existing one is found as
+//! spelled.
 //!
 //! A tool that spells `café.md` in NFD (as macOS gives it) must find what it wrote under that
 //! name. A person's own name is taken as it is: where both spellings are there, each names its own.
@@ -16,7 +17,7 @@ impl Root {
     ///
     /// What [`check_read`] refuses comes back as it is, for whoever opens it to refuse.
     #[must_use]
-    pub fn spelled<'p>(&self, path: &'p str) -> Cow<'p, str> {
+    pub fn normalized<'p>(&self, path: &'p str) -> Cow<'p, str> {
         if is_nfc(path) || check_read(path.trim_end_matches('/')).is_err() {
             return path.into();
         }

@@ -1,5 +1,4 @@
-//! Opening a file below a folder handle: through no link, blocking on nothing, and
-//! only if it is one plain file.
+//! Safe opening of regular files below a folder handle: no symbolic links, no hard links, no FIFOs.
 
 use std::fs::File;
 use std::io::Read;
@@ -11,89 +10,90 @@ use rustix::io::Errno;
 
 use crate::error::{Error, Result};
 use crate::files::paths::OWN;
-pub(crate) use crate::files::platform::PRIVATE;
-use crate::files::platform::{Name, Platform as _, STEP, System};
-use crate::memory_limit::{MemoryLimit, room};
+pub(crate) use crate::files::platform::PRIVATE_MODE;
+use crate::files::platform::{NameAt, Platform as _, System, TRAVERSE};
+use crate::memory_limit::{MemoryLimit, try_with_capacity};
 
 /// The largest file that is read into memory whole; longer transcripts are streamed.
 pub const MAX_WHOLE: u64 = 256 << 20;
 
 /// How files are opened: never blocking on a FIFO, never through a link.
-pub(crate) const READ: OFlags = OFlags::RDONLY
+pub(crate) const READ_FLAGS: OFlags = OFlags::RDONLY
     .union(OFlags::NONBLOCK)
     .union(OFlags::NOFOLLOW)
     .union(OFlags::NOCTTY)
     .union(OFlags::CLOEXEC);
 /// Without `NOFOLLOW`: with it the kernel calls a link "not a folder", and hides what it is.
-pub(crate) const FOLDER: OFlags = READ.difference(OFlags::NOFOLLOW).union(OFlags::DIRECTORY);
+pub(crate) const DIRECTORY_FLAGS: OFlags =
+    READ_FLAGS.difference(OFlags::NOFOLLOW).union(OFlags::DIRECTORY);
 
 /// Looks at what is at `path` below `dir`: what it is and how many names it has, in one call.
 pub(crate) fn stat_beneath(dir: BorrowedFd<'_>, path: &str) -> rustix::io::Result<Stat> {
     in_folder((dir, path), |folder, name| statat(folder, name, AtFlags::SYMLINK_NOFOLLOW))
 }
 
-/// As [`stat_beneath`]; a second name that a file has just been given is waited for to go away, as
-/// long as there is patience, a millisecond each time.
+/// As [`stat_beneath`]; a second hard link that a file has just been given is waited for to go
+/// away, as long as `waits` is not zero, a millisecond each time.
 ///
 /// Some editors, and we where names cannot be exchanged, link a file to its backup for a moment.
-pub(crate) fn stat_settled(name: Name<'_>, patience: &mut usize) -> rustix::io::Result<Stat> {
+pub(crate) fn stat_settled(name: NameAt<'_>, waits: &mut usize) -> rustix::io::Result<Stat> {
     loop {
         let raw = stat_beneath(name.0, name.1)?;
-        if !is_linked_anew(&raw) || *patience == 0 {
+        if !is_newly_linked(&raw) || *waits == 0 {
             return Ok(raw);
         }
-        *patience -= 1;
+        *waits -= 1;
         std::thread::sleep(Duration::from_millis(1));
     }
 }
 
-fn is_linked_anew(raw: &Stat) -> bool {
+fn is_newly_linked(raw: &Stat) -> bool {
     let is_file = FileType::from_raw_mode(raw.st_mode) == FileType::RegularFile;
-    is_file && raw.st_nlink > 1 && may_be_under_way(raw)
+    is_file && raw.st_nlink > 1 && may_be_in_progress(raw)
 }
 
 /// Calls `look` with the folder of a path, opened if it is not `dir`, and the name in it.
 fn in_folder<T>(
-    (dir, path): Name<'_>,
+    (dir, path): NameAt<'_>,
     look: impl FnOnce(BorrowedFd<'_>, &str) -> rustix::io::Result<T>,
 ) -> rustix::io::Result<T> {
     match path.rsplit_once('/') {
         None => look(dir, path),
-        Some((folder, name)) => look(System::open_beneath((dir, folder), STEP)?.as_fd(), name),
+        Some((folder, name)) => look(System::open_beneath((dir, folder), TRAVERSE)?.as_fd(), name),
     }
 }
 
 /// How often a file that is held by a lease is tried again, a millisecond later each time.
-const HELD: usize = 5_000;
+const MAX_LEASE_WAITS: usize = 5_000;
 
-/// How often a file is opened again that is replaced while we look at it.
-const REPLACED: usize = 64;
-/// How often a second name is waited for to go away.
-pub(crate) const LINKED: usize = 50;
+/// How often a file is opened again that is replaced while we open it.
+const MAX_REOPENS: usize = 64;
+/// How often a second hard link is waited for to go away.
+pub(crate) const MAX_LINK_WAITS: usize = 50;
 /// How often the link count is read again of a file that is being written.
-const WRITTEN: usize = 8;
+const MAX_COUNT_READS: usize = 8;
 /// Longer than any file system takes, and no longer than a path may be.
-const NO_NAME: &str = match std::str::from_utf8(&[b'x'; 4_000]) {
+const OVERLONG_NAME: &str = match std::str::from_utf8(&[b'x'; 4_000]) {
     Ok(name) => name,
     Err(_) => "",
 };
 /// Seconds after which a change of a name is done. It takes a thousandth of one.
-const SETTLED: i64 = 2;
+const RENAME_SETTLED_SECONDS: i64 = 2;
 
 /// Opens `name` below `dir` and makes sure that it is one plain file, and has no other name.
 ///
-/// Whoever looks at the file under a lease, as a grep of ours does, gives way when we ask, but
-/// since we wait for nothing, we are told to ask again.
+/// A reader under a lease, as our grep, returns it when we ask, but
+/// since the call does not block, the kernel returns `EAGAIN` and we try again.
 ///
-/// A second name that is new is waited for, as by [`stat_settled`].
+/// A second hard link that is new is waited for, as by [`stat_settled`].
 ///
-/// A file that was replaced meanwhile is let go, and the new one is opened.
-pub(crate) fn open_regular(name: Name<'_>, flags: OFlags, path: &str) -> Result<File> {
+/// A file that was replaced meanwhile is closed, and the new one is opened.
+pub(crate) fn open_regular(name: NameAt<'_>, flags: OFlags, path: &str) -> Result<File> {
     let fail = |e| refusal("open", path, e);
     let (mut held, mut linked, mut replaced) = (0, 0, 0);
     loop {
         let file = match System::open_beneath(name, flags) {
-            Err(Errno::AGAIN) if held < HELD => {
+            Err(Errno::AGAIN) if held < MAX_LEASE_WAITS => {
                 held += 1;
                 std::thread::sleep(Duration::from_millis(1));
                 continue;
@@ -103,9 +103,9 @@ pub(crate) fn open_regular(name: Name<'_>, flags: OFlags, path: &str) -> Result<
         let opened = rustix::fs::fstat(&file).map_err(fail)?;
         match check_regular(path, &opened) {
             Ok(()) if names_only(name, opened).map_err(fail)? => return Ok(file),
-            Ok(()) if replaced < REPLACED => replaced += 1,
+            Ok(()) if replaced < MAX_REOPENS => replaced += 1,
             Ok(()) => return Err(fail(Errno::AGAIN)),
-            Err(_) if is_linked_anew(&opened) && linked < LINKED => {
+            Err(_) if is_newly_linked(&opened) && linked < MAX_LINK_WAITS => {
                 linked += 1;
                 std::thread::sleep(Duration::from_millis(1));
             }
@@ -114,34 +114,34 @@ pub(crate) fn open_regular(name: Name<'_>, flags: OFlags, path: &str) -> Result<
     }
 }
 
-/// Says whether there was a moment, since this was called, at which the only name of an open file
-/// was `name`.
+/// Returns whether there was a moment, since this was called, at which the only name of an open
+/// file was `name`.
 ///
-/// A link count alone says nothing: of a file outside that had a second name here for a moment it
-/// is 1 again. So the name is looked up after the file was opened. If it leads to the file, and the
-/// file has one link, that is the one; and since an open file stays the file that it is, this holds
-/// for all that is read through the handle later. Two things stand in the way.
+/// A link count alone says nothing: of a file outside that had a second hard link here for a moment
+/// it is 1 again. So the name is looked up after the file was opened. If it leads to the file, and
+/// the file has one link, that is the one; and since an open file stays the file that it is, this
+/// holds for all that is read through the handle later. Two things stand in the way.
 ///
 /// A look-up has two steps, name to file and file to link count, and in between the name may be
-/// taken away. That changes the change time. So the count is believed if at the same change time it
+/// taken away. That changes the change time. So the count is trusted if at the same change time it
 /// was the same before; with clocks too coarse for that (kernels before 6.13), a name would have to
 /// be given and taken within those two steps. Of a file that is written all the time it is enough
 /// that this goes well a few times in a row.
 ///
 /// And the kernel counts a link down before it forgets the name. So as long as the change may still
 /// be under way, it is waited for: it holds the lock of the folder.
-pub(crate) fn is_only_name(name: Name<'_>, file: &File) -> rustix::io::Result<bool> {
+pub(crate) fn is_only_name(name: NameAt<'_>, file: &File) -> rustix::io::Result<bool> {
     names_only(name, rustix::fs::fstat(file)?)
 }
 
-/// As [`is_only_name`], of a file that was looked at since it was opened.
-fn names_only(name: Name<'_>, opened: Stat) -> rustix::io::Result<bool> {
+/// As [`is_only_name`], for a file whose stat was taken after it was opened.
+fn names_only(name: NameAt<'_>, opened: Stat) -> rustix::io::Result<bool> {
     let only = in_folder(name, |folder, name| {
         let file_of = |raw: &Stat| (raw.st_dev, raw.st_ino);
         let changed = |raw: &Stat| (raw.st_ctime, raw.st_ctime_nsec);
         let mut before = opened;
-        for _ in 0..WRITTEN {
-            if may_be_under_way(&before) {
+        for _ in 0..MAX_COUNT_READS {
+            if may_be_in_progress(&before) {
                 wait_for_changes(folder)?;
             }
             let now = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
@@ -161,11 +161,12 @@ fn names_only(name: Name<'_>, opened: Stat) -> rustix::io::Result<bool> {
     }
 }
 
-/// Whether what changed the link count of a file last may not be done yet.
+/// Returns whether the last change of a file's link count may still be in progress.
 #[allow(clippy::unnecessary_cast)] // The widths differ between systems.
-fn may_be_under_way(raw: &Stat) -> bool {
+fn may_be_in_progress(raw: &Stat) -> bool {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-    (raw.st_ctime as i64).saturating_add(SETTLED) >= i64::try_from(now).unwrap_or(i64::MAX)
+    (raw.st_ctime as i64).saturating_add(RENAME_SETTLED_SECONDS)
+        >= i64::try_from(now).unwrap_or(i64::MAX)
 }
 
 /// Waits until changes of names in a folder that have begun are done: they hold a lock that Linux
@@ -173,11 +174,11 @@ fn may_be_under_way(raw: &Stat) -> bool {
 ///
 /// A name that is too long for the file system is never remembered.
 fn wait_for_changes(folder: BorrowedFd<'_>) -> rustix::io::Result<()> {
-    let looked = statat(folder, NO_NAME, AtFlags::SYMLINK_NOFOLLOW).map(drop);
+    let looked = statat(folder, OVERLONG_NAME, AtFlags::SYMLINK_NOFOLLOW).map(drop);
     if cfg!(target_os = "linux") && looked == Err(Errno::NAMETOOLONG) {
         return Ok(());
     }
-    let folder = rustix::fs::openat(folder, ".", FOLDER, Mode::empty())?;
+    let folder = rustix::fs::openat(folder, ".", DIRECTORY_FLAGS, Mode::empty())?;
     Dir::new(folder)?.read().transpose().map(drop)
 }
 
@@ -195,13 +196,19 @@ pub(crate) fn check_regular(path: &str, raw: &Stat) -> Result<()> {
     }
 }
 
+/// The device and inode of a file.
+#[allow(clippy::unnecessary_cast)] // The widths differ between systems.
+pub(crate) fn file_id(raw: &Stat) -> (u64, u64) {
+    (raw.st_dev as u64, raw.st_ino as u64)
+}
+
 /// Reads all of an open file, if the limits allow it.
 pub(crate) fn read_whole(file: &mut File, path: &str, limit: &MemoryLimit) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let size = file.metadata().map_err(|e| Error::io("read", path, e))?.len();
     if size <= MAX_WHOLE {
         limit.check_whole(path, size)?;
-        bytes = room(|| format!("reading {path:?} as a whole"), size)?;
+        bytes = try_with_capacity(|| format!("reading {path:?} as a whole"), size)?;
         // It may grow while it is read.
         let read = file.take(MAX_WHOLE + 1).read_to_end(&mut bytes);
         read.map_err(|e| Error::io("read", path, e))?;
@@ -213,7 +220,7 @@ pub(crate) fn read_whole(file: &mut File, path: &str, limit: &MemoryLimit) -> Re
     Ok(bytes)
 }
 
-/// Turns what the kernel says about a path into a refusal, where it is one.
+/// Maps an errno of the kernel to [`Error::Refused`], where the path is to blame.
 pub(crate) fn refusal(action: &'static str, path: &str, errno: Errno) -> Error {
     let (code, why) = match errno {
         Errno::LOOP => ("symlink", "it is, or goes through, a symbolic link"),
@@ -280,7 +287,7 @@ mod tests {
         let root = Root::open(at("root"), false).unwrap();
         for name in ["a.md", "sub/a.md"] {
             let (here, path) = ((root.fd(), name), at("root").join(name));
-            let open = || File::from(System::open_beneath(here, READ).unwrap());
+            let open = || File::from(System::open_beneath(here, READ_FLAGS).unwrap());
             let only = |file: &File| is_only_name(here, file).unwrap();
             std::fs::write(&path, "ours").unwrap();
             std::fs::write(at("secret"), "CANARY").unwrap();

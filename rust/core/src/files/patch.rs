@@ -1,4 +1,4 @@
-//! Replacing exact pieces of a text: each found exactly once, all or none.
+//! Patches of a text: exact search and replace, each edit matching once, all or none.
 
 use crate::error::{Error, Result};
 use crate::files::version::Version;
@@ -6,9 +6,9 @@ use crate::files::write_rules;
 use crate::files::{Expected, Files, Written};
 
 /// How often a patch starts again on a text that was saved meanwhile.
-const RETRIES: usize = 3;
+const MAX_RETRIES: usize = 3;
 /// Matches beyond this are not counted: the answer is no anyway.
-const COUNTED: usize = 1000;
+const MAX_COUNTED: usize = 1000;
 
 /// A patch that is on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,22 +38,22 @@ impl Files {
         expected: Expected,
     ) -> Result<Patched> {
         let guard = self.begin()?;
-        let path = &*self.root.spelled(path);
-        let place = self.existing(path)?;
+        let path = &*self.root.normalized(path);
+        let target = self.resolve_existing(path)?;
         if write_rules::is_transcript(path) {
             self.rules.check_rewrite(path)?;
         }
         let mut tries = 0;
         loop {
-            let read = place.read(self.root.memory_limit())?;
+            let read = target.read(self.root.memory_limit())?;
             let (base, bytes) = read.ok_or_else(|| Error::NotFound { path: path.into() })?;
             expected.check(path, Some(base.version))?;
             let text = as_text(path, &bytes)?;
             let patched = apply(path, text, edits)?;
-            match self.put(&guard, &place, Some(&base), patched.as_bytes()) {
+            match self.publish(&guard, &target, Some(&base), patched.as_bytes()) {
                 Ok(written) => return Ok(Patched { written, applied: edits.len() }),
                 // A save came in between; the edits may fit the new text as well.
-                Err(Error::Conflict { .. }) if expected == Expected::Any && tries < RETRIES => {
+                Err(Error::Conflict { .. }) if expected == Expected::Any && tries < MAX_RETRIES => {
                     tries += 1;
                 }
                 Err(e) => return Err(e),
@@ -111,7 +111,7 @@ pub fn apply(path: &str, text: &str, edits: &[(String, String)]) -> Result<Strin
                 0 => "not found; read the file again and quote it exactly".to_owned(),
                 n => format!(
                     "found {}{n} times, at lines {}; quote more of what is around it",
-                    if n >= COUNTED { "at least " } else { "" },
+                    if n >= MAX_COUNTED { "at least " } else { "" },
                     lines(&folded, &found),
                 ),
             };
@@ -167,7 +167,7 @@ fn find_all(text: &str, old: &str) -> Vec<usize> {
     let finder = memchr::memmem::Finder::new(old);
     let mut found = Vec::new();
     let mut from = 0;
-    while found.len() < COUNTED {
+    while found.len() < MAX_COUNTED {
         let Some(at) = finder.find(&text.as_bytes()[from..]) else { break };
         found.push(from + at);
         from += at + 1;

@@ -1,4 +1,4 @@
-//! The grammar of names: what a tool may address, and what it may create.
+//! Path rules: which names may be read and which may be created.
 //!
 //! Reading is lax, since people name their own files as they like; creating is
 //! strict, so that a file we make means the same on every system, in every
@@ -23,7 +23,7 @@ pub const EXTENSIONS: [&str; 3] = ["md", "markdown", "jsonl"];
 pub const OWN: &str = ".commonplace";
 
 /// Checks the grammar of a name that is to be created and returns it in NFC, the
-/// form that is stored. Whether it may be written is for `Rules::check_write` to say.
+/// form that is stored. Whether it may be written is for `WriteRules::check_write` to say.
 ///
 /// # Errors
 /// [`Error::Refused`] with the code of the first rule broken: `escape`,
@@ -35,7 +35,7 @@ pub fn check_create(path: &str) -> Result<String> {
     }
     // First, so that a character which normalises to `;` is judged as one.
     let path: String = path.nfc().collect();
-    check_shape(&path, MAX_PATH, unfit)?;
+    check_shape(&path, MAX_PATH, forbidden)?;
     if path.split('/').count() > MAX_DEPTH {
         return Err(Error::refused(&path, "long", format!("at most {MAX_DEPTH} folders deep")));
     }
@@ -74,7 +74,11 @@ pub fn fold(name: &str) -> String {
 }
 
 /// What every path must be, whoever asks: relative, plain, and going down only.
-fn check_shape(path: &str, limit: usize, unfit: fn(char) -> Option<&'static str>) -> Result<()> {
+fn check_shape(
+    path: &str,
+    limit: usize,
+    forbidden: fn(char) -> Option<&'static str>,
+) -> Result<()> {
     let refuse = |code, why: &str| Err(Error::refused(path, code, why));
     if path.len() > limit {
         return refuse("long", &format!("at most {limit} bytes"));
@@ -89,7 +93,7 @@ fn check_shape(path: &str, limit: usize, unfit: fn(char) -> Option<&'static str>
         if c == '\\' {
             return refuse("backslash", "folders are separated by \"/\"");
         }
-        if let Some(what) = unfit(c) {
+        if let Some(what) = forbidden(c) {
             return refuse("name", &format!("{} is {what}", c.escape_debug()));
         }
     }
@@ -158,7 +162,7 @@ fn check_component(path: &str, component: &str) -> Result<()> {
     if is_device(component) {
         return refuse("Windows takes this name for a device");
     }
-    let form = compatible(component);
+    let form = nfkc(component);
     if form.contains(['/', '\\', ':'])
         || is_drive(&form)
         || form.starts_with('.') && !component.starts_with('.')
@@ -177,8 +181,8 @@ fn check_component(path: &str, component: &str) -> Result<()> {
     Ok(())
 }
 
-/// Says what is wrong with a character in a created name.
-fn unfit(c: char) -> Option<&'static str> {
+/// Returns what is wrong with a character in a created name.
+fn forbidden(c: char) -> Option<&'static str> {
     Some(match c {
         '<' | '>' | ':' | '"' | '|' | '?' | '*' => "not allowed in names on Windows",
         ';' | '&' | '$' | '`' | '\'' | '{' | '}' => "special to shells",
@@ -194,7 +198,7 @@ fn unfit(c: char) -> Option<&'static str> {
     })
 }
 
-/// Says whether a character is default-ignorable: zero-width joiners, bidi overrides, variation
+/// Returns whether a character is default-ignorable: zero-width joiners, bidi overrides, variation
 /// selectors, fillers, tags.
 fn is_ignorable(c: char) -> bool {
     matches!(
@@ -219,16 +223,16 @@ fn is_ignorable(c: char) -> bool {
     )
 }
 
-/// What stands in titles for the ":" that Windows does not allow.
+/// The full-width colon, which titles use for the ":" that Windows does not allow.
 const WIDE_COLON: char = '\u{FF1A}';
 
 /// Returns a name without compatibility characters, but for [`WIDE_COLON`].
-fn compatible(name: &str) -> String {
+fn nfkc(name: &str) -> String {
     let parts: Vec<String> = name.split(WIDE_COLON).map(|part| part.nfkc().collect()).collect();
     parts.join("\u{FF1A}")
 }
 
-/// Says whether a name begins as the letter of a drive would where a colon were plain.
+/// Returns whether a name begins as the letter of a drive would where a colon were plain.
 fn is_drive(form: &str) -> bool {
     form.starts_with(|first: char| first.is_ascii_alphabetic()) && form[1..].starts_with(WIDE_COLON)
 }
@@ -321,8 +325,9 @@ mod tests {
     fn folding_joins_twins_and_keeps_others_apart() {
         assert_eq!(fold("straße.md"), fold("STRASSE.md"));
         assert_eq!(fold("caf\u{e9}.md"), fold("CAFE\u{301}.md"));
-        for twin in ["stra\u{1E9E}e", "STRA\u{1E9E}E", "stra\u{17F}se", "Stra\u{17F}\u{17F}e"] {
-            assert_eq!(fold(twin), fold("strasse"), "{twin}");
+        for other_name in ["stra\u{1E9E}e", "STRA\u{1E9E}E", "stra\u{17F}se", "Stra\u{17F}\u{17F}e"]
+        {
+            assert_eq!(fold(other_name), fold("strasse"), "{other_name}");
         }
         // casefolding ext4 does not see what is not visible
         assert_eq!(fold("fa\u{200D}cts\u{FE0F}"), fold("facts"));

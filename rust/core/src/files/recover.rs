@@ -1,34 +1,36 @@
-//! What crashes leave in a root: found by searching all of it, finished, or shown.
+//! Crash recovery by a search of the whole root: leftovers are finished, kept or shown as conflict
+//! copies.
 
 use rustix::fs::FileType;
 use rustix::io::Errno;
 
 use crate::error::{Error, Interrupt, Result};
 use crate::files::Files;
-use crate::files::history::{Shelf, identity, surface};
+use crate::files::history::{BackupDir, make_conflict_copy, parse_copy_path, parse_history_path};
+use crate::files::open::file_id;
+use crate::files::path_handle::PathHandle;
 use crate::files::paths::OWN;
-use crate::files::recovery_list::{Entry, Pending};
-use crate::files::root::Place;
+use crate::files::recovery_list::{RecoveryEntry, RecoveryList};
 use crate::files::version::Version;
 
-/// What became of a staged text.
+/// The outcome for a temporary file.
 pub(crate) enum Recovered {
     /// It was nothing that is not elsewhere, or is not ours to judge.
     Nothing,
     /// It is visible at this path.
-    Shown(String),
-    /// It was displaced by a writer that died, and is here in the history.
-    Kept(String),
+    ConflictCopy(String),
+    /// It was displaced by a crashed writer, and is here in the history.
+    InHistory(String),
 }
 
 /// Stamps of a copy in the history are this close: it was written, not displaced.
-const TICK_NS: i64 = 10_000_000;
+const COPY_STAMP_NS: i64 = 10_000_000;
 
 impl Files {
-    /// Searches the whole root for what dead writers left, and returns the conflict copies that it
-    /// made.
+    /// Searches the whole root for what crashed writers left, and returns the conflict copies that
+    /// it made.
     ///
-    /// A staged text that is also in the file or in its history is removed, and so is a second
+    /// A temporary file that is also in the file or in its history is removed, and so is a second
     /// name that we gave. A displaced text of known version goes to the history. Anything else may
     /// be a person's save: it becomes visible beside its file, as
     /// `facts/user.conflict-1a2b3c4d.md`. So does a displaced file that an editor wrote into
@@ -39,16 +41,16 @@ impl Files {
     /// [`Error::Busy`], [`Error::Io`], [`Error::Interrupted`].
     pub fn recover(&self) -> Result<Vec<String>> {
         let guard = &self.lock.acquire(&self.root)?;
-        let mut pending = self.pending.lock();
-        pending.load(guard)?;
-        let before = pending.surfaced.len();
-        let interrupt = self.asking();
-        let looked = self.look(&mut pending, true, &interrupt);
-        let searched = looked.and_then(|()| self.search_root(&mut pending, &interrupt));
-        pending.searched |= searched.is_ok();
-        pending.complete |= searched.is_ok();
-        pending.store(guard)?;
-        searched.map(|()| pending.surfaced.split_off(before))
+        let mut list = self.recovery_list.lock();
+        list.load(guard)?;
+        let before = list.conflict_copies.len();
+        let interrupt = self.interrupt();
+        let looked = self.check_entries(&mut list, true, &interrupt);
+        let searched = looked.and_then(|()| self.search_root(&mut list, &interrupt));
+        list.root_searched |= searched.is_ok();
+        list.complete |= searched.is_ok();
+        list.store(guard)?;
+        searched.map(|()| list.conflict_copies.split_off(before))
     }
 
     /// Reads every text in the history and returns those that are not what their name says, in
@@ -68,7 +70,7 @@ impl Files {
             if interrupt() {
                 return Err(Error::Interrupted);
             }
-            let Some((path, named)) = kept_of(&kept) else { continue };
+            let Some((path, named)) = parse_history_path(&kept) else { continue };
             let file = match self.root.open_own(&kept) {
                 Err(Error::NotFound { .. } | Error::Refused { .. }) => continue,
                 file => file?,
@@ -77,7 +79,7 @@ impl Files {
                 continue;
             }
             let guard = self.begin()?;
-            let shown = self.surface_changed(&kept, path, named, interrupt)?;
+            let shown = self.conflict_copy_if_changed(&kept, path, named, interrupt)?;
             drop(guard);
             differences.push(match shown {
                 Some(shown) => format!("{kept}: written into later; now visible as {shown}"),
@@ -87,22 +89,24 @@ impl Files {
         Ok(differences)
     }
 
-    /// Searches the root and the history; what cannot be put right now goes to the list.
+    /// Searches the root and the history; what cannot be repaired now is added to the list.
     ///
     /// # Errors
     /// [`Error::Io`], [`Error::Interrupted`].
     pub(crate) fn search_root(
         &self,
-        pending: &mut Pending,
+        list: &mut RecoveryList,
         interrupt: Interrupt<'_>,
     ) -> Result<()> {
         for leftover in self.root.walk("", interrupt)?.leftovers {
-            match self.recover_staged(&leftover, interrupt) {
+            match self.recover_temp_file(&leftover, interrupt) {
                 Ok(Recovered::Nothing) => {}
-                Ok(Recovered::Shown(shown)) => pending.surfaced.push(shown),
-                Ok(Recovered::Kept(kept)) => pending.entries.push(Entry::displaced(&kept)),
+                Ok(Recovered::ConflictCopy(shown)) => list.conflict_copies.push(shown),
+                Ok(Recovered::InHistory(kept)) => {
+                    list.entries.push(RecoveryEntry::displaced(&kept))
+                }
                 Err(Error::Interrupted) => return Err(Error::Interrupted),
-                Err(_) => pending.entries.push(Entry::Staged(leftover)),
+                Err(_) => list.entries.push(RecoveryEntry::TempFile(leftover)),
             }
         }
         let history = format!("{OWN}/history");
@@ -115,45 +119,45 @@ impl Files {
         }
         let doubled = walk.skipped.into_iter().filter(|(_, why)| *why == "hardlink");
         for (kept, _) in doubled {
-            if let Some((path, _)) = kept_of(&kept) {
-                self.drop_second_name(&self.root.place(&kept)?, path)?;
+            if let Some((path, _)) = parse_history_path(&kept) {
+                self.remove_extra_link(&self.root.path_handle(&kept)?, path)?;
             }
         }
         for (kept, stat) in walk.files {
             // No editor outlives a boot. What one wrote without leaving these stamps is found by
             // `verify_history`, which reads everything.
-            if stat.ctime_ns - stat.mtime_ns <= TICK_NS
-                && let Some((path, named)) = kept_of(&kept)
+            if stat.ctime_ns - stat.mtime_ns <= COPY_STAMP_NS
+                && let Some((path, named)) = parse_history_path(&kept)
             {
-                let shown = self.surface_changed(&kept, path, named, interrupt)?;
-                pending.surfaced.extend(shown);
+                let shown = self.conflict_copy_if_changed(&kept, path, named, interrupt)?;
+                list.conflict_copies.extend(shown);
             }
         }
         Ok(())
     }
 
     /// Makes a text in the history visible if it is not what its name says, and not empty.
-    fn surface_changed(
+    fn conflict_copy_if_changed(
         &self,
         kept: &str,
         path: &str,
         named: Version,
         interrupt: Interrupt<'_>,
     ) -> Result<Option<String>> {
-        let found = self.root.place(kept)?.version_unless(interrupt)?;
+        let found = self.root.path_handle(kept)?.version_unless(interrupt)?;
         if found == named || found == Version::of(b"") {
             return Ok(None);
         }
-        surface(&self.root, kept, path, found).map(Some)
+        make_conflict_copy(&self.root, kept, path, found).map(Some)
     }
 
-    /// Puts a staged text where it belongs.
-    pub(crate) fn recover_staged(
+    /// Finishes, keeps or shows a temporary file.
+    pub(crate) fn recover_temp_file(
         &self,
         leftover: &str,
         interrupt: Interrupt<'_>,
     ) -> Result<Recovered> {
-        if copy_of(leftover).is_some() {
+        if parse_copy_path(leftover).is_some() {
             return self.recover_copy(leftover, interrupt).map(|()| Recovered::Nothing);
         }
         let (folder, hidden) = leftover.rsplit_once('/').unwrap_or(("", leftover));
@@ -161,42 +165,25 @@ impl Files {
         let (name, tag) = inner.rsplit_once('.').unwrap_or((inner, ""));
         let path = if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
         let fail = |e| Error::io("recover", leftover, e);
-        let staged = match self.root.place(leftover) {
+        let temp = match self.root.path_handle(leftover) {
             Err(Error::NotFound { .. } | Error::Refused { .. }) => return Ok(Recovered::Nothing),
-            staged => staged?,
+            temp => temp?,
         };
-        match staged.look() {
-            Err(Errno::NOENT) => return Ok(Recovered::Nothing),
-            Ok(raw) if FileType::from_raw_mode(raw.st_mode) != FileType::RegularFile => {
-                return Ok(Recovered::Nothing);
-            }
-            Ok(raw) if raw.st_nlink > 1 => {
-                return self.drop_second_name(&staged, &path).map(|_| Recovered::Nothing);
-            }
-            raw => raw.map_err(fail)?,
-        };
-        let version = match staged.version_unless(interrupt) {
-            // one that we can never read: not ours to judge
-            Err(Error::Refused { .. } | Error::NotFound { .. }) => return Ok(Recovered::Nothing),
-            Err(Error::Io { source, .. })
-                if source.kind() == std::io::ErrorKind::PermissionDenied =>
-            {
-                return Ok(Recovered::Nothing);
-            }
-            version => version?,
+        let Some(version) = self.version_of_temp_file(&temp, &path, interrupt)? else {
+            return Ok(Recovered::Nothing);
         };
         let replaced = tag.rsplit_once('-').map(|(_, version)| version);
         if replaced.is_some_and(|start| start.len() == 16 && version.to_string().starts_with(start))
         {
             // an editor may have it open, so that this file is kept even if its text is elsewhere
-            let shelf = Shelf::history(&self.root, &path)?;
-            let kept = shelf.new_name(version).map_err(fail)?;
-            shelf.take(&staged, &kept).map_err(fail)?;
-            shelf.sync(&path)?;
-            staged.sync_folder()?;
-            return Ok(Recovered::Kept(kept));
+            let backups = BackupDir::history(&self.root, &path)?;
+            let kept = backups.new_name(version).map_err(fail)?;
+            backups.move_in(&temp, &kept).map_err(fail)?;
+            backups.sync(&path)?;
+            temp.sync_folder()?;
+            return Ok(Recovered::InHistory(kept));
         }
-        let live = Place { name: name.to_owned(), ..self.root.place(leftover)? };
+        let live = PathHandle { name: name.to_owned(), ..self.root.path_handle(leftover)? };
         let live = match live.version_unless(interrupt) {
             Ok(version) => Some(version),
             Err(Error::NotFound { .. } | Error::Refused { .. }) => None,
@@ -206,25 +193,54 @@ impl Files {
             || live == Some(version)
             || self.is_kept(&path, version, interrupt)?
         {
-            staged.unlink().map_err(fail)?;
+            temp.unlink().map_err(fail)?;
             return Ok(Recovered::Nothing);
         }
-        surface(&self.root, leftover, &path, version).map(Recovered::Shown)
+        make_conflict_copy(&self.root, leftover, &path, version).map(Recovered::ConflictCopy)
+    }
+
+    /// Returns the version of a temporary file of `path`; none where it is no file of ours, cannot
+    /// be read, or is only a second hard link, which is removed.
+    fn version_of_temp_file(
+        &self,
+        temp: &PathHandle,
+        path: &str,
+        interrupt: Interrupt<'_>,
+    ) -> Result<Option<Version>> {
+        match temp.stat() {
+            Err(Errno::NOENT) => return Ok(None),
+            Ok(raw) if FileType::from_raw_mode(raw.st_mode) != FileType::RegularFile => {
+                return Ok(None);
+            }
+            Ok(raw) if raw.st_nlink > 1 => {
+                return self.remove_extra_link(temp, path).map(|_| None);
+            }
+            raw => raw.map_err(|e| Error::io("recover", &*temp.path, e))?,
+        };
+        match temp.version_unless(interrupt) {
+            Err(Error::Refused { .. } | Error::NotFound { .. }) => Ok(None),
+            Err(Error::Io { source, .. })
+                if source.kind() == std::io::ErrorKind::PermissionDenied =>
+            {
+                Ok(None)
+            }
+            version => version.map(Some),
+        }
     }
 
     /// Removes a hidden name of ours if the same file has another one beside `path` or in its
-    /// history; else says no, for its second name is not of our making.
-    pub(crate) fn drop_second_name(&self, hidden: &Place, path: &str) -> Result<bool> {
+    /// history; else says no, for its second hard link is not of our making.
+    pub(crate) fn remove_extra_link(&self, hidden: &PathHandle, path: &str) -> Result<bool> {
         let fail = |e| Error::io("recover", &*hidden.path, e);
-        let wanted = identity(&hidden.look().map_err(fail)?);
+        let wanted = file_id(&hidden.stat().map_err(fail)?);
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
         for folder in [folder, &format!("{OWN}/history/{path}")] {
             let dir = match self.root.open_dir(folder) {
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => continue,
                 dir => dir.map_err(fail)?,
             };
-            let here = identity(&rustix::fs::fstat(&dir).map_err(fail)?);
-            let own = identity(&rustix::fs::fstat(&hidden.dir).map_err(fail)?) == here;
+            let here = file_id(&rustix::fs::fstat(&dir).map_err(fail)?);
+            let own = file_id(&rustix::fs::fstat(&hidden.dir).map_err(fail)?) == here;
             let mut buffer = [std::mem::MaybeUninit::uninit(); 32 << 10];
             let mut entries = rustix::fs::RawDir::new(&dir, &mut buffer);
             while let Some(entry) = entries.next() {
@@ -234,7 +250,7 @@ impl Files {
                     continue;
                 }
                 let flags = rustix::fs::AtFlags::SYMLINK_NOFOLLOW;
-                if rustix::fs::statat(&dir, name, flags).map(|raw| identity(&raw)) == Ok(wanted) {
+                if rustix::fs::statat(&dir, name, flags).map(|raw| file_id(&raw)) == Ok(wanted) {
                     hidden.unlink().map_err(fail)?;
                     return Ok(true);
                 }
@@ -243,7 +259,7 @@ impl Files {
         Ok(false)
     }
 
-    /// Says whether the history of `path` really holds this version.
+    /// Returns whether the history of `path` really holds this version.
     fn is_kept(&self, path: &str, version: Version, interrupt: Interrupt<'_>) -> Result<bool> {
         let folder = format!("{OWN}/history/{path}");
         let walk = match self.root.walk_all(&folder, interrupt, &|_| {}) {
@@ -251,8 +267,8 @@ impl Files {
             walk => walk?,
         };
         for (kept, _) in walk.files {
-            if kept_of(&kept).is_some_and(|(_, named)| named == version)
-                && self.root.place(&kept)?.version_unless(interrupt)? == version
+            if parse_history_path(&kept).is_some_and(|(_, named)| named == version)
+                && self.root.path_handle(&kept)?.version_unless(interrupt)? == version
             {
                 return Ok(true);
             }
@@ -263,39 +279,24 @@ impl Files {
     /// Gives a copy in the history its name, or removes it when it is not whole: then its text
     /// is where it was copied from, or was never said to be written.
     fn recover_copy(&self, copy: &str, interrupt: Interrupt<'_>) -> Result<()> {
-        let place = match self.root.place(copy) {
+        let target = match self.root.path_handle(copy) {
             Err(Error::NotFound { .. } | Error::Refused { .. }) => return Ok(()),
-            place => place?,
+            target => target?,
         };
-        let version = match place.version_unless(interrupt) {
+        let version = match target.version_unless(interrupt) {
             // what is no file of ours is not ours to judge
             Err(Error::Refused { .. } | Error::NotFound { .. }) => return Ok(()),
             version => version?,
         };
         let fail = |e| Error::io("recover", copy, e);
-        match copy_of(copy) {
+        match parse_copy_path(copy) {
             Some((path, named)) if named == version => {
-                let shelf = Shelf::history(&self.root, path)?;
-                let kept = shelf.new_name(version).map_err(fail)?;
-                shelf.take(&place, &kept).map_err(fail)?;
-                shelf.sync(path)
+                let backups = BackupDir::history(&self.root, path)?;
+                let kept = backups.new_name(version).map_err(fail)?;
+                backups.move_in(&target, &kept).map_err(fail)?;
+                backups.sync(path)
             }
-            _ => place.unlink().map_err(fail),
+            _ => target.unlink().map_err(fail),
         }
     }
-}
-
-/// The file, and the version of it, that a name such as
-/// `.commonplace/history/a.md/20260105T120000.123456789Z-<version>.md` keeps.
-pub(crate) fn kept_of(kept: &str) -> Option<(&str, Version)> {
-    let (path, name) = kept.strip_prefix(OWN)?.strip_prefix("/history/")?.rsplit_once('/')?;
-    let (_, rest) = name.split_once('-')?;
-    Some((path, rest.get(..32)?.parse().ok()?))
-}
-
-/// The file, and the version of it, that a name such as `.commonplace/history/a.md/.<version>.swap`
-/// is to keep once it is whole.
-pub(crate) fn copy_of(copy: &str) -> Option<(&str, Version)> {
-    let (path, name) = copy.strip_prefix(OWN)?.strip_prefix("/history/")?.rsplit_once('/')?;
-    Some((path, name.strip_prefix('.')?.strip_suffix(".swap")?.parse().ok()?))
 }

@@ -1,146 +1,40 @@
-//! Putting new text in the place of old: all of it or none, and nothing lost.
+//! Atomic replacement of a file's text by a temporary file and an exchange of names.
 //!
 //! The new text is written beside the file, made durable, and then exchanged
 //! with it in one step. An exchange destroys nothing: what it displaced is still
-//! there to be looked at, so a save that a person made at the last moment is
-//! seen, given back, and the caller is told. A check before a plain rename
+//! there to be checked, so a save that a person made at the last moment is
+//! found and restored, and the caller gets a conflict. A check before a plain rename
 //! cannot do that; between the two there is always time for a save.
 
-use std::fs::File;
-
-use rustix::fs::AtFlags;
 use rustix::io::Errno;
 
-use crate::error::{Error, Interrupt, Result};
-use crate::files::history::{Shelf, identity};
-use crate::files::open::{READ, move_refusal, open_regular, read_whole, refusal};
-use crate::files::platform::{Platform as _, System};
-use crate::files::root::Place;
-use crate::files::temp_file::Staged;
+use crate::error::{Error, Result};
+use crate::files::history::BackupDir;
+use crate::files::open::{file_id, move_refusal, refusal};
+use crate::files::path_handle::{BaseFile, PathHandle};
+use crate::files::rename::{RenameOutcome, rename_noreplace};
+use crate::files::temp_file::TempFile;
 use crate::files::version::Version;
-use crate::memory_limit::MemoryLimit;
 
-/// How often two saves may cross before we leave the field to the person.
-const EXCHANGES: usize = 8;
-
-/// A file as it was when we looked.
-#[derive(Debug)]
-pub(crate) struct Base {
-    pub(crate) version: Version,
-    pub(crate) file: File,
-}
-
-impl Place {
-    /// Looks at the file that is here, of whatever size, if there is one.
-    pub(crate) fn base(&self, interrupt: Interrupt<'_>) -> Result<Option<Base>> {
-        let Some(file) = self.open_if_there()? else { return Ok(None) };
-        Ok(Some(Base { version: Version::of_whole(&file, &self.path, interrupt)?, file }))
-    }
-
-    /// As [`Place::base`], with the text.
-    pub(crate) fn read(&self, limit: &MemoryLimit) -> Result<Option<(Base, Vec<u8>)>> {
-        let Some(mut file) = self.open_if_there()? else { return Ok(None) };
-        let bytes = read_whole(&mut file, &self.path, limit)?;
-        Ok(Some((Base { version: Version::of(&bytes), file }, bytes)))
-    }
-
-    fn open_if_there(&self) -> Result<Option<File>> {
-        match self.open() {
-            Err(Error::NotFound { .. }) => Ok(None),
-            file => file.map(Some),
-        }
-    }
-
-    pub(crate) fn open(&self) -> Result<File> {
-        open_regular(self.name(), READ, &self.path)
-    }
-
-    /// The version of the file that is here, of whatever size.
-    pub(crate) fn version(&self) -> Result<Version> {
-        self.version_unless(&|| false)
-    }
-
-    /// As [`Place::version`], and can be interrupted.
-    pub(crate) fn version_unless(&self, interrupt: Interrupt<'_>) -> Result<Version> {
-        Version::of_whole(&self.open()?, &self.path, interrupt)
-    }
-
-    /// What stands at this name, whatever it is.
-    pub(crate) fn look(&self) -> rustix::io::Result<rustix::fs::Stat> {
-        rustix::fs::statat(&self.dir, &*self.name, AtFlags::SYMLINK_NOFOLLOW)
-    }
-
-    /// Says whether this name stands for an open file.
-    pub(crate) fn is_name_of(&self, file: &File) -> rustix::io::Result<bool> {
-        match self.look() {
-            Ok(named) => Ok(identity(&named) == identity(&rustix::fs::fstat(file)?)),
-            Err(Errno::NOENT) => Ok(false),
-            Err(e) => Err(e),
-        }
-    }
-
-    /// As [`Place::version`], in words for [`Error::Conflict`].
-    pub(crate) fn version_shown(&self) -> String {
-        match self.version() {
-            Ok(version) => version.to_string(),
-            Err(Error::NotFound { .. }) => "absent".into(),
-            Err(_) => "unreadable".into(),
-        }
-    }
-
-    /// The same folder, another name in it.
-    pub(crate) fn sibling(&self, name: String) -> Result<Self> {
-        let dir = self.dir.try_clone().map_err(|e| Error::io("open", &*self.path, e))?;
-        Ok(Self { dir, name, path: self.path.clone() })
-    }
-
-    pub(crate) fn unlink(&self) -> rustix::io::Result<()> {
-        rustix::fs::unlinkat(&self.dir, &*self.name, AtFlags::empty())
-    }
-
-    fn exchange(&self, with: &Self) -> rustix::io::Result<()> {
-        System::exchange(self.name(), with.name())
-    }
-
-    /// Makes the names in this folder durable; a failure leaves the change in doubt.
-    pub(crate) fn sync_folder(&self) -> Result<()> {
-        let in_doubt = |e: Errno| Error::InDoubt { path: self.path.clone(), source: e.into() };
-        rustix::fs::fsync(&self.dir).map_err(in_doubt)
-    }
-}
-
-impl Base {
-    /// Makes what we read durable: someone else may have written it just now.
-    pub(crate) fn sync(&self) -> std::io::Result<()> {
-        self.file.sync_all()
-    }
-
-    /// Says whether it is still as it was read, under this name.
-    fn is_at(&self, place: &Place) -> Result<bool> {
-        let fail = |e| Error::io("read", &*place.path, e);
-        if !place.is_name_of(&self.file).map_err(|e| fail(e.into()))? {
-            return Ok(false);
-        }
-        Ok(Version::of_file(&self.file, u64::MAX).map_err(fail)? == self.version)
-    }
-}
+/// Most exchanges with concurrent saves; after that the person's save stays.
+const MAX_EXCHANGES: usize = 8;
 
 /// Publishes `bytes` under a name that is free, by way of `at`.
 ///
 /// # Errors
 /// [`Error::Conflict`] when someone took the name, [`Error::InDoubt`], [`Error::Io`].
-pub(crate) fn create(place: &Place, bytes: &[u8], at: Place) -> Result<()> {
-    let mut staged = Staged::write(at, bytes, None)?;
-    match rename_new(&staged.at, place) {
-        // A second name is tried once more as `staged` is dropped; else recovery removes it.
-        Ok(renamed) => staged.armed = renamed == Renamed::Linked,
+pub(crate) fn create(target: &PathHandle, bytes: &[u8], at: PathHandle) -> Result<()> {
+    let mut temp = TempFile::write(at, bytes, None)?;
+    match rename_noreplace(&temp.at, target) {
+        // A second hard link is tried once more as `temp` is dropped; else recovery removes it.
+        Ok(renamed) => temp.remove_on_drop = renamed == RenameOutcome::BothNames,
         Err(Errno::EXIST) => {
-            let (path, found) = (place.path.clone(), place.version_shown());
+            let (path, found) = (target.path.clone(), target.version_shown());
             return Err(Error::Conflict { path, expected: "absent".into(), found });
         }
-        Err(e) => return Err(refusal("write", &place.path, e)),
+        Err(e) => return Err(refusal("write", &target.path, e)),
     }
-    place.sync_folder()
+    target.sync_folder()
 }
 
 /// Publishes `bytes` in the place of `base`, by way of `at`; `base` is kept at `kept`.
@@ -151,192 +45,172 @@ pub(crate) fn create(place: &Place, bytes: &[u8], at: Place) -> Result<()> {
 /// [`Error::Conflict`] when what was there is not `base`: it is there again and
 /// `bytes` are in the history; [`Error::InDoubt`]; [`Error::Io`], and nothing is changed.
 pub(crate) fn replace(
-    place: &Place,
-    base: &Base,
+    target: &PathHandle,
+    base: &BaseFile,
     bytes: &[u8],
-    at: Place,
-    shelf: &Shelf,
+    at: PathHandle,
+    backups: &BackupDir,
     kept: &str,
 ) -> Result<()> {
-    let mut staged = Staged::write(at, bytes, Some(base))?;
-    let fail = |e| move_refusal("write", &place.path, e);
-    base.sync().map_err(|e| Error::io("write", &*place.path, e))?;
-    match staged.at.exchange(place) {
+    let mut temp = TempFile::write(at, bytes, Some(base))?;
+    let fail = |e| move_refusal("write", &target.path, e);
+    base.sync().map_err(|e| Error::io("write", &*target.path, e))?;
+    match temp.at.exchange(target) {
         Ok(()) => {
-            // From here on the staged name holds what someone else wrote.
-            staged.armed = false;
-            let taken = match base.is_at(&staged.at) {
-                Ok(true) => shelf.take(&staged.at, kept).map_err(fail),
-                Ok(false) => return Err(give_back(place, &staged.at, base, bytes, shelf)),
+            // From here on the temporary name holds somebody else's text.
+            temp.remove_on_drop = false;
+            let taken = match base.is_at(&temp.at) {
+                Ok(true) => backups.move_in(&temp.at, kept).map_err(fail),
+                Ok(false) => {
+                    return Err(restore_newer_save(target, &temp.at, base, bytes, backups));
+                }
                 Err(e) => Err(e),
             };
             if let Err(e) = taken {
-                staged.armed = undo(place, &staged.at, Version::of(bytes))?;
+                temp.remove_on_drop = undo_exchange(target, &temp.at, Version::of(bytes))?;
                 return Err(e);
             }
         }
         Err(Errno::NOSYS) => {
-            replace_by_link(place, base, &staged.at, shelf, kept).inspect_err(|error| {
+            replace_by_link(target, base, &temp.at, backups, kept).inspect_err(|error| {
                 if matches!(error, Error::Conflict { .. }) {
-                    let _ = shelf.keep(bytes);
+                    let _ = backups.copy_in(bytes);
                 }
             })?;
-            staged.armed = false;
+            temp.remove_on_drop = false;
         }
-        Err(Errno::NOENT) => return Err(conflict(place, base)),
+        Err(Errno::NOENT) => return Err(conflict(target, base)),
         Err(e) => return Err(fail(e)),
     }
-    place.sync_folder()?;
-    shelf.sync(&place.path)
+    target.sync_folder()?;
+    backups.sync(&target.path)
 }
 
 /// Exchanges until the newest save is at its name again; true if ours is then
-/// at the staged one.
+/// at the temporary name.
 ///
-/// After each exchange the staged name holds what was at the file's name. If
+/// After each exchange the temporary name holds what was at the file's name. If
 /// that is what we last put there, no save came in between. If not, it is newer
 /// than what is there now, and goes back in turn. What cannot be read cannot be
 /// compared; then what we displaced has its name again, and that is all.
 ///
 /// # Errors
 /// [`Error::InDoubt`] when ours stays at the file's name.
-fn undo(place: &Place, staged: &Place, ours: Version) -> Result<bool> {
+fn undo_exchange(target: &PathHandle, temp: &PathHandle, ours: Version) -> Result<bool> {
     let mut put = Some(ours);
-    for n in 0..EXCHANGES {
-        let next = staged.version().ok();
-        match staged.exchange(place) {
+    for n in 0..MAX_EXCHANGES {
+        let next = temp.version().ok();
+        match temp.exchange(target) {
             Err(e) if n == 0 => {
-                return Err(Error::InDoubt { path: place.path.clone(), source: e.into() });
+                return Err(Error::InDoubt { path: target.path.clone(), source: e.into() });
             }
-            // The save that came in between is at the staged name, and recovery shows it.
+            // The save that came in between is at the temporary name, and recovery shows it.
             Err(_) => return Ok(false),
             Ok(()) => {}
         }
-        let came = staged.version().ok();
+        let came = temp.version().ok();
         if came.is_none() || put.is_none() || came == put {
             break;
         }
         put = next;
     }
-    Ok(staged.version().ok() == Some(ours))
+    Ok(temp.version().ok() == Some(ours))
 }
 
-/// Gives the place back to a save that came in between; our text goes to the history.
-fn give_back(place: &Place, staged: &Place, base: &Base, bytes: &[u8], shelf: &Shelf) -> Error {
-    let ours_left = match undo(place, staged, Version::of(bytes)) {
+/// Restores a save that came in between; our text goes to the history.
+fn restore_newer_save(
+    target: &PathHandle,
+    temp: &PathHandle,
+    base: &BaseFile,
+    bytes: &[u8],
+    backups: &BackupDir,
+) -> Error {
+    let ours_left = match undo_exchange(target, temp, Version::of(bytes)) {
         Ok(ours_left) => ours_left,
-        // Theirs stays at the staged name, and recovery shows it.
+        // Theirs stays at the temporary name, and recovery shows it.
         Err(in_doubt) => return in_doubt,
     };
-    if let Ok(version) = staged.version() {
-        let _ = staged.open().map(|file| file.sync_all());
-        let _ = shelf.new_name(version).and_then(|kept| shelf.take(staged, &kept));
+    if let Ok(version) = temp.version() {
+        let _ = temp.open().map(|file| file.sync_all());
+        let _ = backups.new_name(version).and_then(|kept| backups.move_in(temp, &kept));
     }
     if !ours_left {
-        let _ = shelf.keep(bytes);
+        let _ = backups.copy_in(bytes);
     }
-    let _ = place.sync_folder();
-    let _ = shelf.sync(&place.path);
-    conflict(place, base)
+    let _ = target.sync_folder();
+    let _ = backups.sync(&target.path);
+    conflict(target, base)
 }
 
-fn conflict(place: &Place, base: &Base) -> Error {
-    let (expected, found) = (base.version.to_string(), place.version_shown());
-    Error::Conflict { path: place.path.clone(), expected, found }
+fn conflict(target: &PathHandle, base: &BaseFile) -> Error {
+    let (expected, found) = (base.version.to_string(), target.version_shown());
+    Error::Conflict { path: target.path.clone(), expected, found }
 }
 
 /// Replaces where two names cannot be exchanged (NFS, some FUSE): the old file
-/// gets a second name in the history before its own is taken.
+/// gets a second hard link in the history before its own is taken.
 ///
 /// A save by rename in the instant between the last look and the rename is lost
 /// here; no call of these systems can prevent it.
 fn replace_by_link(
-    place: &Place,
-    base: &Base,
-    staged: &Place,
-    shelf: &Shelf,
+    target: &PathHandle,
+    base: &BaseFile,
+    temp: &PathHandle,
+    backups: &BackupDir,
     kept: &str,
 ) -> Result<()> {
-    let fail = |e| move_refusal("write", &place.path, e);
-    shelf.link(place, kept).map_err(fail)?;
-    let renamed = base.is_at(place).and_then(|same| {
-        if !same || shelf.identity(kept).map_err(fail)? != identity(&place.look().map_err(fail)?) {
+    let fail = |e| move_refusal("write", &target.path, e);
+    backups.link_in(target, kept).map_err(fail)?;
+    let renamed = base.is_at(target).and_then(|same| {
+        if !same || backups.identity(kept).map_err(fail)? != file_id(&target.stat().map_err(fail)?)
+        {
             return Ok(false);
         }
-        rustix::fs::renameat(&staged.dir, &*staged.name, &place.dir, &*place.name).map_err(fail)?;
+        rustix::fs::renameat(&temp.dir, &*temp.name, &target.dir, &*target.name).map_err(fail)?;
         Ok(true)
     });
     if let Ok(true) = renamed {
         return Ok(());
     }
-    // Only a second name of what is still at its first, and before anybody looks at that; of
+    // Only a second hard link of what is still at its first, and before anybody checks that; of
     // anything else recovery decides.
-    let live = place.look().map(|raw| identity(&raw));
-    if live.is_ok() && live == shelf.identity(kept) {
-        shelf.forget(kept);
+    let live = target.stat().map(|raw| file_id(&raw));
+    if live.is_ok() && live == backups.identity(kept) {
+        backups.remove(kept);
     }
-    Err(renamed.err().unwrap_or_else(|| conflict(place, base)))
-}
-
-/// How far a rename came.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Renamed {
-    /// The file has its new name only.
-    Whole,
-    /// The file has both names, and neither can be removed.
-    Linked,
-}
-
-/// Renames without ever taking a name that is in use.
-///
-/// # Errors
-/// What the system says; the file has its old name only.
-pub(crate) fn rename_new(from: &Place, to: &Place) -> rustix::io::Result<Renamed> {
-    match System::rename_new(from.name(), to.name()) {
-        Ok(()) => return Ok(Renamed::Whole),
-        Err(Errno::NOSYS) => {}
-        Err(e) => return Err(e),
-    }
-    rustix::fs::linkat(&from.dir, &*from.name, &to.dir, &*to.name, AtFlags::empty())?;
-    match from.unlink() {
-        Ok(()) => Ok(Renamed::Whole),
-        Err(e) => match to.unlink() {
-            Ok(()) => Err(e),
-            Err(_) => Ok(Renamed::Linked),
-        },
-    }
+    Err(renamed.err().unwrap_or_else(|| conflict(target, base)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::files::root::Root;
-    use crate::files::temp_file::staged_name;
+    use crate::files::temp_file::temp_name;
 
     #[test]
     fn the_newest_save_gets_its_name_back() {
-        // What is at the file's name and at the staged one, before and after; whether
-        // ours is at the staged one then.
+        // What is at the file's name and at the temporary name, before and after; whether
+        // ours is at the temporary name then.
         for (before, after, ours_left) in [
             (("ours", "theirs"), ("theirs", "ours"), true),
-            // They saved again over ours while we looked at what we had displaced.
+            // They saved again over ours while we checked what we had displaced.
             (("theirs 2", "theirs 1"), ("theirs 2", "theirs 1"), false),
         ] {
             let dir = tempfile::tempdir().unwrap();
-            let (live, staged) = (dir.path().join("a.md"), dir.path().join(".a.md.1.swap"));
+            let (live, temp) = (dir.path().join("a.md"), dir.path().join(".a.md.1.swap"));
             std::fs::write(&live, before.0).unwrap();
-            std::fs::write(&staged, before.1).unwrap();
+            std::fs::write(&temp, before.1).unwrap();
             let root = Root::open(dir.path(), false).unwrap();
-            let place = |name| root.place(name).unwrap();
+            let target = |name| root.path_handle(name).unwrap();
             let ours = Version::of(b"ours");
-            let undone = undo(&place("a.md"), &place(".a.md.1.swap"), ours);
+            let undone = undo_exchange(&target("a.md"), &target(".a.md.1.swap"), ours);
             if let Err(Error::InDoubt { .. }) = undone {
                 // nothing is exchanged here (`tests/refuse.py`), and nothing is to be undone
                 return assert_eq!(std::fs::read_to_string(live).unwrap(), before.0);
             }
             assert_eq!(undone.unwrap(), ours_left);
             let read = |path| std::fs::read_to_string(path).unwrap();
-            assert_eq!((read(&live).as_str(), read(&staged).as_str()), after);
+            assert_eq!((read(&live).as_str(), read(&temp).as_str()), after);
         }
     }
 
@@ -346,18 +220,18 @@ mod tests {
         let path = dir.path().join("a.md");
         std::fs::write(&path, "base").unwrap();
         let root = Root::open(dir.path(), false).unwrap();
-        let place = root.place("a.md").unwrap();
-        let base = place.base(&|| false).unwrap().unwrap();
-        let shelf = Shelf::history(&root, "a.md").unwrap();
+        let target = root.path_handle("a.md").unwrap();
+        let base = target.base(&|| false).unwrap().unwrap();
+        let backups = BackupDir::history(&root, "a.md").unwrap();
         std::fs::write(&path, "theirs").unwrap();
         for by_link in [false, true] {
-            let (at, _) = staged_name(&place, Some(&base)).unwrap();
-            let kept = shelf.new_name(base.version).unwrap();
+            let (at, _) = temp_name(&target, Some(&base)).unwrap();
+            let kept = backups.new_name(base.version).unwrap();
             let done = if by_link {
-                let staged = Staged::write(at, b"ours", Some(&base)).unwrap();
-                replace_by_link(&place, &base, &staged.at, &shelf, &kept)
+                let temp = TempFile::write(at, b"ours", Some(&base)).unwrap();
+                replace_by_link(&target, &base, &temp.at, &backups, &kept)
             } else {
-                replace(&place, &base, b"ours", at, &shelf, &kept)
+                replace(&target, &base, b"ours", at, &backups, &kept)
             };
             assert!(matches!(done, Err(Error::Conflict { .. })));
             assert_eq!(std::fs::read(&path).unwrap(), b"theirs");

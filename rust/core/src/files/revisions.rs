@@ -1,25 +1,24 @@
-//! What a file has said before: the texts that the history keeps of it, and one more on demand.
+//! Revisions of a file: the versions that its history keeps.
 //!
-//! A text in the history is named by time and version. The name is believed in a list and proved
+//! A text in the history is named by time and version. The name is trusted in a list and checked
 //! when the text is read: an editor may have written into what was displaced under its hands.
 
 use rustix::io::Errno;
 
 use crate::error::{Error, Result};
 use crate::files::Files;
-use crate::files::history::Shelf;
+use crate::files::history::{BackupDir, parse_revision_name};
 use crate::files::open::{read_whole, refusal};
 use crate::files::paths::{OWN, check_read};
-use crate::files::recovery_list::Entry;
+use crate::files::recovery_list::RecoveryEntry;
 use crate::files::version::Version;
-use crate::text::time::parse_time;
 
 /// How many versions the error names that says there is no such one.
-const NAMED: usize = 8;
+const MAX_NAMED: usize = 8;
 
 /// One text that the history keeps.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Past {
+pub struct Revision {
     /// What it is.
     pub version: Version,
     /// When it was put there, in milliseconds since 1970.
@@ -36,9 +35,9 @@ impl Files {
     ///
     /// # Errors
     /// [`Error::Refused`] for a name that cannot be read; [`Error::Io`].
-    pub fn history(&self, path: &str) -> Result<Vec<Past>> {
+    pub fn history(&self, path: &str) -> Result<Vec<Revision>> {
         check_read(path)?;
-        let path = self.root.spelled(path);
+        let path = self.root.normalized(path);
         let folder = format!("{OWN}/history/{path}/");
         let walk = match self.root.walk_all(folder.trim_end_matches('/'), &|| false, &|_| {}) {
             Err(Error::NotFound { .. }) => return Ok(Vec::new()),
@@ -46,10 +45,10 @@ impl Files {
         };
         let kept = walk.files.into_iter().filter_map(|(address, stat)| {
             // below it lies the history of files, when a folder once had this name
-            let (time_ms, version) = named(address.strip_prefix(&folder)?)?;
-            Some(Past { version, time_ms, size: stat.size, address })
+            let (time_ms, version) = parse_revision_name(address.strip_prefix(&folder)?)?;
+            Some(Revision { version, time_ms, size: stat.size, address })
         });
-        let mut kept: Vec<Past> = kept.collect();
+        let mut kept: Vec<Revision> = kept.collect();
         kept.reverse();
         Ok(kept)
     }
@@ -57,7 +56,8 @@ impl Files {
     /// Reads one version of a file: as it is, or from the history.
     ///
     /// # Errors
-    /// [`Error::NoVersion`]; [`Error::Interrupted`]; else as for [`Root::read`](crate::files::root::Root::read).
+    /// [`Error::NoVersion`]; [`Error::Interrupted`]; else as for
+    /// [`Root::read`](crate::files::root::Root::read).
     pub fn read_version(&self, path: &str, version: Version) -> Result<Vec<u8>> {
         if let Some(bytes) = self.find_version(path, version)? {
             return Ok(bytes);
@@ -74,8 +74,8 @@ impl Files {
         let history = self.history(path)?;
         let now = now.map_or_else(|| "is not there now".into(), |version| format!("is {version}"));
         let shown: Vec<_> =
-            history.iter().take(NAMED).map(|past| past.version.to_string()).collect();
-        let kept = match (shown.join(", "), history.len().saturating_sub(NAMED)) {
+            history.iter().take(MAX_NAMED).map(|revision| revision.version.to_string()).collect();
+        let kept = match (shown.join(", "), history.len().saturating_sub(MAX_NAMED)) {
             (_, _) if history.is_empty() => "nothing".into(),
             (shown, 0) => shown,
             (shown, more) => format!("{shown} and {more} more (see `history`)"),
@@ -90,8 +90,8 @@ impl Files {
             Ok(_) | Err(Error::NotFound { .. }) => Ok(None),
             Err(e) => Err(e),
         };
-        for past in self.history(path)?.iter().filter(|past| past.version == version) {
-            if let Some(bytes) = self.read_past(past)? {
+        for revision in self.history(path)?.iter().filter(|revision| revision.version == version) {
+            if let Some(bytes) = self.read_revision(revision)? {
                 return Ok(Some(bytes));
             }
         }
@@ -102,42 +102,34 @@ impl Files {
     ///
     /// # Errors
     /// [`Error::NotFound`]; [`Error::Busy`]; [`Error::Io`]; [`Error::InDoubt`].
-    pub fn keep(&self, path: &str) -> Result<Past> {
+    pub fn keep(&self, path: &str) -> Result<Revision> {
         let guard = self.begin()?;
-        let path = &*self.root.spelled(path);
+        let path = &*self.root.normalized(path);
         let (bytes, version) = self.read(path)?;
-        let shelf = Shelf::history(&self.root, path)?;
-        for past in self.history(path)?.into_iter().filter(|past| past.version == version) {
-            if self.read_past(&past)?.is_some() {
-                return Ok(past);
+        let backups = BackupDir::history(&self.root, path)?;
+        for revision in
+            self.history(path)?.into_iter().filter(|revision| revision.version == version)
+        {
+            if self.read_revision(&revision)?.is_some() {
+                return Ok(revision);
             }
         }
-        self.note(&guard, [Entry::Staged(shelf.staged_path(version))])?;
-        let address = shelf.keep(&bytes).map_err(|e: Errno| refusal("keep", path, e))?;
-        shelf.sync(path)?;
+        self.record_pending(&guard, [RecoveryEntry::TempFile(backups.temp_path(version))])?;
+        let address = backups.copy_in(&bytes).map_err(|e: Errno| refusal("keep", path, e))?;
+        backups.sync(path)?;
         let name = address.rsplit_once('/').map_or(&*address, |(_, name)| name);
-        let time_ms = named(name).map_or(0, |(time_ms, _)| time_ms);
-        Ok(Past { version, time_ms, size: bytes.len() as u64, address })
+        let time_ms = parse_revision_name(name).map_or(0, |(time_ms, _)| time_ms);
+        Ok(Revision { version, time_ms, size: bytes.len() as u64, address })
     }
 
     /// Reads what lies in the history; none when it is no longer what its name says.
-    fn read_past(&self, past: &Past) -> Result<Option<Vec<u8>>> {
-        let read = self.root.open_own(&past.address);
+    fn read_revision(&self, revision: &Revision) -> Result<Option<Vec<u8>>> {
+        let read = self.root.open_own(&revision.address);
         let limit = self.root.memory_limit();
-        match read.and_then(|mut file| read_whole(&mut file, &past.address, limit)) {
-            Ok(bytes) => Ok(Some(bytes).filter(|bytes| Version::of(bytes) == past.version)),
+        match read.and_then(|mut file| read_whole(&mut file, &revision.address, limit)) {
+            Ok(bytes) => Ok(Some(bytes).filter(|bytes| Version::of(bytes) == revision.version)),
             Err(Error::NotFound { .. }) => Ok(None),
             Err(e) => Err(e),
         }
     }
-}
-
-/// Reads time and version in a name such as `20260105T120000.123456789Z-<version>.md`.
-pub(crate) fn named(name: &str) -> Option<(i64, Version)> {
-    let (time, rest) = name.split_once('-')?;
-    let part = |range| time.get::<std::ops::Range<usize>>(range);
-    let (date, clock) = ((part(0..4)?, part(4..6)?, part(6..8)?), (part(9..11)?, part(11..13)?));
-    let rfc =
-        format!("{}-{}-{}T{}:{}:{}", date.0, date.1, date.2, clock.0, clock.1, time.get(13..)?);
-    Some((parse_time(&rfc)?, rest.get(..32)?.parse().ok()?))
 }

@@ -1,4 +1,4 @@
-//! The folder that holds a memory: one directory handle, and nothing outside it.
+//! Root folder of a memory: one directory handle (capability), and nothing outside it.
 //!
 //! Every access starts from that handle and lets the kernel refuse links and
 //! `..` (`openat2` with `RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS`), so there is no
@@ -14,16 +14,17 @@ use rustix::fs::Mode;
 use rustix::io::Errno;
 
 use crate::error::{Error, Result};
-use crate::files::history::identity;
 pub use crate::files::open::MAX_WHOLE;
 use crate::files::open::{
-    FOLDER, LINKED, READ, check_regular, open_regular, read_whole, refusal, stat_settled,
+    DIRECTORY_FLAGS, MAX_LINK_WAITS, READ_FLAGS, check_regular, file_id, open_regular, read_whole,
+    refusal, stat_settled,
 };
+use crate::files::path_handle::PathHandle;
 use crate::files::paths::{self, OWN};
-use crate::files::platform::{Name, Platform as _, System};
+use crate::files::platform::{Platform as _, System};
 use crate::memory_limit::MemoryLimit;
 
-/// What tells one state of a file from another without reading it.
+/// Stat data that identify the state of a file without reading it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Stat {
@@ -63,14 +64,6 @@ pub struct Root {
     limit: MemoryLimit,
 }
 
-/// A file's name in its open folder: what all changes are made through.
-#[derive(Debug)]
-pub(crate) struct Place {
-    pub(crate) dir: OwnedFd,
-    pub(crate) name: String,
-    pub(crate) path: String,
-}
-
 impl Root {
     /// Opens the folder at `path`; with `create`, makes it (mode 0700) if it is missing.
     ///
@@ -95,8 +88,8 @@ impl Root {
             let why = "a memory needs a folder of its own, not the home folder or \"/\"";
             return Err(Error::refused(&shown, "config", why));
         }
-        let opened = rustix::fs::open(&real, FOLDER, Mode::empty())
-            .and_then(|dir| Ok((identity(&rustix::fs::fstat(&dir)?), dir)));
+        let opened = rustix::fs::open(&real, DIRECTORY_FLAGS, Mode::empty())
+            .and_then(|dir| Ok((file_id(&rustix::fs::fstat(&dir)?), dir)));
         let (identity, dir) = opened.map_err(|e| Error::io("open", shown.as_ref(), e))?;
         Ok(Self { dir, identity, path: real, limit: MemoryLimit::default() })
     }
@@ -117,19 +110,19 @@ impl Root {
     ///
     /// # Errors
     /// [`Error::Refused`] with `config` when another folder is there; [`Error::Io`].
-    pub(crate) fn again(&self) -> Result<Self> {
+    pub(crate) fn for_child(&self) -> Result<Self> {
         let inherited = self.dir.try_clone().ok().filter(|dir| self.is_folder(dir));
         let dir = match inherited {
             Some(dir) => dir,
             None => self.reopen()?,
         };
         let (identity, path) = (self.identity, self.path.clone());
-        Ok(Self { dir, identity, path, limit: self.limit.again() })
+        Ok(Self { dir, identity, path, limit: self.limit.for_child() })
     }
 
     fn reopen(&self) -> Result<OwnedFd> {
         let shown = self.path.to_string_lossy();
-        let dir = rustix::fs::open(&self.path, FOLDER, Mode::empty())
+        let dir = rustix::fs::open(&self.path, DIRECTORY_FLAGS, Mode::empty())
             .map_err(|e| Error::io("open", shown.as_ref(), e))?;
         if self.is_folder(&dir) {
             return Ok(dir);
@@ -139,14 +132,14 @@ impl Root {
         Err(Error::refused(&shown, "config", why))
     }
 
-    /// Says whether the handle still stands for the folder: a child of a fork may have closed it,
-    /// and opened another file under its number.
+    /// Returns whether the handle still stands for the folder: a child of a fork may have closed
+    /// it, and opened another file under its number.
     pub(crate) fn is_open(&self) -> bool {
         self.is_folder(&self.dir)
     }
 
     fn is_folder(&self, dir: &OwnedFd) -> bool {
-        rustix::fs::fstat(dir).is_ok_and(|raw| identity(&raw) == self.identity)
+        rustix::fs::fstat(dir).is_ok_and(|raw| file_id(&raw) == self.identity)
     }
 
     /// Returns the handle that all access is relative to.
@@ -177,7 +170,7 @@ impl Root {
     /// # Errors
     /// As for [`Root::open_read`], without the check of the name.
     pub fn open_own(&self, path: &str) -> Result<File> {
-        open_regular((self.fd(), path), READ, path)
+        open_regular((self.fd(), path), READ_FLAGS, path)
     }
 
     /// Reads a whole file.
@@ -200,7 +193,7 @@ impl Root {
 
     /// As [`Root::stat`], our own hidden files included.
     pub(crate) fn stat_own(&self, path: &str) -> Result<Stat> {
-        let raw = stat_settled((self.fd(), path), &mut { LINKED })
+        let raw = stat_settled((self.fd(), path), &mut { MAX_LINK_WAITS })
             .map_err(|e| refusal("stat", path, e))?;
         check_regular(path, &raw)?;
         Ok(Stat::from_raw(&raw))
@@ -218,21 +211,21 @@ impl Root {
 
     /// Opens a folder; `""` is the root.
     pub(crate) fn open_dir(&self, path: &str) -> rustix::io::Result<OwnedFd> {
-        System::open_beneath((self.fd(), if path.is_empty() { "." } else { path }), FOLDER)
+        System::open_beneath((self.fd(), if path.is_empty() { "." } else { path }), DIRECTORY_FLAGS)
     }
 
     /// Opens the folder of `path`, which must exist, for a change to `path`.
-    pub(crate) fn place(&self, path: &str) -> Result<Place> {
+    pub(crate) fn path_handle(&self, path: &str) -> Result<PathHandle> {
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
         let dir = self.open_dir(folder).map_err(|e| refusal("open", path, e))?;
-        Ok(Place { dir, name: name.into(), path: path.into() })
+        Ok(PathHandle { dir, name: name.into(), path: path.into() })
     }
 
-    /// As [`Root::place`], and makes the folders that are missing.
-    pub(crate) fn make_place(&self, path: &str) -> Result<Place> {
+    /// As [`Root::path_handle`], and makes the folders that are missing.
+    pub(crate) fn create_path_handle(&self, path: &str) -> Result<PathHandle> {
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
         let dir = self.make_dirs(folder)?;
-        Ok(Place { dir, name: name.into(), path: path.into() })
+        Ok(PathHandle { dir, name: name.into(), path: path.into() })
     }
 
     /// Opens a folder and makes what is missing, one component at a time, so
@@ -244,7 +237,7 @@ impl Root {
         }
         let mut dir = self.open_dir("").map_err(|e| refusal("open", path, e))?;
         for component in path.split('/') {
-            let next = match System::open_beneath((dir.as_fd(), component), FOLDER) {
+            let next = match System::open_beneath((dir.as_fd(), component), DIRECTORY_FLAGS) {
                 Err(Errno::NOENT) => {
                     match rustix::fs::mkdirat(&dir, component, Mode::RWXU) {
                         // Its entry must be as durable as the file that will be in it.
@@ -253,20 +246,13 @@ impl Root {
                         Err(e) => Err(e),
                     }
                     .map_err(|e| refusal("create", path, e))?;
-                    System::open_beneath((dir.as_fd(), component), FOLDER)
+                    System::open_beneath((dir.as_fd(), component), DIRECTORY_FLAGS)
                 }
                 found => found,
             };
             dir = next.map_err(|e| refusal("open", path, e))?;
         }
         Ok(dir)
-    }
-}
-
-impl Place {
-    /// The name, for calls of the system.
-    pub(crate) fn name(&self) -> Name<'_> {
-        (self.dir.as_fd(), &self.name)
     }
 }
 

@@ -1,8 +1,8 @@
-//! Side files: logs and caches of ours below `.commonplace`, opened as distrustfully as notes.
+//! Side files: logs and caches below `.commonplace`, opened as strictly as notes.
 //!
 //! None of them holds the only copy of anything. So whatever else stands in the place of one (a
-//! link, a FIFO, a folder, a file with a second name) is never followed; it is renamed, and a new
-//! file is made. Where `.commonplace` itself is no real folder, every call is refused.
+//! link, a FIFO, a folder, a file with a second hard link) is never followed; it is renamed, and a
+//! new file is made. Where `.commonplace` itself is no real folder, every call is refused.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -12,9 +12,10 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use crate::error::{Error, Result};
-use crate::files::open::{PRIVATE, READ, open_regular, refusal};
+use crate::files::open::{PRIVATE_MODE, READ_FLAGS, open_regular, refusal};
+use crate::files::path_handle::PathHandle;
 use crate::files::paths::{OWN, check_read};
-use crate::files::root::{Place, Root};
+use crate::files::root::Root;
 
 /// How a side file is opened. Only [`Access::Read`] does not make it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,18 +58,18 @@ impl Root {
         if access == Access::Read {
             return self.open_own(&address);
         }
-        let place = self.make_place(&address)?;
+        let target = self.create_path_handle(&address)?;
         let end = if access == Access::Update { OFlags::empty() } else { OFlags::APPEND };
-        let flags = READ | OFlags::RDWR | end;
+        let flags = READ_FLAGS | OFlags::RDWR | end;
         let make = || {
             let new = flags | OFlags::CREATE | OFlags::EXCL;
-            rustix::fs::openat(&place.dir, &*place.name, new, PRIVATE).map(File::from)
+            rustix::fs::openat(&target.dir, &*target.name, new, PRIVATE_MODE).map(File::from)
         };
         let fail = |e| refusal("open", &address, e);
         if access == Access::New {
-            // of a writer that died; a folder stays
-            if place.unlink().is_err_and(|e| e != Errno::NOENT) {
-                set_aside(&place)?;
+            // left by a crashed writer; a folder stays
+            if target.unlink().is_err_and(|e| e != Errno::NOENT) {
+                set_aside(&target)?;
             }
             return make().map_err(fail);
         }
@@ -76,9 +77,9 @@ impl Root {
             Err(Errno::EXIST) => {}
             done => return done.map_err(fail),
         }
-        match open_regular(place.name(), flags, &address) {
+        match open_regular(target.name(), flags, &address) {
             Err(Error::Refused { .. }) => {
-                set_aside(&place)?;
+                set_aside(&target)?;
                 make().map_err(fail)
             }
             done => done,
@@ -92,8 +93,8 @@ impl Root {
     pub fn rename_side(&self, from: &str, to: &str) -> Result<()> {
         check_side(from)?;
         check_side(to)?;
-        let place = |path| self.place(&format!("{OWN}/{path}"));
-        let (from, to) = (place(from)?, place(to)?);
+        let target = |path| self.path_handle(&format!("{OWN}/{path}"));
+        let (from, to) = (target(from)?, target(to)?);
         match rename(&from, &to.dir, &to.name) {
             Err(Error::Refused { .. }) => {
                 set_aside(&to)?;
@@ -106,13 +107,13 @@ impl Root {
 
 /// What the core itself keeps below `.commonplace`: to put anything in its place would let two hold
 /// the lock, or lose the history.
-const CORE: [&str; 5] = ["lock", "index", "history", "quarantine", "gram_index"];
+const RESERVED: [&str; 5] = ["lock", "index", "history", "quarantine", "gram_index"];
 
 /// Checks a name, which must not be one of the core's own.
 fn check_side(path: &str) -> Result<()> {
     check_read(path)?;
     let first = path.split_once('/').map_or(path, |(first, _)| first);
-    if CORE.iter().any(|own| {
+    if RESERVED.iter().any(|own| {
         first == *own || first.strip_prefix(own).is_some_and(|rest| rest.starts_with('.'))
     }) {
         let why = "this name is kept for the index, the lock and the history; choose another";
@@ -121,15 +122,15 @@ fn check_side(path: &str) -> Result<()> {
     Ok(())
 }
 
-fn set_aside(place: &Place) -> Result<()> {
-    let aside = place.sibling(format!("{}.aside", place.name))?;
+fn set_aside(target: &PathHandle) -> Result<()> {
+    let aside = target.sibling(format!("{}.aside", target.name))?;
     // a rename to another name of the same file does nothing, and says that it is done
     let _ = aside.unlink();
-    rename(place, &aside.dir, &aside.name)
+    rename(target, &aside.dir, &aside.name)
 }
 
 /// A rename follows nothing, whatever the names stand for.
-fn rename(from: &Place, dir: &OwnedFd, name: &str) -> Result<()> {
+fn rename(from: &PathHandle, dir: &OwnedFd, name: &str) -> Result<()> {
     rustix::fs::renameat(&from.dir, &*from.name, dir, name)
         .map_err(|e| refusal("rename", &from.path, e))
 }

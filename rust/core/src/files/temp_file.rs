@@ -1,4 +1,4 @@
-//! New text on disk beside the file that it is to become.
+//! Temporary files: new text written durably beside the file that it is to replace.
 
 use std::fs::File;
 use std::io::Write;
@@ -7,38 +7,39 @@ use rustix::fs::{Mode, OFlags, XattrFlags};
 use rustix::io::Errno;
 
 use crate::error::{Error, Result};
-use crate::files::open::{PRIVATE, READ};
+use crate::files::open::{PRIVATE_MODE, READ_FLAGS};
+use crate::files::path_handle::{BaseFile, PathHandle};
 use crate::files::paths::check_read;
-use crate::files::replace::Base;
-use crate::files::root::Place;
 
-/// New text on disk, not yet at its name; removed when dropped.
-pub(crate) struct Staged {
-    pub(crate) at: Place,
-    pub(crate) armed: bool,
+/// A temporary file; removed when dropped.
+pub(crate) struct TempFile {
+    pub(crate) at: PathHandle,
+    pub(crate) remove_on_drop: bool,
 }
 
 /// Returns a name beside `place` for the text that is to replace `base`, and its path.
 ///
-/// It says which version it is to replace, so that after a crash the displaced base is known for
-/// what it is.
-pub(crate) fn staged_name(place: &Place, base: Option<&Base>) -> Result<(Place, String)> {
+/// The name holds the version that is replaced, so that recovery knows the displaced file by it.
+pub(crate) fn temp_name(
+    target: &PathHandle,
+    base: Option<&BaseFile>,
+) -> Result<(PathHandle, String)> {
     let mut random = [0_u8; 16];
     rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())
-        .map_err(|e| Error::io("write", &*place.path, e))?;
+        .map_err(|e| Error::io("write", &*target.path, e))?;
     let mut tag = format!("{:032x}", u128::from_ne_bytes(random));
     if let Some(base) = base {
         tag = format!("{tag}-{:.16}", base.version.to_string());
     }
-    let stem = cut(&place.name, 255 - ".".len() - ".".len() - tag.len() - ".swap".len());
+    let stem = truncate(&target.name, 255 - ".".len() - ".".len() - tag.len() - ".swap".len());
     let name = format!(".{stem}.{tag}.swap");
-    let folder = place.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let folder = target.path.rsplit_once('/').map_or("", |(folder, _)| folder);
     let path = if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
-    Ok((place.sibling(name)?, path))
+    Ok((target.sibling(name)?, path))
 }
 
-/// Says whether a path has the shape that [`staged_name`] gives, beside a file that can be read.
-pub(crate) fn is_staged(path: &str) -> bool {
+/// Returns whether a path has the shape that [`temp_name`] gives, beside a file that can be read.
+pub(crate) fn is_temp_name(path: &str) -> bool {
     let (folder, hidden) = path.rsplit_once('/').unwrap_or(("", path));
     let inner = hidden.strip_prefix('.').and_then(|name| name.strip_suffix(".swap"));
     let Some((name, tag)) = inner.and_then(|inner| inner.rsplit_once('.')) else { return false };
@@ -53,18 +54,18 @@ pub(crate) fn is_staged(path: &str) -> bool {
     is_tag && is_folder && check_read(name).is_ok()
 }
 
-impl Staged {
+impl TempFile {
     /// Writes `bytes` to `at`, durably, with the owner, mode and attributes of `base`.
-    pub(crate) fn write(at: Place, bytes: &[u8], base: Option<&Base>) -> Result<Self> {
+    pub(crate) fn write(at: PathHandle, bytes: &[u8], base: Option<&BaseFile>) -> Result<Self> {
         let path = at.path.clone();
         let path = path.as_str();
         let fail = |e: Errno| Error::io("write", path, e);
-        let flags = READ | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
-        let file = rustix::fs::openat(&at.dir, &*at.name, flags, PRIVATE).map_err(fail)?;
-        let staged = Self { at, armed: true };
+        let flags = READ_FLAGS | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+        let file = rustix::fs::openat(&at.dir, &*at.name, flags, PRIVATE_MODE).map_err(fail)?;
+        let temp = Self { at, remove_on_drop: true };
         let mut file = File::from(file);
         if let Some(base) = base {
-            take_after(&file, &base.file).map_err(fail)?;
+            copy_metadata(&file, &base.file).map_err(fail)?;
         }
         file.write_all(bytes).map_err(|e| Error::io("write", path, e))?;
         // A full or lying disk may have taken less than it said.
@@ -79,20 +80,20 @@ impl Staged {
         // Never tried twice: after a failure the kernel forgets what was dirty,
         // and a second call would succeed over lost data.
         file.sync_all().map_err(|e| Error::io("write", path, e))?;
-        Ok(staged)
+        Ok(temp)
     }
 }
 
-impl Drop for Staged {
+impl Drop for TempFile {
     fn drop(&mut self) {
-        if self.armed {
+        if self.remove_on_drop {
             let _ = self.at.unlink();
         }
     }
 }
 
 /// Gives `file` the owner, mode and user attributes of `base`, never more rights.
-fn take_after(file: &File, base: &File) -> rustix::io::Result<()> {
+fn copy_metadata(file: &File, base: &File) -> rustix::io::Result<()> {
     let (ours, theirs) = (rustix::fs::fstat(file)?, rustix::fs::fstat(base)?);
     let mut mode = Mode::from_raw_mode(theirs.st_mode) & (Mode::RWXU | Mode::RWXG | Mode::RWXO);
     if (ours.st_uid, ours.st_gid) != (theirs.st_uid, theirs.st_gid) {
@@ -117,7 +118,7 @@ fn take_after(file: &File, base: &File) -> rustix::io::Result<()> {
 }
 
 /// The start of `name`, at most `length` bytes.
-pub(crate) fn cut(name: &str, length: usize) -> &str {
+pub(crate) fn truncate(name: &str, length: usize) -> &str {
     let mut end = length.min(name.len());
     while !name.is_char_boundary(end) {
         end -= 1;

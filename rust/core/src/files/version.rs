@@ -1,4 +1,4 @@
-//! What a caller saw, in 128 bits: the start of the BLAKE3 hash of a file's bytes.
+//! File versions: 128-bit content hashes (BLAKE3).
 
 use std::fmt;
 use std::fs::File;
@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use crate::error::{Error, Interrupt, Result};
 
-/// The content of a file at one moment; equal versions are equal bytes.
+/// The content hash of a file at one moment; equal versions are equal bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Version([u8; 16]);
 

@@ -1,4 +1,4 @@
-//! Every file below a folder, with its stat: the listing that the index starts from.
+//! Parallel directory walk: every file below a folder with its stat data, sorted by path.
 
 use std::fmt::Write as _;
 use std::mem::MaybeUninit;
@@ -10,8 +10,9 @@ use rustix::fs::{FileType, RawDir};
 use rustix::io::Errno;
 
 use crate::error::{Error, Interrupt, Result};
-use crate::files::open::{LINKED, check_regular, refusal, stat_settled};
+use crate::files::open::{MAX_LINK_WAITS, check_regular, refusal, stat_settled};
 use crate::files::paths::{self, MAX_DEPTH};
+use crate::files::platform::NameAt;
 use crate::files::root::{Root, Stat};
 use crate::sync::{Condvar, Mutex};
 
@@ -37,14 +38,14 @@ impl Root {
     /// [`Error::Refused`] or [`Error::NotFound`] for `prefix`, [`Error::Io`],
     /// [`Error::Interrupted`].
     pub fn walk(&self, prefix: &str, interrupt: Interrupt<'_>) -> Result<Walk> {
-        self.walk_entering(prefix, interrupt, &|_| {})
+        self.walk_visiting(prefix, interrupt, &|_| {})
     }
 
     /// As [`Root::walk`], and calls `enter` with each folder before it is listed.
     ///
     /// # Errors
     /// Those of [`Root::walk`].
-    pub fn walk_entering(
+    pub fn walk_visiting(
         &self,
         prefix: &str,
         interrupt: Interrupt<'_>,
@@ -63,33 +64,33 @@ impl Root {
         interrupt: Interrupt<'_>,
         enter: &(dyn Fn(&str) + Sync),
     ) -> Result<Walk> {
-        let pending =
-            Mutex::new(Pending { folders: vec![prefix.to_owned()], listing: 0, stopped: false });
-        let tour = Tour { root: self, prefix, enter, pending, more: Condvar::new() };
-        let mut found = Found::default();
+        let queue =
+            Mutex::new(WalkQueue { folders: vec![prefix.to_owned()], listing: 0, stopped: false });
+        let walk_state = ParallelWalk { root: self, prefix, enter, queue, more: Condvar::new() };
+        let mut found = ThreadListing::default();
         let walked = std::thread::scope(|scope| {
-            // most of the time goes to the kernel, which looks at two files at once; but a few
+            // most of the time is spent in the kernel, which stats two files at once; but a few
             // folders are listed before a second thread has begun
             let mut second = None;
-            let _alarm = Alarm(&tour);
-            while let Some(folder) = tour.next() {
+            let _stop_on_panic = StopOnPanic(&walk_state);
+            while let Some(folder) = walk_state.next() {
                 if interrupt() {
-                    return Err(tour.stop(Error::Interrupted));
+                    return Err(walk_state.stop(Error::Interrupted));
                 }
-                tour.visit(&folder, &mut found)?;
-                if second.is_none() && tour.pending.lock().folders.len() >= MANY {
+                walk_state.visit(&folder, &mut found)?;
+                if second.is_none() && walk_state.queue.lock().folders.len() >= PARALLEL_FROM {
                     second = Some(scope.spawn(|| {
-                        let _alarm = Alarm(&tour);
-                        let mut found = Found::default();
-                        while let Some(folder) = tour.next() {
-                            tour.visit(&folder, &mut found)?;
+                        let _stop_on_panic = StopOnPanic(&walk_state);
+                        let mut found = ThreadListing::default();
+                        while let Some(folder) = walk_state.next() {
+                            walk_state.visit(&folder, &mut found)?;
                         }
                         Ok(found)
                     }));
                 }
             }
             match second.map(ScopedJoinHandle::join) {
-                None => Ok(Found::default()),
+                None => Ok(ThreadListing::default()),
                 Some(Ok(more)) => more,
                 Some(Err(panic)) => std::panic::resume_unwind(panic),
             }
@@ -100,7 +101,7 @@ impl Root {
         walk.skipped.extend(more.walk.skipped);
         walk.leftovers.extend(more.walk.leftovers);
         found.listings.extend(more.listings);
-        gather(prefix, &mut found.listings, &mut walk.files);
+        collect_in_order(prefix, &mut found.listings, &mut walk.files);
         walk.dirs.sort_unstable();
         walk.skipped.sort_unstable();
         walk.leftovers.sort_unstable();
@@ -109,84 +110,84 @@ impl Root {
 }
 
 /// Why a folder is left out that we may not list.
-pub(crate) const CLOSED: &str = "perm";
+pub(crate) const UNLISTABLE: &str = "perm";
 /// Folders from which on two threads list them.
-const MANY: usize = 8;
+const PARALLEL_FROM: usize = 8;
 
-/// What the threads of a walk share.
-struct Tour<'a> {
+/// The state that the threads of a walk share.
+struct ParallelWalk<'a> {
     root: &'a Root,
     prefix: &'a str,
     enter: &'a (dyn Fn(&str) + Sync),
-    pending: Mutex<Pending>,
-    /// Told when there are more folders, or no more.
+    queue: Mutex<WalkQueue>,
+    /// Notified when there are more folders, or no more.
     more: Condvar,
 }
 
-struct Pending {
+struct WalkQueue {
     folders: Vec<String>,
     /// Folders that are being listed, and may hold others.
     listing: usize,
     stopped: bool,
 }
 
-/// Ends the walk when its thread panics: the other would wait for ever for what it was listing.
-struct Alarm<'a>(&'a Tour<'a>);
+/// Stops the walk when its thread panics: the other would wait forever for its folder.
+struct StopOnPanic<'a>(&'a ParallelWalk<'a>);
 
-impl Drop for Alarm<'_> {
+impl Drop for StopOnPanic<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.0.pending.lock().stopped = true;
+            self.0.queue.lock().stopped = true;
             self.0.more.notify_all();
         }
     }
 }
 
-/// What one thread found.
+/// The part of a walk that one thread listed.
 #[derive(Default)]
-struct Found {
+struct ThreadListing {
     walk: Walk,
     /// For each folder what is in it, in order.
-    listings: FxHashMap<String, Vec<Listed>>,
+    listings: FxHashMap<String, Vec<ListedEntry>>,
 }
 
 /// A file, or with a slash at the end a folder: so they are in the order of all paths below.
-type Listed = (String, Option<Stat>);
+type ListedEntry = (String, Option<Stat>);
 
-impl Tour<'_> {
+impl ParallelWalk<'_> {
     /// Takes a folder to list; waits while others are still being listed.
     fn next(&self) -> Option<String> {
-        let mut pending = self.pending.lock();
+        let mut queue = self.queue.lock();
         loop {
-            if pending.stopped {
+            if queue.stopped {
                 return None;
             }
-            if let Some(folder) = pending.folders.pop() {
-                pending.listing += 1;
+            if let Some(folder) = queue.folders.pop() {
+                queue.listing += 1;
                 return Some(folder);
             }
-            if pending.listing == 0 {
+            if queue.listing == 0 {
                 return None;
             }
-            pending = self.more.wait(pending);
+            queue = self.more.wait(queue);
         }
     }
 
     fn done(&self, folders: Vec<String>) {
-        let mut pending = self.pending.lock();
-        pending.folders.extend(folders);
-        pending.listing -= 1;
+        let mut queue = self.queue.lock();
+        queue.folders.extend(folders);
+        queue.listing -= 1;
         self.more.notify_all();
     }
 
     /// Ends the walk of both threads.
     fn stop(&self, error: Error) -> Error {
-        self.pending.lock().stopped = true;
+        self.queue.lock().stopped = true;
         self.done(Vec::new());
         error
     }
 
-    fn visit(&self, folder: &str, found: &mut Found) -> Result<()> {
+    fn visit(&self, folder: &str, found: &mut ThreadListing) -> Result<()> {
         (self.enter)(folder);
         let mut listing = Vec::new();
         let mut below = Vec::new();
@@ -197,14 +198,14 @@ impl Tour<'_> {
             }
             // Removed or replaced while we were walking.
             Err(Errno::NOENT | Errno::NOTDIR) => {}
-            Err(Errno::ACCESS | Errno::PERM) => found.walk.skip(folder, CLOSED),
+            Err(Errno::ACCESS | Errno::PERM) => found.walk.skip(folder, UNLISTABLE),
             Err(Errno::LOOP) => found.walk.skip(folder, "symlink"),
             Err(Errno::NAMETOOLONG) => found.walk.skip(folder, "long"),
             // A walk that is short of files without saying so would look
             // like a search without results.
             Err(e) => return Err(self.stop(Error::io("list", folder, e))),
         }
-        listing.sort_unstable_by(|a: &Listed, b| a.0.cmp(&b.0));
+        listing.sort_unstable_by(|a: &ListedEntry, b| a.0.cmp(&b.0));
         found.listings.insert(folder.to_owned(), listing);
         self.done(below);
         Ok(())
@@ -212,15 +213,15 @@ impl Tour<'_> {
 }
 
 /// Puts the files of a folder and of those below it in the order of their paths.
-fn gather(
+fn collect_in_order(
     folder: &str,
-    listings: &mut FxHashMap<String, Vec<Listed>>,
+    listings: &mut FxHashMap<String, Vec<ListedEntry>>,
     files: &mut Vec<(String, Stat)>,
 ) {
     for (path, stat) in listings.remove(folder).unwrap_or_default() {
         match stat {
             Some(stat) => files.push((path, stat)),
-            None => gather(path.trim_end_matches('/'), listings, files),
+            None => collect_in_order(path.trim_end_matches('/'), listings, files),
         }
     }
 }
@@ -230,19 +231,19 @@ impl Root {
         &self,
         folder: &str,
         walk: &mut Walk,
-        listing: &mut Vec<Listed>,
-        pending: &mut Vec<String>,
+        listing: &mut Vec<ListedEntry>,
+        queue: &mut Vec<String>,
     ) -> rustix::io::Result<()> {
         let mut buffer = [MaybeUninit::uninit(); 32 << 10];
         let dir = self.open_dir(folder)?;
-        let mut patience = LINKED;
+        let mut waits = MAX_LINK_WAITS;
         let mut entries = RawDir::new(&dir, &mut buffer);
         while let Some(entry) = entries.next() {
             let entry = entry?;
             let raw_name = entry.file_name();
             let Ok(name) = raw_name.to_str() else {
                 if !raw_name.to_bytes().starts_with(b".") {
-                    walk.skip(&join(folder, &lossy(raw_name.to_bytes())), "encoding");
+                    walk.skip(&join(folder, &escape_invalid(raw_name.to_bytes())), "encoding");
                 }
                 continue;
             };
@@ -257,26 +258,17 @@ impl Root {
                 walk.skip(&path, code);
                 continue;
             }
-            // Only what may be a file needs a second call.
-            let mut kind = entry.file_type();
-            let mut raw = None;
-            if matches!(kind, FileType::RegularFile | FileType::Unknown) {
-                match stat_settled((dir.as_fd(), name), &mut patience) {
-                    Ok(found) => {
-                        kind = FileType::from_raw_mode(found.st_mode);
-                        raw = Some(found);
-                    }
-                    Err(Errno::NOENT) => continue,
-                    Err(e) => return Err(e),
-                }
-            }
+            let (kind, raw) = match stat_entry((dir.as_fd(), name), entry.file_type(), &mut waits) {
+                Err(Errno::NOENT) => continue,
+                stat => stat?,
+            };
             match (kind, raw) {
                 (FileType::Directory, _) if path.split('/').count() >= MAX_DEPTH => {
                     walk.skip(&path, "deep");
                 }
                 (FileType::Directory, _) => {
                     listing.push((format!("{path}/"), None));
-                    pending.push(path);
+                    queue.push(path);
                 }
                 (FileType::RegularFile, Some(raw)) if check_regular(&path, &raw).is_ok() => {
                     listing.push((path, Some(Stat::from_raw(&raw))));
@@ -290,10 +282,24 @@ impl Root {
     }
 }
 
-/// Says of what was left out what an answer is to tell: a folder that we may not list, for what is
+/// Returns the type of an entry, and its stat if it is or may be a file: only that needs a second
+/// call.
+fn stat_entry(
+    name: NameAt<'_>,
+    kind: FileType,
+    waits: &mut usize,
+) -> rustix::io::Result<(FileType, Option<rustix::fs::Stat>)> {
+    if !matches!(kind, FileType::RegularFile | FileType::Unknown) {
+        return Ok((kind, None));
+    }
+    let raw = stat_settled(name, waits)?;
+    Ok((FileType::from_raw_mode(raw.st_mode), Some(raw)))
+}
+
+/// Returns the note of an answer about a folder that we may not list, for what is
 /// in it would have been searched.
-pub(crate) fn closed_note(path: &str, why: &str) -> Option<String> {
-    (why == CLOSED)
+pub(crate) fn unlistable_note(path: &str, why: &str) -> Option<String> {
+    (why == UNLISTABLE)
         .then(|| format!("{path}: the folder cannot be listed (permission denied); allow it"))
 }
 
@@ -316,7 +322,7 @@ fn join(folder: &str, name: &str) -> String {
 }
 
 /// Shows bytes that are not UTF-8 so that two such names stay apart.
-fn lossy(name: &[u8]) -> String {
+fn escape_invalid(name: &[u8]) -> String {
     name.utf8_chunks().fold(String::new(), |mut shown, chunk| {
         shown.push_str(chunk.valid());
         chunk.invalid().iter().for_each(|byte| {

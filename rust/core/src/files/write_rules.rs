@@ -1,11 +1,12 @@
-//! What may be written, beyond what a name may look like; the defaults that a caller may lift.
+//! Write rules: protected file names and append-only logs, which a caller may allow.
 
 use crate::error::{Error, Result};
+use crate::files::file_kind::FileKind;
 use crate::files::paths;
 
 /// Names that other agents load as instructions, in the form [`paths::fold`] gives.
 /// A memory that can write them can give orders.
-const INSTRUCTIONS: [&str; 9] = [
+const AGENT_INSTRUCTIONS: [&str; 9] = [
     "agent.md",
     "agents.md",
     "agents.override.md",
@@ -17,9 +18,9 @@ const INSTRUCTIONS: [&str; 9] = [
     "skill.md",
 ];
 
-/// Which defaults of the write side a caller has lifted.
+/// The write protections that a caller has lifted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Rules {
+pub struct WriteRules {
     /// Lets `CLAUDE.md`, `AGENTS.md`, `SKILL.md` and their like be written. Default: no.
     pub allow_instructions: bool,
     /// Lets daily logs and `.jsonl` transcripts be overwritten, moved and deleted.
@@ -27,7 +28,7 @@ pub struct Rules {
     pub allow_log_rewrite: bool,
 }
 
-impl Rules {
+impl WriteRules {
     /// Checks a name that is to be created and returns it in NFC, the form that is stored.
     ///
     /// # Errors
@@ -68,7 +69,8 @@ impl Rules {
     }
 
     fn check_purpose(&self, path: &str) -> Result<()> {
-        if !self.allow_instructions && INSTRUCTIONS.contains(&paths::fold(file_name(path)).as_str())
+        if !self.allow_instructions
+            && AGENT_INSTRUCTIONS.contains(&paths::fold(file_name(path)).as_str())
         {
             let why = "other agents load this name as instructions; choose another";
             return Err(Error::refused(path, "reserved", why));
@@ -77,13 +79,13 @@ impl Rules {
     }
 }
 
-/// Says whether `path` is a transcript, which may only grow.
+/// Returns whether `path` is a transcript, which may only grow.
 #[must_use]
 pub fn is_transcript(path: &str) -> bool {
-    path.rsplit_once('.').is_some_and(|(_, kind)| kind.eq_ignore_ascii_case("jsonl"))
+    FileKind::of(path) == FileKind::Transcript
 }
 
-/// Says whether `path` is a daily log: `YYYY-MM-DD.md` in a folder named `daily`.
+/// Returns whether `path` is a daily log: `YYYY-MM-DD.md` in a folder named `daily`.
 #[must_use]
 pub fn is_daily(path: &str) -> bool {
     daily_stem(path).is_some_and(is_date)
@@ -100,7 +102,7 @@ fn daily_stem(path: &str) -> Option<&str> {
     file.rsplit_once('.').map(|(stem, _)| stem)
 }
 
-/// Says whether a name in `daily` is meant as a date and is none, as `2026-02-30`.
+/// Returns whether a name in `daily` is meant as a date and is none, as `2026-02-30`.
 fn is_undated(path: &str) -> bool {
     daily_stem(path)
         .is_some_and(|stem| stem.bytes().all(|b| b.is_ascii_digit() || b == b'-') && !is_date(stem))
@@ -149,16 +151,19 @@ mod tests {
             ("daily/summary.md", "ok"),
             ("sub/Agents.md", "reserved"),
         ] {
-            assert_eq!(code(Rules::default().check_write(path)), expected, "{path:?}");
+            assert_eq!(code(WriteRules::default().check_write(path)), expected, "{path:?}");
         }
     }
 
     #[test]
     fn rules_can_be_lifted() {
-        let lifted = Rules { allow_instructions: true, allow_log_rewrite: true };
+        let lifted = WriteRules { allow_instructions: true, allow_log_rewrite: true };
         assert!(lifted.check_write("CLAUDE.md").is_ok());
         assert!(lifted.check_rewrite("daily/2026-01-05.md").is_ok());
-        assert_eq!(code(Rules::default().check_rewrite("a/daily/2026-01-05.md")), "appendonly");
-        assert_eq!(code(Rules::default().check_rewrite("s/messages.jsonl")), "appendonly");
+        assert_eq!(
+            code(WriteRules::default().check_rewrite("a/daily/2026-01-05.md")),
+            "appendonly"
+        );
+        assert_eq!(code(WriteRules::default().check_rewrite("s/messages.jsonl")), "appendonly");
     }
 }

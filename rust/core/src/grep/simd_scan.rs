@@ -6,7 +6,7 @@
 //! uses the widest registers it may; what differs between processors is only
 //! what it may use.
 
-use crate::files::readahead::fetch;
+use crate::files::readahead::prefetch_ahead;
 use crate::simd::{self, BLOCK, ByteBlock, STEP, StepMask};
 
 /// The longest literal, and so the farthest that a test looks ahead of its place.
@@ -194,7 +194,7 @@ fn pass(
 ) -> (usize, StepMask) {
     let mut at = from;
     while let Some(window) = text.get(at..).and_then(|rest| rest.first_chunk()) {
-        fetch(window.as_ptr());
+        prefetch_ahead(window.as_ptr());
         if let Some(hits) = test(window, pattern, &equal) {
             return (at, hits);
         }

@@ -5,7 +5,7 @@
 //! all of them which are escaped; further on 256 bytes at a time are passed over unless a quote
 //! among them may be a free one, and only those that may are looked at.
 
-use crate::files::readahead::fetch;
+use crate::files::readahead::prefetch_ahead;
 use crate::simd::{self, BLOCK, ByteBlock, STEP, StepMask};
 
 const EVEN: u64 = u64::MAX / 3;
@@ -68,7 +68,7 @@ fn find_forward(
         }
         at += BLOCK;
         while let Some(window) = window(text, at) {
-            fetch(window.as_ptr());
+            prefetch_ahead(window.as_ptr());
             if let Some(mut hits) = candidates(window, stop, &equal) {
                 while let Some(place) = hits.pop_first() {
                     if stops(at + place) {

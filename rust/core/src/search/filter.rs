@@ -1,7 +1,7 @@
 //! Search filters: by path, kind, time, role, session and category.
 
-use crate::catalog::extract::Kind;
-use crate::catalog::{Catalog, FileRow, NO_TIME, Row};
+use crate::catalog::{Catalog, DocMeta, FileMeta, NO_TIME};
+use crate::files::file_kind::FileKind;
 use crate::files::paths::is_below;
 
 /// Which documents may be found.
@@ -10,7 +10,7 @@ pub struct SearchFilter {
     /// Folders and files, of which one must hold the document; none for all.
     pub prefixes: Vec<String>,
     /// Only notes, or only transcripts.
-    pub kind: Option<Kind>,
+    pub kind: Option<FileKind>,
     /// Not before, in milliseconds since 1970.
     pub since: Option<i64>,
     /// Before, in milliseconds since 1970.
@@ -36,7 +36,7 @@ impl DocFilter {
     pub fn new(filter: &SearchFilter, catalog: &Catalog) -> Self {
         let within = |path: &str| filter.prefixes.iter().any(|prefix| is_below(path, prefix));
         let anywhere = filter.prefixes.is_empty() || within("");
-        let passes = |file: &FileRow| {
+        let passes = |file: &FileMeta| {
             filter.kind.is_none_or(|kind| file.kind == kind) && (anywhere || within(&file.path))
         };
         let all = anywhere && filter.kind.is_none();
@@ -56,7 +56,7 @@ impl DocFilter {
     }
 
     #[inline]
-    pub fn passes(&self, row: &Row) -> bool {
+    pub fn passes(&self, row: &DocMeta) -> bool {
         let timed = self.since.is_none() && self.until.is_none()
             || row.time != NO_TIME
                 && self.since.is_none_or(|since| row.time >= since)

@@ -45,7 +45,7 @@ pub fn search(
     let few = |files: &Vec<bool>| files.iter().filter(|&&passes| passes).count() * 4 <= files.len();
     let files = filter.as_ref().and_then(|filter| filter.files.clone()).filter(few);
     let allows = filter.map(|filter| {
-        let passes = move |document: u32| filter.passes(&catalog.rows[document as usize]);
+        let passes = move |document: u32| filter.passes(&catalog.docs[document as usize]);
         Box::new(passes) as DocPredicate<'_>
     });
     // a document without all words of a phrase need not be scored or read

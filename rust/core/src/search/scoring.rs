@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
-use crate::catalog::{Catalog, Documents, FileRow};
+use crate::catalog::{Catalog, DocIds, FileMeta};
 use crate::error::Interrupt;
 use crate::index::bm25f::{Bm25f, Counts, Field, Lengths};
 use crate::index::postings::codec::Impact;
@@ -121,14 +121,14 @@ impl<'a> QueryScorer<'a> {
 
     /// Restricts the search to some files.
     #[must_use]
-    pub fn within<'f>(self, files: impl Iterator<Item = &'f FileRow>) -> Self {
+    pub fn within<'f>(self, files: impl Iterator<Item = &'f FileMeta>) -> Self {
         let mut blocks = vec![false; self.catalog.index.max_doc().div_ceil(FILTER_BLOCK) as usize];
         let block = |document: u32| (document / FILTER_BLOCK) as usize;
         for file in files {
             match &file.documents {
-                Documents::Run(run) if run.is_empty() => {}
-                Documents::Run(run) => blocks[block(run.start)..=block(run.end - 1)].fill(true),
-                Documents::List(list) => {
+                DocIds::Range(run) if run.is_empty() => {}
+                DocIds::Range(run) => blocks[block(run.start)..=block(run.end - 1)].fill(true),
+                DocIds::List(list) => {
                     list.iter().for_each(|&number| blocks[block(number)] = true);
                 }
             }

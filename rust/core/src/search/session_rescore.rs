@@ -8,8 +8,8 @@
 //! A message gets 5–10 % of the scores of neighbours that are two to four places away, and moves a
 //! quarter of the way to the best score of its session.
 
-use crate::catalog::extract::Kind;
-use crate::catalog::{Catalog, Row};
+use crate::catalog::{Catalog, DocMeta};
+use crate::files::file_kind::FileKind;
 use crate::index::bm25f::Field;
 use crate::index::topk::collector::Scored;
 
@@ -26,7 +26,7 @@ const SESSION_PULL: f32 = 0.25;
 
 /// A message with its position in its file.
 struct PlacedMessage<'a> {
-    row: &'a Row,
+    row: &'a DocMeta,
     position: usize,
     score: f32,
 }
@@ -56,9 +56,9 @@ pub fn rescore(catalog: &Catalog, best: &mut [Scored]) {
 
 /// Returns the message with its position; `None` for a section of a note.
 fn placed<'a>(catalog: &'a Catalog, scored: &Scored) -> Option<PlacedMessage<'a>> {
-    let row = &catalog.rows[scored.document as usize];
+    let row = &catalog.docs[scored.document as usize];
     let file = &catalog.files[row.file as usize];
-    if file.kind != Kind::Transcript {
+    if file.kind != FileKind::Transcript {
         return None;
     }
     let documents = &file.documents;
@@ -68,7 +68,7 @@ fn placed<'a>(catalog: &'a Catalog, scored: &Scored) -> Option<PlacedMessage<'a>
     let guess = scored.document.wrapping_sub(first) as usize;
     let position = match is_at(guess) {
         true => guess,
-        false => documents.partition_point(|d| catalog.rows[d as usize].start < row.start),
+        false => documents.partition_point(|d| catalog.docs[d as usize].start < row.start),
     };
     is_at(position).then_some(PlacedMessage { row, position, score: scored.score })
 }
@@ -92,7 +92,7 @@ fn weight(catalog: &Catalog, message: &PlacedMessage<'_>, other: &PlacedMessage<
     };
     let documents = &catalog.files[message.row.file as usize].documents;
     let neighbours = || between.clone().map(|at| documents.get(at));
-    let session = |document: u32| catalog.rows[document as usize].session;
+    let session = |document: u32| catalog.docs[document as usize].session;
     let length = |document: u32| u32::from(catalog.index.lengths(document)[Field::Body as usize]);
     let together = neighbours().all(|document| session(document) == message.row.session);
     let terms: u32 = neighbours().map(length).sum();

@@ -1,4 +1,4 @@
-//! Documents read back from their files.
+//! AnalyzedDocument reader: the texts of documents, read back from their files and checked by hash.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -7,18 +7,22 @@ use std::sync::{Arc, OnceLock};
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::catalog::extract::{Kind, Part};
-use crate::catalog::{Catalog, NO_TIME, Row};
+use crate::catalog::extract::Corpus;
+use crate::catalog::{Catalog, DocMeta, NO_TIME};
 use crate::error::{Error, Interrupt, Result};
+use crate::files::file_kind::FileKind;
 use crate::index::topk::collector::Scored;
 use crate::messages::message::{self, Message, ParsedLine};
-use crate::store::document_cache::Recent;
-use crate::store::hit::{ATTEMPTS, Hit, Source};
-use crate::store::{State, Store};
+use crate::store::document_cache::DocumentCache;
+use crate::store::hit::{Hit, HitSource};
+use crate::store::{IndexState, Store};
 use crate::sync::Mutex;
 use crate::text::encoding::{as_text, line_of};
 use crate::text::section::TRAIL;
 use crate::text::snippet_terms::SnippetTerms;
+
+/// How often an answer is tried again while its files change.
+pub(super) const MAX_ATTEMPTS: usize = 4;
 
 impl Store {
     /// Returns all that is indexed of one file, in file order: without scores, and with the
@@ -28,15 +32,15 @@ impl Store {
     /// [`Error::NotFound`], [`Error::Refused`]; [`Error::Io`] for a file that cannot be read;
     /// [`Error::Conflict`] for one that is never at rest; [`Error::Interrupted`].
     pub fn documents(&self, path: &str, interrupt: Interrupt<'_>) -> Result<Vec<Hit>> {
-        let path = &*self.root().spelled(path);
+        let path = &*self.root().normalized(path);
         let nothing = Arc::new(SnippetTerms::default());
         let mut looked_at = false;
-        for _ in 0..ATTEMPTS {
-            let state = self.fresh(interrupt)?;
-            if state.unchecked.is_some() && !looked_at {
+        for _ in 0..MAX_ATTEMPTS {
+            let state = self.refresh(interrupt)?;
+            if state.check_error.is_some() && !looked_at {
                 // not all folders could be listed: this one file can perhaps be read
                 drop(state);
-                self.mend(&BTreeSet::from([path.to_owned()]), interrupt)?;
+                self.read_again(&BTreeSet::from([path.to_owned()]), interrupt)?;
                 looked_at = true;
                 continue;
             }
@@ -45,12 +49,12 @@ impl Store {
                 self.root().open_read(path)?;
                 return Err(Error::io("read", path, std::io::Error::other(why.clone())));
             }
-            let Some(file) = state.said.file(path) else {
+            let Some(file) = state.main.file(path) else {
                 // why it is not there, unless it has just come
                 return self.root().open_read(path).map(|_| Vec::new());
             };
             let mut changed = BTreeSet::new();
-            let mut reader = Reader::new(self, &state.said, &mut changed);
+            let mut reader = DocumentReader::new(self, &state.main, &mut changed);
             let mut hits = Vec::with_capacity(file.documents.len());
             for document in file.documents.iter() {
                 if interrupt() {
@@ -58,14 +62,14 @@ impl Store {
                 }
                 hits.extend(reader.hit(&Scored { document, score: 0.0 }, &nothing));
             }
-            if state.said.is_damaged() {
+            if state.main.is_damaged() {
                 continue;
             }
             drop(state);
             if changed.is_empty() {
                 return Ok(hits);
             }
-            self.mend(&changed, interrupt)?;
+            self.read_again(&changed, interrupt)?;
         }
         let (expected, found) = ("the text in the index".into(), "one that keeps changing".into());
         Err(Error::Conflict { path: path.to_owned(), expected, found })
@@ -77,57 +81,57 @@ impl Store {
     /// # Errors
     /// [`Error::Interrupted`].
     pub fn revision(&self, interrupt: Interrupt<'_>) -> Result<u64> {
-        Ok(self.fresh(interrupt)?.said.revision)
+        Ok(self.refresh(interrupt)?.main.revision)
     }
 }
 
 /// Reads documents back from their files.
-pub(super) struct Reader<'a> {
+pub(super) struct DocumentReader<'a> {
     store: &'a Store,
     pub(super) catalog: &'a Catalog,
     changed: &'a mut BTreeSet<String>,
     /// The file read last: hits come in groups.
     open: Option<(u32, File)>,
     /// What was read before, where that can be trusted.
-    recent: Option<&'a Mutex<Recent>>,
+    cache: Option<&'a Mutex<DocumentCache>>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> DocumentReader<'a> {
     /// Reads documents of `catalog`; files that differ from it go into `changed`.
     pub(super) fn new(
         store: &'a Store,
         catalog: &'a Catalog,
         changed: &'a mut BTreeSet<String>,
     ) -> Self {
-        Self { store, catalog, changed, open: None, recent: None }
+        Self { store, catalog, changed, open: None, cache: None }
     }
 
     /// Takes what was read before for what is there, as long as the system reports changes.
-    pub(super) fn trusting(self, state: &State) -> Self {
+    pub(super) fn with_cache(self, state: &IndexState) -> Self {
         // whoever holds the watch may be waiting for the state that this call reads
         let watched = self.store.watch.try_lock().is_some_and(|watch| watch.is_some());
-        let trusted = watched && state.unchecked.is_none();
-        Self { recent: trusted.then_some(&self.store.recent), ..self }
+        let trusted = watched && state.check_error.is_none();
+        Self { cache: trusted.then_some(&self.store.document_cache), ..self }
     }
 
     /// Returns the bytes of a document if they are still those that were indexed.
-    pub(super) fn bytes(&mut self, row: &Row) -> Option<Vec<u8>> {
-        if let Some(bytes) = self.recent.and_then(|recent| recent.lock().get(row)) {
+    pub(super) fn bytes(&mut self, doc: &DocMeta) -> Option<Vec<u8>> {
+        if let Some(bytes) = self.cache.and_then(|cache| cache.lock().get(doc)) {
             return Some(bytes);
         }
-        let path = &self.catalog.files[row.file as usize].path;
-        let file = self.file(row);
+        let path = &self.catalog.files[doc.file as usize].path;
+        let file = self.file(doc);
         let size = file.and_then(|file| file.metadata().ok()).map_or(0, |m| m.len());
         // no more is asked for than there is
-        let length = u64::from(row.length).min(size.saturating_sub(row.start));
+        let length = u64::from(doc.length).min(size.saturating_sub(doc.start));
         let mut bytes = vec![0; length as usize];
-        let read = file.map(|file| file.read_exact_at(&mut bytes, row.start));
+        let read = file.map(|file| file.read_exact_at(&mut bytes, doc.start));
         // of what is not UTF-8, the text was hashed that stands for it
         let same =
-            || xxh3_64(&bytes) == row.hash || xxh3_64(as_text(&bytes).as_bytes()) == row.hash;
+            || xxh3_64(&bytes) == doc.hash || xxh3_64(as_text(&bytes).as_bytes()) == doc.hash;
         if matches!(read, Some(Ok(()))) && same() {
-            if let Some(recent) = self.recent {
-                recent.lock().put(row, &bytes);
+            if let Some(cache) = self.cache {
+                cache.lock().put(doc, &bytes);
             }
             return Some(bytes);
         }
@@ -136,27 +140,27 @@ impl<'a> Reader<'a> {
     }
 
     /// Returns the file of a document, if it can be opened.
-    pub(super) fn file(&mut self, row: &Row) -> Option<&File> {
-        if self.open.as_ref().is_none_or(|(file, _)| *file != row.file) {
-            let path = &self.catalog.files[row.file as usize].path;
-            // its name was looked at when it was listed
-            self.open = self.store.root().open_own(path).ok().map(|file| (row.file, file));
+    pub(super) fn file(&mut self, doc: &DocMeta) -> Option<&File> {
+        if self.open.as_ref().is_none_or(|(file, _)| *file != doc.file) {
+            let path = &self.catalog.files[doc.file as usize].path;
+            // its name was checked when it was listed
+            self.open = self.store.root().open_own(path).ok().map(|file| (doc.file, file));
         }
         self.open.as_ref().map(|(_, file)| file)
     }
 
     /// Returns the text of a document and its message, when it is one.
     pub(super) fn text(&mut self, document: u32) -> Option<(String, Option<Message>)> {
-        let row = self.catalog.rows[document as usize];
-        let bytes = self.bytes(&row)?;
-        if self.catalog.files[row.file as usize].kind == Kind::Note {
+        let doc = self.catalog.docs[document as usize];
+        let bytes = self.bytes(&doc)?;
+        if self.catalog.files[doc.file as usize].kind == FileKind::Note {
             let text = String::from_utf8(bytes);
             return Some((text.unwrap_or_else(|e| as_text(e.as_bytes()).into_owned()), None));
         }
         let ParsedLine::Message(message) = message::parse(&bytes) else { return None };
-        let text = match self.catalog.part() {
-            Part::Said => message.said.clone(),
-            Part::Tools => message.tools.clone(),
+        let text = match self.catalog.corpus() {
+            Corpus::Main => message.said.clone(),
+            Corpus::Tools => message.tools.clone(),
         };
         Some((text, Some(message)))
     }
@@ -164,10 +168,10 @@ impl<'a> Reader<'a> {
     /// Returns a document as a hit; none when its file has changed since it was read.
     pub(super) fn hit(&mut self, scored: &Scored, terms: &Arc<SnippetTerms>) -> Option<Hit> {
         let Scored { document, score } = *scored;
-        let row = self.catalog.rows[document as usize];
+        let doc = self.catalog.docs[document as usize];
         let (text, message) = self.text(document)?;
-        let path = self.catalog.files[row.file as usize].path.clone();
-        let first_line = u64::from(row.line);
+        let path = self.catalog.files[doc.file as usize].path.clone();
+        let first_line = u64::from(doc.line);
         let end_line = match message {
             Some(_) => first_line,
             None => first_line + line_of(text.trim_end().as_bytes(), usize::MAX) - 1,
@@ -176,29 +180,29 @@ impl<'a> Reader<'a> {
         // its text is that which was indexed, so whatever else differs is not its file's doing
         let differs = |message: &Message| {
             let session = message.session.as_deref().unwrap_or_default();
-            (&*message.role, session) != (label(row.role), label(row.session))
-                || message.timestamp_ms.unwrap_or(NO_TIME) != row.time
+            (&*message.role, session) != (label(doc.role), label(doc.session))
+                || message.timestamp_ms.unwrap_or(NO_TIME) != doc.time
         };
         if message.as_ref().is_some_and(differs) && self.catalog.reject() {
             return None;
         }
-        let trail = label(row.trail);
+        let trail = label(doc.trail);
         Some(Hit {
-            source: match (self.catalog.files[row.file as usize].kind, self.catalog.part()) {
-                (Kind::Note, _) => Source::Note,
-                (_, Part::Said) => Source::Message,
-                (_, Part::Tools) => Source::Tool,
+            source: match (self.catalog.files[doc.file as usize].kind, self.catalog.corpus()) {
+                (FileKind::Note, _) => HitSource::Note,
+                (_, Corpus::Main) => HitSource::Message,
+                (_, Corpus::Tools) => HitSource::Tool,
             },
             path,
             first_line,
             end_line,
-            start: row.start,
-            end: row.start + u64::from(row.length),
+            start: doc.start,
+            end: doc.start + u64::from(doc.length),
             heading: trail.split(TRAIL).filter(|h| !h.is_empty()).map(str::to_owned).collect(),
             score,
             text,
             message,
-            category: Some(label(row.category)).filter(|c| !c.is_empty()).map(str::to_owned),
+            category: Some(label(doc.category)).filter(|c| !c.is_empty()).map(str::to_owned),
             terms: terms.clone(),
             passage: OnceLock::new(),
         })

@@ -1,35 +1,35 @@
-//! Evidence in the files for hits of an index that was read from a snapshot.
+//! Verification of hits from a snapshot: what the index says of a hit is checked in its file.
 //!
 //! A snapshot that somebody crafted may give a hit that holds nothing of what it was found by, or
-//! name another heading, category or line. What a hit itself says is looked at; only where that is
-//! no evidence, its whole file is compared with the index, once.
+//! name another heading, category or line. The text of a hit itself is checked first; only where
+//! that is no evidence, its whole file is compared with the index, once.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::FileExt;
 
-use crate::catalog::{Catalog, Row};
+use crate::catalog::{Catalog, DocMeta};
 use crate::error::{Interrupt, Result};
 use crate::messages::message::{self, Message, ParsedLine};
 use crate::store::Store;
-use crate::store::document_reader::Reader;
+use crate::store::document_reader::DocumentReader;
 use crate::store::hit::Hit;
 use crate::text::snippet_terms::SnippetTerms;
 use crate::text::time::day_in_words;
 
-/// Bytes before a document in which line ends are counted at most.
+/// Most bytes before a document in which line ends are counted.
 const BEFORE: u64 = 1 << 20;
 
-impl Reader<'_> {
-    /// Says whether a hit is what the index says of it, as far as that is seen at once.
-    pub(super) fn is_evident(&mut self, document: u32, hit: &Hit, terms: &SnippetTerms) -> bool {
-        let row = self.catalog.rows[document as usize];
-        let before = self.neighbour(&row, -1);
-        let labelled = hit.message.is_some() || is_headed(&row, before.as_ref(), hit);
-        labelled && self.is_at_line(document, &row, before) && self.holds_any(&row, hit, terms)
+impl DocumentReader<'_> {
+    /// Returns whether a hit is what the index says of it, as far as that is seen at once.
+    pub(super) fn has_evidence(&mut self, document: u32, hit: &Hit, terms: &SnippetTerms) -> bool {
+        let doc = self.catalog.docs[document as usize];
+        let before = self.neighbour(&doc, -1);
+        let labelled = hit.message.is_some() || is_headed(&doc, before.as_ref(), hit);
+        labelled && self.is_at_line(document, &doc, before) && self.holds_any(&doc, hit, terms)
     }
 
-    /// Says whether any term stands in what is indexed of a hit.
-    fn holds_any(&mut self, row: &Row, hit: &Hit, terms: &SnippetTerms) -> bool {
+    /// Returns whether any term stands in what is indexed of a hit.
+    fn holds_any(&mut self, doc: &DocMeta, hit: &Hit, terms: &SnippetTerms) -> bool {
         if terms.occur_in(&hit.text) || terms.occur_in(&hit.path) {
             return true;
         }
@@ -41,56 +41,56 @@ impl Reader<'_> {
         let day = message.timestamp_ms.map(day_in_words).unwrap_or_default();
         [speaker, time, &day].into_iter().any(|text| terms.occur_in(text))
             || [-1, 1].into_iter().any(|step| {
-                let beside = self.neighbour(row, step).and_then(|row| self.message(&row));
+                let beside = self.neighbour(doc, step).and_then(|doc| self.message(&doc));
                 beside.is_some_and(|message| terms.occur_in(&message.said))
             })
     }
 
-    /// Returns the row of the document that stands so many places behind another in its file.
-    fn neighbour(&self, row: &Row, step: isize) -> Option<Row> {
-        let (rows, files) = (&self.catalog.rows, &self.catalog.files);
-        let documents = &files[row.file as usize].documents;
-        let place = documents.partition_point(|number| rows[number as usize].start < row.start);
+    /// Returns the metadata of the document that stands so many places behind another in its file.
+    fn neighbour(&self, doc: &DocMeta, step: isize) -> Option<DocMeta> {
+        let (docs, files) = (&self.catalog.docs, &self.catalog.files);
+        let documents = &files[doc.file as usize].documents;
+        let place = documents.partition_point(|number| docs[number as usize].start < doc.start);
         let place = place.checked_add_signed(step).filter(|&place| place < documents.len())?;
-        Some(rows[documents.get(place) as usize])
+        Some(docs[documents.get(place) as usize])
     }
 
-    fn message(&mut self, row: &Row) -> Option<Message> {
-        match message::parse(&self.bytes(row)?) {
+    fn message(&mut self, doc: &DocMeta) -> Option<Message> {
+        match message::parse(&self.bytes(doc)?) {
             ParsedLine::Message(message) => Some(message),
             _ => None,
         }
     }
 
-    /// Says whether a document is as many lines behind the one before it as the index says; it is
-    /// looked at once.
-    fn is_at_line(&mut self, document: u32, row: &Row, before: Option<Row>) -> bool {
-        if self.catalog.lined.lock().contains(&document) {
+    /// Returns whether a document is as many lines behind the one before it as the index says; it
+    /// is checked once.
+    fn is_at_line(&mut self, document: u32, doc: &DocMeta, before: Option<DocMeta>) -> bool {
+        if self.catalog.checked_lines.lock().contains(&document) {
             return true;
         }
         let (start, line) = before.map_or((0, 1), |before| (before.start, before.line));
-        let length = row.start.saturating_sub(start);
+        let length = doc.start.saturating_sub(start);
         if length > BEFORE {
             // too far to look each time
             return true;
         }
         let mut bytes = vec![0; length as usize];
-        let read = self.file(row).map(|file| file.read_exact_at(&mut bytes, start));
+        let read = self.file(doc).map(|file| file.read_exact_at(&mut bytes, start));
         let lines = memchr::memchr_iter(b'\n', &bytes).count() as u64;
-        let right = matches!(read, Some(Ok(()))) && u64::from(line) + lines == u64::from(row.line);
+        let right = matches!(read, Some(Ok(()))) && u64::from(line) + lines == u64::from(doc.line);
         if right {
-            self.catalog.lined.lock().insert(document);
+            self.catalog.checked_lines.lock().insert(document);
         }
         right
     }
 }
 
-/// Says whether the heading and the category of a section stand in its text; of a further part of
-/// a section, whether the heading is that of the part before.
-fn is_headed(row: &Row, before: Option<&Row>, hit: &Hit) -> bool {
+/// Returns whether the heading and the category of a section stand in its text; of a further part
+/// of a section, whether the heading is that of the part before.
+fn is_headed(doc: &DocMeta, before: Option<&DocMeta>, hit: &Hit) -> bool {
     let stands = |text: &String| hit.text.contains(text.as_str());
-    let heading = match (row.outline.opens, row.outline.level) {
-        (0, _) => before.is_some_and(|before| before.trail == row.trail),
+    let heading = match (doc.section_meta.starts, doc.section_meta.level) {
+        (0, _) => before.is_some_and(|before| before.trail == doc.trail),
         (_, 0) => hit.heading.is_empty(),
         _ => hit.heading.last().is_some_and(stands),
     };
@@ -98,23 +98,27 @@ fn is_headed(row: &Row, before: Option<&Row>, hit: &Hit) -> bool {
 }
 
 impl Store {
-    /// Compares the index with the files of hits that are not evident; returns whether to ask again,
-    /// as it did not hold one of them.
+    /// Compares the index with the files of hits that are not evident; returns whether to ask
+    /// again, as it did not hold one of them.
     ///
     /// # Errors
     /// [`Error::Interrupted`](crate::error::Error::Interrupted).
-    pub(super) fn prove(&self, paths: BTreeSet<String>, interrupt: Interrupt<'_>) -> Result<bool> {
+    pub(super) fn verify_hits(
+        &self,
+        paths: BTreeSet<String>,
+        interrupt: Interrupt<'_>,
+    ) -> Result<bool> {
         let mut state = self.write_state(interrupt)?;
         let mut wrong = false;
         for path in paths {
-            match state.said.holds(self.root(), &path, interrupt)? {
-                Some(true) => drop(state.said.proven.insert(path)),
+            match state.main.matches_file(self.root(), &path, interrupt)? {
+                Some(true) => drop(state.main.verified.insert(path)),
                 None => {}
                 Some(false) => {
                     wrong = true;
-                    if !self.read(&mut state, &path, Catalog::verify, interrupt)? {
+                    if !self.read_with(&mut state, &path, Catalog::verify, interrupt)? {
                         // its text is what was indexed, but not as it was indexed
-                        state.said.distrust();
+                        state.main.mark_untrusted();
                     }
                 }
             }

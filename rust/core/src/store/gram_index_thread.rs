@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::files::open::{READ, is_only_name, open_regular};
-use crate::files::racy_stat::{Clock, is_trusted, now_ns};
+use crate::files::open::{READ_FLAGS, is_only_name, open_regular};
+use crate::files::racy_stat::{FsClock, is_trusted, now_ns};
 use crate::files::root::Stat;
 use crate::grep::gram_index::{GramIndex, Layout, Transcript, build};
 use crate::sync::Mutex;
@@ -49,7 +49,7 @@ pub(crate) struct BuildJob {
     pub folder: OwnedFd,
     /// The folder above it.
     pub own: OwnedFd,
-    pub clock: Clock,
+    pub clock: FsClock,
 }
 
 impl GramIndexThread {
@@ -134,7 +134,7 @@ impl BuildJob {
         let interrupt = || stop.load(Ordering::Relaxed);
         let Some(stat) = self.wait_for_rest(stop) else { return };
         let name = name(&self.path);
-        let old = open_regular((self.folder.as_fd(), &name), READ, &self.path);
+        let old = open_regular((self.folder.as_fd(), &name), READ_FLAGS, &self.path);
         let old = old.ok().and_then(GramIndex::read);
         if old.as_ref().is_some_and(|old| old.fits(&self.path, &stat)) {
             return;
@@ -170,7 +170,7 @@ impl BuildJob {
 
     /// Opens the file to write to, empty and ours alone; none if another process has it.
     fn begin(&self, name: &str) -> Option<File> {
-        let flags = READ | OFlags::RDWR | OFlags::CREATE;
+        let flags = READ_FLAGS | OFlags::RDWR | OFlags::CREATE;
         let name = (self.folder.as_fd(), name);
         let file = open_regular(name, flags, &self.path).ok()?;
         rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
@@ -182,7 +182,7 @@ impl BuildJob {
 
 /// Removes the folder in which earlier versions kept their files, with what they wrote there.
 fn remove_old_folder(own: &OwnedFd) {
-    let flags = READ | OFlags::DIRECTORY;
+    let flags = READ_FLAGS | OFlags::DIRECTORY;
     let Ok(folder) = rustix::fs::openat(own, OLD_FOLDER, flags, Mode::empty()) else { return };
     let Ok(entries) = rustix::fs::Dir::read_from(&folder) else { return };
     for entry in entries.flatten() {
@@ -197,8 +197,8 @@ fn remove_old_folder(own: &OwnedFd) {
 }
 
 /// Returns the stamps of an open file as this clock sees them.
-pub(crate) fn stat(file: &File, clock: Clock) -> Option<Stat> {
-    rustix::fs::fstat(file).ok().map(|raw| clock.see(Stat::from_raw(&raw)))
+pub(crate) fn stat(file: &File, clock: FsClock) -> Option<Stat> {
+    rustix::fs::fstat(file).ok().map(|raw| clock.truncate(Stat::from_raw(&raw)))
 }
 
 /// Returns the name of the gram index of a transcript.

@@ -56,7 +56,7 @@ impl Store {
                     matches!(self.root().stat(index.path()), Err(Error::NotFound { .. }))
                 }),
             };
-            if let (true, Ok(place)) = (gone, self.root().place(&place)) {
+            if let (true, Ok(place)) = (gone, self.root().path_handle(&place)) {
                 let _ = place.unlink();
             }
         }

@@ -7,9 +7,9 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::catalog::extract::Kind;
 use crate::error::{Error, Interrupt, Result};
-use crate::files::walk::closed_note;
+use crate::files::file_kind::FileKind;
+use crate::files::walk::unlistable_note;
 use crate::grep::{GrepOptions, MAX_BAD_LINES, MAX_BATCH, Match, Report, Scan, Searcher};
 use crate::parallel::ordered_map;
 use crate::store::Store;
@@ -27,15 +27,16 @@ pub struct GrepFiles {
     searcher: Searcher,
     /// Matches still wanted.
     left: Option<usize>,
-    files: VecDeque<(String, Kind)>,
+    files: VecDeque<(String, FileKind)>,
     /// For small files, one a thread.
     helpers: Vec<Searcher>,
     /// What became of the files handed out ahead.
-    ready: VecDeque<(String, Kind, FileOutcome)>,
+    ready: VecDeque<(String, FileKind, FileOutcome)>,
     current: Option<(String, Scan)>,
     /// Whether the current file is a transcript without a gram index.
     lacks_gram_index: bool,
-    /// Whether to have a gram index written, by a background thread, for a large transcript that had
+    /// Whether to have a gram index written, by a background thread, for a large
+    /// transcript that had
     /// to be read as a whole.
     pub write_gram_index: bool,
     /// What was seen so far.
@@ -103,26 +104,29 @@ impl GrepFiles {
         let left = options.limit;
         let searcher = Searcher::new(options)?;
         // the files as they lie, not the index: a search is to start at once on any transcript
-        let mut files: Vec<(String, Kind)> = Vec::new();
+        let mut files: Vec<(String, FileKind)> = Vec::new();
         let mut summary = GrepSummary::default();
         for prefix in prefixes {
-            let prefix = &*store.root().spelled(prefix.trim_end_matches('/'));
+            let prefix = &*store.root().normalized(prefix.trim_end_matches('/'));
             let paths = match store.root().stat(prefix) {
                 Ok(_) => vec![prefix.to_owned()],
                 Err(_) => {
                     let walk = store.root().walk(prefix, interrupt)?;
                     let closed = walk.skipped.iter();
-                    summary.notes.extend(closed.filter_map(|(path, why)| closed_note(path, why)));
+                    summary
+                        .notes
+                        .extend(closed.filter_map(|(path, why)| unlistable_note(path, why)));
                     walk.files.into_iter().map(|(path, _)| path).collect()
                 }
             };
             for path in paths {
-                let kind = Kind::of(&path);
+                let kind = FileKind::of(&path);
                 files.push((path, kind));
             }
         }
-        files
-            .retain(|(_, kind)| *kind == Kind::Transcript || *kind == Kind::Note && !messages_only);
+        files.retain(|(_, kind)| {
+            *kind == FileKind::Transcript || *kind == FileKind::Note && !messages_only
+        });
         files.sort();
         files.dedup();
         summary.notes.sort();
@@ -277,10 +281,10 @@ impl GrepFiles {
         Ok(())
     }
 
-    fn begin_large(&mut self, store: &Store, path: &str, kind: Kind) -> Result<Scan> {
+    fn begin_large(&mut self, store: &Store, path: &str, kind: FileKind) -> Result<Scan> {
         let mut scan = begin(&mut self.searcher, store, path, kind)?;
         let gram_index = store.gram_index(path, scan.file());
-        self.lacks_gram_index = kind == Kind::Transcript && gram_index.is_none();
+        self.lacks_gram_index = kind == FileKind::Transcript && gram_index.is_none();
         gram_index.into_iter().for_each(|gram_index| scan.skip_by(&gram_index));
         Ok(scan)
     }
@@ -307,9 +311,9 @@ impl GrepFiles {
     }
 }
 
-fn begin(searcher: &mut Searcher, store: &Store, path: &str, kind: Kind) -> Result<Scan> {
+fn begin(searcher: &mut Searcher, store: &Store, path: &str, kind: FileKind) -> Result<Scan> {
     let file = store.root().open_read(path)?;
-    searcher.scan(file, path, kind == Kind::Transcript)
+    searcher.scan(file, path, kind == FileKind::Transcript)
 }
 
 /// Searches a small file to its end.
@@ -317,7 +321,7 @@ fn search(
     helper: &mut Searcher,
     store: &Store,
     path: &str,
-    kind: Kind,
+    kind: FileKind,
     build: bool,
 ) -> Result<FileOutcome> {
     // The calling thread alone asks whether to stop, before each file.

@@ -1,37 +1,25 @@
-//! Ranked documents as hits: checked, with a snippet and a citation.
+//! Search hits: the document with its score, and the passage that shows why it was found.
 
-use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
-use crate::catalog::extract::Kind;
-use crate::error::{Error, Interrupt, Result};
-use crate::files::walk::closed_note;
 use crate::messages::message::Message;
-use crate::search::filter::SearchFilter;
-use crate::search::query::Query;
-use crate::search::{explain, search};
-use crate::store::document_reader::Reader;
-use crate::store::{Freshness, State, Store};
+use crate::store::Freshness;
 use crate::text::encoding::line_of;
 use crate::text::metadata::after_meta_comment;
 use crate::text::snippet::snippet;
 use crate::text::snippet_terms::SnippetTerms;
 
 /// Characters of a snippet.
-pub const SNIPPET: usize = 300;
-/// Files that are not indexed as they should be, of which an answer says why.
-const MAX_SHORTFALLS: usize = 5;
-/// How often a search is run again when files change under it.
-pub(super) const ATTEMPTS: usize = 4;
+pub const SNIPPET_CHARS: usize = 300;
 
-/// Where a hit comes from.
+/// The kind of document of a hit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
+pub enum HitSource {
     /// A section of a note.
     Note,
-    /// What somebody said.
+    /// A message.
     Message,
-    /// What went into or came out of a tool.
+    /// Input or output of a tool.
     Tool,
 }
 
@@ -39,7 +27,7 @@ pub enum Source {
 #[derive(Debug, Clone)]
 pub struct Hit {
     /// Where it comes from.
-    pub source: Source,
+    pub source: HitSource,
     /// The file, relative to the root.
     pub path: String,
     /// The first line of the section or message, from 1.
@@ -87,7 +75,7 @@ impl Hit {
                 (None, Some(rest)) => self.text.len() - rest.len(),
                 _ => 0,
             };
-            let found = snippet(&self.text[from..], &self.terms, SNIPPET);
+            let found = snippet(&self.text[from..], &self.terms, SNIPPET_CHARS);
             let line = match self.message {
                 Some(_) => self.first_line,
                 None => self.first_line + line_of(self.text.as_bytes(), from + found.start) - 1,
@@ -98,7 +86,7 @@ impl Hit {
     }
 }
 
-/// Two hits are equal when a reader could not tell them apart.
+/// Two hits are equal when everything that is shown of them is.
 impl PartialEq for Hit {
     fn eq(&self, other: &Self) -> bool {
         (self.source, self.score, self.start, self.end, &self.heading, &self.text)
@@ -107,7 +95,7 @@ impl PartialEq for Hit {
     }
 }
 
-/// What a search returns.
+/// The answer to a search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hits {
     /// Best first.
@@ -116,196 +104,4 @@ pub struct Hits {
     pub freshness: Freshness,
     /// What was not used or could not be read, and why.
     pub notes: Vec<String>,
-}
-
-/// What a search is to return.
-#[derive(Debug, Clone, Default)]
-pub struct Request {
-    /// The words.
-    pub query: String,
-    /// Most hits.
-    pub limit: usize,
-    /// Which documents may be found.
-    pub filter: SearchFilter,
-    /// Whether tools are searched too.
-    pub tools: bool,
-}
-
-impl Store {
-    /// Returns the best hits for a query, best first; ties by path, then by position.
-    ///
-    /// # Errors
-    /// [`Error::Query`] for an empty query; [`Error::Interrupted`].
-    pub fn search(&self, request: &Request, interrupt: Interrupt<'_>) -> Result<Hits> {
-        let query = Query::parse(&request.query)?;
-        let mut request = request.clone();
-        for prefix in &mut request.filter.prefixes {
-            *prefix = self.root().spelled(prefix).into_owned();
-        }
-        if request.tools {
-            drop(self.fresh(interrupt)?);
-            self.make_tools(interrupt)?;
-        }
-        let mut tries = 0;
-        loop {
-            tries += 1;
-            let state = self.fresh(interrupt)?;
-            let (mut answer, [changed, doubted]) =
-                self.answer(&state, &query, &request, interrupt)?;
-            let damaged = state.said.is_damaged();
-            drop(state);
-            if damaged && tries < ATTEMPTS {
-                continue;
-            }
-            if !doubted.is_empty() && self.prove(doubted, interrupt)? && tries < ATTEMPTS {
-                continue;
-            }
-            if changed.is_empty() || tries == ATTEMPTS {
-                if !changed.is_empty() {
-                    answer.freshness = Freshness::Stale;
-                    let files: Vec<String> = changed.into_iter().collect();
-                    let note = format!("{} kept changing while it was read", files.join(", "));
-                    answer.notes.push(note);
-                }
-                return Ok(answer);
-            }
-            self.mend(&changed, interrupt)?;
-        }
-    }
-
-    fn answer(
-        &self,
-        state: &State,
-        query: &Query,
-        request: &Request,
-        interrupt: Interrupt<'_>,
-    ) -> Result<(Hits, [BTreeSet<String>; 2])> {
-        let mut answer = Hits { hits: Vec::new(), freshness: Freshness::Fresh, notes: Vec::new() };
-        let mut changed = Default::default();
-        self.gather(state, query, request, &mut answer, &mut changed, interrupt)?;
-        if answer.hits.is_empty() && !query.phrases.is_empty() {
-            let loose = Query { phrases: Vec::new(), ..query.clone() };
-            self.gather(state, &loose, request, &mut answer, &mut changed, interrupt)?;
-            answer.notes.push(
-                "no text that may be found holds the phrase; its words were sought".to_owned(),
-            );
-        }
-        let before = answer.notes.len();
-        // stable: of equal scores what was said comes before what a tool said
-        answer.hits.sort_by(|a, b| b.score.total_cmp(&a.score));
-        answer.hits.truncate(request.limit);
-        let closed = state.skipped.iter().filter_map(|(path, why)| closed_note(path, why));
-        answer.notes.extend(state.unreadable.values().cloned().chain(closed));
-        if !answer.notes[before..].is_empty() {
-            answer.freshness = Freshness::Partial;
-        }
-        if state.incomplete.values().any(|shortfall| shortfall.missing) {
-            answer.freshness = Freshness::Partial;
-        }
-        let shortfalls = state.incomplete.values().map(|shortfall| shortfall.why.clone());
-        answer.notes.extend(shortfalls.take(MAX_SHORTFALLS));
-        if let Some(more) = state.incomplete.len().checked_sub(MAX_SHORTFALLS + 1) {
-            let more = more + 1;
-            answer
-                .notes
-                .push(format!("{more} more files are indexed in part; `status` names them"));
-        }
-        if let Some(why) = &state.unchecked {
-            answer.freshness = Freshness::Stale;
-            answer.notes.push(why.clone());
-        }
-        Ok((answer, changed))
-    }
-
-    /// Adds what a query finds, the files that differ from what the index says of them, and those
-    /// of which that is not evident.
-    fn gather(
-        &self,
-        state: &State,
-        query: &Query,
-        request: &Request,
-        answer: &mut Hits,
-        [changed, doubted]: &mut [BTreeSet<String>; 2],
-        interrupt: Interrupt<'_>,
-    ) -> Result<()> {
-        let tools = state.tools.as_ref().filter(|_| request.tools);
-        for (number, catalog) in [Some(&state.said), tools].into_iter().enumerate() {
-            let Some(catalog) = catalog else { continue };
-            let mut reader = Reader::new(self, catalog, &mut *changed).trusting(state);
-            let (expander, filter, limit) =
-                (&self.expanders[number], &request.filter, request.limit);
-            let mut text = |document| reader.text(document).map(|(text, _)| text);
-            let found = search(catalog, expander, query, filter, limit, &mut text, interrupt)?;
-            let terms = Arc::new(found.terms);
-            for scored in &found.ranked {
-                if interrupt() {
-                    return Err(Error::Interrupted);
-                }
-                let Some(hit) = reader.hit(scored, &terms) else { continue };
-                let document = scored.document;
-                if !catalog.is_proven(&hit.path) && !reader.is_evident(document, &hit, &terms) {
-                    doubted.insert(hit.path.clone());
-                    if !catalog.index.agrees_on(document, &found.concepts) {
-                        catalog.reject();
-                    }
-                }
-                answer.hits.push(hit);
-            }
-            let new = found.notes.into_iter().filter(|note| !answer.notes.contains(note));
-            let new: Vec<String> = new.collect();
-            answer.notes.extend(new);
-        }
-        Ok(())
-    }
-
-    /// Writes how the score of a section or message comes about.
-    ///
-    /// # Errors
-    /// [`Error::Query`] for an empty query, or a citation that names nothing;
-    /// [`Error::NotFound`] for a file that is not there.
-    pub fn explain(&self, text: &str, citation: &str, interrupt: Interrupt<'_>) -> Result<String> {
-        let query = Query::parse(text)?;
-        let (path, line) = cited(citation)?;
-        let path = &*self.root().spelled(path);
-        let state = self.fresh(interrupt)?;
-        let catalog = &state.said;
-        let file = catalog.file(path).ok_or_else(|| Error::NotFound { path: path.to_owned() })?;
-        let is_note = file.kind == Kind::Note;
-        let row = |document: &u32| {
-            let first = u64::from(catalog.rows[*document as usize].line);
-            first == line || is_note && first < line
-        };
-        let document = file.documents.iter().rev().find(row).ok_or_else(|| Error::Query {
-            query: citation.to_owned(),
-            code: "citation",
-            why: "no section or message is at that line".to_owned(),
-        })?;
-        let mut changed = BTreeSet::new();
-        let mut reader = Reader::new(self, catalog, &mut changed);
-        let mut words = |document| reader.text(document).map(|(text, _)| text);
-        let expander = &self.expanders[0];
-        let (score, lines) = explain(catalog, expander, &query, document, &mut words, interrupt)?;
-        let row = catalog.rows[document as usize];
-        if catalog.is_damaged() {
-            drop(state);
-            // the index is built anew first, and what is built is not damaged
-            return self.explain(text, citation, interrupt);
-        }
-        Ok(format!("{path}#L{} scores {score:.4}\n{lines}", row.line))
-    }
-}
-
-/// Splits `path#L12` (also `#L12-L20`); without a line it is line 1.
-///
-/// # Errors
-/// [`Error::Query`] when what follows `#` is no line.
-pub fn cited(citation: &str) -> Result<(&str, u64)> {
-    let Some((path, place)) = citation.rsplit_once('#') else { return Ok((citation, 1)) };
-    let first = place.split('-').next().unwrap_or(place);
-    let line = first.strip_prefix('L').and_then(|digits| digits.parse().ok());
-    line.map(|line| (path, line)).ok_or_else(|| Error::Query {
-        query: citation.to_owned(),
-        code: "citation",
-        why: "a citation reads like notes/a.md#L10".to_owned(),
-    })
 }

@@ -1,4 +1,4 @@
-//! Import: another tool's transcript, from anywhere on this machine, into a `messages.jsonl`.
+//! Import of another tool's transcript into a `messages.jsonl`, repeatable and resumable.
 //!
 //! Messages become lines as [`formats`] writes them. Lines that the file holds already must be
 //! those the source begins with; only what follows them is added. So nothing comes in twice, an
@@ -11,20 +11,20 @@ use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
 
-use crate::catalog::extract::Kind;
 use crate::error::{Error, Interrupt, Result};
+use crate::files::file_kind::FileKind;
 use crate::messages::formats::{self, Imported, read_line};
 use crate::messages::line_reader::check_encoding;
 use crate::messages::message::{self, ParsedLine};
 use crate::store::Store;
 
 /// How much is appended at once: enough that waiting for the disk does not count.
-const BATCH: usize = 8 << 20;
+const BATCH_BYTES: usize = 8 << 20;
 /// Bytes by which a stored line may be longer than the message that it is compared with, so that it
-/// is still told from one that is damaged.
-const LONGER: usize = 1 << 20;
+/// is still distinguished from one that is damaged.
+const MAX_EXTRA_BYTES: usize = 1 << 20;
 /// Under this name [`Imported::skipped`] counts the messages of an earlier import.
-const KNOWN: &str = "already there";
+const ALREADY_THERE: &str = "already there";
 
 impl Store {
     /// Adds the messages of the transcript `source` to `path`, and returns the stored path and
@@ -48,7 +48,7 @@ impl Store {
         let shown = source.to_string_lossy();
         let reader = BufReader::with_capacity(1 << 18, open_source(source, &shown)?);
         check_encoding(reader.get_ref(), &shown)?;
-        let mut target = Target::open(self, path, &shown)?;
+        let mut target = ImportTarget::open(self, path, &shown)?;
         let mut take = |line: &[u8]| target.take(line);
         let mut imported =
             formats::import(reader, &shown, &self.limit, &mut take, progress, interrupt)?;
@@ -61,9 +61,9 @@ impl Store {
                        Codex, pi or OpenAI chat write it, or {\"role\": …, \"content\": …}";
             return Err(Error::Format { path: shown.into(), line: None, why: why.to_owned() });
         }
-        if target.known > 0 {
-            imported.messages -= target.known;
-            imported.skipped.insert(KNOWN.to_owned(), target.known);
+        if target.already_there > 0 {
+            imported.messages -= target.already_there;
+            imported.skipped.insert(ALREADY_THERE.to_owned(), target.already_there);
         }
         Ok((target.path, imported))
     }
@@ -94,7 +94,7 @@ fn open_source(source: &Path, shown: &str) -> Result<File> {
 /// It is read without the lock, so it may grow while it is read, and after: another import of the
 /// same source is at work, or one that was killed is still in its last `write`. So a batch is added
 /// only where the comparison ended; if the file goes on there, the comparison does too.
-struct Target<'a> {
+struct ImportTarget<'a> {
     store: &'a Store,
     path: String,
     source: &'a str,
@@ -110,20 +110,20 @@ struct Target<'a> {
     /// What the file does not hold.
     batch: Vec<u8>,
     /// How many messages it held.
-    known: u64,
+    already_there: u64,
     /// Whether what it holds was flushed by us.
     durable: bool,
 }
 
-impl<'a> Target<'a> {
+impl<'a> ImportTarget<'a> {
     fn open(store: &'a Store, path: &str, source: &'a str) -> Result<Self> {
-        if Kind::of(path) != Kind::Transcript {
+        if FileKind::of(path) != FileKind::Transcript {
             let why = "messages go to a file that ends in .jsonl".to_owned();
             return Err(Error::Format { path: path.to_owned(), line: None, why });
         }
-        let path = store.root().spelled(path).into_owned();
+        let path = store.root().normalized(path).into_owned();
         let (line, batch) = (Vec::new(), Vec::new());
-        let (number, end, torn, known, durable) = (0, 0, 0, 0, true);
+        let (number, end, torn, already_there, durable) = (0, 0, 0, 0, true);
         let mut target = Self {
             store,
             path,
@@ -134,7 +134,7 @@ impl<'a> Target<'a> {
             end,
             torn,
             batch,
-            known,
+            already_there,
             durable,
         };
         target.open_at_end()?;
@@ -157,13 +157,13 @@ impl<'a> Target<'a> {
 
     /// Takes the next message of the source.
     fn take(&mut self, line: &[u8]) -> Result<()> {
-        if self.batch.is_empty() && self.goes_on_with(line)? {
-            self.known += 1;
+        if self.batch.is_empty() && self.next_is(line)? {
+            self.already_there += 1;
             self.durable = false;
             return Ok(());
         }
         self.batch.extend_from_slice(line);
-        if self.batch.len() >= BATCH { self.append() } else { Ok(()) }
+        if self.batch.len() >= BATCH_BYTES { self.append() } else { Ok(()) }
     }
 
     /// Adds what is left, and sees to it that what the file held before is on the disk as well.
@@ -202,27 +202,27 @@ impl<'a> Target<'a> {
         Ok(())
     }
 
-    /// Takes out of the batch what the file holds by now.
+    /// Removes from the batch the lines that the file holds already.
     fn compare_batch(&mut self) -> Result<()> {
         self.open_at_end()?;
         let batch = std::mem::take(&mut self.batch);
         let mut left = &*batch;
         while let Some(end) = memchr::memchr(b'\n', left) {
             let (line, rest) = left.split_at(end + 1);
-            if !self.goes_on_with(line)? {
+            if !self.next_is(line)? {
                 break;
             }
-            (self.known, self.durable, left) = (self.known + 1, false, rest);
+            (self.already_there, self.durable, left) = (self.already_there + 1, false, rest);
         }
         self.batch = left.to_vec();
         Ok(())
     }
 
-    /// Says whether the next message of the file is `wanted`; false at its end.
-    fn goes_on_with(&mut self, wanted: &[u8]) -> Result<bool> {
+    /// Returns whether the next message of the file is `wanted`; false at its end.
+    fn next_is(&mut self, wanted: &[u8]) -> Result<bool> {
         let Some(reader) = &mut self.reader else { return Ok(false) };
         loop {
-            let longest = wanted.len() + LONGER;
+            let longest = wanted.len() + MAX_EXTRA_BYTES;
             let size = read_line(reader, &mut self.line, longest)
                 .map_err(|error| Error::io("read", &*self.path, error))?;
             let same = message::trim(&self.line) == message::trim(wanted);

@@ -1,4 +1,4 @@
-//! A root with its files, its index and its lock: always fresh.
+//! Store: a root with its files, its index and its lock, refreshed before each answer.
 
 mod document_cache;
 mod document_reader;
@@ -8,8 +8,12 @@ mod gram_indexes;
 pub mod grep;
 pub mod hit;
 mod import;
+pub mod lazy_version;
+mod options;
 pub mod per_process;
 mod refresh;
+pub mod search;
+pub mod sections;
 pub mod status;
 pub mod transcript;
 pub mod verify;
@@ -17,26 +21,26 @@ pub mod verify;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::catalog::extract::Part;
-use crate::catalog::omission::Shortfall;
+use crate::catalog::extract::Corpus;
+use crate::catalog::omission::Omission;
 use crate::catalog::snapshot_file;
-use crate::catalog::{Catalog, FileRow};
+use crate::catalog::{Catalog, FileMeta};
 use crate::error::{Error, Interrupt, Result, wait_for};
 use crate::files::Files;
 use crate::files::platform::{FolderWatch as _, Watch};
-use crate::files::racy_stat::Clock;
+use crate::files::racy_stat::FsClock;
 use crate::files::root::Root;
-use crate::files::write_rules::Rules;
 use crate::index::bm25f::Weights;
 use crate::index::dictionary::expansion::Expander;
 use crate::memory_limit::MemoryLimit;
 use crate::messages::line_reader::LONGEST_LINE;
-use crate::store::document_cache::Recent;
+use crate::store::document_cache::DocumentCache;
 use crate::store::gram_index_thread::GramIndexThread;
+pub use crate::store::options::StoreOptions;
 use crate::store::refresh::walk;
 use crate::sync::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// How far an answer can be trusted.
+/// How far an answer reflects the files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Freshness {
     /// Every file was seen as it is now.
@@ -60,119 +64,78 @@ impl Freshness {
 
 /// The index side of a store.
 #[derive(Debug)]
-pub struct State {
-    /// What people and models said, and the notes.
-    pub said: Catalog,
-    /// What went into and came out of tools; made when first asked for.
+pub struct IndexState {
+    /// The main index: notes, and the messages of people and models.
+    pub main: Catalog,
+    /// The index of tool input and output; built when first asked for.
     pub tools: Option<Catalog>,
     /// Files that were left out of the listing, and why.
     pub skipped: BTreeMap<String, &'static str>,
     /// Files that could not be read, and why.
     pub unreadable: BTreeMap<String, String>,
     /// Files of which the index does not hold all, or not as it stands there.
-    pub incomplete: BTreeMap<String, Shortfall>,
+    pub incomplete: BTreeMap<String, Omission>,
     /// Why the files could not be checked, when they could not: the next call checks them all.
-    pub unchecked: Option<String>,
-    /// What became of the snapshot when the index was opened; none as long as it is not.
+    pub check_error: Option<String>,
+    /// The outcome of loading the snapshot; none as long as the index is not open.
     pub snapshot: Option<String>,
     /// Conflict copies that recovery made visible.
     pub recovered: Vec<String>,
 }
 
-/// See the module.
+/// An open root with its files and its index.
 #[derive(Debug)]
 pub struct Store {
     /// The process that opened it.
     process: u32,
     files: Files,
-    pub(crate) state: RwLock<State>,
+    pub(crate) state: RwLock<IndexState>,
     pub(crate) watch: Mutex<Option<Watch>>,
     /// Whether the system was to report changes.
     watched: bool,
-    recent: Mutex<Recent>,
-    /// The finite-state form of the dictionaries of [`State::said`] and [`State::tools`].
+    document_cache: Mutex<DocumentCache>,
+    /// The finite-state form of the dictionaries of [`IndexState::main`] and [`IndexState::tools`].
     pub(crate) expanders: [Expander; 2],
     pub(crate) weights: Weights,
-    pub(crate) clock: Clock,
+    pub(crate) clock: FsClock,
     pub(crate) limit: MemoryLimit,
     pub(crate) gram_index_min_size: u64,
     pub(crate) gram_indexes: GramIndexThread,
     /// Whether changes were taken from the watch that may not be in the index: then the next call
-    /// looks at all files. Changed by whoever has the watch.
-    drained: AtomicBool,
-    /// Whether the snapshot on disk is of [`State::said`], but for [`Catalog::redone`].
-    saved: AtomicBool,
+    /// compares all files. Changed by whoever has the watch.
+    changes_unapplied: AtomicBool,
+    /// Whether the snapshot on disk is of [`IndexState::main`], but for [`Catalog::reread_bytes`].
+    snapshot_current: AtomicBool,
     closed: AtomicBool,
 }
 
-/// How a store is opened.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// Make the folder when it is not there.
-    pub create: bool,
-    /// Let the system report changes.
-    pub watch: bool,
-    /// The weights of the ranking.
-    pub weights: Weights,
-    /// What tools may write.
-    pub rules: Rules,
-    /// How finely stamps are kept; tests look through a coarser clock.
-    pub clock: Clock,
-    /// Bytes of a transcript from which on a gram index is written for it.
-    pub gram_index_min_size: u64,
-    /// Says whether a call that waits for the lock is to stop.
-    pub interrupt: fn() -> bool,
-    /// Bytes of memory that the store may take, if that is less than what the system allows.
-    pub memory_limit: Option<u64>,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        let (weights, rules, clock) = Default::default();
-        Self {
-            create: true,
-            watch: true,
-            weights,
-            rules,
-            clock,
-            gram_index_min_size: 16 << 20,
-            interrupt: never,
-            memory_limit: None,
-        }
-    }
-}
-
-fn never() -> bool {
-    false
-}
-
 impl Store {
-    /// Opens a root, and puts right what a writer that died has left.
+    /// Opens a root, and repairs what a crashed writer has left.
     ///
     /// The index is opened by the first call that needs it: reading, writing and grep do not, and
     /// they are to work at once on a transcript of any size.
     ///
     /// # Errors
     /// Those of [`Root::open`].
-    pub fn open(path: &str, options: Options) -> Result<Self> {
+    pub fn open(path: &str, options: StoreOptions) -> Result<Self> {
         let limit = MemoryLimit::new(options.memory_limit);
         let root = Root::open(path, options.create)?.with_memory_limit(limit);
         let files = Files::new(root, options.rules).interrupted_by(options.interrupt);
         Self::of(files, options)
     }
 
-    fn of(files: Files, options: Options) -> Result<Self> {
-        let Options { watch, weights, clock, gram_index_min_size, .. } = options;
+    fn of(files: Files, options: StoreOptions) -> Result<Self> {
+        let StoreOptions { watch, weights, clock, gram_index_min_size, .. } = options;
         let limit = files.root().memory_limit().clone();
-        let recovered = files.catch_up()?;
-        let said = Catalog::new(weights.clone(), Part::Said).with_clock(clock);
-        let state = State {
-            said: said.with_limit(limit.clone()),
+        let recovered = files.recheck_if_due()?;
+        let main = Catalog::new(weights.clone(), Corpus::Main).with_clock(clock);
+        let state = IndexState {
+            main: main.with_limit(limit.clone()),
             tools: None,
             skipped: BTreeMap::new(),
             unreadable: BTreeMap::new(),
             incomplete: BTreeMap::new(),
-            unchecked: None,
+            check_error: None,
             snapshot: None,
             recovered,
         };
@@ -182,20 +145,20 @@ impl Store {
             files,
             watch: Mutex::new(if watch { Watch::new() } else { None }),
             watched: watch,
-            recent: Mutex::default(),
+            document_cache: Mutex::default(),
             expanders: Default::default(),
             weights,
             clock,
             limit,
             gram_index_min_size,
             gram_indexes: GramIndexThread::default(),
-            drained: AtomicBool::new(false),
-            saved: AtomicBool::new(false),
+            changes_unapplied: AtomicBool::new(false),
+            snapshot_current: AtomicBool::new(false),
             closed: AtomicBool::new(false),
         })
     }
 
-    /// Says whether this process opened it, and is not a child forked from the one that did.
+    /// Returns whether this process opened it, and is not a child forked from the one that did.
     #[must_use]
     pub fn is_of_this_process(&self) -> bool {
         self.process == std::process::id()
@@ -211,14 +174,14 @@ impl Store {
     /// # Errors
     /// [`Error::Io`](crate::error::Error::Io) when the process has no more handles to give.
     pub fn in_child(&self) -> Result<Self> {
-        let options = Options {
+        let options = StoreOptions {
             create: false,
             watch: self.watched,
             weights: self.weights.clone(),
             rules: self.files.rules,
             clock: self.clock,
             gram_index_min_size: self.gram_index_min_size,
-            ..Options::default()
+            ..StoreOptions::default()
         };
         let own = Self::of(self.files.in_child()?, options)?;
         // closed, not read: what is in the queue is the parent's
@@ -231,11 +194,11 @@ impl Store {
     /// Opens the index: takes the snapshot if it can be trusted, and reads what has changed since.
     pub(crate) fn open_index(
         &self,
-        state: &mut State,
+        state: &mut IndexState,
         watch: &mut Option<Watch>,
         interrupt: Interrupt<'_>,
     ) -> Result<()> {
-        // the snapshot is read while the files are looked at
+        // the snapshot is read while the files are listed
         let (seen, snapshot) = std::thread::scope(|scope| {
             let loading =
                 scope.spawn(|| snapshot_file::load(self.root(), &self.weights, &self.limit));
@@ -245,24 +208,24 @@ impl Store {
         });
         let seen = seen?;
         if !seen.leftovers.is_empty() {
-            self.files.search_soon();
+            self.files.schedule_search();
         }
         let snapshot = match snapshot {
             Ok(Some(kept)) => {
-                state.said = kept.with_clock(self.clock).with_limit(self.limit.clone());
-                self.saved.store(true, Ordering::Relaxed);
+                state.main = kept.with_clock(self.clock).with_limit(self.limit.clone());
+                self.snapshot_current.store(true, Ordering::Relaxed);
                 "read".to_owned()
             }
             Ok(None) => "built".to_owned(),
             Err(why) => format!("rebuilt, for {why}"),
         };
-        self.note_shortfalls(state);
-        self.adopt(state, seen, "", interrupt)?;
+        self.update_omissions(state);
+        self.apply_walk(state, seen, "", interrupt)?;
         state.snapshot = Some(snapshot);
         Ok(())
     }
 
-    /// Says whether the index is open, and at rest.
+    /// Returns whether the index is open, and at rest.
     pub(crate) fn is_indexed(&self) -> bool {
         self.state.try_read().is_some_and(|state| state.snapshot.is_some())
     }
@@ -271,7 +234,7 @@ impl Store {
     pub(crate) fn read_state(
         &self,
         interrupt: Interrupt<'_>,
-    ) -> Result<RwLockReadGuard<'_, State>> {
+    ) -> Result<RwLockReadGuard<'_, IndexState>> {
         wait_for(interrupt, |slice| self.state.try_read_for(slice))
     }
 
@@ -279,7 +242,7 @@ impl Store {
     pub(crate) fn write_state(
         &self,
         interrupt: Interrupt<'_>,
-    ) -> Result<RwLockWriteGuard<'_, State>> {
+    ) -> Result<RwLockWriteGuard<'_, IndexState>> {
         let _waiting = self.state.wait_to_write();
         wait_for(interrupt, |slice| self.state.try_write_for(slice))
     }
@@ -294,7 +257,7 @@ impl Store {
         self.files.root()
     }
 
-    /// Says whether the system reports changes.
+    /// Returns whether the system reports changes.
     pub fn is_watching(&self) -> bool {
         self.watch.lock().is_some()
     }
@@ -312,16 +275,17 @@ impl Store {
     /// # Errors
     /// Those of [`Self::save`]; [`Error::Interrupted`].
     pub fn save_unless(&self, interrupt: Interrupt<'_>) -> Result<()> {
-        let wanted = |state: &State| {
-            let text: u64 = state.said.files.iter().map(|file| file.stat.size).sum();
+        let wanted = |state: &IndexState| {
+            let text: u64 = state.main.files.iter().map(|file| file.stat.size).sum();
             // the next opening may have more memory
             let longest = self.limit.longest_line(LONGEST_LINE);
-            let lacks = |file: &FileRow| {
-                file.lacks_memory() || longest < LONGEST_LINE && file.seen.long_lines > 0
+            let lacks = |file: &FileMeta| {
+                file.lacks_memory() || longest < LONGEST_LINE && file.progress.long_lines > 0
             };
-            !state.said.files.is_empty()
-                && !state.said.files.iter().any(lacks)
-                && (!self.saved.load(Ordering::Relaxed) || state.said.redone > text / 16)
+            !state.main.files.is_empty()
+                && !state.main.files.iter().any(lacks)
+                && (!self.snapshot_current.load(Ordering::Relaxed)
+                    || state.main.reread_bytes > text / 16)
         };
         if !wanted(&*self.read_state(interrupt)?) {
             return Ok(());
@@ -333,23 +297,23 @@ impl Store {
         if interrupt() {
             return Err(Error::Interrupted);
         }
-        // to pack anew what was just built would take a third of the building
-        if !state.said.is_packed() {
-            state.said.repack();
+        // to repack what was just built would take a third of the building
+        if !state.main.is_packed() {
+            state.main.repack();
             self.expanders[0].reset();
         }
-        let Some(bytes) = snapshot_file::bytes(&state.said, self.root())? else {
+        let Some(bytes) = snapshot_file::bytes(&state.main, self.root())? else {
             return snapshot_file::discard(self.root());
         };
-        state.said.redone = 0;
-        self.saved.store(true, Ordering::Relaxed);
+        state.main.reread_bytes = 0;
+        self.snapshot_current.store(true, Ordering::Relaxed);
         drop(state);
         // One writer at a time, of all processes. Nobody waits for the index with the root locked,
         // nor for the root with the index locked: others would wait for both.
         let guard = self.files.begin();
         guard
             .and_then(|_guard| snapshot_file::publish(self.root(), &bytes, interrupt))
-            .inspect_err(|_| self.saved.store(false, Ordering::Relaxed))
+            .inspect_err(|_| self.snapshot_current.store(false, Ordering::Relaxed))
     }
 
     /// Writes the snapshot for the last time: nothing is written any more when this is dropped.

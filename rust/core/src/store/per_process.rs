@@ -1,4 +1,4 @@
-//! One store for each process that a fork makes of the one that opened it.
+//! One store per process: a forked child opens the store again.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::store::Store;
 use crate::sync::Mutex;
 
-/// A store that is opened anew by the first call in a forked child.
+/// A store that is opened again by the first call in a forked child.
 #[derive(Debug)]
 pub struct PerProcess {
     /// None once closed. The lock is held for moments and in no other; who forks while it is held
@@ -21,8 +21,8 @@ impl PerProcess {
     }
 
     /// Returns the store of this process; none once it is closed, here or before the fork. One that
-    /// was inherited is opened anew by `in_child`, which is [`Store::in_child`] and what the caller
-    /// does about its own locks meanwhile.
+    /// was inherited is opened again by `in_child`, which is [`Store::in_child`] and what the
+    /// caller does about its own locks meanwhile.
     ///
     /// # Errors
     /// Those of [`Store::in_child`].
@@ -68,14 +68,14 @@ fn own(store: Option<Arc<Store>>) -> Option<Arc<Store>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::Options;
+    use crate::store::StoreOptions;
 
     #[test]
     fn a_child_opens_its_store_without_the_lock_and_with_all_of_the_memory() {
         let dir = tempfile::tempdir().unwrap();
-        let options = Options { memory_limit: Some(256 << 20), ..Options::default() };
+        let options = StoreOptions { memory_limit: Some(256 << 20), ..StoreOptions::default() };
         let mut inherited = Store::open(dir.path().to_str().unwrap(), options).unwrap();
-        inherited.limit.hold(0, 200 << 20);
+        inherited.limit.set_held(0, 200 << 20);
         inherited.process = 0;
         let inherited = PerProcess::new(inherited);
         let in_child = |store: &Store| {

@@ -1,36 +1,36 @@
-//! The index follows the files: every call first takes in what has changed since the last.
+//! Refresh of the index before each call, from change notifications or a comparison of stat data.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 
-use crate::catalog::extract::{Kind, Part};
-use crate::catalog::omission::Shortfall;
-use crate::catalog::{Catalog, FileRow};
+use crate::catalog::extract::Corpus;
+use crate::catalog::omission::Omission;
+use crate::catalog::{Catalog, FileMeta};
 use crate::error::{Error, Interrupt, Result, wait_for};
+use crate::files::file_kind::FileKind;
 use crate::files::paths::is_below;
 use crate::files::platform::{Changes, FolderWatch as _, Watch};
-use crate::files::racy_stat::Clock;
+use crate::files::racy_stat::FsClock;
 use crate::files::root::{Root, Stat};
-use crate::files::walk::{CLOSED, Walk};
+use crate::files::walk::{UNLISTABLE, Walk};
 use crate::index::dictionary::expansion::Expander;
-use crate::store::{State, Store};
+use crate::store::{IndexState, Store};
 use crate::sync::{Mutex, RwLockReadGuard};
 
-/// Changed folders above which the whole root is looked at: each costs a pass over all files.
-const MOST_FOLDERS: usize = 64;
-/// New files from which on building anew is worth a thought.
-const MANY: usize = 256;
-
+/// Changed folders above which the whole root is walked: each costs a pass over all files.
+const MAX_FOLDERS: usize = 64;
+/// Number of new files from which on a rebuild may be faster.
+const REBUILD_FROM: usize = 256;
 /// [`Catalog::update`] or [`Catalog::verify`].
-type Read = fn(&mut Catalog, &Root, &str, Interrupt<'_>) -> Result<bool>;
+type ReadFile = fn(&mut Catalog, &Root, &str, Interrupt<'_>) -> Result<bool>;
 
 impl Store {
-    /// Brings the index in step with the files and lets it be read.
+    /// Updates the index from the files and lets it be read.
     ///
     /// # Errors
     /// [`Error::Interrupted`].
-    pub fn fresh(&self, interrupt: Interrupt<'_>) -> Result<RwLockReadGuard<'_, State>> {
-        let recovered = self.files().catch_up()?;
+    pub fn refresh(&self, interrupt: Interrupt<'_>) -> Result<RwLockReadGuard<'_, IndexState>> {
+        let recovered = self.files().recheck_if_due()?;
         if !recovered.is_empty() {
             self.write_state(interrupt)?.recovered.extend(recovered);
         }
@@ -39,60 +39,60 @@ impl Store {
         if self.read_state(interrupt)?.snapshot.is_none() {
             let state = &mut *self.write_state(interrupt)?;
             self.open_index(state, &mut watch, interrupt)?;
-            // what a writer that died has left was seen by that; nothing is waited for
-            state.recovered.extend(self.files().catch_up()?);
+            // what a crashed writer has left was seen by that; nothing is waited for
+            state.recovered.extend(self.files().recheck_if_due()?);
         }
         let mut changes = self.drain(&mut watch);
-        if self.read_state(interrupt)?.said.is_damaged() {
+        if self.read_state(interrupt)?.main.is_damaged() {
             // the snapshot was lost under us: all is new
             let mut state = self.write_state(interrupt)?;
-            state.said = self.empty(Part::Said);
+            state.main = self.empty(Corpus::Main);
             state.snapshot = Some("rebuilt, for the snapshot: it is damaged".to_owned());
-            self.saved.store(false, Ordering::Relaxed);
+            self.snapshot_current.store(false, Ordering::Relaxed);
             changes = Changes::Unknown;
         }
         let state = self.read_state(interrupt)?;
-        if state.unchecked.is_some() {
+        if state.check_error.is_some() {
             changes = Changes::Unknown;
         }
         if let Changes::Some { files, .. } = &mut changes {
-            // what could not be read may be readable now, and nothing would tell
+            // what could not be read may be readable now, and no event reports that
             files.extend(state.unreadable.keys().cloned());
         }
         if changes.is_empty() {
-            self.drained.store(false, Ordering::Relaxed);
+            self.changes_unapplied.store(false, Ordering::Relaxed);
             return Ok(state);
         }
         drop(state);
         let mut state = self.write_state(interrupt)?;
         match self.apply(&mut state, changes, &mut watch, interrupt) {
-            Ok(()) => state.unchecked = None,
+            Ok(()) => state.check_error = None,
             Err(Error::Interrupted) => return Err(Error::Interrupted),
-            Err(error) => state.unchecked = Some(error.to_string()),
+            Err(error) => state.check_error = Some(error.to_string()),
         }
-        self.drained.store(false, Ordering::Relaxed);
+        self.changes_unapplied.store(false, Ordering::Relaxed);
         drop(state);
         let state = self.read_state(interrupt)?;
         drop(watch);
         Ok(state)
     }
 
-    /// Takes what the system tells, which it does only once: until that is in the index, and
-    /// [`Store::drained`] is cleared, every other call looks at all files.
+    /// Drains the change notifications, which are given only once: until that is in the index, and
+    /// [`Store::changes_unapplied`] is cleared, every other call compares all files.
     pub(super) fn drain(&self, watch: &mut Option<Watch>) -> Changes {
-        let told = watch.as_mut().map_or(Changes::Unknown, Watch::drain);
-        if self.drained.swap(true, Ordering::Relaxed) { Changes::Unknown } else { told }
+        let new = watch.as_mut().map_or(Changes::Unknown, Watch::drain);
+        if self.changes_unapplied.swap(true, Ordering::Relaxed) { Changes::Unknown } else { new }
     }
 
     pub(super) fn apply(
         &self,
-        state: &mut State,
+        state: &mut IndexState,
         changes: Changes,
         watch: &mut Option<Watch>,
         interrupt: Interrupt<'_>,
     ) -> Result<()> {
         let (files, folders) = match changes {
-            Changes::Some { files, folders } if folders.len() <= MOST_FOLDERS => (files, folders),
+            Changes::Some { files, folders } if folders.len() <= MAX_FOLDERS => (files, folders),
             _ => (BTreeSet::new(), BTreeSet::from([String::new()])),
         };
         for folder in &folders {
@@ -104,16 +104,16 @@ impl Store {
                     if !folder.is_empty()
                         && source.kind() == std::io::ErrorKind::PermissionDenied =>
                 {
-                    Walk { skipped: vec![(folder.clone(), CLOSED)], ..Walk::default() }
+                    Walk { skipped: vec![(folder.clone(), UNLISTABLE)], ..Walk::default() }
                 }
                 seen => seen?,
             };
-            self.adopt(state, seen, folder, interrupt)?;
+            self.apply_walk(state, seen, folder, interrupt)?;
         }
         for file in files {
             self.update(state, &file, interrupt)?;
         }
-        let has_room = |path: &&String| state.said.has_room_for(path);
+        let has_room = |path: &&String| state.main.has_room_for(path);
         let again: Vec<String> = state.incomplete.keys().filter(has_room).cloned().collect();
         for file in again {
             self.update(state, &file, interrupt)?;
@@ -121,15 +121,15 @@ impl Store {
         Ok(())
     }
 
-    /// Takes over what a walk of a folder saw: reads what is new or changed, drops what is gone.
-    pub(crate) fn adopt(
+    /// Applies a walk of a folder: reads new and changed files, removes missing ones.
+    pub(crate) fn apply_walk(
         &self,
-        state: &mut State,
+        state: &mut IndexState,
         seen: Walk,
         folder: &str,
         interrupt: Interrupt<'_>,
     ) -> Result<()> {
-        let (changed, gone) = state.said.compare(&seen.files, folder);
+        let (changed, gone) = state.main.compare(&seen.files, folder);
         let is_gone = |path: &str| {
             let found = seen.files.binary_search_by(|(file, _)| file.as_str().cmp(path));
             is_below(path, folder) && found.is_err()
@@ -137,7 +137,7 @@ impl Store {
         state.unreadable.retain(|path, _| !is_gone(path));
         state.skipped.retain(|path, _| !is_below(path, folder));
         state.skipped.extend(seen.skipped);
-        if folder.is_empty() && is_mostly_new(&state.said, &seen.files, &changed) {
+        if folder.is_empty() && is_mostly_new(&state.main, &seen.files, &changed) {
             return self.rebuild(state, &seen.files, interrupt);
         }
         for path in gone {
@@ -149,57 +149,57 @@ impl Store {
         Ok(())
     }
 
-    /// Reads everything: two threads and one packing beat file by file.
+    /// Rebuilds all: two threads and one packing beat file by file.
     fn rebuild(
         &self,
-        state: &mut State,
+        state: &mut IndexState,
         files: &[(String, Stat)],
         interrupt: Interrupt<'_>,
     ) -> Result<()> {
         // two at a time would need twice the memory; whoever interrupts this begins again
         let with_tools = state.tools.take().is_some();
-        state.said = self.empty(Part::Said);
-        let (said, failed) = self.empty(Part::Said).filled(self.root(), files, interrupt)?;
-        state.said = said;
+        state.main = self.empty(Corpus::Main);
+        let (main, failed) = self.empty(Corpus::Main).fill(self.root(), files, interrupt)?;
+        state.main = main;
         if with_tools {
             let files = transcripts(files);
-            let tools = self.empty(Part::Tools).filled(self.root(), &files, interrupt)?;
+            let tools = self.empty(Corpus::Tools).fill(self.root(), &files, interrupt)?;
             state.tools = Some(tools.0);
         }
-        self.saved.store(false, Ordering::Relaxed);
+        self.snapshot_current.store(false, Ordering::Relaxed);
         state.unreadable = BTreeMap::new();
         self.expanders.iter().for_each(Expander::reset);
         for (path, error) in failed {
             note_failure(state, &path, error);
         }
-        self.note_shortfalls(state);
+        self.update_omissions(state);
         Ok(())
     }
 
     /// Returns a catalog of nothing, for this store.
-    fn empty(&self, part: Part) -> Catalog {
-        let empty = Catalog::new(self.weights.clone(), part);
+    fn empty(&self, corpus: Corpus) -> Catalog {
+        let empty = Catalog::new(self.weights.clone(), corpus);
         empty.with_clock(self.clock).with_limit(self.limit.clone())
     }
 
     /// Notes what the index does not hold of each file.
-    pub(crate) fn note_shortfalls(&self, state: &mut State) {
-        let files = state.said.files.iter().filter(|file| file.present);
-        let of = |file: &FileRow| Some((file.path.clone(), shortfall(state, &file.path)?));
+    pub(crate) fn update_omissions(&self, state: &mut IndexState) {
+        let files = state.main.files.iter().filter(|file| file.present);
+        let of = |file: &FileMeta| Some((file.path.clone(), omission(state, &file.path)?));
         state.incomplete = files.filter_map(of).collect();
     }
 
-    /// Brings one file in step; a failure is kept to be told with every answer.
-    fn update(&self, state: &mut State, path: &str, interrupt: Interrupt<'_>) -> Result<()> {
-        self.read(state, path, Catalog::update, interrupt).map(|_| ())
+    /// Updates one file; a failure is kept for the notes of every answer.
+    fn update(&self, state: &mut IndexState, path: &str, interrupt: Interrupt<'_>) -> Result<()> {
+        self.read_with(state, path, Catalog::update, interrupt).map(|_| ())
     }
 
-    /// Lets both catalogs read a file; returns whether the one of what was said has changed.
-    pub(super) fn read(
+    /// Lets both catalogs read a file; returns whether the main one has changed.
+    pub(super) fn read_with(
         &self,
-        state: &mut State,
+        state: &mut IndexState,
         path: &str,
-        read: Read,
+        read: ReadFile,
         interrupt: Interrupt<'_>,
     ) -> Result<bool> {
         if interrupt() {
@@ -207,7 +207,7 @@ impl Store {
         }
         state.unreadable.remove(path);
         state.skipped.remove(path);
-        let changed = match self.read_into(0, &mut state.said, path, read, interrupt) {
+        let changed = match self.read_into(0, &mut state.main, path, read, interrupt) {
             Err(Error::Interrupted) => return Err(Error::Interrupted),
             Err(error) => {
                 note_failure(state, path, error);
@@ -216,14 +216,14 @@ impl Store {
             Ok(changed) => changed,
         };
         if let Some(tools) = &mut state.tools
-            && Kind::of(path) == Kind::Transcript
+            && FileKind::of(path) == FileKind::Transcript
             && let Err(Error::Interrupted) = self.read_into(1, tools, path, read, interrupt)
         {
             // what else fails here has failed above
             return Err(Error::Interrupted);
         }
-        match shortfall(state, path) {
-            Some(shortfall) => state.incomplete.insert(path.to_owned(), shortfall),
+        match omission(state, path) {
+            Some(omission) => state.incomplete.insert(path.to_owned(), omission),
             None => state.incomplete.remove(path),
         };
         Ok(changed)
@@ -234,7 +234,7 @@ impl Store {
         number: usize,
         catalog: &mut Catalog,
         path: &str,
-        read: Read,
+        read: ReadFile,
         interrupt: Interrupt<'_>,
     ) -> Result<bool> {
         let packings = catalog.packings;
@@ -245,11 +245,15 @@ impl Store {
         done
     }
 
-    /// Reads files anew that turned out to differ from what the index says.
+    /// Reads files again that turned out to differ from what the index says.
     ///
     /// # Errors
     /// [`Error::Interrupted`].
-    pub(crate) fn mend(&self, paths: &BTreeSet<String>, interrupt: Interrupt<'_>) -> Result<()> {
+    pub(crate) fn read_again(
+        &self,
+        paths: &BTreeSet<String>,
+        interrupt: Interrupt<'_>,
+    ) -> Result<()> {
         let mut state = self.write_state(interrupt)?;
         for path in paths {
             self.update(&mut state, path, interrupt)?;
@@ -261,53 +265,55 @@ impl Store {
     pub(crate) fn make_tools(&self, interrupt: Interrupt<'_>) -> Result<()> {
         let mut state = self.write_state(interrupt)?;
         if state.tools.is_none() {
-            let is_transcript = |file: &&FileRow| file.present && file.kind == Kind::Transcript;
-            let look = |file: &FileRow| {
+            let is_transcript =
+                |file: &&FileMeta| file.present && file.kind == FileKind::Transcript;
+            let look = |file: &FileMeta| {
                 let stat = self.root().stat(&file.path).ok()?;
-                Some((file.path.clone(), self.clock.see(stat)))
+                Some((file.path.clone(), self.clock.truncate(stat)))
             };
-            let files = state.said.files.iter().filter(is_transcript).filter_map(look);
+            let files = state.main.files.iter().filter(is_transcript).filter_map(look);
             let mut files: Vec<(String, Stat)> = files.collect();
             files.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-            let tools = self.empty(Part::Tools).filled(self.root(), &files, interrupt)?;
+            let tools = self.empty(Corpus::Tools).fill(self.root(), &files, interrupt)?;
             state.tools = Some(tools.0);
-            self.note_shortfalls(&mut state);
+            self.update_omissions(&mut state);
             self.expanders[1].reset();
         }
         Ok(())
     }
 }
 
-/// Says whether most of the text is in files that the catalog has not read as they are.
+/// Returns whether most of the text is in files that the catalog has not read as they are.
 ///
-/// A file that was read within the last tick is only looked at again, and does not count.
+/// A file that was read within the last tick is only checked again, and does not count.
 fn is_mostly_new(catalog: &Catalog, files: &[(String, Stat)], changed: &[usize]) -> bool {
     if changed.is_empty() {
         return false;
     }
     let is_new = |(path, stat): &&(String, Stat)| {
-        let same = |row: &FileRow| (row.stat.size, row.stat.mtime_ns) == (stat.size, stat.mtime_ns);
+        let same =
+            |doc: &FileMeta| (doc.stat.size, doc.stat.mtime_ns) == (stat.size, stat.mtime_ns);
         !catalog.file(path).is_some_and(same)
     };
     let bytes = |(_, stat): &(String, Stat)| stat.size;
     let new = changed.iter().map(|&at| &files[at]).filter(is_new);
     let new: Vec<&(String, Stat)> = new.collect();
     let all: u64 = files.iter().map(bytes).sum();
-    let enough = catalog.files.is_empty() || new.len() > MANY;
+    let enough = catalog.files.is_empty() || new.len() > REBUILD_FROM;
     !new.is_empty() && enough && new.into_iter().map(bytes).sum::<u64>() >= all / 2
 }
 
 /// Returns what the indexes do not hold of a file.
-fn shortfall(state: &State, path: &str) -> Option<Shortfall> {
-    let of_tools = || state.tools.as_ref()?.shortfall(path);
-    state.said.shortfall(path).or_else(of_tools)
+fn omission(state: &IndexState, path: &str) -> Option<Omission> {
+    let of_tools = || state.tools.as_ref()?.omission(path);
+    state.main.omission(path).or_else(of_tools)
 }
 
 fn transcripts(files: &[(String, Stat)]) -> Vec<(String, Stat)> {
-    files.iter().filter(|(path, _)| Kind::of(path) == Kind::Transcript).cloned().collect()
+    files.iter().filter(|(path, _)| FileKind::of(path) == FileKind::Transcript).cloned().collect()
 }
 
-fn note_failure(state: &mut State, path: &str, error: Error) {
+fn note_failure(state: &mut IndexState, path: &str, error: Error) {
     match error {
         Error::Refused { code, .. } => {
             state.skipped.insert(path.to_owned(), code);
@@ -322,12 +328,12 @@ fn note_failure(state: &mut State, path: &str, error: Error) {
 pub(crate) fn walk(
     root: &Root,
     folder: &str,
-    clock: Clock,
+    clock: FsClock,
     watch: &mut Option<Watch>,
     interrupt: Interrupt<'_>,
 ) -> Result<Walk> {
     let watching = Mutex::new((watch.as_mut(), true));
-    let walk = root.walk_entering(folder, interrupt, &|folder| {
+    let walk = root.walk_visiting(folder, interrupt, &|folder| {
         let (watch, enough) = &mut *watching.lock();
         if let Some(watch) = watch {
             *enough &= watch.add(root.fd(), folder);
@@ -338,7 +344,7 @@ pub(crate) fn walk(
         *watch = None;
     }
     walk.map(|mut walk| {
-        walk.files.iter_mut().for_each(|(_, stat)| *stat = clock.see(*stat));
+        walk.files.iter_mut().for_each(|(_, stat)| *stat = clock.truncate(*stat));
         walk
     })
 }

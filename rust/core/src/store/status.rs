@@ -1,17 +1,13 @@
-//! What a store says of itself: its files, its sections, its numbers.
+//! Listing of files, and statistics of a store.
 
-use crate::catalog::extract::Kind;
-use crate::catalog::file_reader::parsing_bytes;
 use crate::error::{Error, Interrupt, Result, wait_for};
+use crate::files::file_kind::FileKind;
 use crate::files::paths::is_below;
 use crate::store::Store;
-use crate::text::encoding::as_text;
-use crate::text::parser::parse;
-use crate::text::section::Note;
 
 /// A file as a listing shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct FileEntry {
     /// Relative path.
     pub path: String,
     /// Bytes.
@@ -19,12 +15,12 @@ pub struct Entry {
     /// When the content changed, in nanoseconds since 1970.
     pub modified_ns: i64,
     /// What it is.
-    pub kind: Kind,
+    pub kind: FileKind,
     /// What a note says of itself in one line.
     pub summary: Option<String>,
 }
 
-/// The state of a store in numbers.
+/// Statistics of a store.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Status {
     /// Markdown files.
@@ -56,40 +52,40 @@ impl Store {
     /// read as well.
     ///
     /// # Errors
-    /// [`Error::Io`] when the files cannot be looked at; [`Error::Interrupted`].
-    pub fn list(&self, prefix: &str, interrupt: Interrupt<'_>) -> Result<Vec<Entry>> {
-        let prefix = &*self.root().spelled(prefix);
-        let mut state = self.fresh(interrupt)?;
-        if state.unchecked.is_some() {
+    /// [`Error::Io`] when the files cannot be listed; [`Error::Interrupted`].
+    pub fn list(&self, prefix: &str, interrupt: Interrupt<'_>) -> Result<Vec<FileEntry>> {
+        let prefix = &*self.root().normalized(prefix);
+        let mut state = self.refresh(interrupt)?;
+        if state.check_error.is_some() {
             drop(state);
             self.root().walk("", interrupt)?;
-            state = self.fresh(interrupt)?;
+            state = self.refresh(interrupt)?;
         }
         let mut entries = Vec::new();
-        for file in state.said.files.iter().filter(|f| f.present && is_below(&f.path, prefix)) {
-            entries.push(Entry {
+        for file in state.main.files.iter().filter(|f| f.present && is_below(&f.path, prefix)) {
+            entries.push(FileEntry {
                 path: file.path.clone(),
                 size: file.stat.size,
                 modified_ns: file.stat.mtime_ns,
                 kind: file.kind,
-                summary: Some(state.said.labels.text(file.summary))
+                summary: Some(state.main.labels.text(file.summary))
                     .filter(|summary| !summary.is_empty())
                     .map(str::to_owned),
             });
         }
         let unread = |path: &&String| {
-            is_below(path, prefix) && !state.said.file(path).is_some_and(|file| file.present)
+            is_below(path, prefix) && !state.main.file(path).is_some_and(|file| file.present)
         };
         for path in state.unreadable.keys().filter(unread) {
             let stat = match self.root().stat(path) {
                 Err(Error::NotFound { .. } | Error::Refused { .. }) => continue,
                 stat => stat?,
             };
-            entries.push(Entry {
+            entries.push(FileEntry {
                 path: path.clone(),
                 size: stat.size,
                 modified_ns: stat.mtime_ns,
-                kind: Kind::of(path),
+                kind: FileKind::of(path),
                 summary: None,
             });
         }
@@ -97,41 +93,24 @@ impl Store {
         Ok(entries)
     }
 
-    /// Returns the text of a note, as long as its bytes, and its sections.
-    ///
-    /// # Errors
-    /// Those of [`Root::read`](crate::files::root::Root::read); [`Error::Format`] for what is no note.
-    pub fn sections(&self, path: &str) -> Result<(String, Note)> {
-        if Kind::of(path) != Kind::Note {
-            let why = "only Markdown has sections; read a transcript by its lines".to_owned();
-            return Err(Error::Format { path: path.to_owned(), line: None, why });
-        }
-        let bytes = self.root().read(&self.root().spelled(path))?;
-        let needed = parsing_bytes(&bytes);
-        self.limit.check(&format!("reading the sections of {path:?}"), needed)?;
-        let text = as_text(&bytes).into_owned();
-        let note = parse(&text);
-        Ok((text, note))
-    }
-
     /// Returns the state of the store in numbers.
     ///
     /// # Errors
     /// [`Error::Interrupted`].
     pub fn status(&self, interrupt: Interrupt<'_>) -> Result<Status> {
-        let state = self.fresh(interrupt)?;
+        let state = self.refresh(interrupt)?;
         let mut status = Status {
-            terms: state.said.index.used_words(),
-            index_bytes: state.said.bytes(),
+            terms: state.main.index.used_words(),
+            index_bytes: state.main.bytes(),
             snapshot: state.snapshot.clone().unwrap_or_default(),
             recovered: state.recovered.clone(),
             ..Status::default()
         };
-        for file in state.said.files.iter().filter(|file| file.present) {
+        for file in state.main.files.iter().filter(|file| file.present) {
             let (files, documents) = match file.kind {
-                Kind::Note => (&mut status.notes, &mut status.sections),
-                Kind::Transcript => (&mut status.transcripts, &mut status.messages),
-                Kind::Other => continue,
+                FileKind::Note => (&mut status.notes, &mut status.sections),
+                FileKind::Transcript => (&mut status.transcripts, &mut status.messages),
+                FileKind::Other => continue,
             };
             *files += 1;
             *documents += file.documents.len();

@@ -1,13 +1,13 @@
-//! A transcript as lines: append one durably, read some by number or by offset.
+//! Transcript access: durable append of one message, messages by line, lines by offset.
 
 use std::io::BufReader;
 
-use crate::catalog::extract::Kind;
-use crate::catalog::file_reader::line_at;
-use crate::catalog::{FileRow, Row, Seen};
+use crate::catalog::transcript_resume::line_at;
+use crate::catalog::{DocMeta, FileMeta, ReadProgress};
 use crate::error::{Error, Interrupt, Result};
 use crate::files::Expected;
 use crate::files::append::Appended;
+use crate::files::file_kind::FileKind;
 use crate::messages::formats::read_line;
 use crate::messages::line_reader::{LONGEST_LINE, check_encoding, lines};
 use crate::messages::message::{self, Message, ParsedLine};
@@ -15,7 +15,7 @@ use crate::store::Store;
 
 /// A message and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Placed {
+pub struct LocatedMessage {
     /// The line, from 1.
     pub line: u64,
     /// Its first byte.
@@ -37,23 +37,23 @@ impl Store {
         start: u64,
         limit: usize,
         interrupt: Interrupt<'_>,
-    ) -> Result<Vec<Placed>> {
-        let path = &*self.root().spelled(path);
+    ) -> Result<Vec<LocatedMessage>> {
+        let path = &*self.root().normalized(path);
         let near = self.near(path, start, interrupt)?;
         let file = self.root().open_read(path)?;
         check_encoding(&file, path)?;
         let size = file.metadata().map_err(|error| Error::io("read", path, error))?.len();
         // since then the file may have been rewritten
-        let near = near.filter(|row| line_at(&file, row).is_some());
-        let (offset, line) = near.map_or((0, 1), |row| (row.start, u64::from(row.line)));
+        let near = near.filter(|doc| line_at(&file, doc).is_some());
+        let (offset, line) = near.map_or((0, 1), |doc| (doc.start, u64::from(doc.line)));
         let longest = self.limit.longest_line(LONGEST_LINE);
         let mut found = Vec::new();
         let mut number = line;
         // lines are read in steps, so that a few messages of a large file cost little
-        const STEP: u64 = 1 << 20;
+        const READ_STEP: u64 = 1 << 20;
         let mut from = offset;
         while from < size && found.len() < limit {
-            let mut step = STEP;
+            let mut step = READ_STEP;
             let mut next = from;
             while next == from {
                 let end = size.min(from + step);
@@ -67,7 +67,7 @@ impl Store {
                         && whole
                         && let ParsedLine::Message(message) = message::parse(bytes)
                     {
-                        found.push(Placed { line: number, offset, message });
+                        found.push(LocatedMessage { line: number, offset, message });
                     }
                     number += 1;
                 })?;
@@ -85,9 +85,14 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Format`] when the line is no message or not there; else as [`Self::messages`].
-    pub fn message(&self, path: &str, line: u64, interrupt: Interrupt<'_>) -> Result<Placed> {
+    pub fn message(
+        &self,
+        path: &str,
+        line: u64,
+        interrupt: Interrupt<'_>,
+    ) -> Result<LocatedMessage> {
         let found = self.messages(path, line, 1, interrupt)?;
-        found.into_iter().find(|placed| placed.line == line).ok_or_else(|| Error::Format {
+        found.into_iter().find(|located| located.line == line).ok_or_else(|| Error::Format {
             path: path.to_owned(),
             line: Some(line),
             why: "there is no message at this line".to_owned(),
@@ -95,7 +100,8 @@ impl Store {
     }
 
     /// Returns the lines of a file that begin at `offsets`, each with its end, as far as there is
-    /// one; they are read fastest in file order. Of an overlong line only the beginning is returned.
+    /// one; they are read fastest in file order. Of an overlong line only the beginning is
+    /// returned.
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::Refused`], [`Error::Io`]; [`Error::Interrupted`].
@@ -105,7 +111,7 @@ impl Store {
         offsets: &[u64],
         interrupt: Interrupt<'_>,
     ) -> Result<Vec<Vec<u8>>> {
-        let mut reader = BufReader::new(self.root().open_read(&self.root().spelled(path))?);
+        let mut reader = BufReader::new(self.root().open_read(&self.root().normalized(path))?);
         let fail = |error| Error::io("read", path, error);
         let longest = self.limit.longest_line(LONGEST_LINE);
         let mut at = 0;
@@ -127,17 +133,17 @@ impl Store {
     }
 
     /// Returns the indexed message that is at `line`, or before it as near as is known.
-    fn near(&self, path: &str, line: u64, interrupt: Interrupt<'_>) -> Result<Option<Row>> {
+    fn near(&self, path: &str, line: u64, interrupt: Interrupt<'_>) -> Result<Option<DocMeta>> {
         if !self.is_indexed() {
             return Ok(None);
         }
-        let state = self.fresh(interrupt)?;
-        let known = |file: &FileRow| {
-            let row = |number: u32| state.said.rows[number as usize];
-            let after = file.documents.partition_point(|d| u64::from(row(d).line) <= line);
-            after.checked_sub(1).map(|at| row(file.documents.get(at)))
+        let state = self.refresh(interrupt)?;
+        let known = |file: &FileMeta| {
+            let doc = |number: u32| state.main.docs[number as usize];
+            let after = file.documents.partition_point(|d| u64::from(doc(d).line) <= line);
+            after.checked_sub(1).map(|at| doc(file.documents.get(at)))
         };
-        Ok(state.said.file(path).and_then(known))
+        Ok(state.main.file(path).and_then(known))
     }
 
     /// Appends one record as one durable line and returns its number, from 1; none when the lines
@@ -152,14 +158,16 @@ impl Store {
         record: &[u8],
         interrupt: Interrupt<'_>,
     ) -> Result<Option<u64>> {
-        if Kind::of(path) != Kind::Transcript || memchr::memchr2(b'\n', b'\r', record).is_some() {
+        if FileKind::of(path) != FileKind::Transcript
+            || memchr::memchr2(b'\n', b'\r', record).is_some()
+        {
             let why = "a message is one line of JSON in a file that ends in .jsonl".to_owned();
             return Err(Error::Format { path: path.to_owned(), line: None, why });
         }
         if interrupt() {
             return Err(Error::Interrupted);
         }
-        if let Ok(file) = self.root().open_read(&self.root().spelled(path)) {
+        if let Ok(file) = self.root().open_read(&self.root().normalized(path)) {
             check_encoding(&file, path)?;
         }
         let mut line = record.to_vec();
@@ -173,15 +181,15 @@ impl Store {
     /// Returns the number of the line that begins at `offset`.
     fn line_number(&self, path: &str, offset: u64) -> Result<u64> {
         let interrupt: Interrupt<'_> = &|| false;
-        let mut seen = Seen::default();
+        let mut progress = ReadProgress::default();
         if self.is_indexed() {
-            let state = self.fresh(interrupt)?;
-            seen = state.said.file(path).map(|file| file.seen).unwrap_or_default();
+            let state = self.refresh(interrupt)?;
+            progress = state.main.file(path).map(|file| file.progress).unwrap_or_default();
         }
         let file = self.root().open_read(path)?;
         // lines that others appended since are behind ours
-        let (span, counted) = match seen.offset > offset {
-            true => (offset..seen.offset, u64::from(seen.lines)),
+        let (span, counted) = match progress.offset > offset {
+            true => (offset..progress.offset, u64::from(progress.lines)),
             false => (0..offset, 0),
         };
         let mut count = 0;

@@ -9,9 +9,9 @@ use crate::error::{Error, Interrupt, Result, wait_for};
 use crate::files::paths::is_below;
 use crate::files::platform::{Changes, Watch};
 use crate::files::racy_stat::now_ns;
-use crate::files::walk::closed_note;
+use crate::files::walk::unlistable_note;
 use crate::store::refresh::walk;
-use crate::store::{State, Store};
+use crate::store::{IndexState, Store};
 
 /// What a comparison of the index with every file found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -53,17 +53,17 @@ impl Store {
     pub fn verify(&self, interrupt: Interrupt<'_>) -> Result<Verified> {
         let began = now_ns();
         let mut differences = self.files().verify_history(interrupt)?;
-        drop(self.fresh(interrupt)?);
+        drop(self.refresh(interrupt)?);
         let mut watch = wait_for(interrupt, |slice| self.watch.try_lock_for(slice))?;
         let mut state = self.write_state(interrupt)?;
-        self.drained.store(true, Ordering::Relaxed);
+        self.changes_unapplied.store(true, Ordering::Relaxed);
         let seen = walk(self.root(), "", self.clock, &mut watch, interrupt)?;
         let (files, mut wrong, mut written) = (seen.files.len(), BTreeSet::new(), Vec::new());
         for (path, _) in &seen.files {
             match self.difference(&mut state, path, interrupt)? {
                 None => {}
                 Some(Difference::Misread) => {
-                    state.said.distrust();
+                    state.main.mark_untrusted();
                     wrong.insert(path.clone());
                 }
                 // with reports, two writes of one tick are told apart by these alone
@@ -72,15 +72,15 @@ impl Store {
                 Some(Difference::Changed) => {}
             }
         }
-        self.adopt(&mut state, seen, "", interrupt)?;
-        let contradictions = state.said.contradictions(interrupt)?;
+        self.apply_walk(&mut state, seen, "", interrupt)?;
+        let contradictions = state.main.inconsistent_files(interrupt)?;
         if !contradictions.is_empty() {
             // to be built anew; that a part of the snapshot is lost is no difference: nobody was
             // ever told what was in it
-            state.said.distrust();
+            state.main.mark_untrusted();
             wrong.extend(contradictions);
         }
-        self.drained.store(false, Ordering::Relaxed);
+        self.changes_unapplied.store(false, Ordering::Relaxed);
         for _ in 0..TELLINGS {
             if watch.is_none() || written.is_empty() {
                 written.clear();
@@ -90,21 +90,21 @@ impl Store {
             written.retain(|path| !changes.name(path) && !self.is_changed_since(began, path));
         }
         wrong.extend(written);
-        if !state.said.is_lost() {
+        if !state.main.is_lost() {
             // nothing can be compared with what is lost
             differences.extend(wrong.into_iter().map(|path| format!("{path}: {UNKNOWN}")));
         }
         differences.sort_unstable();
         differences.dedup();
-        let closed = state.skipped.iter().filter_map(|(path, why)| closed_note(path, why));
+        let closed = state.skipped.iter().filter_map(|(path, why)| unlistable_note(path, why));
         let unread = state.unreadable.values().cloned().chain(closed).collect();
-        let notes = state.incomplete.values().map(|shortfall| shortfall.why.clone()).collect();
+        let notes = state.incomplete.values().map(|omission| omission.why.clone()).collect();
         self.remove_stale_gram_indexes();
-        if state.said.is_damaged() {
+        if state.main.is_damaged() {
             // what is on disk is not believed again, and what is in memory is built anew
             let _ = snapshot_file::discard(self.root());
             drop((state, watch));
-            drop(self.fresh(interrupt)?);
+            drop(self.refresh(interrupt)?);
         }
         Ok(Verified { files, differences, unread, notes })
     }
@@ -112,25 +112,25 @@ impl Store {
     /// Reads a file into the index, and says how they differed; what cannot be read differs not.
     fn difference(
         &self,
-        state: &mut State,
+        state: &mut IndexState,
         path: &str,
         interrupt: Interrupt<'_>,
     ) -> Result<Option<Difference>> {
         let look = || self.root().stat(path).ok();
         for _ in 0..LOOKS {
-            let (before, known) = (look(), state.said.file(path).map(|file| file.stat));
-            let held = state.said.holds(self.root(), path, interrupt)?;
+            let (before, known) = (look(), state.main.file(path).map(|file| file.stat));
+            let held = state.main.matches_file(self.root(), path, interrupt)?;
             if held == Some(true) && state.tools.is_none() {
                 return Ok(None);
             }
-            let changed = self.read(state, path, Catalog::verify, interrupt)?;
+            let changed = self.read_with(state, path, Catalog::verify, interrupt)?;
             if state.unreadable.contains_key(path) || state.skipped.contains_key(path) {
                 return Ok(None);
             }
             let now = look();
             if changed {
                 // those stamps that may hide a write are not kept
-                let is_same = now.is_some() && now.map(|stat| self.clock.see(stat)) == known;
+                let is_same = now.is_some() && now.map(|stat| self.clock.truncate(stat)) == known;
                 let how = if is_same { Difference::SameStamps } else { Difference::Changed };
                 return Ok(Some(how));
             }
@@ -147,14 +147,14 @@ impl Store {
 
     /// Says whether a file has changed since then, or is gone: the change time is no writer's to set.
     fn is_changed_since(&self, time_ns: i64, path: &str) -> bool {
-        let stat = self.root().stat(path).map(|stat| self.clock.see(stat));
+        let stat = self.root().stat(path).map(|stat| self.clock.truncate(stat));
         stat.map_or(true, |stat| stat.ctime_ns > time_ns)
     }
 
     /// Takes in what the system tells by now, and returns it.
     fn told_of(
         &self,
-        state: &mut State,
+        state: &mut IndexState,
         watch: &mut Option<Watch>,
         interrupt: Interrupt<'_>,
     ) -> Result<Changes> {
@@ -164,8 +164,8 @@ impl Store {
         std::thread::sleep(BETWEEN);
         let changes = self.drain(watch);
         self.apply(state, changes.clone(), watch, interrupt)?;
-        state.unchecked = None;
-        self.drained.store(false, Ordering::Relaxed);
+        state.check_error = None;
+        self.changes_unapplied.store(false, Ordering::Relaxed);
         Ok(changes)
     }
 }

@@ -1,4 +1,4 @@
-//! What systems do differently: opening beneath a folder, renaming, watching, mapping.
+//! Platform layer: opening beneath a folder, atomic renames, change notification, mapped reads.
 //!
 //! [`Platform`] is all of it. [`Portable`](portable::Portable) needs only what every Unix has, and
 //! stays within what other systems have as well. [`Linux`](linux::Linux) asks its kernel for more,
@@ -33,10 +33,10 @@ pub(crate) type Lease = <System as Platform>::Lease;
 pub(crate) type Window<'l> = <Lease as ReadLease>::Window<'l>;
 
 /// The mode of a file that we make.
-pub(crate) const PRIVATE: Mode = Mode::RUSR.union(Mode::WUSR);
+pub(crate) const PRIVATE_MODE: Mode = Mode::RUSR.union(Mode::WUSR);
 
 /// How a folder on the way to a file is opened.
-pub(crate) const STEP: OFlags = {
+pub(crate) const TRAVERSE: OFlags = {
     // a folder that can be passed through need not be one that can be listed
     #[cfg(target_os = "linux")]
     let how = OFlags::PATH;
@@ -46,23 +46,23 @@ pub(crate) const STEP: OFlags = {
 };
 
 /// A name in an open folder.
-pub(crate) type Name<'a> = (BorrowedFd<'a>, &'a str);
+pub(crate) type NameAt<'a> = (BorrowedFd<'a>, &'a str);
 
-/// What the files of a memory ask of a system.
+/// The system calls that differ between platforms.
 pub(crate) trait Platform {
     type Watch: FolderWatch;
     type Lease: ReadLease;
 
     /// Opens a path below a folder, through no link and never out of it; with `CREATE`, what is
     /// made is ours alone to read.
-    fn open_beneath(path: Name<'_>, flags: OFlags) -> Result<OwnedFd>;
+    fn open_beneath(path: NameAt<'_>, flags: OFlags) -> Result<OwnedFd>;
 
     /// Exchanges two names in one step; `NOSYS` where that cannot be done.
-    fn exchange(one: Name<'_>, other: Name<'_>) -> Result<()>;
+    fn exchange(one: NameAt<'_>, other: NameAt<'_>) -> Result<()>;
 
     /// Gives a file a name that is free, in one step; `EXIST` where it is not, `NOSYS` where that
     /// cannot be done.
-    fn rename_new(from: Name<'_>, to: Name<'_>) -> Result<()>;
+    fn rename_noreplace(from: NameAt<'_>, to: NameAt<'_>) -> Result<()>;
 }
 
 /// A queue of changes below the root. Where there is none, each call compares stamps.
@@ -72,20 +72,20 @@ pub(crate) trait FolderWatch: Sized + Debug + Send {
 
     /// Watches one folder, given the root's handle; call it before listing the folder.
     ///
-    /// Returns false when the system has no watch left for it, or would not tell everything.
+    /// Returns false when the system has no watch left for it, or would not report everything.
     fn add(&mut self, root: BorrowedFd<'_>, folder: &str) -> bool;
 
     /// Returns and forgets what happened since the last call.
     fn drain(&mut self) -> Changes;
 
-    /// Lets go of it in a child of a fork: closes the queue, which is the parent's, if the child
+    /// Closes it in a child of a fork: closes the queue, which is the parent's, if the child
     /// inherited it and has not closed it since, when the number may stand for a file of its own.
     fn abandon(self, is_inherited: bool);
 }
 
 /// The right to map a file, until somebody wants to write it. Who has none reads.
 pub(crate) trait ReadLease: Sized + Debug + Sync {
-    /// A part of the file, which nobody changes while it is looked at.
+    /// A mapped part of the file, which nobody changes while it is open.
     type Window<'l>: Deref<Target = [u8]> + Debug
     where
         Self: 'l;
@@ -96,12 +96,12 @@ pub(crate) trait ReadLease: Sized + Debug + Sync {
     /// Maps `size` bytes from `from`, or up to the end; `None` when the lease is no longer held.
     fn window(&self, from: u64, size: usize) -> Option<Self::Window<'_>>;
 
-    /// Says whether somebody has the file open for writing, or mapped for it; none where the
-    /// system cannot tell.
+    /// Returns whether somebody has the file open for writing, or mapped for it; none where the
+    /// system does not know.
     fn is_open_for_writing(open: &File) -> Option<bool>;
 }
 
-/// What is to be looked at again.
+/// Files and folders that changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Changes {
     /// These files, and everything below these folders.
@@ -116,7 +116,7 @@ pub(crate) enum Changes {
 }
 
 impl Changes {
-    /// Says whether nothing is to be done.
+    /// Returns whether nothing is to be done.
     pub(crate) fn is_empty(&self) -> bool {
         matches!(self, Self::Some { files, folders } if files.is_empty() && folders.is_empty())
     }

@@ -1,6 +1,7 @@
-//! The files of a memory with what every Unix has: opening step by step, stamps, reads.
+//! Portable platform: opening component by component, no exchange, no change notification.
 //!
-//! Without an exchange a file gets a second name before it loses its own; `files/replace` does so.
+//! Without an exchange a file gets a second hard link before it loses its own; `files/replace` does
+//! so.
 
 use std::convert::Infallible;
 use std::fs::File;
@@ -9,7 +10,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, OFlags};
 use rustix::io::{Errno, Result};
 
-use super::{Changes, FolderWatch, Name, PRIVATE, Platform, ReadLease, STEP};
+use super::{Changes, FolderWatch, NameAt, PRIVATE_MODE, Platform, ReadLease, TRAVERSE};
 
 /// See the module.
 #[derive(Debug)]
@@ -20,31 +21,31 @@ impl Platform for Portable {
     type Lease = NoLease;
 
     /// Opens one component after the other, none of which may be a link.
-    fn open_beneath((dir, path): Name<'_>, flags: OFlags) -> Result<OwnedFd> {
+    fn open_beneath((dir, path): NameAt<'_>, flags: OFlags) -> Result<OwnedFd> {
         let mut at: Option<OwnedFd> = None;
         let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
         for component in folders.split('/').filter(|component| !component.is_empty()) {
             let here = at.as_ref().map_or(dir, AsFd::as_fd);
-            at = Some(step((here, component), STEP)?);
+            at = Some(step((here, component), TRAVERSE)?);
         }
         step((at.as_ref().map_or(dir, AsFd::as_fd), name), flags)
     }
 
-    fn exchange(_: Name<'_>, _: Name<'_>) -> Result<()> {
+    fn exchange(_: NameAt<'_>, _: NameAt<'_>) -> Result<()> {
         Err(Errno::NOSYS)
     }
 
-    fn rename_new(_: Name<'_>, _: Name<'_>) -> Result<()> {
+    fn rename_noreplace(_: NameAt<'_>, _: NameAt<'_>) -> Result<()> {
         Err(Errno::NOSYS)
     }
 }
 
 /// Opens what a folder holds, unless it is a link.
-fn step((dir, name): Name<'_>, flags: OFlags) -> Result<OwnedFd> {
+fn step((dir, name): NameAt<'_>, flags: OFlags) -> Result<OwnedFd> {
     if name == ".." {
         return Err(Errno::XDEV);
     }
-    match rustix::fs::openat(dir, name, flags | OFlags::NOFOLLOW, PRIVATE) {
+    match rustix::fs::openat(dir, name, flags | OFlags::NOFOLLOW, PRIVATE_MODE) {
         // A folder was asked for; was it a link?
         Err(Errno::NOTDIR) => {
             let raw = rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)?;
@@ -103,7 +104,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
-    use crate::files::open::{FOLDER, READ};
+    use crate::files::open::{DIRECTORY_FLAGS, READ_FLAGS};
     use crate::files::platform::linux::Linux;
     use crate::files::root::Root;
 
@@ -119,7 +120,7 @@ mod tests {
         symlink("sub", at("root/inside")).unwrap();
         let root = Root::open(at("root"), false).unwrap();
         let anything = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let made = READ | OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
+        let made = READ_FLAGS | OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
         for path in [
             "sub/a.md",
             "out.md",
@@ -136,7 +137,7 @@ mod tests {
             ".",
             "sub/deeper",
         ] {
-            for flags in [READ, FOLDER, STEP, anything, made] {
+            for flags in [READ_FLAGS, DIRECTORY_FLAGS, TRAVERSE, anything, made] {
                 let kernel = Linux::open_beneath((root.fd(), path), flags).map(|_| ());
                 if flags == made && kernel.is_ok() {
                     fs::remove_file(at("root").join(path)).unwrap();

@@ -1,4 +1,4 @@
-//! What changed below the root since the last call, told by the system (inotify).
+//! Change notification by inotify.
 //!
 //! The queue is read in the caller's own thread at the start of each query: the kernel queues an
 //! event before the write that caused it returns, so a file saved before the query is never
@@ -13,9 +13,9 @@ use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use rustix::io::Errno;
 
 use super::is_local;
-use crate::files::platform::{Changes, FolderWatch, Platform as _, STEP, System};
+use crate::files::platform::{Changes, FolderWatch, Platform as _, System, TRAVERSE};
 
-/// A queue of the kernel, and the folders that it tells of.
+/// An inotify queue, and the folders that it watches.
 #[derive(Debug)]
 pub(crate) struct Inotify {
     queue: OwnedFd,
@@ -25,7 +25,7 @@ pub(crate) struct Inotify {
     lost: bool,
 }
 
-const SEEN: WatchFlags = WatchFlags::ATTRIB
+const WATCHED_EVENTS: WatchFlags = WatchFlags::ATTRIB
     .union(WatchFlags::CLOSE_WRITE)
     .union(WatchFlags::CREATE)
     .union(WatchFlags::DELETE)
@@ -45,9 +45,9 @@ impl FolderWatch for Inotify {
     fn add(&mut self, root: BorrowedFd<'_>, folder: &str) -> bool {
         let path = if folder.is_empty() { "." } else { folder };
         // through the handle, so that a root that was renamed is still found
-        let opened = match System::open_beneath((root, path), STEP) {
+        let opened = match System::open_beneath((root, path), TRAVERSE) {
             Ok(opened) => opened,
-            // gone, or not to be reached; if that changes, the folder that it is in tells
+            // gone, or not to be reached; if that changes, the watch of its parent reports it
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS) => return true,
             Err(_) => return false,
         };
@@ -56,7 +56,7 @@ impl FolderWatch for Inotify {
         }
         // without `/proc` there is no such path, and no watch
         let place = format!("/proc/self/fd/{}/.", opened.as_raw_fd());
-        match inotify::add_watch(&self.queue, place, SEEN) {
+        match inotify::add_watch(&self.queue, place, WATCHED_EVENTS) {
             Ok(number) => {
                 if let Some(old) = self.folders.insert(number, folder.to_owned()) {
                     self.numbers.remove(&old);
@@ -64,7 +64,7 @@ impl FolderWatch for Inotify {
                 self.numbers.insert(folder.to_owned(), number);
                 true
             }
-            // not to be listed either; if that changes, the folder that it is in tells
+            // not to be listed either; if that changes, the watch of its parent reports it
             Err(Errno::ACCESS) => true,
             Err(_) => false,
         }
@@ -135,13 +135,13 @@ impl FolderWatch for Inotify {
 }
 
 impl Inotify {
-    /// Says whether the number that was opened for the queue stands for a queue still.
+    /// Returns whether the number that was opened for the queue stands for a queue still.
     fn is_open(&self) -> bool {
         // a queue looks for the file, which no empty path names; nothing else comes as far
-        inotify::add_watch(&self.queue, "", SEEN) == Err(Errno::NOENT)
+        inotify::add_watch(&self.queue, "", WATCHED_EVENTS) == Err(Errno::NOENT)
     }
 
-    /// Lets go of a folder that is no longer where it was, and of those below it.
+    /// Removes the watch of a folder that is no longer where it was, and of those below it.
     fn forget(&mut self, folder: &str) {
         let below = format!("{folder}/");
         let gone: Vec<(String, i32)> = self

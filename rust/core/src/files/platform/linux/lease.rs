@@ -1,12 +1,12 @@
-//! Files looked at in place, while nobody can change them.
+//! Memory-mapped reads under a Linux read lease, which keeps writers out meanwhile.
 //!
 //! Copying a file out of the page cache costs more than searching it. Mapped, it is searched where
 //! it lies; but a mapped file that another process cuts short ends this one with SIGBUS, and one
 //! that it overwrites changes under a `&[u8]`. So a file is mapped only under a read lease
-//! (fcntl(2), "Leases"): the kernel grants one when nobody has the file open for writing, and whoever
-//! wants to write or cut it then waits until the lease is given back; who opens it with
+//! (fcntl(2), "Leases"): the kernel grants one when nobody has the file open for writing, and
+//! whoever wants to write or cut it then waits until the lease is given back; who opens it with
 //! `O_NONBLOCK` is told to try again. It is given back when the open windows are closed, some
-//! milliseconds later. Who gets no lease reads, as ever.
+//! milliseconds later. Without a lease the file is read.
 
 use std::fs::File;
 use std::ops::Deref;
@@ -20,7 +20,7 @@ use crate::files::platform::ReadLease;
 use crate::sync::Mutex;
 
 /// A window begins at a multiple of this, the page of every processor that Linux runs on.
-const ALIGNED: u64 = 64 << 10;
+const MAP_ALIGNMENT: u64 = 64 << 10;
 
 /// Not in the crate libc; from Linux's asm-generic/fcntl.h.
 const F_SETSIG: i32 = 10;
@@ -32,20 +32,20 @@ pub(crate) struct FileLease {
     file: File,
     /// The size that the file keeps while this is held.
     size: u64,
-    state: Mutex<State>,
+    state: Mutex<LeaseState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct LeaseState {
     /// How many windows are open.
     windows: usize,
     /// No more are to be opened: somebody waits for the lease, or has it.
-    over: bool,
+    revoked: bool,
 }
 
 /// A part of a leased file.
 #[derive(Debug)]
-pub(crate) struct Window<'l> {
+pub(crate) struct MappedWindow<'l> {
     lease: &'l FileLease,
     start: *mut std::ffi::c_void,
     mapped: usize,
@@ -54,7 +54,7 @@ pub(crate) struct Window<'l> {
 }
 
 impl ReadLease for FileLease {
-    type Window<'l> = Window<'l>;
+    type Window<'l> = MappedWindow<'l>;
 
     /// Takes a lease on an open file; `None` where somebody writes it, where it is not ours, where
     /// the kernel does not see everybody who may write it, and where it has holes.
@@ -70,21 +70,21 @@ impl ReadLease for FileLease {
         let mut lease = Self { file, size: 0, state: Mutex::default() };
         let metadata = lease.file.metadata().ok()?;
         lease.size = metadata.len();
-        // On tmpfs a hole takes memory when it is looked at through a mapping.
+        // On tmpfs a hole takes memory when it is read through a mapping.
         (metadata.blocks() >= metadata.len() / 512).then_some(lease)
     }
 
-    fn window(&self, from: u64, size: usize) -> Option<Window<'_>> {
-        let start = from - from % ALIGNED;
+    fn window(&self, from: u64, size: usize) -> Option<MappedWindow<'_>> {
+        let start = from - from % MAP_ALIGNMENT;
         let lead = (from - start) as usize;
         let mapped = (self.size.checked_sub(start)?).min((lead + size) as u64) as usize;
         if mapped <= lead {
             return None;
         }
         let mut state = self.state.lock();
-        state.over |= fcntl(&self.file, libc::F_GETLEASE, 0) != Some(libc::F_RDLCK);
-        if state.over {
-            state.give_way(&self.file);
+        state.revoked |= fcntl(&self.file, libc::F_GETLEASE, 0) != Some(libc::F_RDLCK);
+        if state.revoked {
+            state.release_if_due(&self.file);
             return None;
         }
         let (at, read) = (std::ptr::null_mut(), ProtFlags::READ);
@@ -92,7 +92,7 @@ impl ReadLease for FileLease {
         #[expect(unsafe_code, reason = "mmap")]
         let start = unsafe { mmap(at, mapped, read, MapFlags::SHARED, &self.file, start) }.ok()?;
         state.windows += 1;
-        Some(Window { lease: self, start, mapped, lead })
+        Some(MappedWindow { lease: self, start, mapped, lead })
     }
 
     fn is_open_for_writing(open: &File) -> Option<bool> {
@@ -109,10 +109,10 @@ impl ReadLease for FileLease {
     }
 }
 
-impl State {
+impl LeaseState {
     /// Gives the lease back if that is due and no window needs it.
-    fn give_way(&self, file: &File) {
-        if self.over && self.windows == 0 {
+    fn release_if_due(&self, file: &File) {
+        if self.revoked && self.windows == 0 {
             let _ = fcntl(file, libc::F_SETLEASE, libc::F_UNLCK);
         }
     }
@@ -120,19 +120,19 @@ impl State {
 
 impl Drop for FileLease {
     fn drop(&mut self) {
-        self.state.get_mut().over = true;
-        self.state.get_mut().give_way(&self.file);
+        self.state.get_mut().revoked = true;
+        self.state.get_mut().release_if_due(&self.file);
     }
 }
 
 // SAFETY: the mapping is read only, and belongs to the window alone until it is dropped.
 #[expect(unsafe_code, reason = "a mapping may be read from any thread")]
-unsafe impl Send for Window<'_> {}
+unsafe impl Send for MappedWindow<'_> {}
 // SAFETY: as above.
 #[expect(unsafe_code, reason = "a mapping may be read from any thread")]
-unsafe impl Sync for Window<'_> {}
+unsafe impl Sync for MappedWindow<'_> {}
 
-impl Deref for Window<'_> {
+impl Deref for MappedWindow<'_> {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
@@ -140,15 +140,15 @@ impl Deref for Window<'_> {
         // them at the size that was read under the lease. While a window is open the lease is not
         // given back, so nobody has the file open for writing, and it neither shrinks nor changes.
         // (The kernel takes the lease from who does not give it back in its lease-break-time, 45
-        // seconds: from a process that is stopped, for a window takes milliseconds. Who then cuts the
-        // file, and a disk that cannot read it, end us by SIGBUS.)
+        // seconds: from a process that is stopped, for a window takes milliseconds. Who then cuts
+        // the file, and a disk that cannot read it, end us by SIGBUS.)
         #[expect(unsafe_code, reason = "mmap")]
         let all = unsafe { std::slice::from_raw_parts(self.start.cast::<u8>(), self.mapped) };
         &all[self.lead..]
     }
 }
 
-impl Drop for Window<'_> {
+impl Drop for MappedWindow<'_> {
     fn drop(&mut self) {
         // SAFETY: what `window` has mapped, once; every slice of it has borrowed this window.
         #[expect(unsafe_code, reason = "munmap")]
@@ -156,7 +156,7 @@ impl Drop for Window<'_> {
         debug_assert!(unmapped.is_ok());
         let mut state = self.lease.state.lock();
         state.windows -= 1;
-        state.give_way(&self.lease.file);
+        state.release_if_due(&self.lease.file);
     }
 }
 
@@ -177,7 +177,7 @@ mod tests {
 
     use super::*;
     use crate::files::root::Root;
-    use crate::files::write_rules::Rules;
+    use crate::files::write_rules::WriteRules;
     use crate::files::{Expected, Files};
 
     fn file_of(bytes: &[u8]) -> (tempfile::TempDir, std::path::PathBuf) {
@@ -252,7 +252,7 @@ mod tests {
         let (folder, path) = file_of(b"{}\n");
         let jsonl = folder.path().join("messages.jsonl");
         fs::rename(path, &jsonl).unwrap();
-        let files = Files::new(Root::open(folder.path(), false).unwrap(), Rules::default());
+        let files = Files::new(Root::open(folder.path(), false).unwrap(), WriteRules::default());
         let file = File::open(&jsonl).unwrap();
         let Some(lease) = take(&file) else { return };
         let window = lease.window(0, 3).unwrap();

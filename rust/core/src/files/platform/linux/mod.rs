@@ -1,4 +1,4 @@
-//! The files of a memory with what Linux has: openat2, renameat2, inotify, read leases.
+//! Linux platform: openat2, renameat2, inotify, read leases.
 //!
 //! What is refused is done as on any system. That `openat2` is refused is remembered, for it is the
 //! kernel or a sandbox that does so; what a file system or a file refuses is asked again.
@@ -13,7 +13,7 @@ use rustix::fs::{Mode, OFlags, RenameFlags, ResolveFlags};
 use rustix::io::{Errno, Result};
 
 use super::portable::Portable;
-use super::{Name, PRIVATE, Platform};
+use super::{NameAt, PRIVATE_MODE, Platform};
 
 /// Set once there has been no `openat2`: the kernel is older than 5.6, or a sandbox says so.
 static NO_OPENAT2: AtomicBool = AtomicBool::new(false);
@@ -26,21 +26,21 @@ impl Platform for Linux {
     type Watch = inotify::Inotify;
     type Lease = lease::FileLease;
 
-    fn open_beneath((dir, path): Name<'_>, flags: OFlags) -> Result<OwnedFd> {
+    fn open_beneath((dir, path): NameAt<'_>, flags: OFlags) -> Result<OwnedFd> {
         if NO_OPENAT2.load(Ordering::Relaxed) {
             return Portable::open_beneath((dir, path), flags);
         }
         let resolve =
             ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
         // the call refuses a mode that nothing is made with
-        let mode = if flags.contains(OFlags::CREATE) { PRIVATE } else { Mode::empty() };
+        let mode = if flags.contains(OFlags::CREATE) { PRIVATE_MODE } else { Mode::empty() };
         let open = |path| rustix::fs::openat2(dir, path, flags, mode, resolve);
         // EAGAIN: something was renamed while the kernel made sure that we stay
         // beneath. It is rare; a bound keeps a hostile renamer from holding us.
         for _ in 0..128 {
             match open(path) {
                 Err(Errno::AGAIN) => {}
-                Err(error) if is_unknown(error, || open("").map(drop)) => {
+                Err(error) if is_unsupported(error, || open("").map(drop)) => {
                     NO_OPENAT2.store(true, Ordering::Relaxed);
                     return Portable::open_beneath((dir, path), flags);
                 }
@@ -50,21 +50,21 @@ impl Platform for Linux {
         Err(Errno::AGAIN)
     }
 
-    fn exchange(one: Name<'_>, other: Name<'_>) -> Result<()> {
+    fn exchange(one: NameAt<'_>, other: NameAt<'_>) -> Result<()> {
         rename(one, other, RenameFlags::EXCHANGE)
     }
 
-    fn rename_new(from: Name<'_>, to: Name<'_>) -> Result<()> {
+    fn rename_noreplace(from: NameAt<'_>, to: NameAt<'_>) -> Result<()> {
         rename(from, to, RenameFlags::NOREPLACE)
     }
 }
 
 /// File systems to which nobody writes but through this kernel.
 ///
-/// Of any other, a file server's above all, the kernel may not see all writers: it then tells too
-/// little of changes, and gives leases that nobody else knows of. The layers of an overlay must not
+/// Of any other, a file server's above all, the kernel may not see all writers: it then reports too
+/// few changes, and gives leases that nobody else knows of. The layers of an overlay must not
 /// change beneath it, so that it is as good as they are.
-const LOCAL: [u32; 20] = [
+const LOCAL_FILE_SYSTEMS: [u32; 20] = [
     0xEF53,      // ext2, ext3, ext4
     0x5846_5342, // XFS
     0x9123_683E, // Btrfs
@@ -87,26 +87,28 @@ const LOCAL: [u32; 20] = [
     0x7366_746E, // NTFS
 ];
 
-/// Says whether the kernel sees all who may write a file, or into a folder.
+/// Returns whether the kernel sees all who may write a file, or into a folder.
 #[allow(clippy::unnecessary_cast, clippy::cast_possible_truncation)] // The widths differ.
 fn is_local(open: impl AsFd) -> bool {
-    rustix::fs::fstatfs(open).is_ok_and(|system| LOCAL.contains(&(system.f_type as u32)))
+    rustix::fs::fstatfs(open)
+        .is_ok_and(|system| LOCAL_FILE_SYSTEMS.contains(&(system.f_type as u32)))
 }
 
 /// Calls `renameat2`; `NOSYS` also where it is the file system or a sandbox that does not know how.
-fn rename(from: Name<'_>, to: Name<'_>, how: RenameFlags) -> Result<()> {
-    let call =
-        |from: Name<'_>, to: Name<'_>| rustix::fs::renameat_with(from.0, from.1, to.0, to.1, how);
+fn rename(from: NameAt<'_>, to: NameAt<'_>, how: RenameFlags) -> Result<()> {
+    let call = |from: NameAt<'_>, to: NameAt<'_>| {
+        rustix::fs::renameat_with(from.0, from.1, to.0, to.1, how)
+    };
     match call(from, to) {
         Err(Errno::INVAL | Errno::OPNOTSUPP) => Err(Errno::NOSYS),
-        Err(error) if is_unknown(error, || call((from.0, ""), (to.0, ""))) => Err(Errno::NOSYS),
+        Err(error) if is_unsupported(error, || call((from.0, ""), (to.0, ""))) => Err(Errno::NOSYS),
         done => done,
     }
 }
 
-/// Says whether a call is refused as such, and not for what it was called with: sandboxes say
+/// Returns whether a call is refused as such, and not for what it was called with: sandboxes say
 /// `PERM`, which may be about the file as well. A kernel that knows the call finds no empty name.
-fn is_unknown(error: Errno, call_with_no_name: impl Fn() -> Result<()>) -> bool {
+fn is_unsupported(error: Errno, call_with_no_name: impl Fn() -> Result<()>) -> bool {
     match error {
         Errno::NOSYS => true,
         Errno::PERM => call_with_no_name() == Err(Errno::PERM),

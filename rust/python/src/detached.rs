@@ -1,4 +1,4 @@
-//! The one way in: every long call frees the GIL, honours Ctrl-C and maps its errors here.
+//! Calls of the core without the GIL: detach, poll signals (Ctrl-C), map errors to exceptions.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -8,7 +8,7 @@ use commonplace_core::error::{Error, Interrupt, storage_code};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
-pub(crate) mod raised {
+pub(crate) mod exceptions {
     use pyo3::import_exception;
 
     import_exception!(commonplace.errors, Busy);
@@ -26,24 +26,24 @@ pub(crate) mod raised {
 }
 
 /// How often a long call looks for Ctrl-C.
-const PATIENCE: Duration = Duration::from_millis(20);
+const SIGNAL_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 thread_local! {
-    /// What Python raised when it was asked, until a call raises it.
-    static RAISED: Cell<Option<PyErr>> = const { Cell::new(None) };
+    /// The exception that Python raised when it was asked, until a call raises it.
+    static PENDING_EXCEPTION: Cell<Option<PyErr>> = const { Cell::new(None) };
 }
 
-/// Asks Python whether Ctrl-C was pressed, and keeps what it raises for [`enter`]. From then on it
-/// says so until that is raised, for Python says it once.
+/// Asks Python whether Ctrl-C was pressed, and keeps what it raises for [`detached`]. From then on
+/// it says so until that is raised, for Python says it once.
 pub fn is_interrupted() -> bool {
-    if let Some(raised) = RAISED.take() {
-        RAISED.set(Some(raised));
+    if let Some(exception) = PENDING_EXCEPTION.take() {
+        PENDING_EXCEPTION.set(Some(exception));
         return true;
     }
     match Python::attach(|py| py.check_signals()) {
         Ok(()) => false,
         Err(error) => {
-            RAISED.set(Some(error));
+            PENDING_EXCEPTION.set(Some(error));
             true
         }
     }
@@ -53,20 +53,20 @@ pub fn is_interrupted() -> bool {
 ///
 /// What Python raised meanwhile is raised in any case, as Python itself does it when a function in
 /// C returns: a change that was made is made, and an error is the cause of what is raised.
-pub fn enter<T: Send>(
+pub fn detached<T: Send>(
     py: Python<'_>,
     work: impl FnOnce(Interrupt<'_>) -> Result<T, Error> + Send,
 ) -> PyResult<T> {
-    if let Some(raised) = RAISED.take() {
+    if let Some(exception) = PENDING_EXCEPTION.take() {
         // the last call was one that cannot raise
-        return Err(raised);
+        return Err(exception);
     }
     let done = py.detach(|| {
         let started = Instant::now();
         let (asked, stopped) = (AtomicU64::new(0), AtomicBool::new(false));
         let interrupt = || {
             let now = started.elapsed().as_millis() as u64;
-            if now >= asked.load(Ordering::Relaxed) + PATIENCE.as_millis() as u64 {
+            if now >= asked.load(Ordering::Relaxed) + SIGNAL_POLL_INTERVAL.as_millis() as u64 {
                 asked.store(now, Ordering::Relaxed);
                 stopped.fetch_or(is_interrupted(), Ordering::Relaxed);
             }
@@ -74,44 +74,44 @@ pub fn enter<T: Send>(
         };
         work(&interrupt)
     });
-    match (done, RAISED.take()) {
-        (Ok(_) | Err(Error::Interrupted), Some(raised)) => Err(raised),
-        (Err(error), Some(raised)) => {
-            raised.set_cause(py, Some(error_of(py, error)));
-            Err(raised)
+    match (done, PENDING_EXCEPTION.take()) {
+        (Ok(_) | Err(Error::Interrupted), Some(exception)) => Err(exception),
+        (Err(error), Some(exception)) => {
+            exception.set_cause(py, Some(to_py_err(py, error)));
+            Err(exception)
         }
-        (done, None) => done.map_err(|error| error_of(py, error)),
+        (done, None) => done.map_err(|error| to_py_err(py, error)),
     }
 }
 
 /// Turns an error of the engine into the exception of `commonplace.errors` that names it.
-pub fn error_of(py: Python<'_>, error: Error) -> PyErr {
+pub fn to_py_err(py: Python<'_>, error: Error) -> PyErr {
     let text = error.to_string();
-    let (raised, code, path) = match error {
+    let (exception, code, path) = match error {
         Error::Refused { code, path, .. } => {
-            (raised::Refused::new_err(text), Some(code), Some(path))
+            (exceptions::Refused::new_err(text), Some(code), Some(path))
         }
         Error::NotFound { path } | Error::Missing { path, .. } | Error::NoVersion { path, .. } => {
-            (raised::NotFound::new_err(text), None, Some(path))
+            (exceptions::NotFound::new_err(text), None, Some(path))
         }
         Error::Conflict { path, .. } | Error::Diverged { path, .. } => {
-            (raised::Conflict::new_err(text), None, Some(path))
+            (exceptions::Conflict::new_err(text), None, Some(path))
         }
-        Error::Patch { path, .. } => (raised::PatchFailed::new_err(text), None, Some(path)),
-        Error::Busy { path, .. } => (raised::Busy::new_err(text), None, Some(path)),
-        Error::InDoubt { path, .. } => (raised::InDoubt::new_err(text), None, Some(path)),
+        Error::Patch { path, .. } => (exceptions::PatchFailed::new_err(text), None, Some(path)),
+        Error::Busy { path, .. } => (exceptions::Busy::new_err(text), None, Some(path)),
+        Error::InDoubt { path, .. } => (exceptions::InDoubt::new_err(text), None, Some(path)),
         Error::Io { path, source, .. } => {
-            (raised::StorageError::new_err(text), storage_code(&source), Some(path))
+            (exceptions::StorageError::new_err(text), storage_code(&source), Some(path))
         }
-        Error::Memory { .. } => (raised::MemoryLimit::new_err(text), None, None),
-        Error::Query { code, .. } => (raised::QueryError::new_err(text), Some(code), None),
-        Error::Format { path, .. } => (raised::FormatError::new_err(text), None, Some(path)),
+        Error::Memory { .. } => (exceptions::MemoryLimit::new_err(text), None, None),
+        Error::Query { code, .. } => (exceptions::QueryError::new_err(text), Some(code), None),
+        Error::Format { path, .. } => (exceptions::FormatError::new_err(text), None, Some(path)),
         Error::Interrupted => return PyKeyboardInterrupt::new_err(text),
-        _ => (raised::CommonplaceError::new_err(text), None, None),
+        _ => (exceptions::CommonplaceError::new_err(text), None, None),
     };
-    let value = raised.value(py);
+    let value = exception.value(py);
     // setting an attribute on our own exception cannot fail
     let _ = code.map(|code| value.setattr("code", code));
     let _ = path.map(|path| value.setattr("path", path));
-    raised
+    exception
 }

@@ -1,4 +1,4 @@
-//! The list of files to look at again: what it must not forget, and what it must not believe.
+//! Tests of the recovery list: no entry is lost, no crafted entry is trusted.
 
 #![allow(missing_docs)]
 
@@ -12,15 +12,15 @@ use std::time::{Duration, Instant};
 use commonplace_core::error::Error;
 use commonplace_core::files::root::Root;
 use commonplace_core::files::version::Version;
-use commonplace_core::files::write_rules::Rules;
+use commonplace_core::files::write_rules::WriteRules;
 use commonplace_core::files::{Expected, Files};
-use commonplace_core::store::{Options, Store};
+use commonplace_core::store::{Store, StoreOptions};
 
 const TAG: &str = "00112233445566778899aabbccddeeff";
 const NEEDED: &str = "these tests need strace, and a system where it can trace";
 
 fn open(dir: &Path) -> Files {
-    Files::new(Root::open(dir, false).unwrap(), Rules::default())
+    Files::new(Root::open(dir, false).unwrap(), WriteRules::default())
 }
 
 fn boot() -> String {
@@ -62,7 +62,7 @@ fn write_under(dir: &Path, faults: &[&str]) -> bool {
 /// An editor has a file open that a writer exchanges; the writer dies before it has moved it to the
 /// history, and only later the editor saves.
 #[test]
-fn a_save_into_what_a_dead_writer_displaced_is_brought_up() {
+fn a_save_into_what_a_crashed_writer_displaced_becomes_a_conflict_copy() {
     let base = format!(".note.md.{TAG}-{:.16}.swap", Version::of(b"base").to_string());
     for (how, already_kept) in
         [("killed", false), ("listed", false), ("listed", true), ("searched", false)]
@@ -86,10 +86,10 @@ fn a_save_into_what_a_dead_writer_displaced_is_brought_up() {
             };
             list(dir.path(), &first, &lines);
         }
-        open(dir.path()).catch_up().unwrap();
+        open(dir.path()).recheck_if_due().unwrap();
         assert_eq!(fs::read_to_string(at("note.md")).unwrap(), "ours", "{how}");
         editor.write_all(b"they save").unwrap();
-        open(dir.path()).catch_up().unwrap();
+        open(dir.path()).recheck_if_due().unwrap();
         let shown = fs::read_to_string(at(&conflict_of("note", "they save")));
         assert_eq!(shown.ok().as_deref(), Some("they save"), "{how}, already kept: {already_kept}");
     }
@@ -99,19 +99,19 @@ fn a_save_into_what_a_dead_writer_displaced_is_brought_up() {
 #[test]
 fn a_displaced_file_with_a_second_name_is_not_forgotten() {
     let (dir, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let store = Store::open(dir.path().to_str().unwrap(), Options::default()).unwrap();
+    let store = Store::open(dir.path().to_str().unwrap(), StoreOptions::default()).unwrap();
     store.files().write("note.md", b"base", Expected::Any).unwrap();
     let mut editor = fs::OpenOptions::new().write(true).open(dir.path().join("note.md")).unwrap();
     let written = store.files().write("note.md", b"ours", Expected::Any).unwrap();
     let (kept, link) = (written.history.unwrap(), outside.path().join("link.md"));
     fs::hard_link(dir.path().join(&kept), &link).unwrap();
-    open(dir.path()).catch_up().unwrap();
+    open(dir.path()).recheck_if_due().unwrap();
     editor.write_all(b"they save").unwrap();
-    open(dir.path()).catch_up().unwrap();
+    open(dir.path()).recheck_if_due().unwrap();
     let differences = store.verify(&|| false).unwrap().differences;
     assert!(differences.iter().any(|line| line.starts_with(&kept)), "{differences:?}");
     fs::remove_file(link).unwrap();
-    open(dir.path()).catch_up().unwrap();
+    open(dir.path()).recheck_if_due().unwrap();
     let shown = fs::read_to_string(dir.path().join(conflict_of("note", "they save")));
     assert_eq!(shown.ok().as_deref(), Some("they save"));
 }
@@ -170,7 +170,7 @@ fn a_crafted_list_touches_nothing() {
         let lock = [boot().as_bytes(), b"\n", lines].concat();
         fs::write(dir.join(".commonplace/lock"), lock).unwrap();
         let started = Instant::now();
-        assert_eq!(open(&dir).catch_up().unwrap(), Vec::<String>::new());
+        assert_eq!(open(&dir).recheck_if_due().unwrap(), Vec::<String>::new());
         assert_eq!(tree(outer.path()), before);
         started.elapsed()
     };
@@ -201,7 +201,7 @@ fn without_an_id_of_the_boot_each_process_searches_once() {
 /// Two hosts on one share write in turn: the entries of the other are kept, and the root is
 /// searched at the first turn only.
 #[test]
-fn the_list_of_another_host_is_taken_over() {
+fn the_list_of_another_host_is_adopted_after_a_search() {
     let dir = tempfile::tempdir().unwrap();
     let other = "01234567-89ab-cdef-0123-456789abcdef";
     let files = open(dir.path());
@@ -223,7 +223,7 @@ fn the_list_of_another_host_is_taken_over() {
     assert!(!unlisted.exists(), "what was junk told nothing");
     let unlisted = left("note.md");
     list(dir.path(), other, "");
-    open(dir.path()).catch_up().unwrap();
+    open(dir.path()).recheck_if_due().unwrap();
     assert!(!unlisted.exists(), "a process searches once");
 }
 

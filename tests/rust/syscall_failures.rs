@@ -1,4 +1,4 @@
-//! What a change answers when a system call fails: done, not done, or not known, and never wrong.
+//! Answers of changes when a system call fails: done, not done or in doubt, and never wrong.
 //!
 //! `strace` lets the n-th call of a kind fail, counted in each thread. So one run tries many cases,
 //! each in a thread of its own, which first makes as many calls in vain as leave the k-th of the
@@ -13,7 +13,7 @@ use std::process::Command;
 
 use commonplace_core::error::{Error, Result};
 use commonplace_core::files::Expected;
-use commonplace_core::store::{Options, Store};
+use commonplace_core::store::{Store, StoreOptions};
 
 const OLD: &str = "old\n";
 const NEW: &str = "new\n";
@@ -53,7 +53,7 @@ const ERRORS: [&str; 5] = ["EIO", "ENOSPC", "EMFILE", "EROFS", "EDQUOT"];
 const NTH: usize = 16;
 
 fn open(root: &Path) -> Store {
-    let options = Options { watch: false, ..Options::default() };
+    let options = StoreOptions { watch: false, ..StoreOptions::default() };
     Store::open(root.to_str().unwrap(), options).unwrap()
 }
 
@@ -257,7 +257,7 @@ fn in_memory() -> tempfile::TempDir {
 
 /// Lets each call of each change fail, once and from then on.
 #[test]
-fn an_answer_says_what_stands() {
+fn an_answer_matches_the_disk() {
     let counts = count_calls(&[]);
     std::thread::scope(|scope| {
         for sticky in ["", "+"] {
@@ -274,7 +274,7 @@ fn an_answer_says_what_stands() {
 
 /// The same where two names cannot be exchanged, nor one be given only if it is free.
 #[test]
-fn an_answer_says_what_stands_without_an_exchange() {
+fn an_answer_matches_the_disk_without_an_exchange() {
     let lacking = ["-e".to_owned(), "inject=renameat2:error=EINVAL".to_owned()];
     let mut counts = count_calls(&lacking);
     // the others differ in nothing

@@ -1,11 +1,11 @@
-//! Every class of names that no tool may create, one rule at a time.
+//! Tests of the path rules: each class of names that may not be created.
 
 #![allow(missing_docs)]
 
 use commonplace_core::error::Error;
 use commonplace_core::files::paths::{check_create, check_read};
 use commonplace_core::files::root::Root;
-use commonplace_core::files::write_rules::Rules;
+use commonplace_core::files::write_rules::WriteRules;
 use commonplace_core::files::{Expected, Files};
 
 fn why<T>(result: Result<T, Error>) -> String {
@@ -100,7 +100,7 @@ fn each_trap_of_a_system_is_refused() {
         assert!(why(check_create(path)).contains("takes this name for a device"), "{path:?}");
     }
     // a daily log that no calendar has, and what other agents load as orders
-    let rules = Rules::default();
+    let rules = WriteRules::default();
     for (path, expected) in [
         ("daily/2026-02-30.md", "name"),
         ("CLAUDE.md", "reserved"),
@@ -117,7 +117,7 @@ fn each_trap_of_a_system_is_refused() {
 #[test]
 fn what_another_system_takes_for_the_same_name_is_refused() {
     let dir = tempfile::tempdir().unwrap();
-    let files = Files::new(Root::open(dir.path(), false).unwrap(), Rules::default());
+    let files = Files::new(Root::open(dir.path(), false).unwrap(), WriteRules::default());
     files.write("Notes/Plan.md", b"x", Expected::Absent).unwrap();
     files.write("caf\u{e9}.md", b"x", Expected::Absent).unwrap();
     files.write("b.md", b"x", Expected::Absent).unwrap();

@@ -1,0 +1,210 @@
+//! Search over the files as they are now: refresh, rank, check each hit against its file, answer.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::error::{Error, Interrupt, Result};
+use crate::files::file_kind::FileKind;
+use crate::files::walk::unlistable_note;
+use crate::search::filter::SearchFilter;
+use crate::search::query::Query;
+use crate::search::{explain, search};
+use crate::store::document_reader::{DocumentReader, MAX_ATTEMPTS};
+use crate::store::hit::Hits;
+use crate::store::{Freshness, IndexState, Store};
+
+/// Files that are not indexed as they should be, of which an answer says why.
+const MAX_OMISSION_NOTES: usize = 5;
+
+/// A search request.
+#[derive(Debug, Clone, Default)]
+pub struct SearchRequest {
+    /// The words.
+    pub query: String,
+    /// Most hits.
+    pub limit: usize,
+    /// Which documents may be found.
+    pub filter: SearchFilter,
+    /// Whether tools are searched too.
+    pub tools: bool,
+}
+
+impl Store {
+    /// Returns the best hits for a query, best first; ties by path, then by position.
+    ///
+    /// # Errors
+    /// [`Error::Query`] for an empty query; [`Error::Interrupted`].
+    pub fn search(&self, request: &SearchRequest, interrupt: Interrupt<'_>) -> Result<Hits> {
+        let query = Query::parse(&request.query)?;
+        let mut request = request.clone();
+        for prefix in &mut request.filter.prefixes {
+            *prefix = self.root().normalized(prefix).into_owned();
+        }
+        if request.tools {
+            drop(self.refresh(interrupt)?);
+            self.make_tools(interrupt)?;
+        }
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let state = self.refresh(interrupt)?;
+            let (mut answer, [changed, doubted]) =
+                self.search_once(&state, &query, &request, interrupt)?;
+            let damaged = state.main.is_damaged();
+            drop(state);
+            if damaged && tries < MAX_ATTEMPTS {
+                continue;
+            }
+            if !doubted.is_empty() && self.verify_hits(doubted, interrupt)? && tries < MAX_ATTEMPTS
+            {
+                continue;
+            }
+            if changed.is_empty() || tries == MAX_ATTEMPTS {
+                if !changed.is_empty() {
+                    answer.freshness = Freshness::Stale;
+                    let files: Vec<String> = changed.into_iter().collect();
+                    let note = format!("{} kept changing while it was read", files.join(", "));
+                    answer.notes.push(note);
+                }
+                return Ok(answer);
+            }
+            self.read_again(&changed, interrupt)?;
+        }
+    }
+
+    fn search_once(
+        &self,
+        state: &IndexState,
+        query: &Query,
+        request: &SearchRequest,
+        interrupt: Interrupt<'_>,
+    ) -> Result<(Hits, [BTreeSet<String>; 2])> {
+        let mut answer = Hits { hits: Vec::new(), freshness: Freshness::Fresh, notes: Vec::new() };
+        let mut changed = Default::default();
+        self.collect_hits(state, query, request, &mut answer, &mut changed, interrupt)?;
+        if answer.hits.is_empty() && !query.phrases.is_empty() {
+            let loose = Query { phrases: Vec::new(), ..query.clone() };
+            self.collect_hits(state, &loose, request, &mut answer, &mut changed, interrupt)?;
+            answer.notes.push(
+                "no text that may be found holds the phrase; its words were sought".to_owned(),
+            );
+        }
+        let before = answer.notes.len();
+        // stable: of equal scores what was said comes before what a tool said
+        answer.hits.sort_by(|a, b| b.score.total_cmp(&a.score));
+        answer.hits.truncate(request.limit);
+        let closed = state.skipped.iter().filter_map(|(path, why)| unlistable_note(path, why));
+        answer.notes.extend(state.unreadable.values().cloned().chain(closed));
+        if !answer.notes[before..].is_empty() {
+            answer.freshness = Freshness::Partial;
+        }
+        if state.incomplete.values().any(|omission| omission.missing) {
+            answer.freshness = Freshness::Partial;
+        }
+        let omissions = state.incomplete.values().map(|omission| omission.why.clone());
+        answer.notes.extend(omissions.take(MAX_OMISSION_NOTES));
+        if let Some(more) = state.incomplete.len().checked_sub(MAX_OMISSION_NOTES + 1) {
+            let more = more + 1;
+            answer
+                .notes
+                .push(format!("{more} more files are indexed in part; `status` names them"));
+        }
+        if let Some(why) = &state.check_error {
+            answer.freshness = Freshness::Stale;
+            answer.notes.push(why.clone());
+        }
+        Ok((answer, changed))
+    }
+
+    /// Adds what a query finds, the files that differ from what the index says of them, and those
+    /// of which that is not evident.
+    fn collect_hits(
+        &self,
+        state: &IndexState,
+        query: &Query,
+        request: &SearchRequest,
+        answer: &mut Hits,
+        [changed, doubted]: &mut [BTreeSet<String>; 2],
+        interrupt: Interrupt<'_>,
+    ) -> Result<()> {
+        let tools = state.tools.as_ref().filter(|_| request.tools);
+        for (number, catalog) in [Some(&state.main), tools].into_iter().enumerate() {
+            let Some(catalog) = catalog else { continue };
+            let mut reader = DocumentReader::new(self, catalog, &mut *changed).with_cache(state);
+            let (expander, filter, limit) =
+                (&self.expanders[number], &request.filter, request.limit);
+            let mut text = |document| reader.text(document).map(|(text, _)| text);
+            let found = search(catalog, expander, query, filter, limit, &mut text, interrupt)?;
+            let terms = Arc::new(found.terms);
+            for scored in &found.ranked {
+                if interrupt() {
+                    return Err(Error::Interrupted);
+                }
+                let Some(hit) = reader.hit(scored, &terms) else { continue };
+                let document = scored.document;
+                if !catalog.is_verified(&hit.path) && !reader.has_evidence(document, &hit, &terms) {
+                    doubted.insert(hit.path.clone());
+                    if !catalog.index.agrees_on(document, &found.concepts) {
+                        catalog.reject();
+                    }
+                }
+                answer.hits.push(hit);
+            }
+            let new = found.notes.into_iter().filter(|note| !answer.notes.contains(note));
+            let new: Vec<String> = new.collect();
+            answer.notes.extend(new);
+        }
+        Ok(())
+    }
+
+    /// Writes how the score of a section or message comes about.
+    ///
+    /// # Errors
+    /// [`Error::Query`] for an empty query, or a citation that names nothing;
+    /// [`Error::NotFound`] for a file that is not there.
+    pub fn explain(&self, text: &str, citation: &str, interrupt: Interrupt<'_>) -> Result<String> {
+        let query = Query::parse(text)?;
+        let (path, line) = parse_citation(citation)?;
+        let path = &*self.root().normalized(path);
+        let state = self.refresh(interrupt)?;
+        let catalog = &state.main;
+        let file = catalog.file(path).ok_or_else(|| Error::NotFound { path: path.to_owned() })?;
+        let is_note = file.kind == FileKind::Note;
+        let doc = |document: &u32| {
+            let first = u64::from(catalog.docs[*document as usize].line);
+            first == line || is_note && first < line
+        };
+        let document = file.documents.iter().rev().find(doc).ok_or_else(|| Error::Query {
+            query: citation.to_owned(),
+            code: "citation",
+            why: "no section or message is at that line".to_owned(),
+        })?;
+        let mut changed = BTreeSet::new();
+        let mut reader = DocumentReader::new(self, catalog, &mut changed);
+        let mut words = |document| reader.text(document).map(|(text, _)| text);
+        let expander = &self.expanders[0];
+        let (score, lines) = explain(catalog, expander, &query, document, &mut words, interrupt)?;
+        let doc = catalog.docs[document as usize];
+        if catalog.is_damaged() {
+            drop(state);
+            // the index is rebuilt first, and what is built is not damaged
+            return self.explain(text, citation, interrupt);
+        }
+        Ok(format!("{path}#L{} scores {score:.4}\n{lines}", doc.line))
+    }
+}
+
+/// Splits `path#L12` (also `#L12-L20`); without a line it is line 1.
+///
+/// # Errors
+/// [`Error::Query`] when what follows `#` is no line.
+pub fn parse_citation(citation: &str) -> Result<(&str, u64)> {
+    let Some((path, place)) = citation.rsplit_once('#') else { return Ok((citation, 1)) };
+    let first = place.split('-').next().unwrap_or(place);
+    let line = first.strip_prefix('L').and_then(|digits| digits.parse().ok());
+    line.map(|line| (path, line)).ok_or_else(|| Error::Query {
+        query: citation.to_owned(),
+        code: "citation",
+        why: "a citation reads like notes/a.md#L10".to_owned(),
+    })
+}

@@ -1,0 +1,102 @@
+//! Results of changes as Python objects: writes, revisions of the history, imports.
+
+use std::collections::BTreeMap;
+
+use commonplace_core::files::{self, revisions};
+use commonplace_core::store::lazy_version::LazyVersion;
+use pyo3::prelude::*;
+
+use crate::results::seconds;
+
+/// What a write did: the stored path, the new version, and where the old text now lies.
+#[pyclass(frozen, module = "commonplace")]
+pub struct Written {
+    #[pyo3(get)]
+    pub path: String,
+    version: LazyVersion,
+    #[pyo3(get)]
+    pub previous: Option<String>,
+    #[pyo3(get)]
+    pub history: Option<String>,
+    #[pyo3(get)]
+    pub applied: usize,
+}
+
+/// The version of a file that was changed but could not be read since.
+const UNKNOWN_VERSION: &str = "unknown";
+
+impl Written {
+    /// A change that is on disk, of so many edits.
+    pub fn new(done: files::Written, applied: usize) -> Self {
+        Self {
+            path: done.path,
+            version: done.version.into(),
+            previous: done.previous.map(|version| version.to_string()),
+            history: done.history,
+            applied,
+        }
+    }
+
+    /// Text that is at the end of a file.
+    pub fn appended((path, version): (String, LazyVersion)) -> Self {
+        Self { path, version, previous: None, history: None, applied: 0 }
+    }
+}
+
+#[pymethods]
+impl Written {
+    #[getter]
+    fn version(&self, py: Python<'_>) -> String {
+        let version = py.detach(|| self.version.get());
+        version.map_or_else(|| UNKNOWN_VERSION.to_owned(), |version| version.to_string())
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        format!("Written({:?}, version={:?})", self.path, self.version(py))
+    }
+}
+
+/// A text that the history keeps: which it is, since when, and where it lies.
+#[pyclass(name = "Past", frozen, get_all, module = "commonplace")]
+pub struct Revision {
+    pub version: String,
+    pub time: f64,
+    pub size: u64,
+    pub address: String,
+}
+
+impl From<revisions::Revision> for Revision {
+    fn from(revision: revisions::Revision) -> Self {
+        let revisions::Revision { version, time_ms, size, address } = revision;
+        Self { version: version.to_string(), time: seconds(time_ms), size, address }
+    }
+}
+
+#[pymethods]
+impl Revision {
+    fn __repr__(&self) -> String {
+        format!("Past({:?}, {} B)", self.address, self.size)
+    }
+}
+
+/// What an import took, and what it left out and why.
+#[pyclass(frozen, get_all, module = "commonplace")]
+pub struct Imported {
+    pub path: String,
+    pub format: String,
+    pub messages: u64,
+    pub skipped: BTreeMap<String, u64>,
+    pub bad_lines: Vec<u64>,
+    pub bad_line_count: u64,
+}
+
+#[pymethods]
+impl Imported {
+    fn __repr__(&self) -> String {
+        let skipped: u64 = self.skipped.values().sum();
+        format!(
+            "Imported({:?}, {:?}, {} messages, {skipped} skipped, {} bad lines)",
+            self.path, self.format, self.messages, self.bad_line_count
+        )
+    }
+}
