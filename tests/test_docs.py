@@ -1,10 +1,14 @@
-"""What the README shows runs, what it names is there, and what can be typed or called is in it."""
+"""What the documents show runs, what they name is there, and what can be typed is in them."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import pkgutil
 import re
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -15,7 +19,12 @@ from commonplace.memories import find_system, system_names
 from commonplace.tools import tools_of
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text()
+DOCS = ROOT / "docs"
+PAGES = {
+    str(path.relative_to(ROOT)): path.read_text()
+    for path in [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted(DOCS.rglob("*.md"))]
+}
+BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 COMMANDS = sorted(
     command.name or command.callback.__name__
     for command in app.registered_commands
@@ -23,36 +32,82 @@ COMMANDS = sorted(
 )
 
 
-def test_python_blocks_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("page", [page for page, text in PAGES.items() if BLOCK.search(text)])
+def test_the_blocks_of_a_page_run(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python blocks share one namespace; console blocks show what the commands print."""
     monkeypatch.chdir(tmp_path)
-    blocks = list(re.finditer(r"```python\n(.*?)```", README, re.DOTALL))
-    assert len(blocks) >= 3
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.delenv("COMMONPLACE_ROOT", raising=False)
     namespace: dict[str, object] = {}
-    for block in blocks:
+    exports: list[str] = []
+    text = PAGES[page]
+    for block in BLOCK.finditer(text):
         # as many line ends as stand before the block, so that a failure names its line
-        lines = README[: block.start()].count("\n") + 1
-        exec(compile("\n" * lines + block[1], "README.md", "exec"), namespace)  # noqa: S102
+        lines = text[: block.start()].count("\n") + 1
+        if block[1] == "python":
+            exec(compile("\n" * lines + block[2], page, "exec"), namespace)  # noqa: S102
+        else:
+            run_console(block[2], exports)
+
+
+def run_console(block: str, exports: list[str]) -> None:
+    """Run each `$` line by bash and compare what it prints; `…` stands for anything."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        # a line that ends in a backslash goes on behind the next prompt
+        command, _, expected = part.replace("\\\n> ", "").partition("\n")
+        if command.startswith("export "):
+            exports.append(command)
+        script = "\n".join([*exports, command])
+        done = subprocess.run(
+            ["/bin/bash", "-c", script],
+            env={**os.environ, "PATH": path},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{command}\n{done.stderr}"
+        pattern = re.escape(expected.rstrip()).replace("…", ".*")
+        assert re.fullmatch(pattern, done.stdout.rstrip(), re.DOTALL), f"{command}\n{done.stdout}"
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_is_in_the_readme(command: str) -> None:
-    assert re.search(rf"`{command}[ `]", README)
+def test_every_command_is_on_the_page_of_the_command_line(command: str) -> None:
+    assert re.search(rf"`{command}[ `]", PAGES["docs/how-to/command-line.md"])
 
 
-def test_makefile_and_readme_agree() -> None:
-    targets = set(re.findall(r"^([a-z]+):.*##", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    assert set(re.findall(r"[$`] ?make ([a-z]+)", README)) <= targets
+def test_makefile_and_documents_agree() -> None:
+    targets = set(re.findall(r"^([a-z-]+):.*##", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for page, text in PAGES.items():
+        assert set(re.findall(r"(?:^|[$`] ?)make ([a-z-]+)", text, re.MULTILINE)) <= targets, page
 
 
-# The table of features: design, feature, where it lives, its tests.
-TABLE = README.partition("\n## The five designs")[2].partition("\n## ")[0]
+@pytest.mark.parametrize(("page", "most"), [("README.md", 150), ("ARCHITECTURE.md", 200)])
+def test_what_is_read_first_is_short(page: str, most: int) -> None:
+    assert len(PAGES[page].splitlines()) <= most
+
+
+def test_no_page_cites_what_a_reader_does_not_have() -> None:
+    for page, text in PAGES.items():
+        assert not re.search(r"§|\bdesign 00\d", text), page
+
+
+# The table of features: system, feature, where it lives, its tests.
+TABLE = PAGES["docs/reference/features.md"]
 FEATURES = [line.strip("| ").split(" | ") for line in TABLE.splitlines() if line.endswith("` |")]
 NAMES = re.compile(r"`([\w.]+)`")
 TESTS = {
     name
-    for path in (ROOT / "tests").glob("test_*.py")
+    for path in (ROOT / "tests").rglob("test_*.py")
     for name in re.findall(r"^(?:def )?([Tt]est\w+)(?:\(| =)", path.read_text(), re.MULTILINE)
 }
+
+
+def test_the_table_of_features_is_found() -> None:
+    assert len(FEATURES) > 50
 
 
 @pytest.mark.parametrize("row", FEATURES, ids=lambda row: row[-3])
@@ -77,7 +132,7 @@ def test_every_tool_is_in_the_table(name: str) -> None:
 
 def test_every_module_is_in_the_architecture() -> None:
     package = Path(commonplace.__file__).parent
-    named = set(re.findall(r"`(\w+)/?`", (ROOT / "ARCHITECTURE.md").read_text()))
+    named = set(re.findall(r"`(\w+)/?`", PAGES["ARCHITECTURE.md"]))
     for path in package.rglob("*.py"):
         unit, *inner = path.relative_to(package).with_suffix("").parts
         # of a system each module is named, of another folder only the folder
@@ -86,6 +141,12 @@ def test_every_module_is_in_the_architecture() -> None:
 
 
 def test_links_lead_somewhere() -> None:
-    for page in ["README.md", "ARCHITECTURE.md"]:
-        for link in re.findall(r"\]\(([^)#:]+)[^):]*\)", (ROOT / page).read_text()):
-            assert (ROOT / link).exists(), f"{page}: {link}"
+    for page, text in PAGES.items():
+        for link in re.findall(r"\]\(([^)#:\s]+)[^):]*\)", text):
+            assert (ROOT / page).parent.joinpath(link).exists(), f"{page}: {link}"
+
+
+def test_every_page_is_in_the_site() -> None:
+    project = tomllib.loads((ROOT / "zensical.toml").read_text())["project"]
+    listed = re.findall(r"[\w/-]+\.md", str(project["nav"]))
+    assert sorted(listed) == sorted(str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md"))
