@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from hypothesis.stateful import invariant, rule
 
 import commonplace
 from commonplace import Store, Written
@@ -27,7 +27,8 @@ from commonplace.memories.facts_and_episodes.entries import added, entries, minu
 from commonplace.memories.facts_and_episodes.notes import Notes
 from commonplace.memories.facts_and_episodes.summary_line import make, put, read
 from commonplace.memories.facts_and_episodes.usage import Usage, Use
-from commonplace.protocols import Reply, Turn
+from commonplace.protocols import Reply
+from tests.doubles import Clock, Crash, CrashingStore, RacingStore, StoreMachine, SummaryModel
 
 USER = """# User Facts
 
@@ -51,28 +52,11 @@ SHORT = """## Short ID implementation
 - Task: Replace full UUID with shorter IDs
 """
 FEBRUARY = "episodes/2026-02.md"
-NOW = datetime(2026, 2, 24, 12, tzinfo=UTC)
-
-
-class Clock:
-    """A clock that stands until it is set."""
-
-    def __init__(self, now: datetime = NOW) -> None:
-        self.now = now
-
-    def __call__(self) -> datetime:
-        return self.now
 
 
 @pytest.fixture
 def memory(store: Store) -> FactsAndEpisodes:
     return FactsAndEpisodes(store, "data/memory", clock=Clock())
-
-
-@pytest.fixture
-def opened(tmp_path: Path) -> Iterator[Store]:
-    with commonplace.open(tmp_path) as opened:
-        yield opened
 
 
 def listed(memory: FactsAndEpisodes) -> dict[str, str]:
@@ -247,7 +231,7 @@ def test_a_made_summary_is_concise(text: str, newest_first: bool) -> None:
     assert made
 
 
-def test_a_made_summary_follows_the_file(opened: Store, tmp_path: Path) -> None:
+def test_a_made_summary_follows_the_file(opened: Store, root: Path) -> None:
     memory = FactsAndEpisodes(opened, clock=Clock())
     memory.memory_write("facts/user.md", "# User\n\n- Name: A\n- Role: dev\n")
     memory.memory_append("facts/user.md", "- City: Beijing")
@@ -255,7 +239,7 @@ def test_a_made_summary_follows_the_file(opened: Store, tmp_path: Path) -> None:
     memory.memory_patch("facts/user.md", [{"oldText": "- Role: dev\n", "newText": ""}])
     assert listed(memory)["facts/user.md"] == "name, city"
     # a person adds a fact and leaves the line as it is: the next change mends it
-    file = tmp_path / "facts/user.md"
+    file = root / "facts/user.md"
     file.write_text(file.read_text() + "- Cat: Mimi\n")
     memory.memory_append("facts/user.md", "- Dog: Rex")
     assert listed(memory)["facts/user.md"] == "name, city, cat, dog"
@@ -266,7 +250,7 @@ def test_a_made_summary_follows_the_file(opened: Store, tmp_path: Path) -> None:
     assert text.replace("name, ", "") == memory.memory_read("facts/user.md")
 
 
-def test_a_given_summary_is_kept_while_it_stands(opened: Store, tmp_path: Path) -> None:
+def test_a_given_summary_is_kept_while_it_stands(opened: Store, root: Path) -> None:
     memory = FactsAndEpisodes(opened, clock=Clock())
     memory.memory_write("facts/user.md", USER)
     memory.memory_append("facts/user.md", "- City: Beijing")
@@ -279,17 +263,17 @@ def test_a_given_summary_is_kept_while_it_stands(opened: Store, tmp_path: Path) 
     memory.memory_append(FEBRUARY, "## Config refactor\nDone.")
     assert listed(memory)[FEBRUARY] == "logger fix; latest: Config refactor"
     # taken away, it is made again
-    file = tmp_path / FEBRUARY
+    file = root / FEBRUARY
     file.write_text(re.sub(r"> Summary.*\n\n", "", file.read_text()))
     memory.memory_append(FEBRUARY, "## Tests\nMore.")
     assert listed(memory)[FEBRUARY].startswith("Tests, Config refactor, Short ID implementation")
 
 
-def test_without_our_own_file_a_made_line_is_still_known(opened: Store, tmp_path: Path) -> None:
+def test_without_our_own_file_a_made_line_is_still_known(opened: Store, root: Path) -> None:
     memory = FactsAndEpisodes(opened)
     memory.memory_write("facts/user.md", "- Name: A\n")
     for damage in ("", "{", "[1]\n", '["facts/user.md", 1e999, "x", 3]\n', "3\n[[], 0, 0, null]\n"):
-        (tmp_path / ".commonplace/usage.jsonl").write_text(damage)
+        (root / ".commonplace/usage.jsonl").write_text(damage)
         memory.memory_append("facts/user.md", "- City: B")
         memory.memory_write("facts/user.md", memory.memory_read("facts/user.md")[:-10])
     assert listed(memory)["facts/user.md"] == "name"
@@ -366,12 +350,12 @@ def test_an_empty_summary_line_is_filled(opened: Store) -> None:
     assert read(memory.memory_read("facts/user.md")) == "name"
 
 
-def test_memory_list_reads_files_of_a_person_too(opened: Store, tmp_path: Path) -> None:
+def test_memory_list_reads_files_of_a_person_too(opened: Store, root: Path) -> None:
     memory = FactsAndEpisodes(opened)
-    (tmp_path / "facts").mkdir()
-    (tmp_path / "facts/cat.md").write_text("- Cat: Mimi\n- Food: fish\n")
+    (root / "facts").mkdir()
+    (root / "facts/cat.md").write_text("- Cat: Mimi\n- Food: fish\n")
     assert listed(memory) == {"facts/cat.md": "cat, food"}
-    assert (tmp_path / "facts/cat.md").read_text() == "- Cat: Mimi\n- Food: fish\n"
+    assert (root / "facts/cat.md").read_text() == "- Cat: Mimi\n- Food: fish\n"
 
 
 # §3 Entries
@@ -450,11 +434,11 @@ def test_an_entry_leaves_what_follows_alone(opened: Store, entry: str) -> None:
     "left_open", ["```\ncode", "~~~\ncode", "`````\n```\ncode", "<!-- note", "text"]
 )
 def test_what_a_person_left_open_does_not_swallow_an_entry(
-    opened: Store, tmp_path: Path, left_open: str
+    opened: Store, root: Path, left_open: str
 ) -> None:
     memory = FactsAndEpisodes(opened, clock=Clock())
-    (tmp_path / "episodes").mkdir()
-    (tmp_path / FEBRUARY).write_text(f"# Mine\n\n{left_open}")
+    (root / "episodes").mkdir()
+    (root / FEBRUARY).write_text(f"# Mine\n\n{left_open}")
     memory.memory_append(FEBRUARY, LOGGER)
     text = memory.memory_read(FEBRUARY)
     assert f"\n{left_open}\n" in text
@@ -581,12 +565,12 @@ def episode(number: int, day: int | None, size: int = 0) -> str:
     return f"## Task {number}\n- Summary: s{number}\n{dated}- Note: {'x' * size}\n"
 
 
-def test_a_large_month_goes_on_as_weeks(opened: Store, tmp_path: Path) -> None:
+def test_a_large_month_goes_on_as_weeks(opened: Store, root: Path) -> None:
     memory = FactsAndEpisodes(opened, month_limit=1000, clock=Clock())
     for number, day in enumerate([1, 5, 9, 16, 24]):
         memory.memory_append(FEBRUARY, episode(number, day, 100))
     assert [*listed(memory)] == [FEBRUARY]
-    file = tmp_path / FEBRUARY
+    file = root / FEBRUARY
     file.write_text(file.read_text().replace("\n\n##", "\n\nA word of mine.\n\n##", 1))
     answer = memory.memory_append(FEBRUARY, episode(5, 23, 500))
     assert answer["path"] == "episodes/2026-02-W4.md"
@@ -684,58 +668,17 @@ def test_threads_and_processes_lose_no_entry(opened: Store) -> None:
     assert all(f"## Task {number}\n" in text for number in range(24))
 
 
-class Meanwhile:
-    """A store in which something else happens just before the n-th update."""
-
-    def __init__(self, store: Store, at: int, act: Callable[[], object]) -> None:
-        self._store = store
-        self._left = at
-        self._act = act
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "update":
-            if self._left == 0:
-                self._act()
-            self._left -= 1
-        return getattr(self._store, name)
-
-
 @pytest.mark.parametrize("at", range(5))
 def test_two_processes_that_divide_a_month_move_each_entry_once(opened: Store, at: int) -> None:
     whole = FactsAndEpisodes(opened, clock=Clock())
     for number in range(10):
         whole.memory_append(FEBRUARY, episode(number, number * 2 + 1, 40))
     other = FactsAndEpisodes(opened, month_limit=900, clock=Clock())
-    busy = Meanwhile(opened, at, lambda: other.memory_append(FEBRUARY, episode(98, 3, 40)))
+    busy = RacingStore(opened, at, lambda: other.memory_append(FEBRUARY, episode(98, 3, 40)))
     one = FactsAndEpisodes(busy, month_limit=900, clock=Clock())  # type: ignore[arg-type]
     one.memory_append(FEBRUARY, episode(99, 5, 40))
     text = everything(opened)
     assert [text.count(f"## Task {number}\n") for number in (*range(10), 98, 99)] == [1] * 12
-
-
-class Stopped(Exception):
-    """A crash."""
-
-
-class Failing:
-    """A store whose n-th change of a file does not happen any more."""
-
-    def __init__(self, store: Store, after: int) -> None:
-        self._store = store
-        self._left = after
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._store, name)
-        if name not in {"write", "update", "append", "patch", "delete", "move"}:
-            return found
-
-        def change(*args: Any, **named: Any) -> Any:
-            if self._left == 0:
-                raise Stopped
-            self._left -= 1
-            return found(*args, **named)
-
-        return change
 
 
 def everything(store: Store) -> str:
@@ -751,8 +694,8 @@ def crashes(
             fill(store)
             done = True
             try:
-                act(Failing(store, after))
-            except Stopped:
+                act(CrashingStore(store, after))
+            except Crash:
                 done = False
             yield store, done
         if done:
@@ -843,26 +786,13 @@ def test_weeks_are_summarised_with_their_month(opened: Store) -> None:
     )
 
 
-class Model:
-    """A model that always answers the same."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.asked: list[str] = []
-
-    def complete(self, turns: Any, tools: Any = (), *, max_tokens: int = 1024) -> Reply:
-        del tools, max_tokens
-        self.asked += [turn.text for turn in turns if isinstance(turn, Turn)]
-        return Reply(self.text)
-
-
 def test_a_model_may_write_the_summary_and_cannot_break_the_page(opened: Store) -> None:
     memory = FactsAndEpisodes(opened, clock=Clock())
     memory.memory_append("episodes/2025-01.md", LOGGER)
     memory.memory_append("episodes/2025-02.md", SHORT)
-    model = Model("# All is well\n\n## Everything was fixed\n```\nopen")
+    model = SummaryModel("# All is well\n\n## Everything was fixed\n```\nopen", repeat_last=True)
     memory.summarise_months(date(2026, 1, 1), model=model)
-    assert "pino" in "".join(model.asked)
+    assert "pino" in "".join(turn.text for turns in model.asked for turn in turns)
     page = memory.memory_read("episodes/2025.md")
     assert [block.title for block in parse(page)] == ["2025-01", "2025-02"]
     assert "Everything was fixed" in page
@@ -873,7 +803,7 @@ def test_an_empty_summary_aborts(opened: Store) -> None:
     memory.memory_append("episodes/2025-01.md", LOGGER)
     before = memory.memory_read("episodes/2025-01.md")
     with pytest.raises(commonplace.CompactionFailed):
-        memory.summarise_months(date(2026, 1, 1), model=Model(" "))
+        memory.summarise_months(date(2026, 1, 1), model=SummaryModel(" "))
     assert memory.memory_read("episodes/2025-01.md") == before
     assert "episodes/2025.md" not in listed(memory)
 
@@ -882,10 +812,10 @@ def test_a_month_that_another_takes_away_meanwhile_is_done(opened: Store) -> Non
     memory = FactsAndEpisodes(opened, clock=Clock())
     memory.memory_append("episodes/2025-01.md", LOGGER)
 
-    class Late(Model):
-        def complete(self, *_: Any, **__: Any) -> Reply:
+    class Late(SummaryModel):
+        def complete(self, *args: Any, **named: Any) -> Reply:
             opened.delete("episodes/2025-01.md")
-            return Reply(self.text)
+            return super().complete(*args, **named)
 
     cited = memory.summarise_months(date(2026, 1, 1), model=Late("Everything was fixed."))
     assert cited == ["archive/episodes/2025-01.md#L3"]
@@ -1004,19 +934,13 @@ def test_5_no_dependency_beyond_the_declared_ones() -> None:
 # Any interleaving of tools and hand edits
 
 
-class Interleaving(RuleBasedStateMachine):
+class Interleaving(StoreMachine):
     """What the tools and a person's editor do, and a plain dictionary of what must be there."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.folder = tempfile.TemporaryDirectory()
-        self.store = commonplace.open(self.folder.name)
         self.memory = FactsAndEpisodes(self.store, month_limit=1500, clock=Clock())
         self.marks: list[str] = []
-
-    def teardown(self) -> None:
-        self.store.close()
-        self.folder.cleanup()
 
     @rule(text=lines | st.text(st.characters(codec="utf-8"), max_size=50), day=st.integers(1, 28))
     def append(self, text: str, day: int) -> None:
@@ -1027,7 +951,7 @@ class Interleaving(RuleBasedStateMachine):
     @rule(text=lines)
     def edit(self, text: str) -> None:
         mark = f"mark{len(self.marks)}x"
-        file = Path(self.folder.name) / FEBRUARY
+        file = self.root / FEBRUARY
         file.parent.mkdir(exist_ok=True)
         before = file.read_bytes() if file.exists() else b"# Mine\n"
         file.write_bytes(before + f"\n\n{text}\n{mark}\n".encode())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -15,8 +15,6 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    initialize,
     invariant,
     precondition,
     rule,
@@ -44,22 +42,18 @@ from commonplace.memories.four_layers.types import (
     MemoryStats,
     ProceduralRule,
 )
-from commonplace.protocols import Reply, Turn
+from commonplace.protocols import Reply
+from tests.doubles import Clock, StoreMachine, SummaryModel
 
 FEBRUARY = datetime(2026, 2, 24, 10, 30, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
 NOW = int(FEBRUARY.timestamp() * 1000)
 HOUR = 3600 * 1000
 
 
-def ticking() -> Callable[[], datetime]:
-    """Return a clock that stands still but for a microsecond a look."""
-    ticks = count()
-    return lambda: FEBRUARY + timedelta(microseconds=next(ticks))
-
-
 @pytest.fixture
 def memory(store: commonplace.Store) -> FourLayers:
-    return FourLayers(store, clock=ticking())
+    return FourLayers(store, clock=Clock(FEBRUARY, MICROSECOND))
 
 
 @pytest.fixture(scope="module")
@@ -191,7 +185,7 @@ def test_append_reads_the_newest_note_at_most(
     read = reads(monkeypatch)
     append(memory, "same process")
     assert read == []
-    append(FourLayers(store, clock=ticking()), "another")
+    append(FourLayers(store, clock=Clock(FEBRUARY, MICROSECOND)), "another")
     assert read == ["episodes/2026-02-part-4.md"]
 
 
@@ -545,35 +539,15 @@ def test_facts_are_not_compacted(memory: FourLayers) -> None:
         memory.compact("episodic", {"keep": 1})
 
 
-class Model:
-    """A chat model that says one thing, or fails."""
-
-    def __init__(self, text: str | None) -> None:
-        self.text = text
-        self.asked: list[str] = []
-
-    def complete(
-        self,
-        turns: Sequence[Turn],
-        tools: Sequence[Mapping[str, Any]] = (),  # noqa: ARG002 - of the protocol
-        *,
-        max_tokens: int = 1024,  # noqa: ARG002 - of the protocol
-    ) -> Reply:
-        self.asked.append(turns[-1].text)
-        if self.text is None:
-            raise TimeoutError("no answer")
-        return Reply(self.text)
-
-
 @pytest.mark.parametrize("layer", ["working", "episodic"])
 def test_a_model_is_asked_for_the_summary(store: commonplace.Store, layer: Any) -> None:
-    model = Model("- Two anomalies were found and fixed.")
-    memory = FourLayers(store, model=model, clock=ticking())
+    model = SummaryModel("- Two anomalies were found and fixed.")
+    memory = FourLayers(store, model=model, clock=Clock(FEBRUARY, MICROSECOND))
     fill(memory, layer, 1)
     memory.compact(layer, {"keep_last": 1})
     entries = memory.get_working_memory() if layer == "working" else memory.get_episodic_memory()
     assert entries[0].content == "[Summary of 2 entries]\n- Two anomalies were found and fixed."
-    assert "Agent analyzed file1.csv" in model.asked[0]
+    assert "Agent analyzed file1.csv" in model.asked[0][-1].text
 
 
 @pytest.mark.parametrize("said", [None, "", " \n", "."])
@@ -581,7 +555,8 @@ def test_a_model_is_asked_for_the_summary(store: commonplace.Store, layer: Any) 
 def test_a_failed_summary_changes_nothing(
     store: commonplace.Store, layer: Any, said: str | None
 ) -> None:
-    memory = FourLayers(store, model=Model(said), clock=ticking())
+    model = SummaryModel(TimeoutError("no answer") if said is None else said)
+    memory = FourLayers(store, model=model, clock=Clock(FEBRUARY, MICROSECOND))
     fill(memory, layer, 1)
     before = {entry.path: store.read(entry.path) for entry in store.list()}
     working = memory.get_working_memory()
@@ -596,7 +571,7 @@ def test_a_failed_summary_changes_nothing(
 def test_a_compaction_that_is_cut_short_loses_nothing(
     store: commonplace.Store, monkeypatch: pytest.MonkeyPatch, stop: int, summarize: bool
 ) -> None:
-    memory = FourLayers(store, clock=ticking())
+    memory = FourLayers(store, clock=Clock(FEBRUARY, MICROSECOND))
     long = "word " * (LIMIT // 12)
     append(memory, *(f"{number} {long}" for number in range(5)))
     before = memory.get_episodic_memory()
@@ -885,7 +860,7 @@ def test_any_files_come_back(
     indent: int,
 ) -> None:
     run = tmp_path / str(next(numbered))
-    memory = FourLayers(roomy, f"run{next(numbered)}", clock=ticking())
+    memory = FourLayers(roomy, f"run{next(numbered)}", clock=Clock(FEBRUARY, MICROSECOND))
     texts = {
         "episodic": stringify(episodic, indent),
         "semantic": stringify(semantic, indent),
@@ -932,7 +907,7 @@ def test_any_record_comes_back_from_its_block(key: str, text: str, metadata: Any
 def test_any_text_goes_through_every_layer(
     roomy: commonplace.Store, pairs: list[tuple[str, str]]
 ) -> None:
-    memory = FourLayers(roomy, f"run{next(numbered)}", clock=ticking())
+    memory = FourLayers(roomy, f"run{next(numbered)}", clock=Clock(FEBRUARY, MICROSECOND))
     known: dict[str, str] = {}
     for key, text in pairs:
         append(memory, text)
@@ -1023,16 +998,12 @@ def test_an_edit_during_a_compaction_is_kept(
     assert episodes(memory) == ["ONE"]
 
 
-class Interleaved(RuleBasedStateMachine):
+class Interleaved(StoreMachine):
     """Calls, hand edits and restarts in any order agree with a plain model."""
 
-    @initialize()
-    def open(self) -> None:
-        import tempfile  # noqa: PLC0415 - the machine has no fixtures
-
-        self.folder = tempfile.TemporaryDirectory()
-        self.clock = ticking()
-        self.store = commonplace.open(self.folder.name)
+    def __init__(self) -> None:
+        super().__init__()
+        self.clock = Clock(FEBRUARY, MICROSECOND)
         self.memory = FourLayers(self.store, clock=self.clock)
         self.episodes: list[str] = []
         self.facts: dict[str, str] = {}
@@ -1102,7 +1073,7 @@ class Interleaved(RuleBasedStateMachine):
     @rule()
     def open_again(self) -> None:
         self.store.close()
-        self.store = commonplace.open(self.folder.name)
+        self.store = self.open_store()
         self.memory = FourLayers(self.store, clock=self.clock)
 
     @invariant()
@@ -1116,11 +1087,6 @@ class Interleaved(RuleBasedStateMachine):
         stats = self.memory.get_stats()
         assert stats.episodic_entry_count == len(self.episodes)
 
-    def teardown(self) -> None:
-        assert self.store.verify().differences == []
-        self.store.close()
-        self.folder.cleanup()
-
 
 TestInterleaved = Interleaved.TestCase
 TestInterleaved.settings = settings(max_examples=25, stateful_step_count=15, deadline=None)
@@ -1130,9 +1096,9 @@ TestInterleaved.settings = settings(max_examples=25, stateful_step_count=15, dea
 
 
 def test_sub_agents_share_or_not(store: commonplace.Store) -> None:
-    parent = FourLayers(store, clock=ticking())
+    parent = FourLayers(store, clock=Clock(FEBRUARY, MICROSECOND))
     append(parent, "from the parent")
-    child = FourLayers(store, agent="a1", clock=ticking())
+    child = FourLayers(store, agent="a1", clock=Clock(FEBRUARY, MICROSECOND))
     append(child, "from the child")
     child.learn({"key": "k", "value": "v"})
     assert episodes(parent) == episodes(child) == ["from the parent", "from the child"]
@@ -1141,7 +1107,7 @@ def test_sub_agents_share_or_not(store: commonplace.Store) -> None:
     assert parent.search("semantic", "v")[0].metadata == {"key": "k", "agentId": "a1"}
     child.append("episodic", {"content": "x", "metadata": {"agentId": "a2"}})
     assert parent.get_episodic_memory()[2].metadata == {"agentId": "a2"}
-    alone = FourLayers(store, agent="a1", shared=False, clock=ticking())
+    alone = FourLayers(store, agent="a1", shared=False, clock=Clock(FEBRUARY, MICROSECOND))
     append(alone, "secret")
     assert episodes(alone) == ["secret"]
     assert "secret" not in episodes(parent)

