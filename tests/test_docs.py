@@ -49,7 +49,7 @@ FEATURES = [line.strip("| ").split(" | ") for line in TABLE.splitlines() if line
 NAMES = re.compile(r"`([\w.]+)`")
 TESTS = {
     name
-    for path in (ROOT / "tests").glob("test_*.py")
+    for path in (ROOT / "tests").rglob("test_*.py")
     for name in re.findall(r"^(?:def )?([Tt]est\w+)(?:\(| =)", path.read_text(), re.MULTILINE)
 }
 
