@@ -74,6 +74,7 @@ def python(name: str, what: str, select: str = "") -> Suite:
 
 ANSWERS = rust("answers", "what a change answers when the n-th call of a kind fails")
 CRASHES = rust("crashes", "death and errors at each call of each change; the order of syncs")
+RECOVERY = rust("recovery", "what a crash leaves, and what is done with it at the next opening")
 DURABILITY = rust("durability", "syncs and races of each change, in traces of its system calls")
 SANDBOX = rust("sandbox", "paths, links, special files and names, as given and swapped")
 LINKS = rust("links", "hard links that come and go while a file is opened")
@@ -84,16 +85,16 @@ WRITES = rust("writes", "many writers at once, and people who save meanwhile")
 FUZZ = rust("fuzz", "laws of sections, queries, transcripts, snapshots and patches, random inputs")
 NAMES = "names of Windows and Unicode"
 SUITES = {
-    1: [CRASHES, WRITES],
+    1: [CRASHES, RECOVERY, WRITES],
     2: [CRASHES, DURABILITY],
     3: [
         CRASHES,
         ANSWERS,
         python("test_answers", "which error a call of Python raises, and what is there then"),
     ],
-    4: [CRASHES, IMPORTS],
+    4: [RECOVERY, IMPORTS],
     5: [WRITES, IMPORTS],
-    6: [WRITES, GUARDS],
+    6: [WRITES, RECOVERY, GUARDS],
     7: [WRITES, python("test_history", "changes by a function from threads and processes")],
     8: [WRITES],
     9: [
@@ -103,12 +104,13 @@ SUITES = {
     10: [
         rust("snapshot", "each byte cut and flipped"),
         rust("snapshot_crafted", "numbers changed, with right checksums"),
-        rust("sieve", "grep with a gram index and without, and with ones that lie"),
+        rust("gram_index", "grep with a gram index and without, and with ones that lie"),
         SIDE_FILES,
     ],
     11: [
-        rust("freshness", "random edits under clocks of 1 ns, 4 ms, 1 s and 2 s"),
-        rust("deeds", "random deeds of anybody, compared with a full scan"),
+        rust("freshness", "edits of notes by anybody, with the reports of the system and without"),
+        rust("freshness_transcripts", "the same of transcripts"),
+        rust("random_edits", "random edits by anybody, compared with a full scan"),
         python("test_interleaving", "two programs, five systems, a person, and a dictionary"),
     ],
     12: [

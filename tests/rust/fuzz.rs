@@ -5,6 +5,7 @@
 #![allow(missing_docs, clippy::print_stdout)]
 
 mod fuzzing;
+mod markdown;
 mod memory;
 
 use std::fs;
@@ -19,6 +20,7 @@ use commonplace_core::search::query::{LONGEST, MOST_PATTERNS, Query};
 use commonplace_core::store::hit::Request;
 use commonplace_core::text::section::{as_text, parse};
 use fuzzing::{Features, class, fuzz, is_long};
+use markdown::{FRAGMENTS, assert_covered};
 use memory::{Memory, sample};
 use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64;
@@ -51,76 +53,22 @@ fn is_linear(unit: &str, run: impl Fn(&str)) -> Result<(), String> {
 
 #[test]
 fn sections() {
-    let pieces = [
-        "# ",
-        "## a\n",
-        "\n",
-        "\r\n",
-        "\n\n",
-        "===\n",
-        "---\n",
-        "```\n",
-        "~~~\n",
-        "> ",
-        "- ",
-        "1. ",
-        "    ",
-        "\t",
-        "<!--",
-        "-->",
-        "<div>\n",
-        "</div>",
-        "META:\n",
-        "Summary: x\n",
-        "tags: [a, b]\n",
-        "[a]: /u\n",
-        "[a](b)",
-        "| a |\n|--|\n",
-        "*",
-        "_",
-        "`",
-        "\\",
-        "\u{feff}",
-        "é",
-        "日本",
-        "\0",
-        "&amp;",
-        "title: t\n",
-        "<script>",
-        "<?",
-        "![",
-        "](",
-        "**a",
-        "$$",
-    ];
-    let pieces: Vec<&[u8]> = pieces.iter().map(|piece| piece.as_bytes()).collect();
+    let pieces = FRAGMENTS.map(str::as_bytes);
     let timed = std::cell::Cell::new(0);
     fuzz("sections", &pieces, |input| {
         let text = as_text(input);
         let note = parse(&text);
-        let mut end = 0;
-        let mut features: Features = vec![("sections", class(note.sections.len()))];
+        assert_covered(&text, &note);
+        let mut features: Features = vec![
+            ("sections", class(note.sections.len())),
+            ("breaks", class(note.breaks.len())),
+            ("items", class(note.items.len())),
+        ];
         for (at, section) in note.sections.iter().enumerate() {
-            law(section.span.start == end, || format!("section {at} begins not at {end}"))?;
-            law(section.span.contains(&section.body) || section.body == section.span.end, || {
-                format!("the body of section {at} is outside of it")
-            })?;
-            law(section.parent.is_none_or(|parent| parent < at), || format!("parent of {at}"))?;
-            end = section.span.end;
             let marks = &section.marks;
             features.push(("level", u64::from(section.level)));
             features.push(("depth", class(note.trail(at).len())));
             features.push(("marks", xxh3_64(format!("{marks:?}").as_bytes()) % 16));
-        }
-        law(end == text.len(), || format!("{end} of {} bytes are in a section", text.len()))?;
-        law(note.sections.iter().all(|s| text.get(s.span.clone()).is_some()), || {
-            "a section begins inside of a character".to_owned()
-        })?;
-        for (name, found) in [("breaks", &note.breaks), ("items", &note.items)] {
-            law(found.is_sorted() && found.iter().all(|&at| text.is_char_boundary(at)), || {
-                format!("{name}: {found:?}")
-            })?;
-            features.push((name, class(found.len())));
         }
         features.push(("code", class(note.code.len())));
         features.push(("front", xxh3_64(format!("{:?}", note.front).as_bytes()) % 16));
@@ -367,6 +315,16 @@ fn named(bytes: &[u8], extent: usize) -> Option<&[u8]> {
 }
 
 impl Layout {
+    /// The snapshot of a sample memory.
+    fn of_sample() -> Self {
+        let memory = Memory::new();
+        sample(&memory);
+        let store = memory.open(false);
+        store.save().unwrap();
+        drop(store);
+        Self::of(fs::read(memory.at(".commonplace/index")).unwrap())
+    }
+
     fn of(bytes: Vec<u8>) -> Self {
         let sound =
             |at: usize| named(&bytes, at).is_some_and(|b| xxh3_64(b) == word(&bytes, at + 16));
@@ -433,12 +391,7 @@ impl Layout {
 
 #[test]
 fn snapshot() {
-    let memory = Memory::new();
-    sample(&memory);
-    let store = memory.open(false);
-    store.save().unwrap();
-    drop(store);
-    let layout = Layout::of(fs::read(memory.at(".commonplace/index")).unwrap());
+    let layout = Layout::of_sample();
     let (root, weights) = (word(&layout.bytes, 16), Weights::default());
     let read = |bytes: &[u8]| {
         let mut file = tempfile::tempfile().unwrap();
@@ -473,12 +426,7 @@ fn snapshot() {
 
 #[test]
 fn a_snapshot_with_files_out_of_order_is_refused() {
-    let memory = Memory::new();
-    sample(&memory);
-    let store = memory.open(false);
-    store.save().unwrap();
-    drop(store);
-    let layout = Layout::of(fs::read(memory.at(".commonplace/index")).unwrap());
+    let layout = Layout::of_sample();
     let first = b"detail/auth.mdfacts/";
     let places = layout.bytes.windows(first.len());
     let at = places.into_iter().position(|bytes| bytes == first).unwrap();

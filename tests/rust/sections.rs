@@ -12,7 +12,7 @@ use std::process::Command;
 
 use commonplace_core::catalog::extract::note;
 use commonplace_core::text::section::{as_text, parse};
-use markdown::{assert_covered, assert_exactly_once, twin};
+use markdown::{FRAGMENTS, assert_covered, assert_exactly_once, twin};
 use proptest::prelude::*;
 
 fn headings(text: &str) -> Vec<(u8, String)> {
@@ -173,53 +173,7 @@ fn blocks() -> impl Strategy<Value = Vec<usize>> {
 }
 
 fn nasty() -> impl Strategy<Value = String> {
-    let fragment = prop::sample::select(vec![
-        "# ",
-        "#",
-        "## a",
-        "\n",
-        "\r\n",
-        "\r",
-        "\n\n",
-        "===\n",
-        "---\n",
-        "---",
-        "```\n",
-        "~~~",
-        "> ",
-        "- ",
-        "1. ",
-        "    ",
-        "\t",
-        "<!--",
-        "-->",
-        "<div>",
-        "</div>",
-        "META:",
-        "Summary: x",
-        ": ",
-        "[a]: /u\n",
-        "[a]",
-        "| a |\n|--|\n",
-        "*",
-        "_",
-        "`",
-        "\\",
-        "\u{feff}",
-        "é",
-        "日本",
-        "🙂",
-        "e\u{301}",
-        "\u{1a}",
-        "\u{1f}",
-        "\0",
-        " ",
-        "text ",
-        "&amp;",
-        "title: t\n",
-        "<script>",
-        "</script>",
-    ]);
+    let fragment = prop::sample::select(&FRAGMENTS[..]);
     prop::collection::vec(fragment, 0..60).prop_map(|fragments| fragments.concat())
 }
 

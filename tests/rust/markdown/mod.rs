@@ -8,6 +8,67 @@ use commonplace_core::catalog::extract::{Draft, PART, note};
 use commonplace_core::text::section::Note;
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
+/// What means something in Markdown, in front matter or in a comment, to make texts of.
+pub const FRAGMENTS: [&str; 57] = [
+    "# ",
+    "#",
+    "## a",
+    "\n",
+    "\r\n",
+    "\r",
+    "\n\n",
+    "===\n",
+    "---\n",
+    "---",
+    "```\n",
+    "~~~",
+    "> ",
+    "- ",
+    "1. ",
+    "    ",
+    "\t",
+    "<!--",
+    "-->",
+    "<div>",
+    "</div>",
+    "META:",
+    "Summary: x",
+    ": ",
+    "[a]: /u\n",
+    "[a]",
+    "| a |\n|--|\n",
+    "*",
+    "_",
+    "`",
+    "\\",
+    "\u{feff}",
+    "é",
+    "日本",
+    "🙂",
+    "e\u{301}",
+    "\u{1a}",
+    "\u{1f}",
+    "\0",
+    " ",
+    "text ",
+    "&amp;",
+    "title: t\n",
+    "<script>",
+    "</script>",
+    "## a\n",
+    "~~~\n",
+    "<div>\n",
+    "META:\n",
+    "Summary: x\n",
+    "tags: [a, b]\n",
+    "[a](b)",
+    "<?",
+    "![",
+    "](",
+    "**a",
+    "$$",
+];
+
 /// The spans follow one another from the first byte to the last.
 pub fn assert_exactly_once(spans: &[Range<usize>], whole: Range<usize>) {
     let mut at = whole.start;
@@ -23,6 +84,7 @@ pub fn assert_covered(text: &str, note: &Note) {
     let spans: Vec<_> = note.sections.iter().map(|section| section.span.clone()).collect();
     assert_exactly_once(&spans, 0..text.len());
     for (at, section) in note.sections.iter().enumerate() {
+        assert!(text.get(section.span.clone()).is_some(), "{section:?} cuts a character");
         assert!(section.span.start <= section.body && section.body <= section.span.end);
         assert!(section.parent.is_none_or(|up| up < at && note.sections[up].level < section.level));
         for limit in [1, 7, 40, PART] {
@@ -35,7 +97,9 @@ pub fn assert_covered(text: &str, note: &Note) {
             }
         }
     }
-    assert!(note.breaks.is_sorted());
+    for places in [&note.breaks, &note.items] {
+        assert!(places.is_sorted() && places.iter().all(|&at| text.is_char_boundary(at)));
+    }
     let mut drafted = Vec::new();
     note_drafts(text, &mut |draft| {
         let start = draft.start as usize;

@@ -10,6 +10,7 @@ use std::time::SystemTime;
 
 use commonplace_core::store::hit::{Hits, Request};
 use commonplace_core::store::{Options, Store};
+use rustix::fs::inotify::{self, CreateFlags};
 
 pub struct Memory {
     scratch: tempfile::TempDir,
@@ -113,4 +114,27 @@ pub fn overwrite(path: &Path, offset: u64, bytes: &[u8]) {
     let mut file = OpenOptions::new().write(true).open(path).unwrap();
     file.seek(SeekFrom::Start(offset)).unwrap();
     file.write_all(bytes).unwrap();
+}
+
+/// Whether the system has a watch to give; where not (`tests/refuse.py`), stamps are compared.
+pub fn has_watch() -> bool {
+    inotify::init(CreateFlags::CLOEXEC).is_ok()
+}
+
+/// Runs a story with the system's reports and without.
+pub fn both_ways(story: impl Fn(&Memory, &Store)) {
+    for watch in [true, false] {
+        let memory = Memory::new();
+        memory.put("facts/user.md", "# User\nolder words\n");
+        memory.put("deep/a/b/c.md", "# Deep\nsubmarine\n");
+        memory.put("log.jsonl", "{\"role\":\"user\",\"content\":\"hello\"}\n");
+        let store = memory.open(watch);
+        assert_eq!(store.is_watching(), watch && has_watch());
+        assert_eq!(files_with(&store, "older").len(), 1);
+        story(&memory, &store);
+    }
+}
+
+pub fn paths(store: &Store, word: &str) -> Vec<String> {
+    files_with(store, word).into_iter().collect()
 }
