@@ -46,6 +46,8 @@ class ScriptedModel:
         max_tokens: The limit that every call must name; any limit if it is None.
     """
 
+    takes_tools = True
+
     def __init__(
         self,
         *answers: Reply | str | Exception,
@@ -65,6 +67,7 @@ class ScriptedModel:
         *,
         max_tokens: int = 1024,
     ) -> Reply:
+        assert self.takes_tools or not tools
         assert max_tokens == (self.max_tokens or max_tokens)
         assert max_tokens > 0
         self.asked.append(list(turns))
@@ -79,15 +82,7 @@ class ScriptedModel:
 class SummaryModel(ScriptedModel):
     """A chat model for summaries, which must be offered no tools."""
 
-    def complete(
-        self,
-        turns: Sequence[Turn],
-        tools: Sequence[Mapping[str, Any]] = (),
-        *,
-        max_tokens: int = 1024,
-    ) -> Reply:
-        assert not tools
-        return super().complete(turns, tools, max_tokens=max_tokens)
+    takes_tools = False
 
 
 def letter_embedder() -> CallableEmbedder:
