@@ -39,8 +39,9 @@ def test_every_command_is_in_the_readme(command: str) -> None:
 
 
 def test_makefile_and_readme_agree() -> None:
-    targets = set(re.findall(r"^([a-z]+):.*##", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    assert set(re.findall(r"[$`] ?make ([a-z]+)", README)) <= targets
+    targets = set(re.findall(r"^([a-z-]+):.*##", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for page in [README, (ROOT / "CONTRIBUTING.md").read_text()]:
+        assert set(re.findall(r"[$`] ?make ([a-z-]+)", page)) <= targets
 
 
 # The table of features: design, feature, where it lives, its tests.
@@ -83,6 +84,6 @@ def test_every_module_is_in_the_architecture() -> None:
 
 
 def test_links_lead_somewhere() -> None:
-    for page in ["README.md", "ARCHITECTURE.md"]:
+    for page in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"]:
         for link in re.findall(r"\]\(([^)#:]+)[^):]*\)", (ROOT / page).read_text()):
             assert (ROOT / link).exists(), f"{page}: {link}"
