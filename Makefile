@@ -6,7 +6,8 @@ BIN := .venv/bin
 RUST := $(shell find rust Cargo.toml Cargo.lock -name '*.rs' -o -name 'Cargo.*')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-portable lint docs bench campaign fuzz mutants strace disks
+.PHONY: help demo test test-portable lint docs wheel sdist check-dist try-wheel bench campaign fuzz mutants
+.PHONY: strace disks
 
 help: ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' $(MAKEFILE_LIST)
@@ -33,6 +34,29 @@ lint: .venv/.dev ## check style and types, and that each mutant still fits the s
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	$(BIN)/python tests/mutants.py --check-anchors
+	@$(if $(shell command -v go),go run $(ACTIONLINT),echo "no Go here: the files of .github/workflows are not checked")
+
+# its package on PyPI downloads a program from elsewhere when it is installed
+ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12 -shellcheck= -pyflakes=
+
+wheel: .venv/.tools ## build the wheel of this machine into dist/
+	$(BIN)/maturin build --release --out dist
+
+sdist: .venv/.tools ## build the source distribution into dist/
+	$(BIN)/maturin sdist --out dist
+
+check-dist: .venv/.tools ## check that PyPI would take what is in dist/
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "twine>=6"
+	$(BIN)/python -m twine check --strict dist/*
+
+# the wheel that fits this machine, of however many, in an environment of its own
+TRIED := target/try-wheel
+try-wheel: ## install the wheel in dist/ and run its demo
+	@rm -rf $(TRIED) && mkdir -p target
+	@$(call venv,$(TRIED))
+	@$(TRIED)/bin/python -m pip install --quiet --no-index --no-deps --find-links dist commonplace
+	@$(TRIED)/bin/python -m pip install --quiet --find-links dist commonplace
+	cd $(TRIED) && bin/commonplace demo
 
 docs: .venv/.docs ## build the documentation into site/, and fail on a dead link
 	$(BIN)/zensical build --clean --strict
@@ -61,6 +85,9 @@ install = PATH="$$PATH:/usr/sbin:/sbin"; command -v $(1) >/dev/null || { echo "I
 	  apt-get install -qq $(2) >/dev/null 2>&1 || { apt-get update -qq && apt-get install -qq $(2); } >/dev/null 2>&1; } \
 	|| { echo "$(1) is not here and apt-get could not install $(2)$(3)" >&2; false; }
 
+# $(call venv,FOLDER); Debian ships python3 without what venv needs
+venv = $(PYTHON) -m venv $(1) || ($(PYTHON) -m pip install --quiet virtualenv && $(PYTHON) -m virtualenv --quiet $(1))
+
 # with it tests make system calls fail
 strace:
 	@$(call install,strace,strace,: install it and call make again)
@@ -77,8 +104,7 @@ bench: .venv/.bench ## measure, side by side with ripgrep, grep, FTS5, tantivy a
 
 .venv/.tools:
 	@echo "Making a virtual environment in .venv"
-	@# Debian ships python3 without what venv needs
-	@$(PYTHON) -m venv .venv || ($(PYTHON) -m pip install --quiet virtualenv && $(PYTHON) -m virtualenv --quiet .venv)
+	@$(call venv,.venv)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "maturin>=1.9.4,<2"
 	@touch $@
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import commonplace
+from tests.doubles import Clock
 
 # numpy's threads wait for each other where programs share the machine, and the model is small
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -27,6 +28,18 @@ def root(tmp_path: Path) -> Path:
 def store(root: Path, request: pytest.FixtureRequest) -> Iterator[commonplace.Store]:
     with commonplace.open(root, watch=request.param) as opened:
         yield opened
+
+
+@pytest.fixture
+def opened(root: Path) -> Iterator[commonplace.Store]:
+    """A store that is opened one way only, for tests with many writes."""
+    with commonplace.open(root) as opened:
+        yield opened
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
 
 
 @pytest.fixture

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, settings
@@ -13,7 +12,7 @@ import commonplace
 from commonplace import CompactionFailed, Conflict, Refused, StorageError, Store
 from commonplace.entries.blocks import Block, parse, render, title_for
 from commonplace.entries.compaction import archive_blocks, first_sentence, replace_blocks, summarise
-from commonplace.protocols import Reply, Turn
+from tests.doubles import RacingCore, SummaryModel
 
 LIVE = "episodes/2026-02.md"
 ARCHIVE = "archive/episodes/2026-02.md"
@@ -30,39 +29,6 @@ def brief(citations: list[str]) -> str:
 
 def texts(store: Store, path: str) -> list[str]:
     return [block.text for block in parse(store.read(path))] if store.version(path) else []
-
-
-class Says:
-    """A model that answers what it is told to, and remembers what it was asked."""
-
-    def __init__(self, *answers: str | Exception) -> None:
-        self.answers = list(answers)
-        self.asked: list[Sequence[Turn]] = []
-
-    def complete(
-        self, turns: Sequence[Turn], tools: Sequence[Any] = (), *, max_tokens: int = 0
-    ) -> Reply:
-        assert not tools
-        assert max_tokens
-        self.asked.append(turns)
-        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
-        if isinstance(answer, Exception):
-            raise answer
-        return Reply(answer)
-
-
-class Meddled:
-    """The engine of a store, one call of which is preceded by what somebody else does."""
-
-    def __init__(self, store: Store, call: str, then: Callable[[], object], times: int = 1) -> None:
-        self._core, self._call, self._then, self._times = store._core, call, then, times
-        store._core = self  # type: ignore[assignment]
-
-    def __getattr__(self, name: str) -> Any:
-        if name == self._call and self._times:
-            self._times -= 1
-            self._then()
-        return getattr(self._core, name)
 
 
 def fail() -> None:
@@ -128,7 +94,7 @@ def test_nothing_makes_no_summary(nothing: list[str]) -> None:
 
 
 def test_a_model_is_asked() -> None:
-    model = Says("- decided on JWT, refresh rotated")
+    model = SummaryModel("- decided on JWT, refresh rotated")
     assert summarise(["one", "two"], model=model) == "- decided on JWT, refresh rotated"
     ((system, user),) = model.asked
     assert system.role == "system"
@@ -139,17 +105,19 @@ def test_a_model_is_asked() -> None:
 @pytest.mark.parametrize("answer", ["", " \n\t", "ok", "- …", RuntimeError("429"), TimeoutError()])
 def test_a_model_that_says_nothing_is_a_failure(answer: str | Exception) -> None:
     with pytest.raises(CompactionFailed):
-        summarise(["a text of several words"], model=Says(answer))
+        summarise(["a text of several words"], model=SummaryModel(answer))
 
 
 def test_more_than_a_model_takes_is_handed_over_in_parts() -> None:
-    model = Says("- a part of it, summarised", "- another part", "- the whole of it, summarised")
+    model = SummaryModel(
+        "- a part of it, summarised", "- another part", "- the whole of it, summarised"
+    )
     assert summarise(["x" * 50_000], model=model) == "- the whole of it, summarised"
     assert [len(turns[1].text) for turns in model.asked[:2]] == [40_000, 10_000]
 
 
 def test_a_model_that_says_too_much_is_cut_with_a_mark() -> None:
-    made = summarise(["text enough"], model=Says("- a line\n" * 100), limit=300)
+    made = summarise(["text enough"], model=SummaryModel("- a line\n" * 100), limit=300)
     assert len(made) <= 300
     assert made.endswith("- a line…")
 
@@ -187,7 +155,7 @@ def test_an_archive_that_somebody_empties_is_read_again(store: Store) -> None:
     blocks = parse(store.read(LIVE))
     archive = store.root / ARCHIVE
     # it is read for the first time after the entries were added
-    Meddled(store, "read", lambda: archive.write_text("# Emptied\n"))
+    RacingCore(store, "read", lambda: archive.write_text("# Emptied\n"))
     with pytest.raises(CompactionFailed, match="does not read back"):
         replace_blocks(store, LIVE, blocks, ARCHIVE, brief)
     assert store.read(LIVE) == note()
@@ -229,7 +197,7 @@ def test_of_two_alike_the_one_that_was_meant_leaves(store: Store) -> None:
 def test_what_others_add_meanwhile_is_kept(store: Store) -> None:
     store.write(LIVE, note())
     blocks = parse(store.read(LIVE))
-    Meddled(store, "write", lambda: store.append(LIVE, "\n## Late\n\nadded by another"))
+    RacingCore(store, "write", lambda: store.append(LIVE, "\n## Late\n\nadded by another"))
     replace_blocks(store, LIVE, blocks[:3], ARCHIVE, brief)
     assert texts(store, LIVE)[1:] == ["third", "added by another"]
     assert texts(store, ARCHIVE) == ENTRIES[:3]
@@ -239,7 +207,7 @@ def test_a_block_that_others_change_meanwhile_stays(store: Store) -> None:
     store.write(LIVE, note())
     blocks = parse(store.read(LIVE))
     edited = note().replace("the logger leaked", "the logger was innocent")
-    Meddled(store, "write", lambda: store.write(LIVE, edited))
+    RacingCore(store, "write", lambda: store.write(LIVE, edited))
     with pytest.raises(Conflict, match="changed meanwhile"):
         replace_blocks(store, LIVE, blocks, ARCHIVE, brief)
     assert store.read(LIVE) == edited
@@ -252,7 +220,7 @@ def test_a_failure_at_any_step_loses_nothing(store: Store, call: str, times: int
     store.write(LIVE, note())
     blocks = parse(store.read(LIVE))
     core, steps = store._core, iter(range(1, 9))
-    Meddled(store, call, lambda: fail() if next(steps) == times else None, times=times)
+    RacingCore(store, call, lambda: fail() if next(steps) == times else None, times=times)
     try:
         replace_blocks(store, LIVE, blocks[:2], ARCHIVE, brief)
     except StorageError:

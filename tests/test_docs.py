@@ -132,7 +132,7 @@ def test_every_tool_is_in_the_table(name: str) -> None:
 
 def test_every_module_is_in_the_architecture() -> None:
     package = Path(commonplace.__file__).parent
-    named = set(re.findall(r"`(\w+)/?`", PAGES["ARCHITECTURE.md"]))
+    named = set(re.findall(r"`(\w+)/?`", PAGES["ARCHITECTURE.md", "CONTRIBUTING.md"]))
     for path in package.rglob("*.py"):
         unit, *inner = path.relative_to(package).with_suffix("").parts
         # of a system each module is named, of another folder only the folder

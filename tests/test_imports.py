@@ -35,21 +35,26 @@ FOREIGN = {"anthropic", "langgraph", "mcp", "openai", "sentence_transformers", "
 ONLY_THE_COMMAND_LINE = {"rich", "typer"}
 
 
-def imported(path: Path) -> set[str]:
-    """Return the full names of what a module imports when it runs, not only for types."""
+def imported(path: Path, *, names: bool = False) -> set[str]:
+    """Return the full names of what a module imports when it runs, not only for types.
+
+    Args:
+        path: The file of the module.
+        names: Add to each module the name that is imported from it.
+    """
     tree = ast.parse(path.read_text())
     for node in ast.walk(tree):
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             node.body = []
-    names: set[str] = set()
+    found: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module == "commonplace":
-            names |= {f"commonplace.{alias.name}" for alias in node.names}
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and (names or node.module == "commonplace"):
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            names.add(node.module or "")
-    return names
+            found.add(node.module or "")
+    return found
 
 
 RUST = Path(__file__).parents[1] / "rust" / "core" / "src"

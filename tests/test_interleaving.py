@@ -34,6 +34,7 @@ from commonplace.memories import (
 )
 from commonplace.memories.overview_and_detail.folder import session_folder
 from commonplace.tools import tools_for
+from tests.doubles import SECOND, Clock
 
 RARE = ("zyzzyva", "quokka", "蜂鸟")
 TOKEN = re.compile(r"\bt[0-9]+e\b")
@@ -176,7 +177,7 @@ class Interleaving(RuleBasedStateMachine):
         super().__init__()
         self.folder = tempfile.TemporaryDirectory()
         self.root = Path(self.folder.name)
-        self.now = datetime(2026, 2, 24, 10, tzinfo=UTC)
+        self.clock = Clock(datetime(2026, 2, 24, 10, tzinfo=UTC), SECOND)
         self.numbers = count()
         self.programs = [self.open(at) for at in (0, 1)]
         # (place, key) -> the words that must be readable there
@@ -184,10 +185,6 @@ class Interleaving(RuleBasedStateMachine):
 
     def open(self, at: int) -> Program:
         return Program(self.root, self.clock, watch=at == 0)
-
-    def clock(self) -> datetime:
-        self.now += timedelta(seconds=1)
-        return self.now
 
     def text(self, form: str, rare: str = RARE[0]) -> tuple[str, str]:
         """Return a new text of a form, and the word of its own that is in it."""
@@ -239,7 +236,7 @@ class Interleaving(RuleBasedStateMachine):
         many=st.lists(said(), max_size=4),
     )
     def append_fact(self, at: int, name: str, many: list[tuple[str, str]]) -> None:
-        path = f"{name.format(self.now)}.md"
+        path = f"{name.format(self.clock.now)}.md"
         for form, rare in many:
             text, token = self.text(form, rare)
             self.programs[at].call("facts", "memory_append", path=path, entry=text)
@@ -260,7 +257,7 @@ class Interleaving(RuleBasedStateMachine):
 
     @rule(at=where)
     def summarise_months(self, at: int) -> None:
-        self.programs[at].facts.summarise_months(self.now.date())
+        self.programs[at].facts.summarise_months(self.clock.now.date())
 
     @rule(at=where, one=said())
     def say(self, at: int, one: tuple[str, str]) -> None:
@@ -306,7 +303,7 @@ class Interleaving(RuleBasedStateMachine):
 
     @rule(days=st.integers(1, 40))
     def wait(self, days: int) -> None:
-        self.now += timedelta(days=days)
+        self.clock.now += timedelta(days=days)
 
     # What people and other programs do
 

@@ -13,13 +13,13 @@ import pytest
 
 import commonplace
 from commonplace import Store
-from commonplace.adapters.embedders import CallableEmbedder
 from commonplace.errors import Conflict, NotFound, Refused, StorageError
 from commonplace.memories.facts_and_episodes import FactsAndEpisodes
 from commonplace.memories.four_layers import FourLayers
 from commonplace.memories.world_and_agents import WorldAndAgents
 from commonplace.recall import Recall
 from commonplace.recall.vectors import Vectors
+from tests.doubles import letter_embedder
 
 RC = b"# a shell reads this\n"
 HOSTILE = "$(touch PWNED).md"
@@ -69,10 +69,6 @@ def soon() -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def letters() -> CallableEmbedder:
-    return CallableEmbedder(lambda texts: [[t.count("a"), 1.0] for t in texts], "letters", 2)
-
-
 @pytest.mark.parametrize("how", PUT)
 def test_reads_are_noted_in_a_file_of_our_own(store: Store, rc: Path, how: str) -> None:
     (store.root / HOSTILE).write_text("# Note\n\ntea\n")
@@ -119,7 +115,7 @@ def test_our_folder_is_no_way_out(store: Store, rc: Path, how: str) -> None:
         assert "banana" in memory.memory_read("a.md")
         assert memory.memory_list()
         assert len(store.search("banana")) == 2
-        made = Vectors(store, letters())
+        made = Vectors(store, letter_embedder())
         assert len(made.nearest("banana", 9)) == 2
         assert store.transcript("m.jsonl").records(store.transcript("m.jsonl").messages())
         if how == "folder":
@@ -141,34 +137,34 @@ def test_vectors_are_made_again(
 ) -> None:
     monkeypatch.setattr("commonplace.recall.vectors.WASTE", 0)
     store.write("a.md", "banana")
-    assert Vectors(store, letters()).refresh() == 1
+    assert Vectors(store, letter_embedder()).refresh() == 1
     place = next((store.root / ".commonplace/vectors").iterdir()) / name
     place.unlink(missing_ok=True)
     PUT[how](place, rc)
     with soon():
-        made = Vectors(store, letters())
+        made = Vectors(store, letter_embedder())
         for text in ("aa", "aaa", "aaaa"):
             # the third makes the file anew
             store.write("a.md", text)
             made.refresh()
         assert made.notes == []
-        assert Vectors(store, letters()).refresh() == 0
+        assert Vectors(store, letter_embedder()).refresh() == 0
     assert place.exists() == (name != NEW)
     assert not place.is_symlink()
 
 
 def test_vectors_end_where_there_is_nothing(store: Store) -> None:
     store.write("a.md", "banana")
-    assert Vectors(store, letters()).refresh() == 1
+    assert Vectors(store, letter_embedder()).refresh() == 1
     (records,) = (store.root / ".commonplace/vectors").glob("*/records")
     with records.open("r+b") as file:
         file.truncate(1 << 40)
     with soon():
-        made = Vectors(store, letters())
+        made = Vectors(store, letter_embedder())
         assert made.refresh() == 0
         store.write("b.md", "papaya")
         assert made.refresh() == 1
-        assert Vectors(store, letters()).refresh() == 0
+        assert Vectors(store, letter_embedder()).refresh() == 0
     assert records.stat().st_size < 1000
 
 
@@ -180,7 +176,7 @@ def test_the_folder_of_the_vectors(store: Store, rc: Path, how: str) -> None:
     else:
         PUT[how](store.root / ".commonplace/vectors", rc)
     with soon():
-        made = Vectors(store, letters())
+        made = Vectors(store, letter_embedder())
         assert made.refresh() == 1
     assert bool(made.notes) == (how != "folder")
 

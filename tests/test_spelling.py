@@ -7,11 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from commonplace import Store
-from commonplace.adapters.embedders import CallableEmbedder
 from commonplace.errors import NotFound, Refused
 from commonplace.memories.facts_and_episodes import FactsAndEpisodes
 from commonplace.memories.four_layers import FourLayers
 from commonplace.recall import Recall
+from tests.doubles import letter_embedder
 
 FOLDER, NOTE, LOG = "cafe\u0301", "cafe\u0301/re\u0301sume\u0301.md", "cafe\u0301/s/messages.jsonl"
 STORED = "caf\u00e9/r\u00e9sum\u00e9.md"
@@ -37,7 +37,7 @@ CALLS: dict[str, Callable[[Store], object]] = {
     "messages": lambda store: store.transcript(LOG).messages(),
     "message": lambda store: store.transcript(LOG)[1],
     "records": lambda store: store.transcript(LOG).records(store.transcript(LOG).messages()),
-    "recall": lambda store: list(Recall(store, letters()).search("banana", prefix=FOLDER)),
+    "recall": lambda store: list(Recall(store, letter_embedder()).search("banana", prefix=FOLDER)),
     "append": lambda store: store.append(NOTE, "more"),
     "append a message": lambda store: store.transcript(LOG).append(MESSAGE),
     "patch": lambda store: store.patch(NOTE, [("banana", "apple")]),
@@ -46,10 +46,6 @@ CALLS: dict[str, Callable[[Store], object]] = {
     "move": lambda store: store.move(NOTE, "cafe\u0301/e\u0301.md"),
     "delete": lambda store: store.delete(NOTE),
 }
-
-
-def letters() -> CallableEmbedder:
-    return CallableEmbedder(lambda texts: [[t.count("a"), 1.0] for t in texts], "letters", 2)
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -103,6 +103,21 @@ class Battle:
         self.killed.append(child)
         return child
 
+    def disturb(self, seconds: float, pause: float, act: Callable[[Child], Child]) -> None:
+        """Run three programs and act on one of them at random moments.
+
+        `act` returns the program, or the one that takes its place.
+        """
+        random = self.trial.random
+        running = [self.begin() for _ in range(3)]
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            time.sleep(random.uniform(0.005, pause))
+            chosen = running.pop(random.randrange(3))
+            running.append(act(chosen))
+        for child in running:
+            child.kill()
+
     def told(self, word: str) -> list[dict[str, Any]]:
         found = [record for child in self.killed for record in child.board.records()]
         return [record for record in found if word in record]

@@ -190,24 +190,21 @@ def stopped(trial: Trial) -> None:
 
 
 def at_signals(battle: Battle) -> None:
+    """Stop one of three at a random moment; half of them are ended, the others go on."""
     random = battle.trial.random
-    running = [battle.begin() for _ in range(3)]
-    until = time.monotonic() + 1.0
-    while time.monotonic() < until:
-        time.sleep(random.uniform(0.005, 0.1))
-        victim = running.pop(random.randrange(3))
+
+    def signal_one(victim: Child) -> Child:
         victim.signal(signal.SIGSTOP)
         time.sleep(random.uniform(0, 0.02))
-        if random.random() < 0.5:
+        ends = random.random() < 0.5
+        if ends:
             victim.signal(random.choice([signal.SIGTERM, signal.SIGHUP]))
-            victim.signal(signal.SIGCONT)
+        victim.signal(signal.SIGCONT)
+        if ends:
             victim.wait(10)
-            victim = battle.begin()
-        else:
-            victim.signal(signal.SIGCONT)
-        running.append(victim)
-    for child in running:
-        child.kill()
+        return battle.begin() if ends else victim
+
+    battle.disturb(1.0, 0.1, signal_one)
 
 
 def signalled(trial: Trial) -> None:

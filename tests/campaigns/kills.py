@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import time
 from collections import Counter
 from datetime import date
 from pathlib import Path
@@ -44,16 +43,12 @@ KILLED_IN = (
 
 def at_random(battle: Battle) -> None:
     """Kill one of three at a random moment, and begin another, as long as there is time."""
-    random = battle.trial.random
-    running = [battle.begin() for _ in range(3)]
-    until = time.monotonic() + 1.2
-    while time.monotonic() < until:
-        time.sleep(random.uniform(0.005, 0.12))
-        victim = running.pop(random.randrange(3))
+
+    def replace(victim: Child) -> Child:
         victim.kill()
-        running.append(battle.begin())
-    for child in running:
-        child.kill()
+        return battle.begin()
+
+    battle.disturb(1.2, 0.12, replace)
 
 
 def at_a_call(battle: Battle) -> None:

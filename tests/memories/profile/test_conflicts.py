@@ -1,0 +1,87 @@
+"""Entries that contradict each other or say the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from commonplace.adapters.embedders import CallableEmbedder
+from commonplace.errors import FormatError
+from commonplace.memories.profile import Profile
+from commonplace.store import Store
+from tests.memories.profile.helpers import texts
+
+
+def test_a_contradicted_entry_is_replaced_in_its_place(opened: Store, memory: Profile) -> None:
+    memory.remember("User prefers light mode", "preference")
+    memory.remember("User likes tea", "preference")
+    before = opened.version("MEMORY.md")
+    receipt = memory.remember("User prefers dark mode", "preference")
+    assert texts(memory) == ["User prefers dark mode", "User likes tea"]
+    (old,) = receipt["replaced"]
+    assert old == {
+        "text": "User prefers light mode",
+        "category": "Preference",
+        "citation": "MEMORY.md#L8",
+        "version": before,
+        "reason": "changed:theme",
+    }
+    # the old text is where the receipt says
+    assert opened.read("MEMORY.md", old["version"]).splitlines()[7] == "- User prefers light mode"
+
+
+def test_a_contradicted_entry_of_another_category_leaves_it(memory: Profile) -> None:
+    memory.remember("User prefers light mode", "style")
+    receipt = memory.remember("User prefers dark mode", "preference")
+    assert [old["category"] for old in receipt["replaced"]] == ["Style"]
+    assert texts(memory, "style") == []
+    assert texts(memory, "preference") == ["User prefers dark mode"]
+
+
+def test_words_in_common_contradict_nothing(memory: Profile) -> None:
+    memory.remember("Alice likes tea", "preference")
+    assert memory.remember("Bob likes coffee", "preference")["replaced"] == []
+    assert memory.remember("Alice likes cats", "preference")["replaced"] == []
+    assert len(texts(memory)) == 3
+
+
+def test_what_is_known_is_not_added_again(opened: Store, memory: Profile) -> None:
+    first = memory.remember("User likes tea", "preference")
+    again = memory.remember("user likes  tea.", "style")
+    assert not again["added"]
+    assert again["citation"] == first["citation"]
+    assert again["version"] == first["version"]
+    assert again["notes"] == ["nothing was written: MEMORY.md says this already"]
+    assert len(opened.history("MEMORY.md")) == 0
+
+
+def test_an_embedder_that_sees_nothing_in_common_has_a_veto(opened: Store) -> None:
+    apart = CallableEmbedder(
+        lambda given: [[1.0, 0.0] if "light" in text else [0.0, 1.0] for text in given], "apart", 2
+    )
+    memory = Profile(opened, embedder=apart)
+    memory.remember("User prefers light mode", "preference")
+    assert memory.remember("User prefers dark mode", "preference")["replaced"] == []
+    assert len(texts(memory)) == 2
+
+
+def test_an_embedder_that_agrees_lets_it_be_replaced(
+    opened: Store, embedder: CallableEmbedder
+) -> None:
+    memory = Profile(opened, embedder=embedder)
+    memory.remember("User prefers light mode", "preference")
+    assert len(memory.remember("User prefers dark mode", "preference")["replaced"]) == 1
+
+
+def test_an_entry_that_cannot_be_taken_out_safely_is_left(
+    memory: Profile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.remember("User prefers light mode", "preference")
+
+    def stuck(*_: object) -> str:
+        raise FormatError("it does not stand by itself")
+
+    monkeypatch.setattr("commonplace.memories.profile.writer.replaced", stuck)
+    receipt = memory.remember("User prefers dark mode", "preference")
+    assert receipt["replaced"] == []
+    assert "was left where it is" in receipt["notes"][0]
+    assert texts(memory) == ["User prefers light mode", "User prefers dark mode"]
