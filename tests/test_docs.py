@@ -22,7 +22,10 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = {
     str(path.relative_to(ROOT)): path.read_text()
-    for path in [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted(DOCS.rglob("*.md"))]
+    for path in [
+        *(ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")),
+        *sorted(DOCS.rglob("*.md")),
+    ]
 }
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 COMMANDS = sorted(
@@ -132,7 +135,7 @@ def test_every_tool_is_in_the_table(name: str) -> None:
 
 def test_every_module_is_in_the_architecture() -> None:
     package = Path(commonplace.__file__).parent
-    named = set(re.findall(r"`(\w+)/?`", PAGES["ARCHITECTURE.md", "CONTRIBUTING.md"]))
+    named = set(re.findall(r"`(\w+)/?`", PAGES["ARCHITECTURE.md"]))
     for path in package.rglob("*.py"):
         unit, *inner = path.relative_to(package).with_suffix("").parts
         # of a system each module is named, of another folder only the folder
