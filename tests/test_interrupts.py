@@ -129,9 +129,6 @@ def test_one_large_note(tmp_path: Path) -> None:
     assert best(tmp_path, "store.sections('list.md')") < SOON
     assert best(tmp_path, "commonplace._core.sections(text)", "text = store.read('list.md')") < SOON
     assert best(tmp_path, "store.search('item')") < SOON
-    line = random.Random(7).randbytes(100_000).hex(" ", 3)  # noqa: S311 -- any words will do
-    (tmp_path / "list.md").write_text(f"{line} " * 60)
-    assert best(tmp_path, "store.search('item')", delay=0.1) < SOON
 
 
 def test_the_version_of_a_large_transcript(tmp_path: Path) -> None:
@@ -143,7 +140,9 @@ def test_the_version_of_a_large_transcript(tmp_path: Path) -> None:
 
 
 def test_a_packing(large: Path) -> None:
+    # an attempt that was over has saved
     before = """
+import shutil; shutil.rmtree(f'{root}/.commonplace', ignore_errors=True)
 store.search('nothing', 1)
 (store.root / '0.md').write_text('# Other\\n')
 store.search('nothing', 1)
