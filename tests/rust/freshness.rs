@@ -9,7 +9,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::FileExt as _;
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use commonplace_core::error::Error;
@@ -302,6 +302,31 @@ fn patterns_after_a_packing() {
     memory.put("log.jsonl", lines);
     assert_eq!(paths(&store, "prefix*"), ["b.md", "log.jsonl"]);
     assert!(packings() > before);
+}
+
+/// It goes on when the caller leaves; the next call waits for it, and nothing is lost.
+#[test]
+fn a_packing_that_was_left_is_finished_by_the_next_call() {
+    let memory = Memory::new();
+    let words = |n: usize| (0..9).map(move |k| format!("w{}x{k} ", n * (k + 7) % 9973));
+    let line = |n| format!("{{\"content\":\"{}\"}}\n", words(n).collect::<String>());
+    memory.put("log.jsonl", (0..30_000).map(line).collect::<String>());
+    let store = memory.open(true);
+    let whole = ask(&store, "w7x0").hits.len();
+    memory.put("a.md", "quokka w7x0\n");
+    assert_eq!(paths(&store, "quokka"), ["a.md"]);
+    // asked before it packs, and while it does
+    let asked = AtomicUsize::new(0);
+    let left = store.save_unless(&|| asked.fetch_add(1, Ordering::Relaxed) > 0);
+    assert!(matches!(left, Err(Error::Interrupted)), "{left:?}");
+    assert!(!memory.at(".commonplace/index").exists());
+    // a change that comes meanwhile is not lost either
+    memory.put("b.md", "quokka\n");
+    assert_eq!(paths(&store, "quokka"), ["a.md", "b.md"]);
+    assert_eq!(ask(&store, "w7x0").hits.len(), whole + 1);
+    assert_eq!(store.fresh(&|| false).unwrap().said.packings, 1);
+    store.save().unwrap();
+    assert!(memory.at(".commonplace/index").exists());
 }
 
 #[test]

@@ -11,7 +11,7 @@ use rustix::process::{Resource, getrlimit};
 use crate::error::{Error, Result, megabytes};
 use crate::memory;
 
-/// Bytes that are always taken to be there: a small store works under any limit.
+/// Least limit, and bytes that are always taken to be there.
 const LEAST: u64 = 16 << 20;
 /// Copies of a file's text that a call may hold at the same time: as bytes, as text, as changed
 /// text.
@@ -44,11 +44,17 @@ impl Default for MemoryLimit {
 impl MemoryLimit {
     /// Makes a limit of so many bytes, or of what the system leaves to this process if that is
     /// less.
-    #[must_use]
-    pub fn new(given: Option<u64>) -> Self {
+    ///
+    /// # Errors
+    /// [`Error::Memory`] for a limit with which no store works.
+    pub fn new(given: Option<u64>) -> Result<Self> {
+        if let Some(limit) = given.filter(|&limit| limit < LEAST) {
+            let what = format!("a store with a memory_limit of {limit} bytes");
+            return Err(Error::Memory { what, needed: LEAST, limit: Some(limit) });
+        }
         let limit = given.unwrap_or(u64::MAX).min(system().unwrap_or(u64::MAX)).max(LEAST);
         let usable = if limit == u64::MAX { limit } else { LEAST.max(limit / 8 * 7) };
-        Self { limit, usable, held: Arc::default() }
+        Ok(Self { limit, usable, held: Arc::default() })
     }
 
     /// Returns the same limit for another process, of which nothing is held yet.
@@ -210,7 +216,7 @@ mod tests {
 
     #[test]
     fn more_than_the_limit_is_refused_with_what_was_needed() {
-        let limit = MemoryLimit::new(Some(256 << 20));
+        let limit = MemoryLimit::new(Some(256 << 20)).unwrap();
         assert!(limit.check("this", 200 << 20).is_ok());
         limit.hold(0, 100 << 20);
         let refused = limit.check("this", 200 << 20).unwrap_err();
@@ -226,5 +232,14 @@ mod tests {
             Err(Error::Memory { limit: None, .. })
         ));
         assert!(MemoryLimit::default().check("all", u64::MAX).is_ok());
+    }
+
+    #[test]
+    fn a_limit_with_which_nothing_works_is_refused() {
+        for given in [0, 256, LEAST - 1] {
+            let refused = MemoryLimit::new(Some(given)).unwrap_err().to_string();
+            assert!(refused.contains(&format!("{given} bytes needs 16 MB")), "{refused}");
+        }
+        assert!(MemoryLimit::new(Some(LEAST)).is_ok());
     }
 }

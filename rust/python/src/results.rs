@@ -4,15 +4,17 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock, Weak};
 
 use commonplace_core::catalog::draft::Kind;
+use commonplace_core::error::{Error, Result};
 use commonplace_core::files::append::Appended;
 use commonplace_core::files::{self, past};
 use commonplace_core::messages::message;
 use commonplace_core::store::transcript::Placed;
 use commonplace_core::store::{Store, upkeep, verify};
-use commonplace_core::text::sections::{Note, line_of, parse};
+use commonplace_core::text::sections::{Note, line_of, parse_unless};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
+use crate::enter::enter;
 use crate::given::Text;
 
 /// Milliseconds as the seconds that Python counts in.
@@ -88,8 +90,8 @@ impl Section {
 
 /// Cuts Markdown that lies in no file into sections.
 #[pyfunction]
-pub fn sections(py: Python<'_>, text: Text) -> Vec<Section> {
-    py.detach(|| Section::all("", &text, &parse(&text)))
+pub fn sections(py: Python<'_>, text: Text) -> PyResult<Vec<Section>> {
+    enter(py, |interrupt| Ok(Section::all("", &text, &parse_unless(&text, interrupt)?)))
 }
 
 /// One line of a transcript, whatever tool wrote it.
@@ -242,17 +244,25 @@ impl Written {
 #[pymethods]
 impl Written {
     #[getter]
-    fn version(&self, py: Python<'_>) -> &str {
-        let read = || {
-            let (store, end) = self.unread.as_ref()?;
-            let version = store.upgrade()?.files().version_until(&self.path, *end);
-            version.ok().map(|version| version.to_string())
-        };
-        py.detach(|| self.version.get_or_init(|| read().unwrap_or_else(|| UNKNOWN.to_owned())))
+    fn version(&self, py: Python<'_>) -> PyResult<&str> {
+        if let Some(version) = self.version.get() {
+            return Ok(version);
+        }
+        let unread = self.unread.as_ref();
+        let known = unread.and_then(|(store, end)| Some((store.upgrade()?, *end)));
+        let read = enter(py, |interrupt| -> Result<_> {
+            let Some((store, end)) = known else { return Ok(None) };
+            match store.files().version_until(&self.path, end, interrupt) {
+                Err(Error::Interrupted) => Err(Error::Interrupted),
+                read => Ok(read.ok()),
+            }
+        })?;
+        let version = read.map_or_else(|| UNKNOWN.to_owned(), |version| version.to_string());
+        Ok(self.version.get_or_init(|| version))
     }
 
-    fn __repr__(&self, py: Python<'_>) -> String {
-        format!("Written({:?}, version={:?})", self.path, self.version(py))
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(format!("Written({:?}, version={:?})", self.path, self.version(py)?))
     }
 }
 

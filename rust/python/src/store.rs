@@ -212,7 +212,7 @@ impl Store {
     }
 
     fn sections(&self, py: Python<'_>, path: Text) -> PyResult<Vec<Section>> {
-        let (text, note) = self.enter(py, |store, _| store.sections(&path))?;
+        let (text, note) = self.enter(py, |store, interrupt| store.sections(&path, interrupt))?;
         Ok(Section::all(&path, &text, &note))
     }
 

@@ -45,9 +45,10 @@ impl Twin {
             let mut add = |draft: Draft<'_>| {
                 let document = Document::of(&draft);
                 twin.documents.insert((path.clone(), draft.start), document);
+                true
             };
             if Kind::of(path) == Kind::Note {
-                note(path, text, &mut add);
+                note(path, text, &|| false, &mut add).unwrap();
                 continue;
             }
             let mut messages = Messages::new(Part::Said, None);

@@ -15,6 +15,7 @@ use crate::index::lexicon::Lexicon;
 use crate::index::packing::packing_bytes;
 use crate::index::run::Run;
 use crate::index::terms::Terms;
+use crate::memory;
 use crate::memory_limit::MemoryLimit;
 
 /// Files that a thread takes at a time: neighbours, which share words, stay on one thread.
@@ -165,7 +166,7 @@ impl Catalog {
         }
         let built = self.assembled(files, now, halves, interrupt)?;
         built.0.note_held();
-        give_back();
+        memory::give_back();
         Ok(built)
     }
 
@@ -258,20 +259,10 @@ impl Catalog {
             seen: reading.seen,
             left_out: reading.left_out,
             cut: reading.cut.is_some(),
+            needs: reading.needs,
             summary: self.labels.intern(&reading.summary),
             documents: Documents::Run(first..self.rows.len() as u32),
             ..file
         });
-    }
-}
-
-/// Gives the system the memory that only the build needed. Between what is kept of it, the
-/// allocator of glibc would hold a quarter of a byte for each byte of Markdown.
-pub(super) fn give_back() {
-    #[cfg(target_env = "gnu")]
-    // SAFETY: it looks at free memory only, under the allocator's own locks.
-    #[expect(unsafe_code, reason = "nothing else does it")]
-    unsafe {
-        libc::malloc_trim(0);
     }
 }

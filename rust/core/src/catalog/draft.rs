@@ -7,6 +7,7 @@
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use crate::catalog::rows::{DEFINES, Outline, REFERS};
+use crate::error::{Interrupt, Result};
 use crate::index::bm25f::Field;
 use crate::messages::message::{self, Line, Message};
 use crate::text::marks::{Marks, behind_meta};
@@ -104,14 +105,24 @@ impl<'a> Draft<'a> {
 /// Drafts the sections of a note, in file order; long ones in several parts, and where the front
 /// matter says `unit: item` each list item by itself.
 ///
-/// Returns the summary of the whole note, if it gives one.
-pub fn note(path: &str, text: &str, each: &mut dyn FnMut(Draft<'_>)) -> Option<String> {
-    let note = sections::parse(text);
+/// Ends when `each` says that there is no use in going on. Returns the summary of the whole note,
+/// if it gives one.
+///
+/// # Errors
+/// [`crate::error::Error::Interrupted`].
+pub fn note(
+    path: &str,
+    text: &str,
+    interrupt: Interrupt<'_>,
+    each: &mut dyn FnMut(Draft<'_>) -> bool,
+) -> Result<Option<String>> {
+    let note = sections::parse_unless(text, interrupt)?;
     let title = note.title().unwrap_or_default();
     let count = note.sections.len();
     each_of(path, text, &Cut { note: &note, count, title, above: &[], from: (0, 1) }, each);
     let first = note.sections.iter().take_while(|section| section.level <= 1);
-    note.front.summary.clone().or_else(|| first.filter_map(|s| s.marks.summary.clone()).next())
+    let front = note.front.summary.clone();
+    Ok(front.or_else(|| first.filter_map(|s| s.marks.summary.clone()).next()))
 }
 
 /// Sections of a note, all of them or some, and what holds for them from outside.
@@ -143,8 +154,8 @@ impl<'a> Cut<'a> {
     }
 }
 
-/// Drafts sections of a note.
-pub fn each_of(path: &str, text: &str, cut: &Cut<'_>, each: &mut dyn FnMut(Draft<'_>)) {
+/// Drafts sections of a note, until `each` says that there is no use in going on.
+pub fn each_of(path: &str, text: &str, cut: &Cut<'_>, each: &mut dyn FnMut(Draft<'_>) -> bool) {
     let &Cut { note, title, from: (mut counted, mut line), .. } = cut;
     let place = path.strip_suffix(".md").unwrap_or(path);
     let mut code = note.code.iter().peekable();
@@ -191,7 +202,9 @@ pub fn each_of(path: &str, text: &str, cut: &Cut<'_>, each: &mut dyn FnMut(Draft
             }
             draft.add(Field::Body, text.get(from..span.end).unwrap_or_default());
             draft.seal();
-            each(draft);
+            if !each(draft) {
+                return;
+            }
         }
     }
 }
@@ -278,7 +291,7 @@ impl Messages {
         start: u64,
         line: u32,
         bytes: &[u8],
-        each: &mut dyn FnMut(Draft<'_>),
+        each: &mut dyn FnMut(Draft<'_>) -> bool,
     ) -> bool {
         let message = match message::parse(bytes) {
             Line::Message(message) => message,
@@ -295,7 +308,7 @@ impl Messages {
     }
 
     /// Hands out the last message, which has no successor.
-    pub fn finish(&mut self, each: &mut dyn FnMut(Draft<'_>)) {
+    pub fn finish(&mut self, each: &mut dyn FnMut(Draft<'_>) -> bool) {
         self.flush(None, each);
     }
 
@@ -306,7 +319,7 @@ impl Messages {
         }
     }
 
-    fn flush(&mut self, after: Option<&Message>, each: &mut dyn FnMut(Draft<'_>)) {
+    fn flush(&mut self, after: Option<&Message>, each: &mut dyn FnMut(Draft<'_>) -> bool) {
         let Some((spot, message)) = self.last.take() else { return };
         let mut draft = Draft {
             start: spot.start,

@@ -14,6 +14,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::catalog::Row;
 use crate::catalog::draft::{Cut, hands_down, may_define, may_refer};
 use crate::catalog::rows::{DEFINES, REFERS};
+use crate::error::Interrupt;
 use crate::index::terms::Terms;
 use crate::text::marks::behind_meta;
 use crate::text::outline::heading_end;
@@ -111,8 +112,13 @@ fn bounds(text: &str, rows: &[Row]) -> Option<Bounds> {
 }
 
 /// Finds out what of a note changed since its documents were as `rows` say; none where all of it
-/// must be read.
-pub(super) fn edited(text: &str, rows: &[Row], labels: &Terms) -> Option<Edited> {
+/// must be read, or the caller asks to stop.
+pub(super) fn edited(
+    text: &str,
+    rows: &[Row],
+    labels: &Terms,
+    interrupt: Interrupt<'_>,
+) -> Option<Edited> {
     let Bounds { kept, rest, bytes, part, again } = bounds(text, rows)?;
     let start = part.start;
     let (front, begin) = front(text);
@@ -126,7 +132,7 @@ pub(super) fn edited(text: &str, rows: &[Row], labels: &Terms) -> Option<Edited>
     if behind_meta(&text[rows[before].start as usize..start]).is_some_and(str::is_empty) {
         return None;
     }
-    let note = parse_part(text, part.clone(), front);
+    let note = parse_part(text, part.clone(), front, interrupt).ok()?;
     if note.sections.first()?.span.start != start {
         return None;
     }
@@ -247,7 +253,7 @@ mod tests {
     }
 
     impl Known {
-        fn add(&mut self, draft: &Draft<'_>) {
+        fn add(&mut self, draft: &Draft<'_>) -> bool {
             self.rows.push(Row {
                 start: draft.start,
                 hash: draft.hash,
@@ -262,18 +268,20 @@ mod tests {
                 category: self.labels.intern(&draft.category),
                 outline: draft.outline,
             });
+            true
         }
 
         /// The slow twin: reads all of it.
         fn of(text: &str) -> Self {
             let mut known = Self::default();
-            known.summary = note("a.md", text, &mut |draft| known.add(&draft));
+            let read = note("a.md", text, &|| false, &mut |draft| known.add(&draft));
+            known.summary = read.unwrap();
             known
         }
 
         /// Reads only what is needed; returns whether that is less than all.
         fn follow(&mut self, text: &str) -> bool {
-            let Some(edited) = edited(text, &self.rows, &self.labels) else {
+            let Some(edited) = edited(text, &self.rows, &self.labels, &|| false) else {
                 *self = Self::of(text);
                 return false;
             };

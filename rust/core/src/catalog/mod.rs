@@ -8,7 +8,9 @@ pub(crate) mod cache;
 mod comparison;
 pub mod draft;
 mod edited;
+pub(crate) mod footprint;
 pub(crate) mod reading;
+mod repack;
 pub mod rows;
 pub mod shortfall;
 pub mod snapshot;
@@ -27,7 +29,7 @@ use crate::files::stamps::Clock;
 use crate::index::Index;
 use crate::index::bm25f::Weights;
 use crate::index::packing::{loose_bytes, packing_bytes};
-use crate::index::paged::{Kept, ROOM};
+use crate::index::paged::Kept;
 use crate::index::terms::Terms;
 use crate::memory_limit::MemoryLimit;
 use crate::sync::Mutex;
@@ -51,6 +53,8 @@ pub struct FileRow {
     pub left_out: Option<&'static str>,
     /// Whether the index holds only some of it, for want of memory.
     pub cut: bool,
+    /// Bytes that were missing to read more of it.
+    pub needs: u64,
     /// False for a file that is gone; its place is taken again by the next new file.
     pub present: bool,
 }
@@ -67,6 +71,7 @@ impl FileRow {
             documents: Documents::default(),
             left_out: None,
             cut: false,
+            needs: 0,
             present: true,
         }
     }
@@ -123,6 +128,8 @@ pub struct Catalog {
     limit: MemoryLimit,
     /// Bytes read since the last snapshot: what the next opening would have to read again.
     pub redone: u64,
+    /// The packing that was begun and not waited for.
+    packing: Option<repack::Packing>,
     /// How often it was packed: each time documents and terms are numbered anew.
     pub packings: u64,
     /// Another number, of this process, each time that what it holds of any file has changed.
@@ -153,6 +160,7 @@ impl Catalog {
             clock: Clock::default(),
             limit: MemoryLimit::default(),
             redone: 0,
+            packing: None,
             packings: 0,
             revision: update::next_revision(),
         }
@@ -200,11 +208,17 @@ impl Catalog {
 
     /// Tells the other parts of the store how much memory it may need.
     fn note_held(&self) {
+        let (packing, loose) = self.needs_to_pack();
+        self.limit.hold(self.part as usize, packing + loose);
+    }
+
+    /// Returns how many bytes packing may take at most, and what is not packed beside that.
+    fn needs_to_pack(&self) -> (u64, u64) {
         let dictionaries = self.index.words().bytes() + self.labels.bytes();
         let (documents, postings) = (self.index.numbers(), self.index.postings());
         let packing = packing_bytes(documents.into(), postings as u64, dictionaries as u64);
         let loose = loose_bytes(self.index.loose_postings() as u64, dictionaries as u64);
-        self.limit.hold(self.part as usize, packing + loose);
+        (packing, loose)
     }
 
     /// Returns the place of a path, also of a file that is gone.
@@ -284,53 +298,6 @@ impl Catalog {
             && self.rows.since().len() == self.rows.len()
             && self.sorted == self.files.len()
             && self.files.iter().all(is_one_run)
-    }
-
-    /// Packs the index, numbering documents by path and then by position.
-    pub fn repack(&mut self) {
-        self.packings += 1;
-        self.lined.lock().clear();
-        self.shuffled = false;
-        self.free.clear();
-        self.files.retain(|file| file.present);
-        self.files.sort_by(|a, b| a.path.cmp(&b.path));
-        let mut order = Vec::with_capacity(self.rows.len());
-        let mut rows: Vec<Row> = Vec::with_capacity(self.rows.len() + ROOM);
-        // headings that were edited leave their old labels behind
-        let old = std::mem::take(&mut self.labels);
-        let labels = &mut self.labels;
-        labels.intern("");
-        let mut label = |id: u32| labels.intern(old.text(id));
-        self.by_path.clear();
-        for (at, file) in self.files.iter_mut().enumerate() {
-            file.summary = label(file.summary);
-            let first = rows.len() as u32;
-            for document in file.documents.iter() {
-                order.push(document);
-                let row = self.rows[document as usize];
-                rows.push(Row {
-                    file: at as u32,
-                    trail: label(row.trail),
-                    role: label(row.role),
-                    session: label(row.session),
-                    category: label(row.category),
-                    ..row
-                });
-            }
-            file.documents = Documents::Run(first..rows.len() as u32);
-        }
-        self.sorted = self.files.len();
-        self.rows = rows.into_iter().collect();
-        let census = self.index.census();
-        self.index.repack(&order);
-        if self.index.census() != census {
-            // what a snapshot says of its documents is not what its lists say
-            self.reject();
-        }
-        self.note_held();
-        bulk::give_back();
-        // all is in memory now, unless some of it was lost
-        self.kept.take_if(|kept| !kept.is_damaged());
     }
 
     /// Returns the bytes of memory that the catalog and its index take.

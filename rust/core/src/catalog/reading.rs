@@ -9,6 +9,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::catalog::draft::{self, Cut, Draft, Kind, Messages, Part};
+use crate::catalog::footprint::{STEP, parsing_bytes, shortage};
 use crate::catalog::{NO_TIME, Row, Seen};
 use crate::error::{Error, Interrupt, Result};
 use crate::files::root::{Root, Stat};
@@ -17,6 +18,7 @@ use crate::index::terms::Terms;
 use crate::memory_limit::MemoryLimit;
 use crate::messages::lines::{LONGEST_LINE, is_in_utf16, lines};
 use crate::messages::message::{self, Line, Message};
+use crate::text::chunks;
 use crate::text::sections::{as_text, is_utf16};
 
 /// Notes larger than this are listed and can be searched with grep, but are not indexed.
@@ -31,9 +33,13 @@ pub(crate) struct Reading {
     pub summary: String,
     /// Why nothing of it was read, when that is so.
     pub left_out: Option<&'static str>,
+    /// Bytes that were missing to read more of it.
+    pub needs: u64,
     /// Where the first document is for which there was no memory: its first byte, and the lines
     /// before it. Of a transcript nothing is read from there on.
     pub cut: Option<(u64, u32)>,
+    /// Whether the caller asked to stop, and something was not read for that.
+    stopped: bool,
 }
 
 /// What takes the documents of a file as they are read: all at once they would be larger than
@@ -53,18 +59,6 @@ pub(crate) const LARGE: &str = "large";
 pub(crate) const NO_MEMORY: &str = "memory";
 /// Why a file in UTF-16 is not indexed: as bytes it would be noise, and it is never rewritten.
 pub(crate) const ENCODING: &str = "encoding";
-/// Bytes that are taken at most to draft a byte of a message, and mostly to parse one of a note.
-pub(crate) const DRAFTED: u64 = 8;
-
-/// Returns how many bytes it takes at most to parse a note: what the parser makes of a mark or a
-/// line is much larger than what it makes of a word.
-pub(crate) fn parsing_bytes(text: &[u8]) -> u64 {
-    let is_mark = |byte: &&u8| matches!(byte, b'\n' | b'\r' | b'*' | b'-' | b'+' | b'|' | b'>');
-    4 * text.len() as u64 + 96 * text.iter().filter(is_mark).count() as u64
-}
-
-/// Bytes of text that are read before the memory limit is asked again.
-const STEP: u64 = 1 << 16;
 
 /// The content of a document that was read.
 #[derive(Debug)]
@@ -191,8 +185,8 @@ impl Reader<'_> {
             Kind::Note if self.part == Part::Said => {
                 let allows = |more| self.allows(more);
                 match read_note(self.root, path, stat, self.limit, &allows)? {
-                    Ok(bytes) => self.note(path, &as_text(&bytes), &mut reading),
-                    Err(why) => reading.left_out = Some(why),
+                    Ok(bytes) => self.note(path, &as_text(&bytes), &mut reading)?,
+                    Err(left_out) => left_out.note(&mut reading),
                 }
             }
             Kind::Transcript => {
@@ -223,14 +217,23 @@ impl Reader<'_> {
     }
 
     /// Reads all of a note.
-    pub fn note(&mut self, path: &str, text: &str, reading: &mut Reading) {
-        let told = draft::note(path, text, &mut |draft| self.draft(&draft, reading));
+    pub fn note(&mut self, path: &str, text: &str, reading: &mut Reading) -> Result<()> {
+        let interrupt = self.interrupt;
+        let told = draft::note(path, text, interrupt, &mut |draft| self.draft(&draft, reading))?;
         reading.summary = told.unwrap_or_default();
+        reading.whole()
     }
 
     /// Reads what has changed in a note.
-    pub fn edited(&mut self, path: &str, text: &str, cut: &Cut<'_>, reading: &mut Reading) {
+    pub fn edited(
+        &mut self,
+        path: &str,
+        text: &str,
+        cut: &Cut<'_>,
+        reading: &mut Reading,
+    ) -> Result<()> {
         draft::each_of(path, text, cut, &mut |draft| self.draft(&draft, reading));
+        reading.whole()
     }
 
     /// Says whether the memory limit allows so many bytes more.
@@ -279,29 +282,41 @@ impl Reader<'_> {
             None => messages.finish(&mut |draft| self.draft(&draft, reading)),
             Some((offset, lines)) => (seen.offset, seen.lines) = (offset, lines),
         }
+        reading.whole()?;
         seen.tail = tail(file, path, seen.offset)?;
         reading.seen = seen;
         Ok(())
     }
 
     /// Takes in a document, unless there is no memory for it: then it ends what is read of a
-    /// transcript, and a note goes on with what the index holds already.
-    fn draft(&mut self, draft: &Draft<'_>, reading: &mut Reading) {
+    /// transcript, and a note goes on with what the index holds already. Returns whether there is
+    /// any use in going on.
+    fn draft(&mut self, draft: &Draft<'_>, reading: &mut Reading) -> bool {
+        let (start, length) = (draft.start, u64::from(draft.length));
+        let asks = start == 0 || start / STEP as u64 != (start + length) / STEP as u64;
+        reading.stopped |= asks && (self.interrupt)();
+        if reading.stopped {
+            return false;
+        }
         let content = match self.known.take(draft.key) {
             Some(number) => Content::Known(number),
             None => {
-                let (start, length) = (draft.start, u64::from(draft.length));
-                let asks = start == 0 || start / STEP != (start + length) / STEP;
-                if reading.cut.is_none() && asks && !self.allows(DRAFTED * length) {
-                    reading.cut = Some((start, draft.line - 1));
+                if reading.cut.is_none() && asks {
+                    let texts = draft.fields.iter().map(|&(_, text)| text);
+                    let allows = |more| self.allows(more);
+                    if let Some(needs) = shortage(texts, allows, self.interrupt) {
+                        reading.cut = Some((start, draft.line - 1));
+                        reading.needs = needs;
+                    }
                 }
                 if reading.cut.is_some() {
-                    return;
+                    return true;
                 }
-                for (field, text) in &draft.fields {
-                    self.lexicon.add(*field, text);
-                }
-                Content::New(self.lexicon.finish())
+                let Some(document) = self.document(draft) else {
+                    reading.stopped = true;
+                    return false;
+                };
+                Content::New(document)
             }
         };
         // the index has the heading of what it holds: to look up all those of a long note takes as
@@ -325,6 +340,49 @@ impl Reader<'_> {
             outline: draft.outline,
         };
         self.sink.take(row, content);
+        true
+    }
+
+    /// Reads the words of a document, unless the caller asks to stop.
+    fn document(&mut self, draft: &Draft<'_>) -> Option<Document> {
+        for &(field, text) in &draft.fields {
+            for piece in chunks::pieces(text, STEP) {
+                if piece.len() < text.len() && (self.interrupt)() {
+                    self.lexicon.abandon();
+                    return None;
+                }
+                self.lexicon.add(field, piece);
+            }
+        }
+        Some(self.lexicon.finish())
+    }
+}
+
+impl Reading {
+    /// Makes sure that nobody asked to stop.
+    fn whole(&self) -> Result<()> {
+        if self.stopped { Err(Error::Interrupted) } else { Ok(()) }
+    }
+}
+
+/// Why a note is left out of the index, and the bytes that were missing, if it is for want of them.
+pub(crate) struct LeftOut {
+    why: &'static str,
+    needs: u64,
+}
+
+impl LeftOut {
+    fn of(why: &'static str) -> Self {
+        Self { why, needs: 0 }
+    }
+
+    fn for_want_of(needs: u64) -> Self {
+        Self { why: NO_MEMORY, needs }
+    }
+
+    /// Notes that of this file nothing was read.
+    pub fn note(self, reading: &mut Reading) {
+        (reading.left_out, reading.needs) = (Some(self.why), self.needs);
     }
 }
 
@@ -336,18 +394,19 @@ pub(crate) fn read_note(
     stat: &Stat,
     limit: &MemoryLimit,
     allows: &dyn Fn(u64) -> bool,
-) -> Result<std::result::Result<Vec<u8>, &'static str>> {
+) -> Result<std::result::Result<Vec<u8>, LeftOut>> {
     if stat.size > LARGEST_NOTE {
-        return Ok(Err(LARGE));
+        return Ok(Err(LeftOut::of(LARGE)));
     }
     let bytes = match root.read(path) {
-        Err(Error::Memory { .. }) => return Ok(Err(NO_MEMORY)),
+        Err(Error::Memory { needed, .. }) => return Ok(Err(LeftOut::for_want_of(needed))),
         read => read?,
     };
-    if limit.is_set() && !allows(parsing_bytes(&bytes)) {
-        return Ok(Err(NO_MEMORY));
+    let parsing = parsing_bytes(&bytes);
+    if limit.is_set() && !allows(parsing) {
+        return Ok(Err(LeftOut::for_want_of(parsing)));
     }
-    Ok(if is_utf16(&bytes) { Err(ENCODING) } else { Ok(bytes) })
+    Ok(if is_utf16(&bytes) { Err(LeftOut::of(ENCODING)) } else { Ok(bytes) })
 }
 
 /// Hashes the bytes just before an offset.

@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::catalog::draft::{Kind, Part};
 use crate::catalog::edited::edited;
-use crate::catalog::reading::{Content, DRAFTED, Known, Reader, Reading, Resume, Sink, read_note};
+use crate::catalog::footprint::DRAFTED;
+use crate::catalog::reading::{Content, Known, Reader, Reading, Resume, Sink, read_note};
 use crate::catalog::{Catalog, Documents, FileRow, Row, Seen};
 use crate::error::{Error, Interrupt, Result};
 use crate::files::root::{Root, Stat};
@@ -114,7 +115,7 @@ impl Catalog {
                 } else {
                     untrusted(&stat)
                 };
-                Ok(self.take(path, stat, change, interrupt))
+                Ok(self.take(path, stat, change))
             }
             Err(Error::NotFound { .. }) => Ok(self.remove(path)),
             Err(Error::Interrupted) => Err(Error::Interrupted),
@@ -137,7 +138,7 @@ impl Catalog {
     }
 
     /// Puts what was read in the place of what was there; returns whether anything changed.
-    fn take(&mut self, path: &str, stat: Stat, change: Change, interrupt: Interrupt<'_>) -> bool {
+    fn take(&mut self, path: &str, stat: Stat, change: Change) -> bool {
         let Change { reading, rows, kept, rest, moved: by, gone } = change;
         let file = self.place(path);
         let mut changed = !gone.is_empty();
@@ -185,11 +186,8 @@ impl Catalog {
         row.summary = self.labels.intern(&reading.summary);
         row.left_out = reading.left_out;
         row.cut = reading.cut.is_some();
+        row.needs = reading.needs;
         row.documents = Documents::List(documents);
-        // it is not broken off once it has begun; the next change begins it again
-        if self.index.wants_packing() && !interrupt() {
-            self.repack();
-        }
         self.note_held();
         changed
     }
@@ -260,15 +258,16 @@ impl Catalog {
         let allows = |more| pending.allows(dictionaries, more);
         let text = match read_note(root, path, stat, &self.limit, &allows)? {
             Ok(bytes) => bytes,
-            Err(why) => {
-                let reading = Reading { left_out: Some(why), ..Reading::default() };
+            Err(left_out) => {
+                let mut reading = Reading::default();
+                left_out.note(&mut reading);
                 let (rows, rest) = (Vec::new(), held.len());
                 return Ok(Change { reading, rows, kept: 0, rest, moved: (0, 0), gone: held });
             }
         };
         let text = as_text(&text);
         let rows: Vec<Row> = held.iter().map(|&number| self.rows[number as usize]).collect();
-        let edited = if whole { None } else { edited(&text, &rows, &self.labels) };
+        let edited = if whole { None } else { edited(&text, &rows, &self.labels, interrupt) };
         let (kept, rest) = edited.as_ref().map_or((0, held.len()), |e| (e.kept, e.rest));
         if let (Some(&first), Some(&last)) = (held[kept..rest].first(), held[kept..rest].last()) {
             self.index.expect(first..last.saturating_add(1).min(first.saturating_add(FEW)));
@@ -283,8 +282,8 @@ impl Catalog {
         let (limit, sink) = (&self.limit, &mut pending);
         let mut reader = Reader { root, lexicon, labels, part, interrupt, known, limit, sink };
         match &edited {
-            Some(edited) => reader.edited(path, &text, &edited.cut(), &mut reading),
-            None => reader.note(path, &text, &mut reading),
+            Some(edited) => reader.edited(path, &text, &edited.cut(), &mut reading)?,
+            None => reader.note(path, &text, &mut reading)?,
         }
         let mut gone: Vec<u32> = reader.known.left().collect();
         gone.sort_unstable();
@@ -313,7 +312,8 @@ impl Catalog {
         let dictionaries = self.index.words().bytes() + self.labels.bytes();
         let read = if file.kind == Kind::Transcript { file.seen.offset } else { 0 };
         let rest = file.stat.size.saturating_sub(read);
-        self.pending(0).allows(dictionaries, rest.saturating_mul(DRAFTED))
+        let needs = rest.saturating_mul(DRAFTED).max(file.needs);
+        self.pending(0).allows(dictionaries, needs)
     }
 
     /// Takes a file out; returns whether it was there.
@@ -327,7 +327,7 @@ impl Catalog {
             self.index.delete(document);
         }
         file.present = false;
-        (file.left_out, file.cut) = (None, false);
+        (file.left_out, file.cut, file.needs) = (None, false, 0);
         if self.by_path.remove(path).is_some() {
             self.free.push(at);
         }

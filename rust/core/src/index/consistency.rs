@@ -86,7 +86,7 @@ impl Index {
             if stops(concept) {
                 return Err(Error::Interrupted);
             }
-            let (bytes, count) = self.packed_list(concept);
+            let (bytes, count) = self.validated(concept, interrupt)?;
             let packed = decode(bytes, count as usize).unwrap_or_default();
             let tail = self.tail.get(&concept).map_or(&[][..], |tail| &tail.postings);
             for posting in packed.iter().chain(tail) {

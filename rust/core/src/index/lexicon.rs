@@ -277,6 +277,11 @@ impl Lexicon {
         });
     }
 
+    /// Leaves the document being read, and begins the next.
+    pub fn abandon(&mut self) {
+        self.tally.next();
+    }
+
     /// Ends the document being read and begins the next.
     pub fn finish(&mut self) -> Document {
         let Self { places, patterns, tally, .. } = self;

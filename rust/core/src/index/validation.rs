@@ -5,14 +5,21 @@
 //! anew, and if they add up to the document frequencies that scores are made of. It is done once a
 //! list, when it is first asked for.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::bm25f::Bm25f;
-use super::packing::{HOLDERS, pack};
+use super::impacts::Impacts;
+use super::packing::HOLDERS;
 use super::postings::{
-    CUT, ESCAPE, FULL, IMPACT, MANY, Posting, ROW, ROWS, SPEAKER, SPOT, STRETCH, take_varint,
+    CUT, ESCAPE, FULL, IMPACT, Impact, MANY, Posting, ROW, ROWS, SPEAKER, SPOT, STRETCH, encode,
+    take_varint,
 };
 use super::{Holders, Index};
+use crate::error::{Error, Interrupt, Result};
+
+/// Postings that are looked at before it is asked whether to stop.
+const STEP: u32 = 1 << 13;
 
 /// What is known of the lists of a snapshot.
 #[derive(Debug)]
@@ -36,21 +43,55 @@ impl Index {
     /// Returns the packed list of a concept and how many postings are in it; an empty one, and
     /// damage, if it is of a snapshot and cannot be what was written.
     pub(super) fn packed_list(&self, concept: u32) -> (&[u8], u32) {
+        // nobody stops it
+        self.validated(concept, &|| false).unwrap_or((&[], 0))
+    }
+
+    /// Validates the list of a concept, if that is not done: of one that every message is in, this
+    /// takes long, and what opens it later cannot be stopped.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`].
+    pub fn validate_list(&self, concept: u32, interrupt: Interrupt<'_>) -> Result<()> {
+        self.validated(concept, interrupt).map(|_| ())
+    }
+
+    pub(super) fn validated(&self, concept: u32, interrupt: Interrupt<'_>) -> Result<(&[u8], u32)> {
         let (bytes, count) = self.packed.list(concept);
-        let Some(validation) = &self.validation else { return (bytes, count) };
+        let Some(validation) = &self.validation else { return Ok((bytes, count)) };
         // new concepts have none
-        let Some(valid) = validation.valid.get(concept as usize) else { return (bytes, count) };
+        let Some(valid) = validation.valid.get(concept as usize) else { return Ok((bytes, count)) };
         if !valid.load(Ordering::Relaxed) {
-            if self.validate(concept, bytes, count, &validation.formula).is_none() {
+            let (asked, stopped) = (Cell::new(0u32), Cell::new(false));
+            let stops = || {
+                asked.set(asked.get().wrapping_add(1));
+                if asked.get().is_multiple_of(STEP) && interrupt() {
+                    stopped.set(true);
+                }
+                stopped.get()
+            };
+            let found = self.validate(concept, bytes, count, &validation.formula, &stops);
+            if stopped.get() {
+                return Err(Error::Interrupted);
+            }
+            if found.is_none() {
                 self.packed.lists.reject();
-                return (&[], 0);
+                return Ok((&[], 0));
             }
             valid.store(true, Ordering::Relaxed);
         }
-        (bytes, count)
+        Ok((bytes, count))
     }
 
-    fn validate(&self, concept: u32, bytes: &[u8], count: u32, formula: &Bm25f) -> Option<()> {
+    /// Once `stops` says so, what it returns is of no use.
+    fn validate(
+        &self,
+        concept: u32,
+        bytes: &[u8],
+        count: u32,
+        formula: &Bm25f,
+        stops: &impl Fn() -> bool,
+    ) -> Option<()> {
         let patterns = &self.lexicon.patterns;
         let documents = self.packed.documents;
         if count == 0 || count > documents {
@@ -64,18 +105,30 @@ impl Index {
         if list.len() != count as usize || !ascending || !list.iter().all(known) {
             return None;
         }
-        let same = pack(&list, formula, &self.lengths, |pattern| patterns.sum(pattern));
-        (bytes.starts_with(&same) && self.adds_up(concept, &list)).then_some(())
+        let impacts = Impacts::for_some(formula, list.len());
+        let impact = |posting: &Posting| match stops() {
+            true => Impact::default(),
+            false => {
+                let lengths = &self.lengths[posting.document as usize];
+                impacts.of(patterns.sum(posting.pattern), lengths)
+            }
+        };
+        let mut same = Vec::with_capacity(bytes.len());
+        encode(&list, impact, &mut same);
+        (bytes.starts_with(&same) && self.adds_up(concept, &list, stops)).then_some(())
     }
 
     /// Says whether a list, with what came since, gives the document frequencies of its concept.
-    fn adds_up(&self, concept: u32, list: &[Posting]) -> bool {
+    fn adds_up(&self, concept: u32, list: &[Posting], stops: &impl Fn() -> bool) -> bool {
         let patterns = &self.lexicon.patterns;
         let words = self.lexicon.spellings(concept);
         let mut holders = Holders::default();
         let mut word_holders = vec![0u32; words.len()];
         let tail = self.tail.get(&concept).map_or(&[][..], |tail| &tail.postings);
         for posting in list.iter().chain(tail) {
+            if stops() {
+                return false;
+            }
             let live = u32::from(self.is_live(posting.document));
             holders.change(patterns.sum(posting.pattern), |count| *count += live);
             for spelling in patterns.spellings(posting.pattern) {
@@ -232,7 +285,7 @@ fn decode_part(
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::postings::{Impact, encode, spaced};
+    use super::super::postings::spaced;
     use super::*;
 
     proptest! {

@@ -124,9 +124,9 @@ pub fn search(
         Box::new(passes) as Allows<'_>
     });
     // to score what does not hold the words of a phrase, or to read it, would be in vain
-    let requires = (!query.phrases.is_empty()).then(|| {
-        let phrases = phrases(&query.phrases, catalog);
-        let may = move |document| phrases.iter().all(|phrase| phrase.may_stand_in(document));
+    let required = phrases(&query.phrases, catalog, interrupt)?;
+    let requires = (!required.is_empty()).then(|| {
+        let may = move |document| required.iter().all(|phrase| phrase.may_stand_in(document));
         Box::new(may) as Allows<'_>
     });
     let mut ranking = Ranking::new(catalog, allows, interrupt).requiring(requires);
@@ -160,8 +160,8 @@ fn best(
     limit: usize,
     text: &mut dyn FnMut(u32) -> Option<String>,
 ) -> Result<Vec<Scored>> {
-    let required = phrases(&query.phrases, catalog);
-    let excluded = phrases(&query.excluded, catalog);
+    let required = phrases(&query.phrases, catalog, ranking.interrupt)?;
+    let excluded = phrases(&query.excluded, catalog, ranking.interrupt)?;
     let mut accept = |document: u32| {
         required.iter().all(|phrase| phrase.stands_in(document, text))
             && !excluded.iter().any(|phrase| phrase.stands_in(document, text))
@@ -257,7 +257,7 @@ fn prepare(
             show(stem, holders);
         }
     }
-    Ok(())
+    ranking.validate()
 }
 
 /// Words that stand in a document one after the other, or do not.
@@ -268,15 +268,17 @@ struct Phrase<'a> {
 }
 
 impl<'a> Phrase<'a> {
-    fn new(words: &str, catalog: &'a Catalog) -> Self {
+    fn new(words: &str, catalog: &'a Catalog, interrupt: Interrupt<'_>) -> Result<Self> {
         let index = &catalog.index;
-        let list = |term: QueryTerm| {
-            let word = index.words().words.get(&term.text)?;
-            Some(index.list(index.place(word).concept))
+        let list = |term: QueryTerm| -> Result<_> {
+            let Some(word) = index.words().words.get(&term.text) else { return Ok(None) };
+            let concept = index.place(word).concept;
+            index.validate_list(concept, interrupt)?;
+            Ok(Some(index.list(concept)))
         };
         let terms = terms_of(&[(words, 1.0)], |_| None);
-        let lists = terms.into_iter().map(list).collect();
-        Self { words: words.to_owned(), lists }
+        let lists: Vec<_> = terms.into_iter().map(list).collect::<Result<_>>()?;
+        Ok(Self { words: words.to_owned(), lists: lists.into_iter().collect() })
     }
 
     /// Says whether all of its words are in a document.
@@ -291,8 +293,12 @@ impl<'a> Phrase<'a> {
     }
 }
 
-fn phrases<'a>(texts: &[String], catalog: &'a Catalog) -> Vec<Phrase<'a>> {
-    texts.iter().map(|words| Phrase::new(words, catalog)).collect()
+fn phrases<'a>(
+    texts: &[String],
+    catalog: &'a Catalog,
+    interrupt: Interrupt<'_>,
+) -> Result<Vec<Phrase<'a>>> {
+    texts.iter().map(|words| Phrase::new(words, catalog, interrupt)).collect()
 }
 
 /// Returns the score of one document and how it comes about.

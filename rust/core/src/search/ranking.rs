@@ -234,6 +234,7 @@ impl<'a> Ranking<'a> {
                 return Err(Error::Interrupted);
             }
             let place = index.place(word);
+            index.validate_list(place.concept, self.interrupt)?;
             index.list(place.concept).each(|posting| {
                 let spelling = |s: &&Spelling| u32::from(s.number) == place.spelling;
                 let spelling = patterns.spellings(posting.pattern).iter().find(spelling);
@@ -254,6 +255,17 @@ impl<'a> Ranking<'a> {
         held.retain(|(_, counts)| *counts != [0; FIELDS]);
         held.sort_unstable_by_key(|(document, _)| *document);
         Ok(held)
+    }
+
+    /// Validates the lists, so that it can be stopped.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`].
+    pub fn validate(&self) -> Result<()> {
+        self.sought.iter().try_for_each(|sought| match sought.list {
+            List::Held(concept) => self.catalog.index.validate_list(concept, self.interrupt),
+            List::Made(..) => Ok(()),
+        })
     }
 
     /// Opens the lists; the scale is that of their bounds.

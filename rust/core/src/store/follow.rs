@@ -207,7 +207,7 @@ impl Store {
         }
         state.unreadable.remove(path);
         state.skipped.remove(path);
-        let changed = match self.read_into(0, &mut state.said, path, read, interrupt) {
+        let changed = match read(&mut state.said, self.root(), path, interrupt) {
             Err(Error::Interrupted) => return Err(Error::Interrupted),
             Err(error) => {
                 note_failure(state, path, error);
@@ -217,7 +217,7 @@ impl Store {
         };
         if let Some(tools) = &mut state.tools
             && Kind::of(path) == Kind::Transcript
-            && let Err(Error::Interrupted) = self.read_into(1, tools, path, read, interrupt)
+            && let Err(Error::Interrupted) = read(tools, self.root(), path, interrupt)
         {
             // what else fails here has failed above
             return Err(Error::Interrupted);
@@ -226,23 +226,21 @@ impl Store {
             Some(shortfall) => state.incomplete.insert(path.to_owned(), shortfall),
             None => state.incomplete.remove(path),
         };
+        self.pack(state, interrupt)?;
         Ok(changed)
     }
 
-    fn read_into(
-        &self,
-        number: usize,
-        catalog: &mut Catalog,
-        path: &str,
-        read: Read,
-        interrupt: Interrupt<'_>,
-    ) -> Result<bool> {
-        let packings = catalog.packings;
-        let done = read(catalog, self.root(), path, interrupt);
-        if catalog.packings != packings {
-            self.expanders[number].reset();
+    /// Packs what wants to be.
+    fn pack(&self, state: &mut State, interrupt: Interrupt<'_>) -> Result<()> {
+        let catalogs =
+            [Some(&mut state.said), state.tools.as_mut()].into_iter().zip(&self.expanders);
+        for (catalog, expander) in catalogs {
+            if let Some(catalog) = catalog.filter(|catalog| catalog.wants_packing()) {
+                expander.reset();
+                catalog.repack_unless(interrupt)?;
+            }
         }
-        done
+        Ok(())
     }
 
     /// Reads files anew that turned out to differ from what the index says.

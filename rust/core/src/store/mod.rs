@@ -78,6 +78,18 @@ pub struct State {
     pub recovered: Vec<String>,
 }
 
+impl State {
+    /// Says whether something is packed for which nobody has waited to the end.
+    fn is_packing(&self) -> bool {
+        self.said.is_packing() || self.tools.as_ref().is_some_and(Catalog::is_packing)
+    }
+
+    fn finish_packing(&mut self, interrupt: Interrupt<'_>) -> Result<()> {
+        self.said.finish_packing(interrupt)?;
+        self.tools.as_mut().map_or(Ok(()), |tools| tools.finish_packing(interrupt))
+    }
+}
+
 /// See the module.
 #[derive(Debug)]
 pub struct Store {
@@ -152,9 +164,9 @@ impl Store {
     /// they are to work at once on a transcript of any size.
     ///
     /// # Errors
-    /// Those of [`Root::open`].
+    /// Those of [`Root::open`]; [`Error::Memory`] for a limit below 16 MB.
     pub fn open(path: &str, options: Options) -> Result<Self> {
-        let limit = MemoryLimit::new(options.memory_limit);
+        let limit = MemoryLimit::new(options.memory_limit)?;
         let root = Root::open(path, options.create)?.with_memory_limit(limit);
         let files = Files::new(root, options.rules).interrupted_by(options.interrupt);
         Self::of(files, options)
@@ -270,7 +282,14 @@ impl Store {
         &self,
         interrupt: Interrupt<'_>,
     ) -> Result<RwLockReadGuard<'_, State>> {
-        wait_for(interrupt, |slice| self.state.try_read_for(slice))
+        loop {
+            let state = wait_for(interrupt, |slice| self.state.try_read_for(slice))?;
+            if !state.is_packing() {
+                return Ok(state);
+            }
+            drop(state);
+            drop(self.write_state(interrupt)?);
+        }
     }
 
     /// Lets the index be changed, once nobody reads it.
@@ -279,7 +298,9 @@ impl Store {
         interrupt: Interrupt<'_>,
     ) -> Result<RwLockWriteGuard<'_, State>> {
         let _waiting = self.state.wait_to_write();
-        wait_for(interrupt, |slice| self.state.try_write_for(slice))
+        let mut state = wait_for(interrupt, |slice| self.state.try_write_for(slice))?;
+        state.finish_packing(interrupt)?;
+        Ok(state)
     }
 
     /// Returns the files, for reading and writing.
@@ -333,8 +354,8 @@ impl Store {
         }
         // to pack anew what was just built would take a third of the building
         if !state.said.is_packed() {
-            state.said.repack();
             self.expanders[0].reset();
+            state.said.repack_unless(interrupt)?;
         }
         let Some(bytes) = cache::bytes(&state.said, self.root())? else {
             return cache::discard(self.root());

@@ -1,11 +1,11 @@
 //! What a store says of itself: its files, its sections, its numbers.
 
 use crate::catalog::draft::Kind;
-use crate::catalog::reading::parsing_bytes;
+use crate::catalog::footprint::parsing_bytes;
 use crate::error::{Error, Interrupt, Result, wait_for};
 use crate::search::is_below;
 use crate::store::Store;
-use crate::text::sections::{Note, as_text, parse};
+use crate::text::sections::{Note, as_text, parse_unless};
 
 /// A file as a listing shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,8 +98,9 @@ impl Store {
     /// Returns the text of a note, as long as its bytes, and its sections.
     ///
     /// # Errors
-    /// Those of [`Root::read`](crate::files::root::Root::read); [`Error::Format`] for what is no note.
-    pub fn sections(&self, path: &str) -> Result<(String, Note)> {
+    /// Those of [`Root::read`](crate::files::root::Root::read); [`Error::Format`] for what is no
+    /// note; [`Error::Interrupted`].
+    pub fn sections(&self, path: &str, interrupt: Interrupt<'_>) -> Result<(String, Note)> {
         if Kind::of(path) != Kind::Note {
             let why = "only Markdown has sections; read a transcript by its lines".to_owned();
             return Err(Error::Format { path: path.to_owned(), line: None, why });
@@ -108,7 +109,7 @@ impl Store {
         let needed = parsing_bytes(&bytes);
         self.limit.check(&format!("reading the sections of {path:?}"), needed)?;
         let text = as_text(&bytes).into_owned();
-        let note = parse(&text);
+        let note = parse_unless(&text, interrupt)?;
         Ok((text, note))
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use crate::catalog::{Catalog, cache};
+use crate::catalog::{Catalog, FileRow, cache};
 use crate::error::{Error, Interrupt, Result, wait_for};
 use crate::files::platform::{Changes, Watch};
 use crate::files::stamps::now_ns;
@@ -123,7 +123,9 @@ impl Store {
             if held == Some(true) && state.tools.is_none() {
                 return Ok(None);
             }
-            let changed = self.read(state, path, Catalog::verify, interrupt)?;
+            // of what is in the index in part, another part may be by now
+            let is_whole = !state.said.file(path).is_some_and(FileRow::lacks_memory);
+            let changed = self.read(state, path, Catalog::verify, interrupt)? && is_whole;
             if state.unreadable.contains_key(path) || state.skipped.contains_key(path) {
                 return Ok(None);
             }

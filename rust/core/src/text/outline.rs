@@ -3,12 +3,54 @@
 //! Most blocks are told by how their lines begin (`blocks`); the parser reads the rest.
 
 use std::ops::Range;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread::Builder;
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
+use crate::error::{Interrupt, Result, wait_for};
+use crate::memory;
 use crate::text::blocks::{self, Block};
 use crate::text::marks::{self, Marks};
 use crate::text::sections::{LONGEST_HEADING, MAX_SECTIONS, Note, Section, TRAIL};
+
+/// Bytes of a note from which on it takes long to cut it.
+const LARGE: usize = 256 << 10;
+
+/// Cuts a part of a note, unless the caller asks to stop meanwhile.
+///
+/// The parser cannot be stopped, and ten megabytes of list items take it a second. So a large part
+/// is cut by another thread, which ends by itself when nobody waits for it any more.
+pub(super) fn cut_unless(
+    text: &str,
+    part: Range<usize>,
+    front: Marks,
+    preamble: Option<Section>,
+    interrupt: Interrupt<'_>,
+) -> Result<Note> {
+    if part.len() < LARGE {
+        return Ok(cut(text, part, front, preamble));
+    }
+    let (done, result) = channel();
+    let (own, of, marks, first) = (text.to_owned(), part.clone(), front.clone(), preamble.clone());
+    let started = Builder::new().spawn(move || {
+        let note = cut(&own, of, marks, first);
+        drop(own);
+        memory::give_back();
+        // fails when nobody waits
+        let _ = done.send(note);
+    });
+    let here = || cut(text, part.clone(), front.clone(), preamble.clone());
+    if started.is_err() {
+        // there are no more threads
+        return Ok(here());
+    }
+    wait_for(interrupt, |slice| match result.recv_timeout(slice) {
+        Err(RecvTimeoutError::Timeout) => None,
+        // what it died of is to be known here
+        done => Some(done.unwrap_or_else(|_| here())),
+    })
+}
 
 /// Cuts a part of a note; the part begins the note if there is a preamble, else with a heading.
 pub(super) fn cut(text: &str, part: Range<usize>, front: Marks, preamble: Option<Section>) -> Note {

@@ -8,8 +8,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use crate::error::{self, Interrupt};
 use crate::text::marks::{self, Marks};
-use crate::text::outline::cut;
+use crate::text::outline::{cut, cut_unless};
 
 /// Stands between the headings of a trail; no heading contains it.
 pub const TRAIL: char = '\u{1f}';
@@ -222,6 +223,18 @@ pub fn parse(text: &str) -> Note {
     cut(text, start..text.len(), front, Some(preamble(text, start)))
 }
 
+/// Does the same, unless the caller asks to stop meanwhile.
+///
+/// # Errors
+/// [`crate::error::Error::Interrupted`].
+pub fn parse_unless(text: &str, interrupt: Interrupt<'_>) -> error::Result<Note> {
+    if text.is_empty() {
+        return Ok(Note::default());
+    }
+    let (front, start) = front(text);
+    cut_unless(text, start..text.len(), front, Some(preamble(text, start)), interrupt)
+}
+
 pub(super) fn preamble(text: &str, start: usize) -> Section {
     Section {
         span: 0..text.len(),
@@ -245,8 +258,16 @@ pub fn front(text: &str) -> (Marks, usize) {
 /// such a heading says nothing of the blocks behind it.
 ///
 /// The spans are those in the note, and parents are sought in the part alone.
-pub fn parse_part(text: &str, part: Range<usize>, front: Marks) -> Note {
-    cut(text, part, front, None)
+///
+/// # Errors
+/// [`crate::error::Error::Interrupted`].
+pub fn parse_part(
+    text: &str,
+    part: Range<usize>,
+    front: Marks,
+    interrupt: Interrupt<'_>,
+) -> error::Result<Note> {
+    cut_unless(text, part, front, None, interrupt)
 }
 
 /// Returns the line, counted from 1, that holds the byte at `offset`.
