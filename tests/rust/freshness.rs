@@ -4,6 +4,7 @@
 
 mod hostile;
 mod memory;
+mod system;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -18,12 +19,7 @@ use commonplace_core::store::hits::Request;
 use commonplace_core::store::verify::Verified;
 use commonplace_core::store::{Freshness, Options, Store};
 use memory::{Memory, ask, files_with, overwrite, set_modified};
-use rustix::fs::inotify::{self, CreateFlags};
-
-/// Whether the system has a watch to give; where not (`tests/refuse.py`), stamps are compared.
-fn has_watch() -> bool {
-    inotify::init(CreateFlags::CLOEXEC).is_ok()
-}
+use system::has_watch;
 
 /// Runs a story with the system's reports and without.
 fn both_ways(story: impl Fn(&Memory, &Store)) {

@@ -176,12 +176,14 @@ pub(crate) fn replace(
             }
         }
         Err(Errno::NOSYS) => {
-            replace_by_link(place, base, &staged.at, shelf, kept).inspect_err(|error| {
-                if matches!(error, Error::Conflict { .. }) {
-                    let _ = shelf.keep(bytes);
-                }
-            })?;
-            staged.armed = false;
+            let replaced = replace_by_link(place, base, &staged.at, shelf, kept);
+            staged.armed = match &replaced {
+                Ok(()) => false,
+                // What cannot go to the history stays at the staged name, and recovery shows it.
+                Err(Error::Conflict { .. }) => shelf.keep(bytes).is_ok(),
+                Err(_) => true,
+            };
+            replaced?;
         }
         Err(Errno::NOENT) => return Err(conflict(place, base)),
         Err(e) => return Err(fail(e)),
