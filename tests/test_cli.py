@@ -293,6 +293,8 @@ def test_demo(shell: Shell, tmp_path: Path) -> None:
         (["serch", "x"], "'search'"),
         (["search", "x", "--limt", "3"], "--limit"),
         (["search", "x", "--root", "y"], "--root goes before the command"),
+        (["search", "x", "--memory-limit", "64"], "--memory-limit MB"),
+        (["--memory-limit", "15", "search", "x"], "16"),
         (["search", "-rf"], 'after "--"'),
         (["search"], "query"),
         (["search", "  "], "at least one word"),
@@ -326,6 +328,21 @@ def test_a_root_that_is_not_there(shell: Shell, tmp_path: Path) -> None:
     assert not shell.root.exists()
     shell("write", "a.md", "x")
     assert (shell.root / "a.md").exists()
+
+
+@pytest.mark.parametrize("how", ["option", "environment"])
+def test_the_memory_of_a_command_is_limited(
+    shell: Shell, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (shell.root / "large.md").write_text("word " * (2 << 20))
+    if how == "environment":
+        monkeypatch.setenv("COMMONPLACE_MEMORY_LIMIT", "16")
+    option = ["--memory-limit", "16"] if how == "option" else []
+    hits = shell.json(*option, "search", "name")
+    assert hits["freshness"] == "partial"
+    assert "the memory limit of 16 MB" in hits["notes"][0]
+    shell(*option, "read", "large.md", code=2)
+    assert "the limit is 16 MB" in shell.err
 
 
 def test_text_cannot_command_the_terminal(shell: Shell) -> None:

@@ -349,7 +349,8 @@ def test_a_child_does_not_keep_the_queue_of_its_parent(root: Path) -> None:
             # the handle of the listing itself is gone by the time it is read
             return sum("inotify" in os.path.realpath(fd) for fd in Path("/proc/self/fd").iterdir())
 
-        assert Child(work).answer() == 1
+        # its own, where the system gives one at all (`tests/refuse.py`)
+        assert Child(work).answer() == int(store.status().watching)
 
 
 def test_a_side_file_is_let_go_though_a_child_has_its_handle(root: Path) -> None:

@@ -123,6 +123,33 @@ def test_an_import_and_a_grep(tmp_path: Path) -> None:
     assert best(root, call) < SOON
 
 
+def test_one_large_note(tmp_path: Path) -> None:
+    """The parser of Markdown cannot be stopped; whoever waits for it can."""
+    (tmp_path / "list.md").write_text("- an item\n" * 1_000_000)
+    assert best(tmp_path, "store.sections('list.md')") < SOON
+    assert best(tmp_path, "commonplace._core.sections(text)", "text = store.read('list.md')") < SOON
+    assert best(tmp_path, "store.search('item')") < SOON
+
+
+def test_the_version_of_a_large_transcript(tmp_path: Path) -> None:
+    message = json.dumps({"role": "user", "content": "a word and another " * 20}) + "\n"
+    with (tmp_path / "messages.jsonl").open("w") as file:
+        file.writelines([message * 1000] * 1500)
+    before = 'written = store.append(\'messages.jsonl\', \'{"role":"user","content":"x"}\')'
+    assert best(tmp_path, "written.version", before, delay=0.05) < SOON
+
+
+def test_a_packing(large: Path) -> None:
+    # an attempt that was over has saved
+    before = """
+import shutil; shutil.rmtree(f'{root}/.commonplace', ignore_errors=True)
+store.search('nothing', 1)
+(store.root / '0.md').write_text('# Other\\n')
+store.search('nothing', 1)
+"""
+    assert best(large, "store._core.save()", before, delay=0.05) < SOON
+
+
 class Alarm(Exception):
     """What a handler of a signal raises."""
 

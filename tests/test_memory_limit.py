@@ -158,6 +158,43 @@ answer = {"freshness": hits.freshness, "found": len(hits)}
     assert (answer["freshness"], answer["found"]) == ("partial", 1)
 
 
+@pytest.mark.parametrize("megabytes", [6, 13])
+def test_one_line_of_different_words(tmp_path: Path, megabytes: int) -> None:
+    """All of it is one document: what its words need is known before they are read."""
+    (tmp_path / "small.md").write_text("# Small\n\nfindable\n")
+    work = f"""
+import random
+line = random.Random(1).randbytes({megabytes} * 476_000).hex(" ", 5)
+with open(store.root / "line.md", "w") as file:
+    file.write(line)
+store.search("findable")
+store.update("line.md", lambda text: text + " findable\\n")
+del line
+hits = store.search("findable")
+answer = {{"freshness": hits.freshness, "paths": sorted(hit.path for hit in hits)}}
+store.verify()
+"""
+    answer = child("memory_limit", 256 * MB, tmp_path, work)
+    assert answer["peak"] < 256 * MB
+    whole = answer["freshness"] == "fresh"
+    assert answer["paths"] == (["line.md", "small.md"] if whole else ["small.md"])
+    assert whole == (megabytes < 10)
+
+
+def test_what_is_left_out_for_want_of_memory_is_no_difference(tmp_path: Path) -> None:
+    words = (f"{n:x}{n % 97}" for n in range(400_000))
+    (tmp_path / "words.md").write_text("\n".join(words))
+    with commonplace.open(tmp_path, memory_limit=32 * MB) as store:
+        assert store.search("nothing").freshness == "partial"
+        assert store.verify().differences == []
+
+
+@pytest.mark.parametrize("limit", [0, 256, 16 * MB - 1])
+def test_a_limit_with_which_nothing_works_is_refused(tmp_path: Path, limit: int) -> None:
+    with pytest.raises(MemoryLimit, match=f"{limit} bytes needs 16 MB"):
+        commonplace.open(tmp_path, memory_limit=limit)
+
+
 @pytest.mark.parametrize(("kind", "limit"), [LIMITS[at] for at in (0, 4, 2, 6)])
 def test_one_line_of_a_gigabyte(tmp_path: Path, kind: str, limit: int) -> None:
     (tmp_path / "root").mkdir()

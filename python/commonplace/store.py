@@ -46,10 +46,10 @@ def open(  # noqa: A001 - commonplace.open() reads as it should
         create: Make the folder when it is not there.
         watch: Let the system report changes (inotify); without it each call compares file stamps.
         weights: Field weights of the ranking; the defaults do well on every kind of text we have.
-        memory_limit: Bytes of memory that the store may take; default, and at most: what control
-            groups and `ulimit` leave to this process. What would need more is left out of the
-            index, and each answer says so (`freshness` is `partial`, and there is a note), or the
-            call raises `MemoryLimit`.
+        memory_limit: Bytes of memory that the store may take, 16 MB (`16 << 20`) or more; default,
+            and at most: what control groups and `ulimit` leave to this process. What would need
+            more is left out of the index, and each answer says so (`freshness` is `partial`, and
+            there is a note), or the call raises `MemoryLimit`.
 
     Returns:
         A store, ready to search: only files that changed since the last time were read.
@@ -57,6 +57,7 @@ def open(  # noqa: A001 - commonplace.open() reads as it should
     Raises:
         Refused: `root` is `/` or the home folder, or not a folder.
         NotFound: `root` is not there and `create` is false.
+        MemoryLimit: `memory_limit` is below 16 MB.
 
     >>> import commonplace, tempfile
     >>> store = commonplace.open(tempfile.mkdtemp())

@@ -4,12 +4,13 @@
 
 mod fixture;
 mod hostile;
+mod system;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::FileExt as _;
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use commonplace_core::error::Error;
@@ -18,12 +19,7 @@ use commonplace_core::store::search::SearchRequest;
 use commonplace_core::store::verify::Verified;
 use commonplace_core::store::{Freshness, Store, StoreOptions};
 use fixture::{TestRoot, ask, files_with, overwrite, set_modified};
-use rustix::fs::inotify::{self, CreateFlags};
-
-/// Whether the system has a watch to give; where not (`tests/refuse.py`), stamps are compared.
-fn has_watch() -> bool {
-    inotify::init(CreateFlags::CLOEXEC).is_ok()
-}
+use system::has_watch;
 
 /// Runs a story with the system's reports and without.
 fn both_ways(story: impl Fn(&TestRoot, &Store)) {
@@ -304,6 +300,31 @@ fn patterns_after_a_packing() {
     assert!(packings() > before);
 }
 
+/// It goes on when the caller leaves; the next call waits for it, and nothing is lost.
+#[test]
+fn a_packing_that_was_left_is_finished_by_the_next_call() {
+    let memory = TestRoot::new();
+    let words = |n: usize| (0..9).map(move |k| format!("w{}x{k} ", n * (k + 7) % 9973));
+    let line = |n| format!("{{\"content\":\"{}\"}}\n", words(n).collect::<String>());
+    memory.put("log.jsonl", (0..30_000).map(line).collect::<String>());
+    let store = memory.open(true);
+    let whole = ask(&store, "w7x0").hits.len();
+    memory.put("a.md", "quokka w7x0\n");
+    assert_eq!(paths(&store, "quokka"), ["a.md"]);
+    // asked before it packs, and while it does
+    let asked = AtomicUsize::new(0);
+    let left = store.save_unless(&|| asked.fetch_add(1, Ordering::Relaxed) > 0);
+    assert!(matches!(left, Err(Error::Interrupted)), "{left:?}");
+    assert!(!memory.at(".commonplace/index").exists());
+    // a change that comes meanwhile is not lost either
+    memory.put("b.md", "quokka\n");
+    assert_eq!(paths(&store, "quokka"), ["a.md", "b.md"]);
+    assert_eq!(ask(&store, "w7x0").hits.len(), whole + 1);
+    assert_eq!(store.refresh(&|| false).unwrap().main.packings, 1);
+    store.save().unwrap();
+    assert!(memory.at(".commonplace/index").exists());
+}
+
 #[test]
 fn the_index_of_tools_is_refreshed_too() {
     both_ways(|memory, store| {
@@ -421,6 +442,9 @@ fn a_first_line_that_only_begins_as_utf16_hides_no_other() {
             let appended = store.append_message("s.jsonl", line.trim_ascii(), &|| false);
             assert!(appended.is_ok(), "{start:?}");
         }
+        // torn behind its first byte, with one of the zeros that a crash leaves
+        memory.put("torn.jsonl", b"{\0");
+        assert!(store.append_message("torn.jsonl", b"{\"content\":\"x\"}", &|| false).is_ok());
     });
 }
 

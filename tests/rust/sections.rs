@@ -10,7 +10,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use commonplace_core::catalog::extract::note;
+use commonplace_core::catalog::extract::{IndexInput, note};
 use commonplace_core::text::encoding::as_text;
 use commonplace_core::text::parser::parse;
 use markdown::{assert_covered, assert_exactly_once, reference_headings};
@@ -161,10 +161,12 @@ fn long_headings_and_metadata_are_cut() {
         "## x\ny\n".repeat(2000)
     );
     let (mut indexed, mut count) = (0, 0);
-    note("a.md", &text, &mut |draft| {
+    let mut add = |draft: IndexInput<'_>| {
         indexed += draft.fields.iter().map(|(_, text)| text.len()).sum::<usize>();
         count += 1;
-    });
+        true
+    };
+    note("a.md", &text, &|| false, &mut add).unwrap();
     assert!(count >= 2001);
     assert!(indexed < 3 * text.len() + count * 3000, "{indexed}");
 }

@@ -2,6 +2,8 @@
 
 #![allow(missing_docs)]
 
+mod system;
+
 use std::collections::HashSet;
 use std::fs;
 use std::io::Write;
@@ -15,7 +17,7 @@ use commonplace_core::files::root::Root;
 use commonplace_core::files::version::Version;
 use commonplace_core::files::write_rules::WriteRules;
 use commonplace_core::files::{Expected, Files};
-use rustix::fs::{CWD, RenameFlags, renameat_with};
+use system::has_exchange;
 
 fn open(dir: &Path) -> Files {
     Files::new(Root::open(dir, false).unwrap(), WriteRules::default())
@@ -207,14 +209,6 @@ fn readers_see_one_version_or_another() {
 }
 
 /// A person saves in both styles of editors while patches go on: every save is reachable.
-fn exchanges(folder: &Path) -> bool {
-    let (one, other) = (folder.join(".one"), folder.join(".other"));
-    [&one, &other].iter().for_each(|path| fs::write(path, "").unwrap());
-    let done = renameat_with(CWD, &one, CWD, &other, RenameFlags::EXCHANGE).is_ok();
-    [&one, &other].iter().for_each(|path| fs::remove_file(path).unwrap());
-    done
-}
-
 #[test]
 fn no_save_of_a_person_is_lost() {
     for in_place in [false, true] {
@@ -224,7 +218,7 @@ fn no_save_of_a_person_is_lost() {
         // Where names cannot be exchanged (`tests/refuse.py`) a save by rename between our last
         // look and our rename is lost; no call of such a system prevents it, and the README says
         // so.
-        if !in_place && !exchanges(dir.path()) {
+        if !in_place && !has_exchange() {
             continue;
         }
         let files = open(dir.path());

@@ -12,7 +12,7 @@ import typer
 import commonplace
 from commonplace.cli import options as given
 from commonplace.cli import read_commands, write_commands
-from commonplace.cli.output import ERROR, FOUND, INTERRUPTED, complain
+from commonplace.cli.output import ERROR, FOUND, INTERRUPTED, Opening, complain
 from commonplace.errors import CommonplaceError
 
 app = typer.Typer(
@@ -22,13 +22,19 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+# What goes before the command, as it is written there.
+GLOBAL = {"--root": "--root FOLDER", "--memory-limit": "--memory-limit MB"}
+
 
 @app.callback()
 def options(
-    context: typer.Context, root: given.Root = None, version: given.Version = False
+    context: typer.Context,
+    root: given.Root = None,
+    memory_limit: given.MemoryLimit = None,
+    version: given.Version = False,
 ) -> None:
     """Memory in plain files: Markdown notes and messages.jsonl, searched at once."""
-    context.obj = root
+    context.obj = Opening(root, memory_limit and memory_limit << 20)
     if version:
         print(f"commonplace {commonplace.__version__}")
         raise typer.Exit
@@ -62,8 +68,9 @@ def run(arguments: Sequence[str]) -> int:
         return int(app(list(arguments), prog_name="commonplace", standalone_mode=False) or FOUND)
     except typer.TyperException as error:
         text = error.format_message()
-        if "No such option: --root" in text:
-            text = "--root goes before the command: commonplace --root FOLDER …"
+        misplaced = [option for option in GLOBAL if f"No such option: {option}" in text]
+        if misplaced:
+            text = f"{misplaced[0]} goes before the command: commonplace {GLOBAL[misplaced[0]]} …"
         elif "No such option" in text:
             text += '; text that begins with "-" goes after "--"'
         return complain(text) if text else ERROR

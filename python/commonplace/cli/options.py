@@ -31,6 +31,17 @@ Root = Annotated[
         "folder upwards with .commonplace/, else ~/.commonplace.",
     ),
 ]
+MemoryLimit = Annotated[
+    int | None,
+    Option(
+        "--memory-limit",
+        envvar="COMMONPLACE_MEMORY_LIMIT",
+        metavar="MB",
+        min=16,
+        help="Megabytes that the command may take; what would need more is left out, and said. "
+        "Default, and at most: what control groups and ulimit leave.",
+    ),
+]
 Version = Annotated[bool, Option("--version", is_eager=True, help="Print the version.")]
 Json = Annotated[bool, Option("--json", help="Print JSON for programs.")]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 import typer
@@ -18,9 +19,17 @@ if TYPE_CHECKING:
 FOUND, NOTHING, ERROR, INTERRUPTED = 0, 1, 2, 130
 
 
+class Opening(NamedTuple):
+    """How the command line has the root opened."""
+
+    root: Path | None
+    memory_limit: int | None
+
+
 def opened(context: typer.Context, *, create: bool = False) -> commonplace.Store:
     """Open the root that the command line means."""
-    return commonplace.open(context.obj, create=create)
+    opening: Opening = context.obj
+    return commonplace.open(opening.root, create=create, memory_limit=opening.memory_limit)
 
 
 def screen() -> Screen:

@@ -200,5 +200,5 @@ def demo(context: typer.Context) -> int:
     """Build a small memory and show what can be done with it."""
     from commonplace.cli.demo import tour
 
-    tour(context.obj, screen())
+    tour(context.obj.root, screen())
     return FOUND

@@ -12,7 +12,7 @@ use rustix::process::{Resource, getrlimit};
 
 use crate::error::{Error, Result, megabytes};
 
-/// Bytes that are always taken to be there: a small store works under any limit.
+/// Least limit, and bytes that are always taken to be there.
 const MIN_LIMIT: u64 = 16 << 20;
 /// Copies of a file's text that a call may hold at the same time: as bytes, as text, as changed
 /// text.
@@ -45,12 +45,18 @@ impl Default for MemoryLimit {
 impl MemoryLimit {
     /// Makes a limit of so many bytes, or of what the system leaves to this process if that is
     /// less.
-    #[must_use]
-    pub fn new(given: Option<u64>) -> Self {
+    ///
+    /// # Errors
+    /// [`Error::Memory`] for a limit with which no store works.
+    pub fn new(given: Option<u64>) -> Result<Self> {
+        if let Some(limit) = given.filter(|&limit| limit < MIN_LIMIT) {
+            let what = format!("a store with a memory_limit of {limit} bytes");
+            return Err(Error::Memory { what, needed: MIN_LIMIT, limit: Some(limit) });
+        }
         let limit =
             given.unwrap_or(u64::MAX).min(system_limit().unwrap_or(u64::MAX)).max(MIN_LIMIT);
         let usable = if limit == u64::MAX { limit } else { MIN_LIMIT.max(limit / 8 * 7) };
-        Self { limit, usable, held: Arc::default() }
+        Ok(Self { limit, usable, held: Arc::default() })
     }
 
     /// Returns the same limit for another process, of which nothing is held yet.
@@ -153,6 +159,17 @@ fn share_one_arena() {
     }
 }
 
+/// Returns free heap memory to the system, after a large step. Between what is kept of it, the
+/// allocator of glibc would hold a quarter of a byte for each byte of Markdown.
+pub(crate) fn trim_heap() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: it touches free memory only, under the allocator's own locks.
+    #[expect(unsafe_code, reason = "nothing else does it")]
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}
+
 /// Returns the value of a line such as `VmData:   1234 kB`, in bytes.
 fn kilobytes(status: &str, key: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix(key))?;
@@ -223,7 +240,7 @@ mod tests {
 
     #[test]
     fn more_than_the_limit_is_refused_with_what_was_needed() {
-        let limit = MemoryLimit::new(Some(256 << 20));
+        let limit = MemoryLimit::new(Some(256 << 20)).unwrap();
         assert!(limit.check("this", 200 << 20).is_ok());
         limit.set_held(0, 100 << 20);
         let refused = limit.check("this", 200 << 20).unwrap_err();
@@ -239,5 +256,14 @@ mod tests {
             Err(Error::Memory { limit: None, .. })
         ));
         assert!(MemoryLimit::default().check("all", u64::MAX).is_ok());
+    }
+
+    #[test]
+    fn a_limit_with_which_nothing_works_is_refused() {
+        for given in [0, 256, MIN_LIMIT - 1] {
+            let refused = MemoryLimit::new(Some(given)).unwrap_err().to_string();
+            assert!(refused.contains(&format!("{given} bytes needs 16 MB")), "{refused}");
+        }
+        assert!(MemoryLimit::new(Some(MIN_LIMIT)).is_ok());
     }
 }

@@ -6,6 +6,7 @@ use commonplace_core::files::{self, revisions};
 use commonplace_core::store::lazy_version::LazyVersion;
 use pyo3::prelude::*;
 
+use crate::detached::detached;
 use crate::results::seconds;
 
 /// What a write did: the stored path, the new version, and where the old text now lies.
@@ -46,13 +47,13 @@ impl Written {
 #[pymethods]
 impl Written {
     #[getter]
-    fn version(&self, py: Python<'_>) -> String {
-        let version = py.detach(|| self.version.get());
-        version.map_or_else(|| UNKNOWN_VERSION.to_owned(), |version| version.to_string())
+    fn version(&self, py: Python<'_>) -> PyResult<String> {
+        let version = detached(py, |interrupt| self.version.get(interrupt))?;
+        Ok(version.map_or_else(|| UNKNOWN_VERSION.to_owned(), |version| version.to_string()))
     }
 
-    fn __repr__(&self, py: Python<'_>) -> String {
-        format!("Written({:?}, version={:?})", self.path, self.version(py))
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(format!("Written({:?}, version={:?})", self.path, self.version(py)?))
     }
 }
 

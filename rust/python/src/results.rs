@@ -8,6 +8,7 @@ use commonplace_core::store::{Store, status, verify};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
+use crate::detached::detached;
 use crate::from_python::Text;
 
 /// Milliseconds as the seconds that Python counts in.
@@ -89,8 +90,9 @@ impl Section {
 
 /// Cuts Markdown that lies in no file into sections.
 #[pyfunction]
-pub fn sections(py: Python<'_>, text: Text) -> Vec<Section> {
-    Section::all("", py.detach(|| list_sections(&text)))
+pub fn sections(py: Python<'_>, text: Text) -> PyResult<Vec<Section>> {
+    let sections = detached(py, |interrupt| list_sections(&text, interrupt))?;
+    Ok(Section::all("", sections))
 }
 
 /// One line of a transcript, whatever tool wrote it.

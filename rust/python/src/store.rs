@@ -213,7 +213,7 @@ impl Store {
     }
 
     fn sections(&self, py: Python<'_>, path: Text) -> PyResult<Vec<Section>> {
-        let sections = self.call(py, |store, _| store.sections(&path))?;
+        let sections = self.call(py, |store, interrupt| store.sections(&path, interrupt))?;
         Ok(Section::all(&path, sections))
     }
 

@@ -46,9 +46,10 @@ impl Reference {
             let mut add = |input: IndexInput<'_>| {
                 let document = Document::of(&input);
                 reference.documents.insert((path.clone(), input.start), document);
+                true
             };
             if FileKind::of(path) == FileKind::Note {
-                note(path, text, &mut add);
+                note(path, text, &|| false, &mut add).unwrap();
                 continue;
             }
             let mut messages = MessageInputs::new(Corpus::Main, None);

@@ -15,7 +15,7 @@ use crate::index::dictionary::lexicon::Lexicon;
 use crate::index::inverted_index::InvertedIndex;
 use crate::index::memory_bounds::packing_bytes;
 use crate::index::storage::partial_index::PartialIndex;
-use crate::memory_limit::MemoryLimit;
+use crate::memory_limit::{MemoryLimit, trim_heap};
 
 /// Files that a thread takes at a time: neighbours, which share words, stay on one thread.
 const FILES_PER_BATCH: usize = 32;
@@ -261,20 +261,10 @@ impl Catalog {
             progress: reading.progress,
             left_out: reading.left_out,
             cut: reading.cut.is_some(),
+            needs: reading.needs,
             summary: self.labels.intern(&reading.summary),
             documents: DocIds::Range(first..self.docs.len() as u32),
             ..file
         });
-    }
-}
-
-/// Returns free heap memory to the system, which only the build needed. Between what is kept of it,
-/// the allocator of glibc would hold a quarter of a byte for each byte of Markdown.
-pub(super) fn trim_heap() {
-    #[cfg(target_env = "gnu")]
-    // SAFETY: it touches free memory only, under the allocator's own locks.
-    #[expect(unsafe_code, reason = "nothing else does it")]
-    unsafe {
-        libc::malloc_trim(0);
     }
 }

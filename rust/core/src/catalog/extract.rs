@@ -7,6 +7,7 @@
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use crate::catalog::doc_table::{HAS_DEFINITION, HAS_REFERENCE, SectionMeta};
+use crate::error::{Interrupt, Result};
 use crate::index::bm25f::Field;
 use crate::messages::message::{self, Message, ParsedLine};
 use crate::text::metadata::{Metadata, after_meta_comment};
@@ -81,9 +82,18 @@ impl<'a> IndexInput<'a> {
 /// Extracts the sections of a note, in file order; long ones in several parts, and where the front
 /// matter says `unit: item` each list item by itself.
 ///
-/// Returns the summary of the whole note, if it gives one.
-pub fn note(path: &str, text: &str, each: &mut dyn FnMut(IndexInput<'_>)) -> Option<String> {
-    let note = parser::parse(text);
+/// Ends when `each` says that there is no use in going on. Returns the summary of the whole note,
+/// if it gives one.
+///
+/// # Errors
+/// [`crate::error::Error::Interrupted`].
+pub fn note(
+    path: &str,
+    text: &str,
+    interrupt: Interrupt<'_>,
+    each: &mut dyn FnMut(IndexInput<'_>) -> bool,
+) -> Result<Option<String>> {
+    let note = parser::parse_unless(text, interrupt)?;
     let title = note.title().unwrap_or_default();
     let count = note.sections.len();
     section_inputs(
@@ -93,7 +103,8 @@ pub fn note(path: &str, text: &str, each: &mut dyn FnMut(IndexInput<'_>)) -> Opt
         each,
     );
     let first = note.sections.iter().take_while(|section| section.level <= 1);
-    note.front.summary.clone().or_else(|| first.filter_map(|s| s.metadata.summary.clone()).next())
+    let front = note.front.summary.clone();
+    Ok(front.or_else(|| first.filter_map(|s| s.metadata.summary.clone()).next()))
 }
 
 /// A range of the sections of a note, with the context that it inherits.
@@ -125,12 +136,12 @@ impl<'a> SectionRange<'a> {
     }
 }
 
-/// Extracts a range of the sections of a note.
+/// Extracts a range of the sections of a note, until `each` says that there is no use in going on.
 pub fn section_inputs(
     path: &str,
     text: &str,
     range: &SectionRange<'_>,
-    each: &mut dyn FnMut(IndexInput<'_>),
+    each: &mut dyn FnMut(IndexInput<'_>) -> bool,
 ) {
     let &SectionRange { note, title, from: (mut counted, mut line), .. } = range;
     let place = path.strip_suffix(".md").unwrap_or(path);
@@ -179,7 +190,9 @@ pub fn section_inputs(
             }
             input.add(Field::Body, text.get(from..span.end).unwrap_or_default());
             input.set_key();
-            each(input);
+            if !each(input) {
+                return;
+            }
         }
     }
 }
@@ -270,7 +283,7 @@ impl MessageInputs {
         start: u64,
         line: u32,
         bytes: &[u8],
-        each: &mut dyn FnMut(IndexInput<'_>),
+        each: &mut dyn FnMut(IndexInput<'_>) -> bool,
     ) -> bool {
         let message = match message::parse(bytes) {
             ParsedLine::Message(message) => message,
@@ -287,7 +300,7 @@ impl MessageInputs {
     }
 
     /// Hands out the last message, which has no successor.
-    pub fn finish(&mut self, each: &mut dyn FnMut(IndexInput<'_>)) {
+    pub fn finish(&mut self, each: &mut dyn FnMut(IndexInput<'_>) -> bool) {
         self.emit(None, each);
     }
 
@@ -298,7 +311,7 @@ impl MessageInputs {
         }
     }
 
-    fn emit(&mut self, after: Option<&Message>, each: &mut dyn FnMut(IndexInput<'_>)) {
+    fn emit(&mut self, after: Option<&Message>, each: &mut dyn FnMut(IndexInput<'_>) -> bool) {
         let Some((line_span, message)) = self.last.take() else { return };
         let mut input = IndexInput {
             start: line_span.start,

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::catalog::extract::{self, Corpus, IndexInput, MessageInputs, SectionRange};
+use crate::catalog::memory_estimate::{CHECK_BYTES, parsing_bytes, shortage};
 use crate::catalog::transcript_resume::{TranscriptResume, tail};
 use crate::catalog::{DocMeta, NO_TIME, ReadProgress};
 use crate::error::{Error, Interrupt, Result};
@@ -17,6 +18,7 @@ use crate::index::dictionary::lexicon::{AnalyzedDocument, Lexicon};
 use crate::memory_limit::MemoryLimit;
 use crate::messages::line_reader::{LONGEST_LINE, is_in_utf16, lines};
 use crate::text::encoding::{as_text, is_utf16};
+use crate::text::segmentation;
 
 /// Notes larger than this are listed and can be searched with grep, but are not indexed.
 pub const MAX_NOTE_BYTES: u64 = 256 << 20;
@@ -28,9 +30,13 @@ pub(crate) struct ReadResult {
     pub summary: String,
     /// Why nothing of it was read, when that is so.
     pub left_out: Option<&'static str>,
+    /// Bytes that were missing to read more of it.
+    pub needs: u64,
     /// Where the first document is for which there was no memory: its first byte, and the lines
     /// before it. Of a transcript nothing is read from there on.
     pub cut: Option<(u64, u32)>,
+    /// Whether the caller asked to stop, and something was not read for that.
+    stopped: bool,
 }
 
 /// Consumer of the documents of a file as they are read: collected they would be larger than the
@@ -50,18 +56,6 @@ pub(crate) const LARGE: &str = "large";
 pub(crate) const NO_MEMORY: &str = "memory";
 /// Why a file in UTF-16 is not indexed: as bytes it would be noise, and it is never rewritten.
 pub(crate) const ENCODING: &str = "encoding";
-/// Most bytes of memory per byte of a message while it is extracted, and mostly of a note.
-pub(crate) const EXTRACTION_FACTOR: u64 = 8;
-
-/// Returns how many bytes it takes at most to parse a note: what the parser makes of a mark or a
-/// line is much larger than what it makes of a word.
-pub(crate) fn parsing_bytes(text: &[u8]) -> u64 {
-    let is_mark = |byte: &&u8| matches!(byte, b'\n' | b'\r' | b'*' | b'-' | b'+' | b'|' | b'>');
-    4 * text.len() as u64 + 96 * text.iter().filter(is_mark).count() as u64
-}
-
-/// Bytes of text that are read before the memory limit is asked again.
-const LIMIT_CHECK_BYTES: u64 = 1 << 16;
 
 /// The content of a document that was read.
 #[derive(Debug)]
@@ -133,8 +127,8 @@ impl FileReader<'_> {
             FileKind::Note if self.corpus == Corpus::Main => {
                 let allows = |more| self.allows(more);
                 match read_note(self.root, path, stat, self.limit, &allows)? {
-                    Ok(bytes) => self.note(path, &as_text(&bytes), &mut reading),
-                    Err(why) => reading.left_out = Some(why),
+                    Ok(bytes) => self.note(path, &as_text(&bytes), &mut reading)?,
+                    Err(left_out) => left_out.note(&mut reading),
                 }
             }
             FileKind::Transcript => {
@@ -170,9 +164,12 @@ impl FileReader<'_> {
     }
 
     /// Reads all of a note.
-    pub fn note(&mut self, path: &str, text: &str, reading: &mut ReadResult) {
-        let summary = extract::note(path, text, &mut |input| self.emit(&input, reading));
+    pub fn note(&mut self, path: &str, text: &str, reading: &mut ReadResult) -> Result<()> {
+        let interrupt = self.interrupt;
+        let summary =
+            extract::note(path, text, interrupt, &mut |input| self.emit(&input, reading))?;
         reading.summary = summary.unwrap_or_default();
+        reading.check_complete()
     }
 
     /// Reads what has changed in a note.
@@ -182,8 +179,9 @@ impl FileReader<'_> {
         text: &str,
         range: &SectionRange<'_>,
         reading: &mut ReadResult,
-    ) {
+    ) -> Result<()> {
         extract::section_inputs(path, text, range, &mut |input| self.emit(&input, reading));
+        reading.check_complete()
     }
 
     /// Returns whether the memory limit allows so many bytes more.
@@ -232,30 +230,42 @@ impl FileReader<'_> {
             None => messages.finish(&mut |input| self.emit(&input, reading)),
             Some((offset, lines)) => (progress.offset, progress.lines) = (offset, lines),
         }
+        reading.check_complete()?;
         progress.tail = tail(file, path, progress.offset)?;
         reading.progress = progress;
         Ok(())
     }
 
     /// Passes a document to the sink, unless there is no memory for it: then a transcript ends
-    /// there, and a note continues with the documents that the index holds already.
-    fn emit(&mut self, input: &IndexInput<'_>, reading: &mut ReadResult) {
+    /// there, and a note continues with the documents that the index holds already. Returns whether
+    /// there is any use in going on.
+    fn emit(&mut self, input: &IndexInput<'_>, reading: &mut ReadResult) -> bool {
+        let (start, length) = (input.start, u64::from(input.length));
+        let asks =
+            start == 0 || start / CHECK_BYTES as u64 != (start + length) / CHECK_BYTES as u64;
+        reading.stopped |= asks && (self.interrupt)();
+        if reading.stopped {
+            return false;
+        }
         let content = match self.indexed.take(input.key) {
             Some(number) => DocContent::Indexed(number),
             None => {
-                let (start, length) = (input.start, u64::from(input.length));
-                let asks =
-                    start == 0 || start / LIMIT_CHECK_BYTES != (start + length) / LIMIT_CHECK_BYTES;
-                if reading.cut.is_none() && asks && !self.allows(EXTRACTION_FACTOR * length) {
-                    reading.cut = Some((start, input.line - 1));
+                if reading.cut.is_none() && asks {
+                    let texts = input.fields.iter().map(|&(_, text)| text);
+                    let allows = |more| self.allows(more);
+                    if let Some(needs) = shortage(texts, allows, self.interrupt) {
+                        reading.cut = Some((start, input.line - 1));
+                        reading.needs = needs;
+                    }
                 }
                 if reading.cut.is_some() {
-                    return;
+                    return true;
                 }
-                for (field, text) in &input.fields {
-                    self.lexicon.add(*field, text);
-                }
-                DocContent::New(self.lexicon.finish())
+                let Some(document) = self.analyze(input) else {
+                    reading.stopped = true;
+                    return false;
+                };
+                DocContent::New(document)
             }
         };
         // the index has the heading of what it holds: to look up all those of a long note takes as
@@ -279,6 +289,49 @@ impl FileReader<'_> {
             section_meta: input.section_meta,
         };
         self.sink.take(doc, content);
+        true
+    }
+
+    /// Analyzes the words of a document, unless the caller asks to stop.
+    fn analyze(&mut self, input: &IndexInput<'_>) -> Option<AnalyzedDocument> {
+        for &(field, text) in &input.fields {
+            for piece in segmentation::pieces(text, CHECK_BYTES) {
+                if piece.len() < text.len() && (self.interrupt)() {
+                    self.lexicon.abandon();
+                    return None;
+                }
+                self.lexicon.add(field, piece);
+            }
+        }
+        Some(self.lexicon.finish())
+    }
+}
+
+impl ReadResult {
+    /// Makes sure that nobody asked to stop.
+    fn check_complete(&self) -> Result<()> {
+        if self.stopped { Err(Error::Interrupted) } else { Ok(()) }
+    }
+}
+
+/// Why a note is left out of the index, and the bytes that were missing, if it is for want of them.
+pub(crate) struct LeftOut {
+    why: &'static str,
+    needs: u64,
+}
+
+impl LeftOut {
+    fn of(why: &'static str) -> Self {
+        Self { why, needs: 0 }
+    }
+
+    fn for_want_of(needs: u64) -> Self {
+        Self { why: NO_MEMORY, needs }
+    }
+
+    /// Notes that of this file nothing was read.
+    pub fn note(self, reading: &mut ReadResult) {
+        (reading.left_out, reading.needs) = (Some(self.why), self.needs);
     }
 }
 
@@ -290,16 +343,17 @@ pub(crate) fn read_note(
     stat: &Stat,
     limit: &MemoryLimit,
     allows: &dyn Fn(u64) -> bool,
-) -> Result<std::result::Result<Vec<u8>, &'static str>> {
+) -> Result<std::result::Result<Vec<u8>, LeftOut>> {
     if stat.size > MAX_NOTE_BYTES {
-        return Ok(Err(LARGE));
+        return Ok(Err(LeftOut::of(LARGE)));
     }
     let bytes = match root.read(path) {
-        Err(Error::Memory { .. }) => return Ok(Err(NO_MEMORY)),
+        Err(Error::Memory { needed, .. }) => return Ok(Err(LeftOut::for_want_of(needed))),
         read => read?,
     };
-    if limit.is_set() && !allows(parsing_bytes(&bytes)) {
-        return Ok(Err(NO_MEMORY));
+    let parsing = parsing_bytes(&bytes);
+    if limit.is_set() && !allows(parsing) {
+        return Ok(Err(LeftOut::for_want_of(parsing)));
     }
-    Ok(if is_utf16(&bytes) { Err(ENCODING) } else { Ok(bytes) })
+    Ok(if is_utf16(&bytes) { Err(LeftOut::of(ENCODING)) } else { Ok(bytes) })
 }

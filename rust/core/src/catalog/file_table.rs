@@ -23,6 +23,8 @@ pub struct FileMeta {
     pub left_out: Option<&'static str>,
     /// Whether the index holds only some of it, for want of memory.
     pub cut: bool,
+    /// Bytes that were missing to read more of it.
+    pub needs: u64,
     /// False for a file that is gone; its place is taken again by the next new file.
     pub present: bool,
 }
@@ -39,6 +41,7 @@ impl FileMeta {
             documents: DocIds::default(),
             left_out: None,
             cut: false,
+            needs: 0,
             present: true,
         }
     }

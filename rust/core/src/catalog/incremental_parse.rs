@@ -16,6 +16,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::catalog::DocMeta;
 use crate::catalog::doc_table::{HAS_DEFINITION, HAS_REFERENCE};
 use crate::catalog::extract::{SectionRange, inheritable, may_hold_definition, may_hold_reference};
+use crate::error::Interrupt;
 use crate::index::dictionary::interner::Interner;
 use crate::text::metadata::{Metadata, after_meta_comment};
 use crate::text::parser::heading_end;
@@ -139,11 +140,12 @@ fn changed_range(text: &str, docs: &[DocMeta]) -> Option<ChangedRange> {
 }
 
 /// Parses what changed in a note since it was indexed as `docs`; none where all of it must be
-/// parsed.
+/// parsed, or the caller asks to stop.
 pub(super) fn parse_incrementally(
     text: &str,
     docs: &[DocMeta],
     labels: &Interner,
+    interrupt: Interrupt<'_>,
 ) -> Option<IncrementalParse> {
     let ChangedRange { kept, rest, bytes, part, again } = changed_range(text, docs)?;
     let start = part.start;
@@ -153,7 +155,7 @@ pub(super) fn parse_incrementally(
     if after_meta_comment(&text[docs[before].start as usize..start]).is_some_and(str::is_empty) {
         return None;
     }
-    let note = parse_part(text, part.clone(), front);
+    let note = parse_part(text, part.clone(), front, interrupt).ok()?;
     if note.sections.first()?.span.start != start {
         return None;
     }
@@ -291,7 +293,7 @@ mod tests {
     }
 
     impl ParsedNote {
-        fn add(&mut self, input: &IndexInput<'_>) {
+        fn add(&mut self, input: &IndexInput<'_>) -> bool {
             self.docs.push(DocMeta {
                 start: input.start,
                 hash: input.hash,
@@ -306,18 +308,21 @@ mod tests {
                 category: self.labels.intern(&input.category),
                 section_meta: input.section_meta,
             });
+            true
         }
 
         /// Parses all of it: the reference.
         fn of(text: &str) -> Self {
             let mut parsed = Self::default();
-            parsed.summary = note("a.md", text, &mut |input| parsed.add(&input));
+            let read = note("a.md", text, &|| false, &mut |input| parsed.add(&input));
+            parsed.summary = read.unwrap();
             parsed
         }
 
         /// Reads only what is needed; returns whether that is less than all.
         fn follow(&mut self, text: &str) -> bool {
-            let Some(edited) = parse_incrementally(text, &self.docs, &self.labels) else {
+            let Some(edited) = parse_incrementally(text, &self.docs, &self.labels, &|| false)
+            else {
                 *self = Self::of(text);
                 return false;
             };

@@ -10,8 +10,10 @@ pub mod extract;
 pub(crate) mod file_reader;
 mod file_table;
 mod incremental_parse;
+pub(crate) mod memory_estimate;
 pub mod omission;
 mod pending_docs;
+mod repack;
 pub mod snapshot;
 pub(crate) mod snapshot_file;
 pub(crate) mod transcript_resume;
@@ -31,7 +33,7 @@ use crate::index::bm25f::Weights;
 use crate::index::dictionary::interner::Interner;
 use crate::index::inverted_index::InvertedIndex;
 use crate::index::memory_bounds::{delta_bytes, packing_bytes};
-use crate::index::storage::paged_array::{SPARE_CAPACITY, SnapshotFile};
+use crate::index::storage::paged_array::SnapshotFile;
 use crate::memory_limit::MemoryLimit;
 use crate::sync::Mutex;
 
@@ -71,6 +73,8 @@ pub struct Catalog {
     limit: MemoryLimit,
     /// Bytes read since the last snapshot, which the next opening would have to read again.
     pub reread_bytes: u64,
+    /// The packing that was started and not waited for.
+    packing: Option<repack::Packing>,
     /// How often it was packed: each time documents and terms are renumbered.
     pub packings: u64,
     /// Another number, of this process, each time that what it holds of any file has changed.
@@ -101,6 +105,7 @@ impl Catalog {
             clock: FsClock::default(),
             limit: MemoryLimit::default(),
             reread_bytes: 0,
+            packing: None,
             packings: 0,
             revision: update::next_revision(),
         }
@@ -148,11 +153,17 @@ impl Catalog {
 
     /// Tells the other parts of the store how much memory it may need.
     fn note_held(&self) {
+        let (packing, delta) = self.packing_needs();
+        self.limit.set_held(self.corpus as usize, packing + delta);
+    }
+
+    /// Returns how many bytes packing may take at most, and those of the delta beside that.
+    fn packing_needs(&self) -> (u64, u64) {
         let dictionaries = self.index.lexicon().bytes() + self.labels.bytes();
         let (documents, postings) = (self.index.max_doc(), self.index.postings());
         let packing = packing_bytes(documents.into(), postings as u64, dictionaries as u64);
-        let loose = delta_bytes(self.index.delta_postings() as u64, dictionaries as u64);
-        self.limit.set_held(self.corpus as usize, packing + loose);
+        let delta = delta_bytes(self.index.delta_postings() as u64, dictionaries as u64);
+        (packing, delta)
     }
 
     /// Returns the place of a path, also of a file that is gone.
@@ -199,53 +210,6 @@ impl Catalog {
             && self.docs.since().len() == self.docs.len()
             && self.sorted == self.files.len()
             && self.files.iter().all(is_one_run)
-    }
-
-    /// Packs the index, numbering documents by path and then by position.
-    pub fn repack(&mut self) {
-        self.packings += 1;
-        self.checked_lines.lock().clear();
-        self.reordered = false;
-        self.free.clear();
-        self.files.retain(|file| file.present);
-        self.files.sort_by(|a, b| a.path.cmp(&b.path));
-        let mut order = Vec::with_capacity(self.docs.len());
-        let mut docs: Vec<DocMeta> = Vec::with_capacity(self.docs.len() + SPARE_CAPACITY);
-        // headings that were edited leave their old labels behind
-        let old = std::mem::take(&mut self.labels);
-        let labels = &mut self.labels;
-        labels.intern("");
-        let mut label = |id: u32| labels.intern(old.text(id));
-        self.by_path.clear();
-        for (at, file) in self.files.iter_mut().enumerate() {
-            file.summary = label(file.summary);
-            let first = docs.len() as u32;
-            for document in file.documents.iter() {
-                order.push(document);
-                let doc = self.docs[document as usize];
-                docs.push(DocMeta {
-                    file: at as u32,
-                    trail: label(doc.trail),
-                    role: label(doc.role),
-                    session: label(doc.session),
-                    category: label(doc.category),
-                    ..doc
-                });
-            }
-            file.documents = DocIds::Range(first..docs.len() as u32);
-        }
-        self.sorted = self.files.len();
-        self.docs = docs.into_iter().collect();
-        let checksum = self.index.doc_freq_checksum();
-        self.index.repack(&order);
-        if self.index.doc_freq_checksum() != checksum {
-            // what a snapshot says of its documents is not what its lists say
-            self.reject();
-        }
-        self.note_held();
-        build::trim_heap();
-        // all is in memory now, unless some of it was lost
-        self.kept.take_if(|kept| !kept.is_damaged());
     }
 
     /// Returns the bytes of memory that the catalog and its index take.

@@ -4,9 +4,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::catalog::extract::Corpus;
 use crate::catalog::file_reader::{
-    DocContent, DocSink as _, EXTRACTION_FACTOR, FileReader, IndexedDocs, ReadResult, read_note,
+    DocContent, DocSink as _, FileReader, IndexedDocs, ReadResult, read_note,
 };
 use crate::catalog::incremental_parse::parse_incrementally;
+use crate::catalog::memory_estimate::EXTRACTION_FACTOR;
 use crate::catalog::transcript_resume::TranscriptResume;
 use crate::catalog::{Catalog, DocIds, DocMeta, FileMeta, ReadProgress};
 use crate::error::{Error, Interrupt, Result};
@@ -84,7 +85,7 @@ impl Catalog {
                 } else {
                     untrusted(&stat)
                 };
-                Ok(self.apply(path, stat, change, interrupt))
+                Ok(self.apply(path, stat, change))
             }
             Err(Error::NotFound { .. }) => Ok(self.remove(path)),
             Err(Error::Interrupted) => Err(Error::Interrupted),
@@ -107,13 +108,7 @@ impl Catalog {
     }
 
     /// Applies a change to the index and the tables; returns whether anything changed.
-    fn apply(
-        &mut self,
-        path: &str,
-        stat: Stat,
-        change: FileChange,
-        interrupt: Interrupt<'_>,
-    ) -> bool {
+    fn apply(&mut self, path: &str, stat: Stat, change: FileChange) -> bool {
         let FileChange { reading, docs, kept, rest, moved: by, gone } = change;
         let file = self.place(path);
         let mut changed = !gone.is_empty();
@@ -155,11 +150,8 @@ impl Catalog {
         file_meta.summary = self.labels.intern(&reading.summary);
         file_meta.left_out = reading.left_out;
         file_meta.cut = reading.cut.is_some();
+        file_meta.needs = reading.needs;
         file_meta.documents = DocIds::List(documents);
-        // it is not broken off once it has begun; the next change begins it again
-        if self.index.needs_packing() && !interrupt() {
-            self.repack();
-        }
         self.note_held();
         changed
     }
@@ -230,15 +222,19 @@ impl Catalog {
         let allows = |more| pending.allows(dictionaries, more);
         let text = match read_note(root, path, stat, &self.limit, &allows)? {
             Ok(bytes) => bytes,
-            Err(why) => {
-                let reading = ReadResult { left_out: Some(why), ..ReadResult::default() };
+            Err(left_out) => {
+                let mut reading = ReadResult::default();
+                left_out.note(&mut reading);
                 let (docs, rest) = (Vec::new(), held.len());
                 return Ok(FileChange { reading, docs, kept: 0, rest, moved: (0, 0), gone: held });
             }
         };
         let text = as_text(&text);
         let docs: Vec<DocMeta> = held.iter().map(|&number| self.docs[number as usize]).collect();
-        let partial = if whole { None } else { parse_incrementally(&text, &docs, &self.labels) };
+        let partial = match whole {
+            true => None,
+            false => parse_incrementally(&text, &docs, &self.labels, interrupt),
+        };
         let (kept, rest) = partial.as_ref().map_or((0, held.len()), |e| (e.kept, e.rest));
         if let (Some(&first), Some(&last)) = (held[kept..rest].first(), held[kept..rest].last()) {
             self.index.readahead(
@@ -256,8 +252,10 @@ impl Catalog {
         let mut reader =
             FileReader { root, lexicon, labels, corpus, interrupt, indexed, limit, sink };
         match &partial {
-            Some(partial) => reader.changed_sections(path, &text, &partial.range(), &mut reading),
-            None => reader.note(path, &text, &mut reading),
+            Some(partial) => {
+                reader.changed_sections(path, &text, &partial.range(), &mut reading)?
+            }
+            None => reader.note(path, &text, &mut reading)?,
         }
         let mut gone: Vec<u32> = reader.indexed.remaining().collect();
         gone.sort_unstable();
@@ -291,7 +289,8 @@ impl Catalog {
         let dictionaries = self.index.lexicon().bytes() + self.labels.bytes();
         let read = if file.kind == FileKind::Transcript { file.progress.offset } else { 0 };
         let rest = file.stat.size.saturating_sub(read);
-        self.pending_docs(0).allows(dictionaries, rest.saturating_mul(EXTRACTION_FACTOR))
+        let needs = rest.saturating_mul(EXTRACTION_FACTOR).max(file.needs);
+        self.pending_docs(0).allows(dictionaries, needs)
     }
 
     /// Removes a file; returns whether it was there.
@@ -305,7 +304,7 @@ impl Catalog {
             self.index.delete(document);
         }
         file.present = false;
-        (file.left_out, file.cut) = (None, false);
+        (file.left_out, file.cut, file.needs) = (None, false, 0);
         if self.by_path.remove(path).is_some() {
             self.free.push(at);
         }

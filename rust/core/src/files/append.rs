@@ -17,7 +17,7 @@ use std::time::Duration;
 use rustix::fs::OFlags;
 use serde_json::value::RawValue;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Interrupt, Result};
 use crate::files::history::BackupDir;
 use crate::files::lock::LockGuard;
 use crate::files::open::{READ_FLAGS, is_only_name, open_regular, refusal};
@@ -102,10 +102,9 @@ impl Files {
     /// if nobody has changed what stands before.
     ///
     /// # Errors
-    /// As for [`Files::read`].
-    pub fn version_until(&self, path: &str, end: u64) -> Result<Version> {
-        let version = Version::of_file(&self.root.open_read(path)?, end);
-        version.map_err(|e| Error::io("read", path, e))
+    /// As for [`Files::read`]; [`Error::Interrupted`].
+    pub fn version_until(&self, path: &str, end: u64, interrupt: Interrupt<'_>) -> Result<Version> {
+        Version::of_first(&self.root.open_read(path)?, end, path, interrupt)
     }
 
     /// Adds to the file, or makes it; an open file is still to be made durable.

@@ -72,12 +72,14 @@ pub(crate) fn replace(
             }
         }
         Err(Errno::NOSYS) => {
-            replace_by_link(target, base, &temp.at, backups, kept).inspect_err(|error| {
-                if matches!(error, Error::Conflict { .. }) {
-                    let _ = backups.copy_in(bytes);
-                }
-            })?;
-            temp.remove_on_drop = false;
+            let replaced = replace_by_link(target, base, &temp.at, backups, kept);
+            temp.remove_on_drop = match &replaced {
+                Ok(()) => false,
+                // What cannot go to the history stays at the temporary name, and recovery shows it.
+                Err(Error::Conflict { .. }) => backups.copy_in(bytes).is_ok(),
+                Err(_) => true,
+            };
+            replaced?;
         }
         Err(Errno::NOENT) => return Err(conflict(target, base)),
         Err(e) => return Err(fail(e)),

@@ -32,7 +32,20 @@ impl Version {
     /// # Errors
     /// [`Error::Io`]; [`Error::Interrupted`].
     pub(crate) fn of_whole(file: &File, path: &str, interrupt: Interrupt<'_>) -> Result<Self> {
-        let version = Self::hashed(file, u64::MAX, interrupt);
+        Self::of_first(file, u64::MAX, path, interrupt)
+    }
+
+    /// Does the same for the first `size` bytes.
+    ///
+    /// # Errors
+    /// As for [`Self::of_whole`].
+    pub(crate) fn of_first(
+        file: &File,
+        size: u64,
+        path: &str,
+        interrupt: Interrupt<'_>,
+    ) -> Result<Self> {
+        let version = Self::hashed(file, size, interrupt);
         version.map_err(|e| Error::io("read", path, e))?.ok_or(Error::Interrupted)
     }
 

@@ -3,6 +3,8 @@
 //! The concepts of a document are stored twice: by document (forward index), to delete it, and by
 //! concept (posting lists), to find it.
 
+use std::cell::Cell;
+
 use rustc_hash::FxHashSet;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -17,6 +19,8 @@ use crate::index::storage::packed_index::PackedIndex;
 
 /// Documents or lists between two checks for an interrupt.
 const INTERRUPT_STEP: u32 = 1024;
+/// Postings that are validated between two checks for an interrupt.
+const VALIDATION_STEP: u32 = 1 << 13;
 
 /// Pairs of profile numbers that must stand for the same profile: one that was added after a
 /// snapshot was opened may be in the snapshot as well.
@@ -58,29 +62,58 @@ impl InvertedIndex {
     /// Returns the packed list of a concept and its number of postings. If it is in a snapshot and
     /// cannot be what was written, the list is empty and the snapshot is marked as damaged.
     pub(crate) fn packed_list(&self, concept: u32) -> (&[u8], u32) {
+        // nobody stops it
+        self.validated_list(concept, &|| false).unwrap_or((&[], 0))
+    }
+
+    /// Validates the list of a concept, if that is not done: of one that every message is in, this
+    /// takes long, and what opens it later cannot be stopped.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`].
+    pub fn validate_list(&self, concept: u32, interrupt: Interrupt<'_>) -> Result<()> {
+        self.validated_list(concept, interrupt).map(|_| ())
+    }
+
+    fn validated_list(&self, concept: u32, interrupt: Interrupt<'_>) -> Result<(&[u8], u32)> {
         let (bytes, count) = self.packed.list(concept);
-        let Some(validation) = &self.validation else { return (bytes, count) };
+        let Some(validation) = &self.validation else { return Ok((bytes, count)) };
         if validation.is_done(concept) {
-            return (bytes, count);
+            return Ok((bytes, count));
         }
+        let (asked, stopped) = (Cell::new(0u32), Cell::new(false));
+        let stops = || {
+            asked.set(asked.get().wrapping_add(1));
+            if asked.get().is_multiple_of(VALIDATION_STEP) && interrupt() {
+                stopped.set(true);
+            }
+            stopped.get()
+        };
         let lengths = &self.lengths[..self.packed.documents as usize];
-        let list = validation.postings(bytes, count, &self.lexicon.profiles, lengths);
-        if !list.is_some_and(|list| self.adds_up(concept, &list)) {
+        let list = validation.postings(bytes, count, &self.lexicon.profiles, lengths, &stops);
+        let is_valid = list.is_some_and(|list| self.adds_up(concept, &list, &stops));
+        if stopped.get() {
+            return Err(Error::Interrupted);
+        }
+        if !is_valid {
             self.packed.lists.reject();
-            return (&[], 0);
+            return Ok((&[], 0));
         }
         validation.set_done(concept);
-        (bytes, count)
+        Ok((bytes, count))
     }
 
     /// Says whether a packed list, with the delta, gives the document frequencies of its concept.
-    fn adds_up(&self, concept: u32, list: &[Posting]) -> bool {
+    fn adds_up(&self, concept: u32, list: &[Posting], stops: &impl Fn() -> bool) -> bool {
         let profiles = &self.lexicon.profiles;
         let words = self.lexicon.variants(concept);
         let mut freqs = DocFreqs::default();
         let mut word_freqs = vec![0u32; words.len()];
         let delta = self.delta.get(&concept).map_or(&[][..], |delta| &delta.postings);
         for posting in list.iter().chain(delta) {
+            if stops() {
+                return false;
+            }
             let live = u32::from(self.is_live(posting.document));
             freqs.change(profiles.counts(posting.profile), |count| *count += live);
             for variant in profiles.variants(posting.profile) {
@@ -149,7 +182,7 @@ impl InvertedIndex {
             if stops(concept) {
                 return Err(Error::Interrupted);
             }
-            let (bytes, count) = self.packed_list(concept);
+            let (bytes, count) = self.validated_list(concept, interrupt)?;
             let packed = decode(bytes, count as usize).unwrap_or_default();
             let delta = self.delta.get(&concept).map_or(&[][..], |delta| &delta.postings);
             for posting in packed.iter().chain(delta) {

@@ -54,6 +54,7 @@ impl QueryScorer<'_> {
                 return Err(Error::Interrupted);
             }
             let entry = index.entry(word);
+            index.validate_list(entry.concept, self.interrupt)?;
             index.posting_list(entry.concept).for_each(|posting| {
                 let variant = |s: &&VariantCounts| u32::from(s.variant) == entry.variant;
                 let variant = profiles.variants(posting.profile).iter().find(variant);

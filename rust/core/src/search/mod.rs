@@ -49,9 +49,9 @@ pub fn search(
         Box::new(passes) as DocPredicate<'_>
     });
     // a document without all words of a phrase need not be scored or read
-    let requires = (!query.phrases.is_empty()).then(|| {
-        let phrases = phrases(&query.phrases, catalog);
-        let may = move |document| phrases.iter().all(|phrase| phrase.has_words_in(document));
+    let required = phrases(&query.phrases, catalog, interrupt)?;
+    let requires = (!required.is_empty()).then(|| {
+        let may = move |document| required.iter().all(|phrase| phrase.has_words_in(document));
         Box::new(may) as DocPredicate<'_>
     });
     let mut scorer = QueryScorer::new(catalog, allows, interrupt).requiring(requires);
@@ -85,8 +85,8 @@ fn best(
     limit: usize,
     text: &mut dyn FnMut(u32) -> Option<String>,
 ) -> Result<Vec<Scored>> {
-    let required = phrases(&query.phrases, catalog);
-    let excluded = phrases(&query.excluded, catalog);
+    let required = phrases(&query.phrases, catalog, scorer.interrupt)?;
+    let excluded = phrases(&query.excluded, catalog, scorer.interrupt)?;
     let mut accept = |document: u32| {
         required.iter().all(|phrase| phrase.is_in(document, text))
             && !excluded.iter().any(|phrase| phrase.is_in(document, text))

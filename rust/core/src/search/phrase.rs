@@ -1,6 +1,7 @@
 //! Phrases: words that are in a document one after the other.
 
 use crate::catalog::Catalog;
+use crate::error::{Interrupt, Result};
 use crate::index::postings::reader::PostingList;
 use crate::search::query::holds;
 use crate::text::query_terms::{QueryTerm, query_terms};
@@ -14,15 +15,17 @@ pub(super) struct Phrase<'a> {
 }
 
 impl<'a> Phrase<'a> {
-    fn new(words: &str, catalog: &'a Catalog) -> Self {
+    fn new(words: &str, catalog: &'a Catalog, interrupt: Interrupt<'_>) -> Result<Self> {
         let index = &catalog.index;
-        let list = |term: QueryTerm| {
-            let word = index.lexicon().words.get(&term.text)?;
-            Some(index.posting_list(index.entry(word).concept))
+        let list = |term: QueryTerm| -> Result<_> {
+            let Some(word) = index.lexicon().words.get(&term.text) else { return Ok(None) };
+            let concept = index.entry(word).concept;
+            index.validate_list(concept, interrupt)?;
+            Ok(Some(index.posting_list(concept)))
         };
         let terms = query_terms(&[(words, 1.0)], |_| None);
-        let lists = terms.into_iter().map(list).collect();
-        Self { words: words.to_owned(), lists }
+        let lists: Vec<_> = terms.into_iter().map(list).collect::<Result<_>>()?;
+        Ok(Self { words: words.to_owned(), lists: lists.into_iter().collect() })
     }
 
     /// Says whether a document holds all words of the phrase.
@@ -39,6 +42,13 @@ impl<'a> Phrase<'a> {
 }
 
 /// Returns the phrases of these texts.
-pub(super) fn phrases<'a>(texts: &[String], catalog: &'a Catalog) -> Vec<Phrase<'a>> {
-    texts.iter().map(|words| Phrase::new(words, catalog)).collect()
+///
+/// # Errors
+/// [`crate::error::Error::Interrupted`].
+pub(super) fn phrases<'a>(
+    texts: &[String],
+    catalog: &'a Catalog,
+    interrupt: Interrupt<'_>,
+) -> Result<Vec<Phrase<'a>>> {
+    texts.iter().map(|words| Phrase::new(words, catalog, interrupt)).collect()
 }

@@ -58,7 +58,7 @@ pub(super) fn plan(
     }
     words.extend(query.question_words.iter().map(|text| (text.as_str(), QUESTION_WEIGHT)));
     add_words(scorer, &words, index, &formula, result);
-    Ok(())
+    scorer.validate_lists()
 }
 
 /// Adds the plain words of a query.

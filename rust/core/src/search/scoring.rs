@@ -11,7 +11,7 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 
 use crate::catalog::{Catalog, DocIds, FileMeta};
-use crate::error::Interrupt;
+use crate::error::{Interrupt, Result};
 use crate::index::bm25f::{Bm25f, Counts, Field, Lengths};
 use crate::index::postings::codec::Impact;
 use crate::index::postings::reader::PostingList;
@@ -199,6 +199,19 @@ impl<'a> QueryScorer<'a> {
             concept.speaker += weight::SPEAKER * idf(doc_freqs.speaker);
         }
         word
+    }
+
+    /// Validates the lists of the query, which can be interrupted, before they are opened.
+    ///
+    /// # Errors
+    /// [`crate::error::Error::Interrupted`].
+    pub(super) fn validate_lists(&self) -> Result<()> {
+        self.concepts.iter().try_for_each(|concept| match concept.list {
+            ConceptList::Indexed(concept) => {
+                self.catalog.index.validate_list(concept, self.interrupt)
+            }
+            ConceptList::Combined(..) => Ok(()),
+        })
     }
 
     /// Returns the posting list of a concept of the query.

@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, OnceLock, Weak};
 
-use crate::error::Result;
+use crate::error::{Error, Interrupt, Result};
 use crate::files::Expected;
 use crate::files::append::Appended;
 use crate::files::version::Version;
@@ -27,11 +27,23 @@ impl From<Version> for LazyVersion {
 impl LazyVersion {
     /// Returns what the file said when the append was in it, if nobody has changed what stands
     /// before; none where that could not be read, and after the store was closed.
-    pub fn get(&self) -> Option<Version> {
-        *self.version.get_or_init(|| {
-            let (store, path, end) = self.unread.as_ref()?;
-            store.upgrade()?.files().version_until(path, *end).ok()
-        })
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`].
+    pub fn get(&self, interrupt: Interrupt<'_>) -> Result<Option<Version>> {
+        if let Some(version) = self.version.get() {
+            return Ok(*version);
+        }
+        let unread = self.unread.as_ref();
+        let known = unread.and_then(|(store, path, end)| Some((store.upgrade()?, path, *end)));
+        let version = match known {
+            None => None,
+            Some((store, path, end)) => match store.files().version_until(path, end, interrupt) {
+                Err(Error::Interrupted) => return Err(Error::Interrupted),
+                read => read.ok(),
+            },
+        };
+        Ok(*self.version.get_or_init(|| version))
     }
 }
 

@@ -83,6 +83,18 @@ pub struct IndexState {
     pub recovered: Vec<String>,
 }
 
+impl IndexState {
+    /// Returns whether another thread repacks a catalog, and nobody has waited for the end.
+    fn is_packing(&self) -> bool {
+        self.main.is_packing() || self.tools.as_ref().is_some_and(Catalog::is_packing)
+    }
+
+    fn finish_packing(&mut self, interrupt: Interrupt<'_>) -> Result<()> {
+        self.main.finish_packing(interrupt)?;
+        self.tools.as_mut().map_or(Ok(()), |tools| tools.finish_packing(interrupt))
+    }
+}
+
 /// An open root with its files and its index.
 #[derive(Debug)]
 pub struct Store {
@@ -116,9 +128,9 @@ impl Store {
     /// they are to work at once on a transcript of any size.
     ///
     /// # Errors
-    /// Those of [`Root::open`].
+    /// Those of [`Root::open`]; [`Error::Memory`] for a limit below 16 MB.
     pub fn open(path: &str, options: StoreOptions) -> Result<Self> {
-        let limit = MemoryLimit::new(options.memory_limit);
+        let limit = MemoryLimit::new(options.memory_limit)?;
         let root = Root::open(path, options.create)?.with_memory_limit(limit);
         let files = Files::new(root, options.rules).interrupted_by(options.interrupt);
         Self::of(files, options)
@@ -235,7 +247,14 @@ impl Store {
         &self,
         interrupt: Interrupt<'_>,
     ) -> Result<RwLockReadGuard<'_, IndexState>> {
-        wait_for(interrupt, |slice| self.state.try_read_for(slice))
+        loop {
+            let state = wait_for(interrupt, |slice| self.state.try_read_for(slice))?;
+            if !state.is_packing() {
+                return Ok(state);
+            }
+            drop(state);
+            drop(self.write_state(interrupt)?);
+        }
     }
 
     /// Lets the index be changed, once nobody reads it.
@@ -244,7 +263,9 @@ impl Store {
         interrupt: Interrupt<'_>,
     ) -> Result<RwLockWriteGuard<'_, IndexState>> {
         let _waiting = self.state.wait_to_write();
-        wait_for(interrupt, |slice| self.state.try_write_for(slice))
+        let mut state = wait_for(interrupt, |slice| self.state.try_write_for(slice))?;
+        state.finish_packing(interrupt)?;
+        Ok(state)
     }
 
     /// Returns the files, for reading and writing.
@@ -299,8 +320,8 @@ impl Store {
         }
         // to repack what was just built would take a third of the building
         if !state.main.is_packed() {
-            state.main.repack();
             self.expanders[0].reset();
+            state.main.repack_unless(interrupt)?;
         }
         let Some(bytes) = snapshot_file::bytes(&state.main, self.root())? else {
             return snapshot_file::discard(self.root());

@@ -207,7 +207,7 @@ impl Store {
         }
         state.unreadable.remove(path);
         state.skipped.remove(path);
-        let changed = match self.read_into(0, &mut state.main, path, read, interrupt) {
+        let changed = match read(&mut state.main, self.root(), path, interrupt) {
             Err(Error::Interrupted) => return Err(Error::Interrupted),
             Err(error) => {
                 note_failure(state, path, error);
@@ -217,7 +217,7 @@ impl Store {
         };
         if let Some(tools) = &mut state.tools
             && FileKind::of(path) == FileKind::Transcript
-            && let Err(Error::Interrupted) = self.read_into(1, tools, path, read, interrupt)
+            && let Err(Error::Interrupted) = read(tools, self.root(), path, interrupt)
         {
             // what else fails here has failed above
             return Err(Error::Interrupted);
@@ -226,23 +226,21 @@ impl Store {
             Some(omission) => state.incomplete.insert(path.to_owned(), omission),
             None => state.incomplete.remove(path),
         };
+        self.pack(state, interrupt)?;
         Ok(changed)
     }
 
-    fn read_into(
-        &self,
-        number: usize,
-        catalog: &mut Catalog,
-        path: &str,
-        read: ReadFile,
-        interrupt: Interrupt<'_>,
-    ) -> Result<bool> {
-        let packings = catalog.packings;
-        let done = read(catalog, self.root(), path, interrupt);
-        if catalog.packings != packings {
-            self.expanders[number].reset();
+    /// Repacks the catalogs that need it.
+    fn pack(&self, state: &mut IndexState, interrupt: Interrupt<'_>) -> Result<()> {
+        let catalogs =
+            [Some(&mut state.main), state.tools.as_mut()].into_iter().zip(&self.expanders);
+        for (catalog, expander) in catalogs {
+            if let Some(catalog) = catalog.filter(|catalog| catalog.needs_packing()) {
+                expander.reset();
+                catalog.repack_unless(interrupt)?;
+            }
         }
-        done
+        Ok(())
     }
 
     /// Reads files again that turned out to differ from what the index says.

@@ -1,11 +1,11 @@
 //! Sections of a note as a listing shows them: headings, lines and bytes.
 
-use crate::catalog::file_reader::parsing_bytes;
-use crate::error::{Error, Result};
+use crate::catalog::memory_estimate::parsing_bytes;
+use crate::error::{Error, Interrupt, Result};
 use crate::files::file_kind::FileKind;
 use crate::store::Store;
 use crate::text::encoding::{as_text, line_of};
-use crate::text::parser::parse;
+use crate::text::parser::parse_unless;
 
 /// A heading with the text up to the next one, or what stands before the first.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,8 +31,11 @@ pub struct SectionEntry {
 }
 
 /// Cuts Markdown into sections, in order of position.
-pub fn list_sections(text: &str) -> Vec<SectionEntry> {
-    let note = parse(text);
+///
+/// # Errors
+/// [`Error::Interrupted`].
+pub fn list_sections(text: &str, interrupt: Interrupt<'_>) -> Result<Vec<SectionEntry>> {
+    let note = parse_unless(text, interrupt)?;
     let mut line = 1;
     let sections = note.sections.iter().enumerate().map(|(at, section)| {
         let span = section.span.clone();
@@ -51,7 +54,7 @@ pub fn list_sections(text: &str) -> Vec<SectionEntry> {
             keywords: section.metadata.keywords.clone(),
         }
     });
-    sections.collect()
+    Ok(sections.collect())
 }
 
 impl Store {
@@ -59,8 +62,8 @@ impl Store {
     ///
     /// # Errors
     /// Those of [`Root::read`](crate::files::root::Root::read); [`Error::Format`] for what is no
-    /// note; [`Error::Memory`].
-    pub fn sections(&self, path: &str) -> Result<Vec<SectionEntry>> {
+    /// note; [`Error::Memory`]; [`Error::Interrupted`].
+    pub fn sections(&self, path: &str, interrupt: Interrupt<'_>) -> Result<Vec<SectionEntry>> {
         if FileKind::of(path) != FileKind::Note {
             let why = "only Markdown has sections; read a transcript by its lines".to_owned();
             return Err(Error::Format { path: path.to_owned(), line: None, why });
@@ -68,6 +71,6 @@ impl Store {
         let bytes = self.root().read(&self.root().normalized(path))?;
         let needed = parsing_bytes(&bytes);
         self.limit.check(&format!("reading the sections of {path:?}"), needed)?;
-        Ok(list_sections(&as_text(&bytes)))
+        list_sections(&as_text(&bytes), interrupt)
     }
 }

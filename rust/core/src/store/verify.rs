@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use crate::catalog::{Catalog, snapshot_file};
+use crate::catalog::{Catalog, FileMeta, snapshot_file};
 use crate::error::{Error, Interrupt, Result, wait_for};
 use crate::files::paths::is_below;
 use crate::files::platform::{Changes, Watch};
@@ -123,7 +123,9 @@ impl Store {
             if held == Some(true) && state.tools.is_none() {
                 return Ok(None);
             }
-            let changed = self.read_with(state, path, Catalog::verify, interrupt)?;
+            // of what is in the index in part, another part may be by now
+            let is_whole = !state.main.file(path).is_some_and(FileMeta::lacks_memory);
+            let changed = self.read_with(state, path, Catalog::verify, interrupt)? && is_whole;
             if state.unreadable.contains_key(path) || state.skipped.contains_key(path) {
                 return Ok(None);
             }

@@ -11,8 +11,8 @@ pub fn is_utf16(bytes: &[u8]) -> bool {
     let (bytes, read) = match bytes {
         [0xff, 0xfe, rest @ ..] => (rest, u16::from_le_bytes as fn([u8; 2]) -> u16),
         [0xfe, 0xff, rest @ ..] => (rest, u16::from_be_bytes as _),
-        [b'{' | b'[', 0, ..] => (bytes, u16::from_le_bytes as _),
-        [0, b'{' | b'[', ..] => (bytes, u16::from_be_bytes as _),
+        [b'{' | b'[', 0, 1..=0x7f, 0, ..] => (bytes, u16::from_le_bytes as _),
+        [0, b'{' | b'[', 0, 1..=0x7f, ..] => (bytes, u16::from_be_bytes as _),
         _ => return false,
     };
     let block = &bytes[..bytes.len().min(UTF16_BLOCK)];

@@ -5,12 +5,19 @@
 //! the crate's parser reads the rest.
 
 use std::ops::Range;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread::Builder;
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
+use crate::error::{Interrupt, Result, wait_for};
+use crate::memory_limit::trim_heap;
 use crate::text::blocks::{self, MarkdownBlock};
 use crate::text::metadata::{self, Metadata};
 use crate::text::section::{LONGEST_HEADING, MAX_SECTIONS, Note, Section, TRAIL};
+
+/// Bytes of a note from which on parsing takes long.
+const LARGE: usize = 256 << 10;
 
 /// Splits a note into its sections.
 ///
@@ -28,6 +35,18 @@ pub fn parse(text: &str) -> Note {
     }
     let (front, start) = front(text);
     parse_blocks(text, start..text.len(), front, Some(preamble(text, start)))
+}
+
+/// Does the same, unless the caller asks to stop meanwhile.
+///
+/// # Errors
+/// [`crate::error::Error::Interrupted`].
+pub fn parse_unless(text: &str, interrupt: Interrupt<'_>) -> Result<Note> {
+    if text.is_empty() {
+        return Ok(Note::default());
+    }
+    let (front, start) = front(text);
+    parse_blocks_unless(text, start..text.len(), front, Some(preamble(text, start)), interrupt)
 }
 
 fn preamble(text: &str, start: usize) -> Section {
@@ -53,8 +72,52 @@ pub fn front(text: &str) -> (Metadata, usize) {
 /// such a heading says nothing of the blocks behind it.
 ///
 /// The spans are those in the note, and parents are looked for in the part alone.
-pub fn parse_part(text: &str, part: Range<usize>, front: Metadata) -> Note {
-    parse_blocks(text, part, front, None)
+///
+/// # Errors
+/// [`crate::error::Error::Interrupted`].
+pub fn parse_part(
+    text: &str,
+    part: Range<usize>,
+    front: Metadata,
+    interrupt: Interrupt<'_>,
+) -> Result<Note> {
+    parse_blocks_unless(text, part, front, None, interrupt)
+}
+
+/// Parses a part of a note, unless the caller asks to stop meanwhile.
+///
+/// The parser cannot be stopped, and ten megabytes of list items take it a second. So a large part
+/// is parsed by another thread, which ends by itself when nobody waits for it any more.
+fn parse_blocks_unless(
+    text: &str,
+    part: Range<usize>,
+    front: Metadata,
+    preamble: Option<Section>,
+    interrupt: Interrupt<'_>,
+) -> Result<Note> {
+    if part.len() < LARGE {
+        return Ok(parse_blocks(text, part, front, preamble));
+    }
+    let (done, result) = channel();
+    let (own, of, metadata) = (text.to_owned(), part.clone(), front.clone());
+    let first = preamble.clone();
+    let started = Builder::new().spawn(move || {
+        let note = parse_blocks(&own, of, metadata, first);
+        drop(own);
+        trim_heap();
+        // fails when nobody waits
+        let _ = done.send(note);
+    });
+    let here = || parse_blocks(text, part.clone(), front.clone(), preamble.clone());
+    if started.is_err() {
+        // no thread can be started
+        return Ok(here());
+    }
+    wait_for(interrupt, |slice| match result.recv_timeout(slice) {
+        Err(RecvTimeoutError::Timeout) => None,
+        // a panic of the thread is to show here
+        done => Some(done.unwrap_or_else(|_| here())),
+    })
 }
 
 /// Parses a part of a note; the part begins the note if there is a preamble, else with a heading.

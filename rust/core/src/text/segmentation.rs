@@ -50,6 +50,38 @@ pub fn each<'a>(text: &'a str, emit: &mut impl FnMut(&'a str)) {
     spans(text, &mut |span| emit(&text[span]));
 }
 
+/// Cuts a text into pieces that together have the chunks it has; each is about so many bytes long,
+/// or longer where it can be cut nowhere.
+pub fn pieces(text: &str, size: usize) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let piece;
+        (piece, rest) = rest.split_at(border(rest, size));
+        (!piece.is_empty()).then_some(piece)
+    })
+}
+
+/// Returns the first place behind so many bytes of a text at which no chunk can go on.
+fn border(text: &str, size: usize) -> usize {
+    if text.len() <= size {
+        return text.len();
+    }
+    let from = text.floor_char_boundary(size);
+    let mut chars = text[from..].char_indices();
+    let mut before = chars.next().map_or(' ', |(_, c)| c);
+    for (at, c) in chars {
+        let is_white = |c: char| c.is_whitespace();
+        let ends =
+            !is_word(before) && !is_connector(before) && !is_unspaced(before) && before != '#';
+        // white space may stand within a run
+        if ends && (!is_white(before) || c.is_ascii() && !is_white(c)) {
+            return from + at;
+        }
+        before = c;
+    }
+    text.len()
+}
+
 /// Hands out where the chunks of a text lie, in order.
 #[inline]
 pub fn spans(text: &str, emit: &mut impl FnMut(Range<usize>)) {
@@ -217,7 +249,43 @@ fn run_end(text: &str, start: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    fn chunks(text: &str) -> Vec<&str> {
+        let mut chunks = Vec::new();
+        each(text, &mut |chunk| chunks.push(chunk));
+        chunks
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_have_the_chunks_of_the_whole(
+            parts in prop::collection::vec(
+                prop::sample::select(vec![
+                    "word", "a", "é", "\u{301}", "数据", "库", "ไทย", "한", "ア", " ", "  ", "\n", "\r\n",
+                    "\t", "\u{3000}", "\u{a0}", ".", "。", "+", "++", "#", "'", "’", "-", "/", ", ",
+                    "!", "(", "_", "\u{1f600}", "\0",
+                ]),
+                0..40,
+            ),
+            size in 0usize..20,
+        ) {
+            let text = parts.concat();
+            let pieces: Vec<&str> = pieces(&text, size).collect();
+            prop_assert_eq!(pieces.concat(), &*text);
+            let of_pieces: Vec<&str> = pieces.iter().flat_map(|piece| chunks(piece)).collect();
+            prop_assert_eq!(of_pieces, chunks(&text), "{:?}", pieces);
+        }
+    }
+
+    #[test]
+    fn a_text_is_cut_where_it_can_be() {
+        for text in ["some words ".repeat(100), "数据库。".repeat(100)] {
+            assert!(pieces(&text, 64).all(|piece| (1..100).contains(&piece.len())), "{text}");
+        }
+    }
 
     #[test]
     fn eight_bytes_at_once_equal_the_plain_reference() {

@@ -277,6 +277,11 @@ impl Lexicon {
         });
     }
 
+    /// Leaves the document being read, and begins the next.
+    pub fn abandon(&mut self) {
+        self.counter.next();
+    }
+
     /// Returns the document that was read and begins the next.
     pub fn finish(&mut self) -> AnalyzedDocument {
         let Self { entries, profiles, counter, .. } = self;

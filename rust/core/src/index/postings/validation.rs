@@ -8,9 +8,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::index::bm25f::{Bm25f, Lengths};
-use crate::index::postings::codec::Posting;
+use crate::index::postings::codec::{Impact, Posting, encode};
 use crate::index::postings::decoding::decode;
-use crate::index::postings::impacts::encode_with_impacts;
+use crate::index::postings::impacts::Impacts;
 use crate::index::postings::tf_profiles::TfProfiles;
 
 /// The lists of a snapshot.
@@ -43,13 +43,15 @@ impl Validation {
         }
     }
 
-    /// Returns the postings of a list of `count`, if the list is what was written.
+    /// Returns the postings of a list of `count`, if the list is what was written. Once `stops` says
+    /// so, what it returns is of no use.
     pub fn postings(
         &self,
         bytes: &[u8],
         count: u32,
         profiles: &TfProfiles,
         lengths: &[Lengths],
+        stops: &impl Fn() -> bool,
     ) -> Option<Vec<Posting>> {
         if count == 0 || count as usize > lengths.len() {
             return None;
@@ -63,8 +65,15 @@ impl Validation {
         if list.len() != count as usize || !ascending || !list.iter().all(known) {
             return None;
         }
-        let counts = |profile| profiles.counts(profile);
-        let same = encode_with_impacts(&list, &self.formula, lengths, counts);
+        let impacts = Impacts::for_some(&self.formula, list.len());
+        let impact = |posting: &Posting| match stops() {
+            true => Impact::default(),
+            false => {
+                impacts.of(profiles.counts(posting.profile), &lengths[posting.document as usize])
+            }
+        };
+        let mut same = Vec::with_capacity(bytes.len());
+        encode(&list, impact, &mut same);
         bytes.starts_with(&same).then_some(list)
     }
 }
