@@ -108,8 +108,8 @@ class Writer:
             # the entry itself is safe
             notes.append(f"{main} has grown large: {error}")
         mine = (key_of(change.placed), content)
-        places = (f"{path}#L{one.line}" for path, one in self._pages.all() if one.key == mine)
         try:
+            places = (f"{path}#L{one.line}" for path, one in self._pages.all() if one.key == mine)
             # somebody else may have changed it since
             place = next(places, main)
         except CommonplaceError as error:
