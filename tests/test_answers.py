@@ -12,6 +12,7 @@ import pytest
 
 import commonplace
 from commonplace import StorageError, Store
+from commonplace.memories import Profile
 
 
 @contextmanager
@@ -150,3 +151,19 @@ def test_documents_of_a_file_that_cannot_be_read_are_an_error(tmp_path: Path) ->
         [*command, os.fspath(tmp_path / "root")], capture_output=True, text=True, check=True
     )
     assert done.stdout == "StorageError\n"
+
+
+def test_what_is_remembered_is_answered_though_its_line_cannot_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(_: object) -> None:
+        raise StorageError("the disk is gone")
+
+    with commonplace.open(tmp_path) as store:
+        profile = Profile(store)
+        monkeypatch.setattr(type(profile._pages), "all", fails)
+        receipt = profile.remember("User prefers dark mode", "preference")
+        assert receipt["added"]
+        assert receipt["citation"] == "MEMORY.md"
+        assert "its line could not be read: the disk is gone" in receipt["notes"][0]
+        assert "dark mode" in store.read("MEMORY.md")

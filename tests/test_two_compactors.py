@@ -198,3 +198,27 @@ def test_a_branch_is_whole_and_merged_once(root: Path, pair: Pair) -> None:
         assert session.branches.files("main") == [f"detail/{name}.md" for name in notes]
         said = [session.read_detail(name).content for name in notes]
         assert said == ["## Plan\n\nbetter"] * 4 + ["## Plan\n\nas it was"] * 4
+
+
+def interrupted(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_killed_compaction_that_filled_its_archive_note_is_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("commonplace.memories.four_layers.files.LIMIT", 400)
+    with commonplace.open(tmp_path) as store:
+        layers = FourLayers(store)
+        for number in range(8):
+            layers.append("episodic", {"content": f"Episode {number} was long enough. " * 3})
+        with monkeypatch.context() as killed:
+            killed.setattr(type(store), "update", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                layers.compact("episodic", {"keep_last": 2})
+        layers.compact("episodic", {"keep_last": 1})
+        archived = "".join(
+            store.read(entry.path) for entry in store.list("archive") if entry.kind == "note"
+        )
+    for number in range(7):
+        assert archived.count(f"Episode {number} was long enough. " * 3) == 1, number

@@ -97,6 +97,9 @@ class Attempt:
             except (commonplace.CommonplaceError, OSError) as error:
                 known = not isinstance(error, InDoubt)
                 board.say({"error": f"{type(error).__name__}: {error}", "known": known})
+            except ImportError as error:
+                # a module of Python itself that could not be read
+                board.say({"error": f"{type(error).__name__}: {error}", "known": False})
             # closing is another call, and may fail
             os._exit(0)
 
@@ -230,7 +233,10 @@ def reads(trial: Trial) -> None:
         made = one.make(what, lambda: read(one.opened()))
         if made and made[0] and "answer" in made[0]:
             given, name = made[0]["answer"], made[1]
-            trial.check(10, given == expected[what], f"{name}: {given!r} for {expected[what]!r}")
+            # a folder that may not be read is left out of a listing, and the status names it
+            is_closed = what == "list" and "EACCES" in name and set(given) <= set(expected[what])
+            right = given == expected[what] or is_closed
+            trial.check(10, right, f"{name}: {given!r} for {expected[what]!r}")
 
 
 def answers(trial: Trial) -> None:

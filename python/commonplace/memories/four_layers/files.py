@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from commonplace._core import Entry, Written
 from commonplace.entries.blocks import Block, parse, preamble
@@ -115,6 +115,14 @@ class Series:
             return self._path(stem, 1)
         _, number, entry = parts[-1]
         return entry.path if entry.size < LIMIT else self._path(stem, number + 1)
+
+    def holding(self, stem: str, ids: Collection[str]) -> str | None:
+        """Return the newest note of a stem in which one of these entries is, if there is one."""
+        for part, _, entry in reversed(self._parts()):
+            held = _read(self._store, entry.path) if part == stem else ()
+            if any(block.meta.get("id") in ids for block in held):
+                return entry.path
+        return None
 
     def stem(self, path: str) -> str:
         """Return the stem of a note of the series: `2026-02` of its second part as well."""

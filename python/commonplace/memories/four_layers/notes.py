@@ -215,7 +215,7 @@ class LayerNotes:
             self._store,
             last[0].path,
             [one.block for one in last],
-            self._target("episodic", last[0].path),
+            self._target("episodic", last),
             put,
         )
         for group in earlier:
@@ -284,15 +284,19 @@ class LayerNotes:
 
         return self._facts.put(record["key"], make, expected_version=expected_version)
 
-    def _target(self, layer: Layer, path: str) -> str:
-        """Return the archive note for entries of a note; it is bounded as well."""
-        return self._archives[layer].current(self._series[layer].stem(path))
+    def _target(self, layer: Layer, group: Sequence[Held]) -> str:
+        """Return the archive note for entries of a note; it is bounded as well.
+
+        A run that was killed may have archived some of them, and filled that note: it is taken
+        again, for in another one they would stand a second time.
+        """
+        archive, stem = self._archives[layer], self._series[layer].stem(group[0].path)
+        ids = {one.block.meta["id"] for one in group}
+        return archive.holding(stem, ids) or archive.current(stem)
 
     def _archive(self, layer: Layer, group: Sequence[Held]) -> list[str]:
-        path = group[0].path
-        return archive_blocks(
-            self._store, path, [one.block for one in group], self._target(layer, path)
-        )
+        leaving = [one.block for one in group]
+        return archive_blocks(self._store, group[0].path, leaving, self._target(layer, group))
 
     def _take_out(self, layer: Layer, group: Sequence[Held]) -> int:
         path = group[0].path

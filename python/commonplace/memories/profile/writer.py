@@ -108,9 +108,14 @@ class Writer:
             # the entry itself is safe
             notes.append(f"{main} has grown large: {error}")
         mine = (key_of(change.placed), content)
-        places = (f"{path}#L{one.line}" for path, one in self._pages.all() if one.key == mine)
-        # somebody else may have changed it since
-        told = _told(written, change.placed, next(places, main))
+        try:
+            places = (f"{path}#L{one.line}" for path, one in self._pages.all() if one.key == mine)
+            # somebody else may have changed it since
+            place = next(places, main)
+        except CommonplaceError as error:
+            place = main
+            notes.append(f"it is written, but its line could not be read: {error}")
+        told = _told(written, change.placed, place)
         return {**told, "added": True, "replaced": gone, "notes": notes}
 
     def _check(self, expected_version: str | None) -> None:
