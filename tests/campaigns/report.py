@@ -73,7 +73,7 @@ def python(name: str, what: str, select: str = "") -> Suite:
     return Suite(what, f"tests/{name}.py", f"python -m pytest tests/{name}.py{chosen}")
 
 
-ANSWERS = rust("answers", "what a change answers when the n-th call of a kind fails")
+ANSWERS = rust("syscall_failures", "what a change answers when the n-th call of a kind fails")
 CRASHES = rust("crashes", "death and errors at each call of each change; the order of syncs")
 DURABILITY = rust("durability", "syncs and races of each change, in traces of its system calls")
 SANDBOX = rust("sandbox", "paths, links, special files and names, as given and swapped")
@@ -109,7 +109,7 @@ SUITES = {
     ],
     11: [
         rust("freshness", "random edits under clocks of 1 ns, 4 ms, 1 s and 2 s"),
-        rust("deeds", "random deeds of anybody, compared with a full scan"),
+        rust("random_edits", "random changes by anybody, compared with a full scan"),
         python("test_interleaving", "two programs, five systems, a person, and a dictionary"),
     ],
     12: [
@@ -120,7 +120,7 @@ SUITES = {
     13: [SANDBOX, LINKS, GUARDS],
     14: [SANDBOX, SIDE_FILES],
     15: [
-        rust("names", "each rule of names"),
+        rust("path_rules", "each rule of names"),
         python("test_spelling", "spellings of one name"),
         python("test_hostile", NAMES, "path_windows or path_unicode"),
     ],

@@ -5,6 +5,7 @@
 
 mod build;
 mod comparison;
+mod doc_ids;
 pub mod doc_table;
 pub mod extract;
 pub(crate) mod file_reader;
@@ -24,7 +25,8 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-pub use crate::catalog::doc_table::{DocIds, DocMeta, DocTable, NO_TIME};
+pub use crate::catalog::doc_ids::DocIds;
+pub use crate::catalog::doc_table::{DocMeta, DocTable, NO_TIME};
 pub use crate::catalog::file_table::{FileMeta, ReadProgress};
 
 use crate::catalog::extract::Corpus;

@@ -15,7 +15,8 @@ use std::sync::Arc;
 use bytemuck::Pod;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::catalog::doc_table::{self, DocIds, DocMeta, DocTable, DocValidator};
+use crate::catalog::doc_ids::DocIds;
+use crate::catalog::doc_table::{self, DocMeta, DocTable, DocValidator};
 use crate::catalog::extract::Corpus;
 use crate::catalog::{Catalog, FileMeta, ReadProgress};
 use crate::files::paths;
