@@ -1,4 +1,4 @@
-"""Lock that a forked child finds free."""
+"""Re-entrant lock that is reset in a forked child."""
 
 from __future__ import annotations
 

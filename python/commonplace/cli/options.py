@@ -38,7 +38,7 @@ MemoryLimit = Annotated[
         envvar="COMMONPLACE_MEMORY_LIMIT",
         metavar="MB",
         min=16,
-        help="Megabytes that the command may take; what would need more is left out, and said. "
+        help="Megabytes that the command may take; what would need more is left out with a note. "
         "Default, and at most: what control groups and ulimit leave.",
     ),
 ]

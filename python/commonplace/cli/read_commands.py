@@ -1,4 +1,4 @@
-"""Commands that read a memory and change nothing."""
+"""Commands that do not change the files of a memory."""
 
 from __future__ import annotations
 

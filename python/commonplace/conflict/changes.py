@@ -1,4 +1,4 @@
-"""Changes that a statement reports: what is gone, and what became what.
+"""Comparison of two statements: values that ended or were replaced, negation, other context.
 
 Here nothing is known of the words themselves; the grammar of change is enough. "Sold the Civic",
 "from Jenkins to Drone", "英文不再用" name an old value, and it is gone if the old statement had

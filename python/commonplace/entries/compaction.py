@@ -1,4 +1,4 @@
-"""Compaction: few entries of many without loss; archive, verify, only then replace.
+"""Compaction: many entries become a summary; the originals are archived and verified first.
 
 Nothing leaves a note before its copy in the archive was read again and compared, and what takes
 its place says where that copy lies. At every moment, also when a step fails or the machine

@@ -1,4 +1,4 @@
-"""Shared parts of the demo screens: a store, a clock, and how a call is printed."""
+"""Runner of the demo screens: runs a step and prints it, with its call and time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Term scoring and summary text, the two algorithms that the design prescribes."""
+"""Keyword scoring by substring counts and recency, and plain-list summaries of entries."""
 
 from __future__ import annotations
 

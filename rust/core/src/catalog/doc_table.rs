@@ -1,4 +1,4 @@
-//! AnalyzedDocument table: position, timestamp and filter fields of each document, by document number.
+//! Document table: position, timestamp and filter fields of each document, by document number.
 
 use std::ops::{Index, Range};
 
@@ -7,7 +7,7 @@ use crate::files::file_kind::FileKind;
 use crate::files::racy_stat::is_trusted;
 use crate::index::storage::paged_array::{PagedArray, SPARE_CAPACITY};
 
-/// AnalyzedDocument metadata: position, hashes and filter fields.
+/// Document metadata: position, hashes and filter fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct DocMeta {

@@ -44,7 +44,7 @@ use crate::sync::Mutex;
 pub struct Catalog {
     /// The index.
     pub index: InvertedIndex,
-    /// AnalyzedDocument metadata by document number.
+    /// Document metadata by document number.
     pub docs: DocTable,
     /// Files by place.
     pub files: Vec<FileMeta>,

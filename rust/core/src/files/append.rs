@@ -165,7 +165,11 @@ impl Files {
             // that it replaced. They belong into the new one.
         }
         let found = target.version_shown();
-        Err(Error::Conflict { path: path.into(), expected: "one steady file".into(), found })
+        Err(Error::Conflict {
+            path: path.into(),
+            expected: "a file that is not being replaced".into(),
+            found,
+        })
     }
 }
 

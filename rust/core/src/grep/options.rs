@@ -1,4 +1,4 @@
-//! GrepOptions of a grep.
+//! Options of a grep.
 
 use super::pattern::Case;
 

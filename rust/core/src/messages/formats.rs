@@ -1,4 +1,4 @@
-//! Import: a transcript in any known format becomes the lines of a `messages.jsonl`.
+//! Transcript formats: detection, and conversion to the lines of a `messages.jsonl`.
 //!
 //! Each message becomes one line,
 //! `{"role":…,"content":<as it was>,"timestamp":…,"session":…,"id":…,"name":…}`,

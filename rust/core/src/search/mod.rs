@@ -123,7 +123,7 @@ pub fn explain(
     session_rescore::rescore(catalog, &mut best);
     let by = score_of(&best).zip(alone).map_or(0.0, |(rescored, alone)| rescored - alone);
     if by > 0.0 {
-        lines += &format!("{by:.4} = what stands around it in its session\n");
+        lines += &format!("{by:.4} = session rescoring (neighbours and session)\n");
     }
     Ok((score + by, lines))
 }

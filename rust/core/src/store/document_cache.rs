@@ -1,4 +1,4 @@
-//! AnalyzedDocument cache: texts that were read from their files a short time ago.
+//! Document cache: texts that were read from their files a short time ago.
 //!
 //! To open a file costs more than all else that is done for a hit: its name, its inode and its
 //! page are each a cache miss. One query mostly follows another about the same notes, so what was

@@ -1,4 +1,4 @@
-//! AnalyzedDocument reader: the texts of documents, read back from their files and checked by hash.
+//! Document reader: the texts of documents, read back from their files and checked by hash.
 
 use std::collections::BTreeSet;
 use std::fs::File;

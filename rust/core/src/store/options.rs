@@ -17,7 +17,7 @@ pub struct StoreOptions {
     pub rules: WriteRules,
     /// How finely stamps are kept; tests look through a coarser clock.
     pub clock: FsClock,
-    /// Bytes of a transcript from which on a sieve is made of it.
+    /// Bytes of a transcript from which on a gram index is made of it.
     pub gram_index_min_size: u64,
     /// Returns whether a call that waits for the lock is to stop.
     pub interrupt: fn() -> bool,

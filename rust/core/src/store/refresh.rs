@@ -47,7 +47,7 @@ impl Store {
             // the snapshot was lost under us: all is new
             let mut state = self.write_state(interrupt)?;
             state.main = self.empty(Corpus::Main);
-            state.snapshot = Some("rebuilt, for the snapshot: it is damaged".to_owned());
+            state.snapshot = Some("rebuilt: the snapshot is damaged".to_owned());
             self.snapshot_current.store(false, Ordering::Relaxed);
             changes = Changes::Unknown;
         }

@@ -85,9 +85,9 @@ impl Store {
         if answer.hits.is_empty() && !query.phrases.is_empty() {
             let loose = Query { phrases: Vec::new(), ..query.clone() };
             self.collect_hits(state, &loose, request, &mut answer, &mut changed, interrupt)?;
-            answer.notes.push(
-                "no text that may be found holds the phrase; its words were sought".to_owned(),
-            );
+            answer
+                .notes
+                .push("no text holds the phrase; its words were searched instead".to_owned());
         }
         let before = answer.notes.len();
         // stable: of equal scores what was said comes before what a tool said

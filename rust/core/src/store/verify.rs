@@ -30,10 +30,10 @@ pub struct Verified {
 const UNKNOWN: &str = "the index did not hold its text";
 /// A text can be read before the system tells that it was written, by as long as the disk keeps the
 /// writer waiting: how often it is asked, and how long after each other.
-const TELLINGS: usize = 150;
-const BETWEEN: Duration = Duration::from_millis(20);
+const MAX_NOTIFICATION_POLLS: usize = 150;
+const POLL_PAUSE: Duration = Duration::from_millis(20);
 /// How often a file is looked at that is written meanwhile.
-const LOOKS: usize = 4;
+const MAX_READ_ATTEMPTS: usize = 4;
 
 /// How the index and a file differed.
 enum Difference {
@@ -81,12 +81,12 @@ impl Store {
             wrong.extend(contradictions);
         }
         self.changes_unapplied.store(false, Ordering::Relaxed);
-        for _ in 0..TELLINGS {
+        for _ in 0..MAX_NOTIFICATION_POLLS {
             if watch.is_none() || written.is_empty() {
                 written.clear();
                 break;
             }
-            let changes = self.told_of(&mut state, &mut watch, interrupt)?;
+            let changes = self.poll_notifications(&mut state, &mut watch, interrupt)?;
             written.retain(|path| !changes.name(path) && !self.is_changed_since(began, path));
         }
         wrong.extend(written);
@@ -117,7 +117,7 @@ impl Store {
         interrupt: Interrupt<'_>,
     ) -> Result<Option<Difference>> {
         let look = || self.root().stat(path).ok();
-        for _ in 0..LOOKS {
+        for _ in 0..MAX_READ_ATTEMPTS {
             let (before, known) = (look(), state.main.file(path).map(|file| file.stat));
             let held = state.main.matches_file(self.root(), path, interrupt)?;
             if held == Some(true) && state.tools.is_none() {
@@ -154,7 +154,7 @@ impl Store {
     }
 
     /// Takes in what the system tells by now, and returns it.
-    fn told_of(
+    fn poll_notifications(
         &self,
         state: &mut IndexState,
         watch: &mut Option<Watch>,
@@ -163,7 +163,7 @@ impl Store {
         if interrupt() {
             return Err(Error::Interrupted);
         }
-        std::thread::sleep(BETWEEN);
+        std::thread::sleep(POLL_PAUSE);
         let changes = self.drain(watch);
         self.apply(state, changes.clone(), watch, interrupt)?;
         state.check_error = None;
