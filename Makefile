@@ -75,7 +75,7 @@ fuzz: .venv/.dev ## try laws with random inputs; SECONDS=300 for each, TARGET=se
 	@$(if $(filter frames,$(or $(TARGET),frames)),FUZZ_SECONDS=$(or $(SECONDS),60) \
 		$(BIN)/python -m pytest -q tests/test_fuzz_frames.py)
 
-# an hour, and then docs/reliability.md is written anew; .ci/run takes two minutes and writes nothing
+# an hour, and then docs/reliability.md is written anew; a shorter run writes nothing
 campaign: SECONDS ?= 3600
 campaign: .venv/.dev strace disks ## try what is promised with kills, failing calls, races and limits; SECONDS=120 is short
 	$(BIN)/python -m tests.campaigns --seconds $(SECONDS) $(if $(filter-out 3600,$(SECONDS)),,--report)

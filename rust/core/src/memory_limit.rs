@@ -55,7 +55,7 @@ impl MemoryLimit {
         }
         let limit =
             given.unwrap_or(u64::MAX).min(system_limit().unwrap_or(u64::MAX)).max(MIN_LIMIT);
-        let usable = if limit == u64::MAX { limit } else { MIN_LIMIT.max(limit / 8 * 7) };
+        let usable = if limit == u64::MAX { limit } else { MIN_LIMIT.max(limit / 6 * 5) };
         Ok(Self { limit, usable, held: Arc::default() })
     }
 
