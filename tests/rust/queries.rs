@@ -143,7 +143,7 @@ fn a_message_is_rescored_by_its_session() {
     let score = |line| answer.hits.iter().find(|hit| hit.first_line == line).unwrap().score;
     assert!(score(6) > score(3));
     let lines = store.explain("when does the boat leave", "messages.jsonl#L6", &|| false).unwrap();
-    assert!(lines.contains("around it"), "{lines}");
+    assert!(lines.contains("session rescoring"), "{lines}");
 }
 
 fn files_of(answer: &Hits) -> Vec<String> {
