@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from importlib.metadata import EntryPoint
+from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 
 import pytest
@@ -62,9 +62,7 @@ def test_a_memory_system_of_an_installed_package(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(NotFound, match="no memory system 'diary'; there are facts_and_episodes"):
         find_system("diary")
     entry = EntryPoint("diary", f"{__name__}:Diary", registry.GROUP)
-    monkeypatch.setattr(
-        registry, "entry_points", lambda name="diary", **_: [entry] if name == "diary" else []
-    )
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: EntryPoints([entry]))
     assert find_system("diary") is Diary
     assert "diary" in registry.system_names()
 

@@ -56,7 +56,10 @@ class Files:
         return self._root
 
     def list(self, prefix: str = "") -> list[Entry]:
-        """Return the files whose path starts with the folder or file `prefix`, sorted by path."""
+        """Return the files whose path starts with the folder or file `prefix`, sorted by path.
+
+        A folder that this user may not read is left out; `status().skipped` names it.
+        """
         return self._core.list(prefix)
 
     def read(self, path: str, version: str | None = None) -> str:

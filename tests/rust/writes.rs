@@ -216,7 +216,7 @@ fn no_save_of_a_person_is_lost() {
         let path = dir.path().join("note.md");
         fs::write(&path, "agent 0\nperson 0\n").unwrap();
         // Where names cannot be exchanged (`tests/refuse.py`) a save by rename between our last
-        // look and our rename is lost; no call of such a system prevents it, and the README says
+        // look and our rename is lost; no call of such a system prevents it, and the documents say
         // so.
         if !in_place && !has_exchange() {
             continue;

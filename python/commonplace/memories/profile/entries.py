@@ -38,7 +38,7 @@ SMALL = 2000
 
 _ATX = re.compile(r" {0,3}#{1,6}(?:[ \t]|\Z)")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*\Z")
-# what the index takes for front matter, line by line (rust/core/src/text/marks.rs)
+# what the index takes for front matter, line by line (rust/core/src/text/metadata.rs)
 _FRONT = re.compile(
     r"\A(?P<first>\ufeff?---[ \t]*(?:\r\n?|\n))(?![ \t]*[\r\n])"
     r"(?:(?:[ \t#\-\]}]|[^\r\n:]*:)[^\r\n]*(?:\r\n?|\n)|\r\n?|\n)*?"

@@ -2,7 +2,7 @@
 //!
 //! A word counts by its stem and, half as much, by its variant; what is in a heading, or is the
 //! speaker's name, counts once more with the idf it has there. All of these are read from the one
-//! posting of the concept. The weights are measured, see `ARCHITECTURE.md`.
+//! posting of the concept. The weights are measured, see `docs/explanation/ranking.md`.
 
 use std::cell::Cell;
 use std::cmp::Ordering;
