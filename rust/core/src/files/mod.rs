@@ -27,6 +27,7 @@ mod rename;
 mod replace;
 pub mod revisions;
 pub mod root;
+mod root_creation;
 pub mod side_files;
 mod temp_file;
 pub mod version;

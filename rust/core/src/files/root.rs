@@ -22,6 +22,7 @@ use crate::files::open::{
 use crate::files::path_handle::PathHandle;
 use crate::files::paths::{self, OWN};
 use crate::files::platform::{Platform as _, System};
+use crate::files::root_creation;
 use crate::memory_limit::MemoryLimit;
 
 /// Stat data that identify the state of a file without reading it.
@@ -68,14 +69,14 @@ impl Root {
     /// Opens the folder at `path`; with `create`, makes it (mode 0700) if it is missing.
     ///
     /// # Errors
-    /// [`Error::Refused`] with the code `config` for `/` and the home folder,
-    /// [`Error::Missing`], [`Error::Io`].
+    /// [`Error::Refused`] with the code `config` for `/`, the home folder, a file, and a folder where
+    /// nothing can be kept, such as one of `/proc`; [`Error::Missing`], [`Error::Io`].
     pub fn open(path: impl AsRef<Path>, create: bool) -> Result<Self> {
         let path = path.as_ref();
         let shown = path.to_string_lossy();
         if create {
             let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
-            made.map_err(|e| Error::io("create", shown.as_ref(), e))?;
+            made.map_err(|e| root_creation::error(path, e))?;
         }
         let real = path.canonicalize().map_err(|e| match Error::io("open", shown.as_ref(), e) {
             Error::NotFound { path } => {
@@ -90,7 +91,11 @@ impl Root {
         }
         let opened = rustix::fs::open(&real, DIRECTORY_FLAGS, Mode::empty())
             .and_then(|dir| Ok((file_id(&rustix::fs::fstat(&dir)?), dir)));
-        let (identity, dir) = opened.map_err(|e| Error::io("open", shown.as_ref(), e))?;
+        let (identity, dir) = opened.map_err(|e| match e {
+            Errno::NOTDIR => root_creation::is_no_folder(&shown, &real),
+            e => Error::io("open", shown.as_ref(), e),
+        })?;
+        root_creation::check_file_system(&shown, &real, dir.as_fd())?;
         Ok(Self { dir, identity, path: real, limit: MemoryLimit::default() })
     }
 
@@ -267,5 +272,31 @@ mod tests {
             assert!(matches!(refused, Error::Refused { code: "config", .. }), "{refused}");
         }
         assert!(matches!(Root::open("/no/such", false), Err(Error::Missing { .. })));
+    }
+
+    #[test]
+    fn a_root_that_cannot_be_made_says_why() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        std::os::unix::fs::symlink("nowhere", dir.path().join("link")).unwrap();
+        let mut cases = vec![
+            (file.clone(), true, "is no folder"),
+            (file.clone(), false, "is no folder"),
+            (file.join("below/it"), true, "file\" is no folder"),
+            (dir.path().join("link"), true, "leads nowhere"),
+        ];
+        if cfg!(target_os = "linux") {
+            cases.extend([
+                ("/proc/x".into(), true, "pseudo file system (proc)"),
+                ("/proc/self/x/y".into(), true, "pseudo file system (proc)"),
+                ("/proc/self".into(), false, "pseudo file system (proc)"),
+            ]);
+        }
+        for (path, create, told) in cases {
+            let refused = Root::open(&path, create).unwrap_err();
+            assert!(matches!(refused, Error::Refused { code: "config", .. }), "{refused}");
+            assert!(refused.to_string().contains(told), "{refused}");
+        }
     }
 }

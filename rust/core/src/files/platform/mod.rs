@@ -63,6 +63,12 @@ pub(crate) trait Platform {
     /// Gives a file a name that is free, in one step; `EXIST` where it is not, `NOSYS` where that
     /// cannot be done.
     fn rename_noreplace(from: NameAt<'_>, to: NameAt<'_>) -> Result<()>;
+
+    /// Returns the name of the file system of an open folder if the kernel makes up what is in it,
+    /// so that nothing can be kept there.
+    fn pseudo_file_system(_: BorrowedFd<'_>) -> Option<&'static str> {
+        None
+    }
 }
 
 /// A queue of changes below the root. Where there is none, each call compares stamps.

@@ -5,8 +5,9 @@
 
 mod inotify;
 mod lease;
+mod pseudo;
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{Mode, OFlags, RenameFlags, ResolveFlags};
@@ -56,6 +57,10 @@ impl Platform for Linux {
 
     fn rename_noreplace(from: NameAt<'_>, to: NameAt<'_>) -> Result<()> {
         rename(from, to, RenameFlags::NOREPLACE)
+    }
+
+    fn pseudo_file_system(folder: BorrowedFd<'_>) -> Option<&'static str> {
+        pseudo::name(folder)
     }
 }
 
