@@ -50,8 +50,10 @@ DAY = 86_400
 # Scripts without spaces between words: their terms are pairs of characters
 UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 RUN = re.compile(rf"([{UNSPACED}]+)|[^\W_{UNSPACED}]+")
-# A phrase that must stand there, or a word that must not: vectors know nothing of either
-STRICT = re.compile(r'(?:^|\s)-?"[^"]*[^"\s][^"]*"|(?:^|\s)-\w{3}')
+# A phrase that must stand there, a word that must not, or a filter: vectors know nothing of them
+STRICT = re.compile(
+    r'(?:^|\s)-?"[^"]*[^"\s][^"]*"|(?:^|\s)-\w{3}|(?:^|\s)(?:role|session|category):\S*\w'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +169,8 @@ class Recall:
         """Return up to `limit` documents that answer `query`, best first.
 
         Ties go by path, then by position. Filters and query language are those of
-        `Store.search`. Where the query holds a phrase or an exclusion, vectors only order what
-        the words find. With `since` or `until`, notes are found by words only.
+        `Store.search`. Where the query holds a phrase, an exclusion or a filter, vectors only
+        order what the words find. With `since` or `until`, notes are found by words only.
 
         Raises:
             QueryError: The query is empty or not text.

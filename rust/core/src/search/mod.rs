@@ -5,6 +5,7 @@ mod explain;
 pub mod filter;
 mod phrase;
 pub mod query;
+pub mod query_fields;
 pub mod query_plan;
 pub mod result;
 pub mod scoring;

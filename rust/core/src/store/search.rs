@@ -8,6 +8,7 @@ use crate::files::file_kind::FileKind;
 use crate::files::walk::unlistable_note;
 use crate::search::filter::SearchFilter;
 use crate::search::query::Query;
+use crate::search::query_fields::restrict;
 use crate::search::{explain, search};
 use crate::store::document_reader::{DocumentReader, MAX_ATTEMPTS};
 use crate::store::hit::Hits;
@@ -37,6 +38,7 @@ impl Store {
     pub fn search(&self, request: &SearchRequest, interrupt: Interrupt<'_>) -> Result<Hits> {
         let query = Query::parse(&request.query)?;
         let mut request = request.clone();
+        let impossible = restrict(&mut request.filter, &query.filters).err();
         for prefix in &mut request.filter.prefixes {
             *prefix = self.root().normalized(prefix).into_owned();
         }
@@ -50,6 +52,10 @@ impl Store {
             let state = self.refresh(interrupt)?;
             let (mut answer, [changed, doubted]) =
                 self.search_once(&state, &query, &request, interrupt)?;
+            if let Some(note) = &impossible {
+                answer.hits.clear();
+                answer.notes.push(note.clone());
+            }
             let damaged = state.main.is_damaged();
             drop(state);
             if damaged && tries < MAX_ATTEMPTS {
