@@ -16,8 +16,8 @@ PACKAGE = Path(commonplace.__file__).parent
 
 # A module may import what stands in the rows above it, and nothing beside or below.
 ROWS = [
-    {"_core", "errors", "locks", "timestamps"},
-    {"transcript", "side_files", "records", "protocols"},
+    {"_core", "errors", "locks", "timestamps", "typed_dict"},
+    {"transcript", "side_files", "records", "protocols", "paths"},
     {"files"},
     {"store"},
     {"entries", "extraction", "conflict"},

@@ -11,6 +11,7 @@ from typing import Literal, Self
 
 from commonplace._core import Grep, Hit, Hits, Status, Verified, Weights
 from commonplace.files import Files
+from commonplace.paths import GivenPath
 from commonplace.timestamps import When, seconds
 
 
@@ -87,7 +88,7 @@ class Store(Files):
         query: str,
         limit: int = 10,
         *,
-        prefix: str | Iterable[str] = "",
+        prefix: GivenPath | Iterable[GivenPath] = "",
         source: Literal["note", "message"] | None = None,
         since: When | None = None,
         until: When | None = None,
@@ -121,7 +122,7 @@ class Store(Files):
         return self._core.search(
             query,
             limit,
-            prefixes=places(prefix),
+            prefixes=self._places(prefix),
             source=source,
             since=seconds(since),
             until=seconds(until),
@@ -131,7 +132,7 @@ class Store(Files):
             tools=tools,
         )
 
-    def documents(self, path: str) -> builtins.list[Hit]:
+    def documents(self, path: GivenPath) -> builtins.list[Hit]:
         r"""Return all that is indexed of one file as hits, in file order, with a score of 0.
 
         These are what `search` can find there: sections, parts of long sections, messages. The
@@ -148,7 +149,7 @@ class Store(Files):
         >>> [(hit.citation, hit.heading) for hit in store.documents("a.md")]
         [('a.md#L1', ('Tea',)), ('a.md#L5', ('Coffee',))]
         """
-        return self._core.documents(path)
+        return self._core.documents(self._relative(path))
 
     def revision(self) -> int:
         """Return a number that changes whenever anything `documents` returns has changed.
@@ -175,7 +176,7 @@ class Store(Files):
         self,
         pattern: str,
         *,
-        prefix: str | Iterable[str] = "",
+        prefix: GivenPath | Iterable[GivenPath] = "",
         fixed: bool = False,
         ignore_case: bool | None = None,
         role: str | None = None,
@@ -217,7 +218,7 @@ class Store(Files):
         """
         return self._core.grep(
             pattern,
-            prefixes=places(prefix),
+            prefixes=self._places(prefix),
             fixed=fixed,
             ignore_case=ignore_case,
             role=role,
@@ -231,6 +232,9 @@ class Store(Files):
             width=width,
             keep=keep,
         )
+
+    def _places(self, prefix: GivenPath | Iterable[GivenPath]) -> builtins.list[str]:
+        return [self._relative(place) for place in places(prefix)]
 
     # Upkeep
 
@@ -272,17 +276,14 @@ class Store(Files):
     ) -> None:
         self.close()
 
-    def __repr__(self) -> str:
-        return f"Store({str(self.root)!r})"
 
-
-def places(prefix: str | Iterable[str]) -> builtins.list[str]:
+def places(prefix: GivenPath | Iterable[GivenPath]) -> builtins.list[GivenPath]:
     """Return one or several prefixes as a list.
 
     Raises:
         ValueError: There is none: it is not guessed whether that means everything or nothing.
     """
-    found = [prefix] if isinstance(prefix, str) else [*prefix]
+    found = [prefix] if isinstance(prefix, str | os.PathLike) else [*prefix]
     if not found:
         raise ValueError('prefix names no folder; leave it out, or give "", to search everything')
     return found

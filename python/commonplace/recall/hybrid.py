@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Literal, overload
 
 from commonplace._core import Hit, Hits
 from commonplace.errors import ModelError, Refused
+from commonplace.paths import GivenPath
 from commonplace.protocols import Embedder
 from commonplace.store import Store, places
 from commonplace.timestamps import When, seconds
@@ -153,12 +154,15 @@ class Recall:
 
             self.vectors = Vectors(store, embedder, text_of=text_of)
 
+    def __repr__(self) -> str:
+        return f"Recall({self._store!r}{', words only' if self.vectors is None else ''})"
+
     def search(
         self,
         query: str,
         limit: int = 10,
         *,
-        prefix: str | Iterable[str] = "",
+        prefix: GivenPath | Iterable[GivenPath] = "",
         source: Literal["note", "message"] | None = None,
         since: When | None = None,
         until: When | None = None,
@@ -275,7 +279,7 @@ class Recall:
 
     def _admits(
         self,
-        prefixes: Iterable[str],
+        prefixes: Iterable[GivenPath],
         wanted: dict[str, str | None],
         since: float | None,
         until: float | None,

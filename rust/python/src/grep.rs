@@ -64,6 +64,7 @@ impl Match {
 #[pyclass(frozen, module = "commonplace")]
 pub struct Grep {
     store: Arc<Store>,
+    pattern: String,
     running: Mutex<Running>,
 }
 
@@ -82,10 +83,11 @@ impl Grep {
         keep: bool,
     ) -> PyResult<Self> {
         let prefixes: Vec<&str> = prefixes.iter().map(|prefix| &**prefix).collect();
+        let pattern = options.pattern.clone();
         let mut files =
             detached(py, |interrupt| GrepFiles::new(&store, &prefixes, options, interrupt))?;
         files.write_gram_index = keep;
-        Ok(Self { store, running: Mutex::new(Running { files, ready: VecDeque::new() }) })
+        Ok(Self { store, pattern, running: Mutex::new(Running { files, ready: VecDeque::new() }) })
     }
 
     /// Refuses to go on in a forked child: a thread of the parent may have been in the scan.
@@ -131,6 +133,14 @@ impl Grep {
             let ready = std::mem::take(&mut running.ready).len() as u64;
             Ok(ready + running.files.count(&self.store, interrupt)?)
         })
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let seen = match self.summary(py) {
+            Ok(seen) => format!("{} matched in {} lines so far", seen.matched, seen.lines),
+            Err(_) => "of another process".to_owned(),
+        };
+        format!("<Grep {:?}: {seen}>", self.pattern)
     }
 
     #[getter]

@@ -14,6 +14,7 @@ use rustix::fs::Mode;
 use rustix::io::Errno;
 
 use crate::error::{Error, Result};
+use crate::files::git_files;
 pub use crate::files::open::MAX_WHOLE;
 use crate::files::open::{
     DIRECTORY_FLAGS, MAX_LINK_WAITS, READ_FLAGS, check_regular, file_id, open_regular, read_whole,
@@ -241,12 +242,16 @@ impl Root {
             done => return done.map_err(|e| refusal("open", path, e)),
         }
         let mut dir = self.open_dir("").map_err(|e| refusal("open", path, e))?;
+        let mut is_new = false;
         for component in path.split('/') {
             let next = match System::open_beneath((dir.as_fd(), component), DIRECTORY_FLAGS) {
                 Err(Errno::NOENT) => {
                     match rustix::fs::mkdirat(&dir, component, Mode::RWXU) {
                         // Its entry must be as durable as the file that will be in it.
-                        Ok(()) => rustix::fs::fsync(&dir),
+                        Ok(()) => {
+                            is_new = path.starts_with(OWN) && component == OWN;
+                            rustix::fs::fsync(&dir)
+                        }
                         Err(Errno::EXIST) => Ok(()),
                         Err(e) => Err(e),
                     }
@@ -256,6 +261,9 @@ impl Root {
                 found => found,
             };
             dir = next.map_err(|e| refusal("open", path, e))?;
+            if std::mem::take(&mut is_new) {
+                git_files::create(self.fd());
+            }
         }
         Ok(dir)
     }

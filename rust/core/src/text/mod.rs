@@ -3,6 +3,7 @@
 mod blocks;
 pub mod encoding;
 mod folded_text;
+pub mod merge_markers;
 pub mod metadata;
 pub mod parser;
 pub mod prefix_filter;
