@@ -38,7 +38,7 @@ def test_a_path_object_is_taken_wherever_text_is(store: Store, root: Path, absol
     for prefix in (path("sessions"), [path("sessions"), path("none")]):
         assert [hit.path for hit in store.search("tea", prefix=prefix)] == [log.path]
         assert [one.hit.path for one in Recall(store).search("tea", prefix=prefix)] == [log.path]
-    assert store.grep("tea", prefix=path("facts")).count() == 3
+    assert store.grep("tea", prefix=path("facts")).count() == 4
     assert store.delete(moved).path == "facts/b.md"
 
 

@@ -56,7 +56,7 @@ def open(  # noqa: A001 - commonplace.open() reads as it should
         A store, ready to search: only files that changed since the last time were read.
 
     Raises:
-        Refused: `root` is `/` or the home folder, or not a folder.
+        Refused: `root` is `/`, the home folder, no folder, or where nothing can be kept (`/proc`).
         NotFound: `root` is not there and `create` is false.
         MemoryLimit: `memory_limit` is below 16 MB.
 
@@ -100,8 +100,9 @@ class Store(Files):
         """Return up to `limit` sections and messages that answer `query`, best first.
 
         Ties go by path, then by position. Words are OR-ed; `"a phrase"`, `-not`, `field:word`,
-        `prefix*` and `word~1` (one typo) are understood, anything else is plain text and never
-        an error.
+        `role:user`, `session:s1`, `category:tea`, `prefix*` and `word~1` (one typo) are
+        understood, anything else is plain text and never an error. What of the query was not
+        used is in the notes of the answer, as are fields that there are not.
 
         Args:
             query: Words in any language.

@@ -77,13 +77,18 @@ impl Root {
         let shown = path.to_string_lossy();
         if create {
             let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
-            made.map_err(|e| root_creation::error(path, e))?;
+            made.map_err(|source| {
+                let system =
+                    Error::Io { action: "create", path: shown.as_ref().to_owned(), source };
+                root_creation::obstacle(path).unwrap_or(system)
+            })?;
         }
         let real = path.canonicalize().map_err(|e| match Error::io("open", shown.as_ref(), e) {
-            Error::NotFound { path } => {
-                Error::missing(&path, "create it, or choose another folder with --root")
+            Error::NotFound { path: missing } => {
+                let hint = "create it, or choose another folder with --root";
+                root_creation::obstacle(path).unwrap_or_else(|| Error::missing(&missing, hint))
             }
-            error => error,
+            error => root_creation::obstacle(path).unwrap_or(error),
         })?;
         let home = std::env::var_os("HOME").and_then(|home| Path::new(&home).canonicalize().ok());
         if real == Path::new("/") || home.is_some_and(|home| home == real) {
@@ -292,12 +297,15 @@ mod tests {
             (file.clone(), true, "is no folder"),
             (file.clone(), false, "is no folder"),
             (file.join("below/it"), true, "file\" is no folder"),
+            (file.join("below/it"), false, "file\" is no folder"),
             (dir.path().join("link"), true, "leads nowhere"),
+            (dir.path().join("link"), false, "leads nowhere"),
         ];
         if cfg!(target_os = "linux") {
             cases.extend([
                 ("/proc/x".into(), true, "pseudo file system (proc)"),
                 ("/proc/self/x/y".into(), true, "pseudo file system (proc)"),
+                ("/proc/x".into(), false, "pseudo file system (proc)"),
                 ("/proc/self".into(), false, "pseudo file system (proc)"),
             ]);
         }

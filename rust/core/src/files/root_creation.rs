@@ -7,25 +7,20 @@ use std::path::Path;
 use crate::error::{Error, Result};
 use crate::files::platform::{Platform as _, System};
 
-/// Returns the error for a folder that could not be made.
-pub(super) fn error(path: &Path, source: io::Error) -> Error {
+/// Returns why there is no folder at a path and none can be made, where that can be told.
+pub(super) fn obstacle(path: &Path) -> Option<Error> {
     let shown = path.to_string_lossy();
     // the nearest that is there is to blame
-    let Some(there) = path.ancestors().find(|above| above.symlink_metadata().is_ok()) else {
-        return Error::io("create", shown, source);
-    };
+    let there = path.ancestors().find(|above| above.symlink_metadata().is_ok())?;
     match there.metadata() {
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
             let why = format!("the link {} leads nowhere; mend or remove it", quoted(there));
-            Error::refused(&shown, "config", why)
+            Some(Error::refused(&shown, "config", why))
         }
-        Ok(found) if !found.is_dir() => is_no_folder(&shown, there),
+        Ok(found) if !found.is_dir() => Some(is_no_folder(&shown, there)),
         _ => {
-            let open = std::fs::File::open(there);
-            let checked =
-                open.map_or(Ok(()), |open| check_file_system(&shown, there, open.as_fd()));
-            let path = shown.into_owned();
-            checked.err().unwrap_or(Error::Io { action: "create", path, source })
+            let open = std::fs::File::open(there).ok()?;
+            check_file_system(&shown, there, open.as_fd()).err()
         }
     }
 }
