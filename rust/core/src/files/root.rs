@@ -247,16 +247,13 @@ impl Root {
             done => return done.map_err(|e| refusal("open", path, e)),
         }
         let mut dir = self.open_dir("").map_err(|e| refusal("open", path, e))?;
-        let mut is_new = false;
+        let is_new = paths::is_below(path, OWN) && matches!(self.open_dir(OWN), Err(Errno::NOENT));
         for component in path.split('/') {
             let next = match System::open_beneath((dir.as_fd(), component), DIRECTORY_FLAGS) {
                 Err(Errno::NOENT) => {
                     match rustix::fs::mkdirat(&dir, component, Mode::RWXU) {
                         // Its entry must be as durable as the file that will be in it.
-                        Ok(()) => {
-                            is_new = path.starts_with(OWN) && component == OWN;
-                            rustix::fs::fsync(&dir)
-                        }
+                        Ok(()) => rustix::fs::fsync(&dir),
                         Err(Errno::EXIST) => Ok(()),
                         Err(e) => Err(e),
                     }
@@ -266,9 +263,9 @@ impl Root {
                 found => found,
             };
             dir = next.map_err(|e| refusal("open", path, e))?;
-            if std::mem::take(&mut is_new) {
-                git_files::create(self.fd());
-            }
+        }
+        if is_new {
+            git_files::create(self.fd());
         }
         Ok(dir)
     }
