@@ -235,20 +235,20 @@ def peaks(table: Table, sample: Path, file: Path, root: Path, *, with_ours: bool
 
 def million(sample: Path, file: Path, count: int) -> tuple[list[Section], list[Query], int]:
     """Write `count` plain messages of the sample, over and over; return them as sections."""
-    said = list(scanners.texts(sample))
+    texts = list(scanners.texts(sample))
     path = f"sessions/{file.parent.name}/{file.name}"
     sections = []
     file.parent.mkdir(parents=True)
     with file.open("wb") as lines:
         for number in range(count):
-            text = said[number % len(said)]
+            text = texts[number % len(texts)]
             role = "assistant" if number % 2 else "user"
             record = {"role": role, "content": text, "session": f"s{number // 500}"}
             lines.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
             sections.append(Section(path, number + 1, "", "", "", text, 0, 0))
     draw = random.Random(SEED)
     queries = []
-    for text in draw.sample(said, min(300, len(said))):
+    for text in draw.sample(texts, min(300, len(texts))):
         words = re.findall(r"[A-Za-z]{3,}", text)
         if len(words) >= 4:
             at = draw.randrange(len(words) - 3)

@@ -172,7 +172,7 @@ def test_read(shell: Shell) -> None:
     assert out.splitlines()[0].startswith("sessions/s1/messages.jsonl#L2  assistant")
     assert "The ferry is here." in out
     messages = shell.json("read", "sessions/s1/messages.jsonl#L1-L2")["messages"]
-    assert [message["said"] for message in messages] == [line["content"] for line in TALK[:2]]
+    assert [message["text"] for message in messages] == [line["content"] for line in TALK[:2]]
     shell("read", "none.md", code=2)
     assert shell.err.startswith("commonplace: ")
     assert len(shell.err.splitlines()) == 1
@@ -441,7 +441,7 @@ def test_programs_do_not_pay_for_the_printer(shell: Shell) -> None:
     )
 
 
-def test_nothing_found_is_said_on_stderr(shell: Shell) -> None:
+def test_nothing_found_is_reported_on_stderr(shell: Shell) -> None:
     assert not shell("search", "zebra", code=1)
     assert shell.err == "commonplace: nothing found\n"
     assert not shell("list", "fcats", code=1)

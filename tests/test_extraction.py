@@ -166,7 +166,7 @@ def test_messages_may_be_those_of_a_chat_api(message: Any) -> None:
 
 
 @pytest.mark.parametrize("messages", ["I prefer tabs.", ["I prefer tabs."], [{"text": "x"}], [5]])
-def test_what_is_no_message_is_said(messages: Any) -> None:
+def test_what_is_no_message_is_refused(messages: Any) -> None:
     with pytest.raises(ValueError, match="message"):
         extract(messages)
 

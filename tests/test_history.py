@@ -1,4 +1,4 @@
-"""What a file said before can be read again, and a change by a function loses nothing."""
+"""Old versions of a file can be read, and a change by a function loses nothing."""
 
 from __future__ import annotations
 
@@ -118,13 +118,13 @@ def test_every_version_there_was_can_be_read(
     tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[str, str]]
 ) -> None:
     with commonplace.open(tmp_path_factory.mktemp("memory")) as store:
-        said: dict[str, str] = {}
+        texts: dict[str, str] = {}
         for change, text in changes:
             if change == "write":
-                said[store.write("a.md", text).version] = text
+                texts[store.write("a.md", text).version] = text
             elif store.version("a.md"):
                 store.keep("a.md") if change == "keep" else store.delete("a.md")
-        assert {version: store.read("a.md", version) for version in said} == said
+        assert {version: store.read("a.md", version) for version in texts} == texts
 
 
 def test_update_makes_changes_and_leaves_alone(store: Store) -> None:

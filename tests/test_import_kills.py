@@ -54,7 +54,7 @@ class Importer:
         )
         self.child = 0
 
-    def _said(self) -> int:
+    def _read_number(self) -> int:
         assert self._process.stdout
         return int(self._process.stdout.readline())
 
@@ -62,7 +62,7 @@ class Importer:
         assert self._process.stdin
         self._process.stdin.write(f"{root}\t{source}\n")
         self._process.stdin.flush()
-        self.child = self._said()
+        self.child = self._read_number()
 
     def kill(self) -> None:
         # it is not waited for: what it does in the kernel may last longer than it
@@ -71,7 +71,7 @@ class Importer:
 
     def end(self) -> int:
         """Wait for the child; return how it ended."""
-        return self._said()
+        return self._read_number()
 
     def close(self) -> None:
         self._process.communicate()
@@ -102,11 +102,11 @@ def check(root: Path) -> None:
     numbers = []
     for line in (root / "in/messages.jsonl").read_bytes().split(b"\n"):
         try:
-            said = orjson.loads(line)["content"]
+            content = orjson.loads(line)["content"]
         except orjson.JSONDecodeError:
             continue
-        numbers.append(int(said.split(" ")[1]))
-        assert said == text(numbers[-1])
+        numbers.append(int(content.split(" ")[1]))
+        assert content == text(numbers[-1])
     assert numbers == [*range(MESSAGES)]
 
 

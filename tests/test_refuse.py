@@ -47,7 +47,7 @@ def test_a_memory_works_without_it(refused: str, tmp_path: Path) -> None:
     assert run(refused, STORY, str(tmp_path)) == "False"
 
 
-def test_an_unknown_name_is_said() -> None:
+def test_an_unknown_name_is_reported() -> None:
     command = [sys.executable, str(LAUNCHER), "nothing", "--", "true"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1

@@ -220,7 +220,7 @@ def test_what_models_mean(toolset: Toolset) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "arguments", "said"),
+    ("name", "arguments", "error_text"),
     [
         ("memory_reed", {}, "no tool `memory_reed`, perhaps `memory_read` is meant: there are"),
         ("read_memory", {}, "perhaps `memory_read` is meant"),
@@ -269,11 +269,11 @@ def test_what_models_mean(toolset: Toolset) -> None:
     ],
 )
 def test_a_wrong_call_is_told_what_is_right(
-    toolset: Toolset, name: str, arguments: Any, said: str
+    toolset: Toolset, name: str, arguments: Any, error_text: str
 ) -> None:
     with pytest.raises(ToolError) as wrong:
         toolset.call(name, arguments)
-    assert said in str(wrong.value)
+    assert error_text in str(wrong.value)
     assert wrong.value.code == "tool"
     assert len(str(wrong.value)) < 500
 
@@ -384,7 +384,7 @@ def test_a_tool_may_page_by_itself() -> None:
     assert toolset.call("recall", {"start": 8}) == "ij"
 
 
-def test_what_cannot_be_a_tool_is_said() -> None:
+def test_what_cannot_be_a_tool_is_refused() -> None:
     def asks(model: ChatModel) -> None: ...
 
     def answers() -> object:

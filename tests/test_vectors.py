@@ -343,7 +343,7 @@ def test_large_files_are_made_in_parts(
     agree(made, store, "w1 w5")
 
 
-def test_names_are_part_of_what_is_said(store: commonplace.Store) -> None:
+def test_speaker_names_are_part_of_the_embedded_text(store: commonplace.Store) -> None:
     store.transcript("s").append({"role": "user", "name": "Li", "content": "tea"})
     store.transcript("s").append({"role": "user", "content": "tea"})
     store.write("a.md", "# Drinks\n\n## Hot\n\ntea\n")

@@ -51,7 +51,8 @@ def sections(text: str) -> list[Section]:
 class Message:
     """One line of a transcript, whatever tool wrote it.
 
-    `said` is what a person or a model said, `tools` what went into and came out of tools.
+    `text` is what a person or a model wrote, `tools` the input and output of tools, thinking and
+    injected text.
     `time` is the text of the record, `timestamp` the same in seconds since 1970 when understood.
     """
 
@@ -64,7 +65,7 @@ class Message:
     timestamp: float | None
     session: str | None
     id: str | None
-    said: str
+    text: str
     tools: str
 
 @final

@@ -66,7 +66,7 @@ FIELDS: dict[type[Any], tuple[str, ...]] = {
         "timestamp",
         "session",
         "id",
-        "said",
+        "text",
         "tools",
     ),
     Past: ("version", "time", "size", "address"),

@@ -221,18 +221,18 @@ def _quoted(conversation: str | Sequence[Turn], most: int) -> str:
     else:
         pieces = []
         for number, turn in reversed([*enumerate(conversation, 1)]):
-            most -= len(said := _said(turn))
+            most -= len(text := _turn_text(turn))
             if most < 0:
-                said = f"[turns 1 to {number} are left out or cut] …{said[:most][-500:]}"
+                text = f"[turns 1 to {number} are left out or cut] …{text[:most][-500:]}"
             author = _AUTHORS.get(turn.role, "untrusted")
-            pieces.insert(0, Piece(said, f"{number} {turn.role}", author))
+            pieces.insert(0, Piece(text, f"{number} {turn.role}", author))
             if most < 0:
                 break
     shown = frame(pieces, tag="conversation", heading="Its turns, oldest first.") or "It is empty."
     return f"This was the conversation.\n\n{shown}"
 
 
-def _said(turn: Turn) -> str:
+def _turn_text(turn: Turn) -> str:
     called = [f"[calls {call.name} {call.arguments}]" for call in turn.calls]
     return "\n".join([*filter(None, [turn.text]), *called])
 
@@ -249,5 +249,7 @@ def _called(tools: Toolset, call: ToolCall) -> Called:
 
 def _estimate(turns: Sequence[Turn], reply: Reply) -> int:
     """Return about how many tokens an answer cost, of a model that does not say."""
-    said = sum(len(_said(turn)) for turn in [*turns, Turn("assistant", reply.text, reply.calls)])
-    return -(-said // _TOKEN)
+    characters = sum(
+        len(_turn_text(turn)) for turn in [*turns, Turn("assistant", reply.text, reply.calls)]
+    )
+    return -(-characters // _TOKEN)

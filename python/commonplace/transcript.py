@@ -41,7 +41,7 @@ class Transcript:
         >>> log = commonplace.open(tempfile.mkdtemp()).transcript("sessions/s1")
         >>> log.append({"role": "user", "content": "Call me Alex."})
         1
-        >>> log[1].said
+        >>> log[1].text
         'Call me Alex.'
         """
         if not isinstance(message.get("role"), str):

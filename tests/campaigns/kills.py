@@ -199,9 +199,9 @@ def check_imports(trial: Trial, battle: Battle, store: Store) -> None:
                 continue
             log = store.transcript(f"loaded/{record['token']}")
             log.load(source)
-            said = Counter(message.said for message in log)
-            whole = len(said) == 21 and set(said.values()) == {1}
-            trial.check(5, whole, f"an import that was repeated holds {sum(said.values())} of 21")
+            counts = Counter(message.text for message in log)
+            whole = len(counts) == 21 and set(counts.values()) == {1}
+            trial.check(5, whole, f"an import that was repeated holds {sum(counts.values())} of 21")
 
 
 def check_search(trial: Trial, store: Store, live: dict[str, str]) -> None:

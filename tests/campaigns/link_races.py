@@ -43,7 +43,7 @@ ASKS: dict[str, Ask] = {
     "documents": lambda p, _: [hit.text for hit in p.store.documents(NOTE)],
     "list": lambda p, _: [(entry.path, entry.summary) for entry in p.store.list()],
     "sections": lambda p, _: [section.heading for section in p.store.sections(NOTE)],
-    "messages": lambda p, _: [message.said for message in p.store.transcript("log")],
+    "messages": lambda p, _: [message.text for message in p.store.transcript("log")],
     "records": lambda p, _: [
         p.store.transcript("log").records(p.store.transcript("log").messages())
     ],

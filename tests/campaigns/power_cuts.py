@@ -144,19 +144,19 @@ def put(image: Path, written: Iterable[Written]) -> None:
 def look(trial: Trial, made: FileSystem, image: Path, changes: list[Change], moment: int) -> None:
     """Mount what a cut has left, open the memory, and compare it with what was acknowledged."""
     folder = trial.folder / "cut"
-    said = f"{made.name}, cut at {moment}"
+    case = f"{made.name}, cut at {moment}"
     try:
         mounted(image, folder)
     except OSError as error:
-        trial.fail(2, f"{said}: the file system is lost, which is none of our doing: {error}")
+        trial.fail(2, f"{case}: the file system is lost, which is none of our doing: {error}")
         return
     try:
-        compare(trial, folder / "memory", changes, moment, said)
+        compare(trial, folder / "memory", changes, moment, case)
     finally:
         unmount(folder)
 
 
-def compare(trial: Trial, root: Path, changes: list[Change], moment: int, said: str) -> None:
+def compare(trial: Trial, root: Path, changes: list[Change], moment: int, case: str) -> None:
     acknowledged = [change for change in changes if change.done <= moment]
     under_way = next((c for c in changes if c.begun <= moment < c.done), None)
     texts: dict[str, str | None] = {}
@@ -164,21 +164,21 @@ def compare(trial: Trial, root: Path, changes: list[Change], moment: int, said: 
         texts |= change.texts
     with commonplace.open(root) as store:
         store.search("note")
-        compare_files(trial, store, texts, under_way, said)
+        compare_files(trial, store, texts, under_way, case)
         for kind, promise in (("kept", 2), ("saved", 6)):
             for change in acknowledged:
                 for path, version, text in getattr(change, kind):
                     found = history(store, path, version)
                     trial.check(
-                        promise, found == text, f"{said}: of {path} {version}: {found!r:.60}"
+                        promise, found == text, f"{case}: of {path} {version}: {found!r:.60}"
                     )
         left = [path.name for path in root.rglob(".*.swap") if path.is_file()]
-        trial.check(2, not left, f"{said}: left behind: {left}")
+        trial.check(2, not left, f"{case}: left behind: {left}")
         empty = [path.name for path in root.rglob("*.conflict-*") if not path.stat().st_size]
-        trial.check(6, not empty, f"{said}: empty conflict copies: {empty}")
+        trial.check(6, not empty, f"{case}: empty conflict copies: {empty}")
         differences = store.verify().differences
-        trial.check(10, not differences, f"{said}: {differences}")
-        change_again(trial, store, said)
+        trial.check(10, not differences, f"{case}: {differences}")
+        change_again(trial, store, case)
 
 
 def compare_files(
@@ -186,7 +186,7 @@ def compare_files(
     store: Store,
     texts: dict[str, str | None],
     under_way: Change | None,
-    said: str,
+    case: str,
 ) -> None:
     """Check that each file is as it was acknowledged, or as the change under way would make it."""
     nearly: dict[str, str | None] = under_way.texts if under_way else {}
@@ -197,19 +197,19 @@ def compare_files(
             # a person's save that nobody flushed, or one of several writes of a compaction
             continue
         if path not in nearly:
-            trial.check(2, found == old, f"{said}: {path} is {found!r:.80}, not {old!r:.80}")
+            trial.check(2, found == old, f"{case}: {path} is {found!r:.80}, not {old!r:.80}")
         elif path in GROWING:
             before, after, now = old or "", nearly[path] or "", found or ""
             whole = now.startswith(before) and is_start(now, after)
-            trial.check(4, whole, f"{said}: {path} ends in {now[-60:]!r}")
+            trial.check(4, whole, f"{case}: {path} ends in {now[-60:]!r}")
         else:
             fits = found in {old, nearly[path]}
-            trial.check(1, fits, f"{said}: {path} under way is {found!r:.80}")
+            trial.check(1, fits, f"{case}: {path} under way is {found!r:.80}")
     for path in (MONTH, ARCHIVE):
         archived |= {block.title for block in parse(read(store, path) or "")}
     entries = {b.title for path in (MONTH, ARCHIVE) for b in parse(texts.get(path) or "")}
     lost = {title for title in entries - archived if title.startswith("Task")}
-    trial.check(9, not lost, f"{said}: neither live nor archived: {sorted(lost)}")
+    trial.check(9, not lost, f"{case}: neither live nor archived: {sorted(lost)}")
 
 
 def is_start(found: str, whole: str) -> bool:
@@ -219,7 +219,7 @@ def is_start(found: str, whole: str) -> bool:
     )
 
 
-def change_again(trial: Trial, store: Store, said: str) -> None:
+def change_again(trial: Trial, store: Store, case: str) -> None:
     """Check that nothing which the cut has left keeps a note from being changed."""
     for entry in store.list():
         try:
@@ -228,13 +228,13 @@ def change_again(trial: Trial, store: Store, said: str) -> None:
             else:
                 store.append(entry.path, '{"role": "user", "content": "again"}')
         except commonplace.CommonplaceError as error:
-            trial.check(1, holds=False, what=f"{said}: {entry.path} cannot be changed: {error}")
+            trial.check(1, holds=False, what=f"{case}: {entry.path} cannot be changed: {error}")
         else:
             trial.count(1, 1)
     last = read(store, LOG)
     if last is not None:
         lines = last.splitlines()
-        trial.check(4, json.loads(lines[-1])["content"] == "again", f"{said}: {lines[-1]!r:.80}")
+        trial.check(4, json.loads(lines[-1])["content"] == "again", f"{case}: {lines[-1]!r:.80}")
 
 
 def read(store: Store, path: str) -> str | None:

@@ -83,7 +83,7 @@ READS: dict[str, Callable[[Store], Any]] = {
     "history": lambda s: [past.version for past in s.history("facts/twice.md")],
     "read a version": lambda s: s.read("facts/twice.md", s.history("facts/twice.md")[0].version),
     "sections": lambda s: [section.heading for section in s.sections("facts/note.md")],
-    "messages": lambda s: [message.said for message in s.transcript("log")],
+    "messages": lambda s: [message.text for message in s.transcript("log")],
     "documents": lambda s: [hit.text for hit in s.documents("facts/note.md")],
 }
 

@@ -199,7 +199,7 @@ fn messages_reveal_nothing_of_it() {
     let race = Race::new();
     let shown = race.run(|_| {
         let found = race.store.messages("x.jsonl", 1, 9, &never).ok()?;
-        Some(found.iter().any(|placed| tells(placed.message.said.as_bytes())))
+        Some(found.iter().any(|placed| tells(placed.message.text.as_bytes())))
     });
     assert_eq!(shown, 0);
 }

@@ -15,7 +15,7 @@ fn message(line: &str) -> Message {
 
 #[test]
 fn every_shape() {
-    for (line, role, said, tools) in [
+    for (line, role, text, tools) in [
         (
             r#"{"type":"user","sessionId":"s","message":{"role":"user","content":"hi"},"toolUseResult":{"stdout":"x"}}"#,
             "user",
@@ -76,7 +76,7 @@ fn every_shape() {
         (r#"{"content":"\ud800"}"#, "", "\u{fffd}", ""),
     ] {
         let found = message(line);
-        assert_eq!((&*found.role, &*found.said, &*found.tools), (role, said, tools), "{line}");
+        assert_eq!((&*found.role, &*found.text, &*found.tools), (role, text, tools), "{line}");
     }
     let found = message(
         r#"{"speaker":"Ann","time":"1:56 pm on 8 May, 2023","session":7,"id":"x","content":"c"}"#,
@@ -167,12 +167,12 @@ fn imports() {
 
 proptest! {
     #[test]
-    fn import_keeps_what_a_message_says(said in "\\PC{0,30}", name in "[a-z]{1,8}", id: u32, shape in 0..3) {
-        let said_json = Value::from(&*said);
+    fn import_keeps_text_and_name(text in "\\PC{0,30}", name in "[a-z]{1,8}", id: u32, shape in 0..3) {
+        let text_json = Value::from(&*text);
         let line = match shape {
-            0 => format!(r#"{{"role":"user","content":{said_json},"name":"{name}","id":{id}}}"#),
-            1 => format!(r#"{{"type":"user","uuid":"{id}","name":"{name}","message":{{"role":"user","content":{said_json}}}}}"#),
-            _ => format!(r#"{{"type":"message","id":"{id}","name":"{name}","message":{{"role":"user","content":[{{"type":"text","text":{said_json}}}]}}}}"#),
+            0 => format!(r#"{{"role":"user","content":{text_json},"name":"{name}","id":{id}}}"#),
+            1 => format!(r#"{{"type":"user","uuid":"{id}","name":"{name}","message":{{"role":"user","content":{text_json}}}}}"#),
+            _ => format!(r#"{{"type":"message","id":"{id}","name":"{name}","message":{{"role":"user","content":[{{"type":"text","text":{text_json}}}]}}}}"#),
         };
         let (_, lines) = imported(&line);
         prop_assert_eq!(message(&lines[0].to_string()), message(&line));

@@ -212,8 +212,8 @@ class Screen:
         for message in messages:
             who = spoken(message.role, message.name, message.time)
             self.line((f"{message.path}#L{message.line}", "cyan"), f"  {who}")
-            if message.said:
-                self.text(message.said)
+            if message.text:
+                self.text(message.text)
             if message.tools:
                 self.line((f"[tools] {message.tools}", "dim"))
 

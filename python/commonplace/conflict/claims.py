@@ -122,9 +122,9 @@ def leftover(text: str) -> frozenset[str] | None:
 def of_forms(text: str, names: str) -> Iterator[Claim]:
     """Yield the claims of the forms that a whole statement has."""
     tables = load()
-    said = SELF.sub("", text)
+    statement = SELF.sub("", text)
     for attribute, pattern, needs in tables.forms:
-        if (needs and not needs.search(said)) or not (found := pattern.fullmatch(said)):
+        if (needs and not needs.search(statement)) or not (found := pattern.fullmatch(statement)):
             continue
         parts = found.groupdict()
         value = ARTICLES.sub(

@@ -198,12 +198,12 @@ def read_comment(text: str) -> tuple[dict[str, Any], str]:
     >>> read_comment('<!--\nMETA:\n- created: 2024-01-15\n-->\n\nrest')
     ({'created': '2024-01-15'}, '\nrest')
     """
-    said = _META.match(text)
-    if not said:
+    match = _META.match(text)
+    if not match:
         return {}, text
-    lines = (_META_LINE.match(line.strip()) for line in said["lines"].split("\n"))
+    lines = (_META_LINE.match(line.strip()) for line in match["lines"].split("\n"))
     meta = {found["key"]: _value(found["value"].strip()) for found in lines if found}
-    return meta, text[said.end() :]
+    return meta, text[match.end() :]
 
 
 def _is_tame(plain: str, title: str, text: str, meta: dict[str, Any]) -> bool:

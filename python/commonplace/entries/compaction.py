@@ -66,8 +66,8 @@ def first_sentence(text: str, width: int = _ITEM) -> str:
     >>> first_sentence("- Summary: stdout leak fixed\n\nThe logger wrote to stdout.")
     'stdout leak fixed'
     """
-    if said := _SUMMARY.search(text):
-        found = said[1]
+    if match := _SUMMARY.search(text):
+        found = match[1]
     else:
         lines = [line.strip().lstrip("> \t") for line in _COMMENT.sub("\n", text).splitlines()]
         prose = [line for line in lines if not line.startswith(("#", "```", "~~~"))]
@@ -291,7 +291,9 @@ def replace_blocks(
 
 
 def _by_rules(texts: list[str], limit: int) -> str:
-    items = list(dict.fromkeys(f"- {said}" for text in texts if (said := first_sentence(text))))
+    items = list(
+        dict.fromkeys(f"- {sentence}" for text in texts if (sentence := first_sentence(text)))
+    )
     if len("\n".join(items)) <= limit:
         return "\n".join(items)
     words = [set(_WORD.findall(item.casefold())) for item in items]

@@ -310,17 +310,17 @@ def shares(hits: Hits) -> list[tuple[Hit, float]]:
 def distinct(found: Sequence[Recalled], limit: int, most: float) -> tuple[list[Recalled], int]:
     """Return the first `limit` that say different things, and how many were passed over."""
     kept: list[Recalled] = []
-    said: list[frozenset[str]] = []
+    kept_terms: list[frozenset[str]] = []
     passed = 0
     for one in found:
         if len(kept) >= limit:
             break
         own = terms(one.hit.text)
-        if any(overlap(own, other) > most for other in said):
+        if any(overlap(own, other) > most for other in kept_terms):
             passed += 1
             continue
         kept.append(one)
-        said.append(own)
+        kept_terms.append(own)
     return kept, passed
 
 

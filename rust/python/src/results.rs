@@ -148,8 +148,8 @@ impl Message {
     }
 
     #[getter]
-    fn said(&self) -> &str {
-        &self.message.said
+    fn text(&self) -> &str {
+        &self.message.text
     }
 
     #[getter]
@@ -158,7 +158,7 @@ impl Message {
     }
 
     fn __repr__(&self) -> String {
-        let start: String = self.message.said.chars().take(60).collect();
+        let start: String = self.message.text.chars().take(60).collect();
         format!("Message({:?}, line={}, {}: {start:?})", self.path, self.line, self.message.role)
     }
 }

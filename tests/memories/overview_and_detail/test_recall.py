@@ -68,7 +68,7 @@ def test_a_tool_of_ones_own_has_the_configured_limit_too(opened: Store) -> None:
     assert memory.recall_memory("tea").startswith("3: Found 0")
 
 
-def test_nothing_found_is_said(store: Store) -> None:
+def test_nothing_found_is_reported(store: Store) -> None:
     memory = remember(store)
     assert memory.recall_memory("anything") == 'Found 0 result(s) for: "anything"'
     assert memory.search(SearchOptions("anything")) == []

@@ -158,10 +158,10 @@ class Months:
         """Write the summary of all that is archived of a month onto the page of its year."""
         kept = [span for span in self._spans(ARCHIVE) if span.month == month]
         texts = [self._notes.text(ARCHIVE + span.path) for span in kept]
-        said = summarise([entry for text in texts for entry in split(text)], model=model)
+        summary = summarise([entry for text in texts for entry in split(text)], model=model)
         links = ", ".join(f"[{span.name}](../{ARCHIVE}{span.path})" for span in kept)
         line = summary_line.make("\n".join(texts), newest_first=True)
-        entry = entry_of(month, f"- Summary: {line}\n- Originals: {links}\n\n{said}")
+        entry = entry_of(month, f"- Summary: {line}\n- Originals: {links}\n\n{summary}")
 
         def with_month(note: str) -> str:
             old = [note[block.start : block.end] for block in parse(note) if block.title == month]

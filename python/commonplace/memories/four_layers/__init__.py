@@ -409,8 +409,8 @@ class FourLayers:
         text = summary_text(older)
         if self._model is not None:
             first, _, _ = text.partition("\n")
-            said = summarise([entry.content for entry in older], model=self._model)
-            text = f"{first}\n{said}"
+            summary = summarise([entry.content for entry in older], model=self._model)
+            text = f"{first}\n{summary}"
         return MemoryEntry(
             id=str(uuid.uuid4()),
             timestamp=max(entry.timestamp for entry in older),

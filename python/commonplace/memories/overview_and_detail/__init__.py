@@ -161,7 +161,7 @@ class OverviewAndDetail(Session):
             messages = self._store.transcript(path).messages(line, 1)
             if not messages or messages[0].line != line:
                 raise NotFound(f"there is no message at {citation}")
-            parts = filter(None, (messages[0].said, messages[0].tools))
+            parts = filter(None, (messages[0].text, messages[0].tools))
             return _bounded(f"{messages[0].role}: {chr(10).join(parts)}", limit, start)
         lines = self._store.read(path).split("\n")
         if not 0 < line <= len(lines):
@@ -298,7 +298,7 @@ class OverviewAndDetail(Session):
         end = min(int(until), end) if until else end
         messages = last_messages(self.messages, limit, end=end)
         lines = [
-            f"{one.role}: {shorten(one.said or one.tools)} (messages.jsonl#L{one.line})"
+            f"{one.role}: {shorten(one.text or one.tools)} (messages.jsonl#L{one.line})"
             for one in messages
         ]
         if messages and messages[0].line > 1:

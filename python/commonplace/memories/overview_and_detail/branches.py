@@ -201,9 +201,9 @@ class Branches:
         lines = [f"Notes of {self.active}:"]
         for file in files[:limit]:
             found = parse_detail(file.rpartition("/")[2], self._store.read(f"{folder}/{file}"))
-            said = f", created {found.created}" if found.created else ""
+            created = f", created {found.created}" if found.created else ""
             words = f", keywords: {', '.join(found.keywords)}" if found.keywords else ""
-            lines.append(f"- {file}: {sizes.get(f'{folder}/{file}', 0)} B{said}{words}")
+            lines.append(f"- {file}: {sizes.get(f'{folder}/{file}', 0)} B{created}{words}")
         return "\n".join([*lines, *_first(files, limit, "notes")])
 
     def _merge_into(self, path: str, base: str, theirs: str, name: str) -> list[str]:

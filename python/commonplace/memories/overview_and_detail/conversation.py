@@ -20,7 +20,7 @@ def begins(message: Message) -> bool:
 
     What carries the result of a tool has the role `user` in some logs, and says nothing.
     """
-    return message.role == "user" and bool(message.said)
+    return message.role == "user" and bool(message.text)
 
 
 def turns(messages: Iterable[Message]) -> Iterator[list[Message]]:
@@ -161,5 +161,5 @@ def _entry(message: Message, record: dict[str, Any]) -> dict[str, Any]:
     if calls and isinstance(calls, list):
         entry["tool_calls"] = [call for call in calls if isinstance(call, dict)]
     if entry["content"] is None and "tool_calls" not in entry:
-        entry["content"] = message.said or message.tools
+        entry["content"] = message.text or message.tools
     return entry

@@ -139,7 +139,7 @@ def _ranked(
             break
         wanted *= 4
     if source == "messages" and len(kept) < limit:
-        # what a tool took or gave comes after what was said
+        # tool traffic comes after conversation text
         more = store.search(query, limit, prefix=where, source="message", tools=True)
         kept += [hit for hit in more if hit.source == "tool"]
     notes += hits.notes

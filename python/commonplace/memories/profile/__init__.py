@@ -330,7 +330,7 @@ class Profile:
     def _said(self, messages: Sequence[Said | Message] | str) -> list[Message]:
         """Return role and text of each message."""
         if isinstance(messages, str):
-            return [(one.role, one.said) for one in self.store.transcript(messages)]
+            return [(one.role, one.text) for one in self.store.transcript(messages)]
         return [said_in(one) for one in messages]
 
 

@@ -100,11 +100,11 @@ impl LineMatcher {
             ParsedLine::Other | ParsedLine::Blank => return Verdict::No,
             ParsedLine::Bad => return Verdict::Bad,
         };
-        // A pattern without literals may match even where nothing was said.
+        // A pattern without literals may match even where there is no text.
         let mut likely = self.pattern.literals().is_none();
         let mut sure = false;
         let place = line[at..].as_ptr();
-        message.each_text(self.tools, |body| {
+        message.each_string(self.tools, |body| {
             let Range { start, end } = body.as_ptr_range();
             if (start..end).contains(&place) {
                 likely = true;

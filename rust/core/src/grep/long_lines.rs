@@ -82,7 +82,7 @@ fn search_message(
 ) -> Result<Option<Match>> {
     let matcher = job.matcher;
     let mut bodies = Vec::new();
-    message.each_text(matcher.tools, |body| bodies.push(body));
+    message.each_string(matcher.tools, |body| bodies.push(body));
     for body in bodies {
         let found = match elided.elision_in(body) {
             Some(elision) => search(worker, job, elision.from, elision.to, true)?,

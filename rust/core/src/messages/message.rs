@@ -11,9 +11,9 @@
 //! | OpenAI chat | `{role, content, tool_calls?}` |
 //! | plain | `{role?, content, timestamp?, name?, session?}` |
 //!
-//! What people and models **said** is string content and `text` blocks. Tool
+//! The **conversation text** of people and models is string content and `text` blocks. Tool
 //! input and output, thinking, and what a harness injected (`isMeta`) are kept
-//! apart as **tools**. Of duplicate keys the last one counts.
+//! apart as **tool traffic**. Of duplicate keys the last one counts.
 
 use std::borrow::Cow;
 
@@ -44,8 +44,8 @@ pub struct Message {
     pub session: Option<String>,
     /// The message's own id.
     pub id: Option<String>,
-    /// What was said; parts are joined by a newline.
-    pub said: String,
+    /// Text of people and models, without tool traffic; parts are joined by a newline.
+    pub text: String,
     /// Tool input and output, thinking, injected text; parts are joined by a newline.
     pub tools: String,
 }
@@ -140,7 +140,7 @@ impl<'a> LazyMessage<'a> {
         } else {
             let fits = match outer.role {
                 Some(role) => string_body(role).is_some() && outer.is_content(),
-                // A line of a known envelope without a role is an event, not speech.
+                // A line of a known envelope without a role is an event, not a message.
                 None => kind.is_none() && outer.content.is_some() && outer.is_content(),
             };
             if !fits || (outer.content.is_none() && outer.tool_calls.is_none()) {
@@ -201,8 +201,8 @@ impl<'a> LazyMessage<'a> {
         first_word(&body.name).or_else(|| first_word(&self.outer.name))
     }
 
-    /// Visits the body of each string that was said.
-    pub fn each_said(&self, mut visit: impl FnMut(&'a [u8])) {
+    /// Visits the body of each string of conversation text.
+    pub fn each_conversation_string(&self, mut visit: impl FnMut(&'a [u8])) {
         if self.is_tool {
             return;
         }
@@ -210,15 +210,15 @@ impl<'a> LazyMessage<'a> {
         if let Some(body) = body.content.and_then(string_body) {
             visit(body);
         }
-        for block in body.blocks.iter().filter(|block| block.is_said()) {
+        for block in body.blocks.iter().filter(|block| block.is_text_block()) {
             if let Some(body) = block.text.and_then(string_body) {
                 visit(body);
             }
         }
     }
 
-    /// Visits the body of each string, and the text of each number or word, that is of tools.
-    pub fn each_tool(&self, mut visit: impl FnMut(&'a [u8])) {
+    /// Visits the body of each string, and the text of each number or word, of tool traffic.
+    pub fn each_tool_string(&self, mut visit: impl FnMut(&'a [u8])) {
         let body = self.body();
         if self.is_tool
             && let Some(body) = body.content.and_then(string_body)
@@ -226,7 +226,7 @@ impl<'a> LazyMessage<'a> {
             visit(body);
         }
         for block in &body.blocks {
-            if block.is_said() {
+            if block.is_text_block() {
                 if let (true, Some(body)) = (self.is_tool, block.text.and_then(string_body)) {
                     visit(body);
                 }
@@ -241,26 +241,26 @@ impl<'a> LazyMessage<'a> {
         values.into_iter().flatten().for_each(|raw| scalars(raw, &mut visit));
     }
 
-    /// Visits what was said and, if asked, what is of tools.
-    pub fn each_text(&self, tools: bool, mut visit: impl FnMut(&'a [u8])) {
-        self.each_said(&mut visit);
+    /// Visits the strings of conversation text and, if asked, of tool traffic.
+    pub fn each_string(&self, tools: bool, mut visit: impl FnMut(&'a [u8])) {
+        self.each_conversation_string(&mut visit);
         if tools {
-            self.each_tool(visit);
+            self.each_tool_string(visit);
         }
     }
 
     /// The text to search, borrowed from the line where it needs no decoding.
     pub fn text(&self, tools: bool) -> Cow<'a, str> {
-        joined(|visit| self.each_text(tools, visit))
+        joined(|visit| self.each_string(tools, visit))
     }
 
-    /// What was said, borrowed from the line where it needs no decoding.
-    pub fn said(&self) -> Cow<'a, str> {
-        joined(|visit| self.each_said(visit))
+    /// The conversation text, borrowed from the line where it needs no decoding.
+    pub fn conversation_text(&self) -> Cow<'a, str> {
+        joined(|visit| self.each_conversation_string(visit))
     }
 
     pub fn tools(&self) -> Cow<'a, str> {
-        joined(|visit| self.each_tool(visit))
+        joined(|visit| self.each_tool_string(visit))
     }
 
     pub fn message(&self) -> Message {
@@ -272,7 +272,7 @@ impl<'a> LazyMessage<'a> {
             time,
             session: self.session(),
             id: self.id(),
-            said: self.said().into_owned(),
+            text: self.conversation_text().into_owned(),
             tools: self.tools().into_owned(),
         }
     }

@@ -135,7 +135,7 @@ impl<'a> ContentBlock<'a> {
         Some(block)
     }
 
-    pub fn is_said(&self) -> bool {
+    pub fn is_text_block(&self) -> bool {
         match self.kind.and_then(string_body) {
             None => true,
             Some(kind) => {
