@@ -58,7 +58,7 @@ def conversation_text(record: object) -> str:
 
 
 def texts(file: Path) -> Iterator[str]:
-    """Yield the conversation text, message by message, empty ones left out: Python's own line loop."""
+    """Yield the text of each message, empty ones left out: Python's own line loop."""
     with file.open("rb") as lines:
         for line in lines:
             if text := conversation_text(orjson.loads(line)):

@@ -12,7 +12,7 @@ __all__ = [
     "Imported",
     "Match",
     "Message",
-    "Past",
+    "Revision",
     "Section",
     "Status",
     "Store",
@@ -174,7 +174,7 @@ class Written:
     applied: int
 
 @final
-class Past:
+class Revision:
     """A text that the history keeps: its version, and where it lies.
 
     `time` is when it was put there, in seconds since 1970; `size` is in bytes; `address` is the
@@ -261,8 +261,8 @@ class Store:
     def read_to_change(self, path: str) -> tuple[str, str]:
         """Return the text and its version; `("", "absent")` for a file that is not there."""
     def version(self, path: str) -> str | None: ...
-    def history(self, path: str) -> builtins.list[Past]: ...
-    def keep(self, path: str) -> Past: ...
+    def history(self, path: str) -> builtins.list[Revision]: ...
+    def keep(self, path: str) -> Revision: ...
     def list(self, prefix: str) -> list[Entry]: ...
     def write(self, path: str, content: str, expected_version: str | None = None) -> Written: ...
     def append(self, path: str, content: str, expected_version: str | None = None) -> Written: ...

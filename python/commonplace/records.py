@@ -10,14 +10,14 @@ from commonplace._core import (
     Imported,
     Match,
     Message,
-    Past,
+    Revision,
     Section,
     Status,
     Verified,
     Written,
 )
 
-Result = Entry | Hit | Imported | Match | Message | Past | Section | Status | Verified | Written
+Result = Entry | Hit | Imported | Match | Message | Revision | Section | Status | Verified | Written
 
 FIELDS: dict[type[Any], tuple[str, ...]] = {
     Entry: ("path", "size", "modified", "kind", "summary"),
@@ -69,7 +69,7 @@ FIELDS: dict[type[Any], tuple[str, ...]] = {
         "text",
         "tools",
     ),
-    Past: ("version", "time", "size", "address"),
+    Revision: ("version", "time", "size", "address"),
     Section: (
         "path",
         "heading",

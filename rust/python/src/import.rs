@@ -6,8 +6,8 @@ use std::sync::{Mutex, PoisonError};
 use commonplace_core::store::Store;
 use pyo3::prelude::*;
 
-use crate::changes::Imported;
 use crate::detached::detached;
+use crate::write_results::Imported;
 
 /// Imports the transcript at `source` into `path`; calls `progress` with the bytes read so far.
 pub fn import(

@@ -1,7 +1,6 @@
 //! Python bindings of `commonplace-core`: convert, release the GIL, map errors. They hold no logic.
 
 mod allocator;
-mod changes;
 mod detached;
 mod from_python;
 mod grep;
@@ -9,6 +8,7 @@ mod hit;
 mod import;
 mod results;
 mod store;
+mod write_results;
 
 use allocator::SplitAllocator;
 use pyo3::prelude::*;
@@ -22,8 +22,6 @@ mod _core {
     use super::{Bound, PyModule, PyModuleMethods, PyResult, SplitAllocator};
 
     #[pymodule_export]
-    use super::changes::{Imported, Revision, Written};
-    #[pymodule_export]
     use super::from_python::Weights;
     #[pymodule_export]
     use super::grep::{Grep, Match};
@@ -33,6 +31,8 @@ mod _core {
     use super::results::{Entry, Message, Section, Status, Verified, sections};
     #[pymodule_export]
     use super::store::Store;
+    #[pymodule_export]
+    use super::write_results::{Imported, Revision, Written};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -15,13 +15,13 @@ use commonplace_core::store::search::SearchRequest;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::changes::{Imported, Revision, Written};
 use crate::detached::{detached, is_interrupted, to_py_err};
 use crate::from_python::{ABSENT, Count, Text, Timestamp, Weights, expected};
 use crate::grep::Grep;
 use crate::hit::{Hit, Hits};
 use crate::import::import;
 use crate::results::{Entry, Message, Section, Status, Verified};
+use crate::write_results::{Imported, Revision, Written};
 
 /// The engine behind `commonplace.Store`.
 #[pyclass(frozen, module = "commonplace._core")]

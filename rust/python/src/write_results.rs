@@ -1,4 +1,4 @@
-//! Results of changes as Python objects: writes, revisions of the history, imports.
+//! Write results as Python objects: receipts of writes and imports, revisions of the history.
 
 use std::collections::BTreeMap;
 
@@ -58,7 +58,7 @@ impl Written {
 }
 
 /// A text that the history keeps: which it is, since when, and where it lies.
-#[pyclass(name = "Past", frozen, get_all, module = "commonplace")]
+#[pyclass(frozen, get_all, module = "commonplace")]
 pub struct Revision {
     pub version: String,
     pub time: f64,
@@ -76,7 +76,7 @@ impl From<revisions::Revision> for Revision {
 #[pymethods]
 impl Revision {
     fn __repr__(&self) -> String {
-        format!("Past({:?}, {} B)", self.address, self.size)
+        format!("Revision({:?}, {} B)", self.address, self.size)
     }
 }
 
