@@ -21,7 +21,7 @@ import numpy as np
 import commonplace
 from commonplace import Hit, Store
 from commonplace.memories import FactsAndEpisodes
-from commonplace.recall import Recall
+from commonplace.recall import HybridSearch
 from tests.campaigns.children import Board, Child
 from tests.campaigns.damage import crafted, damaged, replaced
 from tests.campaigns.trial import Trial
@@ -89,7 +89,7 @@ def answers(store: Store) -> list[Any]:
     found += [[match.citation for match in store.grep(word)] for word in WORDS[:4]]
     status = store.status()
     found += [status.notes, status.transcripts, status.sections, status.messages, status.terms]
-    recall = Recall(store, Letters())
+    recall = HybridSearch(store, Letters())
     found.append([(one.hit.citation, round(one.score, 4)) for one in recall.search(WORDS[0])])
     memory = FactsAndEpisodes(store, "notes")
     found.append(memory.memory_list())

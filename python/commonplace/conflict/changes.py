@@ -17,12 +17,12 @@ from commonplace.conflict.words import (
     CHINESE,
     DATES,
     KINDS,
+    cached,
     content,
     denies,
     kind,
     more,
     places,
-    remembered,
     scalar,
 )
 
@@ -103,7 +103,7 @@ def elsewhere(old: str, new: str, left: frozenset[str]) -> bool:
     return bool(ties[0] and ties[1] and not ties[0] & ties[1])
 
 
-@remembered
+@cached
 def read_changes(text: str) -> tuple[Change, ...]:
     """Return the readings of a statement as a topic with its value."""
     tables = load()

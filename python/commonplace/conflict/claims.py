@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from commonplace.conflict.tables import load
-from commonplace.conflict.words import CHINESE, DATES, DENIALS, SCALAR, SELF, remembered, stem
+from commonplace.conflict.words import CHINESE, DATES, DENIALS, SCALAR, SELF, cached, stem
 
 SCOPE = re.compile(
     r"\b(?:in|for|at|on|when|whenever|during|while|with|under|inside|within|after|before|if)\b"
@@ -49,7 +49,7 @@ class Claim(NamedTuple):
     strong: bool = True
 
 
-@remembered
+@cached
 def read(text: str, names: str) -> tuple[Claim, ...]:
     """Return the readings of a plain statement; `names` is it as it was written."""
     found: list[Claim] = []

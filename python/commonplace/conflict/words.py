@@ -88,7 +88,7 @@ KINDS = {
 
 
 # One new statement is compared with many old ones, and those come again with the next.
-remembered = lru_cache(maxsize=4096)
+cached = lru_cache(maxsize=4096)
 
 
 def kind(value: str) -> str:
@@ -104,7 +104,7 @@ def more(value: str, longer: str) -> bool:
     return set(words) <= set(re.findall(r"\w+", longer)) and not value.isdigit()
 
 
-@remembered
+@cached
 def plain(text: str) -> str:
     """Return a statement in one line of lower case, contractions and fillers resolved."""
     text = MARK.sub("", " ".join(text.split())).replace("\u2019", "'")
@@ -117,7 +117,7 @@ def plain(text: str) -> str:
     ).strip(" .。!！;；,，")
 
 
-@remembered
+@cached
 def core(text: str) -> tuple[tuple[str, ...], bool]:
     """Return the words of a statement without denials, and whether it denies.
 
@@ -138,7 +138,7 @@ def core(text: str) -> tuple[tuple[str, ...], bool]:
     return tuple(kept), denied
 
 
-@remembered
+@cached
 def content(text: str) -> frozenset[str]:
     """Return the words that a statement is about: stems of English, single Chinese characters.
 
@@ -172,7 +172,7 @@ def short_stem(word: str) -> str:
     return stem(word) if len(word) > 3 else word
 
 
-@remembered
+@cached
 def places(text: str) -> frozenset[str]:
     """Return the places and times that a statement is tied to, wherever they stand in it."""
     found = APART.findall(

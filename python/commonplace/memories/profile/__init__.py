@@ -30,11 +30,17 @@ from commonplace.memories.profile import injector
 from commonplace.memories.profile.categories import heading
 from commonplace.memories.profile.log import Log, Message
 from commonplace.memories.profile.pages import LIMIT, Pages
-from commonplace.memories.profile.reader import Reader, Recollection, Remembered, bare, remembered
+from commonplace.memories.profile.reader import (
+    ProfileEntry,
+    ProfileHits,
+    Reader,
+    bare,
+    profile_entry,
+)
 from commonplace.memories.profile.writer import CANDIDATES, Writer
 from commonplace.memories.registry import memory_system
 from commonplace.protocols import Embedder
-from commonplace.recall import Recall
+from commonplace.recall import HybridSearch
 from commonplace.store import Store
 from commonplace.tools import tool
 
@@ -104,7 +110,7 @@ class Profile:
         self._clock = clock
         self._half_life = half_life
         self._limit = limit
-        self._recall = Recall(store, embedder, weights=weights, text_of=bare)
+        self._recall = HybridSearch(store, embedder, weights=weights, text_of=bare)
         self._settle_in(user)
 
     def of(self, user: str) -> Profile:
@@ -253,7 +259,7 @@ class Profile:
 
     # For the program around the agent
 
-    def recall(self, query: str, limit: int = 10) -> Recollection:
+    def recall(self, query: str, limit: int = 10) -> ProfileHits:
         """Return up to `limit` entries that answer `query`, best first; see `Reader.recall`."""
         return self._reader.recall(query, limit)
 
@@ -263,7 +269,7 @@ class Profile:
 
     def entries(
         self, category: str | None = None, *, limit: int = 100, start: int = 0
-    ) -> list[Remembered]:
+    ) -> list[ProfileEntry]:
         """Return entries of one category, or of all, oldest first; see `Reader.entries`."""
         return self._reader.entries(category, limit=limit, start=start)
 
@@ -302,7 +308,8 @@ class Profile:
             return Injection("", (), (), measure(""), ("skipped: this request needs no memory",))
         main = self._pages.main
         profile = [
-            (entry.category, _piece(remembered(main, entry))) for entry in self._pages.entries(main)
+            (entry.category, _piece(profile_entry(main, entry)))
+            for entry in self._pages.entries(main)
         ]
         notes: tuple[str, ...] = ("no query: nothing was searched for",)
         found: list[Piece] = []
@@ -341,7 +348,7 @@ def _logged(one: Mapping[str, Any]) -> str:
     return f"{one['category']}: {one['text']}{known}" + (f" (in place of: {old})" if old else "")
 
 
-def _piece(one: Remembered) -> Piece:
+def _piece(one: ProfileEntry) -> Piece:
     return Piece(one.text, one.citation, "owner", time=one.day.isoformat() if one.day else None)
 
 

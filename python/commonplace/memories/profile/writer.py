@@ -30,7 +30,7 @@ from commonplace.memories.profile.entries import (
     replaced,
 )
 from commonplace.memories.profile.pages import Pages
-from commonplace.recall import Recall
+from commonplace.recall import HybridSearch
 from commonplace.records import receipt
 from commonplace.store import Store
 
@@ -50,7 +50,7 @@ class Writer:
         recall: Knows the vectors, if there are any.
     """
 
-    def __init__(self, store: Store, pages: Pages, recall: Recall) -> None:
+    def __init__(self, store: Store, pages: Pages, recall: HybridSearch) -> None:
         self._store = store
         self._pages = pages
         self._recall = recall
