@@ -98,7 +98,7 @@ def render(title: str, text: str, meta: Mapping[str, Any] | None = None) -> str:
     head = f"## {title}\n{comment(meta)}\n"
     try:
         plain = f"{head}{text}\n"
-        if _is_tame(plain, title, text, dict(meta or {})):
+        if _round_trips(plain, title, text, dict(meta or {})):
             return plain
     except UnicodeEncodeError:
         raise EncodingError(f"the text of {title!r:.60} is not UTF-8") from None
@@ -206,7 +206,7 @@ def read_comment(text: str) -> tuple[dict[str, Any], str]:
     return meta, text[match.end() :]
 
 
-def _is_tame(plain: str, title: str, text: str, meta: dict[str, Any]) -> bool:
+def _round_trips(plain: str, title: str, text: str, meta: dict[str, Any]) -> bool:
     """Return whether a text comes back as it was, and leaves what follows alone."""
     found = parse(plain + _FOLLOWER)
     return (

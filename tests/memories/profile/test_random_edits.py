@@ -178,9 +178,9 @@ class Interleaving(StoreMachine):
         path = self.store.root / "MEMORY.md"
         note = path.read_bytes().decode() if path.exists() else ""
         if found := parse(note):
-            gone = found[number % len(found)]
-            path.write_bytes(removed(note, [gone]).encode())
-            self.model.remove(gone.key)
+            chosen = found[number % len(found)]
+            path.write_bytes(removed(note, [chosen]).encode())
+            self.model.remove(chosen.key)
 
     @rule(word=st.sampled_from(["zebra", "yak", "xerus"]))
     def add_by_hand(self, word: str) -> None:

@@ -272,7 +272,7 @@ class FourLayers:
             {key: value for key, value in asdict(entry).items() if value is not None}
             for entry in self._working
         ]
-        records = {layer: [one.record for one in self._notes.held(layer)] for layer in KEYS}
+        records = {layer: [one.record for one in self._notes.entries(layer)] for layer in KEYS}
         characters = sum(len(entry.content) for entry in self._working)
         texts = [dump("episodic", working)]
         texts += [dump(layer, held) for layer, held in records.items()]
@@ -331,7 +331,7 @@ class FourLayers:
 
     def cited(self, type: Layer) -> list[tuple[MemoryEntry, str]]:  # noqa: A002 - as in search
         """Return all entries of a layer of notes with their citations, as they were appended."""
-        held = self._notes.held(type)
+        held = self._notes.entries(type)
         entries = _copies([one.entry for one in held])
         return [(entry, one.citation) for entry, one in zip(entries, held, strict=True)]
 
@@ -371,29 +371,29 @@ class FourLayers:
         Raises:
             Refused: A file is there and says something else.
         """
-        layers = {layer: [one.record for one in self._notes.held(layer)] for layer in KEYS}
+        layers = {layer: [one.record for one in self._notes.entries(layer)] for layer in KEYS}
         write_files(Path(folder), layers, indent=indent, overwrite=overwrite)
 
     # Within
 
     def _compact_notes(self, layer: Layer, keep: int, *, summed: bool) -> dict[str, Any]:
         """Archive the older entries of a layer of notes; see `compact()`."""
-        held = self._notes.held(layer)
+        held = self._notes.entries(layer)
         kept = held[max(0, len(held) - keep) :]
-        leaving = [one for one in held[: len(held) - len(kept)] if one.ours]
+        leaving = [one for one in held[: len(held) - len(kept)] if one.is_own]
         older = [one.entry for one in leaving]
         summed = summed and layer == "episodic"
         if not leaving or (summed and _is_summary(older)):
             return _compacted(0)
         if not summed:
-            archived = self._notes.retire(layer, leaving, kept[0].path if kept else None)
+            archived = self._notes.archive_entries(layer, leaving, kept[0].path if kept else None)
             return _compacted(len(leaving), archived)
         entry = self._summary(older)
 
         def cite(ranges: list[str]) -> MemoryEntry:
             return replace(entry, metadata={**(entry.metadata or {}), "archived": ranges})
 
-        _, archived = self._notes.sum_up(leaving, cite)
+        _, archived = self._notes.archive_with_summary(leaving, cite)
         return _compacted(len(leaving), archived, entry.id)
 
     def _now(self) -> int:
@@ -402,7 +402,7 @@ class FourLayers:
     def _entries(self, layer: MemoryType) -> list[MemoryEntry]:
         if layer == "working":
             return self._working
-        return [one.entry for one in self._notes.held(layer)]
+        return [one.entry for one in self._notes.entries(layer)]
 
     def _summary(self, older: Sequence[MemoryEntry]) -> MemoryEntry:
         """Return the entry that stands for others; it is as old as the newest of them."""

@@ -159,14 +159,14 @@ def added(note: str, title: str, sources: Sequence[str]) -> str:
     Raises:
         FormatError: The note is such that what is added is not read as it was written.
     """
-    coming = [entry for source in sources for entry in _read(source, title)]
+    added_entries = [entry for source in sources for entry in _read(source, title)]
     whole = "".join(sources)
     place = _end_of(note, title)
     if place is not None:
         before = note[:place] if note[:place].endswith("\n") else f"{note[:place]}\n"
         blank = "" if _continues(note, place, whole) else "\n"
         changed = f"{before}{blank}{whole}{note[place:]}"
-        if _is_changed(note, changed, coming=coming):
+        if _is_changed(note, changed, added_entries=added_entries):
             return changed
     head = note if note.endswith("\n") or not note else f"{note}\n"
     count = len(parse(note))
@@ -175,7 +175,9 @@ def added(note: str, title: str, sources: Sequence[str]) -> str:
         blank = "" if not before or before.endswith("\n\n") else "\n"
         changed = f"{before}{blank}## {title}\n\n{whole}"
         # a block that was left open ends with its closer
-        if len(parse(before)) == count and _is_changed(before, changed, coming=coming):
+        if len(parse(before)) == count and _is_changed(
+            before, changed, added_entries=added_entries
+        ):
             return changed
     raise FormatError(
         "what is added to the note would not be read as it was written: look for a comment or a "
@@ -189,14 +191,16 @@ def removed(note: str, entries: Iterable[Entry]) -> str:
     Raises:
         FormatError: Without them, others would not be read as they are now.
     """
-    gone = sorted(entries, key=lambda entry: entry.start)
+    removed_entries = sorted(entries, key=lambda entry: entry.start)
     kept, at = [], 0
-    for entry in gone:
+    for entry in removed_entries:
         kept.append(note[at : entry.start])
         at = entry.end
     changed = "".join(kept) + note[at:]
-    if not _is_changed(note, changed, gone=gone):
-        raise FormatError(f"the entry {gone[0].text!r:.60} does not stand by itself in its note")
+    if not _is_changed(note, changed, removed_entries=removed_entries):
+        raise FormatError(
+            f"the entry {removed_entries[0].text!r:.60} does not stand by itself in its note"
+        )
     return changed
 
 
@@ -207,7 +211,9 @@ def replaced(note: str, old: Entry, source: str) -> str:
         FormatError: The new one, or others, would not be read as they were written.
     """
     changed = note[: old.start] + source + note[old.end :]
-    if not _is_changed(note, changed, coming=_read(source, old.category), gone=[old]):
+    if not _is_changed(
+        note, changed, added_entries=_read(source, old.category), removed_entries=[old]
+    ):
         raise FormatError(f"the entry {old.text!r:.60} does not stand by itself in its note")
     return changed
 
@@ -219,9 +225,9 @@ def _plain(text: str, mark: str, day: date | None) -> str | None:
         return None
     note = f"## x\n\n{item}- follower\n\n## end\n\n- end\n"
     found = parse(note)
-    tame = [(entry.text, entry.day) for entry in found[:1]] == [(text, day)]
+    round_trips = [(entry.text, entry.day) for entry in found[:1]] == [(text, day)]
     follows = [entry.text for entry in found[1:]] == ["follower", "end"]
-    return item if tame and follows and len(_core.sections(note)) == 2 else None
+    return item if round_trips and follows and len(_core.sections(note)) == 2 else None
 
 
 def _item(text: str) -> str:
@@ -236,15 +242,19 @@ def _read(source: str, title: str) -> tuple[Entry, ...]:
 
 
 def _is_changed(
-    before: str, after: str, *, coming: Iterable[Entry] = (), gone: Iterable[Entry] = ()
+    before: str,
+    after: str,
+    *,
+    added_entries: Iterable[Entry] = (),
+    removed_entries: Iterable[Entry] = (),
 ) -> bool:
     """Return whether a note holds what it held, with what came and without what went."""
 
     def counted(entries: Iterable[Entry]) -> Counter[tuple[str, str]]:
         return Counter(entry.key for entry in entries)
 
-    wanted = counted(parse(before)) + counted(coming)
-    wanted.subtract(counted(gone))
+    wanted = counted(parse(before)) + counted(added_entries)
+    wanted.subtract(counted(removed_entries))
     return +wanted == counted(parse(after))
 
 
