@@ -140,9 +140,9 @@ def all_at_once(importers: list[Importer], pick: Random, begin: Begin) -> None:
     assert killed or ends[0] == 0
 
 
-@pytest.mark.parametrize("story", [kill_and_repeat, all_at_once])
+@pytest.mark.parametrize("scenario", [kill_and_repeat, all_at_once])
 def test_every_message_comes_in_once(
-    story: Callable[[list[Importer], Random, Begin], None],
+    scenario: Callable[[list[Importer], Random, Begin], None],
     importers: list[Importer],
     source: Path,
     tmp_path: Path,
@@ -150,6 +150,6 @@ def test_every_message_comes_in_once(
     for run in range(RUNS):
         pick, root = Random(run), tmp_path / str(run)  # noqa: S311 - not a secret
         root.mkdir()
-        story(importers, pick, partial(Importer.begin, root=root, source=source))
+        scenario(importers, pick, partial(Importer.begin, root=root, source=source))
         check(root)
         shutil.rmtree(root)

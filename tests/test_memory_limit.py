@@ -181,7 +181,7 @@ store.verify()
     assert whole == (megabytes < 10)
 
 
-def test_what_is_left_out_for_want_of_memory_is_no_difference(tmp_path: Path) -> None:
+def test_what_is_left_out_for_memory_is_no_difference(tmp_path: Path) -> None:
     words = (f"{n:x}{n % 97}" for n in range(400_000))
     (tmp_path / "words.md").write_text("\n".join(words))
     with commonplace.open(tmp_path, memory_limit=32 * MB) as store:

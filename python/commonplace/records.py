@@ -123,7 +123,7 @@ def receipt(written: Written) -> dict[str, Any]:
     >>> receipt(store.write("facts/user.md", "# User"))["success"]
     True
     """
-    told = record(written)
+    fields = record(written)
     # how many edits a patch made is for `memory_patch` to say
-    del told["applied"]
-    return {"success": True, **told}
+    del fields["applied"]
+    return {"success": True, **fields}

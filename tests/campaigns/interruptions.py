@@ -16,10 +16,10 @@ from random import Random
 import commonplace
 from commonplace import Busy, Store
 from tests.campaigns import kills
-from tests.campaigns.battle import Battle
 from tests.campaigns.children import Board, Child
 from tests.campaigns.systems import CALLS, body, is_whole
 from tests.campaigns.trial import Trial
+from tests.campaigns.workload import Workload
 
 LAW = (
     "Ctrl-C ends every long call soon and harms nothing; a program that is stopped holds up no "
@@ -189,9 +189,9 @@ def stopped(trial: Trial) -> None:
     trial.check(1, is_whole((trial.root / "note.md").read_text()), "the note is torn")
 
 
-def at_signals(battle: Battle) -> None:
+def at_signals(workload: Workload) -> None:
     """Stop one of three at a random moment; half of them are ended, the others go on."""
-    random = battle.trial.random
+    random = workload.trial.random
 
     def signal_one(victim: Child) -> Child:
         victim.signal(signal.SIGSTOP)
@@ -202,14 +202,14 @@ def at_signals(battle: Battle) -> None:
         victim.signal(signal.SIGCONT)
         if ends:
             victim.wait(10)
-        return battle.begin() if ends else victim
+        return workload.begin() if ends else victim
 
-    battle.disturb(1.0, 0.1, signal_one)
+    workload.disturb(1.0, 0.1, signal_one)
 
 
 def signalled(trial: Trial) -> None:
-    battle = Battle(trial, list(CALLS), at_signals)
-    kills.check(trial, battle)
+    workload = Workload(trial, list(CALLS), at_signals)
+    kills.check(trial, workload)
 
 
 KINDS = (stopped, interrupted, signalled)

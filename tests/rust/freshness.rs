@@ -319,7 +319,7 @@ const OWN_CASES: &str = r#"[
 /// Every way in which `hostile.json` changes a file behind the index's back.
 #[test]
 fn hostile_changes() {
-    let mut judged = 0;
+    let mut checked = 0;
     for case in hostile::cases(&["fs"], OWN_CASES).iter().filter(|c| c.expect == "ok:reindex") {
         for watch in [true, false] {
             let memory = TestRoot::new();
@@ -339,10 +339,10 @@ fn hostile_changes() {
                 assert_eq!(paths(&store, word), ["facts/user.md"], "{word}: {}", case.setup);
             }
             assert_eq!(paths(&store, "tea").len(), usize::from(text.contains("tea")));
-            judged += 1;
+            checked += 1;
         }
     }
-    assert!(judged >= 4);
+    assert!(checked >= 4);
 }
 
 /// All that is indexed of a note: heading, first and last line, bytes.

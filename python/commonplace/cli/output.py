@@ -55,16 +55,16 @@ def nothing(store: commonplace.Store, prefixes: Sequence[str]) -> None:
     """Say on stderr that nothing was found, and where there was nothing to look at."""
     missing = [prefix for prefix in prefixes or [""] if not store.list(prefix)]
     where = " or ".join(f"{store.root}/{prefix}".rstrip("/") for prefix in missing)
-    remark(f"nothing found{f': no file is at or below {where}' if missing else ''}")
+    print_message(f"nothing found{f': no file is at or below {where}' if missing else ''}")
 
 
-def complain(text: str) -> int:
+def print_error(text: str) -> int:
     """Print an error as one line of stderr."""
-    remark(text)
+    print_message(text)
     return ERROR
 
 
-def remark(text: str) -> None:
+def print_message(text: str) -> None:
     """Print one line on stderr."""
     from commonplace.cli.render import clean
 

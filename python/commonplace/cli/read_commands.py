@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from commonplace.cli import options as given
-from commonplace.cli.output import FOUND, NOTHING, emit, nothing, opened, remark, screen
+from commonplace.cli.output import FOUND, NOTHING, emit, nothing, opened, print_message, screen
 from commonplace.records import record
 
 
@@ -136,7 +136,7 @@ def read(
             else:
                 screen().messages(messages)
             if not messages:
-                remark(f"there is no message at {where}")
+                print_message(f"there is no message at {where}")
             return FOUND if messages else NOTHING
         text, version = store.read(path), store.version(path)
     if first:
@@ -146,7 +146,7 @@ def read(
     else:
         screen().text(text)
     if first and not text:
-        remark(f"there is no text at {path}, line {first}")
+        print_message(f"there is no text at {path}, line {first}")
         return NOTHING
     return FOUND
 

@@ -243,8 +243,8 @@ class Screen:
         self.line(f"snapshot      {status.snapshot}")
         for path, why in status.skipped:
             # a sentence names its file
-            told = why if " " in why else f"{path}: {LEFT_OUT.get(why, why)}"
-            self.warn(f"skipped {told}")
+            message = why if " " in why else f"{path}: {LEFT_OUT.get(why, why)}"
+            self.warn(f"skipped {message}")
         for path in status.recovered:
             self.warn(f"recovered {path}: compare it with its original, then delete it")
 
@@ -290,7 +290,7 @@ class Screen:
             yield advance
 
     def warn(self, text: str) -> None:
-        """Print a remark to stderr."""
+        """Print a note to stderr."""
         self.err.print(Text(f"commonplace: {clean(text)}", style="yellow"), soft_wrap=True)
 
     def progress(self) -> Progress:

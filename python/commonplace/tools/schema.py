@@ -82,15 +82,15 @@ class Signature:
         """
         text = inspect.getdoc(function) or ""
         description, *sections = _SECTION.split(text, maxsplit=1)
-        told = COMMON | {
-            name: " ".join(said.split()) for name, said in _ENTRY.findall("".join(sections))
+        descriptions = COMMON | {
+            name: " ".join(text.split()) for name, text in _ENTRY.findall("".join(sections))
         }
         types = get_type_hints(function, include_extras=True)
         fields: list[tuple[str, Any, Any]] = []
         for name, parameter in inspect.signature(function).parameters.items():
             kind: Any = types[name]
-            if name in told:
-                kind = Annotated[kind, msgspec.Meta(description=told[name])]
+            if name in descriptions:
+                kind = Annotated[kind, msgspec.Meta(description=descriptions[name])]
             if parameter.default is parameter.empty:
                 fields.append((name, kind, msgspec.NODEFAULT))
             elif _is_json(kind):

@@ -32,11 +32,11 @@ class DemoRunner:
         self.now = MORNING
 
     def clock(self) -> datetime:
-        """Tell the time of the story."""
+        """Return the time at which the step happens."""
         return self.now
 
     def say(self, text: str) -> None:
-        """Print a remark."""
+        """Print a comment."""
         self.screen.line((text, "dim"))
 
     def timed(self, done: str, step: Callable[[], Result]) -> Result:

@@ -22,9 +22,9 @@ from commonplace.memories.overview_and_detail.detail import (
 )
 from commonplace.memories.overview_and_detail.search import (
     SOURCES,
-    Searched,
     SearchOptions,
     SearchResult,
+    SessionHits,
     search_session,
     shorten,
 )
@@ -115,7 +115,7 @@ class OverviewAndDetail(Session):
             raise QueryError(f'scope is "all", "detail" or "messages", not {scope!r:.40}')
         sources = SOURCES if scope == "all" else (scope,)
         found = self._found(SearchOptions(query, limit, sources), all_sessions)
-        return found.told(query)
+        return found.render(query)
 
     def search(self, options: SearchOptions, *, all_sessions: bool = False) -> list[SearchResult]:
         """Return what answers a query, best first, at most 300 characters of each.
@@ -279,13 +279,13 @@ class OverviewAndDetail(Session):
             raise QueryError(f"a limit is 1 or more, not {limit}")
         match level:
             case "status":
-                return self.branches.tell_status(limit)
+                return self.branches.describe_status(limit)
             case "branch":
-                return self.branches.tell_branch(name or self.branches.active, limit)
+                return self.branches.describe_branch(name or self.branches.active, limit)
             case "commit":
-                return self.branches.tell_commit(name)
+                return self.branches.describe_commit(name)
             case "metadata":
-                return self.branches.tell_metadata(limit)
+                return self.branches.describe_metadata(limit)
             case "log":
                 return self._log(name, limit)
         raise QueryError(f"level is status, branch, commit, log or metadata, not {level!r:.40}")
@@ -305,9 +305,9 @@ class OverviewAndDetail(Session):
             lines.append(f'… earlier: context("log", "{messages[0].line - 1}")')
         return "\n".join(lines) or "No messages."
 
-    def _found(self, options: SearchOptions, all_sessions: bool) -> Searched:
+    def _found(self, options: SearchOptions, all_sessions: bool) -> SessionHits:
         if not self.enabled:
-            return Searched([], ["memory is not enabled"])
+            return SessionHits([], ["memory is not enabled"])
         folders = (self.folder, self.branches.workspace())
         return search_session(self._store, folders, options, self.default_limit, all_sessions)
 

@@ -316,7 +316,7 @@ class Session:
         if model is None:
             texts = [f"- Summary: {_outline(turn)}" for turn in batch]
         else:
-            texts = [_told(turn) for turn in batch]
+            texts = [_turn_text(turn) for turn in batch]
         instruction = f"{INSTRUCTION} End each item with where it stands: (messages.jsonl#L12)."
         try:
             text = summarise(texts, model=model, instruction=instruction, limit=limit)
@@ -365,7 +365,7 @@ def _outline(turn: Sequence[Message]) -> str:
     return f"{asked}{answer} (messages.jsonl#L{turn[0].line})"
 
 
-def _told(turn: Sequence[Message]) -> str:
+def _turn_text(turn: Sequence[Message]) -> str:
     """Return what a model reads of a turn."""
     with_text = [message for message in turn if message.text]
     each = _BATCH_CHARACTERS // max(len(with_text), 1)

@@ -314,7 +314,7 @@ impl ReadResult {
     }
 }
 
-/// Why a note is left out of the index, and the bytes that were missing, if it is for want of them.
+/// Why a note is left out of the index, and the bytes it needs if the memory limit is why.
 pub(crate) struct LeftOut {
     why: &'static str,
     needs: u64,
@@ -325,7 +325,7 @@ impl LeftOut {
         Self { why, needs: 0 }
     }
 
-    fn for_want_of(needs: u64) -> Self {
+    fn for_memory(needs: u64) -> Self {
         Self { why: NO_MEMORY, needs }
     }
 
@@ -348,12 +348,12 @@ pub(crate) fn read_note(
         return Ok(Err(LeftOut::of(LARGE)));
     }
     let bytes = match root.read(path) {
-        Err(Error::Memory { needed, .. }) => return Ok(Err(LeftOut::for_want_of(needed))),
+        Err(Error::Memory { needed, .. }) => return Ok(Err(LeftOut::for_memory(needed))),
         read => read?,
     };
     let parsing = parsing_bytes(&bytes);
     if limit.is_set() && !allows(parsing) {
-        return Ok(Err(LeftOut::for_want_of(parsing)));
+        return Ok(Err(LeftOut::for_memory(parsing)));
     }
     Ok(if is_utf16(&bytes) { Err(LeftOut::of(ENCODING)) } else { Ok(bytes) })
 }

@@ -36,8 +36,8 @@ pub(super) fn scan_chunk(
         worker.buffer.truncate(size);
         worker.buffer.shrink_to_fit();
     }
-    if let Some(last) = long?.filter(|_| !chunk.is_overfull()) {
-        long_lines::judge(worker, job, base + last as u64, &mut chunk)?;
+    if let Some(last) = long?.filter(|_| !chunk.has_too_many_matches()) {
+        long_lines::match_long_line(worker, job, base + last as u64, &mut chunk)?;
     }
     Ok(chunk)
 }

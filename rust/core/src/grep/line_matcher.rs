@@ -90,10 +90,16 @@ impl LineMatcher {
     }
 
     /// Matches a line whose first candidate is at `at`.
-    pub fn judge(&self, line: &[u8], at: usize, build: bool, scratch: &mut Scratch) -> Verdict {
+    pub fn match_line(
+        &self,
+        line: &[u8],
+        at: usize,
+        build: bool,
+        scratch: &mut Scratch,
+    ) -> Verdict {
         if !self.json {
             let text = String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line));
-            return self.judge_text(&text, build, scratch);
+            return self.match_text(&text, build, scratch);
         }
         let message = match message::parse_lazy(line) {
             ParsedLine::Message(message) => message,
@@ -119,13 +125,13 @@ impl LineMatcher {
         if sure && !build {
             return Verdict::Match(None);
         }
-        match self.judge_text(&message.text(self.tools), build, scratch) {
+        match self.match_text(&message.text(self.tools), build, scratch) {
             Verdict::Match(Some(found)) => Verdict::Match(Some(describe(found, &message))),
             verdict => verdict,
         }
     }
 
-    fn judge_text(&self, text: &str, build: bool, scratch: &mut Scratch) -> Verdict {
+    fn match_text(&self, text: &str, build: bool, scratch: &mut Scratch) -> Verdict {
         if !build {
             return if self.is_match(text, scratch) { Verdict::Match(None) } else { Verdict::No };
         }

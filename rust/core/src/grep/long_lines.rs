@@ -23,7 +23,7 @@ const WINDOW: usize = 1 << 20;
 const OVERLAP: usize = 64 << 10;
 
 /// Judges the line that begins at `start`, the last one of its chunk.
-pub(super) fn judge(
+pub(super) fn match_long_line(
     worker: &mut Worker,
     job: &ScanJob<'_>,
     start: u64,
