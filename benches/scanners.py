@@ -156,7 +156,7 @@ def store_keep(store: commonplace.Store) -> tuple[float, int]:
     """Scan once, let the store keep what helps later scans; return its seconds and bytes."""
     store.grep("first", prefix=PREFIX).count()
     start = time.perf_counter()
-    store.settle()
+    store.wait_for_gram_indexes()
     spent = time.perf_counter() - start
     kept = store.root / ".commonplace" / "gram_index"
     return spent, sum(entry.stat().st_size for entry in kept.iterdir())

@@ -254,8 +254,8 @@ def test_verify_says_what_is_left_out_and_what_to_do(shell: Shell) -> None:
         assert "all agree" in out
         assert "mended" not in out
         for name in ("wide.md", "wide.jsonl"):
-            told = f"{name} is not indexed: it is in UTF-16; save it as UTF-8"
-            assert told in shell.err
+            message = f"{name} is not indexed: it is in UTF-16; save it as UTF-8"
+            assert message in shell.err
             assert (out + shell.err).count(name) == 1
     verified = shell.json("verify")
     assert (verified["differences"], verified["unread"]) == ([], [])

@@ -48,10 +48,12 @@ def test_history_of_nothing_is_empty(store: Store) -> None:
 def test_a_missing_version_is_told_with_those_there_are(store: Store) -> None:
     versions = [store.write("a.md", str(number)).version for number in range(12)]
     unknown = "0" * 32
-    with pytest.raises(commonplace.NotFound, match=f"it is {versions[-1]}.*{versions[-2]}") as told:
+    with pytest.raises(
+        commonplace.NotFound, match=f"it is {versions[-1]}.*{versions[-2]}"
+    ) as message:
         store.read("a.md", unknown)
-    assert versions[0] not in str(told.value)
-    assert "3 more" in str(told.value)
+    assert versions[0] not in str(message.value)
+    assert "3 more" in str(message.value)
     store.delete("a.md")
     with pytest.raises(commonplace.NotFound, match=f"not there now.*{versions[-1]}"):
         store.read("a.md", unknown)

@@ -222,8 +222,8 @@ def judge_markdown(case: Case, store: Store, seen: list[str]) -> None:
     sections = store.sections(path)
     assert b"".join(kept[part.start : part.end] for part in sections) == kept
     # a byte order mark alone has no line of its own
-    told = [part for part in sections if kept[part.start : part.end] != b"\xef\xbb\xbf"]
-    assert len({part.line for part in told}) == len(told)
+    shown = [part for part in sections if kept[part.start : part.end] != b"\xef\xbb\xbf"]
+    assert len({part.line for part in shown}) == len(shown)
     for query in ("a", "h", "x", "same", "Title", "injected"):
         seen += [hit.snippet[:1000] for hit in store.search(query)]
     store.grep("a").count()

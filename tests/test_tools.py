@@ -160,8 +160,8 @@ def test_every_tool_of_every_system_says_what_it_takes(name: str, tmp_path: Path
     for one in toolset:
         assert one.description
         assert "Args:" not in one.description
-        told = one.parameters["properties"].items()
-        assert not [name for name, shape in told if "description" not in shape]
+        parameters = one.parameters["properties"].items()
+        assert not [name for name, shape in parameters if "description" not in shape]
         assert set(one.parameters["required"]) <= one.parameters["properties"].keys()
         if one.parameters["required"]:
             with pytest.raises(ToolError, match=f"{one.name} needs"):
@@ -356,8 +356,8 @@ def test_a_long_answer_is_given_in_pages(text: str, longest: int) -> None:
             break
         part, note = answer[:longest], answer[longest:]
         start += longest
-        told = f"for the rest call memory_read again with start={start}"
-        assert note == f"\n[characters {start - longest} to {start} of {len(text)}; {told}]"
+        message = f"for the rest call memory_read again with start={start}"
+        assert note == f"\n[characters {start - longest} to {start} of {len(text)}; {message}]"
         parts.append(part)
     assert "".join([*parts, answer]) == text
 

@@ -203,9 +203,9 @@ def test_import_of_known_formats(
     seen: list[int] = []
     imported = log.load(source, seen.append)
     assert imported.path == log.path
-    spoken = [(message.role, message.text) for message in log if message.text]
-    assert ("user", "Where is the ferry?") in spoken
-    assert ("assistant", "At the pier.") in spoken
+    pairs = [(message.role, message.text) for message in log if message.text]
+    assert ("user", "Where is the ferry?") in pairs
+    assert ("assistant", "At the pier.") in pairs
     assert imported.messages == len(list(log))
     assert not imported.bad_line_count
     assert all(step <= source.stat().st_size for step in seen)

@@ -53,7 +53,7 @@ class Called:
     error: CommonplaceError | None = None
 
     @property
-    def wrote(self) -> bool:
+    def changed_memory(self) -> bool:
         """Whether this call changed the memory."""
         return self.effect in {"adds", "replaces"} and isinstance(self.error, InDoubt | None)
 
@@ -75,7 +75,7 @@ class Reflection:
     @property
     def writes(self) -> tuple[Called, ...]:
         """The calls that changed the memory, in order."""
-        return tuple(one for one in self.calls if one.wrote)
+        return tuple(one for one in self.calls if one.changed_memory)
 
 
 def reflect(
@@ -154,7 +154,9 @@ def reflect(
                 failed = calls[-1].error is not None
                 turns.append(Turn("tool", calls[-1].answer, call_id=call.id, failed=failed))
     except Exception as error:
-        done = "; ".join(f"{one.call.name}: {one.answer:.200}" for one in calls if one.wrote)
+        done = "; ".join(
+            f"{one.call.name}: {one.answer:.200}" for one in calls if one.changed_memory
+        )
         error.add_note(f"What the reflection had written until then: {done or 'nothing'}")
         raise
     return Reflection(reply.text, stopped, tuple(calls), tuple(turns), spent)

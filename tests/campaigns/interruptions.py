@@ -126,15 +126,15 @@ def interrupted(trial: Trial) -> None:
         ended = child.wait(20)
         if holder:
             holder.kill()
-        told = {key: value for record in child.board.records() for key, value in record.items()}
-        if told.get("ended", sent) < sent:
+        reported = {key: value for record in child.board.records() for key, value in record.items()}
+        if reported.get("ended", sent) < sent:
             # it was done already, and something else was interrupted
             continue
         if trial.check(16, ended and not child.crash, f"{what}: {child.crash or 'hung'}"):
-            took, worked = told["ended"] - sent, told["worked"] - worked
+            took, worked = reported["ended"] - sent, reported["worked"] - worked
             told_of = f"{what} went on for {took:.2f} s, of a processor {worked:.2f} s"
             trial.check(16, worked < SOON and took < LOCK, f"{told_of}, after Ctrl-C")
-            trial.check(16, told["hits"] > 0, f"{what}: after Ctrl-C nothing is found")
+            trial.check(16, reported["hits"] > 0, f"{what}: after Ctrl-C nothing is found")
 
 
 def write(root: Path, board: Board) -> None:

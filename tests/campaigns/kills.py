@@ -69,7 +69,7 @@ def at_a_call(workload: Workload) -> None:
 
 
 def check(trial: Trial, workload: Workload) -> None:
-    """Open the folder again and compare it with what was told."""
+    """Open the folder again and compare it with what was reported."""
     for child in [*workload.killed, workload.person]:
         if child.crash:
             trial.check(1, False, f"a program failed: {child.crash}")
@@ -110,7 +110,7 @@ def check_acknowledged(
         if record["key"]:
             last[record["key"]] = (record["token"], record["done"])
     visible = "\0".join(live.values())
-    told = {token for token, _ in last.values()}
+    reported = {token for token, _ in last.values()}
     # another program's import gives a fact the value that it had at the export
     imported = {"layers.learn"} if EXCHANGE in begun.values() else set()
     for token, call in last.values():
@@ -124,7 +124,7 @@ def check_acknowledged(
         EXCHANGE,
     }
     for record in workload.records_of("done"):
-        if record["token"] not in told and record["done"] not in textless:
+        if record["token"] not in reported and record["done"] not in textless:
             found = record["token"] in everything
             trial.check(1, found, f"acknowledged by {record['done']}, and lost: {record['token']}")
 
@@ -136,8 +136,8 @@ def check_once(trial: Trial, workload: Workload, live: dict[str, str]) -> None:
     for record in workload.records_of("begun"):
         if CALLS[record["begun"]].once:
             times = visible[record["token"]] // (2 if record["begun"] == "move" else 1)
-            told = f"{record['begun']} left {record['token']} {times} times"
-            trial.check(5, times <= 1, told)
+            message = f"{record['begun']} left {record['token']} {times} times"
+            trial.check(5, times <= 1, message)
     log = live.get("shared/messages.jsonl", "")
     bad = [line for line in log.splitlines() if not is_json(line)]
     trial.check(5, not bad, f"torn lines: {bad[:2]}")
@@ -168,8 +168,8 @@ def check_saves(trial: Trial, workload: Workload, store: Store, live: dict[str, 
                 what = f"{past.address} is not the version that it is named by"
                 trial.check(6, record["saved"] not in where.read_text(errors="replace"), what)
         reached = any(f"{record['saved']}\n" in text for text in shown)
-        told = f"a save {record['style']} into {path} is nowhere: {record['saved']}"
-        trial.check(6, reached, told)
+        message = f"a save {record['style']} into {path} is nowhere: {record['saved']}"
+        trial.check(6, reached, message)
 
 
 def check_compacted(trial: Trial, workload: Workload, store: Store) -> None:
@@ -213,14 +213,16 @@ def check_search(trial: Trial, store: Store, live: dict[str, str]) -> None:
     tokens = sorted(set(re.findall(r"\b(?:tp[0-9]+x|person)[0-9]+e\b", "\0".join(live.values()))))
     for token in trial.random.sample(tokens, min(15, len(tokens))):
         # what stands only in a comment of ours is not indexed
-        told = {
+        reported = {
             p for p, text in live.items() if re.search(rf"^[^<]*\b{token}\b", text, re.MULTILINE)
         }
         found = {hit.path for hit in store.search(token, 1000, tools=True)}
         where = {match.path for match in store.grep(rf"\b{token}\b", tools=True)}
         holding = {path for path, text in live.items() if token in path + text}
         trial.check(11, found <= holding, f"{token} is found in {found - holding}")
-        trial.check(11, told & where <= found, f"{token} is in {told}, the search says {found}")
+        trial.check(
+            11, reported & where <= found, f"{token} is in {reported}, the search says {found}"
+        )
     trial.check(11, not (differences := store.verify().differences), f"verify: {differences[:3]}")
 
 
@@ -287,10 +289,10 @@ def saved_after_one_shot_programs(trial: Trial) -> None:
 
     again = Child(look_again)
     again.wait(20)
-    told = [record["live"] for record in again.board.records() if "live" in record]
-    trial.check(6, bool(told), f"cannot be opened again: {again.crash}")
-    for number in range(HAND if told else 0):
-        found = f"saved{number}e" in told[0]
+    reported = [record["live"] for record in again.board.records() if "live" in record]
+    trial.check(6, bool(reported), f"cannot be opened again: {again.crash}")
+    for number in range(HAND if reported else 0):
+        found = f"saved{number}e" in reported[0]
         trial.check(6, found, f"what was saved into hand/{number}.md, changed by then, is nowhere")
 
 

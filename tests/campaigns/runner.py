@@ -65,9 +65,9 @@ def attempt(campaign: Campaign, seed: int, number: int, seconds: float) -> dict[
             os.killpg(child.pid, signal.SIGKILL)
         child.kill()
         shutil.rmtree(folder, ignore_errors=True)
-    told = [record for record in child.board.records() if "tries" in record]
-    if told and child.status == 0:
-        outcome = dict(told[0])
+    reported = [record for record in child.board.records() if "tries" in record]
+    if reported and child.status == 0:
+        outcome = dict(reported[0])
         if outcome["texts"] and (panics := re.findall(r"panicked at .*|memory alloc.*", stderr)):
             outcome["texts"][-1][1] += f" ({'; '.join(panics[:3])})"
         return outcome
@@ -94,7 +94,7 @@ def run(
     if campaign.missing:
         result.untested = dict.fromkeys(campaign.promises, campaign.missing)
         return result
-    told: Counter[tuple[int, str]] = Counter()
+    reported: Counter[tuple[int, str]] = Counter()
     for number in numbers:
         # each is tried at least once, however little time is left
         if only is None and result.attempts and time.monotonic() - start >= seconds:
@@ -108,9 +108,9 @@ def run(
         result.failures.update({int(key): value for key, value in outcome["failures"].items()})
         result.untested |= {int(key): why for key, why in outcome["untested"].items()}
         for promise, what in outcome["texts"]:
-            told[promise, name] += 1
+            reported[promise, name] += 1
             # of one kind of failure the first few are enough
-            if told[promise, name] <= 3:
+            if reported[promise, name] <= 3:
                 tell(
                     f"FAILED {campaign.name} ({name}), promise {promise}: {what}\n"
                     f"  repeat: python -m tests.campaigns --only {campaign.name} --seed {seed} "

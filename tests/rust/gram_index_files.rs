@@ -42,7 +42,7 @@ fn count(store: &Store, pattern: &str) -> u64 {
     let options = GrepOptions { pattern: pattern.into(), ..GrepOptions::default() };
     let mut files = GrepFiles::new(store, &["sessions"], options, &never).unwrap();
     let count = files.count(store, &never).unwrap();
-    store.settle();
+    store.wait_for_gram_indexes();
     count
 }
 

@@ -72,7 +72,7 @@ class LocalEmbedder:
     ) -> None:
         self.folder = Path(folder).expanduser()
         self._prefixes = query_prefix, document_prefix
-        self._first = first_token_speaks(self.folder)
+        self._first = uses_first_token_pooling(self.folder)
         self._encoder = load(self.folder)
         configured = settings(self.folder, "sentence_bert_config.json").get("max_seq_length")
         limits = [self._encoder.longest, configured, max_tokens]
@@ -148,7 +148,7 @@ def settings(folder: Path, name: str) -> dict[str, Any]:
     return found
 
 
-def first_token_speaks(folder: Path) -> bool:
+def uses_first_token_pooling(folder: Path) -> bool:
     """Tell whether the first token stands for the text, and not the mean of all."""
     path, pooling = folder / "modules.json", "1_Pooling"
     if path.is_file():

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 FOUND, NOTHING, ERROR, INTERRUPTED = 0, 1, 2, 130
 
 
-class Opening(NamedTuple):
+class RootOptions(NamedTuple):
     """How the command line has the root opened."""
 
     root: Path | None
@@ -28,7 +28,7 @@ class Opening(NamedTuple):
 
 def opened(context: typer.Context, *, create: bool = False) -> commonplace.Store:
     """Open the root that the command line means."""
-    opening: Opening = context.obj
+    opening: RootOptions = context.obj
     return commonplace.open(opening.root, create=create, memory_limit=opening.memory_limit)
 
 

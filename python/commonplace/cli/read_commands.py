@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import typer
 
-from commonplace.cli import options as given
+from commonplace.cli import options
 from commonplace.cli.output import FOUND, NOTHING, emit, nothing, opened, print_message, screen
 from commonplace.records import record
 
 
 def search(
     context: typer.Context,
-    query: given.Query,
-    limit: given.Limit = 10,
-    prefix: given.Within = "",
-    source: given.Source = None,
-    role: given.Role = None,
-    session: given.Session = None,
-    category: given.Category = None,
-    since: given.Since = None,
-    until: given.Until = None,
-    tools: given.Tools = False,
-    as_json: given.Json = False,
+    query: options.Query,
+    limit: options.Limit = 10,
+    prefix: options.Within = "",
+    source: options.Source = None,
+    role: options.Role = None,
+    session: options.Session = None,
+    category: options.Category = None,
+    since: options.Since = None,
+    until: options.Until = None,
+    tools: options.Tools = False,
+    as_json: options.Json = False,
 ) -> int:
     """Rank the sections and messages that answer a question."""
     with opened(context) as store:
@@ -49,24 +49,24 @@ def search(
 
 def grep(
     context: typer.Context,
-    pattern: given.Pattern,
-    prefixes: given.Prefixes = None,
-    fixed: given.Fixed = False,
-    any_case: given.AnyCase = False,
-    same_case: given.SameCase = False,
-    role: given.Role = None,
-    since: given.Since = None,
-    until: given.Until = None,
-    before: given.Before = 0,
-    after: given.After = 0,
-    around: given.Around = 0,
-    limit: given.Most = None,
-    newest_first: given.NewestFirst = False,
-    tools: given.Tools = False,
-    count: given.Count = False,
-    width: given.Width = 300,
-    keep: given.Keep = False,
-    as_json: given.Json = False,
+    pattern: options.Pattern,
+    prefixes: options.Prefixes = None,
+    fixed: options.Fixed = False,
+    any_case: options.AnyCase = False,
+    same_case: options.SameCase = False,
+    role: options.Role = None,
+    since: options.Since = None,
+    until: options.Until = None,
+    before: options.Before = 0,
+    after: options.After = 0,
+    around: options.Around = 0,
+    limit: options.Most = None,
+    newest_first: options.NewestFirst = False,
+    tools: options.Tools = False,
+    count: options.Count = False,
+    width: options.Width = 300,
+    keep: options.Keep = False,
+    as_json: options.Json = False,
 ) -> int:
     """Scan notes and transcripts for a pattern and print the matches as they come."""
     with opened(context) as store:
@@ -74,7 +74,7 @@ def grep(
             pattern,
             prefix=prefixes or "",
             fixed=fixed,
-            ignore_case=given.case(any_case, same_case),
+            ignore_case=options.case(any_case, same_case),
             role=role,
             since=since,
             until=until,
@@ -97,7 +97,7 @@ def grep(
         if scan.notes or scan.bad_line_count:
             screen().scanned(scan)
         if keep:
-            store.settle()
+            store.wait_for_gram_indexes()
         if not matched:
             nothing(store, prefixes or [])
     if count:
@@ -105,7 +105,9 @@ def grep(
     return FOUND if matched else NOTHING
 
 
-def list_(context: typer.Context, prefix: given.Prefix = "", as_json: given.Json = False) -> int:
+def list_(
+    context: typer.Context, prefix: options.Prefix = "", as_json: options.Json = False
+) -> int:
     """List the files with size, last change and summary."""
     with opened(context) as store:
         entries = store.list(prefix)
@@ -120,12 +122,12 @@ def list_(context: typer.Context, prefix: given.Prefix = "", as_json: given.Json
 
 def read(
     context: typer.Context,
-    where: given.Where,
-    lines: given.Lines = None,
-    as_json: given.Json = False,
+    where: options.Where,
+    lines: options.Lines = None,
+    as_json: options.Json = False,
 ) -> int:
     """Print a file, some of its lines, or the messages that a citation names."""
-    path, first, last = given.located(where, lines)
+    path, first, last = options.located(where, lines)
     with opened(context) as store:
         if path.endswith(".jsonl") and first and last:
             found = store.transcript(path).messages(first, last + 1 - first)
@@ -151,7 +153,7 @@ def read(
     return FOUND
 
 
-def status(context: typer.Context, as_json: given.Json = False) -> int:
+def status(context: typer.Context, as_json: options.Json = False) -> int:
     """Say what the memory holds."""
     with opened(context) as store:
         state = store.status()
@@ -159,7 +161,7 @@ def status(context: typer.Context, as_json: given.Json = False) -> int:
     return FOUND
 
 
-def verify(context: typer.Context, as_json: given.Json = False) -> int:
+def verify(context: typer.Context, as_json: options.Json = False) -> int:
     """Compare the index with every file and mend it.
 
     Exits with 1 when they differed or a file could not be read, else with 0.
@@ -174,9 +176,9 @@ def verify(context: typer.Context, as_json: given.Json = False) -> int:
 
 def explain(
     context: typer.Context,
-    query: given.OneQuery,
-    citation: given.Citation,
-    as_json: given.Json = False,
+    query: options.OneQuery,
+    citation: options.Citation,
+    as_json: options.Json = False,
 ) -> int:
     """Show how the score of one section or message comes about."""
     with opened(context) as store:
@@ -185,12 +187,12 @@ def explain(
     return FOUND
 
 
-def eval_(files: given.Sets, run: given.Run = None, as_json: given.Json = False) -> int:
+def eval_(files: options.Sets, run: options.Run = None, as_json: options.Json = False) -> int:
     """Measure the ranking on labelled sets."""
     from commonplace.evaluation import evaluate
 
     shown = screen()
-    with shown.tally() as bar:
+    with shown.progress_counter() as bar:
         scores = evaluate(files, run=run, progress=bar)
     emit([score.as_dict() for score in scores]) if as_json else shown.scores(scores)
     return FOUND

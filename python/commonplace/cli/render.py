@@ -154,7 +154,7 @@ class Screen:
         """Print ranked hits with citation, heading trail or speaker, score and snippet."""
         put = self.brief if brief else self.line
         for rank, hit in enumerate(hits, 1):
-            where = " › ".join(hit.heading) or spoken(hit.role, hit.name, hit.time)
+            where = " › ".join(hit.heading) or speaker_and_time(hit.role, hit.name, hit.time)
             put(
                 (f"{rank:>2} ", "dim"),
                 (hit.citation, "cyan"),
@@ -210,7 +210,7 @@ class Screen:
     def messages(self, messages: Iterable[Message]) -> None:
         """Print messages with their citation, who said them and when."""
         for message in messages:
-            who = spoken(message.role, message.name, message.time)
+            who = speaker_and_time(message.role, message.name, message.time)
             self.line((f"{message.path}#L{message.line}", "cyan"), f"  {who}")
             if message.text:
                 self.text(message.text)
@@ -277,7 +277,7 @@ class Screen:
         self.out.print(table)
 
     @contextmanager
-    def tally(self) -> Iterator[Callable[[str, int, int], None]]:
+    def progress_counter(self) -> Iterator[Callable[[str, int, int], None]]:
         """Lend a function that shows, on stderr, how much of each named whole is done."""
         with self.progress() as bar:
             tasks: dict[str, TaskID] = {}
@@ -306,10 +306,10 @@ class Screen:
         )
 
 
-def spoken(role: str | None, name: str | None, time: str | None) -> str:
+def speaker_and_time(role: str | None, name: str | None, time: str | None) -> str:
     """Return who said something and when, as far as known.
 
-    >>> spoken("user", "Alex", "2026-02-01")
+    >>> speaker_and_time("user", "Alex", "2026-02-01")
     'user Alex · 2026-02-01'
     """
     who = " ".join(part for part in (role, name) if part)

@@ -21,7 +21,16 @@ from commonplace.conflict.changes import (
 )
 from commonplace.conflict.claims import LIST, SLOT_SCOPE, Claim, read
 from commonplace.conflict.tables import load
-from commonplace.conflict.words import DENIALS, SELF, core, kind, more, other_subject, places, plain
+from commonplace.conflict.words import (
+    DENIALS,
+    SELF,
+    core,
+    is_extension,
+    kind,
+    other_subject,
+    places,
+    plain,
+)
 
 # Beyond this a text is no statement but a note, and is not taken apart.
 LONGEST = 300
@@ -97,7 +106,7 @@ def without_embedder(old: str, new: str) -> Verdict:
     if verdict := by_change(before, after, changed=bool(load().changed.search(names))):
         return verdict
     if best.reason == "unrelated" and places(before) == places(after):
-        best = slot(before, after, names) or best
+        best = by_single_difference(before, after, names) or best
     return best
 
 
@@ -145,7 +154,7 @@ def by_change(old: str, new: str, *, changed: bool) -> Verdict | None:
     return None
 
 
-def slot(old: str, new: str, names: str) -> Verdict | None:
+def by_single_difference(old: str, new: str, names: str) -> Verdict | None:
     """Return a conflict when all but one value is word for word the same, and it can be only one.
 
     That it can be only one is known from the verb ("is hosted on", "reports to"), or from a word of
@@ -189,8 +198,8 @@ def compare_claims(old: Claim, new: Claim) -> Verdict:
     elif old.value == new.value:
         reason = "same"
     elif (
-        more(old.value, new.value)
-        or more(new.value, old.value)
+        is_extension(old.value, new.value)
+        or is_extension(new.value, old.value)
         or (old.attribute == "home" and countries[0] != countries[1])
     ):
         reason = "detail"

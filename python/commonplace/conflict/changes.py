@@ -20,8 +20,8 @@ from commonplace.conflict.words import (
     cached,
     content,
     denies,
+    is_extension,
     kind,
-    more,
     places,
     scalar,
 )
@@ -139,7 +139,7 @@ def other_value(old: str, new: str) -> tuple[str, str, str] | None:
     several = bool(tables.several.search(old))
     before = list(read_changes(old))
     for after in read_changes(new):
-        if any(one.value == after.value or more(one.value, after.value) for one in before):
+        if any(one.value == after.value or is_extension(one.value, after.value) for one in before):
             return None
         for first in before:
             if replaces(first, after, several=several):
@@ -151,7 +151,7 @@ def other_value(old: str, new: str) -> tuple[str, str, str] | None:
 
 def replaces(old: Change, new: Change, *, several: bool) -> bool:
     """Say whether two readings give one topic different values of the same sort."""
-    if more(new.value, old.value) or value_kind(old.value) != value_kind(new.value):
+    if is_extension(new.value, old.value) or value_kind(old.value) != value_kind(new.value):
         return False
     if new.changed:
         return old.topic >= new.topic

@@ -96,7 +96,7 @@ def kind(value: str) -> str:
     return next((name for name, pattern in KINDS.items() if pattern.search(value)), "word")
 
 
-def more(value: str, longer: str) -> bool:
+def is_extension(value: str, longer: str) -> bool:
     """Say whether `longer` is `value` with something added."""
     if CHINESE.search(value):
         return value in longer
@@ -157,12 +157,12 @@ def content(text: str) -> frozenset[str]:
         text = pattern.sub(f" {name} ", text)
     text = tables.light_zh.sub(" ", text)
     words = re.findall(r"[a-z0-9+#](?:[\w.+#:/@-]*[\w+#])?|[\u3400-\u9fff]", text, re.ASCII)
-    idle = idle_stems() - ({"a"} if CHINESE.search(text) else set())
+    idle = ignored_stems() - ({"a"} if CHINESE.search(text) else set())
     return frozenset(word for word in map(short_stem, words) if word not in idle)
 
 
 @cache
-def idle_stems() -> frozenset[str]:
+def ignored_stems() -> frozenset[str]:
     """Return the stems of the words that a statement is not about."""
     return frozenset(map(short_stem, load().frame | load().light))
 

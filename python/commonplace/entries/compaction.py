@@ -131,7 +131,7 @@ def summarise(
 
 
 @contextmanager
-def one_at_a_time(store: Store) -> Iterator[None]:
+def compaction_lock(store: Store) -> Iterator[None]:
     """Let one compaction of a store run at a time, of all threads and processes; others wait.
 
     So do other changes of several notes that two must not make at once: an import, a branch, a

@@ -159,7 +159,7 @@ def classify(sentence: str, role: str = "user") -> Classification:
     unquoted = QUOTED.sub("…", text)
     unquoted = unquoted[now.end() :] if (now := NOW.match(unquoted)) else unquoted
     rule = next(matching_rules(unquoted, "rules", role), None)
-    until = unquoted if rule is None else through(rule, unquoted)
+    until = unquoted if rule is None else clause_of(rule, unquoted)
     veto = next(
         (
             veto
@@ -176,7 +176,7 @@ def classify(sentence: str, role: str = "user") -> Classification:
     return Classification(text, None, "quoted" if unquoted != text and not now else "no-rule")
 
 
-def through(rule: Rule, text: str) -> str:
+def clause_of(rule: Rule, text: str) -> str:
     """Return a sentence up to the end of the clause that a rule matches."""
     found = rule.pattern.search(text)
     end = CLAUSE.search(text, max(found.start() + 1, found.end() - 1)) if found else None
@@ -273,10 +273,10 @@ def classify_message(text: str, role: str) -> list[Classification]:
             current = replace(current, kind=None, reason=carried)
         elif rejected and current.reason == "no-rule" and STATEMENT.match(current.text):
             current = replace(current, kind="correction", reason="correction:after-no")
-        elif current.reason in carrying():
+        elif current.reason in codes_for_rest_of_message():
             carried = current.reason
         elif current.reason.startswith(("ephemeral", "joke")) and AFTERTHOUGHT.match(current.text):
-            # "Use bullets please, I prefer them. Just current once."
+            # "Use bullets please, I prefer them. Just this once."
             found = [replace(f, kind=None, reason=current.reason) if f.kept else f for f in found]
         elif role == "user" and found and found[-1].reason == "no-rule":
             found[-1] = reclassified_by_next(current.text, found[-1])
@@ -327,7 +327,7 @@ def tables(text: str) -> Iterator[Rules]:
 
 
 @cache
-def carrying() -> frozenset[str]:
+def codes_for_rest_of_message() -> frozenset[str]:
     """Return the codes of the vetoes that hold for the rest of a message."""
     vetoes = (*load("english").vetoes, *load("chinese").vetoes)
     return frozenset(veto.code for veto in vetoes if veto.carries)

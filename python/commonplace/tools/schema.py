@@ -159,12 +159,12 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     names = sorted(known)
     if ALIASES.get(name.lower()) in names:
         return ALIASES[name.lower()]
-    scored = [(_likeness(name, other), other) for other in names]
+    scored = [(_similarity(name, other), other) for other in names]
     score, likely = max(scored, default=(0.0, ""))
     return likely if score > 0.6 else None
 
 
-def _likeness(one: str, other: str) -> float:
+def _similarity(one: str, other: str) -> float:
     """Return how much alike two names are, 0 to 1, whatever the order of their words."""
     first, second = (
         "_".join(sorted(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name[:60]).lower().split("_")))

@@ -358,9 +358,9 @@ impl Store {
         self.call(py, |store, interrupt| store.verify(interrupt)).map(Verified::from)
     }
 
-    fn settle(&self, py: Python<'_>) -> PyResult<()> {
+    fn wait_for_gram_indexes(&self, py: Python<'_>) -> PyResult<()> {
         let store = self.open(py)?;
-        py.detach(|| store.settle());
+        py.detach(|| store.wait_for_gram_indexes());
         Ok(())
     }
 

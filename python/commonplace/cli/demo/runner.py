@@ -43,14 +43,14 @@ class DemoRunner:
         """Run a step and say how long it took."""
         began = time.perf_counter()
         result = step()
-        self.say(f"{done} in {_spent(began)}")
+        self.say(f"{done} in {_elapsed(began)}")
         return result
 
     def run(self, shown: str, step: Callable[[], Result]) -> Result:
         """Run a step under the call that it is, with the time that it took."""
         began = time.perf_counter()
         result = step()
-        self.screen.brief((shown, "bold"), end=_spent(began))
+        self.screen.brief((shown, "bold"), end=_elapsed(began))
         return result
 
     def call(self, memory: object, name: str, /, **arguments: Any) -> Any:
@@ -96,7 +96,7 @@ class DemoRunner:
             self.screen.brief(("  │ ", "dim"), line)
 
 
-def _spent(began: float) -> str:
+def _elapsed(began: float) -> str:
     return f"{1000 * (time.perf_counter() - began):.2f} ms"
 
 

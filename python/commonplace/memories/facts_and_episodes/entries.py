@@ -133,7 +133,7 @@ def own(note: str) -> list[Block]:
     return [block for block in parse(note) if "id" not in block.meta]
 
 
-def minus(some: Iterable[str], others: Iterable[str]) -> list[str]:
+def difference(some: Iterable[str], others: Iterable[str]) -> list[str]:
     """Return the entries of `some` that are not among `others`, each as often as it is more."""
     left = Counter(map(_core_of, others))
     rest = []
@@ -148,7 +148,7 @@ def minus(some: Iterable[str], others: Iterable[str]) -> list[str]:
 def removed(note: str, some: Iterable[str]) -> str:
     """Return a note without those of its entries that are among `some`; the rest as it stands."""
     blocks = parse(note)
-    staying = minus([note[block.start : block.end] for block in blocks], some)
+    staying = difference([note[block.start : block.end] for block in blocks], some)
     whole, at = "", 0
     for block in blocks:
         source = note[block.start : block.end]

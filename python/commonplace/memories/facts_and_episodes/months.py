@@ -24,8 +24,8 @@ from commonplace.memories.facts_and_episodes import summary_line
 from commonplace.memories.facts_and_episodes.entries import (
     added,
     day_of,
+    difference,
     entry_of,
-    minus,
     own,
     removed,
     split,
@@ -194,7 +194,7 @@ class Months:
 
     def _fill(self, month: str, week: int, some: Sequence[str]) -> None:
         """Add entries to a week, as many at once as a file takes; not those that it holds."""
-        while left := minus(some, self._held(self._parts(month, week))):
+        while left := difference(some, self._held(self._parts(month, week))):
             target = self._place(month, week, _size(left[0]))
             held = self._notes.text(target.path)
             room = self._limit - _size(held)
@@ -212,7 +212,7 @@ class Months:
 
         def change(note: str) -> str:
             # another process that divides the same month may have been here since
-            fresh = minus(some, minus(split(note), held))
+            fresh = difference(some, difference(split(note), held))
             whole = added(note, *fresh) if fresh else note
             _check_none_lost(some, split(whole), span.path)
             return whole
@@ -272,7 +272,7 @@ def without_links(note: str) -> str:
 
 
 def _check_none_lost(some: Sequence[str], held: Sequence[str], path: str) -> None:
-    if lost := minus(some, held):
+    if lost := difference(some, held):
         raise CompactionFailed(
             f"{len(lost)} entries could not be moved: they would not be seen in {path} or its "
             f"weeks, where something was left open; the first is {lost[0]!r:.60}"

@@ -21,7 +21,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from commonplace.entries.compaction import one_at_a_time, summarise
+from commonplace.entries.compaction import compaction_lock, summarise
 from commonplace.memories.four_layers.entries import KEYS, Record, checked, of_layer
 from commonplace.memories.four_layers.json_files import dump, read_files, write_files
 from commonplace.memories.four_layers.notes import LayerNotes
@@ -36,7 +36,7 @@ from commonplace.memories.four_layers.types import (
     MemoryStats,
     MemoryType,
     OptionsLike,
-    given,
+    as_dataclass,
 )
 from commonplace.memories.registry import memory_system
 from commonplace.protocols import ChatModel
@@ -130,7 +130,7 @@ class FourLayers:
             Conflict: The note is not the expected version; nothing was changed.
         """
         layer = _known(type)
-        entry = given(MemoryEntry, entry)
+        entry = as_dataclass(MemoryEntry, entry)
         metadata = entry.metadata
         if self._agent is not None:
             metadata = {"agentId": self._agent, **(metadata or {})}
@@ -200,7 +200,7 @@ class FourLayers:
         Returns:
             The receipt of the write with the `key`; the old text lies in the history it names.
         """
-        fact = given(KnowledgeEntry, knowledge)
+        fact = as_dataclass(KnowledgeEntry, knowledge)
         timestamp = self._now() if fact.timestamp is None else fact.timestamp
         record = {"key": fact.key, "value": fact.value, "timestamp": timestamp}
         record = checked("semantic", record, "the fact")
@@ -247,7 +247,7 @@ class FourLayers:
             Conflict: An entry was changed meanwhile; it is as others left it.
         """
         layer = _known(type)
-        options = CompactOptions() if opts is None else given(CompactOptions, opts)
+        options = CompactOptions() if opts is None else as_dataclass(CompactOptions, opts)
         keep: object = options.keep_last
         if not isinstance(keep, int) or keep < 0:
             raise ValueError(f"keep_last is a whole number, 0 or more, not {keep!r:.60}")
@@ -262,7 +262,7 @@ class FourLayers:
             gone = set(map(id, older))
             self._working[: sum(id(entry) in gone for entry in self._working)] = summary
             return _compacted(len(older), summary=summary[0].id if summary else None)
-        with one_at_a_time(self._store):
+        with compaction_lock(self._store):
             return self._compact_notes(layer, keep, summed=options.summarize_older)
 
     @tool("reads")
@@ -353,7 +353,7 @@ class FourLayers:
             NotFound: None of the files is there.
         """
         found, mended = read_files(Path(folder))
-        with one_at_a_time(self._store):
+        with compaction_lock(self._store):
             imported = self._notes.add_new(found)
         there = sum(map(len, found.values())) - sum(imported.values())
         return {"success": True, "imported": imported, "there": there, "mended": mended}

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from types import FunctionType, MethodType
 from typing import Any, Literal
 
-from commonplace.entries.compaction import one_at_a_time
+from commonplace.entries.compaction import compaction_lock
 from commonplace.errors import NotFound, QueryError
 from commonplace.memories.overview_and_detail.conversation import last_messages
 from commonplace.memories.overview_and_detail.detail import (
@@ -240,7 +240,7 @@ class OverviewAndDetail(Session):
             purpose: What is to be tried
             expected_version: Of the log of commits, as the last commit answered it
         """
-        with one_at_a_time(self._store):
+        with compaction_lock(self._store):
             return self.branches.branch(name, purpose, expected_version)
 
     @tool("replaces")
@@ -256,7 +256,7 @@ class OverviewAndDetail(Session):
             message: What came of it
             expected_version: Of the log of commits, as the last commit answered it
         """
-        with one_at_a_time(self._store):
+        with compaction_lock(self._store):
             return self.branches.merge(name, message, expected_version)
 
     @tool("reads")

@@ -90,7 +90,7 @@ def _back(
     return found
 
 
-def spoken(transcript: Transcript, messages: Sequence[Message]) -> list[dict[str, Any]]:
+def chat_messages(transcript: Transcript, messages: Sequence[Message]) -> list[dict[str, Any]]:
     """Return messages as a model's API takes them: role and content as written, calls, results.
 
     What a log says beside it (times, ids of sessions, costs) is left out. So is the result of a

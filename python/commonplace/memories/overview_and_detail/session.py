@@ -22,13 +22,13 @@ from typing import Any
 
 from commonplace._core import Message, sections
 from commonplace.entries.blocks import parse
-from commonplace.entries.compaction import INSTRUCTION, first_sentence, one_at_a_time, summarise
+from commonplace.entries.compaction import INSTRUCTION, compaction_lock, first_sentence, summarise
 from commonplace.errors import CompactionFailed, Conflict, NotFound
 from commonplace.memories.overview_and_detail.branches import Branches
 from commonplace.memories.overview_and_detail.conversation import (
+    chat_messages,
     last_line,
     last_turns,
-    spoken,
     turns,
 )
 from commonplace.memories.overview_and_detail.detail import parse_detail, render_detail
@@ -137,7 +137,7 @@ class Session:
                 overview = f"{cut}\n[… {len(overview) - len(cut)} more characters in overview.md]\n"
             context.append({"role": "system", "content": overview})
         recent = last_turns(self.messages, turns, after=self.compacted, end=self._end())
-        return context + spoken(self.messages, recent)
+        return context + chat_messages(self.messages, recent)
 
     @property
     def compacted(self) -> int:
@@ -170,7 +170,7 @@ class Session:
             ValueError: The number of turns is negative, or the limit less than 200.
         """
         _check_turns(keep_turns)
-        with one_at_a_time(self._store):
+        with compaction_lock(self._store):
             return self._compact(keep_turns, model, limit)
 
     # Overview

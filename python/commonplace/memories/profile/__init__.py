@@ -34,7 +34,7 @@ from commonplace.memories.profile.reader import (
     ProfileEntry,
     ProfileHits,
     Reader,
-    bare,
+    entry_text,
     profile_entry,
 )
 from commonplace.memories.profile.writer import CANDIDATES, Writer
@@ -110,7 +110,7 @@ class Profile:
         self._clock = clock
         self._half_life = half_life
         self._limit = limit
-        self._recall = HybridSearch(store, embedder, weights=weights, text_of=bare)
+        self._recall = HybridSearch(store, embedder, weights=weights, text_of=entry_text)
         self._bind_user(user)
 
     def of(self, user: str) -> Profile:

@@ -45,7 +45,7 @@ def blocks(body: str) -> list[Block]:
     for line in lines_of(body):
         bare = line.expandtabs(4).rstrip()
         marker = _marker(line.rstrip("\r\n"))
-        if found and (until or _belongs(bare, found[-1], blank, marker)):
+        if found and (until or _continues_block(bare, found[-1], blank, marker)):
             found[-1].lines.append(line)
             blank = _ends(bare, until) if until else not bare
             until = "" if blank else until
@@ -77,7 +77,9 @@ def dedented(line: str, width: int) -> str:
     return line[min(len(line) - len(bare), width) :]
 
 
-def _belongs(bare: str, block: Block, blank: bool, marker: tuple[int, int, bool] | None) -> bool:
+def _continues_block(
+    bare: str, block: Block, blank: bool, marker: tuple[int, int, bool] | None
+) -> bool:
     """Return whether a line goes on the block before it; `blank` says that a blank one precedes."""
     indent = len(bare) - len(bare.lstrip())
     if not bare or (block.width and indent >= block.width):

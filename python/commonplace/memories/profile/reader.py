@@ -159,7 +159,7 @@ def profile_entry(path: str, entry: Entry) -> ProfileEntry:
     return ProfileEntry(entry.text, entry.category, f"{path}#L{entry.line}", entry.day)
 
 
-def bare(hit: Hit) -> str:
+def entry_text(hit: Hit) -> str:
     """Return what an embedder is given of an entry: its text alone.
 
     With its headings before it, its cosine with what paraphrases it is lower: of 24 questions to

@@ -165,7 +165,7 @@ impl Catalog {
             return Err(Error::Interrupted);
         }
         let built = self.assemble(files, now, outputs, interrupt)?;
-        built.0.note_held();
+        built.0.report_memory_use();
         trim_heap();
         Ok(built)
     }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::catalog::extract::{self, Corpus, IndexInput, MessageInputs, SectionRange};
-use crate::catalog::memory_estimate::{CHECK_BYTES, parsing_bytes, shortage};
+use crate::catalog::memory_estimate::{CHECK_BYTES, missing_memory, parsing_bytes};
 use crate::catalog::transcript_resume::{TranscriptResume, tail};
 use crate::catalog::{DocMeta, NO_TIME, ReadProgress};
 use crate::error::{Error, Interrupt, Result};
@@ -253,7 +253,7 @@ impl FileReader<'_> {
                 if reading.cut.is_none() && asks {
                     let texts = input.fields.iter().map(|&(_, text)| text);
                     let allows = |more| self.allows(more);
-                    if let Some(needs) = shortage(texts, allows, self.interrupt) {
+                    if let Some(needs) = missing_memory(texts, allows, self.interrupt) {
                         reading.cut = Some((start, input.line - 1));
                         reading.needs = needs;
                     }

@@ -154,7 +154,7 @@ impl Catalog {
     }
 
     /// Tells the other parts of the store how much memory it may need.
-    fn note_held(&self) {
+    fn report_memory_use(&self) {
         let (packing, delta) = self.packing_needs();
         self.limit.set_held(self.corpus as usize, packing + delta);
     }

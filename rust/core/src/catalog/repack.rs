@@ -125,7 +125,7 @@ impl Catalog {
             // what a snapshot says of its documents is not what its lists say
             self.reject();
         }
-        self.note_held();
+        self.report_memory_use();
         trim_heap();
         // all is in memory now, unless some of it was lost
         self.kept.take_if(|kept| !kept.is_damaged());

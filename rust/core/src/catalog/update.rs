@@ -152,7 +152,7 @@ impl Catalog {
         file_meta.cut = reading.cut.is_some();
         file_meta.needs = reading.needs;
         file_meta.documents = DocIds::List(documents);
-        self.note_held();
+        self.report_memory_use();
         changed
     }
 

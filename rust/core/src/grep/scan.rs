@@ -201,7 +201,7 @@ impl Scan {
                 if interrupt() {
                     return Err(Error::Interrupted);
                 }
-                context::surround(
+                context::add_context(
                     found,
                     &self.file,
                     &self.path,

@@ -79,7 +79,7 @@ impl GramIndexThread {
     }
 
     /// Waits until all that was queued is written.
-    pub fn settle(&self) {
+    pub fn wait_until_written(&self) {
         self.settle_with(None);
     }
 
@@ -98,7 +98,7 @@ impl GramIndexThread {
 impl Drop for GramIndexThread {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        self.settle();
+        self.wait_until_written();
     }
 }
 
