@@ -1,4 +1,4 @@
-"""A store in an empty folder, and where the shared data is."""
+"""Pytest fixtures: a store in an empty folder, and the folder of the shared data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What calls answer when the system refuses: the right error, and never a wrong answer."""
+"""Error answers of calls when the system refuses: the right class, and never a wrong answer."""
 
 import os
 import resource

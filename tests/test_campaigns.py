@@ -1,4 +1,4 @@
-"""What holds a run of campaigns together: nothing is left out unsaid, and no result is lost."""
+"""The campaign runner: each campaign is run, and each failure is in the report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every command: what it prints, for people and programs, and how it exits."""
+"""Command line: output of each command for people and for programs, and exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every embedder keeps to the protocol, and the local one to what torch says."""
+"""Embedders: the protocol, and the local encoder against vectors made with torch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`commonplace eval` on sets so small that the right numbers are known."""
+"""Evaluation: `commonplace eval` on sets so small that the right numbers are known."""
 
 from __future__ import annotations
 

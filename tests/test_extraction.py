@@ -1,4 +1,4 @@
-"""What is kept of a conversation, and what is left out and why."""
+"""Extraction: which sentences of a conversation are kept, and the reason of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A child of a fork has a store of its own: it sees every change, takes none away, never hangs."""
+"""Forks: a child opens a store of its own, sees every change and never hangs."""
 
 from __future__ import annotations
 

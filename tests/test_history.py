@@ -1,4 +1,4 @@
-"""Old versions of a file can be read, and a change by a function loses nothing."""
+"""History: old versions can be read, and `update` loses no concurrent change."""
 
 from __future__ import annotations
 

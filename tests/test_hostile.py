@@ -1,4 +1,4 @@
-"""What a hostile caller hands in: a clear error or a plain answer, soon, and nothing outside seen.
+"""Hostile inputs: a clear error or a plain answer, soon, and nothing outside is shown.
 
 The cases are in `hostile.json`, beside the repository; a few of each kind are here for when it is
 not. How to read one is said in HOSTILE.md next to it.

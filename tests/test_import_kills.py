@@ -1,4 +1,4 @@
-"""Imports that are killed at any moment and repeated, and several at once: every message once.
+"""Transcript imports killed at any moment and repeated: every message is there once.
 
 Each run has the history of a real one: some imports are killed while the next has begun already,
 and the last one is left alone. `IMPORT_RUNS` says how many there are, 2 without it.

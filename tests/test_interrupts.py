@@ -1,4 +1,4 @@
-"""Ctrl-C ends whatever takes long: it is raised within a tenth of a second."""
+"""Ctrl-C: every long call ends within a tenth of a second."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Under a limit of memory the work is done, or a typed error or a note says what was not.
+"""Memory limits: the work is done, or a typed error or a note says what was not.
 
 Each child has little memory, by `setrlimit` or by `memory_limit=`, and is to end by itself.
 """

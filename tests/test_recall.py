@@ -1,4 +1,4 @@
-"""Recall against a plain reference; whatever an embedder does, words still find."""
+"""Hybrid search against a plain reference, and with failing embedders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `refuse.py` refuses is refused, and a memory answers as it does elsewhere."""
+"""`refuse.py`: it refuses the named system calls, and a store works without them."""
 
 from __future__ import annotations
 

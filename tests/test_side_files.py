@@ -1,4 +1,4 @@
-"""Our own files, and whatever a stranger put in their place: nothing outside, and no waiting."""
+"""Side files below `.commonplace`: planted links, FIFOs and folders are refused at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tool that spells a name in NFD finds under it what it wrote, with every call."""
+"""File names in NFD: each call finds what was written under the other spelling."""
 
 from __future__ import annotations
 

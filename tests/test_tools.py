@@ -1,4 +1,4 @@
-"""Tools: the schema says what the method says, and a wrong call is told what is right."""
+"""Tools: schemas from signatures, and errors for wrong calls that say what is right."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Transcripts: durable lines, every known shape, nothing lost in silence."""
+"""Transcripts: durable appends, every known format, and reported bad lines."""
 
 from __future__ import annotations
 

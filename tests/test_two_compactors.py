@@ -1,4 +1,4 @@
-"""Two processes do the same to one memory at once: each entry stands once, and none fails."""
+"""Concurrent compaction by two processes: each entry is kept once, and none fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes and threads that read and write the same files at once, and forks of an open store."""
+"""Concurrent processes and threads on the same files, and forks of an open store."""
 
 from __future__ import annotations
 

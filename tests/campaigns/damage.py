@@ -1,4 +1,4 @@
-"""Ways to damage a file that is a cache: at random, and with the checksums made right again."""
+"""Damage to cache files: random bytes, and crafted contents with valid checksums."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signals in the midst of calls: interrupt, stop and go on, terminate."""
+"""Signals during calls: SIGINT, SIGSTOP with SIGCONT, SIGTERM."""
 
 from __future__ import annotations
 

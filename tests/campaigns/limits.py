@@ -1,4 +1,4 @@
-"""Too little memory, disk, room for a file, descriptors, watches: a plain error, and no harm."""
+"""Limits of memory, disk, file size, descriptors and watches: plain errors, no damage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report of a run, `docs/reliability.md`: each of the 25 promises and what is known of it."""
+"""Report of a run, `docs/reliability.md`: each of the 25 promises and its evidence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Single calls of a store: what each changes or answers, and how that is seen in the folder."""
+"""Single store calls as a table: what each changes or returns, and how to check it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program that works on for long: it holds no more memory, files and threads than at first."""
+"""Soak test: memory, files and threads of a long-running program do not grow."""
 
 from __future__ import annotations
 

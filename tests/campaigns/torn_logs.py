@@ -1,4 +1,4 @@
-"""Transcripts that are torn, filled with zeros, or hold lines that no tool should have written."""
+"""Damaged transcripts: torn lines, zeros, and lines that no tool writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One try of a campaign: its random numbers, its folder, and what it counts."""
+"""One trial of a campaign: its random numbers, its folder and its counts."""
 
 from __future__ import annotations
 

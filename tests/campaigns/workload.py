@@ -1,4 +1,4 @@
-"""Programs that make every call until they are killed, and a person who saves notes meanwhile."""
+"""Workload of the kill campaigns: programs that make every call, and a person who saves."""
 
 from __future__ import annotations
 

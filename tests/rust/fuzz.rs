@@ -1,4 +1,4 @@
-//! Properties of any input: sections, queries, lines of transcripts, snapshots, patches.
+//! Fuzz tests: sections, queries, transcript lines, snapshots and patches of any bytes.
 //!
 //! `cargo test` gives each a fraction of a second, `make fuzz SECONDS=300` as long as is wanted.
 

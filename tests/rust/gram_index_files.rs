@@ -1,4 +1,4 @@
-//! Gram index files: when a store writes one, and when it does not use it.
+//! Gram index files: when a store writes one, and when it ignores one.
 
 use std::fs::File;
 use std::io::Write;

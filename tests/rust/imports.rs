@@ -1,4 +1,4 @@
-//! An import that is repeated, that was cut off, beside another one, and one of another source.
+//! Transcript imports: repeated, interrupted, concurrent, and of another source.
 
 #![allow(missing_docs)]
 

@@ -1,4 +1,4 @@
-//! The index against a reference that counts words in hash maps and scores every document.
+//! Inverted index tests against a reference that scores every document.
 
 #![allow(missing_docs)]
 

@@ -1,5 +1,5 @@
-//! Race tests of hard links: of a file outside that is linked into the root for a moment nothing is
-//! revealed, and nothing is written to it.
+//! Race tests of hard links: a file outside that is linked into the root for a moment is neither
+//! read nor written.
 //!
 //! The second name is gone again when the open file is looked at, so that its link count says
 //! nothing. Each test lets one thread change names as fast as it can while another uses them.

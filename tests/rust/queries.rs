@@ -1,4 +1,4 @@
-//! The query language, from the text of a query to hits and snippets.
+//! Query language tests: from the text of a query to hits and snippets.
 
 #![allow(missing_docs)]
 

@@ -1,4 +1,4 @@
-//! The snapshot of the index as a cache: whatever happens to it, answers are those of a new build.
+//! Snapshot tests: with any snapshot, answers are those of a new build.
 
 #![allow(missing_docs)]
 

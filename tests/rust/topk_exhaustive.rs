@@ -1,4 +1,4 @@
-//! Top-k retrieval over many thousand documents, under every filter, against exhaustive scoring.
+//! Top-k retrieval under every filter against exhaustive scoring of many documents.
 //!
 //! Texts repeat, so that upper bounds are alike and the search switches to MaxScore.
 

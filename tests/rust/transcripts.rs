@@ -1,4 +1,4 @@
-//! Messages in every shape we read, and their import.
+//! Transcript tests: messages in every known format, and their import.
 
 use commonplace_core::memory_limit::MemoryLimit;
 use commonplace_core::messages::formats::{Format, import};

@@ -1,4 +1,4 @@
-"""Shared ends of every command: opening the root, printing, exit codes."""
+"""Output of commands: the opened root, JSON lines, errors, exit codes."""
 
 from __future__ import annotations
 

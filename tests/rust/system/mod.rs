@@ -1,4 +1,4 @@
-//! What this system has of the calls that `tests/refuse.py` may refuse.
+//! Test helper: which of the calls that `tests/refuse.py` may refuse this system has.
 
 #![allow(dead_code, missing_docs)]
 

@@ -1,4 +1,4 @@
-"""Layers kept as notes: what is in them, how it is found, and how it leaves them."""
+"""Notes of the episodic, semantic and procedural layers: read, search, append, archive."""
 
 from __future__ import annotations
 

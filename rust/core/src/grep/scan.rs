@@ -1,4 +1,4 @@
-//! Scan of one file under way: the range that comes next, and the results so far.
+//! Scan of one file: the next range to scan, and the results so far.
 
 use std::collections::VecDeque;
 use std::fs::File;
