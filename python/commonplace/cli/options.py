@@ -71,24 +71,27 @@ Until = Annotated[
     float | None,
     Option("--until", parser=moment, metavar="TIME", help="Only messages before this time."),
 ]
-Tools = Annotated[bool, Option("--tools", help="Look into what tools took and gave as well.")]
+Tools = Annotated[bool, Option("--tools", help="Search tool input and output as well.")]
 Fixed = Annotated[bool, Option("--fixed", "-F", help="Take the pattern literally.")]
-AnyCase = Annotated[bool, Option("--ignore-case", "-i", help="A and a are the same.")]
+AnyCase = Annotated[bool, Option("--ignore-case", "-i", help="Ignore case.")]
 SameCase = Annotated[
     bool,
-    Option("--case-sensitive", "-s", help="A and a differ. Default: if the pattern has capitals."),
+    Option("--case-sensitive", "-s", help="Match case. Default: if the pattern has capitals."),
 ]
 
 # How much to show
 Limit = Annotated[int, Option("--limit", "-m", min=1, help="Most hits to show.")]
 Most = Annotated[int | None, Option("--limit", "-m", min=1, help="Stop after so many matches.")]
-Before = Annotated[int, Option("--before", "-B", min=0, help="Neighbours before each match.")]
-After = Annotated[int, Option("--after", "-A", min=0, help="Neighbours after each match.")]
-Around = Annotated[int, Option("--context", "-C", min=0, help="Neighbours on both sides.")]
+Before = Annotated[
+    int, Option("--before", "-B", min=0, help="Messages or lines before each match.")
+]
+After = Annotated[int, Option("--after", "-A", min=0, help="Messages or lines after each match.")]
+Around = Annotated[int, Option("--context", "-C", min=0, help="Messages or lines on both sides.")]
 NewestFirst = Annotated[bool, Option("--newest-first", help="Begin at the end of transcripts.")]
 Count = Annotated[bool, Option("--count", "-c", help="Print only how many match.")]
 Keep = Annotated[
-    bool, Option("--keep", help="Note what makes the next grep of large transcripts fast.")
+    bool,
+    Option("--keep", help="Write an index that makes the next grep of large transcripts faster."),
 ]
 Width = Annotated[int, Option("--width", min=1, help="Longest snippet, in characters.")]
 

@@ -154,7 +154,7 @@ def read(
 
 
 def status(context: typer.Context, as_json: options.Json = False) -> int:
-    """Say what the memory holds."""
+    """Show how many files, sections and messages there are."""
     with opened(context) as store:
         state = store.status()
     emit(record(state)) if as_json else screen().status(state)
@@ -162,7 +162,7 @@ def status(context: typer.Context, as_json: options.Json = False) -> int:
 
 
 def verify(context: typer.Context, as_json: options.Json = False) -> int:
-    """Compare the index with every file and mend it.
+    """Compare the index with every file and repair it.
 
     Exits with 1 when they differed or a file could not be read, else with 0.
 
@@ -180,7 +180,7 @@ def explain(
     citation: options.Citation,
     as_json: options.Json = False,
 ) -> int:
-    """Show how the score of one section or message comes about."""
+    """Explain the score of one section or message."""
     with opened(context) as store:
         text = store.explain(query, citation)
     emit({"query": query, "citation": citation, "text": text}) if as_json else screen().text(text)

@@ -71,7 +71,7 @@ def delete(
     expected: options.Expected = None,
     as_json: options.Json = False,
 ) -> int:
-    """Take a file out of the memory; its text goes to the history."""
+    """Delete a file; its text goes to the history."""
     with opened(context) as store:
         return done(store.delete(path, expected_version=expected), "deleted", as_json)
 
@@ -82,7 +82,7 @@ def import_(
     to: options.To = None,
     as_json: options.Json = False,
 ) -> int:
-    """Take over transcripts of Claude Code, Codex, pi, OpenAI chat, or plain lines."""
+    """Import transcripts of Claude Code, Codex, pi, OpenAI chat, or plain lines."""
     if to and len(files) > 1:
         raise typer.BadParameter("--to takes one file; without it each file gets its own folder")
     reports = []
