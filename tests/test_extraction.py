@@ -139,7 +139,7 @@ def test_a_hostile_message_is_bounded(piece: str) -> None:
 
 
 @given(ANY_TEXT, st.sampled_from(["user", "assistant", "tool"]))
-def test_any_text_is_judged_and_always_the_same(text: str, role: str) -> None:
+def test_any_text_is_classified_and_always_the_same(text: str, role: str) -> None:
     assert classify(text, role) == classify(text, role)
     found = extract([(role, text), (role, text)])
     assert found == extract([(role, text), (role, text)])

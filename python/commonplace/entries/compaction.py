@@ -383,14 +383,14 @@ def _without(note: str, leaving: Sequence[Block], summary: str, path: str) -> st
             )
         # of two that say the same, the one that stands where it stood
         staying.remove(min(same, key=lambda at: abs(blocks[at].line - block.line)))
-    gone = sorted(set(range(len(blocks))) - set(staying))
-    head = note[: blocks[gone[0]].start]
-    ends = [blocks[number].end for number in gone]
-    starts = [blocks[number].start for number in gone[1:]] + [len(note)]
+    removed_numbers = sorted(set(range(len(blocks))) - set(staying))
+    head = note[: blocks[removed_numbers[0]].start]
+    ends = [blocks[number].end for number in removed_numbers]
+    starts = [blocks[number].start for number in removed_numbers[1:]] + [len(note)]
     rest = "".join(note[end:start] for end, start in zip(ends, starts, strict=True))
     new = f"{head}{summary}\n{rest}" if rest else head + summary
-    after = [blocks[number] for number in staying if number > gone[0]]
-    whole = parse(new) == blocks[: gone[0]] + parse(summary) + after
+    after = [blocks[number] for number in staying if number > removed_numbers[0]]
+    whole = parse(new) == blocks[: removed_numbers[0]] + parse(summary) + after
     if not whole or preamble(new) != head[: len(preamble(note))] or preamble(summary):
         raise CompactionFailed(
             f"the summary is not made of whole blocks, or changes what stands beside it in {path}: "

@@ -197,11 +197,11 @@ class Interleaved(StoreMachine):
         held = next(
             one for one in self.memory._notes.entries("semantic") if one.record["key"] == key
         )
-        gone = [
+        deleted = [
             o.record["key"] for o in self.memory._notes.entries("semantic") if o.path == held.path
         ]
         (self.store.root / held.path).unlink()
-        self.facts = {key: value for key, value in self.facts.items() if key not in gone}
+        self.facts = {key: value for key, value in self.facts.items() if key not in deleted}
 
     @rule(keep=st.integers(0, 3))
     def compact(self, keep: int) -> None:

@@ -259,8 +259,8 @@ class FourLayers:
                 return _compacted(0)
             summary = [self._summary(older)] if options.summarize_older else []
             # not those that took their place while a model was asked
-            gone = set(map(id, older))
-            self._working[: sum(id(entry) in gone for entry in self._working)] = summary
+            summarised_ids = set(map(id, older))
+            self._working[: sum(id(entry) in summarised_ids for entry in self._working)] = summary
             return _compacted(len(older), summary=summary[0].id if summary else None)
         with compaction_lock(self._store):
             return self._compact_notes(layer, keep, summed=options.summarize_older)

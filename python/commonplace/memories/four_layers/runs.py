@@ -78,7 +78,7 @@ class AgentRuns:
     def __init__(self, memory: FourLayers, *, longest: int = 2000) -> None:
         self._memory = memory
         self._longest = longest
-        self._judged: set[str] = set()
+        self._learned_from: set[str] = set()
 
     # Hooks
 
@@ -185,7 +185,7 @@ class AgentRuns:
         """
         learned = []
         for entry, citation in self._memory.cited("episodic"):
-            if entry.id in self._judged or "archived" in (entry.metadata or {}):
+            if entry.id in self._learned_from or "archived" in (entry.metadata or {}):
                 continue
             for classified in extract([("assistant", entry.content)]):
                 if not classified.kept:
@@ -200,7 +200,7 @@ class AgentRuns:
                     fact = MemoryEntry(content=classified.text, metadata={"key": key, **source})
                     self._memory.append("semantic", fact)
                     learned.append(KnowledgeEntry(key, classified.text, fact.timestamp))
-            self._judged.add(entry.id)
+            self._learned_from.add(entry.id)
         return learned
 
     # Within

@@ -139,8 +139,8 @@ def _whole(entry: dict[str, Any], answered: Container[str]) -> dict[str, Any] | 
         ]
     if kept := [call for call in calls if str(call.get("id")) in answered]:
         entry["tool_calls"] = kept
-    gone = (content or calls) and not entry["content"] and not kept
-    return None if gone else entry
+    is_emptied = (content or calls) and not entry["content"] and not kept
+    return None if is_emptied else entry
 
 
 def _entry(message: Message, record: dict[str, Any]) -> dict[str, Any]:

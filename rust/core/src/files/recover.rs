@@ -15,7 +15,7 @@ use crate::files::version::Version;
 
 /// The outcome for a temporary file.
 pub(crate) enum Recovered {
-    /// It was nothing that is not elsewhere, or is not ours to judge.
+    /// It was nothing that is not elsewhere, or is no file of ours.
     Nothing,
     /// It is visible at this path.
     ConflictCopy(String),
@@ -284,7 +284,7 @@ impl Files {
             target => target?,
         };
         let version = match target.version_unless(interrupt) {
-            // what is no file of ours is not ours to judge
+            // what is no file of ours stays as it is
             Err(Error::Refused { .. } | Error::NotFound { .. }) => return Ok(()),
             version => version?,
         };

@@ -22,7 +22,7 @@ pub(super) const LONG_LINE: usize = 4 << 20;
 const WINDOW: usize = 1 << 20;
 const OVERLAP: usize = 64 << 10;
 
-/// Judges the line that begins at `start`, the last one of its chunk.
+/// Matches the line that begins at `start`, the last one of its chunk.
 pub(super) fn match_long_line(
     worker: &mut Worker,
     job: &ScanJob<'_>,
