@@ -57,7 +57,7 @@ class Ours:
         import commonplace  # noqa: PLC0415 - the rivals can be measured without it
 
         said_by_uuid = {message.uuid: message for turn in turns for message in turn.messages}
-        self._said: dict[tuple[str, int], Message] = {}
+        self._messages: dict[tuple[str, int], Message] = {}
         self._store: commonplace.Store = commonplace.open(folder / "root")
         for session, own in by_session(lines).items():
             log = folder / f"{session}.jsonl"
@@ -67,12 +67,12 @@ class Ours:
             imported = (folder / "root" / path).read_bytes().splitlines()
             for number, line in enumerate(imported, 1):
                 if message := said_by_uuid.get(json.loads(line).get("id")):
-                    self._said[path, number] = message
+                    self._messages[path, number] = message
 
     def search(self, question: str) -> list[Message]:
         hits = self._store.search(question, DEPTH)
         places = ((hit.path, hit.first_line) for hit in hits)
-        return [self._said[place] for place in places if place in self._said]
+        return [self._messages[place] for place in places if place in self._messages]
 
     def close(self) -> None:
         self._store.close()
@@ -95,14 +95,15 @@ class FullText:
     def __init__(self, turns: Sequence[Turn]) -> None:
         self._messages = list(chain.from_iterable(turn.messages for turn in turns))
         self._base = sqlite3.connect(":memory:")
-        self._base.execute("CREATE VIRTUAL TABLE said USING fts5(text, tokenize='porter')")
+        self._base.execute("CREATE VIRTUAL TABLE messages USING fts5(text, tokenize='porter')")
         rows = ((number, message.text) for number, message in enumerate(self._messages))
-        self._base.executemany("INSERT INTO said(rowid, text) VALUES (?, ?)", rows)
+        self._base.executemany("INSERT INTO messages(rowid, text) VALUES (?, ?)", rows)
 
     def search(self, question: str) -> list[Message]:
         match = " OR ".join(f'"{word}"' for word in words(question))
         best = self._base.execute(
-            "SELECT rowid FROM said WHERE said MATCH ? ORDER BY rank LIMIT ?", (match, DEPTH)
+            "SELECT rowid FROM messages WHERE messages MATCH ? ORDER BY rank LIMIT ?",
+            (match, DEPTH),
         )
         return [self._messages[row] for (row,) in best]
 
@@ -122,7 +123,7 @@ class Ripgrep:
     def __init__(self, folder: Path, turns: Sequence[Turn]) -> None:
         self._messages = list(chain.from_iterable(turn.messages for turn in turns))
         self._lines = [" ".join(message.text.lower().split()) for message in self._messages]
-        self._file = folder / "said.txt"
+        self._file = folder / "messages.txt"
         self._file.write_text("\n".join(self._lines) + "\n", encoding="utf-8")
         self.rows = self.program_rows if shutil.which("rg") else self.python_rows
 
