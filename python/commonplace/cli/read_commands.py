@@ -4,65 +4,47 @@ from __future__ import annotations
 
 import typer
 
+from commonplace._core import SearchFilter
 from commonplace.cli import options as given
 from commonplace.cli.output import FOUND, NOTHING, emit, nothing, opened, remark, screen
 from commonplace.records import record
 
 
+@given.filtered
 def search(
     context: typer.Context,
     query: given.Query,
+    filter: SearchFilter,
     limit: given.Limit = 10,
-    prefix: given.Within = "",
-    source: given.Source = None,
-    role: given.Role = None,
-    session: given.Session = None,
-    category: given.Category = None,
-    since: given.Since = None,
-    until: given.Until = None,
-    tools: given.Tools = False,
     as_json: given.Json = False,
 ) -> int:
     """Rank the sections and messages that answer a question."""
     with opened(context) as store:
-        hits = store.search(
-            " ".join(query),
-            limit,
-            prefix=prefix,
-            source=source,
-            role=role,
-            session=session,
-            category=category,
-            since=since,
-            until=until,
-            tools=tools,
-        )
+        hits = store.search(" ".join(query), limit, filter=filter)
         if as_json:
             found = [record(hit) for hit in hits]
             emit({"hits": found, "freshness": hits.freshness, "notes": hits.notes})
         else:
             screen().hits(hits)
         if not hits:
-            nothing(store, [prefix])
+            nothing(store, filter.prefix or ())
     return FOUND if hits else NOTHING
 
 
+@given.filtered
 def grep(
     context: typer.Context,
     pattern: given.Pattern,
-    prefixes: given.Prefixes = None,
+    filter: SearchFilter,
+    prefixes: given.Prefixes = None,  # noqa: ARG001 - they are in the filter
     fixed: given.Fixed = False,
     any_case: given.AnyCase = False,
     same_case: given.SameCase = False,
-    role: given.Role = None,
-    since: given.Since = None,
-    until: given.Until = None,
     before: given.Before = 0,
     after: given.After = 0,
     around: given.Around = 0,
     limit: given.Most = None,
     newest_first: given.NewestFirst = False,
-    tools: given.Tools = False,
     count: given.Count = False,
     width: given.Width = 300,
     keep: given.Keep = False,
@@ -72,17 +54,13 @@ def grep(
     with opened(context) as store:
         scan = store.grep(
             pattern,
-            prefix=prefixes or "",
+            filter=filter,
             fixed=fixed,
             ignore_case=given.case(any_case, same_case),
-            role=role,
-            since=since,
-            until=until,
             before=max(before, around),
             after=max(after, around),
             limit=limit,
             newest_first=newest_first,
-            tools=tools,
             width=width,
             keep=keep,
         )
@@ -99,7 +77,7 @@ def grep(
         if keep:
             store.settle()
         if not matched:
-            nothing(store, prefixes or [])
+            nothing(store, filter.prefix or ())
     if count:
         emit({"count": matched}) if as_json else print(matched)
     return FOUND if matched else NOTHING

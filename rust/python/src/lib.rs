@@ -3,6 +3,7 @@
 mod allocator;
 mod changes;
 mod detached;
+mod filter;
 mod from_python;
 mod grep;
 mod hit;
@@ -23,6 +24,8 @@ mod _core {
 
     #[pymodule_export]
     use super::changes::{Imported, Revision, Written};
+    #[pymodule_export]
+    use super::filter::SearchFilter;
     #[pymodule_export]
     use super::from_python::Weights;
     #[pymodule_export]
