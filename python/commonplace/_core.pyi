@@ -2,7 +2,9 @@
 
 import builtins
 from collections.abc import Callable, Iterator, Sequence
-from typing import Literal, SupportsIndex, final, overload
+from typing import Literal, SupportsIndex, Unpack, final, overload
+
+from commonplace.search_filter import FilterFields
 
 __all__ = [
     "Entry",
@@ -13,6 +15,7 @@ __all__ = [
     "Match",
     "Message",
     "Revision",
+    "SearchFilter",
     "Section",
     "Status",
     "Store",
@@ -234,6 +237,46 @@ class Weights:
     def as_dict(self) -> dict[str, float]: ...
 
 @final
+class SearchFilter:
+    """Which documents a search or a grep may find: those that pass every field that is set.
+
+    Immutable; all fields are keyword arguments, and None when not set. A document is a section of
+    a note or a message of a transcript; grep has messages and the lines of notes.
+
+    Raises:
+        QueryError: Nothing can pass: `since` is not before `until`, or a text is empty.
+        ValueError: A field has no such value, as `prefix` a list of nothing.
+        EncodingError: A text is not UTF-8.
+
+    >>> import commonplace
+    >>> commonplace.SearchFilter(role="user", since="2026-02-01", prefix=["sessions", "a.md"])
+    SearchFilter(prefix=('sessions', 'a.md'), since=1769904000.0, role='user')
+    """
+
+    def __new__(cls, **fields: Unpack[FilterFields]) -> SearchFilter: ...
+    prefix: tuple[str, ...] | None
+    """Only files below this folder, or this file; of several, below any of them."""
+    source: Literal["note", "message"] | None
+    """Only notes, or only messages."""
+    since: float | None
+    """Only at or after this time (a `When`; seconds since 1970). What has no time does not pass:
+    a message has that of its record, a section the date in the metadata of its note."""
+    until: float | None
+    """Only before this time; else as `since`."""
+    role: str | None
+    """Only messages of this role (`user`, `assistant`, …)."""
+    session: str | None
+    """Only messages of this session."""
+    category: str | None
+    """Only sections of this category. Grep refuses it: it reads lines."""
+    tools: bool
+    """Search what went into and came out of tools as well."""
+    def is_open(self) -> bool:
+        """Say whether every document passes."""
+    def admits(self, hit: Hit) -> bool:
+        """Say whether a hit passes; prefixes are compared as given, see `Store.predicate`."""
+
+@final
 class Store:
     """The engine behind `commonplace.Store`."""
 
@@ -281,36 +324,21 @@ class Store:
     def import_transcript(
         self, source: str, path: str, progress: Callable[[int], None] | None
     ) -> Imported: ...
-    def search(
-        self,
-        query: str,
-        limit: int,
-        *,
-        prefixes: Sequence[str],
-        source: str | None,
-        since: float | None,
-        until: float | None,
-        role: str | None,
-        session: str | None,
-        category: str | None,
-        tools: bool,
-    ) -> Hits: ...
+    def search(self, query: str, limit: int, filter: SearchFilter) -> Hits: ...
+    def normalized_filter(self, filter: SearchFilter) -> SearchFilter:
+        """Return the filter with its prefixes as `spelled` returns them."""
     def explain(self, query: str, citation: str) -> str: ...
     def grep(
         self,
         pattern: str,
+        filter: SearchFilter,
         *,
-        prefixes: Sequence[str],
         fixed: bool,
         ignore_case: bool | None,
-        role: str | None,
-        since: float | None,
-        until: float | None,
         before: int,
         after: int,
         limit: int | None,
         newest_first: bool,
-        tools: bool,
         width: int,
         keep: bool,
     ) -> Grep: ...

@@ -10,6 +10,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 
 use commonplace_core::error::Error;
+use commonplace_core::filter::SearchFilter;
 use commonplace_core::store::Freshness;
 use commonplace_core::store::search::SearchRequest;
 use fixture::{TestRoot, ask, both_ways, files_with, overwrite, paths};
@@ -110,8 +111,7 @@ fn the_index_of_tools_is_refreshed_too() {
             let request = SearchRequest {
                 query: word.into(),
                 limit: 9,
-                tools: true,
-                ..SearchRequest::default()
+                filter: SearchFilter { tools: true, ..SearchFilter::default() },
             };
             store.search(&request, &|| false).unwrap().hits.len()
         };

@@ -6,6 +6,7 @@ use std::os::unix::fs::FileExt;
 
 use commonplace_core::files::racy_stat::FsClock;
 use commonplace_core::files::root::Stat;
+use commonplace_core::filter::SearchFilter;
 use commonplace_core::grep::GrepOptions;
 use commonplace_core::grep::gram_index::GramIndex;
 use commonplace_core::store::grep::GrepFiles;
@@ -39,8 +40,9 @@ fn open(dir: &tempfile::TempDir) -> Store {
 }
 
 fn count(store: &Store, pattern: &str) -> u64 {
-    let options = GrepOptions { pattern: pattern.into(), ..GrepOptions::default() };
-    let mut files = GrepFiles::new(store, &["sessions"], options, &never).unwrap();
+    let filter = SearchFilter { prefixes: vec!["sessions".into()], ..SearchFilter::default() };
+    let options = GrepOptions { pattern: pattern.into(), filter, ..GrepOptions::default() };
+    let mut files = GrepFiles::new(store, options, &never).unwrap();
     let count = files.count(store, &never).unwrap();
     store.wait_for_gram_indexes();
     count
@@ -184,7 +186,7 @@ fn closing_does_not_wait_for_a_gram_index() {
     let store = Store::open(dir.path().to_str().unwrap(), options).unwrap();
     std::fs::write(dir.path().join(PATH), message("young").repeat(3000)).unwrap();
     let options = GrepOptions { pattern: "young".into(), ..GrepOptions::default() };
-    let mut files = GrepFiles::new(&store, &[""], options, &never).unwrap();
+    let mut files = GrepFiles::new(&store, options, &never).unwrap();
     assert_eq!(files.count(&store, &never).unwrap(), 3000);
     let begun = std::time::Instant::now();
     drop(store);

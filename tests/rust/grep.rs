@@ -5,6 +5,7 @@ mod scans;
 use std::io::Write;
 
 use commonplace_core::error::Error;
+use commonplace_core::filter::SearchFilter;
 use commonplace_core::grep::{Case, GrepOptions, Match, Report, Scan};
 use commonplace_core::store::grep::GrepFiles;
 use commonplace_core::store::{self, Store};
@@ -219,16 +220,15 @@ fn filters_and_limits() {
     let content: String = (1..=20).map(line).collect();
     let of = |options: GrepOptions| lines_of(&grep(content.as_bytes(), options).0);
     let base = options("word");
-    assert_eq!(
-        of(GrepOptions { roles: vec!["user".into()], limit: Some(2), ..base.clone() }),
-        [2, 4]
-    );
+    let user = SearchFilter { role: Some("user".into()), ..SearchFilter::default() };
+    assert_eq!(of(GrepOptions { filter: user, limit: Some(2), ..base.clone() }), [2, 4]);
     assert_eq!(
         of(GrepOptions { newest_first: true, limit: Some(3), chunk: 50, ..base.clone() }),
         [20, 19, 18]
     );
     let day = |d: i64| Some(1_767_225_600_000 + (d - 1) * 86_400_000);
-    assert_eq!(of(GrepOptions { since: day(5), until: day(7), ..base.clone() }), [5, 6]);
+    let days = SearchFilter { since: day(5), until: day(7), ..SearchFilter::default() };
+    assert_eq!(of(GrepOptions { filter: days, ..base.clone() }), [5, 6]);
     let (found, report) = grep(content.as_bytes(), GrepOptions { limit: Some(2), ..base });
     assert_eq!((found.len(), report.messages_matched, report.resume.line), (2, 2, 2));
     assert_eq!(found[1].session.as_deref(), Some("s"));
@@ -440,7 +440,7 @@ fn many_files_are_searched_in_the_order_of_their_paths() {
     }
     for limit in [None, Some(1), Some(300), Some(25_000)] {
         let options = GrepOptions { limit, ..options("needle") };
-        let new = || GrepFiles::new(&store, &[""], options.clone(), &never).unwrap();
+        let new = || GrepFiles::new(&store, options.clone(), &never).unwrap();
         let mut files = new();
         let mut found = Vec::new();
         while let Some((path, batch)) = files.next_batch(&store, &never).unwrap() {

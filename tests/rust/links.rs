@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use commonplace_core::files::Expected;
+use commonplace_core::filter::SearchFilter;
 use commonplace_core::grep;
 use commonplace_core::store::grep::GrepFiles;
 use commonplace_core::store::search::SearchRequest;
@@ -169,8 +170,11 @@ fn a_read_reveals_nothing_of_it() {
 fn a_grep_reveals_nothing_of_it() {
     let race = Race::new();
     let shown = race.run(|_| {
-        let options = grep::GrepOptions { pattern: "canary|robin".into(), ..Default::default() };
-        let mut across = GrepFiles::new(&race.store, &NAMES, options, &never).ok()?;
+        let filter =
+            SearchFilter { prefixes: NAMES.map(str::to_owned).into(), ..Default::default() };
+        let options =
+            grep::GrepOptions { pattern: "canary|robin".into(), filter, ..Default::default() };
+        let mut across = GrepFiles::new(&race.store, options, &never).ok()?;
         let mut shown = None;
         while let Some((_, found)) = across.next_batch(&race.store, &never).unwrap() {
             let canary = found.iter().any(|found| tells(found.snippet.as_bytes()));

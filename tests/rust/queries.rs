@@ -7,8 +7,8 @@ mod hostile;
 
 use commonplace_core::error::Error;
 use commonplace_core::files::file_kind::FileKind;
+use commonplace_core::filter::SearchFilter;
 use commonplace_core::index::dictionary::expansion::Expander;
-use commonplace_core::search::filter::SearchFilter;
 use commonplace_core::search::query::{MAX_PATTERNS, MAX_QUERY_BYTES, Query, holds};
 use commonplace_core::search::query_plan::most_frequent;
 use commonplace_core::search::search;
@@ -156,7 +156,8 @@ fn files_of(answer: &Hits) -> Vec<String> {
 fn filters() {
     let (_memory, store) = world();
     let files = |filter: SearchFilter, tools: bool| {
-        let request = SearchRequest { query: "quick fox".into(), limit: 99, filter, tools };
+        let filter = SearchFilter { tools, ..filter };
+        let request = SearchRequest { query: "quick fox".into(), limit: 99, filter };
         files_of(&store.search(&request, &|| false).unwrap())
     };
     let all = SearchFilter::default();
@@ -343,8 +344,7 @@ fn hostile_queries() {
             let request = SearchRequest {
                 query: query.clone(),
                 limit: 10,
-                tools,
-                ..SearchRequest::default()
+                filter: SearchFilter { tools, ..SearchFilter::default() },
             };
             let answer = store.search(&request, &|| false);
             let shown: String = query.chars().take(40).collect();

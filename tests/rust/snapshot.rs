@@ -433,7 +433,7 @@ fn a_root_that_can_only_be_read_answers() {
             assert!(store.save().is_err() && !memory.at(".commonplace").exists());
             assert!(answer.notes.iter().any(|note| note.contains("closed")), "{:?}", answer.notes);
             let grep = grep::GrepOptions { pattern: "rotation".to_owned(), ..Default::default() };
-            let mut across = GrepFiles::new(&store, &[""], grep, &|| false).unwrap();
+            let mut across = GrepFiles::new(&store, grep, &|| false).unwrap();
             while across.next_batch(&store, &|| false).unwrap().is_some() {}
             let notes = &across.summary.notes;
             assert!(notes.iter().any(|note| note.contains("closed")), "{notes:?}");

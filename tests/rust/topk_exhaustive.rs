@@ -14,10 +14,10 @@ use commonplace_core::files::file_kind::FileKind;
 use commonplace_core::files::paths::is_below;
 use commonplace_core::files::racy_stat::FsClock;
 use commonplace_core::files::root::Root;
+use commonplace_core::filter::{FieldPredicate, SearchFilter};
 use commonplace_core::index::bm25f::{Field, Weights};
 use commonplace_core::index::dictionary::expansion::Expander;
 use commonplace_core::index::topk::collector::{Scored, Scoring};
-use commonplace_core::search::filter::SearchFilter;
 use commonplace_core::search::query::{Atom, Query, holds};
 use commonplace_core::search::scoring::QueryScorer;
 use commonplace_core::search::{search, session_rescore};
@@ -140,6 +140,8 @@ impl World {
             && label(&filter.role, row.role)
             && label(&filter.session, row.session)
             && label(&filter.category, row.category)
+            && (filter.predicates.is_empty()
+                || even_day(path, Some(row.time).filter(|&time| time != NO_TIME)))
     }
 
     /// Scores every document, and sorts all.
@@ -225,6 +227,11 @@ impl World {
     }
 }
 
+/// The predicate of the last filter.
+fn even_day(path: &str, time: Option<i64>) -> bool {
+    path.contains('3') && time.is_some_and(|time| time / 86_400_000 % 2 == 0)
+}
+
 fn filters() -> Vec<SearchFilter> {
     let all = SearchFilter::default;
     let below = |paths: &[&str]| SearchFilter {
@@ -250,6 +257,10 @@ fn filters() -> Vec<SearchFilter> {
         SearchFilter { since: Some(january + 20 * day), ..all() },
         SearchFilter { until: Some(january + 3 * day), ..below(&["a"]) },
         SearchFilter { since: Some(january + 5 * day), until: Some(january + 6 * day), ..all() },
+        SearchFilter {
+            predicates: vec![FieldPredicate::new(|doc| even_day(doc.path(), doc.timestamp_ms()))],
+            ..all()
+        },
     ]
 }
 

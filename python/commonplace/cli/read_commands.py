@@ -4,65 +4,47 @@ from __future__ import annotations
 
 import typer
 
+from commonplace._core import SearchFilter
 from commonplace.cli import options
 from commonplace.cli.output import FOUND, NOTHING, emit, nothing, opened, print_message, screen
 from commonplace.records import record
 
 
+@options.filtered
 def search(
     context: typer.Context,
     query: options.Query,
+    filter: SearchFilter,
     limit: options.Limit = 10,
-    prefix: options.Within = "",
-    source: options.Source = None,
-    role: options.Role = None,
-    session: options.Session = None,
-    category: options.Category = None,
-    since: options.Since = None,
-    until: options.Until = None,
-    tools: options.Tools = False,
     as_json: options.Json = False,
 ) -> int:
     """Rank the sections and messages that answer a question."""
     with opened(context) as store:
-        hits = store.search(
-            " ".join(query),
-            limit,
-            prefix=prefix,
-            source=source,
-            role=role,
-            session=session,
-            category=category,
-            since=since,
-            until=until,
-            tools=tools,
-        )
+        hits = store.search(" ".join(query), limit, filter=filter)
         if as_json:
             found = [record(hit) for hit in hits]
             emit({"hits": found, "freshness": hits.freshness, "notes": hits.notes})
         else:
             screen().hits(hits)
         if not hits:
-            nothing(store, [prefix])
+            nothing(store, filter.prefix or ())
     return FOUND if hits else NOTHING
 
 
+@options.filtered
 def grep(
     context: typer.Context,
     pattern: options.Pattern,
-    prefixes: options.Prefixes = None,
+    filter: SearchFilter,
+    prefixes: options.Prefixes = None,  # noqa: ARG001 - they are in the filter
     fixed: options.Fixed = False,
     any_case: options.AnyCase = False,
     same_case: options.SameCase = False,
-    role: options.Role = None,
-    since: options.Since = None,
-    until: options.Until = None,
     before: options.Before = 0,
     after: options.After = 0,
     around: options.Around = 0,
     limit: options.Most = None,
     newest_first: options.NewestFirst = False,
-    tools: options.Tools = False,
     count: options.Count = False,
     width: options.Width = 300,
     keep: options.Keep = False,
@@ -72,17 +54,13 @@ def grep(
     with opened(context) as store:
         scan = store.grep(
             pattern,
-            prefix=prefixes or "",
+            filter=filter,
             fixed=fixed,
             ignore_case=options.case(any_case, same_case),
-            role=role,
-            since=since,
-            until=until,
             before=max(before, around),
             after=max(after, around),
             limit=limit,
             newest_first=newest_first,
-            tools=tools,
             width=width,
             keep=keep,
         )
@@ -99,7 +77,7 @@ def grep(
         if keep:
             store.wait_for_gram_indexes()
         if not matched:
-            nothing(store, prefixes or [])
+            nothing(store, filter.prefix or ())
     if count:
         emit({"count": matched}) if as_json else print(matched)
     return FOUND if matched else NOTHING

@@ -26,16 +26,16 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Literal, Unpack, overload
 
-from commonplace._core import Hit, Hits
+from commonplace._core import Hit, Hits, SearchFilter
 from commonplace.errors import ModelError, Refused
 from commonplace.protocols import Embedder
-from commonplace.store import Store, places
-from commonplace.timestamps import When, seconds
+from commonplace.search_filter import FilterFields, given_filter
+from commonplace.store import Store
 
 if TYPE_CHECKING:
     from commonplace.recall.vectors import Vectors
@@ -156,41 +156,25 @@ class HybridSearch:
         query: str,
         limit: int = 10,
         *,
-        prefix: str | Iterable[str] = "",
-        source: Literal["note", "message"] | None = None,
-        since: When | None = None,
-        until: When | None = None,
-        role: str | None = None,
-        session: str | None = None,
-        category: str | None = None,
+        filter: SearchFilter | None = None,
+        **fields: Unpack[FilterFields],
     ) -> HybridHits:
         """Return up to `limit` documents that answer `query`, best first.
 
-        Ties go by path, then by position. Filters and query language are those of
+        Ties go by path, then by position. Filter, fields and query language are those of
         `Store.search`. Where the query holds a phrase or an exclusion, vectors only order what
-        the words find. With `since` or `until`, notes are found by words only.
+        the words find. What is of tools has no vectors: with `tools` the words find it.
 
         Raises:
-            QueryError: The query is empty or not text.
+            QueryError: The query is empty or not text, or nothing can pass the filter.
+            TypeError, ValueError: As for `Store.search`.
         """
         depth = max(DEPTH, 3 * limit)
-        prefixes = places(prefix)
-        words = partial(
-            self._store.search,
-            query,
-            depth,
-            prefix=prefixes,
-            source=source,
-            since=since,
-            until=until,
-            role=role,
-            session=session,
-            category=category,
-        )
+        filter = given_filter(filter, fields)
+        words = partial(self._store.search, query, depth, filter=filter)
         why = "there is no embedder"
         if self.vectors is not None:
-            wanted = {"source": source, "role": role, "session": session, "category": category}
-            admits = self._admits(prefixes, wanted, seconds(since), seconds(until))
+            admits = self._store.predicate(filter)
             try:
                 return self._finish(limit, *self._both(self.vectors, query, depth, words, admits))
             except ModelError as error:
@@ -270,35 +254,6 @@ class HybridSearch:
             except (OSError, Refused):
                 return None
         return self._store.transcript(hit.path)[hit.first_line].timestamp
-
-    def _admits(
-        self,
-        prefixes: Iterable[str],
-        wanted: dict[str, str | None],
-        since: float | None,
-        until: float | None,
-    ) -> Callable[[Hit], bool] | None:
-        """Return what tells whether the filters let a document pass; None when there are none."""
-        within = [self._store.spelled(prefix).rstrip("/") for prefix in prefixes]
-        anywhere = "" in within
-        wanted = {name: value for name, value in wanted.items() if value is not None}
-        timed = since is not None or until is not None
-        if anywhere and not wanted and not timed:
-            return None
-
-        def admits(hit: Hit) -> bool:
-            if not anywhere and not any(f"{hit.path}/".startswith(f"{one}/") for one in within):
-                return False
-            if any(getattr(hit, name) != value for name, value in wanted.items()):
-                return False
-            if not timed:
-                return True
-            moment = None if hit.source == "note" else self._moment(hit)
-            return moment is not None and (
-                (since is None or moment >= since) and (until is None or moment < until)
-            )
-
-        return admits
 
 
 def shares(hits: Hits) -> list[tuple[Hit, float]]:

@@ -2,6 +2,7 @@
 
 mod allocator;
 mod detached;
+mod filter;
 mod from_python;
 mod grep;
 mod hit;
@@ -21,6 +22,8 @@ static ALLOCATOR: SplitAllocator = SplitAllocator;
 mod _core {
     use super::{Bound, PyModule, PyModuleMethods, PyResult, SplitAllocator};
 
+    #[pymodule_export]
+    use super::filter::SearchFilter;
     #[pymodule_export]
     use super::from_python::Weights;
     #[pymodule_export]

@@ -116,7 +116,7 @@ fn read(line: &[u8], options: &GrepOptions, json: bool) -> Option<Context> {
     let ParsedLine::Message(message) = message::parse_lazy(line) else {
         return None;
     };
-    let text = message.text(options.tools);
+    let text = message.text(options.filter.tools);
     (!text.is_empty()).then(|| Context {
         role: message.role().into_owned(),
         name: message.name(),

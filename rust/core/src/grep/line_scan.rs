@@ -61,7 +61,7 @@ impl LineScan<'_, '_> {
     }
 
     fn match_candidates(&mut self, seen: &mut LineCounter<'_>) {
-        let ScanJob { matcher, build, .. } = *self.job;
+        let ScanJob { matcher, build, path, .. } = *self.job;
         let text = self.text;
         // What is known to be unsaid ends here.
         let mut clear = 0;
@@ -80,7 +80,7 @@ impl LineScan<'_, '_> {
             let stop = memchr(b'\n', &text[at..]).map_or(text.len(), |end| at + end);
             let line = &text[start..stop];
             from = stop;
-            match matcher.match_line(line, at - start, build, self.scratch) {
+            match matcher.match_line(path, line, at - start, build, self.scratch) {
                 Verdict::No => {}
                 Verdict::Bad => seen.bad.push(seen.ends),
                 Verdict::Match(found) => {

@@ -46,7 +46,7 @@ pub(super) fn match_long_line(
         bad = false;
     } else if !bad {
         match message::parse_lazy(&elided.text) {
-            ParsedLine::Message(message) if matcher.admits(&message) => {
+            ParsedLine::Message(message) if matcher.admits(job.path, &message) => {
                 found = search_message(worker, job, &elided, &message)?;
             }
             ParsedLine::Bad => bad = true,
@@ -82,7 +82,7 @@ fn search_message(
 ) -> Result<Option<Match>> {
     let matcher = job.matcher;
     let mut bodies = Vec::new();
-    message.each_string(matcher.tools, |body| bodies.push(body));
+    message.each_string(matcher.tools(), |body| bodies.push(body));
     for body in bodies {
         let found = match elided.elision_in(body) {
             Some(elision) => search(worker, job, elision.from, elision.to, true)?,

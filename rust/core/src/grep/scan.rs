@@ -163,7 +163,7 @@ impl Scan {
             return;
         }
         self.line_ends = Some(gram_index.line_ends());
-        let (tools, from) = (self.options.tools, self.from);
+        let (tools, from) = (self.options.filter.tools, self.from);
         let literals = self.matcher.pattern.literals();
         let ranges = literals.and_then(|literals| gram_index.ranges(literals.texts(), tools, from));
         // What is left between skipped blocks comes in small ranges.

@@ -5,6 +5,7 @@
 //! letters, or a phrase, beside another word.
 
 use crate::error::{Error, Result};
+use crate::filter;
 use crate::index::bm25f::Field;
 use crate::text::segmentation;
 use crate::text::tokens::{self, Form};
@@ -108,6 +109,11 @@ impl Query {
             }
             let (word, after) = rest.split_at(word_end(rest));
             rest = after;
+            if let Some(hint) = filter_hint(word)
+                && !self.notes.contains(&hint)
+            {
+                self.notes.push(hint);
+            }
             if minus && is_plain_word(&word[1..]) {
                 excluded.push((word.to_owned(), word[1..].to_owned()));
             } else {
@@ -180,6 +186,13 @@ fn atom(word: &str) -> Atom {
     Atom::Words(word.to_owned())
 }
 
+/// Tells of `role:user` and the like that the name is one of a filter, which no query sets.
+fn filter_hint(word: &str) -> Option<String> {
+    let (name, value) = word.split_once(':')?;
+    let meant = filter::FIELD_NAMES.contains(&name) && value.contains(char::is_alphanumeric);
+    meant.then(|| format!("{name}:… was searched as text; {name} is a filter beside the query"))
+}
+
 /// Returns the folded form of a text that is one word, else none.
 fn folded(word: &str) -> Option<String> {
     if word.is_empty() || !word.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-') {
@@ -250,6 +263,16 @@ mod tests {
             ]
         );
         assert_eq!(Query::parse("-dog").unwrap().atoms, [words("-dog")]);
+    }
+
+    #[test]
+    fn the_name_of_a_filter_is_told() {
+        let query = Query::parse("tea role:user since:2026 role:user role: xrole:user").unwrap();
+        let told = ["role", "since"].map(|name| {
+            format!("{name}:… was searched as text; {name} is a filter beside the query")
+        });
+        assert_eq!(query.notes, told);
+        assert_eq!(query.atoms[1], words("role:user"));
     }
 
     #[test]

@@ -1,0 +1,41 @@
+"""Search filters as callers give them: an object, or its fields as keyword arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal, TypedDict
+
+from commonplace._core import SearchFilter
+from commonplace.timestamps import When
+
+
+class FilterFields(TypedDict, total=False):
+    """The keyword arguments of `SearchFilter`, which has their meaning."""
+
+    prefix: str | Iterable[str] | None
+    source: Literal["note", "message"] | None
+    since: When | None
+    until: When | None
+    role: str | None
+    session: str | None
+    category: str | None
+    tools: bool
+
+
+def given_filter(filter: SearchFilter | None, fields: FilterFields) -> SearchFilter:
+    """Return the filter that a caller gave, in either form.
+
+    Raises:
+        TypeError: Both were given, or there is no such field.
+        QueryError: Nothing can pass.
+        ValueError: A field has no such value.
+
+    >>> given_filter(None, {"role": "user"}) == SearchFilter(role="user")
+    True
+    """
+    if filter is None:
+        return SearchFilter(**fields)
+    if fields:
+        named = ", ".join(fields)
+        raise TypeError(f"{named} beside filter: put it into the SearchFilter")
+    return filter
