@@ -339,6 +339,7 @@ def test_a_closed_store_is_closed_in_a_child_too_and_a_child_may_close_its_own(r
     assert Child(ask).answer()
 
 
+@pytest.mark.linux("/proc")
 def test_a_child_does_not_keep_the_queue_of_its_parent(root: Path) -> None:
     fill(root)
     with commonplace.open(root) as store:

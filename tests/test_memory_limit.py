@@ -17,6 +17,8 @@ import pytest
 import commonplace
 from commonplace.errors import MemoryLimit
 
+pytestmark = pytest.mark.linux("/proc/self/status")
+
 MB = 1 << 20
 LIMITS = [(kind, limit) for kind in ("memory_limit", "RLIMIT_DATA") for limit in (256, 512, 1024)]
 LIMITS.append(("RLIMIT_AS", 256))

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.linux("seccomp")
+
 LAUNCHER = Path(__file__).with_name("refuse.py")
 PROBE = """
 import ctypes, errno

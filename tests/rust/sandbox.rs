@@ -6,6 +6,7 @@
 #![allow(missing_docs, clippy::print_stdout)]
 
 mod hostile;
+mod system;
 
 use std::fs;
 use std::io::{Read, Write};
@@ -211,8 +212,7 @@ fn as_nobody(world: &World, run: impl Fn() -> String + Sync) -> String {
     world.run("chmod 755 . && chown -R 65534:65534 root");
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
-            let nobody = rustix::process::Uid::from_raw(65534);
-            rustix::thread::set_thread_uid(nobody).unwrap();
+            system::become_nobody();
             run()
         });
         thread.join().unwrap()

@@ -28,10 +28,9 @@ pub(super) fn scan_chunk(
     let size = lead + (to - from) as usize;
     let mut loaded = LoadedChunk::new(job, base, size, std::mem::take(&mut worker.buffer));
     let long = loaded.scan_lines(lead, size, &mut worker.scratch, &mut chunk);
-    let LoadedChunk { buffer, window, .. } = loaded;
-    // a long line may take seconds, and nobody is to wait for them
-    drop(window);
-    worker.buffer = buffer;
+    // unmapped: a long line may take seconds, and nobody is to wait for them
+    loaded.window = None;
+    worker.buffer = loaded.buffer;
     if worker.buffer.len() > size.max(1 << 20) {
         worker.buffer.truncate(size);
         worker.buffer.shrink_to_fit();
