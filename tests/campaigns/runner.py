@@ -22,7 +22,7 @@ from random import Random
 from typing import Any
 
 from tests.campaigns.children import Board, Child
-from tests.campaigns.trial import Campaign, Trial, scratch_parent
+from tests.campaigns.trial import Campaign, Outcome, Trial, scratch_parent
 
 # No try takes so long; one that does hangs.
 LONGEST = 90
@@ -38,6 +38,8 @@ class Result:
     tries: Counter[int] = field(default_factory=Counter)
     failures: Counter[int] = field(default_factory=Counter)
     untested: dict[int, str] = field(default_factory=dict)
+    # of a promise and what it was: how many
+    left_out: Counter[tuple[int, str]] = field(default_factory=Counter)
     attempts: int = 0
     seconds: float = 0.0
 
@@ -73,7 +75,8 @@ def attempt(campaign: Campaign, seed: int, number: int, seconds: float) -> dict[
         return outcome
     first = min(campaign.promises)
     why = child.crash or ("ended without a word" if ended else f"hung for {LONGEST} seconds")
-    return {"tries": {first: 1}, "failures": {first: 1}, "texts": [(first, why)], "untested": {}}
+    once = {first: 1}
+    return Outcome(once, once, [(first, why)], untested={}, left_out=[])._asdict()
 
 
 def run(
@@ -106,6 +109,7 @@ def run(
         result.attempts += 1
         result.tries.update({int(key): value for key, value in outcome["tries"].items()})
         result.failures.update({int(key): value for key, value in outcome["failures"].items()})
+        result.left_out.update((promise, what) for promise, what in outcome["left_out"])
         result.untested |= {int(key): why for key, why in outcome["untested"].items()}
         for promise, what in outcome["texts"]:
             reported[promise, name] += 1

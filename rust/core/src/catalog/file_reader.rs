@@ -4,7 +4,7 @@ use std::collections::hash_map::Entry;
 use std::fs::File;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use rustc_hash::FxHashMap;
 
 use crate::catalog::extract::{self, Corpus, IndexInput, MessageInputs, SectionRange};
 use crate::catalog::memory_estimate::{CHECK_BYTES, missing_memory, parsing_bytes};
@@ -89,15 +89,24 @@ pub(crate) struct IndexedDocs {
 }
 
 impl IndexedDocs {
-    /// Gathers documents with their keys, given from the last to the first.
-    pub fn from_last(documents: impl ExactSizeIterator<Item = (u64, u32)>) -> Self {
-        let count = documents.len();
-        let mut first = FxHashMap::with_capacity_and_hasher(count, FxBuildHasher);
-        let rest = documents
-            .enumerate()
-            .map(|(place, (key, number))| (Some(number), first.insert(key, place)))
-            .collect();
-        Self { first, rest }
+    /// Gathers documents with their keys, given from the last to the first; none where the system
+    /// has no memory for them.
+    pub fn from_last(documents: impl ExactSizeIterator<Item = (u64, u32)>) -> Option<Self> {
+        let mut indexed = Self::default();
+        indexed.first.try_reserve(documents.len()).ok()?;
+        indexed.rest.try_reserve_exact(documents.len()).ok()?;
+        for (place, (key, number)) in documents.enumerate() {
+            indexed.rest.push((Some(number), indexed.first.insert(key, place)));
+        }
+        Some(indexed)
+    }
+
+    /// Returns the bytes that so many documents take at most.
+    pub fn bytes(count: usize) -> u64 {
+        // one slot in eight stays empty, and their number is a power of two
+        const SLOTS: u64 = 2 * 8 / 7 + 1;
+        let slot = size_of::<(u64, usize)>() as u64 + 1;
+        count as u64 * (SLOTS * slot + size_of::<(Option<u32>, Option<usize>)>() as u64)
     }
 
     /// Takes the first document with a key.
@@ -325,7 +334,7 @@ impl LeftOut {
         Self { why, needs: 0 }
     }
 
-    fn for_memory(needs: u64) -> Self {
+    pub fn for_memory(needs: u64) -> Self {
         Self { why: NO_MEMORY, needs }
     }
 

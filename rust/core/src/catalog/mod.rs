@@ -168,6 +168,11 @@ impl Catalog {
         (packing, delta)
     }
 
+    /// Returns whether it may take so many bytes for a snapshot, beside what it takes when packed.
+    fn has_room_for_snapshot(&self, bytes: usize) -> bool {
+        self.limit.allows(self.corpus as usize, (self.bytes() + bytes) as u64)
+    }
+
     /// Returns the place of a path, also of a file that is gone.
     fn find(&self, path: &str) -> Option<u32> {
         let sorted =

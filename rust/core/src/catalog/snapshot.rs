@@ -46,12 +46,22 @@ const DAMAGED: LoadError = "it is damaged";
 const INCONSISTENT: LoadError = "it does not fit together";
 
 /// Returns the snapshot of a catalog, which must be packed, for the root with this id; none when
-/// a part of the catalog is lost.
+/// a part of the catalog is lost, or there is no memory for it.
 pub fn write(catalog: &Catalog, root: u64) -> Option<Vec<u8>> {
     let (packed, lengths, totals) = catalog.index.packed();
     let words = catalog.index.lexicon();
-    let room = catalog.index.bytes() + catalog.docs.len() * 72;
-    let mut out = SnapshotWriter { file: Vec::with_capacity(room), directory: Vec::new() };
+    let file = |file: &FileMeta| file.path.len() + size_of::<FileMeta>();
+    let files: usize = catalog.files.iter().map(file).sum();
+    let room = catalog.index.bytes()
+        + catalog.docs.len() * 72
+        + catalog.labels.bytes()
+        + files
+        + ARRAYS_AT;
+    if !catalog.has_room_for_snapshot(room) {
+        return None;
+    }
+    let mut out = SnapshotWriter::default();
+    out.file.try_reserve_exact(room).ok()?;
     out.file.resize(ARRAYS_AT, 0);
     out.put(&weight_array(catalog.index.weights()));
     out.put(&[u64::from(totals.documents)]);
@@ -91,7 +101,7 @@ pub fn write(catalog: &Catalog, root: u64) -> Option<Vec<u8>> {
     };
     out.put(&kept().map(|file| progress(file.progress)).collect::<Vec<_>>());
     out.put(&kept().map(|file| [file.summary, file.documents.len() as u32]).collect::<Vec<_>>());
-    Some(out.finish(root))
+    (!out.lacks_memory).then(|| out.finish(root))
 }
 
 /// Returns whether a file is in a snapshot; why one is left out is checked again.
@@ -114,15 +124,22 @@ fn rows_of_kept(catalog: &Catalog) -> Cow<'_, [DocMeta]> {
     docs.iter().map(|doc| DocMeta { file: places[doc.file as usize], ..*doc }).collect()
 }
 
+#[derive(Default)]
 struct SnapshotWriter {
     file: Vec<u8>,
     directory: Vec<Extent>,
+    /// Whether something could not be written for want of memory.
+    lacks_memory: bool,
 }
 
 impl SnapshotWriter {
     fn write<T: Pod>(&mut self, array: &[T]) -> Extent {
         let bytes: &[u8] = bytemuck::cast_slice(array);
         let start = self.file.len() as u64;
+        self.lacks_memory |= self.file.try_reserve(bytes.len() + 8).is_err();
+        if self.lacks_memory {
+            return Extent { start, bytes: 0, sum: 0 };
+        }
         self.file.extend_from_slice(bytes);
         self.file.resize(self.file.len().next_multiple_of(8), 0);
         Extent { start, bytes: bytes.len() as u64, sum: xxh3_64(bytes) }

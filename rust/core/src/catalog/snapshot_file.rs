@@ -49,7 +49,8 @@ pub fn load(
     snapshot::read(file, root, weights).map(Some).map_err(|why| format!("the snapshot: {why}"))
 }
 
-/// Returns the snapshot of a catalog, which must be packed; none when a part of it is lost.
+/// Returns the snapshot of a catalog, which must be packed; none when a part of it is lost, or there
+/// is no memory for it.
 ///
 /// # Errors
 /// [`Error::Io`] when the stat of the root fails.

@@ -7,6 +7,10 @@ use std::ops::Range;
 
 use unicode_normalization::char::is_combining_mark;
 
+/// Bytes behind which a chunk ends where it can: neither a person nor a program writes so long a
+/// name or sentence, and a chunk is analyzed without a look at whether the caller asks to stop.
+const LONG_CHUNK: usize = 16 << 10;
+
 const fn is_connector(c: char) -> bool {
     matches!(c, '\'' | '’' | '.' | '-' | '/' | ':' | '@' | '+')
 }
@@ -61,49 +65,42 @@ pub fn pieces(text: &str, size: usize) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns the first place behind so many bytes of a text at which no chunk can go on.
+/// Returns where the first chunk ends that does so behind so many bytes of a text.
 fn border(text: &str, size: usize) -> usize {
-    if text.len() <= size {
-        return text.len();
-    }
-    let from = text.floor_char_boundary(size);
-    let mut chars = text[from..].char_indices();
-    let mut before = chars.next().map_or(' ', |(_, c)| c);
-    for (at, c) in chars {
-        let is_white = |c: char| c.is_whitespace();
-        let ends =
-            !is_word(before) && !is_connector(before) && !is_unspaced(before) && before != '#';
-        // white space may stand within a run
-        if ends && (!is_white(before) || c.is_ascii() && !is_white(c)) {
-            return from + at;
+    let mut at = 0;
+    while text.len() > size && at <= size {
+        match next_span(text, at) {
+            Some(span) => at = span.end,
+            None => return text.len(),
         }
-        before = c;
     }
-    text.len()
+    if text.len() > size { at } else { text.len() }
 }
 
 /// Hands out where the chunks of a text lie, in order.
 #[inline]
 pub fn spans(text: &str, emit: &mut impl FnMut(Range<usize>)) {
-    let bytes = text.as_bytes();
     let mut at = 0;
+    while let Some(span) = next_span(text, at) {
+        at = span.end;
+        emit(span);
+    }
+}
+
+/// Returns where the first chunk lies that begins at `at` or behind; it depends on nothing before.
+#[inline]
+fn next_span(text: &str, mut at: usize) -> Option<Range<usize>> {
+    let bytes = text.as_bytes();
     loop {
         at = first(bytes, at, |eight| word_bytes(eight) | eight & HIGH);
-        let end = match bytes.get(at) {
-            None => return,
-            Some(byte) if byte.is_ascii() => word_end(text, at),
-            Some(_) => match next_char(text, at) {
-                Some(c) if is_unspaced(c) => run_end(text, at),
-                Some(c) if is_word(c) => word_end(text, at),
-                Some(c) => {
-                    at += c.len_utf8();
-                    continue;
-                }
-                None => return,
-            },
-        };
-        emit(at..end);
-        at = end;
+        if bytes.get(at)?.is_ascii() {
+            return Some(at..word_end(text, at));
+        }
+        match next_char(text, at)? {
+            c if is_unspaced(c) => return Some(at..run_end(text, at)),
+            c if is_word(c) => return Some(at..word_end(text, at)),
+            c => at += c.len_utf8(),
+        }
     }
 }
 
@@ -190,8 +187,9 @@ fn next_char(text: &str, at: usize) -> Option<char> {
 }
 
 /// Returns where the words joined by single connectors that begin at `at` end.
-fn word_end(text: &str, mut at: usize) -> usize {
+fn word_end(text: &str, start: usize) -> usize {
     let bytes = text.as_bytes();
+    let mut at = start;
     loop {
         loop {
             at = first(bytes, at, |eight| !word_bytes(eight) & HIGH);
@@ -210,7 +208,7 @@ fn word_end(text: &str, mut at: usize) -> usize {
         };
         let after = at + connector.len_utf8();
         match next_char(text, after) {
-            Some(c) if is_word(c) && connector != '#' => at = after,
+            Some(c) if is_word(c) && connector != '#' && at - start < LONG_CHUNK => at = after,
             // C++, C#
             next if connector == '+' && next == Some('+') || connector == '#' => {
                 let end = after + usize::from(connector == '+');
@@ -227,6 +225,9 @@ fn run_end(text: &str, start: usize) -> usize {
     let mut bridging = false;
     let mut last = ' ';
     for (offset, c) in text[start..].char_indices() {
+        if offset >= LONG_CHUNK {
+            break;
+        }
         if is_unspaced(c) && (!bridging || is_ideographic(c)) || !bridging && is_combining_mark(c) {
             end = start + offset + c.len_utf8();
             bridging = false;
@@ -284,6 +285,19 @@ mod tests {
     fn a_text_is_cut_where_it_can_be() {
         for text in ["some words ".repeat(100), "数据库。".repeat(100)] {
             assert!(pieces(&text, 64).all(|piece| (1..100).contains(&piece.len())), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_chunk_without_an_end_is_cut() {
+        for text in ["数据库".repeat(10_000), "ab/cd.e-".repeat(10_000), "数 据\n".repeat(10_000)]
+        {
+            let whole = chunks(&text);
+            assert!(whole.iter().all(|chunk| chunk.len() <= LONG_CHUNK + 8), "{:.9}", text);
+            assert!(whole.len() < 9, "{}", whole.len());
+            let pieces: Vec<&str> = pieces(&text, 1 << 15).collect();
+            assert!(pieces.iter().all(|piece| piece.len() < 1 << 16));
+            assert_eq!(pieces.iter().flat_map(|piece| chunks(piece)).collect::<Vec<_>>(), whole);
         }
     }
 

@@ -12,6 +12,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use bytemuck::allocation::try_zeroed_vec;
 use bytemuck::{Pod, Zeroable};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -63,7 +64,7 @@ impl SnapshotFile {
     pub fn read_with_capacity<T: Pod>(&self, extent: &Extent, spare: usize) -> Option<Vec<T>> {
         let read = || {
             let count = usize::try_from(extent.bytes).ok()? / size_of::<T>();
-            let mut array = bytemuck::zeroed_vec(count.checked_add(spare)?);
+            let mut array = try_zeroed_vec(count.checked_add(spare)?).ok()?;
             array.truncate(count);
             let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut array);
             self.file.read_exact_at(bytes, extent.start).ok()?;

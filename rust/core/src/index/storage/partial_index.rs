@@ -45,6 +45,16 @@ fn grow<T>(array: &mut Vec<T>, more: usize) {
 }
 
 impl PartialIndex {
+    /// Makes an empty one with room for so many documents and postings; none where the system does
+    /// not give the memory.
+    pub(crate) fn try_with_capacity(documents: usize, postings: usize) -> Option<Self> {
+        let mut partial = Self::default();
+        partial.keys.try_reserve_exact(postings).ok()?;
+        partial.ends.try_reserve_exact(documents).ok()?;
+        partial.lengths.try_reserve_exact(documents).ok()?;
+        Some(partial)
+    }
+
     /// Sets the lexicon that the documents were analyzed with.
     pub(crate) fn with_lexicon(self, lexicon: Lexicon) -> Self {
         Self { lexicon, ..self }
