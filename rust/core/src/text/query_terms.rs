@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
+use crate::text::language::stems::{is_stop_run, is_stop_word};
 use crate::text::segmentation;
-use crate::text::stems::{is_stop_run, is_stop_word};
 use crate::text::tokens::{Form, Term, terms};
 
 /// A term of a query.

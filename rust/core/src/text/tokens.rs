@@ -9,9 +9,9 @@ use std::ops::Range;
 
 use unicode_normalization::UnicodeNormalization;
 
+use crate::text::language::stems::is_stop_word;
 use crate::text::prefix_filter::PrefixFilter;
 use crate::text::segmentation::{is_apostrophe, is_unspaced, is_word};
-use crate::text::stems::is_stop_word;
 
 /// Longest word and longest whole identifier that are kept, in bytes; words are cut, wholes left.
 const MAX_WORD: usize = 64;

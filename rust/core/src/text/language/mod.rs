@@ -1,0 +1,3 @@
+//! Languages: stop words and stems.
+
+pub mod stems;
