@@ -1,4 +1,4 @@
-//! Text: sections of Markdown, metadata, tokens, stems, snippets, times.
+//! Text: sections of Markdown, metadata, tokens, languages, snippets, times.
 
 mod blocks;
 pub mod encoding;

@@ -5,8 +5,8 @@
 use once_cell::race::OnceBox;
 use rustc_hash::FxHashMap;
 
-use crate::text::language::stems::irregular;
-use crate::text::segmentation::{is_apostrophe, is_unspaced, is_word};
+use crate::text::language::{irregular_stems, is_unspaced};
+use crate::text::segmentation::{is_apostrophe, is_word};
 
 /// Bytes of a prefix that are compared.
 const PREFIX: usize = 8;
@@ -17,7 +17,7 @@ static IRREGULAR: OnceBox<FxHashMap<String, Vec<&str>>> = OnceBox::new();
 
 fn irregular_forms() -> Box<FxHashMap<String, Vec<&'static str>>> {
     let mut forms: FxHashMap<String, Vec<&str>> = FxHashMap::default();
-    for (form, stem) in irregular() {
+    for (form, stem) in irregular_stems() {
         let mut filter = PrefixFilter::default();
         filter.add(&stem);
         if !filter.may_match(form.as_bytes()) {

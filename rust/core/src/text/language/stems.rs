@@ -1,59 +1,17 @@
-//! Stop words, and the stems of English words.
+//! Stems of words, and a cache of them.
 
 use std::borrow::Cow;
 
-use once_cell::race::OnceBox;
-use rust_stemmers::{Algorithm, Stemmer};
-use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::sync::Mutex;
+use crate::text::language::{is_stop_word, table};
 
-struct Words {
-    stop: FxHashSet<&'static str>,
-    stop_zh: FxHashSet<&'static str>,
-    /// Form and base of irregular words.
-    irregular: FxHashMap<&'static str, &'static str>,
-    stemmer: Stemmer,
-}
-
-/// Made without a lock, by two threads at worst: a child that was forked while some thread made them
-/// would wait for that thread for ever.
-static WORDS: OnceBox<Words> = OnceBox::new();
-
-fn words() -> &'static Words {
-    WORDS.get_or_init(|| {
-        Box::new(Words {
-            stop: include_str!("words/stop_en.txt").split_whitespace().collect(),
-            stop_zh: include_str!("words/stop_zh.txt").split_whitespace().collect(),
-            irregular: include_str!("words/irregular_en.txt")
-                .lines()
-                .filter_map(|line| line.split_once(' '))
-                .flat_map(|(base, forms)| forms.split_whitespace().map(move |form| (form, base)))
-                .collect(),
-            stemmer: Stemmer::create(Algorithm::English),
-        })
-    })
-}
-
-/// Says whether a folded word is an English stop word.
-pub fn is_stop_word(word: &str) -> bool {
-    words().stop.contains(word)
-}
-
-/// Says whether some Chinese characters are a stop word.
-pub fn is_stop_run(characters: &str) -> bool {
-    words().stop_zh.contains(characters)
-}
-
-/// Returns the stem of a folded English word; none for a stop word, and for what is no such word.
+/// Returns the stem of a folded word; none for a stop word, and where no language has one.
 ///
 /// It depends on the text of a term alone, whatever form it has where it stands.
 pub fn stem(word: &str) -> Option<Cow<'_, str>> {
-    if is_stop_word(word) || !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
-        return None;
-    }
-    let base = words().irregular.get(word).copied().unwrap_or(word);
-    Some(words().stemmer.stem(base))
+    if is_stop_word(word) { None } else { table::stem(word) }
 }
 
 /// Stems of words that were asked for again and again, and how many are kept.
@@ -78,14 +36,6 @@ pub fn with_stem<R>(word: &str, then: impl FnOnce(&str) -> R) -> Option<R> {
     let done = stem.as_deref().map(then);
     cache.insert(word.into(), stem);
     done
-}
-
-/// Returns the forms that are more than their stem with another ending, each with its stem.
-pub fn irregular() -> impl Iterator<Item = (&'static str, String)> {
-    let listed = words().irregular.iter().map(|(form, base)| (*form, *base));
-    let by_the_stemmer = ["dying", "lying", "tying"].map(|form| (form, form));
-    let all = listed.chain(by_the_stemmer);
-    all.map(|(form, base)| (form, words().stemmer.stem(base).into_owned()))
 }
 
 #[cfg(test)]
