@@ -30,10 +30,17 @@ use crate::index::postings::decoding::is_forward_page;
 use crate::index::postings::tf_profiles::TfProfiles;
 use crate::index::storage::packed_index::PackedIndex;
 use crate::index::storage::paged_array::{Extent, PagedArray, SPARE_CAPACITY, SnapshotFile};
+use crate::text::language;
 
 const MAGIC: &[u8; 8] = b"CMNPLACE";
 /// Raised whenever the layout changes, or how text becomes terms and documents.
 const FORMAT: u64 = 8;
+
+/// Returns the format number for this process: languages that were added change the terms.
+fn format() -> u64 {
+    FORMAT ^ language::extension_id()
+}
+
 /// Bytes before the directory, and arrays in it.
 const HEADER_BYTES: usize = 40;
 const ARRAYS: usize = 30;
@@ -164,7 +171,7 @@ impl SnapshotWriter {
         let directory: &[u8] = bytemuck::cast_slice(&self.directory);
         debug_assert_eq!(directory.len(), ARRAYS_AT - HEADER_BYTES);
         self.file[..8].copy_from_slice(MAGIC);
-        let words = [FORMAT, root, self.file.len() as u64, xxh3_64(directory)];
+        let words = [format(), root, self.file.len() as u64, xxh3_64(directory)];
         self.file[8..HEADER_BYTES].copy_from_slice(bytemuck::cast_slice(&words));
         self.file[HEADER_BYTES..ARRAYS_AT].copy_from_slice(directory);
         self.file
@@ -194,8 +201,8 @@ pub fn read(file: File, root: u64, weights: &Weights) -> Result<Catalog, LoadErr
         word.copy_from_slice(&head[8 + at * 8..16 + at * 8]);
         u64::from_le_bytes(word)
     };
-    if word(0) != FORMAT {
-        return Err("it was written by another version");
+    if word(0) != format() {
+        return Err("it was written by another version, or with other languages");
     }
     if word(1) != root {
         return Err("it belongs to another root");

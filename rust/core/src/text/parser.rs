@@ -1,7 +1,7 @@
 //! Parser of Markdown notes: CommonMark blocks to sections.
 //!
-//! MarkdownBlock structure is CommonMark's (crate `pulldown-cmark`): a `#` in a code block, a comment or a
-//! list is no heading. Most blocks are told by how their lines begin (`blocks`), which is faster;
+//! The block structure is CommonMark's (crate `pulldown-cmark`): a `#` in a code block, a comment or
+//! a list is no heading. Most blocks are told by how their lines begin (`blocks`), which is faster;
 //! the crate's parser reads the rest.
 
 use std::ops::Range;

@@ -7,33 +7,14 @@ use std::ops::Range;
 
 use unicode_normalization::char::is_combining_mark;
 
+use crate::text::language::{is_unspaced, runs_over_lines};
+
 /// Bytes behind which a chunk ends where it can: neither a person nor a program writes so long a
 /// name or sentence, and a chunk is analyzed without a look at whether the caller asks to stop.
 const LONG_CHUNK: usize = 16 << 10;
 
 const fn is_connector(c: char) -> bool {
     matches!(c, '\'' | '’' | '.' | '-' | '/' | ':' | '@' | '+')
-}
-
-/// Scripts written without spaces between words.
-pub(super) fn is_unspaced(c: char) -> bool {
-    is_ideographic(c)
-        || matches!(c as u32,
-            0x0E00..=0x0EFF // Thai, Lao
-            | 0x1000..=0x109F // Myanmar
-            | 0x1100..=0x11FF | 0x3130..=0x318F | 0xA960..=0xA97F | 0xAC00..=0xD7FF // Hangul
-            | 0x1780..=0x17FF // Khmer
-        )
-}
-
-/// Han, kana and what stands for them: here a line end may fall within a word.
-fn is_ideographic(c: char) -> bool {
-    matches!(c as u32,
-        0x3005..=0x3007 | 0x3021..=0x3029
-        | 0x3041..=0x3096 | 0x309D..=0x309F // Hiragana
-        | 0x30A1..=0x30FA | 0x30FC..=0x30FF | 0x31F0..=0x31FF | 0xFF66..=0xFF9F // Katakana
-        | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xF900..=0xFAFF | 0x20000..=0x3FFFF // Han
-    )
 }
 
 pub(super) fn is_apostrophe(c: char) -> bool {
@@ -228,12 +209,13 @@ fn run_end(text: &str, start: usize) -> usize {
         if offset >= LONG_CHUNK {
             break;
         }
-        if is_unspaced(c) && (!bridging || is_ideographic(c)) || !bridging && is_combining_mark(c) {
+        if is_unspaced(c) && (!bridging || runs_over_lines(c)) || !bridging && is_combining_mark(c)
+        {
             end = start + offset + c.len_utf8();
             bridging = false;
             last = c;
         } else if matches!(c, ' ' | '\t' | '\n' | '\r' | '\u{3000}')
-            && is_ideographic(last)
+            && runs_over_lines(last)
             && start + offset - end < 64
         {
             // an empty line is a border
