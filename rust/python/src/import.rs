@@ -35,7 +35,7 @@ pub fn import(
     let (path, imported) = done?;
     Ok(Imported {
         path,
-        format: imported.format.name().to_owned(),
+        format: imported.format.to_owned(),
         messages: imported.messages,
         skipped: imported.skipped,
         bad_lines: imported.first_bad_lines,

@@ -10,7 +10,8 @@ use super::pattern::Pattern;
 use super::prefilter::{Candidates, FoldBuffer};
 use super::report::Match;
 use super::snippet::snippet;
-use crate::messages::message::{self, LazyMessage, ParsedLine};
+use crate::messages::lazy_message::LazyMessage;
+use crate::messages::message::{self, ParsedLine};
 
 /// Scratch space that searches reuse.
 #[derive(Debug, Default)]

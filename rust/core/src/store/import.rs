@@ -13,6 +13,7 @@ use rustix::fs::{Mode, OFlags};
 
 use crate::error::{Error, Interrupt, Result};
 use crate::files::file_kind::FileKind;
+use crate::messages::fields::trim;
 use crate::messages::formats::{self, Imported, read_line};
 use crate::messages::line_reader::check_encoding;
 use crate::messages::message::{self, ParsedLine};
@@ -225,7 +226,7 @@ impl<'a> ImportTarget<'a> {
             let longest = wanted.len() + MAX_EXTRA_BYTES;
             let size = read_line(reader, &mut self.line, longest)
                 .map_err(|error| Error::io("read", &*self.path, error))?;
-            let same = message::trim(&self.line) == message::trim(wanted);
+            let same = trim(&self.line) == trim(wanted);
             // a crash may have left the start of a line, which the next append ended
             let is_damaged = !same
                 && matches!(message::parse_lazy(&self.line), ParsedLine::Bad | ParsedLine::Blank);

@@ -8,26 +8,40 @@ use crate::messages::json_string::decode;
 /// A value's text in the line, still JSON.
 pub(super) type RawJson<'a> = &'a [u8];
 
+/// Cuts off what surrounds the JSON of a line.
+pub(crate) fn trim(line: &[u8]) -> &[u8] {
+    let inside = |b: &u8| !matches!(b, 0 | b' ' | b'\t' | b'\r' | b'\n');
+    let Some(start) = line.iter().position(inside) else {
+        return &[];
+    };
+    let end = line.iter().rposition(inside).map_or(start, |last| last + 1);
+    // Windows editors put a byte order mark before the first line.
+    let line = &line[start..end];
+    line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line)
+}
+
 /// The keys that some format gives a meaning, with their values as raw JSON.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Fields<'a> {
-    pub kind: Option<RawJson<'a>>,
-    pub role: Option<RawJson<'a>>,
-    pub content: Option<RawJson<'a>>,
+pub struct Fields<'a> {
+    pub(crate) kind: Option<RawJson<'a>>,
+    pub(crate) role: Option<RawJson<'a>>,
+    pub(crate) content: Option<RawJson<'a>>,
     pub(super) blocks: Vec<ContentBlock<'a>>,
-    pub time: [Option<RawJson<'a>>; 5],
-    pub session: [Option<RawJson<'a>>; 4],
-    pub id: [Option<RawJson<'a>>; 2],
-    pub name: [Option<RawJson<'a>>; 2],
-    pub tool_calls: Option<RawJson<'a>>,
-    pub tool_call_id: Option<RawJson<'a>>,
-    pub tool_use_id: Option<RawJson<'a>>,
-    pub payload: bool,
-    pub is_meta: Option<RawJson<'a>>,
-    pub arguments: Option<RawJson<'a>>,
-    pub output: Option<RawJson<'a>>,
-    pub summary: Option<RawJson<'a>>,
-    pub inner: Option<Box<Fields<'a>>>,
+    pub(crate) time: [Option<RawJson<'a>>; 5],
+    pub(crate) session: [Option<RawJson<'a>>; 4],
+    pub(crate) id: [Option<RawJson<'a>>; 2],
+    pub(crate) name: [Option<RawJson<'a>>; 2],
+    pub(crate) tool_calls: Option<RawJson<'a>>,
+    pub(crate) tool_call_id: Option<RawJson<'a>>,
+    pub(crate) tool_use_id: Option<RawJson<'a>>,
+    pub(crate) payload: bool,
+    /// The key of a list of messages.
+    pub(crate) list: Option<&'a [u8]>,
+    pub(crate) is_meta: Option<RawJson<'a>>,
+    pub(crate) arguments: Option<RawJson<'a>>,
+    pub(crate) output: Option<RawJson<'a>>,
+    pub(crate) summary: Option<RawJson<'a>>,
+    pub(crate) inner: Option<Box<Fields<'a>>>,
 }
 
 /// One element of a `content` array.
@@ -42,7 +56,7 @@ pub(super) struct ContentBlock<'a> {
 }
 
 impl<'a> Fields<'a> {
-    pub fn read(parser: &mut PullParser<'a>, outermost: bool) -> Option<Self> {
+    pub(crate) fn read(parser: &mut PullParser<'a>, outermost: bool) -> Option<Self> {
         let mut fields = Self::default();
         parser.object(|key, parser| {
             let slot = match &*unescaped(key) {
@@ -59,6 +73,11 @@ impl<'a> Fields<'a> {
                 b"content" => {
                     fields.blocks.clear();
                     fields.content = Some(ContentBlock::read_content(parser, &mut fields.blocks)?);
+                    return Some(());
+                }
+                b"chat_messages" => {
+                    fields.list = Some(key);
+                    parser.skip()?;
                     return Some(());
                 }
                 b"type" => &mut fields.kind,
@@ -171,9 +190,49 @@ pub(super) fn first_word(candidates: &[Option<RawJson<'_>>]) -> Option<String> {
     candidates.iter().flatten().find_map(|raw| word(raw))
 }
 
-impl Fields<'_> {
+/// Rules that formats share.
+impl<'a> Fields<'a> {
     /// Whether `content` is of a type that messages have: text, blocks, or nothing.
-    pub fn is_content(&self) -> bool {
+    pub(crate) fn is_content(&self) -> bool {
         matches!(self.content.map(|raw| raw.first()), None | Some(Some(b'"' | b'[' | b'n')))
+    }
+
+    /// The `type`.
+    pub(crate) fn kind(&self) -> Option<Cow<'a, str>> {
+        self.kind.and_then(string_body).map(decode)
+    }
+
+    /// Whether this is a message without an envelope.
+    pub(crate) fn is_bare_message(&self) -> bool {
+        let fits = match self.role {
+            Some(role) => string_body(role).is_some() && self.is_content(),
+            // A line of a known envelope without a role is an event, not speech.
+            None => self.kind().is_none() && self.content.is_some() && self.is_content(),
+        };
+        fits && self.inner.is_none() && (self.content.is_some() || self.tool_calls.is_some())
+    }
+
+    /// Whether this is an envelope of one of the types `kinds` with a message in it.
+    pub(crate) fn wraps_message(&self, kinds: &[&str]) -> bool {
+        let fits =
+            |inner: &Self| (inner.role.is_some() || inner.content.is_some()) && inner.is_content();
+        self.inner.as_deref().is_some_and(fits)
+            && self.kind().is_some_and(|kind| kinds.contains(&&*kind))
+    }
+
+    /// The role, or the type of an envelope that stands for it.
+    pub(crate) fn written_role(&self) -> Cow<'a, str> {
+        let body = self.inner.as_deref().unwrap_or(self);
+        let written = body.role.or_else(|| self.inner.is_some().then_some(self.kind?));
+        written.and_then(string_body).map(decode).unwrap_or_default()
+    }
+
+    /// Whether this is a tool's answer on a line of its own, or what the harness put in.
+    pub(crate) fn is_tool_message(&self, role: &str) -> bool {
+        let body = self.inner.as_deref().unwrap_or(self);
+        // `tool_skip` relies on the key
+        body.tool_use_id.is_some()
+            || matches!(role, "tool" | "toolResult" | "function" | "tool_result")
+            || self.is_meta == Some(b"true")
     }
 }

@@ -1,0 +1,202 @@
+//! Lazy message: the strings of a message line, located and decoded on demand.
+//!
+//! What people and models **said** is string content and `text` blocks. Tool input and output,
+//! thinking, and what a harness put in are kept apart as **tools**.
+
+use std::borrow::Cow;
+
+use crate::messages::fields::{Fields, RawJson, first_word, string_body};
+use crate::messages::json::PullParser;
+use crate::messages::json_string::{decode, decode_into};
+use crate::text::time::parse_time;
+
+/// One message, decoded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Message {
+    /// `user`, `assistant`, `system`, `tool`, … as written; empty when the line names none.
+    pub role: String,
+    /// The speaker's name.
+    pub name: Option<String>,
+    /// The time as written.
+    pub time: Option<String>,
+    /// The time in milliseconds since 1970, where it can be read.
+    pub timestamp_ms: Option<i64>,
+    /// The session or conversation the message belongs to.
+    pub session: Option<String>,
+    /// The message's own id.
+    pub id: Option<String>,
+    /// What was said; parts are joined by a newline.
+    pub said: String,
+    /// Tool input and output, thinking, injected text; parts are joined by a newline.
+    pub tools: String,
+}
+
+/// A message whose fields are located in its line but not yet decoded.
+#[derive(Clone, Debug)]
+pub(crate) struct LazyMessage<'a> {
+    pub outer: Fields<'a>,
+    role: Cow<'a, str>,
+    /// Everything in it counts as tools: a tool's answer or injected text.
+    is_tool: bool,
+}
+
+impl<'a> LazyMessage<'a> {
+    /// Takes a line that a format knows as a message of `role`.
+    pub fn new(outer: Fields<'a>, role: Cow<'a, str>, is_tool: bool) -> Self {
+        Self { outer, role, is_tool }
+    }
+
+    /// The object that holds `content`.
+    pub fn body(&self) -> &Fields<'a> {
+        self.outer.inner.as_deref().unwrap_or(&self.outer)
+    }
+
+    pub fn role(&self) -> Cow<'a, str> {
+        self.role.clone()
+    }
+
+    pub fn time(&self) -> Option<String> {
+        first_word(&self.outer.time).or_else(|| first_word(&self.body().time))
+    }
+
+    pub fn timestamp_ms(&self) -> Option<i64> {
+        parse_time(&self.time()?)
+    }
+
+    pub fn session(&self) -> Option<String> {
+        first_word(&self.outer.session).or_else(|| first_word(&self.body().session))
+    }
+
+    pub fn id(&self) -> Option<String> {
+        first_word(&self.outer.id).or_else(|| first_word(&self.body().id))
+    }
+
+    pub fn name(&self) -> Option<String> {
+        // The name of a function call is the tool's, which is no speaker.
+        let body = self.body();
+        if body.arguments.is_some() {
+            return first_word(&self.outer.name[1..]);
+        }
+        first_word(&body.name).or_else(|| first_word(&self.outer.name))
+    }
+
+    /// Visits the body of each string that was said.
+    pub fn each_said(&self, mut visit: impl FnMut(&'a [u8])) {
+        if self.is_tool {
+            return;
+        }
+        let body = self.body();
+        if let Some(body) = body.content.and_then(string_body) {
+            visit(body);
+        }
+        for block in body.blocks.iter().filter(|block| block.is_said()) {
+            if let Some(body) = block.text.and_then(string_body) {
+                visit(body);
+            }
+        }
+    }
+
+    /// Visits the body of each string, and the text of each number or word, that is of tools.
+    pub fn each_tool(&self, mut visit: impl FnMut(&'a [u8])) {
+        let body = self.body();
+        if self.is_tool
+            && let Some(body) = body.content.and_then(string_body)
+        {
+            visit(body);
+        }
+        for block in &body.blocks {
+            if block.is_said() {
+                if let (true, Some(body)) = (self.is_tool, block.text.and_then(string_body)) {
+                    visit(body);
+                }
+                continue;
+            }
+            let values = [block.name, block.thinking, block.text, block.input, block.content];
+            values.into_iter().flatten().for_each(|raw| scalars(raw, &mut visit));
+        }
+        // the name of a call is its tool's
+        let tool = body.name[0].filter(|_| body.arguments.is_some());
+        let values = [tool, body.arguments, body.output, body.summary, body.tool_calls];
+        values.into_iter().flatten().for_each(|raw| scalars(raw, &mut visit));
+    }
+
+    /// Visits what was said and, if asked, what is of tools.
+    pub fn each_text(&self, tools: bool, mut visit: impl FnMut(&'a [u8])) {
+        self.each_said(&mut visit);
+        if tools {
+            self.each_tool(visit);
+        }
+    }
+
+    /// The text to search, borrowed from the line where it needs no decoding.
+    pub fn text(&self, tools: bool) -> Cow<'a, str> {
+        joined(|visit| self.each_text(tools, visit))
+    }
+
+    /// What was said, borrowed from the line where it needs no decoding.
+    pub fn said(&self) -> Cow<'a, str> {
+        joined(|visit| self.each_said(visit))
+    }
+
+    pub fn tools(&self) -> Cow<'a, str> {
+        joined(|visit| self.each_tool(visit))
+    }
+
+    pub fn message(&self) -> Message {
+        let time = self.time();
+        Message {
+            role: self.role().into_owned(),
+            name: self.name(),
+            timestamp_ms: time.as_deref().and_then(parse_time),
+            time,
+            session: self.session(),
+            id: self.id(),
+            said: self.said().into_owned(),
+            tools: self.tools().into_owned(),
+        }
+    }
+}
+
+/// Visits every scalar in a value but a block's `type`, in order.
+fn scalars<'a>(raw: RawJson<'a>, visit: &mut impl FnMut(&'a [u8])) {
+    // A stack of our own: the depth is the input's.
+    let mut todo = vec![raw];
+    while let Some(raw) = todo.pop() {
+        let start = todo.len();
+        let mut parser = PullParser::new(raw);
+        match raw.first() {
+            Some(b'"') => {
+                if let Some(body) = string_body(raw) {
+                    visit(body);
+                }
+            }
+            Some(b'{') => drop(parser.object(|key, parser| {
+                let value = parser.skip()?;
+                if key != b"type" {
+                    todo.push(value);
+                }
+                Some(())
+            })),
+            Some(b'[') => drop(parser.array(|parser| {
+                todo.push(parser.skip()?);
+                Some(())
+            })),
+            Some(b'n') | None => {}
+            Some(_) => visit(raw),
+        }
+        todo[start..].reverse();
+    }
+}
+
+fn joined<'a>(each: impl Fn(&mut dyn FnMut(&'a [u8]))) -> Cow<'a, str> {
+    let mut text: Option<Cow<'a, str>> = None;
+    each(&mut |body| match &mut text {
+        None => text = Some(decode(body)),
+        Some(text) => {
+            let text = text.to_mut();
+            text.push('\n');
+            decode_into(body, text);
+        }
+    });
+    text.unwrap_or_default()
+}
