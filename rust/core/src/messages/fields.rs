@@ -20,6 +20,10 @@ pub(crate) fn trim(line: &[u8]) -> &[u8] {
     line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line)
 }
 
+/// Keys by which a format is known, and of which the value is not read here.
+const MARKERS: [&[u8]; 6] =
+    [b"chat_messages", b"mapping", b"messages", b"parts", b"info", b"projectHash"];
+
 /// The keys that some format gives a meaning, with their values as raw JSON.
 #[derive(Clone, Debug, Default)]
 pub struct Fields<'a> {
@@ -35,8 +39,14 @@ pub struct Fields<'a> {
     pub(crate) tool_call_id: Option<RawJson<'a>>,
     pub(crate) tool_use_id: Option<RawJson<'a>>,
     pub(crate) payload: bool,
-    /// The key of a list of messages.
-    pub(crate) list: Option<&'a [u8]>,
+    /// The keys that are only looked for, as bits of [`MARKERS`].
+    pub(crate) markers: u8,
+    pub(crate) format: Option<RawJson<'a>>,
+    pub(crate) is_summary: Option<RawJson<'a>>,
+    pub(crate) parent: Option<RawJson<'a>>,
+    pub(crate) cwd: Option<RawJson<'a>>,
+    pub(crate) git_branch: Option<RawJson<'a>>,
+    pub(crate) model: Option<RawJson<'a>>,
     pub(crate) is_meta: Option<RawJson<'a>>,
     pub(crate) arguments: Option<RawJson<'a>>,
     pub(crate) output: Option<RawJson<'a>>,
@@ -75,11 +85,6 @@ impl<'a> Fields<'a> {
                     fields.content = Some(ContentBlock::read_content(parser, &mut fields.blocks)?);
                     return Some(());
                 }
-                b"chat_messages" => {
-                    fields.list = Some(key);
-                    parser.skip()?;
-                    return Some(());
-                }
                 b"type" => &mut fields.kind,
                 b"role" => &mut fields.role,
                 b"timestamp" => &mut fields.time[0],
@@ -95,14 +100,23 @@ impl<'a> Fields<'a> {
                 b"id" => &mut fields.id[1],
                 b"name" => &mut fields.name[0],
                 b"speaker" => &mut fields.name[1],
-                b"tool_calls" => &mut fields.tool_calls,
+                b"tool_calls" | b"toolCalls" => &mut fields.tool_calls,
                 b"tool_call_id" => &mut fields.tool_call_id,
                 b"tool_use_id" => &mut fields.tool_use_id,
                 b"isMeta" => &mut fields.is_meta,
+                b"isCompactSummary" => &mut fields.is_summary,
+                b"format" => &mut fields.format,
+                b"parentUuid" | b"parentId" | b"parent" => &mut fields.parent,
+                b"cwd" => &mut fields.cwd,
+                b"gitBranch" => &mut fields.git_branch,
+                b"model" => &mut fields.model,
                 b"arguments" => &mut fields.arguments,
                 b"output" => &mut fields.output,
                 b"summary" => &mut fields.summary,
-                _ => {
+                other => {
+                    if let Some(bit) = MARKERS.iter().position(|marker| *marker == other) {
+                        fields.markers |= 1 << bit;
+                    }
                     parser.skip()?;
                     return Some(());
                 }
@@ -186,6 +200,19 @@ pub(crate) fn word(raw: RawJson<'_>) -> Option<String> {
     }
 }
 
+/// The value of a key of an object, for what is asked for too seldom to be located each time.
+pub(crate) fn member<'a>(object: &'a [u8], key: &str) -> Option<RawJson<'a>> {
+    let mut found = None;
+    PullParser::new(object).object(|name, parser| {
+        let value = parser.skip()?;
+        if name == key.as_bytes() {
+            found = Some(value);
+        }
+        Some(())
+    })?;
+    found
+}
+
 pub(super) fn first_word(candidates: &[Option<RawJson<'_>>]) -> Option<String> {
     candidates.iter().flatten().find_map(|raw| word(raw))
 }
@@ -195,6 +222,12 @@ impl<'a> Fields<'a> {
     /// Whether `content` is of a type that messages have: text, blocks, or nothing.
     pub(crate) fn is_content(&self) -> bool {
         matches!(self.content.map(|raw| raw.first()), None | Some(Some(b'"' | b'[' | b'n')))
+    }
+
+    /// Whether one of [`MARKERS`] is there.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        let bit = MARKERS.iter().position(|marker| *marker == key.as_bytes());
+        bit.is_some_and(|bit| self.markers & 1 << bit != 0)
     }
 
     /// The `type`.
@@ -232,7 +265,13 @@ impl<'a> Fields<'a> {
         let body = self.inner.as_deref().unwrap_or(self);
         // `tool_skip` relies on the key
         body.tool_use_id.is_some()
-            || matches!(role, "tool" | "toolResult" | "function" | "tool_result")
+            || is_tool_role(role)
             || self.is_meta == Some(b"true")
+            || self.is_summary == Some(b"true")
     }
+}
+
+/// Whether all that a role says is of tools.
+pub(crate) fn is_tool_role(role: &str) -> bool {
+    matches!(role, "tool" | "toolResult" | "function" | "tool_result")
 }

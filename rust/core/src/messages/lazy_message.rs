@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use crate::messages::fields::{Fields, RawJson, first_word, string_body};
+use crate::messages::harness_text::HarnessText;
 use crate::messages::json::PullParser;
 use crate::messages::json_string::{decode, decode_into};
 use crate::text::time::parse_time;
@@ -37,13 +38,20 @@ pub(crate) struct LazyMessage<'a> {
     pub outer: Fields<'a>,
     role: Cow<'a, str>,
     /// Everything in it counts as tools: a tool's answer or injected text.
-    is_tool: bool,
+    pub is_tool: bool,
+    /// What in the texts is not the speaker's own.
+    harness_text: &'static HarnessText,
 }
 
 impl<'a> LazyMessage<'a> {
     /// Takes a line that a format knows as a message of `role`.
-    pub fn new(outer: Fields<'a>, role: Cow<'a, str>, is_tool: bool) -> Self {
-        Self { outer, role, is_tool }
+    pub fn new(
+        outer: Fields<'a>,
+        role: Cow<'a, str>,
+        is_tool: bool,
+        harness_text: &'static HarnessText,
+    ) -> Self {
+        Self { outer, role, is_tool, harness_text }
     }
 
     /// The object that holds `content`.
@@ -80,11 +88,8 @@ impl<'a> LazyMessage<'a> {
         first_word(&body.name).or_else(|| first_word(&self.outer.name))
     }
 
-    /// Visits the body of each string that was said.
-    pub fn each_said(&self, mut visit: impl FnMut(&'a [u8])) {
-        if self.is_tool {
-            return;
-        }
+    /// Visits the body of each text, whoever wrote it.
+    fn each_body(&self, mut visit: impl FnMut(&'a [u8])) {
         let body = self.body();
         if let Some(body) = body.content.and_then(string_body) {
             visit(body);
@@ -96,18 +101,38 @@ impl<'a> LazyMessage<'a> {
         }
     }
 
+    /// Visits the body of each string that was said.
+    pub fn each_said(&self, mut visit: impl FnMut(&'a [u8])) {
+        if self.is_tool {
+            return;
+        }
+        self.each_body(|body| {
+            self.harness_text.split(body, &mut |part, said| {
+                if said {
+                    visit(part);
+                }
+            });
+        });
+    }
+
     /// Visits the body of each string, and the text of each number or word, that is of tools.
     pub fn each_tool(&self, mut visit: impl FnMut(&'a [u8])) {
+        let visit_text = |body, visit: &mut dyn FnMut(&'a [u8])| match self.is_tool {
+            true => visit(body),
+            false => self.harness_text.split(body, &mut |part, said| {
+                if !said {
+                    visit(part);
+                }
+            }),
+        };
         let body = self.body();
-        if self.is_tool
-            && let Some(body) = body.content.and_then(string_body)
-        {
-            visit(body);
+        if let Some(body) = body.content.and_then(string_body) {
+            visit_text(body, &mut visit);
         }
         for block in &body.blocks {
             if block.is_said() {
-                if let (true, Some(body)) = (self.is_tool, block.text.and_then(string_body)) {
-                    visit(body);
+                if let Some(body) = block.text.and_then(string_body) {
+                    visit_text(body, &mut visit);
                 }
                 continue;
             }
@@ -118,6 +143,13 @@ impl<'a> LazyMessage<'a> {
         let tool = body.name[0].filter(|_| body.arguments.is_some());
         let values = [tool, body.arguments, body.output, body.summary, body.tool_calls];
         values.into_iter().flatten().for_each(|raw| scalars(raw, &mut visit));
+    }
+
+    /// Whether a text has a part that is not the speaker's own.
+    pub fn has_harness_text(&self) -> bool {
+        let mut found = false;
+        self.each_body(|body| found |= self.harness_text.occurs_in(body));
+        found
     }
 
     /// Visits what was said and, if asked, what is of tools.

@@ -2,6 +2,7 @@
 
 pub mod fields;
 pub mod formats;
+pub mod harness_text;
 pub mod json;
 pub mod json_string;
 pub mod lazy_message;

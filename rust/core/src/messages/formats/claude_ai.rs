@@ -2,7 +2,7 @@
 //!
 //! Source: `conversations.json` as the export of Claude.ai has it.
 
-use super::{ImportSink, MessageLine, Record, TranscriptFormat};
+use super::{ImportSink, MessageLine, Record, SessionHeader, TranscriptFormat};
 use crate::error::Result;
 use crate::messages::fields::{string_body, word};
 use crate::messages::json::PullParser;
@@ -17,14 +17,17 @@ impl TranscriptFormat for ClaudeAi {
     }
 
     fn detect(&self, record: &Record<'_>) -> bool {
-        record.fields().is_some_and(|line| line.list == Some(b"chat_messages"))
+        record.fields().is_some_and(|line| line.has("chat_messages"))
     }
 
     fn read(&self, record: Record<'_>, sink: &mut ImportSink<'_>) -> Result<()> {
-        let (mut id, mut messages) = (None, Vec::new());
+        let (mut header, mut messages) = (SessionHeader::default(), Vec::new());
         let _ = PullParser::new(record.text()).object(|key, parser| {
             match key {
-                b"uuid" => id = word(parser.skip()?),
+                b"uuid" => header.id = word(parser.skip()?),
+                b"name" => header.set_title(word(parser.skip()?)),
+                b"model" => header.model = word(parser.skip()?),
+                b"created_at" => header.started = word(parser.skip()?),
                 b"chat_messages" if parser.peek()? == b'[' => parser.array(|parser| {
                     messages.push(parser.skip()?);
                     Some(())
@@ -33,7 +36,7 @@ impl TranscriptFormat for ClaudeAi {
             }
             Some(())
         });
-        sink.session().id = id;
+        sink.begin_session(header);
         messages.into_iter().try_for_each(|raw| message(raw, sink))
     }
 }

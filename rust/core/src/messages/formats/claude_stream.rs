@@ -2,7 +2,8 @@
 //!
 //! Source: the documents of Claude Code's command line and of its SDK.
 
-use super::{Record, TranscriptFormat};
+use super::claude_code::HARNESS_TEXT;
+use super::{HarnessText, Record, TranscriptFormat};
 use crate::messages::fields::Fields;
 
 /// `claude -p --output-format stream-json`.
@@ -15,7 +16,10 @@ impl TranscriptFormat for ClaudeStream {
     }
 
     fn detect(&self, record: &Record<'_>) -> bool {
-        record.fields().is_some_and(|line| line.inner.is_some())
+        record.fields().is_some_and(|line| {
+            let is_init = line.session[2].is_some() && line.kind().as_deref() == Some("system");
+            line.inner.is_some() || is_init && line.role.is_none()
+        })
     }
 
     fn is_message(&self, line: &Fields<'_>) -> bool {
@@ -23,5 +27,9 @@ impl TranscriptFormat for ClaudeStream {
             (Some(inner), None) => inner.role.is_some() && inner.is_content(),
             _ => line.wraps_message(&["user", "assistant", "system", "human"]),
         }
+    }
+
+    fn harness_text(&self, role: &str) -> &'static HarnessText {
+        if role == "user" { &HARNESS_TEXT } else { &HarnessText::NONE }
     }
 }

@@ -1,15 +1,34 @@
 //! Codex rollouts: `type: response_item`, `payload: {role, content}` or a function call.
 //!
-//! Source: `codex-rs/protocol/src/protocol.rs` and `models.rs` of openai/codex (Apache-2.0).
+//! Source: `codex-rs/protocol/src/protocol.rs`, `codex-rs/core/src/contextual_user_message.rs` of
+//! openai/codex (Apache-2.0).
 
 use std::borrow::Cow;
 
-use super::{Record, SessionHeader, TranscriptFormat};
-use crate::messages::fields::{Fields, word};
+use super::{HarnessText, Record, SessionHeader, TranscriptFormat};
+use crate::messages::fields::{Fields, member, word};
 
 /// Codex rollouts.
 #[derive(Debug)]
 pub(super) struct Codex;
+
+/// What Codex writes as a user.
+const HARNESS_TEXT: HarnessText = HarnessText {
+    beginnings: &["# AGENTS.md instructions for "],
+    leading: &[
+        "additional_context",
+        "collaboration_mode",
+        "environment_context",
+        "permissions instructions",
+        "skill",
+        "subagent_notification",
+        "turn_aborted",
+        "user_instructions",
+        "user_shell_command",
+    ],
+    arguments: &[],
+    anywhere: &[],
+};
 
 impl TranscriptFormat for Codex {
     fn name(&self) -> &'static str {
@@ -25,6 +44,9 @@ impl TranscriptFormat for Codex {
             && let (Some("session_meta"), Some(payload)) = (line.kind().as_deref(), &line.inner)
         {
             session.id = payload.id.iter().flatten().find_map(|raw| word(raw));
+            session.started = payload.time[0].and_then(word);
+            let git = member(record.text(), "payload").and_then(|payload| member(payload, "git"));
+            session.git_branch = git.and_then(|git| member(git, "branch")).and_then(word);
         }
     }
 
@@ -55,5 +77,13 @@ impl TranscriptFormat for Codex {
             Some(payload) if payload.role.is_none() => "assistant".into(),
             _ => line.written_role(),
         }
+    }
+
+    fn is_tool(&self, line: &Fields<'_>, role: &str) -> bool {
+        line.is_tool_message(role) || role == "developer"
+    }
+
+    fn harness_text(&self, role: &str) -> &'static HarnessText {
+        if role == "user" { &HARNESS_TEXT } else { &HarnessText::NONE }
     }
 }

@@ -55,7 +55,7 @@ pub fn import_with(
     let (mut line, mut number, mut read, mut shown) = (Vec::new(), 0, 0, 0);
     let longest = limit.longest_line(MAX_LINE);
     if fill(&mut reader).map(opens_array).map_err(|e| Error::io("read", path, e))? {
-        let text = whole_array(&mut reader, path, limit)?;
+        let text = whole(&mut reader, Vec::new(), path, limit)?;
         import.array(&text, path)?;
         read = text.len() as u64;
     }
@@ -70,6 +70,12 @@ pub fn import_with(
         }
         number += 1;
         read += size;
+        if number == 1 && import.begins_document(&line) {
+            let text = whole(&mut reader, std::mem::take(&mut line), path, limit)?;
+            read = text.len() as u64;
+            import.document(&text)?;
+            continue;
+        }
         match size > longest as u64 {
             true => import.sink.bad(number),
             false => import.line(&line, number)?,
@@ -114,19 +120,23 @@ fn fill(reader: &mut impl BufRead) -> std::io::Result<&[u8]> {
     reader.fill_buf()
 }
 
-/// Reads all of an array.
-fn whole_array(reader: &mut impl BufRead, path: &str, limit: &MemoryLimit) -> Result<Vec<u8>> {
-    let mut text = Vec::new();
+/// Reads all of an array or of a document, of which `text` was read.
+fn whole(
+    reader: &mut impl BufRead,
+    mut text: Vec<u8>,
+    path: &str,
+    limit: &MemoryLimit,
+) -> Result<Vec<u8>> {
     loop {
         let step = (text.len() as u64).clamp(1 << 20, MAX_ARRAY);
         let needed = (text.len() as u64 + step) * READ_ARRAY;
-        limit.check(&format!("importing {path:?}, which is one JSON array,"), needed)?;
+        limit.check(&format!("importing {path:?}, which is read as a whole,"), needed)?;
         let read =
             std::io::Read::read_to_end(&mut std::io::Read::take(&mut *reader, step), &mut text);
         let read = read.map_err(|error| Error::io("read", path, error))?;
         if text.len() as u64 > MAX_ARRAY {
             let why = format!(
-                "a JSON array of more than {} MiB; convert it to one message a line",
+                "one JSON array or document of more than {} MiB; convert it to one message a line",
                 MAX_ARRAY >> 20
             );
             return Err(Error::Format { path: path.to_owned(), line: None, why });
@@ -157,14 +167,10 @@ impl Import<'_, '_> {
         if text.is_empty() {
             return Ok(());
         }
-        let mut parser = PullParser::new(text);
         if text[0] == b'{' {
-            match Fields::read(&mut parser, true).filter(|_| parser.is_done()) {
-                Some(fields) => return self.record(Record { text, fields: Some(fields) }),
-                None => self.sink.bad(number),
-            }
-            return Ok(());
+            return self.objects(text, number);
         }
+        let mut parser = PullParser::new(text);
         let record = Record { text, fields: None };
         if self.formats.iter().any(|format| format.detect(&record)) {
             return self.record(record);
@@ -174,6 +180,48 @@ impl Import<'_, '_> {
             false => self.sink.bad(number),
         }
         Ok(())
+    }
+
+    /// Reads the object of a line, or several where a line end was lost.
+    fn objects(&mut self, mut text: &[u8], number: u64) -> Result<()> {
+        let whole = text.len();
+        while text.first() == Some(&b'{') {
+            let mut parser = PullParser::new(text);
+            let Some(fields) = Fields::read(&mut parser, true) else {
+                break;
+            };
+            let rest = parser.rest();
+            let text_of_object = &text[..text.len() - rest.len()];
+            text = trim(rest);
+            self.record(Record { text: text_of_object, fields: Some(fields) })?;
+            if text.is_empty() {
+                if text_of_object.len() < whole {
+                    self.sink.trailing(number);
+                }
+                return Ok(());
+            }
+        }
+        match text.len() < whole {
+            true => self.sink.trailing(number),
+            false => self.sink.bad(number),
+        }
+        Ok(())
+    }
+
+    fn begins_document(&self, first_line: &[u8]) -> bool {
+        self.formats.iter().any(|format| format.is_document(trim(first_line)))
+    }
+
+    /// Reads a document as one record, or line by line if no format knows it.
+    fn document(&mut self, text: &[u8]) -> Result<()> {
+        let mut parser = PullParser::new(trim(text));
+        let fields = Fields::read(&mut parser, true).filter(|_| parser.is_done());
+        let record = Record { text: trim(text), fields };
+        if self.formats.iter().any(|format| format.detect(&record)) {
+            return self.record(record);
+        }
+        let mut lines = (1..).zip(text.split_inclusive(|byte| *byte == b'\n'));
+        lines.try_for_each(|(number, line)| self.line(line, number))
     }
 
     fn record(&mut self, record: Record<'_>) -> Result<()> {

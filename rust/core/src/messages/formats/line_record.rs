@@ -2,7 +2,7 @@
 
 use super::{ImportSink, MessageLine, Record, TranscriptFormat};
 use crate::error::Result;
-use crate::messages::fields::{Fields, word};
+use crate::messages::fields::{Fields, is_tool_role, word};
 use crate::messages::lazy_message::LazyMessage;
 
 /// Reads a record that is one message, or an event of `type`.
@@ -11,6 +11,9 @@ pub(super) fn read<F: TranscriptFormat + ?Sized>(
     record: Record<'_>,
     sink: &mut ImportSink<'_>,
 ) -> Result<()> {
+    if let Some(fields) = &record.fields {
+        sink.session().note(fields);
+    }
     format.describe(&record, sink.session());
     let Some(fields) = record.fields else {
         sink.skip("other");
@@ -22,10 +25,10 @@ pub(super) fn read<F: TranscriptFormat + ?Sized>(
     }
     let message = super::lazy_message(format, fields);
     let session = sink.session().id.clone();
-    sink.message(line(&message, session.as_deref()))
+    sink.message(line(format.name(), &message, session.as_deref()))
 }
 
-fn line(message: &LazyMessage<'_>, session: Option<&str>) -> MessageLine {
+fn line(format: &str, message: &LazyMessage<'_>, session: Option<&str>) -> MessageLine {
     let (outer, core) = (&message.outer, message.body());
     let line = content(MessageLine::new(&message.role()), core);
     let line = line.json("timestamp", first(&outer.time, &core.time));
@@ -36,10 +39,18 @@ fn line(message: &LazyMessage<'_>, session: Option<&str>) -> MessageLine {
     let line = line.json("id", first(&outer.id, &core.id));
     // the name of a call is its tool's
     let name = first(&core.name, &outer.name).filter(|_| core.arguments.is_none());
+    let is_true = |raw: &&[u8]| *raw == b"true";
+    let is_meta = message.is_tool && !is_tool_role(&message.role());
+    // where the host's rules tell what was said, they must be known to who reads the line
+    let source = (!message.is_tool && message.has_harness_text())
+        .then(|| outer.format.and_then(word).unwrap_or_else(|| format.to_owned()));
     line.json("name", name)
         .json("tool_calls", core.tool_calls)
         .json("tool_call_id", core.tool_call_id)
-        .json("isMeta", outer.is_meta.filter(|raw| *raw == b"true"))
+        .json("isMeta", is_meta.then_some(&b"true"[..]))
+        .json("isCompactSummary", outer.is_summary.filter(is_true))
+        .text("format", source.as_deref())
+        .json("parent", outer.parent.filter(|raw| word(raw).is_some()))
 }
 
 /// Adds the content, for which a call or an answer of a tool stands where a host has that apart.

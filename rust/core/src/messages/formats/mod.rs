@@ -9,38 +9,52 @@ use std::borrow::Cow;
 use std::fmt::Debug;
 
 use crate::error::Result;
+use crate::messages::fields::string_body;
 use crate::messages::lazy_message::LazyMessage;
 
+mod chatgpt;
 mod claude_ai;
 mod claude_code;
 mod claude_stream;
 mod codex;
+mod gemini;
 mod import;
 mod line_record;
 mod openai;
+mod opencode;
 mod pi;
 mod plain;
+mod session_header;
 mod sink;
+mod specstory;
 
 pub use crate::messages::fields::Fields;
+pub use crate::messages::harness_text::HarnessText;
 pub(crate) use import::read_line;
 pub use import::{MAX_LINE, import, import_with};
-pub use sink::{ImportSink, Imported, MAX_BAD_LINES, MessageLine, SessionHeader, UNKNOWN_FORMAT};
+pub use session_header::SessionHeader;
+pub use sink::{ImportSink, Imported, MAX_BAD_LINES, MessageLine, UNKNOWN_FORMAT};
 
 /// Formats whose lines are read where they lie as well. The first that knows a line has it.
-const LINE_FORMATS: [&dyn TranscriptFormat; 6] = [
+const LINE_FORMATS: [&dyn TranscriptFormat; 7] = [
     &codex::Codex,
     &pi::Pi,
     &claude_code::ClaudeCode,
     &claude_stream::ClaudeStream,
+    &gemini::Gemini,
     &openai::OpenAi,
     &plain::Plain,
 ];
 
 /// Formats that are only imported: their records hold several messages each.
-const EXPORT_FORMATS: [&dyn TranscriptFormat; 1] = [&claude_ai::ClaudeAi];
+const EXPORT_FORMATS: [&dyn TranscriptFormat; 4] =
+    [&claude_ai::ClaudeAi, &chatgpt::ChatGpt, &opencode::OpenCode, &specstory::SpecStory];
 
 /// A transcript format.
+///
+/// Lines lie in a root as their host wrote them or as an import wrote them. Both give the same
+/// answers: where a host's rules take something away from what was said, the imported line has
+/// `"format"` with the host's name, or `"isMeta": true` where nothing in it was said.
 ///
 /// For lines of JSON with one message each, [`detect`](Self::detect) and what differs of the
 /// methods about a line are enough; other formats have their own [`read`](Self::read).
@@ -62,6 +76,11 @@ pub trait TranscriptFormat: Debug + Sync {
     /// Notes what a line says about its session.
     fn describe(&self, _record: &Record<'_>, _session: &mut SessionHeader) {}
 
+    /// Returns whether a source that begins with this line is one record as a whole.
+    fn is_document(&self, _first_line: &[u8]) -> bool {
+        false
+    }
+
     /// Returns whether a line is a message.
     fn is_message(&self, line: &Fields<'_>) -> bool {
         line.is_bare_message()
@@ -70,6 +89,11 @@ pub trait TranscriptFormat: Debug + Sync {
     /// Returns who speaks in a message.
     fn role<'a>(&self, line: &Fields<'a>) -> Cow<'a, str> {
         line.written_role()
+    }
+
+    /// Returns what the host writes into the texts of `role`.
+    fn harness_text(&self, _role: &str) -> &'static HarnessText {
+        &HarnessText::NONE
     }
 
     /// Returns whether all of a message is of tools or of the harness.
@@ -107,12 +131,19 @@ pub(crate) fn message_of<'a>(text: &'a [u8], fields: Fields<'a>) -> Option<LazyM
     Some(lazy_message(*format, fields))
 }
 
-/// Takes a line that is a message of `format`.
+/// Takes a line that is a message of `format`, or of the format that an import found it in.
 fn lazy_message<'a, F: TranscriptFormat + ?Sized>(
     format: &F,
     fields: Fields<'a>,
 ) -> LazyMessage<'a> {
     let role = format.role(&fields);
     let is_tool = format.is_tool(&fields, &role);
-    LazyMessage::new(fields, role, is_tool)
+    let source = fields.format.filter(|_| fields.inner.is_none()).and_then(string_body);
+    let source =
+        source.and_then(|name| LINE_FORMATS.iter().find(|format| format.name().as_bytes() == name));
+    let harness_text = match source {
+        Some(source) => source.harness_text(&role),
+        None => format.harness_text(&role),
+    };
+    LazyMessage::new(fields, role, is_tool, harness_text)
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
 
+use super::SessionHeader;
 use crate::error::Result;
 use crate::messages::fields::Fields;
 use crate::messages::json::PullParser;
@@ -12,6 +13,8 @@ use crate::messages::json::PullParser;
 pub const MAX_BAD_LINES: usize = 20;
 /// How many different reasons are told apart; the rest is `other`.
 const MAX_REASONS: usize = 64;
+/// Characters of a prompt that stand for a title.
+const MAX_TITLE: usize = 100;
 /// The format of a source without a message.
 pub const UNKNOWN_FORMAT: &str = "unknown";
 
@@ -28,6 +31,20 @@ pub struct Imported {
     pub bad_lines: u64,
     /// The numbers of the first [`MAX_BAD_LINES`] of them.
     pub first_bad_lines: Vec<u64>,
+    /// Lines with something else behind a whole object. The object was read.
+    pub trailing_garbage: u64,
+    /// The numbers of the first [`MAX_BAD_LINES`] of them.
+    pub first_trailing_garbage: Vec<u64>,
+    /// What the source says about its sessions, in its order; most sources hold one.
+    pub sessions: Vec<SessionHeader>,
+}
+
+impl Imported {
+    /// The header of the first session.
+    #[must_use]
+    pub fn session(&self) -> Option<&SessionHeader> {
+        self.sessions.first()
+    }
 }
 
 impl Default for Imported {
@@ -38,15 +55,11 @@ impl Default for Imported {
             skipped: BTreeMap::new(),
             bad_lines: 0,
             first_bad_lines: Vec::new(),
+            trailing_garbage: 0,
+            first_trailing_garbage: Vec::new(),
+            sessions: Vec::new(),
         }
     }
-}
-
-/// What a source says about a session.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SessionHeader {
-    /// The session's id.
-    pub id: Option<String>,
 }
 
 /// Where formats put what they read.
@@ -54,6 +67,12 @@ pub struct ImportSink<'s> {
     write: &'s mut dyn FnMut(&[u8]) -> Result<()>,
     outcome: Imported,
     session: SessionHeader,
+    /// Whether the current session has a message.
+    is_begun: bool,
+    /// The first line of its first prompt.
+    prompt: Option<String>,
+    /// The session that its first message names.
+    named: Option<String>,
     /// The format that reads.
     format: &'static str,
 }
@@ -67,10 +86,19 @@ impl std::fmt::Debug for ImportSink<'_> {
 impl<'s> ImportSink<'s> {
     pub(super) fn new(write: &'s mut dyn FnMut(&[u8]) -> Result<()>) -> Self {
         let (outcome, session) = (Imported::default(), SessionHeader::default());
-        Self { write, outcome, session, format: UNKNOWN_FORMAT }
+        Self {
+            write,
+            outcome,
+            session,
+            is_begun: false,
+            prompt: None,
+            named: None,
+            format: UNKNOWN_FORMAT,
+        }
     }
 
-    pub(super) fn finish(self) -> Imported {
+    pub(super) fn finish(mut self) -> Imported {
+        self.begin_session(SessionHeader::default());
         self.outcome
     }
 
@@ -82,6 +110,24 @@ impl<'s> ImportSink<'s> {
         self.outcome.bad_lines += 1;
         if self.outcome.first_bad_lines.len() < MAX_BAD_LINES {
             self.outcome.first_bad_lines.push(number);
+        }
+    }
+
+    pub(super) fn trailing(&mut self, number: u64) {
+        self.outcome.trailing_garbage += 1;
+        if self.outcome.first_trailing_garbage.len() < MAX_BAD_LINES {
+            self.outcome.first_trailing_garbage.push(number);
+        }
+    }
+
+    /// Begins another session; the messages that follow belong to it.
+    pub fn begin_session(&mut self, next: SessionHeader) {
+        let mut ended = std::mem::replace(&mut self.session, next);
+        let (prompt, named) = (self.prompt.take(), self.named.take());
+        if std::mem::take(&mut self.is_begun) {
+            ended.title = ended.title.or(prompt);
+            ended.id = ended.id.or(named);
+            self.outcome.sessions.push(ended);
         }
     }
 
@@ -107,8 +153,34 @@ impl<'s> ImportSink<'s> {
             self.outcome.format = self.format;
         }
         self.outcome.messages += 1;
+        if !std::mem::replace(&mut self.is_begun, true) {
+            self.session.host = self.format.to_owned();
+        }
         let session = self.session.id.as_deref().filter(|_| !message.has_session);
-        (self.write)(&message.text("session", session).finish())
+        let line = message.text("session", session).finish();
+        if self.session.started.is_none() || self.prompt.is_none() {
+            self.note(&line);
+        }
+        (self.write)(&line)
+    }
+
+    /// Notes the first time and the first prompt of a session.
+    fn note(&mut self, line: &[u8]) {
+        let fields = Fields::read(&mut PullParser::new(line), true);
+        let Some(message) = fields.and_then(|fields| super::message_of(line, fields)) else {
+            return;
+        };
+        if self.session.started.is_none() {
+            self.session.started = message.time();
+        }
+        if self.named.is_none() {
+            self.named = message.session();
+        }
+        if self.prompt.is_none() && message.role() == "user" {
+            let said = message.said();
+            let line = said.lines().map(str::trim).find(|line| !line.is_empty());
+            self.prompt = line.map(|line| line.chars().take(MAX_TITLE).collect());
+        }
     }
 }
 
