@@ -40,5 +40,8 @@ pub fn import(
         skipped: imported.skipped,
         bad_lines: imported.first_bad_lines,
         bad_line_count: imported.bad_lines,
+        trailing_garbage: imported.first_trailing_garbage,
+        trailing_garbage_count: imported.trailing_garbage,
+        sessions: imported.sessions.into_iter().map(Into::into).collect(),
     })
 }

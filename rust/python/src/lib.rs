@@ -22,7 +22,7 @@ mod _core {
     use super::{Bound, PyModule, PyModuleMethods, PyResult, SplitAllocator};
 
     #[pymodule_export]
-    use super::changes::{Imported, Revision, Written};
+    use super::changes::{Imported, Revision, SessionHeader, Written};
     #[pymodule_export]
     use super::from_python::Weights;
     #[pymodule_export]

@@ -33,7 +33,7 @@ use crate::index::storage::paged_array::{Extent, PagedArray, SPARE_CAPACITY, Sna
 
 const MAGIC: &[u8; 8] = b"CMNPLACE";
 /// Raised whenever the layout changes, or how text becomes terms and documents.
-const FORMAT: u64 = 8;
+const FORMAT: u64 = 9;
 /// Bytes before the directory, and arrays in it.
 const HEADER_BYTES: usize = 40;
 const ARRAYS: usize = 30;
