@@ -17,6 +17,7 @@ __all__ = [
     "Revision",
     "SearchFilter",
     "Section",
+    "SessionHeader",
     "Status",
     "Store",
     "Verified",
@@ -190,8 +191,28 @@ class Revision:
     address: str
 
 @final
+class SessionHeader:
+    """What a source says about a session.
+
+    `parent` is the session that started it, `started` the time of its start as written; `title` is
+    the host's own, else the first line of the first prompt.
+    """
+
+    host: str
+    id: str | None
+    parent: str | None
+    cwd: str | None
+    git_branch: str | None
+    model: str | None
+    title: str | None
+    started: str | None
+
+@final
 class Imported:
-    """What an import took, and what it left out and why."""
+    """What an import took, and what it left out and why.
+
+    Of `trailing_garbage`, lines with something else behind a whole object, the object was taken.
+    """
 
     path: str
     format: str
@@ -199,6 +220,9 @@ class Imported:
     skipped: dict[str, int]
     bad_lines: list[int]
     bad_line_count: int
+    trailing_garbage: list[int]
+    trailing_garbage_count: int
+    sessions: list[SessionHeader]
 
 @final
 class Status:

@@ -12,12 +12,25 @@ from commonplace._core import (
     Message,
     Revision,
     Section,
+    SessionHeader,
     Status,
     Verified,
     Written,
 )
 
-Result = Entry | Hit | Imported | Match | Message | Revision | Section | Status | Verified | Written
+Result = (
+    Entry
+    | Hit
+    | Imported
+    | Match
+    | Message
+    | Revision
+    | Section
+    | SessionHeader
+    | Status
+    | Verified
+    | Written
+)
 
 FIELDS: dict[type[Any], tuple[str, ...]] = {
     Entry: ("path", "size", "modified", "kind", "summary"),
@@ -41,7 +54,17 @@ FIELDS: dict[type[Any], tuple[str, ...]] = {
         "session",
         "category",
     ),
-    Imported: ("path", "format", "messages", "skipped", "bad_lines", "bad_line_count"),
+    Imported: (
+        "path",
+        "format",
+        "messages",
+        "skipped",
+        "bad_lines",
+        "bad_line_count",
+        "trailing_garbage",
+        "trailing_garbage_count",
+        "sessions",
+    ),
     Match: (
         "path",
         "line",
@@ -82,6 +105,16 @@ FIELDS: dict[type[Any], tuple[str, ...]] = {
         "category",
         "keywords",
     ),
+    SessionHeader: (
+        "host",
+        "id",
+        "parent",
+        "cwd",
+        "git_branch",
+        "model",
+        "title",
+        "started",
+    ),
     Status: (
         "root",
         "notes",
@@ -112,7 +145,10 @@ def record(result: Result) -> dict[str, Any]:
     >>> record(store.write("facts/user.md", "# User"))["path"]
     'facts/user.md'
     """
-    return {name: getattr(result, name) for name in FIELDS[type(result)]}
+    told = {name: getattr(result, name) for name in FIELDS[type(result)]}
+    if isinstance(result, Imported):
+        told["sessions"] = [record(session) for session in result.sessions]
+    return told
 
 
 def receipt(written: Written) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 //! Transcript tests: messages in every known format, and their import.
 
 use commonplace_core::memory_limit::MemoryLimit;
-use commonplace_core::messages::formats::{Format, import};
+use commonplace_core::messages::formats::import;
 use commonplace_core::messages::message::{Message, ParsedLine, parse};
 use proptest::prelude::*;
 use serde_json::Value;
@@ -134,7 +134,7 @@ fn imports() {
         "\nnot json\n",
     );
     let (outcome, lines) = imported(claude);
-    assert_eq!((outcome.format, outcome.messages, outcome.bad_lines), (Format::ClaudeCode, 1, 1));
+    assert_eq!((outcome.format, outcome.messages, outcome.bad_lines), ("claude-code", 1, 1));
     assert_eq!((outcome.skipped["summary"], &outcome.first_bad_lines[..]), (1, &[3][..]));
     assert_eq!(
         lines[0].to_string(),
@@ -146,14 +146,14 @@ fn imports() {
         r#"{"timestamp":"t","type":"response_item","payload":{"type":"function_call","name":"f","arguments":"{}"}}"#,
     );
     let (outcome, lines) = imported(codex);
-    assert_eq!(outcome.format, Format::Codex);
+    assert_eq!(outcome.format, "codex");
     assert_eq!(lines[0]["session"], "S");
     assert_eq!(message(&lines[0].to_string()).tools, "f\n{}");
     let export = r#"[
  {"uuid":"c","chat_messages":[{"uuid":"1","sender":"human","text":"hi","created_at":"2026-01-01"},
    {"uuid":"2","sender":"assistant","text":"yo"}]}]"#;
     let (outcome, lines) = imported(export);
-    assert_eq!((outcome.format, outcome.messages), (Format::ClaudeAi, 2));
+    assert_eq!((outcome.format, outcome.messages), ("claude-ai", 2));
     assert_eq!(
         (&lines[0]["role"], &lines[1]["content"]),
         (&Value::from("user"), &Value::from("yo"))
@@ -161,7 +161,7 @@ fn imports() {
     let (outcome, lines) = imported("{\"role\":\"user\",\"content\":\"tab\there \\x\"}\n");
     assert_eq!(
         (outcome.format, &lines[0]["content"]),
-        (Format::Plain, &Value::from("tab\there \u{fffd}x"))
+        ("plain", &Value::from("tab\there \u{fffd}x"))
     );
 }
 

@@ -231,6 +231,10 @@ class Screen:
         if imported.bad_line_count:
             lines = ", ".join(map(str, imported.bad_lines[:5]))
             self.warn(f"{imported.bad_line_count} lines could not be read, such as {lines}")
+        if imported.trailing_garbage_count:
+            lines = ", ".join(map(str, imported.trailing_garbage[:5]))
+            count = imported.trailing_garbage_count
+            self.warn(f"{count} lines had something behind their message, such as {lines}")
 
     def status(self, status: Status) -> None:
         """Print the state of a store."""

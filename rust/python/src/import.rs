@@ -35,10 +35,13 @@ pub fn import(
     let (path, imported) = done?;
     Ok(Imported {
         path,
-        format: imported.format.name().to_owned(),
+        format: imported.format.to_owned(),
         messages: imported.messages,
         skipped: imported.skipped,
         bad_lines: imported.first_bad_lines,
         bad_line_count: imported.bad_lines,
+        trailing_garbage: imported.first_trailing_garbage,
+        trailing_garbage_count: imported.trailing_garbage,
+        sessions: imported.sessions.into_iter().map(Into::into).collect(),
     })
 }

@@ -35,7 +35,7 @@ mod _core {
     #[pymodule_export]
     use super::store::Store;
     #[pymodule_export]
-    use super::write_results::{Imported, Revision, Written};
+    use super::write_results::{Imported, Revision, SessionHeader, Written};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

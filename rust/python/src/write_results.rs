@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use commonplace_core::files::{self, revisions};
+use commonplace_core::messages::formats;
 use commonplace_core::store::lazy_version::LazyVersion;
 use pyo3::prelude::*;
 
@@ -80,6 +81,43 @@ impl Revision {
     }
 }
 
+/// What a source says about a session.
+#[pyclass(frozen, get_all, from_py_object, module = "commonplace")]
+#[derive(Clone)]
+pub struct SessionHeader {
+    pub host: String,
+    pub id: Option<String>,
+    pub parent: Option<String>,
+    pub cwd: Option<String>,
+    pub git_branch: Option<String>,
+    pub model: Option<String>,
+    pub title: Option<String>,
+    pub started: Option<String>,
+}
+
+impl From<formats::SessionHeader> for SessionHeader {
+    fn from(header: formats::SessionHeader) -> Self {
+        Self {
+            host: header.host,
+            id: header.id,
+            parent: header.parent,
+            cwd: header.cwd,
+            git_branch: header.git_branch,
+            model: header.model,
+            title: header.title,
+            started: header.started,
+        }
+    }
+}
+
+#[pymethods]
+impl SessionHeader {
+    fn __repr__(&self) -> String {
+        let id = self.id.as_deref().unwrap_or_default();
+        format!("SessionHeader({:?}, {id:?}, {:?})", self.host, self.title.as_deref().unwrap_or(""))
+    }
+}
+
 /// What an import took, and what it left out and why.
 #[pyclass(frozen, get_all, module = "commonplace")]
 pub struct Imported {
@@ -89,6 +127,9 @@ pub struct Imported {
     pub skipped: BTreeMap<String, u64>,
     pub bad_lines: Vec<u64>,
     pub bad_line_count: u64,
+    pub trailing_garbage: Vec<u64>,
+    pub trailing_garbage_count: u64,
+    pub sessions: Vec<SessionHeader>,
 }
 
 #[pymethods]

@@ -12,7 +12,8 @@ use super::prefilter::{Candidates, FoldBuffer};
 use super::report::Match;
 use super::snippet::snippet;
 use crate::filter::{FilterFields, SearchFilter};
-use crate::messages::message::{self, LazyMessage, ParsedLine};
+use crate::messages::lazy_message::LazyMessage;
+use crate::messages::message::{self, ParsedLine};
 
 /// Scratch space that searches reuse.
 #[derive(Debug, Default)]

@@ -15,7 +15,8 @@ use super::line_matcher::describe;
 use super::report::{MAX_BAD_LINES, Match};
 use crate::error::Result;
 use crate::messages::json_string::decode;
-use crate::messages::message::{self, LazyMessage, ParsedLine};
+use crate::messages::lazy_message::LazyMessage;
+use crate::messages::message::{self, ParsedLine};
 
 /// A line with more bytes than this is long.
 pub(super) const LONG_LINE: usize = 4 << 20;

@@ -9,6 +9,7 @@ pub mod grep;
 pub mod hit;
 mod import;
 pub mod lazy_version;
+mod opencode_storage;
 mod options;
 pub mod per_process;
 mod refresh;

@@ -27,7 +27,7 @@ use crate::files::root::Stat;
 const MAGIC: u64 = u64::from_le_bytes(*b"cmngrams");
 /// The layout, what the grams are and which texts of a line are searched: of this version, so that
 /// no change of any of them can be forgotten.
-const FORMAT: u64 = version(env!("CARGO_PKG_VERSION").as_bytes(), 1);
+const FORMAT: u64 = version(env!("CARGO_PKG_VERSION").as_bytes(), 2);
 /// Rows of a page, which are read and hashed together.
 const PAGE_ROWS: u32 = 32;
 /// More is not indexed: what is known of the blocks has to fit in memory.

@@ -5,7 +5,7 @@
 
 use crate::messages::quote_scan::{self, StopAt};
 
-/// Whether the string around `at` may be one that [`super::LazyMessage::each_conversation_string`] visits.
+/// Whether the string around `at` may be one that [`crate::messages::lazy_message::LazyMessage::each_conversation_string`] visits.
 ///
 /// Otherwise gives the first place behind that string, so that one look serves for all places
 /// in it. `line` begins with one line of a transcript; nothing before `from` is looked at.
