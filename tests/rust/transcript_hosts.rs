@@ -30,7 +30,7 @@ fn conversation_text(line: &Value) -> (String, String) {
     assert_eq!(message(&lines[0]), read, "{line}");
     let (_, again) = imported(&lines[0]);
     assert_eq!(again, lines, "an import of an import changes nothing");
-    (read.said, read.tools)
+    (read.text, read.tools)
 }
 
 fn claude(content: impl Into<Value>) -> Value {
@@ -58,7 +58,7 @@ fn what_claude_code_writes_as_a_user_is_not_said() {
         "This session is being continued from a previous conversation that ran out of context.",
     ] {
         for content in [json!(text), json!([{ "type": "text", "text": text }])] {
-            let (said, tools) = said(&claude(content));
+            let (said, tools) = conversation_text(&claude(content));
             assert_eq!(said, "", "{text}");
             assert!(!tools.is_empty(), "{text}");
         }
@@ -66,33 +66,33 @@ fn what_claude_code_writes_as_a_user_is_not_said() {
     for key in ["isMeta", "isCompactSummary"] {
         let mut line = claude("put in");
         line[key] = json!(true);
-        assert_eq!(said(&line), (String::new(), "put in".to_owned()), "{key}");
+        assert_eq!(conversation_text(&line), (String::new(), "put in".to_owned()), "{key}");
     }
     let mut line = claude("No response requested.");
     line["type"] = json!("assistant");
     line["message"]["role"] = json!("assistant");
     line["message"]["model"] = json!("<synthetic>");
-    assert_eq!(said(&line).0, "");
+    assert_eq!(conversation_text(&line).0, "");
 }
 
 #[test]
 fn only_the_part_of_a_reminder_is_left_out() {
     let text =
         "Fix the <b>login</b>\n\n<system-reminder>\nBe terse.\n</system-reminder>\nand test.";
-    let (said_text, tools) = said(&claude(text));
+    let (said_text, tools) = conversation_text(&claude(text));
     assert_eq!(said_text, "Fix the <b>login</b>\nand test.");
     assert_eq!(tools, "<system-reminder>\nBe terse.\n</system-reminder>");
     let command = "<command-name>/fix</command-name>\n<command-args>the login\npage</command-args>";
-    assert_eq!(said(&claude(command)).0, "the login\npage");
+    assert_eq!(conversation_text(&claude(command)).0, "the login\npage");
     // what a person or a model writes about such texts is said
     for text in ["what does <system-reminder> do?", "I saw <command-name>x</command-name> there"] {
-        assert_eq!(said(&claude(text)).0, text);
+        assert_eq!(conversation_text(&claude(text)).0, text);
     }
     let plain = json!({ "role": "user", "content": "[Request interrupted by user]" });
-    assert_eq!(said(&plain).0, "[Request interrupted by user]");
+    assert_eq!(conversation_text(&plain).0, "[Request interrupted by user]");
     let mut answer = claude("<system-reminder>as I read it</system-reminder>");
     answer["message"]["role"] = json!("assistant");
-    assert_eq!(said(&answer).1, "");
+    assert_eq!(conversation_text(&answer).1, "");
 }
 
 #[test]
@@ -108,13 +108,13 @@ fn what_codex_and_pi_write_as_a_user_is_not_said() {
         "# AGENTS.md instructions for /home/ann/app\n\n<INSTRUCTIONS>\nUse tabs.\n</INSTRUCTIONS>",
         "<turn_aborted>\nThe user interrupted.\n</turn_aborted>",
     ] {
-        assert_eq!(said(&codex("user", text)), (String::new(), text.to_owned()));
+        assert_eq!(conversation_text(&codex("user", text)), (String::new(), text.to_owned()));
     }
-    assert_eq!(said(&codex("developer", "<permissions instructions>x")).0, "");
-    assert_eq!(said(&codex("user", "use tabs")).0, "use tabs");
+    assert_eq!(conversation_text(&codex("developer", "<permissions instructions>x")).0, "");
+    assert_eq!(conversation_text(&codex("user", "use tabs")).0, "use tabs");
     let pi = json!({ "type": "message", "id": "a", "parentId": "b", "message":
         { "role": "custom", "content": "put in by an extension", "timestamp": 1_767_225_600_000_u64 } });
-    assert_eq!(said(&pi).0, "");
+    assert_eq!(conversation_text(&pi).0, "");
 }
 
 #[test]
