@@ -10,7 +10,6 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -153,32 +152,6 @@ fn a_build_asks_before_each_file_whether_to_stop() {
     };
     // the thread that asks nobody may have read all
     assert!((0..100).any(|_| asks() >= 32));
-}
-
-/// The thread that asks may have nothing left to read.
-#[test]
-fn a_build_is_left_whichever_thread_reads() {
-    for large in ["0.md", "99.md"] {
-        let memory = TestRoot::new();
-        for n in 10..50 {
-            memory.put(&format!("{n}.md"), "text\n");
-        }
-        memory.put(large, "some words ".repeat(100_000));
-        let root = Root::open(memory.at(""), false).unwrap();
-        let files = root.walk("", &|| false).unwrap().files;
-        let asked = Mutex::new(Vec::new());
-        let begun = Instant::now();
-        let note = || {
-            asked.lock().unwrap().push(begun.elapsed());
-            false
-        };
-        let (weights, clock) = (Weights::default(), FsClock::default());
-        Catalog::build(&root, &files, weights, Corpus::Main, clock, &note).unwrap();
-        let took = begun.elapsed();
-        let asked = asked.into_inner().unwrap();
-        let longest = asked.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap();
-        assert!(asked.len() > 2 && longest < took / 2, "{longest:?} of {took:?}");
-    }
 }
 
 #[test]

@@ -140,7 +140,11 @@ class Months:
         old = [span for span in self._spans("") if _last_day(span.month) < older_than]
         cited = []
         for month in dict.fromkeys(span.month for span in old):
-            spans = [span for span in old if span.month == month]
+            if self.files(month) and split(self._notes.text(Span(month).path)):
+                # a division that was stopped: its entries stand in two files
+                with contextlib.suppress(CompactionFailed):
+                    self.divide(month)
+            spans = [span for span in self._spans("") if span.month == month]
             notes = {span.path: self._notes.text(span.path) for span in spans}
             archived = []
             for path, note in notes.items():
