@@ -33,8 +33,9 @@ __version__: str
 class Section:
     """A heading with the text up to the next one, or what stands before the first.
 
-    `start` and `end` are byte offsets in the file, `line` and `end_line` count from 1;
-    `heading` is the trail from the outermost heading to this one, empty for a preamble.
+    `start`, `body` (the text below the heading) and `end` are byte offsets in the file, `line` and
+    `end_line` count from 1; `heading` is the trail from the outermost heading to this one,
+    empty for a preamble.
     """
 
     path: str
@@ -43,6 +44,7 @@ class Section:
     line: int
     end_line: int
     start: int
+    body: int
     end: int
     summary: str | None
     category: str | None
@@ -50,6 +52,39 @@ class Section:
 
 def sections(text: str) -> list[Section]:
     """Return the sections of Markdown that lies in no file; their `path` is empty."""
+
+@final
+class MarkdownBlock:
+    """A list item, or another block of a section: what a note with `unit: item` is indexed by.
+
+    `section` counts the sections from 0, `start` and `end` bytes, `line` and `end_line` from 1;
+    `text` are its lines, those of an item without its marker and indentation.
+    """
+
+    section: int
+    start: int
+    end: int
+    line: int
+    end_line: int
+    is_item: bool
+    text: str
+
+def blocks(text: str) -> list[MarkdownBlock]:
+    """Return the list items and other blocks of Markdown, in order; headings are none."""
+
+@final
+class FrontMatter:
+    """YAML front matter: its bytes from `start`, behind the first `---`, to `end`, behind the last.
+
+    `fields` are keys, in small letters, and scalars; an item of a list has the key of the list.
+    """
+
+    start: int
+    end: int
+    fields: tuple[tuple[str, str], ...]
+
+def front_matter(text: str) -> FrontMatter | None:
+    """Return the front matter of Markdown; None where it has none."""
 
 @final
 class Message:

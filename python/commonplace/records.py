@@ -100,6 +100,7 @@ FIELDS: dict[type[Any], tuple[str, ...]] = {
         "line",
         "end_line",
         "start",
+        "body",
         "end",
         "summary",
         "category",

@@ -7,6 +7,7 @@ mod from_python;
 mod grep;
 mod hit;
 mod import;
+mod markdown;
 mod results;
 mod store;
 mod write_results;
@@ -31,7 +32,9 @@ mod _core {
     #[pymodule_export]
     use super::hit::{Hit, Hits};
     #[pymodule_export]
-    use super::results::{Entry, Message, Section, Status, Verified, sections};
+    use super::markdown::{FrontMatter, MarkdownBlock, blocks, front_matter, sections};
+    #[pymodule_export]
+    use super::results::{Entry, Message, Section, Status, Verified};
     #[pymodule_export]
     use super::store::Store;
     #[pymodule_export]

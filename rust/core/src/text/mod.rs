@@ -1,5 +1,6 @@
 //! Text: sections of Markdown, metadata, tokens, languages, snippets, times.
 
+pub mod block_entries;
 mod blocks;
 pub mod encoding;
 mod folded_text;

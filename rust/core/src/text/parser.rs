@@ -62,10 +62,10 @@ fn preamble(text: &str, start: usize) -> Section {
 
 /// Returns what the front matter of a note says, and where the text behind it begins.
 pub fn front(text: &str) -> (Metadata, usize) {
-    let bom = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-    let mut front = Metadata::default();
-    let start = bom + metadata::front_matter(&text[bom..], &mut front);
-    (front, start)
+    metadata::front_metadata(text).unwrap_or_else(|| {
+        let bom = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+        (Metadata::default(), bom)
+    })
 }
 
 /// Splits a part of a note that begins with a heading of the document itself: what stands before
