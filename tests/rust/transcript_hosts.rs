@@ -49,7 +49,7 @@ fn what_claude_code_writes_as_a_user_is_not_said() {
         "<local-command-caveat>Caveat: The messages below were generated</local-command-caveat>",
         "<bash-input>git fetch --all</bash-input>",
         "<bash-stdout></bash-stdout><bash-stderr>no such file</bash-stderr>",
-        "<task-notification>\n<task-id>a3e3b71</task-id>\n<result>a & b</result>\n</task-notification>",
+        "<task-notification>\n<task-id>a3e3b71</task-id>\n<result>a & b</result>\n</task-notification>\nFull transcript available at: /tmp/x",
         "<system-reminder>\nThe file was changed.\n</system-reminder>",
         "[Request interrupted by user]",
         "[Request interrupted by user for tool use]",
