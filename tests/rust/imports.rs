@@ -24,7 +24,13 @@ fn import(memory: &TestRoot, messages: usize) -> Result<u64, Error> {
     let source = memory.outside().join("source.jsonl");
     fs::write(&source, lines(0..messages)).unwrap();
     let store = memory.open(false);
-    let done = store.import_transcript(&source, "in/messages.jsonl", &mut |_| {}, &|| false);
+    let done = store.import_transcript(
+        &source,
+        "in/messages.jsonl",
+        Default::default(),
+        &mut |_| {},
+        &|| false,
+    );
     done.map(|(_, imported)| imported.messages)
 }
 
@@ -93,7 +99,9 @@ fn later_lines_are_not_added_again() {
                 false
             };
             let path = "in/messages.jsonl";
-            let (_, taken) = store.import_transcript(&source, path, &mut |_| {}, &late).unwrap();
+            let (_, taken) = store
+                .import_transcript(&source, path, Default::default(), &mut |_| {}, &late)
+                .unwrap();
             assert_eq!(calls.into_inner(), 10);
             assert_eq!(standing(&memory, 8), [1; 8], "from {before} to {after}");
             let known = ends.iter().filter(|end| **end - 1 <= after).count();
@@ -115,7 +123,13 @@ fn imports_at_the_same_time_share_the_work() {
     let taken: u64 = std::thread::scope(|scope| {
         let import = || {
             let store = memory.open(false);
-            let done = store.import_transcript(&source, "in.jsonl", &mut |_| {}, &|| false);
+            let done = store.import_transcript(
+                &source,
+                "in.jsonl",
+                Default::default(),
+                &mut |_| {},
+                &|| false,
+            );
             done.unwrap().1.messages
         };
         let all: Vec<_> = (0..2).map(|_| scope.spawn(import)).collect();
@@ -138,7 +152,8 @@ fn concurrent_appends_are_not_mixed_in() {
         }
         false
     };
-    let done = store.import_transcript(&source, "in.jsonl", &mut |_| {}, &other);
+    let done =
+        store.import_transcript(&source, "in.jsonl", Default::default(), &mut |_| {}, &other);
     assert!(matches!(done, Err(Error::Diverged { line: 1, .. })), "{done:?}");
     assert_eq!(fs::read_to_string(memory.at("in.jsonl")).unwrap(), line(99));
 }

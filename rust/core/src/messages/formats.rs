@@ -82,6 +82,8 @@ pub struct Imported {
     pub bad_lines: u64,
     /// The numbers of the first [`MAX_BAD_LINES`] of them.
     pub first_bad_lines: Vec<u64>,
+    /// Secrets that were replaced in what was stored, by kind.
+    pub redacted: BTreeMap<String, u64>,
 }
 
 /// Reads a transcript and gives `sink` one line, with its line end, for each message.

@@ -6,3 +6,4 @@ pub mod json_string;
 pub mod line_reader;
 pub mod message;
 mod quote_scan;
+pub mod redaction;
