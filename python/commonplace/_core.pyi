@@ -195,6 +195,7 @@ class Imported:
     skipped: dict[str, int]
     bad_lines: list[int]
     bad_line_count: int
+    redacted: dict[str, int]
 
 @final
 class Status:
@@ -278,7 +279,12 @@ class Store:
     def append_message(self, path: str, line: bytes) -> int:
         """Append one JSON object as one durable line and return its line number."""
     def import_transcript(
-        self, source: str, path: str, progress: Callable[[int], None] | None
+        self,
+        source: str,
+        path: str,
+        progress: Callable[[int], None] | None,
+        *,
+        keep_secrets: bool,
     ) -> Imported: ...
     def search(
         self,

@@ -41,7 +41,7 @@ FIELDS: dict[type[Any], tuple[str, ...]] = {
         "session",
         "category",
     ),
-    Imported: ("path", "format", "messages", "skipped", "bad_lines", "bad_line_count"),
+    Imported: ("path", "format", "messages", "skipped", "bad_lines", "bad_line_count", "redacted"),
     Match: (
         "path",
         "line",

@@ -61,7 +61,7 @@ fn draw(row: &Value, random: &mut Random) -> Drawn {
     let mut breaks = Vec::new();
     let mut rest = &*template;
     while let Some(c) = rest.chars().next() {
-        let generator = rest[1.min(rest.len())..].split_once('}').map_or("", |(name, _)| name);
+        let generator = rest[c.len_utf8()..].split_once('}').map_or("", |(name, _)| name);
         let known = ["base62", "b64", "alpha", "upper", "hex", "digits", "uuid", "pem"];
         if c == '{' && known.iter().any(|kind| generator.starts_with(kind)) {
             let drawn = random.generated(generator);

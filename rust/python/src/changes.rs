@@ -89,6 +89,7 @@ pub struct Imported {
     pub skipped: BTreeMap<String, u64>,
     pub bad_lines: Vec<u64>,
     pub bad_line_count: u64,
+    pub redacted: BTreeMap<String, u64>,
 }
 
 #[pymethods]

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use commonplace_core::store::Store;
+use commonplace_core::store::import::ImportOptions;
 use pyo3::prelude::*;
 
 use crate::changes::Imported;
@@ -15,6 +16,7 @@ pub fn import(
     store: &Store,
     source: &Path,
     path: &str,
+    options: ImportOptions,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Imported> {
     let failed: Mutex<Option<PyErr>> = Mutex::new(None);
@@ -27,7 +29,7 @@ pub fn import(
             }
         };
         let stop = || failure().is_some() || interrupt();
-        store.import_transcript(source, path, &mut tell, &stop)
+        store.import_transcript(source, path, options, &mut tell, &stop)
     });
     if let Some(error) = failure().take() {
         return Err(error);
@@ -40,5 +42,6 @@ pub fn import(
         skipped: imported.skipped,
         bad_lines: imported.first_bad_lines,
         bad_line_count: imported.bad_lines,
+        redacted: imported.redacted,
     })
 }

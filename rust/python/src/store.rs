@@ -10,6 +10,7 @@ use commonplace_core::files::file_kind::FileKind;
 use commonplace_core::grep::{Case, GrepOptions};
 use commonplace_core::search::filter::SearchFilter;
 use commonplace_core::store;
+use commonplace_core::store::import::ImportOptions;
 use commonplace_core::store::per_process::PerProcess;
 use commonplace_core::store::search::SearchRequest;
 use pyo3::exceptions::PyValueError;
@@ -248,14 +249,17 @@ impl Store {
         self.call(py, |store, interrupt| store.append_message(&path, line, interrupt))
     }
 
+    #[pyo3(signature = (source, path, progress, *, keep_secrets))]
     fn import_transcript(
         &self,
         py: Python<'_>,
         source: PathBuf,
         path: Text,
         progress: Option<Py<PyAny>>,
+        keep_secrets: bool,
     ) -> PyResult<Imported> {
-        import(py, &*self.open(py)?, &source, &path, progress)
+        let options = ImportOptions { keep_secrets };
+        import(py, &*self.open(py)?, &source, &path, options, progress)
     }
 
     #[pyo3(signature = (

@@ -77,6 +77,7 @@ impl Store {
             imported.messages -= target.already_there;
             imported.skipped.insert(ALREADY_THERE.to_owned(), target.already_there);
         }
+        self.log_redactions(&target.path, &target.redacted)?;
         imported.redacted = target.redacted;
         Ok((target.path, imported))
     }

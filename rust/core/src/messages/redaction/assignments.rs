@@ -64,10 +64,11 @@ pub(super) fn assigned(table: &Table, text: &str, name: Name) -> Option<Range<us
                 || *byte == b'#' && in_url
         }
     };
-    let mut length = window.iter().position(ends)?.min(window.len());
-    if window.len() < LONGEST_VALUE && !quoted {
-        length = window.iter().position(ends).unwrap_or(window.len());
-    }
+    let mut length = match window.iter().position(ends) {
+        Some(length) => length,
+        None if quoted || window.len() == LONGEST_VALUE => return None,
+        None => window.len(),
+    };
     while binding == Binding::Prose
         && length > 0
         && matches!(window[length - 1], b'.' | b'!' | b'?' | b':')
@@ -77,8 +78,10 @@ pub(super) fn assigned(table: &Table, text: &str, name: Name) -> Option<Range<us
     let next = bytes.get(from + length);
     let ends_line = next.is_none_or(|byte| matches!(byte, b'\n' | b'\r' | b'\\' | b'#' | b'`'));
     let value = Value { text: text.get(from..from + length)?, quoted, binding, ends_line };
-    let is_call = !quoted && window[length..].starts_with(b"(");
-    (!is_call && is_secret(table, value, name.kind)).then_some(from..from + length)
+    // a call, or the type of a variable
+    let is_code =
+        !quoted && [&b"("[..], b" = "].iter().any(|code| window[length..].starts_with(code));
+    (!is_code && is_secret(table, value, name.kind)).then_some(from..from + length)
 }
 
 /// Whether a whole string is the value of a JSON key with this name in it.
@@ -102,10 +105,9 @@ fn whole_name(table: &Table, text: &str, name: Name) -> Option<(usize, usize)> {
     }
     let known =
         |word: &str| word.bytes().all(|byte| byte.is_ascii_digit()) || table.after.contains(&word);
+    let refused = |word: &String| table.not_before.contains(&word.as_str());
     let allowed = words(text.get(behind..end)?).iter().all(|word| known(word))
-        && !words(text.get(start..at)?)
-            .last()
-            .is_some_and(|word| table.not_before.contains(&&**word));
+        && !words(text.get(start..at)?).iter().any(refused);
     // `forgets`, `secretly`, `detoken`: only whole words count
     let is_lower = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_lowercase);
     let starts_low = bytes[at].is_ascii_lowercase();
@@ -256,7 +258,7 @@ fn is_password(value: Value<'_>) -> bool {
     }
     let random = looks_random(bytes) || sign && digit;
     match value.binding {
-        Binding::Tight => random || !is_identifier(bytes) || value.ends_line && !is_named(&value),
+        Binding::Tight => random || !is_named(&value),
         _ => value.ends_line && (random || !is_named(&value)),
     }
 }
@@ -283,22 +285,18 @@ fn is_identifier(value: &[u8]) -> bool {
     value.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
 }
 
-/// Whether a value looks like the name of a variable or a type: it has words joined, or a word for
-/// what it holds.
+/// Whether a value looks like the name of a variable or a type: it is made of words, or has a word
+/// for what it holds.
 fn is_named(value: &Value<'_>) -> bool {
+    const HELD: [&str; 11] =
+        ["pass", "pwd", "pw", "text", "string", "str", "bytes", "base", "value", "sha", "hash"];
     let lower = value.text.to_ascii_lowercase();
-    let joined = words(value.text)
-        .iter()
-        .filter(|word| word.bytes().all(|byte| byte.is_ascii_alphabetic()))
-        .count()
-        > 1;
+    let vowel = |byte: u8| b"aeiouy".contains(&byte);
+    let is_word = |word: &String| word.len() > 2 && word.bytes().any(vowel);
+    let words = words(value.text);
+    let mut letters =
+        words.iter().filter(|word| word.bytes().all(|byte| byte.is_ascii_alphabetic()));
+    let joined = letters.clone().count() > 1 && letters.all(is_word);
     is_identifier(value.text.as_bytes())
-        && (joined
-            || value.text.contains('_')
-            || [
-                "pass", "pwd", "pw", "text", "string", "str", "bytes", "base", "value", "sha",
-                "hash",
-            ]
-            .iter()
-            .any(|word| lower.contains(word)))
+        && (joined || value.text.contains('_') || HELD.iter().any(|word| lower.contains(word)))
 }

@@ -24,8 +24,13 @@ pub(super) fn entropy(value: &[u8]) -> f64 {
 
 /// Whether the body of a token of a known form can be random.
 pub(super) fn is_random_body(body: &[u8]) -> bool {
-    let most = (body.len() as f64).log2();
-    entropy(body) >= (most * 0.62).min(3.0)
+    entropy(body) >= least_entropy(body.len())
+}
+
+/// The least entropy of random text: 3 bits, as that of hexadecimal digits is near 4, and less for
+/// what is too short to have so much.
+fn least_entropy(length: usize) -> f64 {
+    ((length as f64).log2() * 0.62).min(3.0)
 }
 
 /// Whether a value of no known form looks random: it has digits, and kinds of characters alternate
@@ -36,8 +41,8 @@ pub(super) fn looks_random(value: &[u8]) -> bool {
     let changes = value.windows(2).filter(|pair| changes_kind(pair[0], pair[1])).count();
     digits >= 2
         && letters >= 2
-        && entropy(value) >= (value.len() as f64).log2().mul_add(0.62, 0.0).min(3.0)
-        && changes * 5 >= value.len()
+        && entropy(value) >= least_entropy(value.len())
+        && changes * 4 >= value.len()
 }
 
 /// A capital may begin a word, so that only the other changes count.

@@ -10,6 +10,8 @@ use crate::messages::redaction::table::Table;
 
 /// The longest form that is told from what follows it.
 const LONGEST: usize = 24 << 10;
+/// The same for a form whose literal stands within it, as that is searched for its start.
+const LONGEST_AROUND: usize = 128;
 /// How many lines a token may be broken across.
 const MAX_PIECES: usize = 64;
 /// A line in the middle of a broken token is at least so long, as whoever breaks it fills lines.
@@ -34,6 +36,11 @@ impl TokenForm<'_> {
         at: usize,
         budget: &mut usize,
     ) -> Option<Range<usize>> {
+        // tested first: a run of a form's characters that names its literal again and again would
+        // else be read once for each
+        if self.before == 0 && !self.grouped && !starts_token(text.as_bytes(), at) {
+            return None;
+        }
         let whole = self.matched(text, at).filter(|found| self.is_token(table, text, found));
         let end = whole.as_ref().map_or(at, |found| found.end);
         if whole.is_some() && line_break(text.as_bytes(), end).is_none() {
@@ -51,7 +58,8 @@ impl TokenForm<'_> {
     fn matched(&self, text: &str, at: usize) -> Option<Range<usize>> {
         let from = at.saturating_sub(self.before);
         let anchored = if self.before == 0 { Anchored::Yes } else { Anchored::No };
-        let to = text.len().min(at + LONGEST);
+        let longest = if self.before == 0 { LONGEST } else { LONGEST_AROUND };
+        let to = text.len().min(at + longest);
         let input = Input::new(text).range(from..to).anchored(anchored);
         if !self.grouped {
             let found = self.regex.find(input)?;
@@ -127,6 +135,9 @@ struct Joined {
 impl Joined {
     fn new(text: &str, at: usize, budget: &mut usize) -> Option<Self> {
         const CONTEXT: usize = 32;
+        if *budget == 0 {
+            return None;
+        }
         let mut from = at.saturating_sub(CONTEXT);
         while !text.is_char_boundary(from) {
             from += 1;
@@ -135,7 +146,7 @@ impl Joined {
         let (mut start, mut end) = (from, run_end(text.as_bytes(), at));
         while joined.pieces.len() < MAX_PIECES {
             joined.text.push_str(&text[start..end]);
-            *budget = budget.checked_sub(end - start + 1)?;
+            *budget = budget.saturating_sub(end - start + 1);
             let is_short = joined.pieces.len() > 1 && end - start < SHORTEST_MIDDLE;
             let Some(next) = line_break(text.as_bytes(), end).filter(|_| !is_short) else { break };
             let until = run_end(text.as_bytes(), next);
