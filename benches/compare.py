@@ -182,6 +182,7 @@ class Run:
         )
         transcripts.listing(self.table, sample, file, store, scale.rounds)
         if store is not None:
+            transcripts.imports(self.table, sample, self.folder, scale.rounds, judged=scale.judged)
             transcripts.again(
                 self.table, sample, file, scale.repeats, store, scale.rounds, judged=scale.judged
             )
