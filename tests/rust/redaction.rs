@@ -188,9 +188,6 @@ fn hostile_lines_take_linear_time_and_can_be_interrupted() {
         let _ = redact(line.as_bytes());
         let spent = start.elapsed();
         assert!(spent < Duration::from_secs(5), "{piece}: {spent:?}");
-        if spent > Duration::from_millis(300) {
-            println!("{piece}: {spent:?}");
-        }
     }
     let line = format!("{{\"content\":\"{}\"}}", "password=x ".repeat(1 << 20));
     let stopped = redact_line(line.as_bytes(), &mut Redactions::new(), &|| true);

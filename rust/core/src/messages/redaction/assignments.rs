@@ -43,6 +43,9 @@ pub(super) struct Name {
 pub(super) fn assigned(table: &Table, text: &str, name: Name) -> Option<Range<usize>> {
     let (start, end) = whole_name(table, text, name)?;
     let bytes = text.as_bytes();
+    if bytes[..start].ends_with(b"/") {
+        return None; // a file, such as `/etc/passwd`
+    }
     let (mut from, binding) = binding(bytes, start, end, name)?;
     let opened = quote(bytes, from);
     let quoted = opened.is_some();
