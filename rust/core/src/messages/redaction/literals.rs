@@ -10,7 +10,7 @@ use crate::error::{Error, Interrupt, Result};
 
 /// How many literals one pass looks for. With more, the fingerprints of Teddy let too many places
 /// through; with fewer, there are more passes.
-const GROUP: usize = 24;
+const GROUP: usize = 48;
 /// Shorter literals have a pass of their own, as the fingerprints of a pass are as long as its
 /// shortest literal, and no longer than this.
 const FINGERPRINT: usize = 4;

@@ -197,6 +197,7 @@ fn range_of(
 ) -> Option<Range<usize>> {
     match &form.shape {
         Shape::Regex { regex, before, grouped } => {
+            let regex = regex.get()?;
             TokenForm { regex, before: *before, grouped: *grouped }.find(table, text, at, budget)
         }
         Shape::PrivateKey => private_key(text, at),

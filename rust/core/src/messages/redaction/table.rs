@@ -1,7 +1,7 @@
 //! Tables of the forms of secrets, read from the data files beside this one.
 
 use std::collections::HashMap;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use regex_automata::meta::Regex;
 use regex_automata::util::syntax;
@@ -12,8 +12,9 @@ use crate::messages::redaction::literals::LiteralScan;
 pub(super) static TABLE: LazyLock<Option<Table>> =
     LazyLock::new(|| Table::read(include_str!("forms.tsv"), include_str!("words.tsv")));
 
-/// Escapes that may hide a literal from a scan of raw JSON: ASCII as `\u0041`, and `\/`.
-const HIDING: [&str; 7] = ["\\u002", "\\u003", "\\u004", "\\u005", "\\u006", "\\u007", "\\/"];
+/// Escapes that may hide a literal from a scan of raw JSON: ASCII as `\u0041`, and `\/` in a literal.
+const HIDING: [&str; 8] =
+    ["\\u002", "\\u003", "\\u004", "\\u005", "\\u006", "\\u007", ":\\/\\/", "\\/webhooks"];
 
 /// What a literal announces.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +32,7 @@ pub(super) enum Announced {
 pub(super) enum Shape {
     /// By a regular expression; `before` bytes of it stand at most before the literal.
     Regex {
-        regex: Box<Regex>,
+        regex: LazyRegex,
         before: usize,
         grouped: bool,
     },
@@ -68,7 +69,7 @@ impl Table {
                 ("-", "password in a URL") => Shape::UrlPassword,
                 ("-", _) => return None,
                 _ => Shape::Regex {
-                    regex: Box::new(compiled(pattern)?),
+                    regex: LazyRegex { pattern, compiled: OnceLock::new() },
                     before: before.parse().ok()?,
                     grouped: pattern.replace("(?", "").contains('('),
                 },
@@ -104,10 +105,22 @@ fn rows(table: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
     lines.map(|line| line.split('\t').collect())
 }
 
-/// Compiles a form; bytes, as what it stands in need not be ASCII.
-fn compiled(pattern: &str) -> Option<Regex> {
-    let bytes = syntax::Config::new().unicode(false).utf8(false);
-    Regex::builder().syntax(bytes).build(pattern).ok()
+/// A form that is compiled when its literal is first seen: most never are, and all of them would
+/// take as long as an import of some megabytes.
+#[derive(Debug)]
+pub(super) struct LazyRegex {
+    pattern: &'static str,
+    compiled: OnceLock<Option<Regex>>,
+}
+
+impl LazyRegex {
+    /// The expression; a test proves that each row of the table is one.
+    pub fn get(&self) -> Option<&Regex> {
+        // bytes, as what a form stands in need not be ASCII
+        let bytes = syntax::Config::new().unicode(false).utf8(false);
+        let compile = || Regex::builder().syntax(bytes).build(self.pattern).ok();
+        self.compiled.get_or_init(compile).as_ref()
+    }
 }
 
 #[derive(Default)]
@@ -149,6 +162,9 @@ mod tests {
         let table = TABLE.as_ref().expect("a row is wrong");
         assert!(table.forms.len() > 60);
         for form in &table.forms {
+            if let Shape::Regex { regex, .. } = &form.shape {
+                assert!(regex.get().is_some(), "{}", form.kind);
+            }
             assert!(form.kind.chars().all(|c| c.is_ascii_alphanumeric() || " .-".contains(c)));
         }
         for row in rows(include_str!("forms.tsv")) {
