@@ -190,6 +190,9 @@ class Run:
         )
         transcripts.listing(self.table, sample, file, store, scale.rounds)
         if store is not None:
+            transcripts.imports(
+                self.table, sample, self.folder, scale.rounds, check_floors=scale.check_floors
+            )
             transcripts.again(
                 self.table,
                 sample,

@@ -233,6 +233,17 @@ def test_import(shell: Shell, tmp_path: Path) -> None:
     assert "none.jsonl" in shell.err
 
 
+def test_import_of_secrets(shell: Shell, tmp_path: Path) -> None:
+    source = tmp_path / "talk.jsonl"
+    source.write_text(json.dumps({"role": "user", "content": "password=Tr0ub4dor3"}) + "\n")
+    assert "redacted: 1 × password" in shell("import", str(source))
+    stored = shell.root / "sessions/talk/messages.jsonl"
+    assert "password=[redacted: password]" in stored.read_text()
+    report = shell.json("import", "--keep-secrets", str(source), "--to", "sessions/kept")
+    assert report[0]["redacted"] == {}
+    assert "password=Tr0ub4dor3" in (shell.root / "sessions/kept/messages.jsonl").read_text()
+
+
 def test_status_verify_explain(shell: Shell) -> None:
     assert "notes" in shell("status")
     assert shell.json("status")["messages"] == 3

@@ -247,6 +247,7 @@ class Imported:
     """What an import took, and what it left out and why.
 
     Of `trailing_garbage`, lines with something else behind a whole object, the object was taken.
+    `redacted` counts the secrets that were replaced, by kind.
     """
 
     path: str
@@ -258,6 +259,7 @@ class Imported:
     trailing_garbage: list[int]
     trailing_garbage_count: int
     sessions: list[SessionHeader]
+    redacted: dict[str, int]
 
 @final
 class Status:
@@ -381,7 +383,12 @@ class Store:
     def append_message(self, path: str, line: bytes) -> int:
         """Append one JSON object as one durable line and return its line number."""
     def import_transcript(
-        self, source: str, path: str, progress: Callable[[int], None] | None
+        self,
+        source: str,
+        path: str,
+        progress: Callable[[int], None] | None,
+        *,
+        keep_secrets: bool,
     ) -> Imported: ...
     def search(self, query: str, limit: int, filter: SearchFilter) -> Hits: ...
     def normalized_filter(self, filter: SearchFilter) -> SearchFilter:

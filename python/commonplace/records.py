@@ -64,6 +64,7 @@ FIELDS: dict[type[Any], tuple[str, ...]] = {
         "trailing_garbage",
         "trailing_garbage_count",
         "sessions",
+        "redacted",
     ),
     Match: (
         "path",

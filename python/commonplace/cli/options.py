@@ -119,6 +119,9 @@ Expected = Annotated[
     ),
 ]
 Logs = Annotated[list[Path], Argument(metavar="FILE...", help="Transcripts of other tools.")]
+KeepSecrets = Annotated[
+    bool, Option("--keep-secrets", help="Store keys, tokens and passwords as they are.")
+]
 To = Annotated[str | None, Option("--to", help="Default: sessions/<name of the file>.")]
 Sets = Annotated[
     list[Path],

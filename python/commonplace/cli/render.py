@@ -228,6 +228,8 @@ class Screen:
         self.line(f"{imported.messages} messages ({imported.format}) → ", (imported.path, "cyan"))
         for kind, count in sorted(imported.skipped.items()):
             self.line((f"  left out: {count} × {kind}", "dim"))
+        for kind, count in sorted(imported.redacted.items()):
+            self.line((f"  redacted: {count} × {kind}", "dim"))
         if imported.bad_line_count:
             lines = ", ".join(map(str, imported.bad_lines[:5]))
             self.warn(f"{imported.bad_line_count} lines could not be read, such as {lines}")

@@ -80,6 +80,7 @@ def import_(
     context: typer.Context,
     files: options.Logs,
     to: options.To = None,
+    keep_secrets: options.KeepSecrets = False,
     as_json: options.Json = False,
 ) -> int:
     """Import transcripts of Claude Code, Codex, pi, OpenAI chat, or plain lines."""
@@ -96,7 +97,8 @@ def import_(
             def advance(read: int, task: Any = task) -> None:
                 bar.update(task, completed=read)
 
-            reports.append(store.transcript(to or f"sessions/{name}").load(file, advance))
+            log = store.transcript(to or f"sessions/{name}")
+            reports.append(log.load(file, advance, keep_secrets=keep_secrets))
             if not as_json:
                 shown.imported(reports[-1])
     if as_json:

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use commonplace_core::store::Store;
+use commonplace_core::store::import::ImportOptions;
 use pyo3::prelude::*;
 
 use crate::detached::detached;
@@ -15,6 +16,7 @@ pub fn import(
     store: &Store,
     source: &Path,
     path: &str,
+    options: ImportOptions,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Imported> {
     let failed: Mutex<Option<PyErr>> = Mutex::new(None);
@@ -27,7 +29,7 @@ pub fn import(
             }
         };
         let stop = || failure().is_some() || interrupt();
-        store.import_transcript(source, path, &mut tell, &stop)
+        store.import_transcript(source, path, options, &mut tell, &stop)
     });
     if let Some(error) = failure().take() {
         return Err(error);
@@ -43,5 +45,6 @@ pub fn import(
         trailing_garbage: imported.first_trailing_garbage,
         trailing_garbage_count: imported.trailing_garbage,
         sessions: imported.sessions.into_iter().map(Into::into).collect(),
+        redacted: imported.redacted,
     })
 }

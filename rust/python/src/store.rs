@@ -8,6 +8,7 @@ use std::sync::Arc;
 use commonplace_core::error::{Error, Interrupt, Result};
 use commonplace_core::grep::{Case, GrepOptions};
 use commonplace_core::store;
+use commonplace_core::store::import::ImportOptions;
 use commonplace_core::store::per_process::PerProcess;
 use commonplace_core::store::search::SearchRequest;
 use pyo3::exceptions::PyValueError;
@@ -247,14 +248,17 @@ impl Store {
         self.call(py, |store, interrupt| store.append_message(&path, line, interrupt))
     }
 
+    #[pyo3(signature = (source, path, progress, *, keep_secrets))]
     fn import_transcript(
         &self,
         py: Python<'_>,
         source: PathBuf,
         path: Text,
         progress: Option<Py<PyAny>>,
+        keep_secrets: bool,
     ) -> PyResult<Imported> {
-        import(py, &*self.open(py)?, &source, &path, progress)
+        let options = ImportOptions { keep_secrets };
+        import(py, &*self.open(py)?, &source, &path, options, progress)
     }
 
     fn search(

@@ -130,6 +130,7 @@ pub struct Imported {
     pub trailing_garbage: Vec<u64>,
     pub trailing_garbage_count: u64,
     pub sessions: Vec<SessionHeader>,
+    pub redacted: BTreeMap<String, u64>,
 }
 
 #[pymethods]
