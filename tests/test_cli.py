@@ -1,4 +1,4 @@
-"""Every command: what it prints, for people and programs, and how it exits."""
+"""Command line: output of each command for people and for programs, and exit codes."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_read(shell: Shell) -> None:
     assert out.splitlines()[0].startswith("sessions/s1/messages.jsonl#L2  assistant")
     assert "The ferry is here." in out
     messages = shell.json("read", "sessions/s1/messages.jsonl#L1-L2")["messages"]
-    assert [message["said"] for message in messages] == [line["content"] for line in TALK[:2]]
+    assert [message["text"] for message in messages] == [line["content"] for line in TALK[:2]]
     shell("read", "none.md", code=2)
     assert shell.err.startswith("commonplace: ")
     assert len(shell.err.splitlines()) == 1
@@ -233,6 +233,17 @@ def test_import(shell: Shell, tmp_path: Path) -> None:
     assert "none.jsonl" in shell.err
 
 
+def test_import_of_secrets(shell: Shell, tmp_path: Path) -> None:
+    source = tmp_path / "talk.jsonl"
+    source.write_text(json.dumps({"role": "user", "content": "password=Tr0ub4dor3"}) + "\n")
+    assert "redacted: 1 × password" in shell("import", str(source))
+    stored = shell.root / "sessions/talk/messages.jsonl"
+    assert "password=[redacted: password]" in stored.read_text()
+    report = shell.json("import", "--keep-secrets", str(source), "--to", "sessions/kept")
+    assert report[0]["redacted"] == {}
+    assert "password=Tr0ub4dor3" in (shell.root / "sessions/kept/messages.jsonl").read_text()
+
+
 def test_status_verify_explain(shell: Shell) -> None:
     assert "notes" in shell("status")
     assert shell.json("status")["messages"] == 3
@@ -254,8 +265,8 @@ def test_verify_says_what_is_left_out_and_what_to_do(shell: Shell) -> None:
         assert "all agree" in out
         assert "mended" not in out
         for name in ("wide.md", "wide.jsonl"):
-            told = f"{name} is not indexed: it is in UTF-16; save it as UTF-8"
-            assert told in shell.err
+            message = f"{name} is not indexed: it is in UTF-16; save it as UTF-8"
+            assert message in shell.err
             assert (out + shell.err).count(name) == 1
     verified = shell.json("verify")
     assert (verified["differences"], verified["unread"]) == ([], [])
@@ -441,7 +452,7 @@ def test_programs_do_not_pay_for_the_printer(shell: Shell) -> None:
     )
 
 
-def test_nothing_found_is_said_on_stderr(shell: Shell) -> None:
+def test_nothing_found_is_reported_on_stderr(shell: Shell) -> None:
     assert not shell("search", "zebra", code=1)
     assert shell.err == "commonplace: nothing found\n"
     assert not shell("list", "fcats", code=1)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import commonplace
+from commonplace import SearchFilter
 from commonplace.errors import NotFound
 from commonplace.memories import FactsAndEpisodes, find_system, memory_system, registry
 from commonplace.tools import tool, tools_for
@@ -88,3 +89,17 @@ def test_a_tool_of_a_system_that_there_is(tmp_path: Path) -> None:
         tools = tools_for(memory)
         assert tools.call("count", {}) == "1"
         assert "memory_read" in tools.callables()
+
+
+def test_a_search_filter_of_whoever_calls(tmp_path: Path) -> None:
+    def within_a_page(store: commonplace.Store) -> SearchFilter:
+        """Only files that fit on a page: a property of files is the list of those that have it."""
+        short = [entry.path for entry in store.list() if entry.size <= 2000]
+        return SearchFilter(prefix=short)
+
+    with commonplace.open(tmp_path) as store:
+        store.write("short.md", "A platypus.\n")
+        store.write("long.md", "A platypus.\n" * 1000)
+        page = within_a_page(store)
+        assert [hit.path for hit in store.search("platypus", filter=page)] == ["short.md"]
+        assert store.grep("platypus", filter=page).count() == 1

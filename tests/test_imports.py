@@ -1,4 +1,4 @@
-"""Imports go one way, and starting costs little."""
+"""Import directions between packages, and the cost of `import commonplace`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ PACKAGE = Path(commonplace.__file__).parent
 # A module may import what stands in the rows above it, and nothing beside or below.
 ROWS = [
     {"_core", "errors", "locks", "timestamps", "typed_dict"},
-    {"transcript", "side_files", "records", "protocols", "paths"},
+    {"paths"},
+    {"transcript", "side_files", "records", "protocols", "search_filter"},
     {"files"},
     {"store"},
     {"entries", "extraction", "conflict"},
@@ -67,6 +68,7 @@ LAYERS = [
     "sync",
     "text",
     "files",
+    "filter",
     "messages",
     "grep",
     "index",

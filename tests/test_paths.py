@@ -8,7 +8,7 @@ import pytest
 
 import commonplace
 from commonplace import Refused, Store
-from commonplace.recall import Recall
+from commonplace.recall import HybridSearch
 
 
 @pytest.mark.parametrize("absolute", [False, True])
@@ -37,7 +37,9 @@ def test_a_path_object_is_taken_wherever_text_is(store: Store, root: Path, absol
     assert log.path == store.transcript(path(log.path)).path == "sessions/s1/messages.jsonl"
     for prefix in (path("sessions"), [path("sessions"), path("none")]):
         assert [hit.path for hit in store.search("tea", prefix=prefix)] == [log.path]
-        assert [one.hit.path for one in Recall(store).search("tea", prefix=prefix)] == [log.path]
+        assert [one.hit.path for one in HybridSearch(store).search("tea", prefix=prefix)] == [
+            log.path
+        ]
     assert store.grep("tea", prefix=path("facts")).count() == 4
     assert store.delete(moved).path == "facts/b.md"
 

@@ -13,7 +13,7 @@ from commonplace.memories import (
     Profile,
     WorldAndAgents,
 )
-from commonplace.recall import Recall
+from commonplace.recall import HybridSearch
 from commonplace.tools import tools_for
 
 
@@ -30,7 +30,7 @@ def test_a_memory_names_its_store_and_its_owner(store: Store, root: Path) -> Non
         (AgentRuns(FourLayers(store)), f"AgentRuns(FourLayers({here}))"),
         (Profile(store), f"Profile({here})"),
         (Profile(store, user="li", folder="x"), f"Profile({here}, user='li', folder='x')"),
-        (Recall(store), f"Recall({here}, words only)"),
+        (HybridSearch(store), f"HybridSearch({here}, words only)"),
         (store.transcript("s1"), "Transcript('s1/messages.jsonl')"),
         (store.side_files("x"), "SideFiles('x')"),
     ]:

@@ -2,7 +2,9 @@
 
 import builtins
 from collections.abc import Callable, Iterator, Sequence
-from typing import Literal, SupportsIndex, final, overload
+from typing import Literal, SupportsIndex, Unpack, final, overload
+
+from commonplace.search_filter import FilterFields
 
 __all__ = [
     "Entry",
@@ -12,8 +14,10 @@ __all__ = [
     "Imported",
     "Match",
     "Message",
-    "Past",
+    "Revision",
+    "SearchFilter",
     "Section",
+    "SessionHeader",
     "Status",
     "Store",
     "Verified",
@@ -29,8 +33,9 @@ __version__: str
 class Section:
     """A heading with the text up to the next one, or what stands before the first.
 
-    `start` and `end` are byte offsets in the file, `line` and `end_line` count from 1;
-    `heading` is the trail from the outermost heading to this one, empty for a preamble.
+    `start`, `body` (the text below the heading) and `end` are byte offsets in the file, `line` and
+    `end_line` count from 1; `heading` is the trail from the outermost heading to this one,
+    empty for a preamble.
     """
 
     path: str
@@ -39,6 +44,7 @@ class Section:
     line: int
     end_line: int
     start: int
+    body: int
     end: int
     summary: str | None
     category: str | None
@@ -48,10 +54,44 @@ def sections(text: str) -> list[Section]:
     """Return the sections of Markdown that lies in no file; their `path` is empty."""
 
 @final
+class MarkdownBlock:
+    """A list item, or another block of a section: what a note with `unit: item` is indexed by.
+
+    `section` counts the sections from 0, `start` and `end` bytes, `line` and `end_line` from 1;
+    `text` are its lines, those of an item without its marker and indentation.
+    """
+
+    section: int
+    start: int
+    end: int
+    line: int
+    end_line: int
+    is_item: bool
+    text: str
+
+def blocks(text: str) -> list[MarkdownBlock]:
+    """Return the list items and other blocks of Markdown, in order; headings are none."""
+
+@final
+class FrontMatter:
+    """YAML front matter: its bytes from `start`, behind the first `---`, to `end`, behind the last.
+
+    `fields` are keys, in small letters, and scalars; an item of a list has the key of the list.
+    """
+
+    start: int
+    end: int
+    fields: tuple[tuple[str, str], ...]
+
+def front_matter(text: str) -> FrontMatter | None:
+    """Return the front matter of Markdown; None where it has none."""
+
+@final
 class Message:
     """One line of a transcript, whatever tool wrote it.
 
-    `said` is what a person or a model said, `tools` what went into and came out of tools.
+    `text` is what a person or a model wrote, `tools` the input and output of tools, thinking and
+    injected text.
     `time` is the text of the record, `timestamp` the same in seconds since 1970 when understood.
     """
 
@@ -64,7 +104,7 @@ class Message:
     timestamp: float | None
     session: str | None
     id: str | None
-    said: str
+    text: str
     tools: str
 
 @final
@@ -173,7 +213,7 @@ class Written:
     applied: int
 
 @final
-class Past:
+class Revision:
     """A text that the history keeps: its version, and where it lies.
 
     `time` is when it was put there, in seconds since 1970; `size` is in bytes; `address` is the
@@ -186,8 +226,29 @@ class Past:
     address: str
 
 @final
+class SessionHeader:
+    """What a source says about a session.
+
+    `parent` is the session that started it, `started` the time of its start as written; `title` is
+    the host's own, else the first line of the first prompt.
+    """
+
+    host: str
+    id: str | None
+    parent: str | None
+    cwd: str | None
+    git_branch: str | None
+    model: str | None
+    title: str | None
+    started: str | None
+
+@final
 class Imported:
-    """What an import took, and what it left out and why."""
+    """What an import took, and what it left out and why.
+
+    Of `trailing_garbage`, lines with something else behind a whole object, the object was taken.
+    `redacted` counts the secrets that were replaced, by kind.
+    """
 
     path: str
     format: str
@@ -195,6 +256,10 @@ class Imported:
     skipped: dict[str, int]
     bad_lines: list[int]
     bad_line_count: int
+    trailing_garbage: list[int]
+    trailing_garbage_count: int
+    sessions: list[SessionHeader]
+    redacted: dict[str, int]
 
 @final
 class Status:
@@ -240,6 +305,46 @@ class Weights:
     def as_dict(self) -> dict[str, float]: ...
 
 @final
+class SearchFilter:
+    """Which documents a search or a grep may find: those that pass every field that is set.
+
+    Immutable; all fields are keyword arguments, and None when not set. A document is a section of
+    a note or a message of a transcript; grep has messages and the lines of notes.
+
+    Raises:
+        QueryError: Nothing can pass: `since` is not before `until`, or a text is empty.
+        ValueError: A field has no such value, as `prefix` a list of nothing.
+        EncodingError: A text is not UTF-8.
+
+    >>> import commonplace
+    >>> commonplace.SearchFilter(role="user", since="2026-02-01", prefix=["sessions", "a.md"])
+    SearchFilter(prefix=('sessions', 'a.md'), since=1769904000.0, role='user')
+    """
+
+    def __new__(cls, **fields: Unpack[FilterFields]) -> SearchFilter: ...
+    prefix: tuple[str, ...] | None
+    """Only files below this folder, or this file; of several, below any of them."""
+    source: Literal["note", "message"] | None
+    """Only notes, or only messages."""
+    since: float | None
+    """Only at or after this time (a `When`; seconds since 1970). What has no time does not pass:
+    a message has that of its record, a section the date in the metadata of its note."""
+    until: float | None
+    """Only before this time; else as `since`."""
+    role: str | None
+    """Only messages of this role (`user`, `assistant`, …)."""
+    session: str | None
+    """Only messages of this session."""
+    category: str | None
+    """Only sections of this category. Grep refuses it: it reads lines."""
+    tools: bool
+    """Search what went into and came out of tools as well."""
+    def is_open(self) -> bool:
+        """Say whether every document passes."""
+    def admits(self, hit: Hit) -> bool:
+        """Say whether a hit passes; prefixes are compared as given, see `Store.predicate`."""
+
+@final
 class Store:
     """The engine behind `commonplace.Store`."""
 
@@ -267,8 +372,8 @@ class Store:
     def read_to_change(self, path: str) -> tuple[str, str]:
         """Return the text and its version; `("", "absent")` for a file that is not there."""
     def version(self, path: str) -> str | None: ...
-    def history(self, path: str) -> builtins.list[Past]: ...
-    def keep(self, path: str) -> Past: ...
+    def history(self, path: str) -> builtins.list[Revision]: ...
+    def keep(self, path: str) -> Revision: ...
     def list(self, prefix: str) -> list[Entry]: ...
     def write(self, path: str, content: str, expected_version: str | None = None) -> Written: ...
     def append(self, path: str, content: str, expected_version: str | None = None) -> Written: ...
@@ -285,44 +390,34 @@ class Store:
     def append_message(self, path: str, line: bytes) -> int:
         """Append one JSON object as one durable line and return its line number."""
     def import_transcript(
-        self, source: str, path: str, progress: Callable[[int], None] | None
-    ) -> Imported: ...
-    def search(
         self,
-        query: str,
-        limit: int,
+        source: str,
+        path: str,
+        progress: Callable[[int], None] | None,
         *,
-        prefixes: Sequence[str],
-        source: str | None,
-        since: float | None,
-        until: float | None,
-        role: str | None,
-        session: str | None,
-        category: str | None,
-        tools: bool,
-    ) -> Hits: ...
+        keep_secrets: bool,
+    ) -> Imported: ...
+    def search(self, query: str, limit: int, filter: SearchFilter) -> Hits: ...
+    def normalized_filter(self, filter: SearchFilter) -> SearchFilter:
+        """Return the filter with its prefixes as `spelled` returns them."""
     def explain(self, query: str, citation: str) -> str: ...
     def grep(
         self,
         pattern: str,
+        filter: SearchFilter,
         *,
-        prefixes: Sequence[str],
         fixed: bool,
         ignore_case: bool | None,
-        role: str | None,
-        since: float | None,
-        until: float | None,
         before: int,
         after: int,
         limit: int | None,
         newest_first: bool,
-        tools: bool,
         width: int,
         keep: bool,
     ) -> Grep: ...
     def status(self) -> Status: ...
     def verify(self) -> Verified: ...
-    def settle(self) -> None:
+    def wait_for_gram_indexes(self) -> None:
         """Wait until what earlier calls left to be done later is done."""
     def save(self) -> None:
         """Write the snapshot now; closing does it too."""

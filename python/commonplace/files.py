@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from commonplace import _core
-from commonplace._core import Entry, Past, Section, Weights, Written
+from commonplace._core import Entry, Revision, Section, Weights, Written
 from commonplace.errors import Conflict
 from commonplace.locks import Lock
 from commonplace.paths import GivenPath, relative
@@ -65,7 +65,18 @@ class Files:
         """The folder that holds this memory."""
         return self._root
 
-    def _relative(self, path: GivenPath) -> str:
+    def relative(self, path: GivenPath) -> str:
+        """Return a path as text relative to the root, as calls that take one do by themselves.
+
+        Raises:
+            Refused: An object with an absolute path that is not in the root.
+            TypeError: It is no path.
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> store.relative(store.root / "facts" / "user.md")
+        'facts/user.md'
+        """
         return relative(path, self._root, self._given_root)
 
     def list(self, prefix: GivenPath = "") -> list[Entry]:
@@ -73,7 +84,7 @@ class Files:
 
         A folder that this user may not read is left out; `status().skipped` names it.
         """
-        return self._core.list(self._relative(prefix))
+        return self._core.list(self.relative(prefix))
 
     def read(self, path: GivenPath, version: str | None = None) -> str:
         """Return the text of a file; bytes that are not UTF-8 are shown as U+FFFD.
@@ -87,11 +98,11 @@ class Files:
             Refused: The path leaves the root, or is a link or a special file.
             MemoryLimit: The file is larger than the memory limit allows.
         """
-        return self._core.read(self._relative(path), version)
+        return self._core.read(self.relative(path), version)
 
     def version(self, path: GivenPath) -> str | None:
         """Return the version (a content hash) of a file, or None when there is none."""
-        return self._core.version(self._relative(path))
+        return self._core.version(self.relative(path))
 
     def spelled(self, path: GivenPath) -> str:
         r"""Return a path as it is stored: in NFC, but for parts that are on disk as given.
@@ -103,7 +114,7 @@ class Files:
         >>> [len(path) for path in ("cafe\u0301.md", store.spelled("cafe\u0301.md"))]
         [8, 7]
         """
-        return self._core.spelled(self._relative(path))
+        return self._core.spelled(self.relative(path))
 
     def stamp(self, path: GivenPath) -> Stamp:
         """Return inode, size and times of a file, without reading it.
@@ -118,7 +129,7 @@ class Files:
         >>> store.stamp("a.md").size
         4
         """
-        return Stamp(*self._core.stamp(self._relative(path)))
+        return Stamp(*self._core.stamp(self.relative(path)))
 
     def lines_at(self, path: GivenPath, offsets: Sequence[int]) -> builtins.list[bytes]:
         r"""Return the lines that begin at these bytes of a file, each with its end.
@@ -134,11 +145,11 @@ class Files:
         >>> store.lines_at("a.md", [4, 8, 99])
         [b'two\n', b'three', b'']
         """
-        return self._core.lines_at(self._relative(path), offsets)
+        return self._core.lines_at(self.relative(path), offsets)
 
     def sections(self, path: GivenPath) -> builtins.list[Section]:
         """Return the sections of a note in file order; their spans cover the file exactly once."""
-        return self._core.sections(self._relative(path))
+        return self._core.sections(self.relative(path))
 
     def write(
         self, path: GivenPath, content: str, *, expected_version: str | None = None
@@ -158,7 +169,7 @@ class Files:
             Conflict: The file is no longer the expected version; nothing was changed.
             Refused: The name is not one that tools may create.
         """
-        return self._core.write(self._relative(path), content, expected_version)
+        return self._core.write(self.relative(path), content, expected_version)
 
     def update(self, path: GivenPath, change: Callable[[str], str]) -> Written:
         r"""Change the text of a file by a function of its text, and lose nothing that others write.
@@ -187,7 +198,7 @@ class Files:
         >>> store.read("facts/user.md").splitlines()
         ['- Name: Li Si', '- City: Beijing']
         """
-        path = self._relative(path)
+        path = self.relative(path)
         with self._update:
             for _ in range(UPDATES - 1):
                 text, version = self._core.read_to_change(path)
@@ -209,7 +220,7 @@ class Files:
             InDoubt: It is not known whether the text is in the file; read it before you repeat.
             Conflict: The file is no longer the expected version; nothing was added.
         """
-        return self._core.append(self._relative(path), content, expected_version)
+        return self._core.append(self.relative(path), content, expected_version)
 
     def patch(
         self,
@@ -223,19 +234,19 @@ class Files:
         Raises:
             PatchFailed: An old text is not found, or found more than once; nothing was changed.
         """
-        return self._core.patch(self._relative(path), list(edits), expected_version)
+        return self._core.patch(self.relative(path), list(edits), expected_version)
 
     def move(
         self, source: GivenPath, target: GivenPath, *, expected_version: str | None = None
     ) -> Written:
         """Rename a file; the target must not exist."""
-        return self._core.move(self._relative(source), self._relative(target), expected_version)
+        return self._core.move(self.relative(source), self.relative(target), expected_version)
 
     def delete(self, path: GivenPath, *, expected_version: str | None = None) -> Written:
         """Take a file out of the store; its text goes to `.commonplace/history/`."""
-        return self._core.delete(self._relative(path), expected_version)
+        return self._core.delete(self.relative(path), expected_version)
 
-    def history(self, path: GivenPath) -> builtins.list[Past]:
+    def history(self, path: GivenPath) -> builtins.list[Revision]:
         """Return the texts that the history keeps of a file, newest first; also of a deleted one.
 
         A text gets there when `write`, `patch` or `delete` takes its place, or by `keep`.
@@ -244,14 +255,14 @@ class Files:
         >>> store = commonplace.open(tempfile.mkdtemp())
         >>> first = store.write("a.md", "one")
         >>> _ = store.write("a.md", "two")
-        >>> [past.version == first.version for past in store.history("a.md")]
+        >>> [revision.version == first.version for revision in store.history("a.md")]
         [True]
         >>> store.read("a.md", first.version)
         'one'
         """
-        return self._core.history(self._relative(path))
+        return self._core.history(self.relative(path))
 
-    def keep(self, path: GivenPath) -> Past:
+    def keep(self, path: GivenPath) -> Revision:
         """Put a copy of what a file says now into the history, durably.
 
         Of a text that the history keeps already, the one that is there is returned.
@@ -267,11 +278,11 @@ class Files:
         >>> store.read("plan.md", kept.version)
         'one'
         """
-        return self._core.keep(self._relative(path))
+        return self._core.keep(self.relative(path))
 
     def transcript(self, path: GivenPath) -> Transcript:
         """Return the transcript at `path`: a folder that holds `messages.jsonl`, or the file."""
-        return Transcript(self._core, self._relative(path))
+        return Transcript(self._core, self.relative(path))
 
     def side_files(self, folder: str = "") -> SideFiles:
         """Return the logs and caches in `folder` below `.commonplace`."""

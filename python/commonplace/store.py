@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import builtins
 import os
-from collections.abc import Iterable
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, Self
+from typing import Self, Unpack
 
-from commonplace._core import Grep, Hit, Hits, Status, Verified, Weights
+from commonplace._core import Grep, Hit, Hits, SearchFilter, Status, Verified, Weights
 from commonplace.files import Files
 from commonplace.paths import GivenPath
-from commonplace.timestamps import When, seconds
+from commonplace.search_filter import FilterFields, given_filter
 
 
 def find_root(start: str | os.PathLike[str] | None = None) -> Path:
@@ -88,16 +88,10 @@ class Store(Files):
         query: str,
         limit: int = 10,
         *,
-        prefix: GivenPath | Iterable[GivenPath] = "",
-        source: Literal["note", "message"] | None = None,
-        since: When | None = None,
-        until: When | None = None,
-        role: str | None = None,
-        session: str | None = None,
-        category: str | None = None,
-        tools: bool = False,
+        filter: SearchFilter | None = None,
+        **fields: Unpack[FilterFields],
     ) -> Hits:
-        """Return up to `limit` sections and messages that answer `query`, best first.
+        r"""Return up to `limit` sections and messages that answer `query`, best first.
 
         Ties go by path, then by position. Words are OR-ed; `"a phrase"`, `-not`, `field:word`,
         `role:user`, `session:s1`, `category:tea`, `prefix*` and `word~1` (one typo) are
@@ -107,31 +101,37 @@ class Store(Files):
         Args:
             query: Words in any language.
             limit: Most hits to return.
-            prefix: Only files below this folder, or this file; of several, below any of them.
-            source: Only notes, or only messages.
-            since: Only messages at or after this time.
-            until: Only messages before this time.
-            role: Only messages of this role (`user`, `assistant`, …).
-            session: Only messages of this session.
-            category: Only sections of this category.
-            tools: Search what went into and came out of tools as well.
+            filter: Which of them may be found.
+            **fields: The fields of a filter, in its place: `prefix`, `source`, `since`, `until`,
+                `role`, `session`, `category`, `tools`. `SearchFilter` says what each means.
 
         Raises:
-            QueryError: The query is empty or not text.
-            ValueError: `prefix` is a list of nothing.
+            QueryError: The query is empty or not text, or nothing can pass the filter.
+            ValueError: A field has no such value, as `prefix` a list of nothing.
+            TypeError: There is no such field, or filter and fields were both given.
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> _ = store.write("facts/tea.md", "Green tea.\n")
+        >>> [hit.path for hit in store.search("tea", prefix="facts", source="note")]
+        ['facts/tea.md']
         """
-        return self._core.search(
-            query,
-            limit,
-            prefixes=self._places(prefix),
-            source=source,
-            since=seconds(since),
-            until=seconds(until),
-            role=role,
-            session=session,
-            category=category,
-            tools=tools,
-        )
+        return self._core.search(query, limit, given_filter(filter, fields, self.relative))
+
+    def predicate(self, filter: SearchFilter) -> Callable[[Hit], bool] | None:
+        r"""Return the function that says whether a hit passes a filter; None when all do.
+
+        Prefixes are compared as paths are stored (`spelled`).
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> _ = store.write("a.md", "Tea.\n")
+        >>> keep = store.predicate(commonplace.SearchFilter(source="message"))
+        >>> [keep(hit) for hit in store.documents("a.md")]
+        [False]
+        """
+        own = self._core.normalized_filter(filter)
+        return None if own.is_open() else own.admits
 
     def documents(self, path: GivenPath) -> builtins.list[Hit]:
         r"""Return all that is indexed of one file as hits, in file order, with a score of 0.
@@ -150,7 +150,7 @@ class Store(Files):
         >>> [(hit.citation, hit.heading) for hit in store.documents("a.md")]
         [('a.md#L1', ('Tea',)), ('a.md#L5', ('Coffee',))]
         """
-        return self._core.documents(self._relative(path))
+        return self._core.documents(self.relative(path))
 
     def revision(self) -> int:
         """Return a number that changes whenever anything `documents` returns has changed.
@@ -177,65 +177,56 @@ class Store(Files):
         self,
         pattern: str,
         *,
-        prefix: GivenPath | Iterable[GivenPath] = "",
+        filter: SearchFilter | None = None,
         fixed: bool = False,
         ignore_case: bool | None = None,
-        role: str | None = None,
-        since: When | None = None,
-        until: When | None = None,
         before: int = 0,
         after: int = 0,
         limit: int | None = None,
         newest_first: bool = False,
-        tools: bool = False,
         width: int = 300,
         keep: bool = True,
+        **fields: Unpack[FilterFields],
     ) -> Grep:
         """Scan notes and transcripts for a pattern, in constant memory, and yield the matches.
 
-        Only decoded text is matched: what people and models said, line by line in notes.
+        Only decoded text is matched: what people and models said, line by line in notes. A line
+        of a note has no time, role or session: a filter of one of these finds messages only.
 
         Args:
             pattern: A regular expression (linear time, no back references).
-            prefix: Only files below this folder, or this file; of several, each file once.
+            filter: Which of them may be found.
             fixed: Take the pattern literally.
             ignore_case: Default: yes, unless the pattern holds a capital letter.
-            role: Only messages of this role.
-            since: Only messages at or after this time.
-            until: Only messages before this time.
             before: Neighbours to show before each match.
             after: Neighbours to show after each match.
             limit: Stop after this many matches.
             newest_first: Begin at the end of each transcript.
-            tools: Match what went into and came out of tools as well.
             width: Longest snippet, in characters.
             keep: After a scan that had to read all of a large transcript, note in the background
                 which words are where (`.commonplace/gram_index/`, 3 % of its size), so that later
                 ones skip most of it.
+            **fields: The fields of a filter, in its place, as for `search`; not `category`.
 
         Raises:
-            QueryError: The pattern is empty, too long or not a regular expression.
+            QueryError: The pattern is empty, too long or not a regular expression, or the filter
+                has a field that lines have not.
             NotFound: No file is at or below a prefix.
+            ValueError: A field has no such value, as `prefix` a list of nothing.
+            TypeError: There is no such field, or filter and fields were both given.
         """
         return self._core.grep(
             pattern,
-            prefixes=self._places(prefix),
+            given_filter(filter, fields, self.relative),
             fixed=fixed,
             ignore_case=ignore_case,
-            role=role,
-            since=seconds(since),
-            until=seconds(until),
             before=before,
             after=after,
             limit=limit,
             newest_first=newest_first,
-            tools=tools,
             width=width,
             keep=keep,
         )
-
-    def _places(self, prefix: GivenPath | Iterable[GivenPath]) -> builtins.list[str]:
-        return [self._relative(place) for place in places(prefix)]
 
     # Upkeep
 
@@ -258,9 +249,9 @@ class Store(Files):
         """
         return self._core.verify()
 
-    def settle(self) -> None:
+    def wait_for_gram_indexes(self) -> None:
         """Wait until what earlier calls left to a background thread is done (see `grep`)."""
-        self._core.settle()
+        self._core.wait_for_gram_indexes()
 
     def close(self) -> None:
         """Save the index snapshot and let go of the root; a closed store answers no more."""
@@ -276,15 +267,3 @@ class Store(Files):
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-
-def places(prefix: GivenPath | Iterable[GivenPath]) -> builtins.list[GivenPath]:
-    """Return one or several prefixes as a list.
-
-    Raises:
-        ValueError: There is none: it is not guessed whether that means everything or nothing.
-    """
-    found = [prefix] if isinstance(prefix, str | os.PathLike) else [*prefix]
-    if not found:
-        raise ValueError('prefix names no folder; leave it out, or give "", to search everything')
-    return found

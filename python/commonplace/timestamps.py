@@ -14,7 +14,7 @@ def seconds(moment: When | None) -> float | None:
         moment: A datetime, a date (its first instant), ISO 8601 text, or seconds since 1970.
 
     Raises:
-        ValueError: The text is not ISO 8601.
+        ValueError: The text is not ISO 8601, such as `2026-02-01` or `2026-02-01T10:30`.
         TypeError: It is none of these.
 
     >>> seconds("2026-02-01")
@@ -23,7 +23,11 @@ def seconds(moment: When | None) -> float | None:
     if moment is None or isinstance(moment, (int, float)):
         return moment
     if isinstance(moment, str):
-        moment = datetime.fromisoformat(moment)
+        try:
+            moment = datetime.fromisoformat(moment)
+        except ValueError:
+            told = f"{moment!r:.40} is no date or time; write 2026-02-01 or 2026-02-01T10:30"
+            raise ValueError(told) from None
     elif not isinstance(moment, date):
         raise TypeError(f"a time is a datetime, a date, text or a number, not {moment!r:.40}")
     elif not isinstance(moment, datetime):

@@ -42,7 +42,7 @@ class Transcript:
         >>> log = commonplace.open(tempfile.mkdtemp()).transcript("sessions/s1")
         >>> log.append({"role": "user", "content": "Call me Alex."})
         1
-        >>> log[1].said
+        >>> log[1].text
         'Call me Alex.'
         """
         if not isinstance(message.get("role"), str):
@@ -57,22 +57,31 @@ class Transcript:
         return self._core.append_message(self.path, line)
 
     def load(
-        self, source: str | os.PathLike[str], progress: Callable[[int], None] | None = None
+        self,
+        source: str | os.PathLike[str],
+        progress: Callable[[int], None] | None = None,
+        *,
+        keep_secrets: bool = False,
     ) -> Imported:
         """Import a transcript of another tool from anywhere on this machine.
 
-        Known: Claude Code, Codex, pi, OpenAI chat, and plain `{role, content}` lines.
+        Known: Claude Code, Codex, pi, Gemini CLI, opencode, OpenAI chat, plain `{role, content}`
+        lines, exports of ChatGPT and Claude.ai, and Markdown of SpecStory.
 
         Nothing comes in twice: what an earlier import of this source brought is passed over, so
         an import that was interrupted goes on, and a source that has grown is caught up with.
+
+        A secret (a key, a token, a password) is stored as `[redacted: github token]` or the like.
 
         Args:
             source: The file to read; it is not changed.
             progress: Called now and then with the bytes read so far; what it raises ends the
                 import.
+            keep_secrets: Whether secrets are stored as they are.
 
         Returns:
-            What was taken, and what was left out and why. A line of more than 64 MB, or of a
+            What was taken, what was left out and why, and how many secrets of which kind were
+            replaced. A line of more than 64 MB, or of a
             thirty-second of the memory limit, counts as a bad line.
 
         Raises:
@@ -80,9 +89,11 @@ class Transcript:
             Refused: It is a folder, a FIFO or a device.
             FormatError: No known kind of message is in it.
             Conflict: This transcript holds other messages already; nothing was added.
-            MemoryLimit: It is one JSON array, larger than the memory limit allows.
+            MemoryLimit: It is one JSON array or document, larger than the memory limit allows.
         """
-        return self._core.import_transcript(os.fspath(source), self.path, progress)
+        return self._core.import_transcript(
+            os.fspath(source), self.path, progress, keep_secrets=keep_secrets
+        )
 
     def messages(self, start: int = 1, limit: int | None = None) -> list[Message]:
         """Return up to `limit` messages from line `start` on; other lines are passed over."""

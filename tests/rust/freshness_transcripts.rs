@@ -10,6 +10,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 
 use commonplace_core::error::Error;
+use commonplace_core::filter::SearchFilter;
 use commonplace_core::store::Freshness;
 use commonplace_core::store::search::SearchRequest;
 use fixture::{TestRoot, ask, both_ways, files_with, overwrite, paths};
@@ -110,8 +111,7 @@ fn the_index_of_tools_is_refreshed_too() {
             let request = SearchRequest {
                 query: word.into(),
                 limit: 9,
-                tools: true,
-                ..SearchRequest::default()
+                filter: SearchFilter { tools: true, ..SearchFilter::default() },
             };
             store.search(&request, &|| false).unwrap().hits.len()
         };
@@ -187,10 +187,22 @@ fn a_transcript_in_another_encoding_is_named_by_every_call() {
                 store.message("wide.jsonl", 1, never).map(|_| ()),
                 store.append_message("wide.jsonl", line.trim().as_bytes(), never).map(|_| ()),
                 store
-                    .import_transcript(&memory.at("in.jsonl"), "wide.jsonl", &mut |_| {}, never)
+                    .import_transcript(
+                        &memory.at("in.jsonl"),
+                        "wide.jsonl",
+                        Default::default(),
+                        &mut |_| {},
+                        never,
+                    )
                     .map(|_| ()),
                 store
-                    .import_transcript(&memory.at("wide.jsonl"), "new.jsonl", &mut |_| {}, never)
+                    .import_transcript(
+                        &memory.at("wide.jsonl"),
+                        "new.jsonl",
+                        Default::default(),
+                        &mut |_| {},
+                        never,
+                    )
                     .map(|_| ()),
             ] {
                 assert!(matches!(refused, Err(Error::Format { .. })));

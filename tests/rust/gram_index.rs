@@ -1,4 +1,4 @@
-//! grep with a gram index against grep without, and gram indexes that must not be used.
+//! Gram index tests: grep with and without one, and indexes that must not be used.
 
 mod scans;
 
@@ -10,6 +10,7 @@ use std::os::unix::fs::FileExt;
 use commonplace_core::error::Error;
 use commonplace_core::files::racy_stat::untrusted;
 use commonplace_core::files::root::Stat;
+use commonplace_core::filter::SearchFilter;
 use commonplace_core::grep::gram_index::{GramIndex, Layout, Transcript, build};
 use commonplace_core::grep::{Case, GrepOptions, Match, Report, Scan};
 use proptest::prelude::*;
@@ -125,7 +126,8 @@ proptest! {
         if ends { content.push('\n') }
         let content = content.as_bytes();
         let case = if ignore_case { Case::Ignore } else { Case::Sensitive };
-        let options = GrepOptions { pattern, fixed, case, tools, chunk, newest_first, limit, before: 1, ..GrepOptions::default() };
+        let filter = SearchFilter { tools, ..SearchFilter::default() };
+        let options = GrepOptions { pattern, fixed, case, filter, chunk, newest_first, limit, before: 1, ..GrepOptions::default() };
         let index = index(content, layout);
         let (found, report, count) = grep(content, &options, None);
         let indexed = grep(content, &options, Some(&index));

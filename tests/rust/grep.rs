@@ -5,6 +5,7 @@ mod scans;
 use std::io::Write;
 
 use commonplace_core::error::Error;
+use commonplace_core::filter::SearchFilter;
 use commonplace_core::grep::{Case, GrepOptions, Match, Report, Scan};
 use commonplace_core::store::grep::GrepFiles;
 use commonplace_core::store::{self, Store};
@@ -29,7 +30,7 @@ fn lines_of(found: &[Match]) -> Vec<u64> {
 }
 
 /// The text of a plain or Claude Code message, the slow way.
-fn said(value: &Value) -> Option<String> {
+fn conversation_text(value: &Value) -> Option<String> {
     let object = value.as_object()?;
     let inner = match object.get("message").and_then(Value::as_object) {
         Some(inner) => inner,
@@ -57,7 +58,10 @@ fn reference(content: &[u8], pattern: &str, fixed: bool, ignore_case: bool) -> V
     let matching = lines.filter(|(_, line)| {
         let line = String::from_utf8_lossy(line);
         let value = serde_json::from_str(line.trim_matches('\0')).ok();
-        value.as_ref().and_then(said).is_some_and(|text| regex.is_match(text.as_bytes()))
+        value
+            .as_ref()
+            .and_then(conversation_text)
+            .is_some_and(|text| regex.is_match(text.as_bytes()))
     });
     matching.map(|(index, _)| index as u64 + 1).collect()
 }
@@ -216,16 +220,15 @@ fn filters_and_limits() {
     let content: String = (1..=20).map(line).collect();
     let of = |options: GrepOptions| lines_of(&grep(content.as_bytes(), options).0);
     let base = options("word");
-    assert_eq!(
-        of(GrepOptions { roles: vec!["user".into()], limit: Some(2), ..base.clone() }),
-        [2, 4]
-    );
+    let user = SearchFilter { role: Some("user".into()), ..SearchFilter::default() };
+    assert_eq!(of(GrepOptions { filter: user, limit: Some(2), ..base.clone() }), [2, 4]);
     assert_eq!(
         of(GrepOptions { newest_first: true, limit: Some(3), chunk: 50, ..base.clone() }),
         [20, 19, 18]
     );
     let day = |d: i64| Some(1_767_225_600_000 + (d - 1) * 86_400_000);
-    assert_eq!(of(GrepOptions { since: day(5), until: day(7), ..base.clone() }), [5, 6]);
+    let days = SearchFilter { since: day(5), until: day(7), ..SearchFilter::default() };
+    assert_eq!(of(GrepOptions { filter: days, ..base.clone() }), [5, 6]);
     let (found, report) = grep(content.as_bytes(), GrepOptions { limit: Some(2), ..base });
     assert_eq!((found.len(), report.messages_matched, report.resume.line), (2, 2, 2));
     assert_eq!(found[1].session.as_deref(), Some("s"));
@@ -384,7 +387,7 @@ fn notes_are_searched_by_line() {
 #[test]
 fn quotes_and_backslashes_are_found_in_every_spelling() {
     let texts = [r#"in "C:\users", twice"#, r#"in \"C:\\users\", twice"#, "in C:/users, twice"];
-    let said = |text: &str, spelling| {
+    let message_line = |text: &str, spelling| {
         format!("{{\"role\":\"user\",\"content\":{}}}\n", spell(text, &[spelling]))
     };
     for pattern in [r#""C:\users""#, r#""C:\"#, r"\users", r#"users\", t"#, "\"", "\\", "\", t"] {
@@ -392,7 +395,7 @@ fn quotes_and_backslashes_are_found_in_every_spelling() {
         let holding = texts.iter().enumerate().filter(|(_, text)| text.contains(pattern));
         let expected: Vec<u64> = holding.map(|(at, _)| at as u64 + 1).collect();
         for spelling in [0, 6, 7] {
-            let lines = texts.map(|text| said(text, spelling)).concat();
+            let lines = texts.map(|text| message_line(text, spelling)).concat();
             assert_eq!(lines_of(&grep(lines.as_bytes(), options.clone()).0), expected, "{pattern}");
         }
         let mut scan = Scan::note(file(texts.join("\n").as_bytes()), "a.md", options).unwrap();
@@ -437,7 +440,7 @@ fn many_files_are_searched_in_the_order_of_their_paths() {
     }
     for limit in [None, Some(1), Some(300), Some(25_000)] {
         let options = GrepOptions { limit, ..options("needle") };
-        let new = || GrepFiles::new(&store, &[""], options.clone(), &never).unwrap();
+        let new = || GrepFiles::new(&store, options.clone(), &never).unwrap();
         let mut files = new();
         let mut found = Vec::new();
         while let Some((path, batch)) = files.next_batch(&store, &never).unwrap() {

@@ -2,6 +2,7 @@
 
 mod scans;
 
+use commonplace_core::filter::SearchFilter;
 use commonplace_core::grep::{Case, GrepOptions, Match, Scan};
 use commonplace_core::messages::message::{ParsedLine, parse};
 use proptest::prelude::*;
@@ -26,7 +27,7 @@ fn reference(content: &[u8], json: bool, options: &GrepOptions) -> Vec<u64> {
         let ParsedLine::Message(message) = parse(line) else {
             return false;
         };
-        regex.is_match(&message.said) || options.tools && regex.is_match(&message.tools)
+        regex.is_match(&message.text) || options.filter.tools && regex.is_match(&message.tools)
     };
     let lines = (1..).zip(content.split(|&byte| byte == b'\n'));
     lines.filter(|(_, line)| holds(line)).map(|(number, _)| number).collect()
@@ -128,7 +129,8 @@ proptest! {
         if ends { content.push(b'\n') }
         let worth_mapping = if mapped { 0 } else { u64::MAX };
         let options = GrepOptions {
-            pattern, case, tools, chunk, newest_first, threads, worth_mapping,
+            pattern, case, chunk, newest_first, threads, worth_mapping,
+            filter: SearchFilter { tools, ..SearchFilter::default() },
             fixed: true, ..GrepOptions::default()
         };
         let expected = reference(&content, json, &options);

@@ -1,5 +1,5 @@
-//! Race tests of hard links: of a file outside that is linked into the root for a moment nothing is
-//! revealed, and nothing is written to it.
+//! Race tests of hard links: a file outside that is linked into the root for a moment is neither
+//! read nor written.
 //!
 //! The second name is gone again when the open file is looked at, so that its link count says
 //! nothing. Each test lets one thread change names as fast as it can while another uses them.
@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use commonplace_core::files::Expected;
+use commonplace_core::filter::SearchFilter;
 use commonplace_core::grep;
 use commonplace_core::store::grep::GrepFiles;
 use commonplace_core::store::search::SearchRequest;
@@ -169,8 +170,11 @@ fn a_read_reveals_nothing_of_it() {
 fn a_grep_reveals_nothing_of_it() {
     let race = Race::new();
     let shown = race.run(|_| {
-        let options = grep::GrepOptions { pattern: "canary|robin".into(), ..Default::default() };
-        let mut across = GrepFiles::new(&race.store, &NAMES, options, &never).ok()?;
+        let filter =
+            SearchFilter { prefixes: NAMES.map(str::to_owned).into(), ..Default::default() };
+        let options =
+            grep::GrepOptions { pattern: "canary|robin".into(), filter, ..Default::default() };
+        let mut across = GrepFiles::new(&race.store, options, &never).ok()?;
         let mut shown = None;
         while let Some((_, found)) = across.next_batch(&race.store, &never).unwrap() {
             let canary = found.iter().any(|found| tells(found.snippet.as_bytes()));
@@ -199,7 +203,7 @@ fn messages_reveal_nothing_of_it() {
     let race = Race::new();
     let shown = race.run(|_| {
         let found = race.store.messages("x.jsonl", 1, 9, &never).ok()?;
-        Some(found.iter().any(|placed| tells(placed.message.said.as_bytes())))
+        Some(found.iter().any(|placed| tells(placed.message.text.as_bytes())))
     });
     assert_eq!(shown, 0);
 }

@@ -1,4 +1,4 @@
-//! The query language, from the text of a query to hits and snippets.
+//! Query language tests: from the text of a query to hits and snippets.
 
 #![allow(missing_docs)]
 
@@ -7,8 +7,8 @@ mod hostile;
 
 use commonplace_core::error::Error;
 use commonplace_core::files::file_kind::FileKind;
+use commonplace_core::filter::SearchFilter;
 use commonplace_core::index::dictionary::expansion::Expander;
-use commonplace_core::search::filter::SearchFilter;
 use commonplace_core::search::query::{MAX_PATTERNS, MAX_QUERY_BYTES, Query, holds};
 use commonplace_core::search::query_plan::most_frequent;
 use commonplace_core::search::search;
@@ -131,11 +131,11 @@ fn operators() {
 #[test]
 fn a_message_is_rescored_by_its_session() {
     let memory = TestRoot::new();
-    let line = |session: &str, said: &str| {
-        format!("{{\"role\":\"user\",\"content\":\"{said}\",\"session\":\"{session}\"}}\n")
+    let line = |session: &str, content: &str| {
+        format!("{{\"role\":\"user\",\"content\":\"{content}\",\"session\":\"{session}\"}}\n")
     };
     let talk = |session: &str, first: &str| -> String {
-        [first, "go on", "the boat leaves at nine"].map(|said| line(session, said)).concat()
+        [first, "go on", "the boat leaves at nine"].map(|content| line(session, content)).concat()
     };
     memory.put("messages.jsonl", &(talk("a", "about a kettle") + &talk("b", "a boat for two")));
     let store = memory.open(false);
@@ -156,7 +156,8 @@ fn files_of(answer: &Hits) -> Vec<String> {
 fn filters() {
     let (_memory, store) = world();
     let files = |filter: SearchFilter, tools: bool| {
-        let request = SearchRequest { query: "quick fox".into(), limit: 99, filter, tools };
+        let filter = SearchFilter { tools, ..filter };
+        let request = SearchRequest { query: "quick fox".into(), limit: 99, filter };
         files_of(&store.search(&request, &|| false).unwrap())
     };
     let all = SearchFilter::default();
@@ -169,18 +170,21 @@ fn filters() {
         files(SearchFilter { prefixes: vec!["deep/".into()], ..all.clone() }, false),
         ["deep/quick.md"]
     );
-    let said = ["s/messages.jsonl"];
+    let transcript = ["s/messages.jsonl"];
     assert_eq!(
         files(SearchFilter { kind: Some(FileKind::Transcript), ..all.clone() }, false),
-        said
+        transcript
     );
-    assert_eq!(files(SearchFilter { role: Some("user".into()), ..all.clone() }, false), said);
+    assert_eq!(files(SearchFilter { role: Some("user".into()), ..all.clone() }, false), transcript);
     assert_eq!(files(SearchFilter { role: Some("nobody".into()), ..all.clone() }, true), [""; 0]);
-    assert_eq!(files(SearchFilter { session: Some("a".into()), ..all.clone() }, false), said);
-    assert_eq!(files(SearchFilter { since: Some(1_769_000_000_000), ..all.clone() }, false), said);
+    assert_eq!(files(SearchFilter { session: Some("a".into()), ..all.clone() }, false), transcript);
+    assert_eq!(
+        files(SearchFilter { since: Some(1_769_000_000_000), ..all.clone() }, false),
+        transcript
+    );
     assert_eq!(files(SearchFilter { until: Some(0), ..all.clone() }, false), [""; 0]);
     assert_eq!(files(SearchFilter { role: Some("tool".into()), ..all.clone() }, false), [""; 0]);
-    assert_eq!(files(SearchFilter { role: Some("tool".into()), ..all }, true), said);
+    assert_eq!(files(SearchFilter { role: Some("tool".into()), ..all }, true), transcript);
 }
 
 #[test]
@@ -340,8 +344,7 @@ fn hostile_queries() {
             let request = SearchRequest {
                 query: query.clone(),
                 limit: 10,
-                tools,
-                ..SearchRequest::default()
+                filter: SearchFilter { tools, ..SearchFilter::default() },
             };
             let answer = store.search(&request, &|| false);
             let shown: String = query.chars().take(40).collect();

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use commonplace_core::files::file_kind::FileKind;
 use commonplace_core::files::racy_stat::FsClock;
-use commonplace_core::search::filter::SearchFilter;
+use commonplace_core::filter::SearchFilter;
 use commonplace_core::store::search::SearchRequest;
 use commonplace_core::store::{Store, StoreOptions};
 use crafted::{ARRAYS, EXTENT, HEAD, PAGED, place, sealed};
@@ -89,8 +89,8 @@ fn varied() -> TestRoot {
 /// What a caller sees of an answer.
 type Shown = Vec<String>;
 
-fn request(store: &Store, query: &str, filter: SearchFilter, limit: usize, tools: bool) -> Shown {
-    let request = SearchRequest { query: query.to_owned(), limit, filter, tools };
+fn request(store: &Store, query: &str, filter: SearchFilter, limit: usize) -> Shown {
+    let request = SearchRequest { query: query.to_owned(), limit, filter };
     let answer = store.search(&request, &|| false).unwrap();
     let hit = |hit: commonplace_core::store::hit::Hit| {
         let passage = hit.passage().clone();
@@ -110,7 +110,7 @@ fn request(store: &Store, query: &str, filter: SearchFilter, limit: usize, tools
 fn everything(store: &Store) -> Vec<Shown> {
     let mut all: Vec<Shown> = Vec::new();
     for query in QUERIES.into_iter().chain(MORE) {
-        all.push(request(store, query, SearchFilter::default(), 10, false));
+        all.push(request(store, query, SearchFilter::default(), 10));
     }
     let filters = [
         SearchFilter { prefixes: vec!["many".into()], ..SearchFilter::default() },
@@ -120,9 +120,10 @@ fn everything(store: &Store) -> Vec<Shown> {
         SearchFilter { since: Some(0), ..SearchFilter::default() },
     ];
     for filter in filters {
-        all.push(request(store, "tea tokens", filter, 40, false));
+        all.push(request(store, "tea tokens", filter, 40));
     }
-    all.push(request(store, "message rotation", SearchFilter::default(), 1000, true));
+    let tools = SearchFilter { tools: true, ..SearchFilter::default() };
+    all.push(request(store, "message rotation", tools, 1000));
     let documents = store.documents("detail/auth.md", &|| false).unwrap();
     all.push(
         documents

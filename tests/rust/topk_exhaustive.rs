@@ -1,4 +1,4 @@
-//! Top-k retrieval over many thousand documents, under every filter, against exhaustive scoring.
+//! Top-k retrieval under every filter against exhaustive scoring of many documents.
 //!
 //! Texts repeat, so that upper bounds are alike and the search switches to MaxScore.
 
@@ -14,10 +14,10 @@ use commonplace_core::files::file_kind::FileKind;
 use commonplace_core::files::paths::is_below;
 use commonplace_core::files::racy_stat::FsClock;
 use commonplace_core::files::root::Root;
+use commonplace_core::filter::{FieldPredicate, SearchFilter};
 use commonplace_core::index::bm25f::{Field, Weights};
 use commonplace_core::index::dictionary::expansion::Expander;
 use commonplace_core::index::topk::collector::{Scored, Scoring};
-use commonplace_core::search::filter::SearchFilter;
 use commonplace_core::search::query::{Atom, Query, holds};
 use commonplace_core::search::scoring::QueryScorer;
 use commonplace_core::search::{search, session_rescore};
@@ -60,7 +60,7 @@ const TEXTS: [&str; 12] = [
 fn message(random: &mut Random, rare: bool) -> String {
     let role = ["user", "assistant", "user", "system"][random.below(4)];
     let name = ["", "Melanie", "Tea", ""][random.below(4)];
-    let (said, session, day) = (TEXTS[random.below(12)], random.below(30), 1 + random.below(28));
+    let (content, session, day) = (TEXTS[random.below(12)], random.below(30), 1 + random.below(28));
     let rare = if rare && random.below(900) == 0 { " zebra tea kettle boat" } else { "" };
     let stamp = if random.below(9) == 0 {
         String::new()
@@ -69,7 +69,7 @@ fn message(random: &mut Random, rare: bool) -> String {
     };
     let name = if name.is_empty() { String::new() } else { format!(",\"name\":\"{name}\"") };
     format!(
-        "{{\"role\":\"{role}\"{name},\"content\":\"{said}{rare}\",\"session\":\"s{session}\"{stamp}}}\n"
+        "{{\"role\":\"{role}\"{name},\"content\":\"{content}{rare}\",\"session\":\"s{session}\"{stamp}}}\n"
     )
 }
 
@@ -140,6 +140,8 @@ impl World {
             && label(&filter.role, row.role)
             && label(&filter.session, row.session)
             && label(&filter.category, row.category)
+            && (filter.predicates.is_empty()
+                || even_day(path, Some(row.time).filter(|&time| time != NO_TIME)))
     }
 
     /// Scores every document, and sorts all.
@@ -166,8 +168,11 @@ impl World {
                 Some((f64::from(part) * 4_294_967_296.0) as i64)
             });
             let sum: i64 = parts.sum();
-            let said = |phrase: &String| holds(&self.text(document).unwrap(), phrase);
-            if sum > 0 && query.phrases.iter().all(said) && !query.excluded.iter().any(said) {
+            let holds_phrase = |phrase: &String| holds(&self.text(document).unwrap(), phrase);
+            if sum > 0
+                && query.phrases.iter().all(holds_phrase)
+                && !query.excluded.iter().any(holds_phrase)
+            {
                 all.push((sum, document));
             }
         }
@@ -222,6 +227,11 @@ impl World {
     }
 }
 
+/// The predicate of the last filter.
+fn even_day(path: &str, time: Option<i64>) -> bool {
+    path.contains('3') && time.is_some_and(|time| time / 86_400_000 % 2 == 0)
+}
+
 fn filters() -> Vec<SearchFilter> {
     let all = SearchFilter::default;
     let below = |paths: &[&str]| SearchFilter {
@@ -247,6 +257,10 @@ fn filters() -> Vec<SearchFilter> {
         SearchFilter { since: Some(january + 20 * day), ..all() },
         SearchFilter { until: Some(january + 3 * day), ..below(&["a"]) },
         SearchFilter { since: Some(january + 5 * day), until: Some(january + 6 * day), ..all() },
+        SearchFilter {
+            predicates: vec![FieldPredicate::new(|doc| even_day(doc.path(), doc.timestamp_ms()))],
+            ..all()
+        },
     ]
 }
 

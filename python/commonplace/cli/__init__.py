@@ -10,9 +10,8 @@ from io import TextIOWrapper
 import typer
 
 import commonplace
-from commonplace.cli import options as given
-from commonplace.cli import read_commands, write_commands
-from commonplace.cli.output import ERROR, FOUND, INTERRUPTED, Opening, complain
+from commonplace.cli import options, read_commands, write_commands
+from commonplace.cli.output import ERROR, FOUND, INTERRUPTED, RootOptions, print_error
 from commonplace.errors import CommonplaceError
 
 app = typer.Typer(
@@ -27,14 +26,14 @@ GLOBAL = {"--root": "--root FOLDER", "--memory-limit": "--memory-limit MB"}
 
 
 @app.callback()
-def options(
+def global_options(
     context: typer.Context,
-    root: given.Root = None,
-    memory_limit: given.MemoryLimit = None,
-    version: given.Version = False,
+    root: options.Root = None,
+    memory_limit: options.MemoryLimit = None,
+    version: options.Version = False,
 ) -> None:
     """Memory in plain files: Markdown notes and messages.jsonl, searched at once."""
-    context.obj = Opening(root, memory_limit and memory_limit << 20)
+    context.obj = RootOptions(root, memory_limit and memory_limit << 20)
     if version:
         print(f"commonplace {commonplace.__version__}")
         raise typer.Exit
@@ -73,13 +72,13 @@ def run(arguments: Sequence[str]) -> int:
             text = f"{misplaced[0]} goes before the command: commonplace {GLOBAL[misplaced[0]]} …"
         elif "No such option" in text:
             text += '; text that begins with "-" goes after "--"'
-        return complain(text) if text else ERROR
+        return print_error(text) if text else ERROR
     except CommonplaceError as error:
-        return complain(str(error))
+        return print_error(str(error))
     except UnicodeEncodeError:
-        return complain("an argument is not UTF-8; set a UTF-8 locale or rename the file")
+        return print_error("an argument is not UTF-8; set a UTF-8 locale or rename the file")
     except OSError as error:
-        return complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        return print_error(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except KeyboardInterrupt:
         return INTERRUPTED
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import orjson
 from typer import Argument, BadParameter, Option
 
+from commonplace._core import SearchFilter
 from commonplace.timestamps import seconds
 
 
@@ -17,10 +21,8 @@ def moment(text: str) -> float:
     """Return a time given on the command line as seconds since 1970."""
     try:
         return seconds(text) or 0.0
-    except ValueError:
-        raise BadParameter(
-            f"{text!r} is no date or time; write 2026-02-01 or 2026-02-01T10:30"
-        ) from None
+    except ValueError as error:
+        raise BadParameter(str(error)) from None
 
 
 Root = Annotated[
@@ -56,39 +58,48 @@ Prefixes = Annotated[
 Citation = Annotated[str, Argument(help="As search prints it: facts/user.md#L1.")]
 Where = Annotated[str, Argument(metavar="PATH[#L10[-L20]]", help="A file, or lines of it.")]
 Lines = Annotated[str | None, Option("--lines", metavar="10[-20]", help="Only these lines.")]
-Within = Annotated[str, Option("--prefix", help="Only files below this folder, or this file.")]
-Source = Annotated[
-    Literal["note", "message"] | None, Option("--source", help="Only notes or only messages.")
-]
-Role = Annotated[str | None, Option("--role", help="Only messages of this role.")]
-Session = Annotated[str | None, Option("--session", help="Only messages of this session.")]
-Category = Annotated[str | None, Option("--category", help="Only sections of this category.")]
-Since = Annotated[
-    float | None,
-    Option("--since", parser=moment, metavar="TIME", help="Only messages at or after this time."),
-]
-Until = Annotated[
-    float | None,
-    Option("--until", parser=moment, metavar="TIME", help="Only messages before this time."),
-]
-Tools = Annotated[bool, Option("--tools", help="Look into what tools took and gave as well.")]
 Fixed = Annotated[bool, Option("--fixed", "-F", help="Take the pattern literally.")]
-AnyCase = Annotated[bool, Option("--ignore-case", "-i", help="A and a are the same.")]
+AnyCase = Annotated[bool, Option("--ignore-case", "-i", help="Ignore case.")]
 SameCase = Annotated[
     bool,
-    Option("--case-sensitive", "-s", help="A and a differ. Default: if the pattern has capitals."),
+    Option("--case-sensitive", "-s", help="Match case. Default: if the pattern has capitals."),
 ]
+
+# The fields of a search filter, with the types of the options that set them
+FILTER: dict[str, object] = {
+    "prefix": Annotated[
+        list[str] | None, Option("--prefix", help="Only files below this folder, or this file.")
+    ],
+    "source": Annotated[
+        Literal["note", "message"] | None, Option("--source", help="Only notes or only messages.")
+    ],
+    "role": Annotated[str | None, Option("--role", help="Only messages of this role.")],
+    "session": Annotated[str | None, Option("--session", help="Only messages of this session.")],
+    "category": Annotated[str | None, Option("--category", help="Only sections of this category.")],
+    "since": Annotated[
+        float | None,
+        Option("--since", parser=moment, metavar="TIME", help="Only at or after this time."),
+    ],
+    "until": Annotated[
+        float | None,
+        Option("--until", parser=moment, metavar="TIME", help="Only before this time."),
+    ],
+    "tools": Annotated[bool, Option("--tools", help="Search tool input and output as well.")],
+}
 
 # How much to show
 Limit = Annotated[int, Option("--limit", "-m", min=1, help="Most hits to show.")]
 Most = Annotated[int | None, Option("--limit", "-m", min=1, help="Stop after so many matches.")]
-Before = Annotated[int, Option("--before", "-B", min=0, help="Neighbours before each match.")]
-After = Annotated[int, Option("--after", "-A", min=0, help="Neighbours after each match.")]
-Around = Annotated[int, Option("--context", "-C", min=0, help="Neighbours on both sides.")]
+Before = Annotated[
+    int, Option("--before", "-B", min=0, help="Messages or lines before each match.")
+]
+After = Annotated[int, Option("--after", "-A", min=0, help="Messages or lines after each match.")]
+Around = Annotated[int, Option("--context", "-C", min=0, help="Messages or lines on both sides.")]
 NewestFirst = Annotated[bool, Option("--newest-first", help="Begin at the end of transcripts.")]
 Count = Annotated[bool, Option("--count", "-c", help="Print only how many match.")]
 Keep = Annotated[
-    bool, Option("--keep", help="Note what makes the next grep of large transcripts fast.")
+    bool,
+    Option("--keep", help="Write an index that makes the next grep of large transcripts faster."),
 ]
 Width = Annotated[int, Option("--width", min=1, help="Longest snippet, in characters.")]
 
@@ -108,6 +119,9 @@ Expected = Annotated[
     ),
 ]
 Logs = Annotated[list[Path], Argument(metavar="FILE...", help="Transcripts of other tools.")]
+KeepSecrets = Annotated[
+    bool, Option("--keep-secrets", help="Store keys, tokens and passwords as they are.")
+]
 To = Annotated[str | None, Option("--to", help="Default: sessions/<name of the file>.")]
 Sets = Annotated[
     list[Path],
@@ -120,6 +134,33 @@ Sets = Annotated[
     ),
 ]
 Run = Annotated[Path | None, Option("--run", help="Write the ranking of every query here.")]
+
+
+def filtered(command: Callable[..., int]) -> Callable[..., int]:
+    """Give a command the options of `FILTER`, which it takes as one `filter`.
+
+    Its own `prefixes` are more of `--prefix`.
+    """
+    own = inspect.signature(command, eval_str=True)
+    kept = [one for one in own.parameters.values() if one.name != "filter"]
+    options = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=False if name == "tools" else None,
+            annotation=kind,
+        )
+        for name, kind in FILTER.items()
+    ]
+
+    @wraps(command)
+    def run(**given: Any) -> int:
+        fields = {name: given.pop(name) for name in FILTER}
+        fields["prefix"] = (given.pop("prefixes", None) or []) + (fields["prefix"] or []) or None
+        return command(**given, filter=SearchFilter(**fields))
+
+    run.__signature__ = own.replace(parameters=[*kept, *options])  # type: ignore[attr-defined]
+    return run
 
 
 def case(any_case: bool, same_case: bool) -> bool | None:

@@ -1,4 +1,4 @@
-"""Shared ends of every command: opening the root, printing, exit codes."""
+"""Output of commands: the opened root, JSON lines, errors, exit codes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 FOUND, NOTHING, ERROR, INTERRUPTED = 0, 1, 2, 130
 
 
-class Opening(NamedTuple):
+class RootOptions(NamedTuple):
     """How the command line has the root opened."""
 
     root: Path | None
@@ -28,7 +28,7 @@ class Opening(NamedTuple):
 
 def opened(context: typer.Context, *, create: bool = False) -> commonplace.Store:
     """Open the root that the command line means."""
-    opening: Opening = context.obj
+    opening: RootOptions = context.obj
     return commonplace.open(opening.root, create=create, memory_limit=opening.memory_limit)
 
 
@@ -55,16 +55,16 @@ def nothing(store: commonplace.Store, prefixes: Sequence[str]) -> None:
     """Say on stderr that nothing was found, and where there was nothing to look at."""
     missing = [prefix for prefix in prefixes or [""] if not store.list(prefix)]
     where = " or ".join(f"{store.root}/{prefix}".rstrip("/") for prefix in missing)
-    remark(f"nothing found{f': no file is at or below {where}' if missing else ''}")
+    print_message(f"nothing found{f': no file is at or below {where}' if missing else ''}")
 
 
-def complain(text: str) -> int:
+def print_error(text: str) -> int:
     """Print an error as one line of stderr."""
-    remark(text)
+    print_message(text)
     return ERROR
 
 
-def remark(text: str) -> None:
+def print_message(text: str) -> None:
     """Print one line on stderr."""
     from commonplace.cli.render import clean
 

@@ -4,85 +4,63 @@ from __future__ import annotations
 
 import typer
 
-from commonplace.cli import options as given
-from commonplace.cli.output import FOUND, NOTHING, emit, nothing, opened, remark, screen
+from commonplace._core import SearchFilter
+from commonplace.cli import options
+from commonplace.cli.output import FOUND, NOTHING, emit, nothing, opened, print_message, screen
 from commonplace.records import record
 
 
+@options.filtered
 def search(
     context: typer.Context,
-    query: given.Query,
-    limit: given.Limit = 10,
-    prefix: given.Within = "",
-    source: given.Source = None,
-    role: given.Role = None,
-    session: given.Session = None,
-    category: given.Category = None,
-    since: given.Since = None,
-    until: given.Until = None,
-    tools: given.Tools = False,
-    as_json: given.Json = False,
+    query: options.Query,
+    filter: SearchFilter,
+    limit: options.Limit = 10,
+    as_json: options.Json = False,
 ) -> int:
     """Rank the sections and messages that answer a question."""
     with opened(context) as store:
-        hits = store.search(
-            " ".join(query),
-            limit,
-            prefix=prefix,
-            source=source,
-            role=role,
-            session=session,
-            category=category,
-            since=since,
-            until=until,
-            tools=tools,
-        )
+        hits = store.search(" ".join(query), limit, filter=filter)
         if as_json:
             found = [record(hit) for hit in hits]
             emit({"hits": found, "freshness": hits.freshness, "notes": hits.notes})
         else:
             screen().hits(hits)
         if not hits:
-            nothing(store, [prefix])
+            nothing(store, filter.prefix or ())
     return FOUND if hits else NOTHING
 
 
+@options.filtered
 def grep(
     context: typer.Context,
-    pattern: given.Pattern,
-    prefixes: given.Prefixes = None,
-    fixed: given.Fixed = False,
-    any_case: given.AnyCase = False,
-    same_case: given.SameCase = False,
-    role: given.Role = None,
-    since: given.Since = None,
-    until: given.Until = None,
-    before: given.Before = 0,
-    after: given.After = 0,
-    around: given.Around = 0,
-    limit: given.Most = None,
-    newest_first: given.NewestFirst = False,
-    tools: given.Tools = False,
-    count: given.Count = False,
-    width: given.Width = 300,
-    keep: given.Keep = False,
-    as_json: given.Json = False,
+    pattern: options.Pattern,
+    filter: SearchFilter,
+    prefixes: options.Prefixes = None,  # noqa: ARG001 - they are in the filter
+    fixed: options.Fixed = False,
+    any_case: options.AnyCase = False,
+    same_case: options.SameCase = False,
+    before: options.Before = 0,
+    after: options.After = 0,
+    around: options.Around = 0,
+    limit: options.Most = None,
+    newest_first: options.NewestFirst = False,
+    count: options.Count = False,
+    width: options.Width = 300,
+    keep: options.Keep = False,
+    as_json: options.Json = False,
 ) -> int:
     """Scan notes and transcripts for a pattern and print the matches as they come."""
     with opened(context) as store:
         scan = store.grep(
             pattern,
-            prefix=prefixes or "",
+            filter=filter,
             fixed=fixed,
-            ignore_case=given.case(any_case, same_case),
-            role=role,
-            since=since,
-            until=until,
+            ignore_case=options.case(any_case, same_case),
             before=max(before, around),
             after=max(after, around),
             limit=limit,
             newest_first=newest_first,
-            tools=tools,
             width=width,
             keep=keep,
         )
@@ -97,15 +75,17 @@ def grep(
         if scan.notes or scan.bad_line_count:
             screen().scanned(scan)
         if keep:
-            store.settle()
+            store.wait_for_gram_indexes()
         if not matched:
-            nothing(store, prefixes or [])
+            nothing(store, filter.prefix or ())
     if count:
         emit({"count": matched}) if as_json else print(matched)
     return FOUND if matched else NOTHING
 
 
-def list_(context: typer.Context, prefix: given.Prefix = "", as_json: given.Json = False) -> int:
+def list_(
+    context: typer.Context, prefix: options.Prefix = "", as_json: options.Json = False
+) -> int:
     """List the files with size, last change and summary."""
     with opened(context) as store:
         entries = store.list(prefix)
@@ -120,12 +100,12 @@ def list_(context: typer.Context, prefix: given.Prefix = "", as_json: given.Json
 
 def read(
     context: typer.Context,
-    where: given.Where,
-    lines: given.Lines = None,
-    as_json: given.Json = False,
+    where: options.Where,
+    lines: options.Lines = None,
+    as_json: options.Json = False,
 ) -> int:
     """Print a file, some of its lines, or the messages that a citation names."""
-    path, first, last = given.located(where, lines)
+    path, first, last = options.located(where, lines)
     with opened(context) as store:
         if path.endswith(".jsonl") and first and last:
             found = store.transcript(path).messages(first, last + 1 - first)
@@ -136,7 +116,7 @@ def read(
             else:
                 screen().messages(messages)
             if not messages:
-                remark(f"there is no message at {where}")
+                print_message(f"there is no message at {where}")
             return FOUND if messages else NOTHING
         text, version = store.read(path), store.version(path)
     if first:
@@ -146,21 +126,21 @@ def read(
     else:
         screen().text(text)
     if first and not text:
-        remark(f"there is no text at {path}, line {first}")
+        print_message(f"there is no text at {path}, line {first}")
         return NOTHING
     return FOUND
 
 
-def status(context: typer.Context, as_json: given.Json = False) -> int:
-    """Say what the memory holds."""
+def status(context: typer.Context, as_json: options.Json = False) -> int:
+    """Show how many files, sections and messages there are."""
     with opened(context) as store:
         state = store.status()
     emit(record(state)) if as_json else screen().status(state)
     return FOUND
 
 
-def verify(context: typer.Context, as_json: given.Json = False) -> int:
-    """Compare the index with every file and mend it.
+def verify(context: typer.Context, as_json: options.Json = False) -> int:
+    """Compare the index with every file and repair it.
 
     Exits with 1 when they differed or a file could not be read, else with 0.
 
@@ -174,23 +154,23 @@ def verify(context: typer.Context, as_json: given.Json = False) -> int:
 
 def explain(
     context: typer.Context,
-    query: given.OneQuery,
-    citation: given.Citation,
-    as_json: given.Json = False,
+    query: options.OneQuery,
+    citation: options.Citation,
+    as_json: options.Json = False,
 ) -> int:
-    """Show how the score of one section or message comes about."""
+    """Explain the score of one section or message."""
     with opened(context) as store:
         text = store.explain(query, citation)
     emit({"query": query, "citation": citation, "text": text}) if as_json else screen().text(text)
     return FOUND
 
 
-def eval_(files: given.Sets, run: given.Run = None, as_json: given.Json = False) -> int:
+def eval_(files: options.Sets, run: options.Run = None, as_json: options.Json = False) -> int:
     """Measure the ranking on labelled sets."""
     from commonplace.evaluation import evaluate
 
     shown = screen()
-    with shown.tally() as bar:
+    with shown.progress_counter() as bar:
         scores = evaluate(files, run=run, progress=bar)
     emit([score.as_dict() for score in scores]) if as_json else shown.scores(scores)
     return FOUND

@@ -154,7 +154,7 @@ class Screen:
         """Print ranked hits with citation, heading trail or speaker, score and snippet."""
         put = self.brief if brief else self.line
         for rank, hit in enumerate(hits, 1):
-            where = " › ".join(hit.heading) or spoken(hit.role, hit.name, hit.time)
+            where = " › ".join(hit.heading) or speaker_and_time(hit.role, hit.name, hit.time)
             put(
                 (f"{rank:>2} ", "dim"),
                 (hit.citation, "cyan"),
@@ -210,10 +210,10 @@ class Screen:
     def messages(self, messages: Iterable[Message]) -> None:
         """Print messages with their citation, who said them and when."""
         for message in messages:
-            who = spoken(message.role, message.name, message.time)
+            who = speaker_and_time(message.role, message.name, message.time)
             self.line((f"{message.path}#L{message.line}", "cyan"), f"  {who}")
-            if message.said:
-                self.text(message.said)
+            if message.text:
+                self.text(message.text)
             if message.tools:
                 self.line((f"[tools] {message.tools}", "dim"))
 
@@ -228,9 +228,15 @@ class Screen:
         self.line(f"{imported.messages} messages ({imported.format}) → ", (imported.path, "cyan"))
         for kind, count in sorted(imported.skipped.items()):
             self.line((f"  left out: {count} × {kind}", "dim"))
+        for kind, count in sorted(imported.redacted.items()):
+            self.line((f"  redacted: {count} × {kind}", "dim"))
         if imported.bad_line_count:
             lines = ", ".join(map(str, imported.bad_lines[:5]))
             self.warn(f"{imported.bad_line_count} lines could not be read, such as {lines}")
+        if imported.trailing_garbage_count:
+            lines = ", ".join(map(str, imported.trailing_garbage[:5]))
+            count = imported.trailing_garbage_count
+            self.warn(f"{count} lines had something behind their message, such as {lines}")
 
     def status(self, status: Status) -> None:
         """Print the state of a store."""
@@ -243,8 +249,8 @@ class Screen:
         self.line(f"snapshot      {status.snapshot}")
         for path, why in status.skipped:
             # a sentence names its file
-            told = why if " " in why else f"{path}: {LEFT_OUT.get(why, why)}"
-            self.warn(f"skipped {told}")
+            message = why if " " in why else f"{path}: {LEFT_OUT.get(why, why)}"
+            self.warn(f"skipped {message}")
         if status.hidden:
             some = ", ".join(status.hidden[:5]) + (", …" if len(status.hidden) > 5 else "")
             self.line(f"hidden        {len(status.hidden):,} folders are passed over: {some}")
@@ -282,7 +288,7 @@ class Screen:
         self.out.print(table)
 
     @contextmanager
-    def tally(self) -> Iterator[Callable[[str, int, int], None]]:
+    def progress_counter(self) -> Iterator[Callable[[str, int, int], None]]:
         """Lend a function that shows, on stderr, how much of each named whole is done."""
         with self.progress() as bar:
             tasks: dict[str, TaskID] = {}
@@ -295,7 +301,7 @@ class Screen:
             yield advance
 
     def warn(self, text: str) -> None:
-        """Print a remark to stderr."""
+        """Print a note to stderr."""
         self.err.print(Text(f"commonplace: {clean(text)}", style="yellow"), soft_wrap=True)
 
     def progress(self) -> Progress:
@@ -311,10 +317,10 @@ class Screen:
         )
 
 
-def spoken(role: str | None, name: str | None, time: str | None) -> str:
+def speaker_and_time(role: str | None, name: str | None, time: str | None) -> str:
     """Return who said something and when, as far as known.
 
-    >>> spoken("user", "Alex", "2026-02-01")
+    >>> speaker_and_time("user", "Alex", "2026-02-01")
     'user Alex · 2026-02-01'
     """
     who = " ".join(part for part in (role, name) if part)

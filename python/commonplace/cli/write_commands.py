@@ -6,59 +6,59 @@ from typing import Any
 
 import typer
 
-from commonplace.cli import options as given
+from commonplace.cli import options
 from commonplace.cli.output import FOUND, NOTHING, done, emit, opened, screen
 from commonplace.records import record
 
 
 def write(
     context: typer.Context,
-    path: given.Target,
-    content: given.Content = None,
-    file: given.File = None,
-    expected: given.Expected = None,
-    as_json: given.Json = False,
+    path: options.Target,
+    content: options.Content = None,
+    file: options.File = None,
+    expected: options.Expected = None,
+    as_json: options.Json = False,
 ) -> int:
     """Create a file or replace its text; the old text goes to the history."""
-    text = given.content(content, file)
+    text = options.content(content, file)
     with opened(context, create=True) as store:
         return done(store.write(path, text, expected_version=expected), "wrote", as_json)
 
 
 def append(
     context: typer.Context,
-    path: given.Target,
-    content: given.Content = None,
-    file: given.File = None,
-    expected: given.Expected = None,
-    as_json: given.Json = False,
+    path: options.Target,
+    content: options.Content = None,
+    file: options.File = None,
+    expected: options.Expected = None,
+    as_json: options.Json = False,
 ) -> int:
     """Add text and a line end to a file."""
-    text = given.content(content, file)
+    text = options.content(content, file)
     with opened(context, create=True) as store:
         return done(store.append(path, text, expected_version=expected), "added to", as_json)
 
 
 def patch(
     context: typer.Context,
-    path: given.Existing,
-    old: given.Old = None,
-    new: given.New = None,
-    expected: given.Expected = None,
-    as_json: given.Json = False,
+    path: options.Existing,
+    old: options.Old = None,
+    new: options.New = None,
+    expected: options.Expected = None,
+    as_json: options.Json = False,
 ) -> int:
     """Replace texts by others, all or none; without --old the edits come from stdin."""
-    edits = given.edits(old, new)
+    edits = options.edits(old, new)
     with opened(context) as store:
         return done(store.patch(path, edits, expected_version=expected), "patched", as_json)
 
 
 def move(
     context: typer.Context,
-    source: given.Existing,
-    target: given.NewName,
-    expected: given.Expected = None,
-    as_json: given.Json = False,
+    source: options.Existing,
+    target: options.NewName,
+    expected: options.Expected = None,
+    as_json: options.Json = False,
 ) -> int:
     """Rename a file."""
     with opened(context) as store:
@@ -67,22 +67,23 @@ def move(
 
 def delete(
     context: typer.Context,
-    path: given.Existing,
-    expected: given.Expected = None,
-    as_json: given.Json = False,
+    path: options.Existing,
+    expected: options.Expected = None,
+    as_json: options.Json = False,
 ) -> int:
-    """Take a file out of the memory; its text goes to the history."""
+    """Delete a file; its text goes to the history."""
     with opened(context) as store:
         return done(store.delete(path, expected_version=expected), "deleted", as_json)
 
 
 def import_(
     context: typer.Context,
-    files: given.Logs,
-    to: given.To = None,
-    as_json: given.Json = False,
+    files: options.Logs,
+    to: options.To = None,
+    keep_secrets: options.KeepSecrets = False,
+    as_json: options.Json = False,
 ) -> int:
-    """Take over transcripts of Claude Code, Codex, pi, OpenAI chat, or plain lines."""
+    """Import transcripts of Claude Code, Codex, pi, OpenAI chat, or plain lines."""
     if to and len(files) > 1:
         raise typer.BadParameter("--to takes one file; without it each file gets its own folder")
     reports = []
@@ -96,7 +97,8 @@ def import_(
             def advance(read: int, task: Any = task) -> None:
                 bar.update(task, completed=read)
 
-            reports.append(store.transcript(to or f"sessions/{name}").load(file, advance))
+            log = store.transcript(to or f"sessions/{name}")
+            reports.append(log.load(file, advance, keep_secrets=keep_secrets))
             if not as_json:
                 shown.imported(reports[-1])
     if as_json:

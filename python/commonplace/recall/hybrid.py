@@ -26,17 +26,16 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Literal, Unpack, overload
 
-from commonplace._core import Hit, Hits
+from commonplace._core import Hit, Hits, SearchFilter
 from commonplace.errors import ModelError, Refused
-from commonplace.paths import GivenPath
 from commonplace.protocols import Embedder
-from commonplace.store import Store, places
-from commonplace.timestamps import When, seconds
+from commonplace.search_filter import FilterFields, given_filter
+from commonplace.store import Store
 
 if TYPE_CHECKING:
     from commonplace.recall.vectors import Vectors
@@ -58,7 +57,7 @@ STRICT = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled:
+class HybridHit:
     """A hit with its fused score and what that is made of.
 
     `lexical` is the BM25F score as a share of the best one, None where the words do not find it;
@@ -71,10 +70,10 @@ class Recalled:
     cosine: float | None
 
 
-class Answer(Sequence[Recalled]):
+class HybridHits(Sequence[HybridHit]):
     """What a recall found, best first; `freshness` and `notes` are those of `Hits`."""
 
-    def __init__(self, found: Sequence[Recalled], freshness: Freshness, notes: list[str]) -> None:
+    def __init__(self, found: Sequence[HybridHit], freshness: Freshness, notes: list[str]) -> None:
         self._found = tuple(found)
         self.freshness = freshness
         self.notes = notes
@@ -83,21 +82,21 @@ class Answer(Sequence[Recalled]):
         return len(self._found)
 
     @overload
-    def __getitem__(self, index: int) -> Recalled: ...
+    def __getitem__(self, index: int) -> HybridHit: ...
     @overload
-    def __getitem__(self, index: slice) -> tuple[Recalled, ...]: ...
-    def __getitem__(self, index: int | slice) -> Recalled | tuple[Recalled, ...]:
+    def __getitem__(self, index: slice) -> tuple[HybridHit, ...]: ...
+    def __getitem__(self, index: int | slice) -> HybridHit | tuple[HybridHit, ...]:
         return self._found[index]
 
-    def __iter__(self) -> Iterator[Recalled]:
+    def __iter__(self) -> Iterator[HybridHit]:
         return iter(self._found)
 
     def __repr__(self) -> str:
-        return f"Answer({list(self._found)!r}, {self.freshness!r}, {self.notes!r})"
+        return f"HybridHits({list(self._found)!r}, {self.freshness!r}, {self.notes!r})"
 
 
-class Recall:
-    r"""Finds by words and, with an embedder, by meaning; safe to share between threads.
+class HybridSearch:
+    r"""Hybrid search over a store: words and, with an embedder, vectors; safe to share by threads.
 
     Args:
         store: What is searched.
@@ -117,7 +116,7 @@ class Recall:
     >>> import commonplace, tempfile
     >>> store = commonplace.open(tempfile.mkdtemp())
     >>> _ = store.write("user.md", "# User\n\n- Prefers dark mode\n")
-    >>> answer = Recall(store).search("dark mode")
+    >>> answer = HybridSearch(store).search("dark mode")
     >>> [(one.hit.citation, one.score) for one in answer], answer.notes
     ([('user.md#L3', 1.0)], ['found by words only: there is no embedder'])
     """
@@ -155,54 +154,38 @@ class Recall:
             self.vectors = Vectors(store, embedder, text_of=text_of)
 
     def __repr__(self) -> str:
-        return f"Recall({self._store!r}{', words only' if self.vectors is None else ''})"
+        return f"HybridSearch({self._store!r}{', words only' if self.vectors is None else ''})"
 
     def search(
         self,
         query: str,
         limit: int = 10,
         *,
-        prefix: GivenPath | Iterable[GivenPath] = "",
-        source: Literal["note", "message"] | None = None,
-        since: When | None = None,
-        until: When | None = None,
-        role: str | None = None,
-        session: str | None = None,
-        category: str | None = None,
-    ) -> Answer:
+        filter: SearchFilter | None = None,
+        **fields: Unpack[FilterFields],
+    ) -> HybridHits:
         """Return up to `limit` documents that answer `query`, best first.
 
-        Ties go by path, then by position. Filters and query language are those of
+        Ties go by path, then by position. Filter, fields and query language are those of
         `Store.search`. Where the query holds a phrase, an exclusion or a filter, vectors only
-        order what the words find. With `since` or `until`, notes are found by words only.
+        order what the words find. What is of tools has no vectors: with `tools` the words find it.
 
         Raises:
-            QueryError: The query is empty or not text.
+            QueryError: The query is empty or not text, or nothing can pass the filter.
+            TypeError, ValueError: As for `Store.search`.
         """
         depth = max(DEPTH, 3 * limit)
-        prefixes = places(prefix)
-        words = partial(
-            self._store.search,
-            query,
-            depth,
-            prefix=prefixes,
-            source=source,
-            since=since,
-            until=until,
-            role=role,
-            session=session,
-            category=category,
-        )
+        filter = given_filter(filter, fields, self._store.relative)
+        words = partial(self._store.search, query, depth, filter=filter)
         why = "there is no embedder"
         if self.vectors is not None:
-            wanted = {"source": source, "role": role, "session": session, "category": category}
-            admits = self._admits(prefixes, wanted, seconds(since), seconds(until))
+            admits = self._store.predicate(filter)
             try:
                 return self._finish(limit, *self._both(self.vectors, query, depth, words, admits))
             except ModelError as error:
                 why = str(error)
         hits = words()
-        found = [Recalled(hit, share, share, None) for hit, share in shares(hits)]
+        found = [HybridHit(hit, share, share, None) for hit, share in shares(hits)]
         return self._finish(
             limit, found, hits.freshness, [*hits.notes, f"found by words only: {why}"]
         )
@@ -214,7 +197,7 @@ class Recall:
         depth: int,
         words: Callable[[], Hits],
         admits: Callable[[Hit], bool] | None,
-    ) -> tuple[list[Recalled], Freshness, list[str]]:
+    ) -> tuple[list[HybridHit], Freshness, list[str]]:
         """Return what words and vectors find of one state of the files."""
         vector = None
         for _ in range(ATTEMPTS):
@@ -237,12 +220,12 @@ class Recall:
             near = []
         near = [(hit, cosine) for hit, cosine in near if cosine >= self._floor]
         fused = [
-            Recalled(hit, self._score(share, cosine), share, cosine)
+            HybridHit(hit, self._score(share, cosine), share, cosine)
             for (hit, share), cosine in zip(shares(hits), cosines, strict=True)
         ]
         known = {(hit.path, hit.start) for hit in hits}
         fused += [
-            Recalled(hit, self._score(None, cosine), None, cosine)
+            HybridHit(hit, self._score(None, cosine), None, cosine)
             for hit, cosine in near
             if (hit.path, hit.start) not in known
         ]
@@ -252,8 +235,8 @@ class Recall:
         return self._weights[0] * (lexical or 0) + self._weights[1] * max(cosine or 0, 0)
 
     def _finish(
-        self, limit: int, found: list[Recalled], freshness: Freshness, notes: list[str]
-    ) -> Answer:
+        self, limit: int, found: list[HybridHit], freshness: Freshness, notes: list[str]
+    ) -> HybridHits:
         """Weigh by age, sort, and leave out what says the same."""
         if self._half_life is not None:
             found = [self._aged(one, self._half_life) for one in found]
@@ -261,9 +244,9 @@ class Recall:
         kept, alike = distinct(found, limit, self._duplicates)
         if alike:
             notes = [*notes, f"{alike} left out that say nearly the same as a better one"]
-        return Answer(kept, freshness, notes)
+        return HybridHits(kept, freshness, notes)
 
-    def _aged(self, one: Recalled, half_life: float) -> Recalled:
+    def _aged(self, one: HybridHit, half_life: float) -> HybridHit:
         moment = self._moment(one.hit)
         days = max(0.0, time.time() - moment) / DAY if moment is not None else 0.0
         return replace(one, score=one.score * 0.5 ** (days / half_life))
@@ -277,35 +260,6 @@ class Recall:
                 return None
         return self._store.transcript(hit.path)[hit.first_line].timestamp
 
-    def _admits(
-        self,
-        prefixes: Iterable[GivenPath],
-        wanted: dict[str, str | None],
-        since: float | None,
-        until: float | None,
-    ) -> Callable[[Hit], bool] | None:
-        """Return what tells whether the filters let a document pass; None when there are none."""
-        within = [self._store.spelled(prefix).rstrip("/") for prefix in prefixes]
-        anywhere = "" in within
-        wanted = {name: value for name, value in wanted.items() if value is not None}
-        timed = since is not None or until is not None
-        if anywhere and not wanted and not timed:
-            return None
-
-        def admits(hit: Hit) -> bool:
-            if not anywhere and not any(f"{hit.path}/".startswith(f"{one}/") for one in within):
-                return False
-            if any(getattr(hit, name) != value for name, value in wanted.items()):
-                return False
-            if not timed:
-                return True
-            moment = None if hit.source == "note" else self._moment(hit)
-            return moment is not None and (
-                (since is None or moment >= since) and (until is None or moment < until)
-            )
-
-        return admits
-
 
 def shares(hits: Hits) -> list[tuple[Hit, float]]:
     """Return hits with their scores as shares of the best one."""
@@ -313,20 +267,20 @@ def shares(hits: Hits) -> list[tuple[Hit, float]]:
     return [(hit, hit.score / best) for hit in hits]
 
 
-def distinct(found: Sequence[Recalled], limit: int, most: float) -> tuple[list[Recalled], int]:
+def distinct(found: Sequence[HybridHit], limit: int, most: float) -> tuple[list[HybridHit], int]:
     """Return the first `limit` that say different things, and how many were passed over."""
-    kept: list[Recalled] = []
-    said: list[frozenset[str]] = []
+    kept: list[HybridHit] = []
+    kept_terms: list[frozenset[str]] = []
     passed = 0
     for one in found:
         if len(kept) >= limit:
             break
         own = terms(one.hit.text)
-        if any(overlap(own, other) > most for other in said):
+        if any(overlap(own, other) > most for other in kept_terms):
             passed += 1
             continue
         kept.append(one)
-        said.append(own)
+        kept_terms.append(own)
     return kept, passed
 
 

@@ -11,6 +11,7 @@ pub(crate) mod sync;
 pub mod text;
 
 pub mod files;
+pub mod filter;
 pub mod messages;
 
 pub mod grep;

@@ -80,7 +80,7 @@ impl FromPyObject<'_, '_> for Count {
     }
 }
 
-/// Seconds since 1970.
+/// A time: seconds since 1970, or what `commonplace.timestamps` turns into them.
 #[derive(Clone, Copy)]
 pub struct Timestamp(f64);
 
@@ -95,13 +95,12 @@ impl FromPyObject<'_, '_> for Timestamp {
     type Error = PyErr;
 
     fn extract(value: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
-        let seconds: PyResult<f64> = value.extract();
-        match seconds {
-            _ if value.is_instance_of::<PyBool>() => Err(type_error("a time", value)),
-            Ok(seconds) if seconds.is_finite() => Ok(Self(seconds)),
-            Err(error) if error.is_instance_of::<PyTypeError>(value.py()) => {
-                Err(type_error("a time", value))
-            }
+        if value.is_instance_of::<PyBool>() {
+            return Err(type_error("a time", value));
+        }
+        let timestamps = value.py().import("commonplace.timestamps")?;
+        match timestamps.call_method1("seconds", (value,))?.extract() {
+            Ok(seconds) if f64::is_finite(seconds) => Ok(Self(seconds)),
             _ => Err(PyValueError::new_err("a time is a finite number of seconds since 1970")),
         }
     }

@@ -10,7 +10,6 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::detached::detached;
-use crate::from_python::Text;
 
 /// One grep match: a message or a line of a note, with its neighbours when asked.
 #[pyclass(frozen, get_all, module = "commonplace")]
@@ -78,14 +77,11 @@ impl Grep {
     pub fn new(
         py: Python<'_>,
         store: Arc<Store>,
-        prefixes: &[Text],
         options: GrepOptions,
         keep: bool,
     ) -> PyResult<Self> {
-        let prefixes: Vec<&str> = prefixes.iter().map(|prefix| &**prefix).collect();
         let pattern = options.pattern.clone();
-        let mut files =
-            detached(py, |interrupt| GrepFiles::new(&store, &prefixes, options, interrupt))?;
+        let mut files = detached(py, |interrupt| GrepFiles::new(&store, options, interrupt))?;
         files.write_gram_index = keep;
         Ok(Self { store, pattern, running: Mutex::new(Running { files, ready: VecDeque::new() }) })
     }

@@ -8,7 +8,7 @@ use pyo3::types::{PyList, PySlice, PyTuple};
 /// One ranked result: where it is, how it scored, and the passage that matched.
 #[pyclass(frozen, module = "commonplace")]
 pub struct Hit {
-    hit: hit::Hit,
+    pub hit: hit::Hit,
 }
 
 impl Hit {

@@ -4,10 +4,11 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use commonplace_core::store::Store;
+use commonplace_core::store::import::ImportOptions;
 use pyo3::prelude::*;
 
-use crate::changes::Imported;
 use crate::detached::detached;
+use crate::write_results::Imported;
 
 /// Imports the transcript at `source` into `path`; calls `progress` with the bytes read so far.
 pub fn import(
@@ -15,6 +16,7 @@ pub fn import(
     store: &Store,
     source: &Path,
     path: &str,
+    options: ImportOptions,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Imported> {
     let failed: Mutex<Option<PyErr>> = Mutex::new(None);
@@ -27,7 +29,7 @@ pub fn import(
             }
         };
         let stop = || failure().is_some() || interrupt();
-        store.import_transcript(source, path, &mut tell, &stop)
+        store.import_transcript(source, path, options, &mut tell, &stop)
     });
     if let Some(error) = failure().take() {
         return Err(error);
@@ -35,10 +37,14 @@ pub fn import(
     let (path, imported) = done?;
     Ok(Imported {
         path,
-        format: imported.format.name().to_owned(),
+        format: imported.format.to_owned(),
         messages: imported.messages,
         skipped: imported.skipped,
         bad_lines: imported.first_bad_lines,
         bad_line_count: imported.bad_lines,
+        trailing_garbage: imported.first_trailing_garbage,
+        trailing_garbage_count: imported.trailing_garbage,
+        sessions: imported.sessions.into_iter().map(Into::into).collect(),
+        redacted: imported.redacted,
     })
 }

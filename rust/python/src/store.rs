@@ -6,22 +6,22 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use commonplace_core::error::{Error, Interrupt, Result};
-use commonplace_core::files::file_kind::FileKind;
 use commonplace_core::grep::{Case, GrepOptions};
-use commonplace_core::search::filter::SearchFilter;
 use commonplace_core::store;
+use commonplace_core::store::import::ImportOptions;
 use commonplace_core::store::per_process::PerProcess;
 use commonplace_core::store::search::SearchRequest;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::changes::{Imported, Revision, Written};
 use crate::detached::{detached, is_interrupted, to_py_err};
-use crate::from_python::{ABSENT, Count, Text, Timestamp, Weights, expected};
+use crate::filter::SearchFilter;
+use crate::from_python::{ABSENT, Count, Text, Weights, expected};
 use crate::grep::Grep;
 use crate::hit::{Hit, Hits};
 use crate::import::import;
 use crate::results::{Entry, Message, Section, Status, Verified};
+use crate::write_results::{Imported, Revision, Written};
 
 /// The engine behind `commonplace.Store`.
 #[pyclass(frozen, module = "commonplace._core")]
@@ -248,55 +248,34 @@ impl Store {
         self.call(py, |store, interrupt| store.append_message(&path, line, interrupt))
     }
 
+    #[pyo3(signature = (source, path, progress, *, keep_secrets))]
     fn import_transcript(
         &self,
         py: Python<'_>,
         source: PathBuf,
         path: Text,
         progress: Option<Py<PyAny>>,
+        keep_secrets: bool,
     ) -> PyResult<Imported> {
-        import(py, &*self.open(py)?, &source, &path, progress)
+        let options = ImportOptions { keep_secrets };
+        import(py, &*self.open(py)?, &source, &path, options, progress)
     }
 
-    #[pyo3(signature = (
-        query, limit, *, prefixes, source, since, until, role, session, category, tools
-    ))]
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python call")]
     fn search(
         &self,
         py: Python<'_>,
         query: Text,
         limit: Count,
-        prefixes: Vec<Text>,
-        source: Option<Text>,
-        since: Option<Timestamp>,
-        until: Option<Timestamp>,
-        role: Option<Text>,
-        session: Option<Text>,
-        category: Option<Text>,
-        tools: bool,
+        filter: &SearchFilter,
     ) -> PyResult<Hits> {
-        let kind = match source.as_deref() {
-            None => None,
-            Some("note") => Some(FileKind::Note),
-            Some("message") => Some(FileKind::Transcript),
-            Some(other) => {
-                let text = format!("source is \"note\" or \"message\", not {other:?}");
-                return Err(PyValueError::new_err(text));
-            }
-        };
-        let filter = SearchFilter {
-            prefixes: prefixes.into_iter().map(String::from).collect(),
-            kind,
-            since: since.map(Timestamp::milliseconds),
-            until: until.map(Timestamp::milliseconds),
-            role: role.map(String::from),
-            session: session.map(String::from),
-            category: category.map(String::from),
-        };
-        let request = SearchRequest { query: query.into(), limit: limit.into(), filter, tools };
+        let filter = filter.filter.clone();
+        let request = SearchRequest { query: query.into(), limit: limit.into(), filter };
         let answer = self.call(py, |store, interrupt| store.search(&request, interrupt))?;
         Hits::new(py, answer)
+    }
+
+    fn normalized_filter(&self, py: Python<'_>, filter: &SearchFilter) -> PyResult<SearchFilter> {
+        Ok(SearchFilter { filter: filter.filter.clone().normalized(self.open(py)?.root()) })
     }
 
     fn explain(&self, py: Python<'_>, query: Text, citation: Text) -> PyResult<String> {
@@ -304,25 +283,20 @@ impl Store {
     }
 
     #[pyo3(signature = (
-        pattern, *, prefixes, fixed, ignore_case, role, since, until, before, after, limit,
-        newest_first, tools, width, keep
+        pattern, filter, *, fixed, ignore_case, before, after, limit, newest_first, width, keep
     ))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python call")]
     fn grep(
         &self,
         py: Python<'_>,
         pattern: Text,
-        prefixes: Vec<Text>,
+        filter: &SearchFilter,
         fixed: bool,
         ignore_case: Option<bool>,
-        role: Option<Text>,
-        since: Option<Timestamp>,
-        until: Option<Timestamp>,
         before: Count,
         after: Count,
         limit: Option<Count>,
         newest_first: bool,
-        tools: bool,
         width: Count,
         keep: bool,
     ) -> PyResult<Grep> {
@@ -334,18 +308,15 @@ impl Store {
                 Some(true) => Case::Ignore,
                 Some(false) => Case::Sensitive,
             },
-            roles: role.map(String::from).into_iter().collect(),
-            since: since.map(Timestamp::milliseconds),
-            until: until.map(Timestamp::milliseconds),
+            filter: filter.filter.clone(),
             before: before.into(),
             after: after.into(),
             limit: limit.map(usize::from),
             newest_first,
-            tools,
             max_snippet: width.into(),
             ..GrepOptions::default()
         };
-        Grep::new(py, self.open(py)?, &prefixes, options, keep)
+        Grep::new(py, self.open(py)?, options, keep)
     }
 
     fn status(&self, py: Python<'_>) -> PyResult<Status> {
@@ -358,9 +329,9 @@ impl Store {
         self.call(py, |store, interrupt| store.verify(interrupt)).map(Verified::from)
     }
 
-    fn settle(&self, py: Python<'_>) -> PyResult<()> {
+    fn wait_for_gram_indexes(&self, py: Python<'_>) -> PyResult<()> {
         let store = self.open(py)?;
-        py.detach(|| store.settle());
+        py.detach(|| store.wait_for_gram_indexes());
         Ok(())
     }
 

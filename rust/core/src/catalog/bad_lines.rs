@@ -2,7 +2,7 @@
 
 use crate::catalog::{FileMeta, ReadProgress};
 use crate::files::file_kind::FileKind;
-use crate::messages::message::trim;
+use crate::messages::fields::trim;
 use crate::text::merge_markers;
 
 impl ReadProgress {

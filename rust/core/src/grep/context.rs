@@ -15,7 +15,7 @@ use crate::messages::message::{self, ParsedLine};
 const MAX_LITERAL: u64 = 8 << 20;
 
 /// Fills in `before` and `after`. Messages without text do not count.
-pub(super) fn surround(
+pub(super) fn add_context(
     found: &mut Match,
     file: &File,
     path: &str,
@@ -116,7 +116,7 @@ fn read(line: &[u8], options: &GrepOptions, json: bool) -> Option<Context> {
     let ParsedLine::Message(message) = message::parse_lazy(line) else {
         return None;
     };
-    let text = message.text(options.tools);
+    let text = message.text(options.filter.tools);
     (!text.is_empty()).then(|| Context {
         role: message.role().into_owned(),
         name: message.name(),

@@ -1,5 +1,6 @@
-//! Line matcher: the pattern and the filters that decide whether a line is a match.
+//! Line matcher: the pattern and the filter that decide whether a line is a match.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use regex_automata::meta::Cache;
@@ -10,7 +11,9 @@ use super::pattern::Pattern;
 use super::prefilter::{Candidates, FoldBuffer};
 use super::report::Match;
 use super::snippet::snippet;
-use crate::messages::message::{self, LazyMessage, ParsedLine};
+use crate::filter::{FilterFields, SearchFilter};
+use crate::messages::lazy_message::LazyMessage;
+use crate::messages::message::{self, ParsedLine};
 
 /// Scratch space that searches reuse.
 #[derive(Debug, Default)]
@@ -19,16 +22,13 @@ pub(super) struct Scratch {
     cache: Option<Cache>,
 }
 
-/// A compiled pattern with filters.
+/// A compiled pattern with the filter.
 #[derive(Debug)]
 pub(super) struct LineMatcher {
     pub pattern: Pattern,
     pub json: bool,
-    pub tools: bool,
     max_snippet: usize,
-    roles: Vec<String>,
-    since: Option<i64>,
-    until: Option<i64>,
+    filter: SearchFilter,
 }
 
 /// Result for one line.
@@ -44,11 +44,8 @@ impl LineMatcher {
         Self {
             pattern,
             json,
-            tools: options.tools,
             max_snippet: options.max_snippet.max(8),
-            roles: options.roles.clone(),
-            since: options.since,
-            until: options.until,
+            filter: options.filter.clone(),
         }
     }
 
@@ -73,38 +70,42 @@ impl LineMatcher {
 
     /// Whether the bytes before a candidate may show that its line need not be parsed.
     pub fn can_skip_tool_strings(&self) -> bool {
-        self.json && !self.tools && self.pattern.literals().is_some()
+        self.json && !self.tools() && self.pattern.literals().is_some()
     }
 
-    /// Whether the message's own fields pass the filters.
-    pub fn admits(&self, message: &LazyMessage<'_>) -> bool {
-        if !self.roles.is_empty() && !self.roles.iter().any(|role| **role == *message.role()) {
-            return false;
-        }
-        if self.since.is_none() && self.until.is_none() {
-            return true;
-        }
-        message.timestamp_ms().is_some_and(|at| {
-            self.since.is_none_or(|since| at >= since) && self.until.is_none_or(|until| at < until)
-        })
+    /// Whether what is of tools is searched too.
+    pub fn tools(&self) -> bool {
+        self.filter.tools
+    }
+
+    /// Whether a message of the file passes the filter.
+    pub fn admits(&self, path: &str, message: &LazyMessage<'_>) -> bool {
+        self.filter.admits_fields(&MessageLine { path, message })
     }
 
     /// Matches a line whose first candidate is at `at`.
-    pub fn judge(&self, line: &[u8], at: usize, build: bool, scratch: &mut Scratch) -> Verdict {
+    pub fn match_line(
+        &self,
+        path: &str,
+        line: &[u8],
+        at: usize,
+        build: bool,
+        scratch: &mut Scratch,
+    ) -> Verdict {
         if !self.json {
             let text = String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line));
-            return self.judge_text(&text, build, scratch);
+            return self.match_text(&text, build, scratch);
         }
         let message = match message::parse_lazy(line) {
             ParsedLine::Message(message) => message,
             ParsedLine::Other | ParsedLine::Blank => return Verdict::No,
             ParsedLine::Bad => return Verdict::Bad,
         };
-        // A pattern without literals may match even where nothing was said.
+        // A pattern without literals may match even where there is no text.
         let mut likely = self.pattern.literals().is_none();
         let mut sure = false;
         let place = line[at..].as_ptr();
-        message.each_text(self.tools, |body| {
+        message.each_string(self.tools(), |body| {
             let Range { start, end } = body.as_ptr_range();
             if (start..end).contains(&place) {
                 likely = true;
@@ -113,19 +114,19 @@ impl LineMatcher {
                 likely = self.candidates(body).next(0, scratch, |_| {}).is_some();
             }
         });
-        if !likely || !self.admits(&message) {
+        if !likely || !self.admits(path, &message) {
             return Verdict::No;
         }
         if sure && !build {
             return Verdict::Match(None);
         }
-        match self.judge_text(&message.text(self.tools), build, scratch) {
+        match self.match_text(&message.text(self.tools()), build, scratch) {
             Verdict::Match(Some(found)) => Verdict::Match(Some(describe(found, &message))),
             verdict => verdict,
         }
     }
 
-    fn judge_text(&self, text: &str, build: bool, scratch: &mut Scratch) -> Verdict {
+    fn match_text(&self, text: &str, build: bool, scratch: &mut Scratch) -> Verdict {
         if !build {
             return if self.is_match(text, scratch) { Verdict::Match(None) } else { Verdict::No };
         }
@@ -140,6 +141,30 @@ impl LineMatcher {
         let next = |from, to| self.search(text, Span::from(from..to), scratch);
         let (snippet, highlights) = snippet(text, first, self.max_snippet, next);
         Match { snippet, highlights, ..Match::default() }
+    }
+}
+
+/// A message as the filter sees it.
+struct MessageLine<'a> {
+    path: &'a str,
+    message: &'a LazyMessage<'a>,
+}
+
+impl FilterFields for MessageLine<'_> {
+    fn path(&self) -> &str {
+        self.path
+    }
+
+    fn timestamp_ms(&self) -> Option<i64> {
+        self.message.timestamp_ms()
+    }
+
+    fn role(&self) -> Cow<'_, str> {
+        self.message.role()
+    }
+
+    fn session(&self) -> Cow<'_, str> {
+        self.message.session().unwrap_or_default().into()
     }
 }
 

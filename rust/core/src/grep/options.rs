@@ -1,6 +1,7 @@
 //! Options of a grep.
 
 use super::pattern::Case;
+use crate::filter::SearchFilter;
 
 /// The most bytes that a thread maps at a time. With less, unmapping costs more than it spares.
 pub(super) const MAX_MAPPED: usize = 8 << 20;
@@ -14,12 +15,8 @@ pub struct GrepOptions {
     pub fixed: bool,
     /// Whether upper and lower case differ.
     pub case: Case,
-    /// Only messages of these roles; empty for all.
-    pub roles: Vec<String>,
-    /// Only messages at or after this time, in milliseconds since 1970.
-    pub since: Option<i64>,
-    /// Only messages before this time, in milliseconds since 1970.
-    pub until: Option<i64>,
+    /// Which messages may be found. A scan of one file takes that file as admitted.
+    pub filter: SearchFilter,
     /// How many messages (lines of a note) to give before each match.
     pub before: usize,
     /// How many messages (lines of a note) to give after each match.
@@ -28,8 +25,6 @@ pub struct GrepOptions {
     pub limit: Option<usize>,
     /// Give the last match of the file first.
     pub newest_first: bool,
-    /// Search tool input and output and thinking too.
-    pub tools: bool,
     /// The most characters of a snippet.
     pub max_snippet: usize,
     /// The most bytes that a thread looks at at a time.
@@ -46,14 +41,11 @@ impl Default for GrepOptions {
             pattern: String::new(),
             fixed: false,
             case: Case::Smart,
-            roles: Vec::new(),
-            since: None,
-            until: None,
+            filter: SearchFilter::default(),
             before: 0,
             after: 0,
             limit: None,
             newest_first: false,
-            tools: false,
             max_snippet: 300,
             chunk: MAX_MAPPED,
             worth_mapping: 8 << 20,

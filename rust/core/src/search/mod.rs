@@ -1,8 +1,8 @@
 //! Ranked search: from a query to the best documents of a catalog.
 
 mod combined_list;
+mod doc_filter;
 mod explain;
-pub mod filter;
 mod phrase;
 pub mod query;
 pub mod query_fields;
@@ -14,11 +14,12 @@ mod term_bounds;
 
 use crate::catalog::Catalog;
 use crate::error::{Error, Interrupt, Result};
+use crate::filter::SearchFilter;
 use crate::index::bm25f::Field;
 use crate::index::dictionary::expansion::Expander;
 use crate::index::topk::collector::{Scored, Scoring};
 use crate::index::topk::top_k;
-use crate::search::filter::{DocFilter, SearchFilter};
+use crate::search::doc_filter::DocFilter;
 use crate::search::phrase::phrases;
 use crate::search::query::Query;
 use crate::search::query_plan::plan;
@@ -41,14 +42,12 @@ pub fn search(
     interrupt: Interrupt<'_>,
 ) -> Result<SearchResult> {
     let mut result = SearchResult { notes: query.notes.clone(), ..SearchResult::default() };
-    let filter = Some(DocFilter::new(filter, catalog)).filter(|filter| !filter.is_open());
+    let filter = DocFilter::new(filter, catalog);
     // where most files pass, most blocks pass too, and checking blocks does not pay
     let few = |files: &Vec<bool>| files.iter().filter(|&&passes| passes).count() * 4 <= files.len();
     let files = filter.as_ref().and_then(|filter| filter.files.clone()).filter(few);
-    let allows = filter.map(|filter| {
-        let passes = move |document: u32| filter.passes(&catalog.docs[document as usize]);
-        Box::new(passes) as DocPredicate<'_>
-    });
+    let allows = filter
+        .map(|filter| Box::new(move |document: u32| filter.passes(document)) as DocPredicate<'_>);
     // a document without all words of a phrase need not be scored or read
     let required = phrases(&query.phrases, catalog, interrupt)?;
     let requires = (!required.is_empty()).then(|| {

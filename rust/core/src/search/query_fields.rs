@@ -1,7 +1,7 @@
 //! Names before a colon in a query: fields that are scored, filters, and what is neither.
 
+use crate::filter::{self, SearchFilter};
 use crate::index::bm25f::Field;
-use crate::search::filter::SearchFilter;
 
 /// A filter that a query can set: what a document says of itself is compared as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,9 +63,6 @@ pub(super) fn field_named(name: &str) -> Option<Field> {
     if name == "name" { Some(Field::Speaker) } else { Field::named(name) }
 }
 
-/// Arguments of a search that a query cannot set.
-const ARGUMENTS: [&str; 5] = ["since", "until", "source", "prefix", "tools"];
-
 /// Returns the note about a word that was searched as text though it looks like a field, if it does.
 pub(super) fn note(word: &str) -> Option<String> {
     let (name, value) = word.split_once(':')?;
@@ -73,7 +70,8 @@ pub(super) fn note(word: &str) -> Option<String> {
     let is_name = name.len() > 1 && name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
     // neither `http://`, nor `std::io`, nor a time or the number of a port or a line
     let is_value = value.starts_with(|c: char| c.is_alphabetic() || c == '"');
-    let is_argument = ARGUMENTS.contains(&name) && value.starts_with(char::is_alphanumeric);
+    let is_argument =
+        filter::FIELD_NAMES.contains(&name) && value.starts_with(char::is_alphanumeric);
     if !is_name || !is_value && !is_argument {
         return None;
     }

@@ -159,7 +159,7 @@ impl<'a> DocumentReader<'a> {
         }
         let ParsedLine::Message(message) = message::parse(&bytes) else { return None };
         let text = match self.catalog.corpus() {
-            Corpus::Main => message.said.clone(),
+            Corpus::Main => message.text.clone(),
             Corpus::Tools => message.tools.clone(),
         };
         Some((text, Some(message)))
@@ -201,6 +201,7 @@ impl<'a> DocumentReader<'a> {
             heading: trail.split(TRAIL).filter(|h| !h.is_empty()).map(str::to_owned).collect(),
             score,
             text,
+            timestamp_ms: Some(doc.time).filter(|&time| time != NO_TIME),
             message,
             category: Some(label(doc.category)).filter(|c| !c.is_empty()).map(str::to_owned),
             terms: terms.clone(),

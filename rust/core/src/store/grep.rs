@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::error::{Error, Interrupt, Result};
 use crate::files::file_kind::FileKind;
 use crate::files::walk::unlistable_note;
+use crate::filter::FilterFields;
 use crate::grep::{GrepOptions, MAX_BAD_LINES, MAX_BATCH, Match, Report, Scan, Searcher};
 use crate::parallel::ordered_map;
 use crate::store::Store;
@@ -86,30 +87,28 @@ pub struct GrepSummary {
 }
 
 impl GrepFiles {
-    /// Begins a search over the files that are one of `prefixes` or lie below it, each once.
+    /// Begins a search over the files that the filter admits, each once.
     ///
-    /// With a role or a time only transcripts are searched, for notes have neither.
+    /// Lines of notes have neither a role nor a session nor a time: where one is asked for, only
+    /// transcripts are searched.
     ///
     /// # Errors
-    /// [`Error::Query`] for a pattern that cannot be run; [`Error::NotFound`] when nothing is
-    /// at a prefix; [`Error::Interrupted`].
-    pub fn new(
-        store: &Store,
-        prefixes: &[&str],
-        options: GrepOptions,
-        interrupt: Interrupt<'_>,
-    ) -> Result<Self> {
-        let messages_only =
-            !options.roles.is_empty() || options.since.is_some() || options.until.is_some();
+    /// [`Error::Query`] for a pattern that cannot be run, or a filter that lines have no field
+    /// for; [`Error::NotFound`] when nothing is at a prefix; [`Error::Interrupted`].
+    pub fn new(store: &Store, mut options: GrepOptions, interrupt: Interrupt<'_>) -> Result<Self> {
+        options.filter.check_for_lines()?;
+        options.filter = options.filter.normalized(store.root());
         let left = options.limit;
+        let filter = options.filter.clone();
         let searcher = Searcher::new(options)?;
         // the files as they lie, not the index: a search is to start at once on any transcript
         let mut files: Vec<(String, FileKind)> = Vec::new();
         let mut summary = GrepSummary::default();
+        let everything = [String::new()];
+        let prefixes = if filter.prefixes.is_empty() { &everything[..] } else { &filter.prefixes };
         for prefix in prefixes {
-            let prefix = &*store.root().normalized(prefix.trim_end_matches('/'));
             let paths = match store.root().stat(prefix) {
-                Ok(_) => vec![prefix.to_owned()],
+                Ok(_) => vec![prefix.clone()],
                 Err(_) => {
                     let walk = store.root().walk(prefix, interrupt)?;
                     let closed = walk.skipped.iter();
@@ -124,8 +123,10 @@ impl GrepFiles {
                 files.push((path, kind));
             }
         }
-        files.retain(|(_, kind)| {
-            *kind == FileKind::Transcript || *kind == FileKind::Note && !messages_only
+        files.retain(|(path, kind)| match kind {
+            FileKind::Transcript => filter.admits_file(path),
+            FileKind::Note => filter.admits(&NoteLine { path }),
+            FileKind::Other => false,
         });
         files.sort();
         files.dedup();
@@ -308,6 +309,17 @@ impl GrepFiles {
             self.summary.notes.push(format!("{path}: the last line is torn"));
         }
         self.summary.notes.extend(error.map(|error| error.to_string()));
+    }
+}
+
+/// A line of a note as the filter sees it: of its fields it has only the file.
+struct NoteLine<'a> {
+    path: &'a str,
+}
+
+impl FilterFields for NoteLine<'_> {
+    fn path(&self) -> &str {
+        self.path
     }
 }
 

@@ -1,7 +1,9 @@
 //! Search hits: the document with its score, and the passage that shows why it was found.
 
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
+use crate::filter::FilterFields;
 use crate::messages::message::Message;
 use crate::store::Freshness;
 use crate::text::encoding::line_of;
@@ -44,6 +46,8 @@ pub struct Hit {
     pub score: f32,
     /// All of its text.
     pub text: String,
+    /// Its time, in milliseconds since 1970.
+    pub timestamp_ms: Option<i64>,
     /// The message, when it is one.
     pub message: Option<Message>,
     /// The category of a section.
@@ -83,6 +87,29 @@ impl Hit {
             let citation = format!("{}#L{line}", self.path);
             Passage { line, citation, snippet: found.text, highlights: found.highlights }
         })
+    }
+}
+
+impl FilterFields for Hit {
+    fn path(&self) -> &str {
+        &self.path
+    }
+
+    fn timestamp_ms(&self) -> Option<i64> {
+        self.timestamp_ms
+    }
+
+    fn role(&self) -> Cow<'_, str> {
+        self.message.as_ref().map(|message| &*message.role).unwrap_or_default().into()
+    }
+
+    fn session(&self) -> Cow<'_, str> {
+        let message = self.message.as_ref();
+        message.and_then(|message| message.session.as_deref()).unwrap_or_default().into()
+    }
+
+    fn category(&self) -> Cow<'_, str> {
+        self.category.as_deref().unwrap_or_default().into()
     }
 }
 

@@ -3,20 +3,23 @@
 //! Messages become lines as [`formats`] writes them. Lines that the file holds already must be
 //! those the source begins with; only what follows them is added. So nothing comes in twice, an
 //! import that was cut off goes on, a source that has grown is caught up with, and two imports of
-//! one source at the same time share the work.
+//! one source at the same time share the work. A line that the file holds with a secret replaced is
+//! the same line.
 
 use std::fs::File;
-use std::io::{BufReader, Seek, SeekFrom};
+use std::io::{BufRead, BufReader, Seek, SeekFrom};
 use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
 
 use crate::error::{Error, Interrupt, Result};
 use crate::files::file_kind::FileKind;
+use crate::messages::fields::trim;
 use crate::messages::formats::{self, Imported, read_line};
 use crate::messages::line_reader::check_encoding;
 use crate::messages::message::{self, ParsedLine};
-use crate::store::Store;
+use crate::messages::redaction::{Redactions, differs_only_by_redaction, redact_line};
+use crate::store::{Store, opencode_storage};
 
 /// How much is appended at once: enough that waiting for the disk does not count.
 const BATCH_BYTES: usize = 8 << 20;
@@ -26,9 +29,18 @@ const MAX_EXTRA_BYTES: usize = 1 << 20;
 /// Under this name [`Imported::skipped`] counts the messages of an earlier import.
 const ALREADY_THERE: &str = "already there";
 
+/// What an import may be told.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ImportOptions {
+    /// Whether secrets are copied as they are, and not redacted.
+    pub keep_secrets: bool,
+}
+
 impl Store {
     /// Adds the messages of the transcript `source` to `path`, and returns the stored path and
     /// what was taken; `progress` gets the bytes read so far.
+    ///
+    /// Secrets are replaced before anything is written, unless the options keep them.
     ///
     /// Memory stays constant. What was added before an error stays, in whole lines.
     ///
@@ -42,14 +54,20 @@ impl Store {
         &self,
         source: &Path,
         path: &str,
+        options: ImportOptions,
         progress: &mut dyn FnMut(u64),
         interrupt: Interrupt<'_>,
     ) -> Result<(String, Imported)> {
         let shown = source.to_string_lossy();
-        let reader = BufReader::with_capacity(1 << 18, open_source(source, &shown)?);
-        check_encoding(reader.get_ref(), &shown)?;
-        let mut target = ImportTarget::open(self, path, &shown)?;
-        let mut take = |line: &[u8]| target.take(line);
+        let file = open_source(source, &shown)?;
+        check_encoding(&file, &shown)?;
+        let document = opencode_storage::document(source, &self.limit)?;
+        let mut target = ImportTarget::open(self, path, &shown, options)?;
+        let mut take = |line: &[u8]| target.take(line, interrupt);
+        let reader: &mut dyn BufRead = match &document {
+            Some(text) => &mut &**text,
+            None => &mut BufReader::with_capacity(1 << 18, file),
+        };
         let mut imported =
             formats::import(reader, &shown, &self.limit, &mut take, progress, interrupt)?;
         if interrupt() {
@@ -58,13 +76,16 @@ impl Store {
         target.finish()?;
         if imported.messages == 0 {
             let why = "it holds no message; expected one JSON object a line, as Claude Code, \
-                       Codex, pi or OpenAI chat write it, or {\"role\": …, \"content\": …}";
+                       Codex, pi, Gemini CLI or OpenAI chat write it, {\"role\": …, \"content\": …}, or \
+                       an export of ChatGPT, Claude.ai, opencode or SpecStory";
             return Err(Error::Format { path: shown.into(), line: None, why: why.to_owned() });
         }
         if target.already_there > 0 {
             imported.messages -= target.already_there;
             imported.skipped.insert(ALREADY_THERE.to_owned(), target.already_there);
         }
+        self.log_redactions(&target.path, &target.redacted)?;
+        imported.redacted = target.redacted;
         Ok((target.path, imported))
     }
 }
@@ -113,10 +134,13 @@ struct ImportTarget<'a> {
     already_there: u64,
     /// Whether what it holds was flushed by us.
     durable: bool,
+    options: ImportOptions,
+    /// Secrets that were replaced in what was added.
+    redacted: Redactions,
 }
 
 impl<'a> ImportTarget<'a> {
-    fn open(store: &'a Store, path: &str, source: &'a str) -> Result<Self> {
+    fn open(store: &'a Store, path: &str, source: &'a str, options: ImportOptions) -> Result<Self> {
         if FileKind::of(path) != FileKind::Transcript {
             let why = "messages go to a file that ends in .jsonl".to_owned();
             return Err(Error::Format { path: path.to_owned(), line: None, why });
@@ -136,6 +160,8 @@ impl<'a> ImportTarget<'a> {
             batch,
             already_there,
             durable,
+            options,
+            redacted: Redactions::new(),
         };
         target.open_at_end()?;
         Ok(target)
@@ -156,13 +182,17 @@ impl<'a> ImportTarget<'a> {
     }
 
     /// Takes the next message of the source.
-    fn take(&mut self, line: &[u8]) -> Result<()> {
+    fn take(&mut self, line: &[u8], interrupt: Interrupt<'_>) -> Result<()> {
         if self.batch.is_empty() && self.next_is(line)? {
             self.already_there += 1;
             self.durable = false;
             return Ok(());
         }
-        self.batch.extend_from_slice(line);
+        let redacted = match self.options.keep_secrets {
+            true => None,
+            false => redact_line(line, &mut self.redacted, interrupt)?,
+        };
+        self.batch.extend_from_slice(redacted.as_deref().unwrap_or(line));
         if self.batch.len() >= BATCH_BYTES { self.append() } else { Ok(()) }
     }
 
@@ -225,7 +255,8 @@ impl<'a> ImportTarget<'a> {
             let longest = wanted.len() + MAX_EXTRA_BYTES;
             let size = read_line(reader, &mut self.line, longest)
                 .map_err(|error| Error::io("read", &*self.path, error))?;
-            let same = message::trim(&self.line) == message::trim(wanted);
+            let (stored, wanted) = (trim(&self.line), trim(wanted));
+            let same = stored == wanted || differs_only_by_redaction(stored, wanted);
             // a crash may have left the start of a line, which the next append ended
             let is_damaged = !same
                 && matches!(message::parse_lazy(&self.line), ParsedLine::Bad | ParsedLine::Blank);

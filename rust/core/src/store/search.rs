@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::error::{Error, Interrupt, Result};
 use crate::files::file_kind::FileKind;
 use crate::files::walk::unlistable_note;
-use crate::search::filter::SearchFilter;
+use crate::filter::SearchFilter;
 use crate::search::query::Query;
 use crate::search::query_fields::restrict;
 use crate::search::{explain, search};
@@ -26,23 +26,21 @@ pub struct SearchRequest {
     pub limit: usize,
     /// Which documents may be found.
     pub filter: SearchFilter,
-    /// Whether tools are searched too.
-    pub tools: bool,
 }
 
 impl Store {
     /// Returns the best hits for a query, best first; ties by path, then by position.
     ///
     /// # Errors
-    /// [`Error::Query`] for an empty query; [`Error::Interrupted`].
+    /// [`Error::Query`] for an empty query, or a filter that nothing can pass;
+    /// [`Error::Interrupted`].
     pub fn search(&self, request: &SearchRequest, interrupt: Interrupt<'_>) -> Result<Hits> {
         let query = Query::parse(&request.query)?;
+        request.filter.check()?;
         let mut request = request.clone();
         let impossible = restrict(&mut request.filter, &query.filters).err();
-        for prefix in &mut request.filter.prefixes {
-            *prefix = self.root().normalized(prefix).into_owned();
-        }
-        if request.tools {
+        request.filter = request.filter.normalized(self.root());
+        if request.filter.tools {
             drop(self.refresh(interrupt)?);
             self.make_tools(interrupt)?;
         }
@@ -96,7 +94,7 @@ impl Store {
                 .push("no text holds the phrase; its words were searched instead".to_owned());
         }
         let before = answer.notes.len();
-        // stable: of equal scores what was said comes before what a tool said
+        // stable: of equal scores conversation text comes before tool traffic
         answer.hits.sort_by(|a, b| b.score.total_cmp(&a.score));
         answer.hits.truncate(request.limit);
         let closed = state.skipped.iter().filter_map(|(path, why)| unlistable_note(path, why));
@@ -133,7 +131,7 @@ impl Store {
         [changed, doubted]: &mut [BTreeSet<String>; 2],
         interrupt: Interrupt<'_>,
     ) -> Result<()> {
-        let tools = state.tools.as_ref().filter(|_| request.tools);
+        let tools = state.tools.as_ref().filter(|_| request.filter.tools);
         for (number, catalog) in [Some(&state.main), tools].into_iter().enumerate() {
             let Some(catalog) = catalog else { continue };
             let mut reader = DocumentReader::new(self, catalog, &mut *changed).with_cache(state);

@@ -1,0 +1,200 @@
+//! Search filter: which documents a search, and which lines a grep, may find.
+//!
+//! One type from the command line to the core. A new filter is a field of [`SearchFilter`] and a
+//! line of [`SearchFilter::admits_fields`]; CONTRIBUTING.md has the other steps.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::files::file_kind::FileKind;
+use crate::files::paths::is_below;
+use crate::files::root::Root;
+
+/// The names of the fields for callers, by which a query is told that it meant one of them.
+pub const FIELD_NAMES: [&str; 8] =
+    ["prefix", "source", "since", "until", "role", "session", "category", "tools"];
+
+/// Which documents may be found: those that pass every field that is set.
+///
+/// A document is a section of a note or a message of a transcript; grep has messages and the lines
+/// of notes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SearchFilter {
+    /// Folders and files, of which one must hold the document; none for all.
+    pub prefixes: Vec<String>,
+    /// Only notes, or only transcripts.
+    pub kind: Option<FileKind>,
+    /// Not before, in milliseconds since 1970; what has no time does not pass. Of a section it is
+    /// the date in the metadata of the note.
+    pub since: Option<i64>,
+    /// Before, in milliseconds since 1970; as `since`.
+    pub until: Option<i64>,
+    /// Only messages of this role.
+    pub role: Option<String>,
+    /// Only messages of this session.
+    pub session: Option<String>,
+    /// Only sections of this category; grep refuses it, for it reads lines.
+    pub category: Option<String>,
+    /// Whether what went into and came out of tools is searched too.
+    pub tools: bool,
+    /// Predicates of the caller, which all must hold.
+    pub predicates: Vec<FieldPredicate>,
+}
+
+/// The fields of a document that a filter compares; empty text where there is none.
+pub trait FilterFields {
+    /// The file, relative to the root.
+    fn path(&self) -> &str;
+
+    /// The time, in milliseconds since 1970.
+    fn timestamp_ms(&self) -> Option<i64> {
+        None
+    }
+
+    /// The role of who speaks.
+    fn role(&self) -> Cow<'_, str> {
+        Cow::Borrowed("")
+    }
+
+    /// The session of the message.
+    fn session(&self) -> Cow<'_, str> {
+        Cow::Borrowed("")
+    }
+
+    /// The category of the section.
+    fn category(&self) -> Cow<'_, str> {
+        Cow::Borrowed("")
+    }
+
+    /// Returns whether the role is this one; as the next two, for who compares faster than text.
+    fn has_role(&self, role: &str) -> bool {
+        self.role() == role
+    }
+
+    /// Returns whether the session is this one.
+    fn has_session(&self, session: &str) -> bool {
+        self.session() == session
+    }
+
+    /// Returns whether the category is this one.
+    fn has_category(&self, category: &str) -> bool {
+        self.category() == category
+    }
+}
+
+/// The type of the function of a [`FieldPredicate`].
+type Predicate = dyn Fn(&dyn FilterFields) -> bool + Send + Sync;
+
+/// A predicate over the fields of a document; equal to its own clones only.
+#[derive(Clone)]
+pub struct FieldPredicate(Arc<Predicate>);
+
+impl FieldPredicate {
+    /// Wraps a function, which must answer the same for the same fields.
+    pub fn new(predicate: impl Fn(&dyn FilterFields) -> bool + Send + Sync + 'static) -> Self {
+        Self(Arc::new(predicate))
+    }
+}
+
+impl fmt::Debug for FieldPredicate {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("FieldPredicate")
+    }
+}
+
+impl PartialEq for FieldPredicate {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for FieldPredicate {}
+
+impl SearchFilter {
+    /// Returns whether a document passes.
+    pub fn admits(&self, doc: &impl FilterFields) -> bool {
+        self.admits_file(doc.path()) && self.admits_fields(doc)
+    }
+
+    /// Returns whether documents of this file may pass.
+    pub fn admits_file(&self, path: &str) -> bool {
+        (self.prefixes.is_empty() || self.prefixes.iter().any(|prefix| is_below(path, prefix)))
+            && self.kind.is_none_or(|kind| FileKind::of(path) == kind)
+    }
+
+    /// Returns whether a document of a file that is admitted passes.
+    #[inline]
+    pub fn admits_fields(&self, doc: &impl FilterFields) -> bool {
+        let in_time = |time: i64| {
+            self.since.is_none_or(|since| time >= since)
+                && self.until.is_none_or(|until| time < until)
+        };
+        (self.since.is_none() && self.until.is_none() || doc.timestamp_ms().is_some_and(in_time))
+            && self.role.as_ref().is_none_or(|role| doc.has_role(role))
+            && self.session.as_ref().is_none_or(|session| doc.has_session(session))
+            && self.category.as_ref().is_none_or(|category| doc.has_category(category))
+            && self.predicates.iter().all(|predicate| (predicate.0)(doc))
+    }
+
+    /// Returns whether every document passes.
+    pub fn is_open(&self) -> bool {
+        let everywhere = self.prefixes.is_empty() || self.prefixes.iter().any(|p| is_below("", p));
+        everywhere && self.kind.is_none() && !self.has_fields()
+    }
+
+    /// Returns whether any field of a document matters, and not its file alone.
+    pub fn has_fields(&self) -> bool {
+        // whatever field is added, it counts
+        let fields = Self { prefixes: Vec::new(), kind: None, tools: false, ..self.clone() };
+        fields != Self::default()
+    }
+
+    /// Returns the filter with its prefixes as paths are stored below `root`.
+    #[must_use]
+    pub fn normalized(mut self, root: &Root) -> Self {
+        for prefix in &mut self.prefixes {
+            *prefix = root.normalized(prefix.trim_end_matches('/')).into_owned();
+        }
+        self
+    }
+
+    /// Checks that there is a document that could pass.
+    ///
+    /// # Errors
+    /// [`Error::Query`] with code `filter`.
+    pub fn check(&self) -> Result<()> {
+        let texts =
+            [("role", &self.role), ("session", &self.session), ("category", &self.category)];
+        if let Some((name, _)) = texts.iter().find(|(_, text)| text.as_deref() == Some("")) {
+            return Err(refused(name, "the text is empty; leave it out to find any"));
+        }
+        match (self.since, self.until) {
+            (Some(since), Some(until)) if since >= until => {
+                let why = "no time is at or after the one and before the other; swap them";
+                Err(refused("since, until", why))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks that every field that is set is one that messages and lines of notes have.
+    ///
+    /// # Errors
+    /// [`Error::Query`] with code `filter`.
+    pub fn check_for_lines(&self) -> Result<()> {
+        self.check()?;
+        match self.category {
+            Some(_) => {
+                let why = "grep reads lines, and only sections have a category; use search";
+                Err(refused("category", why))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+fn refused(fields: &str, why: &str) -> Error {
+    Error::Query { query: fields.to_owned(), code: "filter", why: why.to_owned() }
+}

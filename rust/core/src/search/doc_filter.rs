@@ -1,0 +1,92 @@
+//! Document filter: a search filter over one catalog, prepared for one query.
+
+use std::borrow::Cow;
+
+use crate::catalog::{Catalog, DocMeta, NO_TIME};
+use crate::filter::{FilterFields, SearchFilter};
+
+/// A search filter over one catalog, with its files and labels looked up once for each query.
+pub(super) struct DocFilter<'a> {
+    filter: &'a SearchFilter,
+    catalog: &'a Catalog,
+    /// By file, whether it passes; `None` if all pass.
+    pub files: Option<Vec<bool>>,
+    has_fields: bool,
+    /// The numbers of the texts that are asked for; none where no document has that text.
+    role: Option<u32>,
+    session: Option<u32>,
+    category: Option<u32>,
+}
+
+impl<'a> DocFilter<'a> {
+    /// Returns none if every document passes.
+    pub fn new(filter: &'a SearchFilter, catalog: &'a Catalog) -> Option<Self> {
+        if filter.is_open() {
+            return None;
+        }
+        let files = catalog.files.iter().map(|file| filter.admits_file(&file.path));
+        let files = Some(files.collect::<Vec<bool>>()).filter(|files| files.contains(&false));
+        let label = |text: &Option<String>| catalog.labels.get(text.as_ref()?);
+        let [role, session, category] =
+            [&filter.role, &filter.session, &filter.category].map(label);
+        let has_fields = filter.has_fields();
+        Some(Self { filter, catalog, files, has_fields, role, session, category })
+    }
+
+    #[inline]
+    pub fn passes(&self, document: u32) -> bool {
+        let row = &self.catalog.docs[document as usize];
+        self.files.as_ref().is_none_or(|files| files[row.file as usize])
+            && (!self.has_fields || self.filter.admits_fields(&CatalogDoc { of: self, row }))
+    }
+}
+
+/// A document of a catalog, whose labels are compared by number.
+struct CatalogDoc<'a> {
+    of: &'a DocFilter<'a>,
+    row: &'a DocMeta,
+}
+
+impl CatalogDoc<'_> {
+    fn text(&self, label: u32) -> Cow<'_, str> {
+        self.of.catalog.labels.text(label).into()
+    }
+}
+
+impl FilterFields for CatalogDoc<'_> {
+    fn path(&self) -> &str {
+        &self.of.catalog.files[self.row.file as usize].path
+    }
+
+    #[inline]
+    fn timestamp_ms(&self) -> Option<i64> {
+        Some(self.row.time).filter(|&time| time != NO_TIME)
+    }
+
+    fn role(&self) -> Cow<'_, str> {
+        self.text(self.row.role)
+    }
+
+    fn session(&self) -> Cow<'_, str> {
+        self.text(self.row.session)
+    }
+
+    fn category(&self) -> Cow<'_, str> {
+        self.text(self.row.category)
+    }
+
+    #[inline]
+    fn has_role(&self, _: &str) -> bool {
+        self.of.role == Some(self.row.role)
+    }
+
+    #[inline]
+    fn has_session(&self, _: &str) -> bool {
+        self.of.session == Some(self.row.session)
+    }
+
+    #[inline]
+    fn has_category(&self, _: &str) -> bool {
+        self.of.category == Some(self.row.category)
+    }
+}

@@ -1,0 +1,187 @@
+//! Python class `SearchFilter`: one line a field.
+
+use commonplace_core::files::file_kind::FileKind;
+use commonplace_core::filter;
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyString, PyTuple};
+
+use crate::detached::to_py_err;
+use crate::from_python::{Text, Timestamp};
+use crate::hit::Hit;
+
+/// Which documents a search or a grep may find; immutable.
+#[pyclass(frozen, eq, module = "commonplace")]
+#[derive(PartialEq)]
+pub struct SearchFilter {
+    pub filter: filter::SearchFilter,
+}
+
+/// A field as Python gives it and as the core keeps it.
+trait Field {
+    type Core;
+
+    fn into_core(self) -> Self::Core;
+
+    /// Returns what Python is shown; `None` for a field that is not set.
+    fn shown<'py>(core: &Self::Core, py: Python<'py>) -> PyResult<Bound<'py, PyAny>>;
+}
+
+/// Defines the constructor, the getters and `repr` of [`SearchFilter`].
+macro_rules! fields {
+    ($($name:ident: $given:ty => $field:ident,)*) => {
+        #[pymethods]
+        impl SearchFilter {
+            #[new]
+            #[pyo3(signature = (*, $($name = None),*))]
+            #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python call")]
+            fn new(py: Python<'_>, $($name: Option<$given>),*) -> PyResult<Self> {
+                let mut filter = filter::SearchFilter::default();
+                $(if let Some(given) = $name {
+                    filter.$field = given.into_core();
+                })*
+                filter.check().map_err(|error| to_py_err(py, error))?;
+                Ok(Self { filter })
+            }
+
+            $(#[getter]
+            fn $name<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+                <$given>::shown(&self.filter.$field, py)
+            })*
+
+            fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+                let mut set = Vec::new();
+                $(let value = self.$name(py)?;
+                if value.is_truthy()? {
+                    set.push(format!("{}={}", stringify!($name), value.repr()?));
+                })*
+                Ok(format!("SearchFilter({})", set.join(", ")))
+            }
+
+            fn __hash__(&self, py: Python<'_>) -> PyResult<isize> {
+                PyString::new(py, &self.__repr__(py)?).hash()
+            }
+
+            fn is_open(&self) -> bool {
+                self.filter.is_open()
+            }
+
+            fn admits(&self, hit: &Hit) -> bool {
+                self.filter.admits(&hit.hit)
+            }
+        }
+    };
+}
+
+fields! {
+    prefix: Prefixes => prefixes,
+    source: Source => kind,
+    since: Timestamp => since,
+    until: Timestamp => until,
+    role: Text => role,
+    session: Text => session,
+    category: Text => category,
+    tools: bool => tools,
+}
+
+/// One or several folders and files.
+struct Prefixes(Vec<String>);
+
+impl FromPyObject<'_, '_> for Prefixes {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        if given.is_instance_of::<PyString>() {
+            return Ok(Self(vec![given.extract::<Text>()?.into()]));
+        }
+        let prefixes = given.try_iter()?.map(|one| Ok(one?.extract::<Text>()?.into()));
+        let prefixes = prefixes.collect::<PyResult<Vec<String>>>()?;
+        if prefixes.is_empty() {
+            // it is not guessed whether that means everything or nothing
+            let why = "prefix names no folder; leave it out, or give \"\", to search everything";
+            return Err(PyValueError::new_err(why));
+        }
+        Ok(Self(prefixes))
+    }
+}
+
+impl Field for Prefixes {
+    type Core = Vec<String>;
+
+    fn into_core(self) -> Self::Core {
+        self.0
+    }
+
+    fn shown<'py>(core: &Self::Core, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let prefixes = (!core.is_empty()).then(|| PyTuple::new(py, core)).transpose()?;
+        prefixes.into_bound_py_any(py)
+    }
+}
+
+/// The name of a kind of document.
+struct Source(FileKind);
+
+impl FromPyObject<'_, '_> for Source {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        match &*given.extract::<Text>()? {
+            "note" => Ok(Self(FileKind::Note)),
+            "message" => Ok(Self(FileKind::Transcript)),
+            other => {
+                let why = format!("source is \"note\" or \"message\", not {other:?}");
+                Err(PyValueError::new_err(why))
+            }
+        }
+    }
+}
+
+impl Field for Source {
+    type Core = Option<FileKind>;
+
+    fn into_core(self) -> Self::Core {
+        Some(self.0)
+    }
+
+    fn shown<'py>(core: &Self::Core, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let name = |kind| if kind == FileKind::Note { "note" } else { "message" };
+        core.map(name).into_bound_py_any(py)
+    }
+}
+
+impl Field for Timestamp {
+    type Core = Option<i64>;
+
+    fn into_core(self) -> Self::Core {
+        Some(self.milliseconds())
+    }
+
+    fn shown<'py>(core: &Self::Core, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        core.map(|milliseconds| milliseconds as f64 / 1000.0).into_bound_py_any(py)
+    }
+}
+
+impl Field for Text {
+    type Core = Option<String>;
+
+    fn into_core(self) -> Self::Core {
+        Some(self.into())
+    }
+
+    fn shown<'py>(core: &Self::Core, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        core.as_deref().into_bound_py_any(py)
+    }
+}
+
+impl Field for bool {
+    type Core = Self;
+
+    fn into_core(self) -> Self {
+        self
+    }
+
+    fn shown<'py>(core: &Self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        core.into_bound_py_any(py)
+    }
+}
