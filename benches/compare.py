@@ -22,14 +22,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
-from benches import corpora, transcripts, upkeep
+from benches import corpora, processes, transcripts, upkeep
 from benches.ours import Ours, missing
 from benches.ranked import Floors, Makers, Notes, build, prepare, query, unasked
 from benches.ratios import OURS, Row, Table, report, versions
 from benches.rivals import Bm25s, FullText, Ranked, Tantivy
 from benches.sections import Section
 
-WORKS = ("ranked", "large", "chinese", "grep", "messages")
+WORKS = ("start", "ranked", "large", "chinese", "grep", "messages")
 PACKAGES = ("tantivy", "bm25s", "numba", "orjson", "commonplace")
 
 
@@ -85,6 +85,15 @@ class Run:
         target = self.folder / f"{name}-{times:g}"
         copied = corpora.copies(corpora.markdown(name), target, times)
         return prepare(copied, self.scale.queries)
+
+    def start(self) -> None:
+        """Start commands on a warm root, beside a bare interpreter."""
+        notes = self.notes(self.scale.notes)
+        if self.with_ours:
+            label, times = notes.corpus.label, 4 * self.scale.rounds
+            query = " ".join(notes.queries[0].words)
+            root, judged = notes.corpus.root, self.scale.judged
+            processes.start(self.table, root, label, query, times, judged=judged)
 
     def ranked(self) -> None:
         """Build and query the plain corpus; every rival takes part."""
@@ -180,6 +189,8 @@ class Run:
         transcripts.grep(
             self.table, sample, file, scale.repeats, store, scale.rounds, judged=scale.judged
         )
+        if self.with_ours:
+            processes.count(self.table, root, file, scale.rounds, judged=scale.judged)
         transcripts.listing(self.table, sample, file, store, scale.rounds)
         if store is not None:
             transcripts.again(

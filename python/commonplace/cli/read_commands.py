@@ -2,61 +2,87 @@
 
 from __future__ import annotations
 
-import typer
+from commonplace.cli import options
+from commonplace.cli.output import (
+    FOUND,
+    NOTHING,
+    emit,
+    nothing,
+    opened,
+    printer,
+    record,
+    remark,
+    screen,
+)
+from commonplace.cli.parser import JSON, Opening, command
 
-from commonplace._core import SearchFilter
-from commonplace.cli import options as given
-from commonplace.cli.output import FOUND, NOTHING, emit, nothing, opened, remark, screen
-from commonplace.records import record
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any
 
 
-@given.filtered
-def search(
-    context: typer.Context,
-    query: given.Query,
-    filter: SearchFilter,
-    limit: given.Limit = 10,
-    as_json: given.Json = False,
-) -> int:
+@command(options.QUERY, options.LIMIT, *options.FILTER.values(), JSON)
+def search(opening: Opening, query: list[str], limit: int, *, as_json: bool, **fields: Any) -> int:
     """Rank the sections and messages that answer a question."""
-    with opened(context) as store:
-        hits = store.search(" ".join(query), limit, filter=filter)
+    wanted = options.search_filter(fields)
+    with opened(opening) as store:
+        hits = store.search(" ".join(query), limit, filter=wanted)
         if as_json:
             found = [record(hit) for hit in hits]
             emit({"hits": found, "freshness": hits.freshness, "notes": hits.notes})
         else:
-            screen().hits(hits)
+            printer().hits(hits)
         if not hits:
-            nothing(store, filter.prefix or ())
+            nothing(store, wanted.prefix or ())
     return FOUND if hits else NOTHING
 
 
-@given.filtered
+@command(
+    options.PATTERN,
+    options.PREFIXES,
+    options.FIXED,
+    options.ANY_CASE,
+    options.SAME_CASE,
+    *options.FILTER.values(),
+    options.BEFORE,
+    options.AFTER,
+    options.AROUND,
+    options.MOST,
+    options.NEWEST_FIRST,
+    options.COUNT,
+    options.WIDTH,
+    options.KEEP,
+    JSON,
+)
 def grep(
-    context: typer.Context,
-    pattern: given.Pattern,
-    filter: SearchFilter,
-    prefixes: given.Prefixes = None,  # noqa: ARG001 - they are in the filter
-    fixed: given.Fixed = False,
-    any_case: given.AnyCase = False,
-    same_case: given.SameCase = False,
-    before: given.Before = 0,
-    after: given.After = 0,
-    around: given.Around = 0,
-    limit: given.Most = None,
-    newest_first: given.NewestFirst = False,
-    count: given.Count = False,
-    width: given.Width = 300,
-    keep: given.Keep = False,
-    as_json: given.Json = False,
+    opening: Opening,
+    pattern: str,
+    prefixes: list[str],
+    *,
+    any_case: bool,
+    same_case: bool,
+    before: int,
+    after: int,
+    around: int,
+    count: bool,
+    keep: bool,
+    as_json: bool,
+    fixed: bool,
+    limit: int | None,
+    newest_first: bool,
+    width: int,
+    **fields: Any,
 ) -> int:
     """Scan notes and transcripts for a pattern and print the matches as they come."""
-    with opened(context) as store:
+    ignore_case = options.case(any_case, same_case)
+    wanted = options.search_filter(fields, prefixes)
+    with opened(opening) as store:
         scan = store.grep(
             pattern,
-            filter=filter,
+            filter=wanted,
             fixed=fixed,
-            ignore_case=given.case(any_case, same_case),
+            ignore_case=ignore_case,
             before=max(before, around),
             after=max(after, around),
             limit=limit,
@@ -68,43 +94,40 @@ def grep(
             matched = scan.count()
         else:
             matched = 0
-            show = (lambda match: emit(record(match))) if as_json else screen().match
+            show = (lambda match: emit(record(match))) if as_json else printer().match
             for match in scan:
                 matched += 1
                 show(match)
         if scan.notes or scan.bad_line_count:
-            screen().scanned(scan)
+            printer().scanned(scan)
         if keep:
             store.settle()
         if not matched:
-            nothing(store, filter.prefix or ())
+            nothing(store, wanted.prefix or ())
     if count:
         emit({"count": matched}) if as_json else print(matched)
     return FOUND if matched else NOTHING
 
 
-def list_(context: typer.Context, prefix: given.Prefix = "", as_json: given.Json = False) -> int:
+@command(options.PREFIX, JSON)
+def list_(opening: Opening, prefix: str | None, *, as_json: bool) -> int:
     """List the files with size, last change and summary."""
-    with opened(context) as store:
-        entries = store.list(prefix)
+    with opened(opening) as store:
+        entries = store.list(prefix or "")
         if not entries:
-            nothing(store, [prefix])
+            nothing(store, [prefix or ""])
     if as_json:
         emit([record(entry) for entry in entries])
     elif entries:
-        screen().entries(entries)
+        printer().entries(entries)
     return FOUND if entries else NOTHING
 
 
-def read(
-    context: typer.Context,
-    where: given.Where,
-    lines: given.Lines = None,
-    as_json: given.Json = False,
-) -> int:
+@command(options.WHERE, options.LINES, JSON)
+def read(opening: Opening, where: str, lines: str | None, *, as_json: bool) -> int:
     """Print a file, some of its lines, or the messages that a citation names."""
-    path, first, last = given.located(where, lines)
-    with opened(context) as store:
+    path, first, last = options.located(where, lines)
+    with opened(opening) as store:
         if path.endswith(".jsonl") and first and last:
             found = store.transcript(path).messages(first, last + 1 - first)
             # where a line is no message, later ones come up for it
@@ -112,7 +135,7 @@ def read(
             if as_json:
                 emit({"path": path, "messages": [record(message) for message in messages]})
             else:
-                screen().messages(messages)
+                printer().messages(messages)
             if not messages:
                 remark(f"there is no message at {where}")
             return FOUND if messages else NOTHING
@@ -122,48 +145,47 @@ def read(
     if as_json:
         emit({"path": path, "version": version, "text": text})
     else:
-        screen().text(text)
+        printer().text(text)
     if first and not text:
         remark(f"there is no text at {path}, line {first}")
         return NOTHING
     return FOUND
 
 
-def status(context: typer.Context, as_json: given.Json = False) -> int:
+@command(JSON)
+def status(opening: Opening, *, as_json: bool) -> int:
     """Say what the memory holds."""
-    with opened(context) as store:
+    with opened(opening) as store:
         state = store.status()
-    emit(record(state)) if as_json else screen().status(state)
+    emit(record(state)) if as_json else printer().status(state)
     return FOUND
 
 
-def verify(context: typer.Context, as_json: given.Json = False) -> int:
+@command(JSON)
+def verify(opening: Opening, *, as_json: bool) -> int:
     """Compare the index with every file and mend it.
 
     Exits with 1 when they differed or a file could not be read, else with 0.
 
     A file that is left out for its encoding or size is named; it is no difference.
     """
-    with opened(context) as store:
+    with opened(opening) as store:
         verified = store.verify()
-    emit(record(verified)) if as_json else screen().verified(verified)
+    emit(record(verified)) if as_json else printer().verified(verified)
     return NOTHING if verified.differences or verified.unread else FOUND
 
 
-def explain(
-    context: typer.Context,
-    query: given.OneQuery,
-    citation: given.Citation,
-    as_json: given.Json = False,
-) -> int:
+@command(options.ONE_QUERY, options.CITATION, JSON)
+def explain(opening: Opening, query: str, citation: str, *, as_json: bool) -> int:
     """Show how the score of one section or message comes about."""
-    with opened(context) as store:
+    with opened(opening) as store:
         text = store.explain(query, citation)
-    emit({"query": query, "citation": citation, "text": text}) if as_json else screen().text(text)
+    emit({"query": query, "citation": citation, "text": text}) if as_json else printer().text(text)
     return FOUND
 
 
-def eval_(files: given.Sets, run: given.Run = None, as_json: given.Json = False) -> int:
+@command(options.SETS, options.RUN, JSON)
+def eval_(_opening: Opening, files: list[Path], run: Path | None, *, as_json: bool) -> int:
     """Measure the ranking on labelled sets."""
     from commonplace.evaluation import evaluate
 
@@ -174,9 +196,10 @@ def eval_(files: given.Sets, run: given.Run = None, as_json: given.Json = False)
     return FOUND
 
 
-def demo(context: typer.Context) -> int:
+@command()
+def demo(opening: Opening) -> int:
     """Build a small memory and show what can be done with it."""
     from commonplace.cli.demo import tour
 
-    tour(context.obj.root, screen())
+    tour(options.file(opening.root) if opening.root else None, screen())
     return FOUND

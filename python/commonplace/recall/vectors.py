@@ -24,12 +24,12 @@ import orjson
 
 from commonplace._core import Hit
 from commonplace.errors import Conflict, ModelError, NotFound, Refused
-from commonplace.files import Stamp
 from commonplace.locks import Lock
 from commonplace.protocols import Embedder
 from commonplace.recall.nearest import Rows, normal
 from commonplace.recall.vector_cache import Cache
 from commonplace.recall.vector_documents import Change, File, digest, given, smooth, unchanged
+from commonplace.stamp import Stamp
 from commonplace.store import Store
 
 if TYPE_CHECKING:
