@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from commonplace._core import SearchFilter
 
 
-def file(text: str) -> Path:
+def path_of(text: str) -> Path:
     """Return a path given on the command line."""
     from pathlib import Path
 
@@ -116,7 +116,7 @@ EXISTING = argument("path", help="A file of the memory, as list prints it.")
 SOURCE = argument("source", help="A file of the memory, as list prints it.")
 NEW_NAME = argument("target", help="Its new name, not yet taken.")
 CONTENT = argument("content", nargs="?", help='The text; "-" or none: read it from stdin.')
-FILE = argument("--file", type=file, metavar="FILE", help="Take the text from this file.")
+FILE = argument("--file", type=path_of, metavar="FILE", help="Take the text from this file.")
 OLD = argument("--old", action="append", metavar="TEXT", help="Text that is there exactly once.")
 NEW = argument("--new", action="append", metavar="TEXT", help="Its new text; one for each --old.")
 EXPECTED = argument(
@@ -125,17 +125,17 @@ EXPECTED = argument(
     metavar="VERSION",
     help='Fail unless the file is at this version ("absent": there is no file).',
 )
-LOGS = argument("files", nargs="+", type=file, metavar="FILE", help="Transcripts of other tools.")
+LOGS = argument("files", nargs="+", type=path_of, metavar="FILE", help="Transcripts of other tools.")
 TO = argument("--to", metavar="FOLDER", help="Default: sessions/<name of the file>.")
 SETS = argument(
     "files",
     nargs="+",
-    type=file,
+    type=path_of,
     metavar="FILE.jsonl.gz",
     help="Labelled sets, one group a line: {documents: [{id, text, speaker?, session?, time?,"
     " heading?, path?}], queries: [{text, relevant: [id]}]}.",
 )
-RUN = argument("--run", type=file, metavar="FILE", help="Write the ranking of every query here.")
+RUN = argument("--run", type=path_of, metavar="FILE", help="Write the ranking of every query here.")
 
 
 def search_filter(given: dict[str, Any], prefixes: list[str] | None = None) -> SearchFilter:

@@ -201,5 +201,5 @@ def demo(opening: Opening) -> int:
     """Build a small memory and show what can be done with it."""
     from commonplace.cli.demo import tour
 
-    tour(options.file(opening.root) if opening.root else None, screen())
+    tour(options.path_of(opening.root) if opening.root else None, screen())
     return FOUND
