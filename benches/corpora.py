@@ -180,9 +180,9 @@ def sample_transcript() -> tuple[Path, str]:
 
 def cjk_messages() -> list[bytes]:
     """Return two messages with a Chinese word, once plain and once escaped: both must be found."""
-    said = {"type": "user", "message": {"role": "user", "content": "请把这条记忆写进笔记"}}
+    record = {"type": "user", "message": {"role": "user", "content": "请把这条记忆写进笔记"}}
     return [
-        json.dumps(said, ensure_ascii=ascii_only).encode() + b"\n" for ascii_only in (False, True)
+        json.dumps(record, ensure_ascii=ascii_only).encode() + b"\n" for ascii_only in (False, True)
     ]
 
 

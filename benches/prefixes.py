@@ -32,7 +32,7 @@ def words(count: int) -> list[str]:
     return [pairs[at % len(pairs)] + f"{draw.randrange(16**4):04x}" for at in range(count)]
 
 
-def lay_out(root: Path, sections: int) -> None:
+def write_corpus(root: Path, sections: int) -> None:
     """Write notes of 100 sections of 40 words."""
     draw, known = random.Random(7), words(20_000)
     for note in range(sections // 100):
@@ -45,7 +45,7 @@ def main() -> None:
     sections = int(sys.argv[1]) if len(sys.argv) > 1 else 50_000
     table, draw, known = Table(), random.Random(1), words(20_000)
     with tempfile.TemporaryDirectory() as folder:
-        lay_out(Path(folder), sections)
+        write_corpus(Path(folder), sections)
         with open_store(folder) as store:
             store.search(known[0])
 

@@ -39,7 +39,9 @@ def quiet(*command: str) -> Callable[[], object]:
     return lambda: subprocess.run(command, capture_output=True, check=True, env=ENVIRONMENT)
 
 
-def start(table: Table, root: Path, label: str, query: str, times: int, *, judged: bool) -> None:
+def start(
+    table: Table, root: Path, label: str, query: str, times: int, *, check_floors: bool
+) -> None:
     """Add what `--version` and a search of a warm root take, in runs of a bare interpreter."""
     search = quiet(COMMAND, "--root", str(root), "search", query)
     # the first one builds the index, and compiles what is imported
@@ -50,11 +52,11 @@ def start(table: Table, root: Path, label: str, query: str, times: int, *, judge
         ("process search", search, 6),
     ):
         measured = rounds({OURS: timed(run), BARE: bare}, times)
-        floors = {BARE: 1 / most} if judged else None
+        floors = {BARE: 1 / most} if check_floors else None
         table.compare(work, label, measured, "seconds", floors=floors)
 
 
-def count(table: Table, root: Path, file: Path, times: int, *, judged: bool) -> None:
+def count(table: Table, root: Path, file: Path, times: int, *, check_floors: bool) -> None:
     """Add what `grep -c` of a transcript takes, beside the other scanners."""
     command = [COMMAND, "--root", str(root), "grep", "-c", "-F", "-s", LITERAL.text, PREFIX]
     scanners = available(file)
@@ -66,6 +68,6 @@ def count(table: Table, root: Path, file: Path, times: int, *, judged: bool) -> 
     }
     label = f"{file.stat().st_size / 1e9:.2f} GB transcript"
     wrong = {name: f"found {many}" for name, many in found.items() if many == 0}
-    floors = {name: 1.5 for name in found if name.startswith("rg")} if judged else None
+    floors = {name: 1.5 for name in found if name.startswith("rg")} if check_floors else None
     measured = rounds(contenders, times)
     table.compare("process grep -c", label, measured, "seconds", floors=floors, wrong=wrong)

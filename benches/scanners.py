@@ -1,6 +1,6 @@
 """Peers in scanning a transcript: ripgrep, GNU grep, Python's line loop, a bare read, and ours.
 
-Why it exists: rg and grep search raw JSON, ours searches what was said. So each side gets the
+Why it exists: rg and grep search raw JSON, ours searches decoded text. So each side gets the
 pattern that a careful user would type for it, and each side's count is checked against an
 independent one: raw lines for rg and grep, decoded messages for ours.
 """
@@ -37,8 +37,8 @@ class Pattern(NamedTuple):
     ignore_case: bool = False
 
 
-def said(record: object) -> str:
-    """Return what a person or a model said in a Claude Code record, parts joined by line ends."""
+def conversation_text(record: object) -> str:
+    """Return the text of a person or a model in a Claude Code record, parts joined by line ends."""
     if not isinstance(record, dict) or record.get("type") not in ("user", "assistant"):
         return ""
     message = record.get("message")
@@ -58,10 +58,10 @@ def said(record: object) -> str:
 
 
 def texts(file: Path) -> Iterator[str]:
-    """Yield what was said, message by message, empty ones left out: Python's own line loop."""
+    """Yield the text of each message, empty ones left out: Python's own line loop."""
     with file.open("rb") as lines:
         for line in lines:
-            if text := said(orjson.loads(line)):
+            if text := conversation_text(orjson.loads(line)):
                 yield text
 
 
@@ -156,7 +156,7 @@ def store_keep(store: commonplace.Store) -> tuple[float, int]:
     """Scan once, let the store keep what helps later scans; return its seconds and bytes."""
     store.grep("first", prefix=PREFIX).count()
     start = time.perf_counter()
-    store.settle()
+    store.wait_for_gram_indexes()
     spent = time.perf_counter() - start
     kept = store.root / ".commonplace" / "gram_index"
     return spent, sum(entry.stat().st_size for entry in kept.iterdir())

@@ -84,12 +84,12 @@ def grep(
     store: Ours | None,
     count: int,
     *,
-    judged: bool,
+    check_floors: bool,
 ) -> None:
     """Count every pattern with everyone, five interleaved rounds or so each."""
     label = f"{file.stat().st_size / 1e9:.2f} GB transcript"
     for pattern in patterns(sample):
-        one(table, pattern, sample, file, times, store, count, label, judged=judged)
+        one(table, pattern, sample, file, times, store, count, label, check_floors=check_floors)
 
 
 def one(
@@ -102,7 +102,7 @@ def one(
     count: int,
     label: str,
     *,
-    judged: bool,
+    check_floors: bool,
     again: bool = False,
 ) -> None:
     """Time one pattern; the counts of the untimed first runs are checked."""
@@ -139,14 +139,21 @@ def one(
     )
     least = 10.0 if again else floor(pattern)
     # a word that is in most blocks has them all scanned
-    judged = judged and not (again and pattern.label.startswith(FREQUENT))
-    floors = {better: least} if judged and better else {}
+    check_floors = check_floors and not (again and pattern.label.startswith(FREQUENT))
+    floors = {better: least} if check_floors and better else {}
     work = "grep count again" if again else "grep count"
     table.compare(f"{work}: {pattern.label}", label, measured, "wall", floors=floors, wrong=wrong)
 
 
 def again(
-    table: Table, sample: Path, file: Path, times: int, store: Ours, count: int, *, judged: bool
+    table: Table,
+    sample: Path,
+    file: Path,
+    times: int,
+    store: Ours,
+    count: int,
+    *,
+    check_floors: bool,
 ) -> None:
     """Time what a scan takes once an earlier one has left its side file."""
     label = f"{file.stat().st_size / 1e9:.2f} GB transcript"
@@ -156,7 +163,18 @@ def again(
         f"one thread of lowest priority makes it in {spent:.1f} s after the first grep."
     )
     for pattern in patterns(sample)[:3]:
-        one(table, pattern, sample, file, times, store, count, label, judged=judged, again=True)
+        one(
+            table,
+            pattern,
+            sample,
+            file,
+            times,
+            store,
+            count,
+            label,
+            check_floors=check_floors,
+            again=True,
+        )
 
 
 def listing(table: Table, sample: Path, file: Path, store: Ours | None, count: int) -> None:
@@ -235,20 +253,20 @@ def peaks(table: Table, sample: Path, file: Path, root: Path, *, with_ours: bool
 
 def million(sample: Path, file: Path, count: int) -> tuple[list[Section], list[Query], int]:
     """Write `count` plain messages of the sample, over and over; return them as sections."""
-    said = list(scanners.texts(sample))
+    texts = list(scanners.texts(sample))
     path = f"sessions/{file.parent.name}/{file.name}"
     sections = []
     file.parent.mkdir(parents=True)
     with file.open("wb") as lines:
         for number in range(count):
-            text = said[number % len(said)]
+            text = texts[number % len(texts)]
             role = "assistant" if number % 2 else "user"
             record = {"role": role, "content": text, "session": f"s{number // 500}"}
             lines.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
             sections.append(Section(path, number + 1, "", "", "", text, 0, 0))
     draw = random.Random(SEED)
     queries = []
-    for text in draw.sample(said, min(300, len(said))):
+    for text in draw.sample(texts, min(300, len(texts))):
         words = re.findall(r"[A-Za-z]{3,}", text)
         if len(words) >= 4:
             at = draw.randrange(len(words) - 3)

@@ -1,4 +1,4 @@
-"""The rule for the first line of a commit message, as a hook: `commit_subject.py FILE`."""
+"""Commit hook for the first line of a message: `commit_subject.py FILE`."""
 
 from __future__ import annotations
 

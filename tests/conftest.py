@@ -1,8 +1,9 @@
-"""A store in an empty folder, and where the shared data is."""
+"""Pytest fixtures: a store in an empty folder, and the folder of the shared data."""
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,12 @@ from tests.doubles import Clock
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 SHARED = Path(__file__).parents[2] / "shared"
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what needs a part of Linux elsewhere; why is in the summary (`-ra`)."""
+    if (mark := item.get_closest_marker("linux")) and sys.platform != "linux":
+        pytest.skip(f"needs {mark.args[0]}, which only Linux has")
 
 
 @pytest.fixture

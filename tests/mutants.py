@@ -215,7 +215,7 @@ class Scratch:
             return "hangs"
         return "failed" if child.returncode else "ok"
 
-    def judge(self, targets: tuple[str, ...]) -> tuple[Verdict, str]:
+    def run_tests(self, targets: tuple[str, ...]) -> tuple[Verdict, str]:
         """Build and run test targets until one is red; return how it went and which it was."""
         for target in targets:
             build, test = commands(target)
@@ -230,18 +230,18 @@ class Scratch:
         return "green", ", ".join(targets)
 
     def try_one(self, mutant: Mutant) -> tuple[Verdict, str]:
-        """Make the change in the copy, judge it, and take it back."""
+        """Make the change in the copy, run its tests, and take it back."""
         path = self.tree / mutant.file
         source = path.read_text()
         path.write_text(mutant.applied(source))
         try:
-            return self.judge(mutant.red)
+            return self.run_tests(mutant.red)
         finally:
             path.write_text(source)
 
     def is_green(self, target: str) -> bool:
         """Say whether a test target is green without any change, and has tests; else print why."""
-        verdict, _ = self.judge((target,))
+        verdict, _ = self.run_tests((target,))
         said = self.output.read_text(errors="replace")
         # pytest fails by itself when there is none
         counts = re.findall(r"^running (\d+) tests?$", said, re.MULTILINE)

@@ -1,4 +1,4 @@
-"""An agent's configuration: with a memory section it gets tools and a directive, else neither."""
+"""Agent configuration: tools and directive with a memory section, neither without."""
 
 from __future__ import annotations
 

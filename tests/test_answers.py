@@ -1,4 +1,4 @@
-"""What calls answer when the system refuses: the right error, and never a wrong answer."""
+"""Error answers of calls when the system refuses: the right class, and never a wrong answer."""
 
 import os
 import resource
@@ -141,6 +141,7 @@ with commonplace.open(sys.argv[1]) as store:
 """
 
 
+@pytest.mark.linux("strace")
 def test_documents_of_a_file_that_cannot_be_read_are_an_error(tmp_path: Path) -> None:
     path = tmp_path / "root/facts/a.md"
     path.parent.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Blocks: any text comes back exactly, and no text leaks into the next block."""
+"""Markdown blocks: round trips of any text, and no text that leaks into the next block."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds a run of campaigns together: nothing is left out unsaid, and no result is lost."""
+"""The campaign runner: each campaign is run, and each failure is in the report."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def test_a_suite_that_runs_no_test_loses_no_result(
     monkeypatch.setattr(report, "SUITES", {1: [nothing]})
     result = Result(Campaign.of(stamps))
     result.tries[11] = 7
-    told: list[str] = []
+    output: list[str] = []
     assert "tests/none.py" in report.obstacle(60)
     report.REPORT.parent.mkdir()
-    assert not report.write([result], 1, 60, tell=told.append)
+    assert not report.write([result], 1, 60, tell=output.append)
     assert "nothing (no test ran) | 0 tests | 1 |" in report.REPORT.read_text()
     assert " | 7 | 0 | `--only stamps`" in report.REPORT.read_text()
-    assert any("ran no test" in line for line in told)
+    assert any("ran no test" in line for line in output)
 
     def interrupted(*_: object) -> tuple[int, int]:
         raise KeyboardInterrupt
@@ -45,7 +45,7 @@ def test_a_suite_that_runs_no_test_loses_no_result(
     report.REPORT.unlink()
     monkeypatch.setattr(report, "counted", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        report.write([result], 1, 60, tell=told.append)
+        report.write([result], 1, 60, tell=output.append)
     assert " | 7 | 0 | `--only stamps`" in report.REPORT.read_text()
 
 
@@ -71,5 +71,5 @@ def test_a_campaign_that_fails_by_itself_loses_no_other(
     monkeypatch.setattr(command, "run", broken)
     monkeypatch.setattr(sys, "argv", ["campaigns", "--seconds", "0"])
     assert command.main() == 1
-    told = capsys.readouterr().out
-    assert all(f"FAILED {name}: it ended early" in told for name in command.CAMPAIGNS)
+    output = capsys.readouterr().out
+    assert all(f"FAILED {name}: it ended early" in output for name in command.CAMPAIGNS)

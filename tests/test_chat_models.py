@@ -92,7 +92,7 @@ def memory(tmp_path: Path) -> FactsAndEpisodes:
     return memory
 
 
-def said_by_claude(*content: dict[str, Any], stop: str = "end_turn") -> Answer:
+def claude_answer(*content: dict[str, Any], stop: str = "end_turn") -> Answer:
     return 200, {
         "id": "msg_1",
         "type": "message",
@@ -109,7 +109,7 @@ def tool_use(number: int, name: str, given: dict[str, Any]) -> dict[str, Any]:
     return {"type": "tool_use", "id": f"toolu_{number}", "name": name, "input": given}
 
 
-def said_by_gpt(
+def gpt_answer(
     text: str | None, *calls: tuple[str, str], stop: str = "stop", refusal: str | None = None
 ) -> Answer:
     message: dict[str, Any] = {"role": "assistant", "content": text, "refusal": refusal}
@@ -140,15 +140,15 @@ def test_a_reflection_through_the_anthropic_sdk(
     server: Server, claude: AnthropicChat, memory: FactsAndEpisodes
 ) -> None:
     server.answers = [
-        said_by_claude(
+        claude_answer(
             {"type": "thinking", "thinking": "hm", "signature": "s"},
             {"type": "text", "text": "A name."},
             tool_use(1, "memory_patch", WRONG),
             tool_use(2, "memory_list", {}),
             stop="tool_use",
         ),
-        said_by_claude(tool_use(3, "memory_patch", RIGHT), stop="tool_use"),
-        said_by_claude({"type": "text", "text": "Renamed."}),
+        claude_answer(tool_use(3, "memory_patch", RIGHT), stop="tool_use"),
+        claude_answer({"type": "text", "text": "Renamed."}),
     ]
     done = post_task_reflector(memory, claude)("user: call me Wang San")
     assert (done.stopped, done.text, done.tokens) == ("done", "Renamed.", 3 * 127)
@@ -175,15 +175,15 @@ def test_a_reflection_through_the_openai_sdk(
     server: Server, gpt: OpenAIChat, memory: FactsAndEpisodes
 ) -> None:
     server.answers = [
-        said_by_gpt(
+        gpt_answer(
             "A name.",
             ("memory_patch", json.dumps(WRONG)),
             ("memory_write", '{"path": "facts/us'),
             ("memory_list", ""),
             stop="tool_calls",
         ),
-        said_by_gpt(None, ("memory_patch", json.dumps(RIGHT)), stop="tool_calls"),
-        said_by_gpt("Renamed."),
+        gpt_answer(None, ("memory_patch", json.dumps(RIGHT)), stop="tool_calls"),
+        gpt_answer("Renamed."),
     ]
     done = post_task_reflector(memory, gpt)("user: call me Wang San")
     assert (done.stopped, done.text, done.tokens) == ("done", "Renamed.", 3 * 120)
@@ -231,9 +231,9 @@ def test_no_server_is_a_model_error(server: Server, model: ChatModel) -> None:
 
 def test_a_refusal_is_a_model_error(server: Server, claude: AnthropicChat, gpt: OpenAIChat) -> None:
     server.answers = [
-        said_by_claude({"type": "text", "text": "I will not."}, stop="refusal"),
-        said_by_gpt(None, refusal="I will not."),
-        said_by_gpt("I", stop="content_filter"),
+        claude_answer({"type": "text", "text": "I will not."}, stop="refusal"),
+        gpt_answer(None, refusal="I will not."),
+        gpt_answer("I", stop="content_filter"),
     ]
     turns = [Turn("user", "hi")]
     with pytest.raises(ModelError, match="claude-test refused to answer: I will not"):
@@ -250,14 +250,14 @@ def test_what_was_cut_short_is_not_taken_for_whole(
     half = {"path": "facts/user.md", "content": "# Us"}
     turns = [Turn("user", "hi")]
     server.answers = [
-        said_by_claude({"type": "text", "text": "One two"}, stop="max_tokens"),
-        said_by_gpt("One two", stop="length"),
+        claude_answer({"type": "text", "text": "One two"}, stop="max_tokens"),
+        gpt_answer("One two", stop="length"),
     ]
     assert claude.complete(turns, max_tokens=2).text == "One two […]"
     assert gpt.complete(turns, max_tokens=2).text == "One two […]"
     server.answers = [
-        said_by_claude(tool_use(1, "memory_write", half), stop="max_tokens"),
-        said_by_claude({"type": "text", "text": "done"}),
+        claude_answer(tool_use(1, "memory_write", half), stop="max_tokens"),
+        claude_answer({"type": "text", "text": "done"}),
     ]
     done = post_task_reflector(memory, claude)("x")
     assert (done.writes, len(done.calls)) == ((), 1)
@@ -268,10 +268,10 @@ def test_what_was_cut_short_is_not_taken_for_whole(
 def test_an_empty_answer_is_an_answer(
     server: Server, claude: AnthropicChat, gpt: OpenAIChat
 ) -> None:
-    server.answers = [said_by_claude(), said_by_gpt(None)]
+    server.answers = [claude_answer(), gpt_answer(None)]
     assert claude.complete([Turn("user", "hi")]).text == ""
     assert gpt.complete([Turn("user", "hi")]).text == ""
-    status, nothing = said_by_gpt("x")
+    status, nothing = gpt_answer("x")
     server.answers = [(status, nothing | {"choices": []}), (status, nothing | {"usage": None})]
     with pytest.raises(ModelError, match="without a choice"):
         gpt.complete([Turn("user", "hi")])
@@ -289,7 +289,7 @@ def test_turns_become_messages(server: Server, claude: AnthropicChat, gpt: OpenA
         Turn("tool", "", call_id="c1"),
         Turn("user", "c"),
     ]
-    server.answers = [said_by_claude({"type": "text", "text": "x"}), said_by_gpt("x")]
+    server.answers = [claude_answer({"type": "text", "text": "x"}), gpt_answer("x")]
     claude.complete(turns)
     asked = server.asked[0][1]
     assert asked["system"] == "one\n\ntwo"

@@ -1,4 +1,4 @@
-"""Every command: what it prints, for people and programs, and how it exits."""
+"""Command line: output of each command for people and for programs, and exit codes."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def test_read(shell: Shell) -> None:
     assert out.splitlines()[0].startswith("sessions/s1/messages.jsonl#L2  assistant")
     assert "The ferry is here." in out
     messages = shell.json("read", "sessions/s1/messages.jsonl#L1-L2")["messages"]
-    assert [message["said"] for message in messages] == [line["content"] for line in TALK[:2]]
+    assert [message["text"] for message in messages] == [line["content"] for line in TALK[:2]]
     shell("read", "none.md", code=2)
     assert shell.err.startswith("commonplace: ")
     assert len(shell.err.splitlines()) == 1
@@ -255,8 +255,8 @@ def test_verify_says_what_is_left_out_and_what_to_do(shell: Shell) -> None:
         assert "all agree" in out
         assert "mended" not in out
         for name in ("wide.md", "wide.jsonl"):
-            told = f"{name} is not indexed: it is in UTF-16; save it as UTF-8"
-            assert told in shell.err
+            message = f"{name} is not indexed: it is in UTF-16; save it as UTF-8"
+            assert message in shell.err
             assert (out + shell.err).count(name) == 1
     verified = shell.json("verify")
     assert (verified["differences"], verified["unread"]) == ([], [])
@@ -447,7 +447,7 @@ def test_programs_do_not_pay_for_the_printer(shell: Shell) -> None:
     )
 
 
-def test_nothing_found_is_said_on_stderr(shell: Shell) -> None:
+def test_nothing_found_is_reported_on_stderr(shell: Shell) -> None:
     assert not shell("search", "zebra", code=1)
     assert shell.err == "commonplace: nothing found\n"
     assert not shell("list", "fcats", code=1)

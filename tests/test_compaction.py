@@ -39,7 +39,7 @@ def fail() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "sentence"),
     [
         ("# Title\n\nOne thing. Another.", "One thing."),
         ("> Summary: short\n\nlong", "short"),
@@ -58,8 +58,8 @@ def fail() -> None:
         ("", ""),
     ],
 )
-def test_a_text_says_one_sentence_of_itself(text: str, said: str) -> None:
-    assert first_sentence(text) == said
+def test_first_sentence_of_a_text(text: str, sentence: str) -> None:
+    assert first_sentence(text) == sentence
 
 
 def test_a_long_sentence_is_cut_between_words() -> None:

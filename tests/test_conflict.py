@@ -1,4 +1,4 @@
-"""Which statements replace which."""
+"""Conflict detection: which new statement replaces which old one."""
 
 from __future__ import annotations
 

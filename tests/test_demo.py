@@ -1,4 +1,4 @@
-"""The demo runs as it is, and each system of it fits on a screen."""
+"""The demo: it runs, and each of its screens fits a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the documents show runs, what they name is there, and what can be typed is in them."""
+"""Documents: their examples run, and their names, links and commands exist."""
 
 from __future__ import annotations
 

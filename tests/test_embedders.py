@@ -1,4 +1,4 @@
-"""Every embedder keeps to the protocol, and the local one to what torch says."""
+"""Embedders: the protocol, and the local encoder against vectors made with torch."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from commonplace.adapters.embedders import (
 from commonplace.adapters.local import LocalEmbedder
 from commonplace.errors import FormatError, ModelError, NotFound
 from commonplace.protocols import Embedder
-from commonplace.recall import Recall
+from commonplace.recall import HybridSearch
 from commonplace.recall.vectors import Vectors
 
 DATA = Path(__file__).parent / "data"
@@ -160,7 +160,7 @@ def test_meaning_finds_what_words_do_not(store: commonplace.Store, minilm: Local
     store.write("b.md", "# Work\n\nThe invoices are due on Friday.\n")
     query = "Which tea does Alice like?"
     assert len(store.search(query)) == 0
-    answer = Recall(store, minilm).search(query)
+    answer = HybridSearch(store, minilm).search(query)
     assert [one.hit.path for one in answer] == ["a.md"]
     assert answer[0].lexical is None
     assert answer.notes == []
@@ -254,7 +254,7 @@ def test_a_server_that_fails(client: openai.OpenAI, store: commonplace.Store, sp
     embedder = OpenAIEmbedder(client, "m", 4)
     with pytest.raises(ModelError, match=r"answered 0 vectors to 1 texts|failed: .*400"):
         Vectors(store, embedder).refresh()
-    answer = Recall(store, embedder).search("abba")
+    answer = HybridSearch(store, embedder).search("abba")
     assert [one.hit.path for one in answer] == ["a.md"]
     assert answer.notes[0].startswith("found by words only: the embedder 'm' failed")
 

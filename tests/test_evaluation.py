@@ -1,4 +1,4 @@
-"""`commonplace eval` on sets so small that the right numbers are known."""
+"""Evaluation: `commonplace eval` on sets so small that the right numbers are known."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from commonplace.errors import FormatError
-from commonplace.evaluation import evaluate, lay_out, message, metrics, note_path, quantile
+from commonplace.evaluation import evaluate, message, metrics, note_path, quantile, write_corpus
 
 NOTES: dict[str, Any] = {
     "documents": [
@@ -78,7 +78,7 @@ def test_long_documents_leave_room_for_others(tmp_path: Path) -> None:
 
 
 def test_documents_become_a_persons_files(tmp_path: Path) -> None:
-    layout = lay_out([*NOTES["documents"], *TALK["documents"]], tmp_path)
+    layout = write_corpus([*NOTES["documents"], *TALK["documents"]], tmp_path)
     assert layout.notes["docs/sea-#boat.md"] == 3
     assert layout.messages == [0, 1, 2]
     assert (tmp_path / "docs/sea-#boat.md").read_text() == "# Sea and sand\n\nA boat."

@@ -1,4 +1,4 @@
-"""What `commonplace` shows, and that the stub's fields are the ones sent as JSON."""
+"""Exports of the package, and the fields of the stub against those sent as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is kept of a conversation, and what is left out and why."""
+"""Extraction: which sentences of a conversation are kept, and the reason of each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from benches.labelled import answers, score
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.extraction import LONGEST, Rule, extract, is_ephemeral, judge, load
+from commonplace.extraction import LONGEST, Rule, classify, extract, is_ephemeral, load
 
 TABLES = {language: load(language) for language in ("english", "chinese")}
 RULES = [(language, rule) for language, table in TABLES.items() for rule in table.rules]
@@ -28,14 +28,14 @@ def named(pair: tuple[str, Rule]) -> str:
 @pytest.mark.parametrize("pair", RULES, ids=named)
 def test_each_rule_keeps_its_examples(pair: tuple[str, Rule]) -> None:
     for example in pair[1].examples:
-        assert judge(example).reason == f"{pair[1].kind}:{pair[1].code}", example
+        assert classify(example).reason == f"{pair[1].kind}:{pair[1].code}", example
 
 
 @pytest.mark.parametrize("pair", VETOES, ids=named)
 def test_each_veto_stops_its_examples(pair: tuple[str, Rule]) -> None:
     for example in pair[1].examples:
         assert pair[1].pattern.search(example), example
-        assert not judge(example).kept, example
+        assert not classify(example).kept, example
 
 
 # What was reached, a little below it (see benches/labelled.py).
@@ -69,7 +69,7 @@ def test_labelled_messages(half: str, precision: float, recall: float) -> None:
     ],
 )
 def test_reasons(sentence: str, reason: str) -> None:
-    assert judge(sentence).reason == reason
+    assert classify(sentence).reason == reason
 
 
 @pytest.mark.parametrize(
@@ -106,14 +106,14 @@ def test_sentences_bear_on_their_neighbours() -> None:
 
 
 def test_a_later_clause_does_not_hide_what_an_earlier_one_says() -> None:
-    assert judge("I'm 67 and retired from the railways two years ago").reason == "identity:age"
-    assert judge("Two years ago I worked at a bank and lived in Rome").reason == "past"
+    assert classify("I'm 67 and retired from the railways two years ago").reason == "identity:age"
+    assert classify("Two years ago I worked at a bank and lived in Rome").reason == "past"
 
 
 def test_who_said_it_matters() -> None:
     said = [("assistant", "I prefer tabs."), ("tool", "I prefer tabs."), ("user", "I prefer tabs.")]
     assert [found.kept for found in extract(said)] == [False, False, True]
-    assert judge("Root cause: the clock was off.", "assistant").kept
+    assert classify("Root cause: the clock was off.", "assistant").kept
 
 
 def test_each_thing_is_kept_once() -> None:
@@ -127,7 +127,7 @@ def test_each_thing_is_kept_once() -> None:
 @pytest.mark.parametrize("pair", RULES + VETOES, ids=named)
 def test_hostile_input_is_bounded(pair: tuple[str, Rule]) -> None:
     example = pair[1].examples[0]
-    assert judge(example * 100_000).reason == "too-long"
+    assert classify(example * 100_000).reason == "too-long"
     # the longest sentence that is looked at, made to fail as late as it can
     for filler in ("a ", "我", "i ", ", ", "is "):
         pair[1].pattern.search((example + filler * LONGEST)[:LONGEST])
@@ -139,8 +139,8 @@ def test_a_hostile_message_is_bounded(piece: str) -> None:
 
 
 @given(ANY_TEXT, st.sampled_from(["user", "assistant", "tool"]))
-def test_any_text_is_judged_and_always_the_same(text: str, role: str) -> None:
-    assert judge(text, role) == judge(text, role)
+def test_any_text_is_classified_and_always_the_same(text: str, role: str) -> None:
+    assert classify(text, role) == classify(text, role)
     found = extract([(role, text), (role, text)])
     assert found == extract([(role, text), (role, text)])
     assert [one.source for one in found] == sorted(one.source for one in found)
@@ -166,7 +166,7 @@ def test_messages_may_be_those_of_a_chat_api(message: Any) -> None:
 
 
 @pytest.mark.parametrize("messages", ["I prefer tabs.", ["I prefer tabs."], [{"text": "x"}], [5]])
-def test_what_is_no_message_is_said(messages: Any) -> None:
+def test_what_is_no_message_is_refused(messages: Any) -> None:
     with pytest.raises(ValueError, match="message"):
         extract(messages)
 

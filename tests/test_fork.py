@@ -1,4 +1,4 @@
-"""A child of a fork has a store of its own: it sees every change, takes none away, never hangs."""
+"""Forks: a child opens a store of its own, sees every change and never hangs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 import commonplace
-from commonplace.entries.compaction import one_at_a_time
+from commonplace.entries.compaction import compaction_lock
 from commonplace.memories import FactsAndEpisodes
 
 # A child that takes longer hangs.
@@ -339,6 +339,7 @@ def test_a_closed_store_is_closed_in_a_child_too_and_a_child_may_close_its_own(r
     assert Child(ask).answer()
 
 
+@pytest.mark.linux("/proc")
 def test_a_child_does_not_keep_the_queue_of_its_parent(root: Path) -> None:
     fill(root)
     with commonplace.open(root) as store:
@@ -461,10 +462,10 @@ def test_one_compaction_of_all_threads_runs_at_a_time_with_those_within_it(root:
     def work(thread: int) -> None:
         nonlocal most
         for _ in range(5):
-            with one_at_a_time(stores[thread % 2]):
+            with compaction_lock(stores[thread % 2]):
                 inside.append(thread)
                 # of the other store of the same folder, too
-                with one_at_a_time(stores[0]), one_at_a_time(stores[1]):
+                with compaction_lock(stores[0]), compaction_lock(stores[1]):
                     most = max(most, len(inside))
                 # the outer one still has it when the inner ones are left
                 time.sleep(0.002)
@@ -474,49 +475,49 @@ def test_one_compaction_of_all_threads_runs_at_a_time_with_those_within_it(root:
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(work, range(4)))
     assert (most, inside) == (1, [])
-    with pytest.raises(ZeroDivisionError), one_at_a_time(stores[0]):
+    with pytest.raises(ZeroDivisionError), compaction_lock(stores[0]):
         raise ZeroDivisionError
-    with one_at_a_time(stores[0]):
+    with compaction_lock(stores[0]):
         pass
 
 
 def test_a_child_waits_for_the_compaction_that_its_parent_is_in(root: Path) -> None:
     store = commonplace.open(root)
-    told, tell = os.pipe()
+    read_end, write_end = os.pipe()
 
     def work() -> bool:
-        with one_at_a_time(store):
+        with compaction_lock(store):
             # whether the parent had left by then
-            return bool(select.select([told], [], [], 0)[0])
+            return bool(select.select([read_end], [], [], 0)[0])
 
-    with one_at_a_time(store):
+    with compaction_lock(store):
         child = Child(work)
         time.sleep(0.3)
-        os.write(tell, b"left")
+        os.write(write_end, b"left")
     assert child.answer()
 
 
 def test_a_child_does_not_keep_the_lock_of_a_parent_that_died(root: Path) -> None:
     """One that was forked in the middle of a compaction, which then ended without a word."""
     store = commonplace.open(root)
-    told, tell = os.pipe()
+    read_end, write_end = os.pipe()
 
     def outlive() -> None:
         # also for itself it is free once the parent has died
         with store.side_files().locked("compaction.lock", patience=PATIENCE):
-            os.write(tell, f"{os.getpid()}".encode())
+            os.write(write_end, f"{os.getpid()}".encode())
         time.sleep(PATIENCE)
 
     if (parent := os.fork()) == 0:
-        with one_at_a_time(store):
+        with compaction_lock(store):
             if os.fork() == 0:
                 outlive()
             # the `with` is never left
             os._exit(0)
     os.waitpid(parent, 0)
-    assert select.select([told], [], [], PATIENCE / 4)[0], "the child waits for itself"
+    assert select.select([read_end], [], [], PATIENCE / 4)[0], "the child waits for itself"
     try:
         with store.side_files().locked("compaction.lock", patience=2.0):
             pass
     finally:
-        os.kill(int(os.read(told, 20)), signal.SIGKILL)
+        os.kill(int(os.read(read_end, 20)), signal.SIGKILL)

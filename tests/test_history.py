@@ -1,4 +1,4 @@
-"""What a file said before can be read again, and a change by a function loses nothing."""
+"""History: old versions can be read, and `update` loses no concurrent change."""
 
 from __future__ import annotations
 
@@ -48,10 +48,12 @@ def test_history_of_nothing_is_empty(store: Store) -> None:
 def test_a_missing_version_is_told_with_those_there_are(store: Store) -> None:
     versions = [store.write("a.md", str(number)).version for number in range(12)]
     unknown = "0" * 32
-    with pytest.raises(commonplace.NotFound, match=f"it is {versions[-1]}.*{versions[-2]}") as told:
+    with pytest.raises(
+        commonplace.NotFound, match=f"it is {versions[-1]}.*{versions[-2]}"
+    ) as message:
         store.read("a.md", unknown)
-    assert versions[0] not in str(told.value)
-    assert "3 more" in str(told.value)
+    assert versions[0] not in str(message.value)
+    assert "3 more" in str(message.value)
     store.delete("a.md")
     with pytest.raises(commonplace.NotFound, match=f"not there now.*{versions[-1]}"):
         store.read("a.md", unknown)
@@ -118,13 +120,13 @@ def test_every_version_there_was_can_be_read(
     tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[str, str]]
 ) -> None:
     with commonplace.open(tmp_path_factory.mktemp("memory")) as store:
-        said: dict[str, str] = {}
+        texts: dict[str, str] = {}
         for change, text in changes:
             if change == "write":
-                said[store.write("a.md", text).version] = text
+                texts[store.write("a.md", text).version] = text
             elif store.version("a.md"):
                 store.keep("a.md") if change == "keep" else store.delete("a.md")
-        assert {version: store.read("a.md", version) for version in said} == said
+        assert {version: store.read("a.md", version) for version in texts} == texts
 
 
 def test_update_makes_changes_and_leaves_alone(store: Store) -> None:

@@ -1,4 +1,4 @@
-"""What a hostile caller hands in: a clear error or a plain answer, soon, and nothing outside seen.
+"""Hostile inputs: a clear error or a plain answer, soon, and nothing outside is shown.
 
 The cases are in `hostile.json`, beside the repository; a few of each kind are here for when it is
 not. How to read one is said in HOSTILE.md next to it.
@@ -124,7 +124,7 @@ def test_hostile(case: Case, world: Path, capsys: pytest.CaptureFixture[str]) ->
     seen: list[str] = []
     with commonplace.open(world / "root") as store:
         started = time.perf_counter()
-        JUDGES[case.kind](case, store, seen)
+        CHECKS[case.kind](case, store, seen)
         assert time.perf_counter() - started < SOON
         assert store.search("tea") or case.kind == "markdown"
     # nothing repeats what it was given without end
@@ -135,7 +135,7 @@ def test_hostile(case: Case, world: Path, capsys: pytest.CaptureFixture[str]) ->
     assert not list(world.rglob("PWNED"))
 
 
-def judge_path(case: Case, store: Store, seen: list[str]) -> None:
+def check_path(case: Case, store: Store, seen: list[str]) -> None:
     path, before = case.value, files(store.root)
     if case.expect.startswith("ok"):
         stored = store.write(path, "hostile\n").path
@@ -162,7 +162,7 @@ def judge_path(case: Case, store: Store, seen: list[str]) -> None:
     assert files(store.root) == before
 
 
-def judge_query(case: Case, store: Store, seen: list[str]) -> None:
+def check_query(case: Case, store: Store, seen: list[str]) -> None:
     given = case.value if isinstance(case.value, Mapping) else {"query": case.value}
     ended = verdict(lambda: store.search(**given), seen)
     if case.expect.startswith("reject"):
@@ -181,7 +181,7 @@ def judge_query(case: Case, store: Store, seen: list[str]) -> None:
         assert all(hit.snippet[start:end] for start, end in hit.highlights)
 
 
-def judge_regex(case: Case, store: Store, seen: list[str]) -> None:
+def check_regex(case: Case, store: Store, seen: list[str]) -> None:
     # what the patterns are slow on, where backtracking is
     long = "a" * 30_000 + "\n" + "a" * 100_000 + "b\n" + "line\n" * 100 + "\x00\nac needle\n"
     (store.root / "facts/long.md").write_text(long)
@@ -198,7 +198,7 @@ def judge_regex(case: Case, store: Store, seen: list[str]) -> None:
         assert all(len(match) < 1000 for match in seen)
 
 
-def judge_markdown(case: Case, store: Store, seen: list[str]) -> None:
+def check_markdown(case: Case, store: Store, seen: list[str]) -> None:
     path, value = "facts/user.md", case.value
     if isinstance(value, str) and "oldText" in value:
         edits = json.loads(value)
@@ -222,8 +222,8 @@ def judge_markdown(case: Case, store: Store, seen: list[str]) -> None:
     sections = store.sections(path)
     assert b"".join(kept[part.start : part.end] for part in sections) == kept
     # a byte order mark alone has no line of its own
-    told = [part for part in sections if kept[part.start : part.end] != b"\xef\xbb\xbf"]
-    assert len({part.line for part in told}) == len(told)
+    shown = [part for part in sections if kept[part.start : part.end] != b"\xef\xbb\xbf"]
+    assert len({part.line for part in shown}) == len(shown)
     for query in ("a", "h", "x", "same", "Title", "injected"):
         seen += [hit.snippet[:1000] for hit in store.search(query)]
     store.grep("a").count()
@@ -238,7 +238,7 @@ def judge_markdown(case: Case, store: Store, seen: list[str]) -> None:
     assert (store.root / path).read_bytes() == kept
 
 
-def judge_injection(case: Case, store: Store, seen: list[str]) -> None:
+def check_injection(case: Case, store: Store, seen: list[str]) -> None:
     store.write("facts/said.md", f"# Walrus\n\n{case.value}\n")
     store.transcript("s").append({"role": "tool", "content": f"walrus {case.value}"})
     recalled = [piece_of(hit) for hit in store.search("walrus", tools=True)]
@@ -256,11 +256,11 @@ def judge_injection(case: Case, store: Store, seen: list[str]) -> None:
         seen.append(packed.text)
 
 
-JUDGES = {kind: judge_path for kind in KINDS if kind.startswith("path")} | {
-    "query": judge_query,
-    "regex": judge_regex,
-    "markdown": judge_markdown,
-    "injection": judge_injection,
+CHECKS = {kind: check_path for kind in KINDS if kind.startswith("path")} | {
+    "query": check_query,
+    "regex": check_regex,
+    "markdown": check_markdown,
+    "injection": check_injection,
 }
 
 

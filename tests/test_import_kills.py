@@ -1,4 +1,4 @@
-"""Imports that are killed at any moment and repeated, and several at once: every message once.
+"""Transcript imports killed at any moment and repeated: every message is there once.
 
 Each run has the history of a real one: some imports are killed while the next has begun already,
 and the last one is left alone. `IMPORT_RUNS` says how many there are, 2 without it.
@@ -54,7 +54,7 @@ class Importer:
         )
         self.child = 0
 
-    def _said(self) -> int:
+    def _read_number(self) -> int:
         assert self._process.stdout
         return int(self._process.stdout.readline())
 
@@ -62,7 +62,7 @@ class Importer:
         assert self._process.stdin
         self._process.stdin.write(f"{root}\t{source}\n")
         self._process.stdin.flush()
-        self.child = self._said()
+        self.child = self._read_number()
 
     def kill(self) -> None:
         # it is not waited for: what it does in the kernel may last longer than it
@@ -71,7 +71,7 @@ class Importer:
 
     def end(self) -> int:
         """Wait for the child; return how it ended."""
-        return self._said()
+        return self._read_number()
 
     def close(self) -> None:
         self._process.communicate()
@@ -102,11 +102,11 @@ def check(root: Path) -> None:
     numbers = []
     for line in (root / "in/messages.jsonl").read_bytes().split(b"\n"):
         try:
-            said = orjson.loads(line)["content"]
+            content = orjson.loads(line)["content"]
         except orjson.JSONDecodeError:
             continue
-        numbers.append(int(said.split(" ")[1]))
-        assert said == text(numbers[-1])
+        numbers.append(int(content.split(" ")[1]))
+        assert content == text(numbers[-1])
     assert numbers == [*range(MESSAGES)]
 
 
@@ -140,9 +140,9 @@ def all_at_once(importers: list[Importer], pick: Random, begin: Begin) -> None:
     assert killed or ends[0] == 0
 
 
-@pytest.mark.parametrize("story", [kill_and_repeat, all_at_once])
+@pytest.mark.parametrize("scenario", [kill_and_repeat, all_at_once])
 def test_every_message_comes_in_once(
-    story: Callable[[list[Importer], Random, Begin], None],
+    scenario: Callable[[list[Importer], Random, Begin], None],
     importers: list[Importer],
     source: Path,
     tmp_path: Path,
@@ -150,6 +150,6 @@ def test_every_message_comes_in_once(
     for run in range(RUNS):
         pick, root = Random(run), tmp_path / str(run)  # noqa: S311 - not a secret
         root.mkdir()
-        story(importers, pick, partial(Importer.begin, root=root, source=source))
+        scenario(importers, pick, partial(Importer.begin, root=root, source=source))
         check(root)
         shutil.rmtree(root)

@@ -1,4 +1,4 @@
-"""Imports go one way, and starting costs little."""
+"""Import directions between packages, and the cost of `import commonplace`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Injection: exact budgets, exact texts, and no text that gets out of its frame."""
+"""Injection: exact budgets, exact round trips, and frames that no text can close."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All systems at once over one folder, with hand edits between: files, index and systems agree.
+"""All memory systems at once over one folder, with hand edits between the calls.
 
 What a system is told holds a word of its own (`t17e`) beside one of a few rare words. A plain
 dictionary says under which key of which place each word must be readable: what is told under a key
@@ -181,7 +181,7 @@ class Interleaving(RuleBasedStateMachine):
         self.numbers = count()
         self.programs = [self.open(at) for at in (0, 1)]
         # (place, key) -> the words that must be readable there
-        self.told: dict[tuple[str, str], set[str]] = defaultdict(set)
+        self.reported: dict[tuple[str, str], set[str]] = defaultdict(set)
 
     def open(self, at: int) -> Program:
         return Program(self.root, self.clock, watch=at == 0)
@@ -204,7 +204,7 @@ class Interleaving(RuleBasedStateMachine):
         return set(TOKEN.findall(file.read_text())) if file.exists() else set()
 
     def forget(self, tokens: set[str]) -> None:
-        for known in self.told.values():
+        for known in self.reported.values():
             known.difference_update(tokens)
 
     # What models do
@@ -218,7 +218,7 @@ class Interleaving(RuleBasedStateMachine):
             text, token = self.text(form, rare)
             self.programs[at].call(call.system, call.tool, **call.arguments(name, text, token))
             kept = f"working {at}" if place == "working" else place
-            self.told[kept, call.key.format(name=name, token=token)] = {token}
+            self.reported[kept, call.key.format(name=name, token=token)] = {token}
 
     @rule(at=where, name=names, one=said())
     def write_fact(self, at: int, name: str, one: tuple[str, str]) -> None:
@@ -228,7 +228,7 @@ class Interleaving(RuleBasedStateMachine):
         path = f"facts/{there.get(f'{name}.md'.casefold(), f'{name}.md')}"
         self.forget(self.held(path))
         self.programs[at].call("facts", "memory_write", path=path, content=content)
-        self.told["facts", token] = {token}
+        self.reported["facts", token] = {token}
 
     @rule(
         at=where,
@@ -240,11 +240,13 @@ class Interleaving(RuleBasedStateMachine):
         for form, rare in many:
             text, token = self.text(form, rare)
             self.programs[at].call("facts", "memory_append", path=path, entry=text)
-            self.told["facts", token] = {token}
+            self.reported["facts", token] = {token}
 
     @rule(at=where, picked=index)
     def patch_fact(self, at: int, picked: int) -> None:
-        known = sorted(key for (place, key), told in self.told.items() if place == "facts" and told)
+        known = sorted(
+            key for (place, key), reported in self.reported.items() if place == "facts" and reported
+        )
         for old in known[picked % len(known) :][:1] if known else []:
             files = self.programs[at].call("facts", "memory_list")
             holding = [one["path"] for one in files if old in self.held(one["path"])]
@@ -253,7 +255,7 @@ class Interleaving(RuleBasedStateMachine):
                 patches = [{"oldText": old, "newText": token}]
                 self.programs[at].call("facts", "memory_patch", path=holding[0], patches=patches)
                 self.forget({old})
-                self.told["facts", token] = {token}
+                self.reported["facts", token] = {token}
 
     @rule(at=where)
     def summarise_months(self, at: int) -> None:
@@ -263,7 +265,7 @@ class Interleaving(RuleBasedStateMachine):
     def say(self, at: int, one: tuple[str, str]) -> None:
         content, token = self.text(*one)
         line = self.programs[at].session.append({"role": "user", "content": content})
-        self.told["messages", str(line)] = {token}
+        self.reported["messages", str(line)] = {token}
 
     @rule(at=where, keep=st.integers(0, 3))
     def compact_session(self, at: int, keep: int) -> None:
@@ -285,7 +287,9 @@ class Interleaving(RuleBasedStateMachine):
     @rule(at=where, layer=st.sampled_from(["episodic", "semantic", "procedural"]))
     def clear(self, at: int, layer: str) -> None:
         self.programs[at].call("layers", "clear", type=layer)
-        self.told = defaultdict(set, {key: t for key, t in self.told.items() if key[0] != layer})
+        self.reported = defaultdict(
+            set, {key: t for key, t in self.reported.items() if key[0] != layer}
+        )
 
     @rule(at=where, one=said(LIKINGS), flush=st.booleans())
     def like(self, at: int, one: tuple[str, str], *, flush: bool) -> None:
@@ -299,7 +303,7 @@ class Interleaving(RuleBasedStateMachine):
         for kept in done:
             for old in kept["replaced"]:
                 self.forget(set(TOKEN.findall(old["text"])))
-            self.told["profile", kept["text"]] = set(TOKEN.findall(kept["text"]))
+            self.reported["profile", kept["text"]] = set(TOKEN.findall(kept["text"]))
 
     @rule(days=st.integers(1, 40))
     def wait(self, days: int) -> None:
@@ -353,7 +357,9 @@ class Interleaving(RuleBasedStateMachine):
         self.programs[at].store.close()
         self.programs[at] = self.open(at)
         gone = f"working {at}"
-        self.told = defaultdict(set, {key: t for key, t in self.told.items() if key[0] != gone})
+        self.reported = defaultdict(
+            set, {key: t for key, t in self.reported.items() if key[0] != gone}
+        )
 
     @rule(name=st.sampled_from(["index", "usage.jsonl"]), how=st.sampled_from("dcxo"), at=index)
     def damage(self, name: str, how: str, at: int) -> None:
@@ -386,7 +392,7 @@ class Interleaving(RuleBasedStateMachine):
     @invariant()
     def systems_give_back_what_they_were_told(self) -> None:
         places: dict[str, list[str]] = defaultdict(list)
-        for (place, key), known in self.told.items():
+        for (place, key), known in self.reported.items():
             if known:
                 places[place].append(key)
         for at, program in enumerate(self.programs):
@@ -394,7 +400,7 @@ class Interleaving(RuleBasedStateMachine):
                 if place not in {"working 0", "working 1"} or place == f"working {at}":
                     given = set(TOKEN.findall(program.read(place.split()[0], keys)))
                     for key in keys:
-                        assert self.told[place, key] <= given, (place, key)
+                        assert self.reported[place, key] <= given, (place, key)
 
     def teardown(self) -> None:
         with self.folder, self.programs[0].store, self.programs[1].store:

@@ -1,4 +1,4 @@
-"""Ctrl-C ends whatever takes long: it is raised within a tenth of a second."""
+"""Ctrl-C: every long call ends within a tenth of a second."""
 
 from __future__ import annotations
 
@@ -129,6 +129,20 @@ def test_one_large_note(tmp_path: Path) -> None:
     assert best(tmp_path, "store.sections('list.md')") < SOON
     assert best(tmp_path, "commonplace._core.sections(text)", "text = store.read('list.md')") < SOON
     assert best(tmp_path, "store.search('item')") < SOON
+
+
+@pytest.mark.parametrize("script", ["words", "one path", "Han"])
+def test_one_huge_paragraph(tmp_path: Path, script: str) -> None:
+    """It is one document, and where no space is written one run of characters."""
+    part = {
+        "words": " ".join(f"word{number % 9973} of {number}" for number in range(50_000)) + " ",
+        "one path": "/".join(f"a{number}.b-{number % 97}" for number in range(100_000)) + "/",
+        "Han": "".join(chr(0x4E00 + number * number % 2003) for number in range(400_000)),
+    }[script]
+    (tmp_path / "a.md").write_text(part * (12_000_000 // len(part.encode())))
+    before = "import shutil; shutil.rmtree(f'{root}/.commonplace', ignore_errors=True)"
+    for delay in (0.1, 0.3):
+        assert best(tmp_path, "store.search('nothing', 1)", before, delay=delay) < SOON
 
 
 def test_the_version_of_a_large_transcript(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Under a limit of memory the work is done, or a typed error or a note says what was not.
+"""Memory limits: the work is done, or a typed error or a note says what was not.
 
 Each child has little memory, by `setrlimit` or by `memory_limit=`, and is to end by itself.
 """
@@ -16,6 +16,8 @@ import pytest
 
 import commonplace
 from commonplace.errors import MemoryLimit
+
+pytestmark = pytest.mark.linux("/proc/self/status")
 
 MB = 1 << 20
 LIMITS = [(kind, limit) for kind in ("memory_limit", "RLIMIT_DATA") for limit in (256, 512, 1024)]
@@ -181,7 +183,7 @@ store.verify()
     assert whole == (megabytes < 10)
 
 
-def test_what_is_left_out_for_want_of_memory_is_no_difference(tmp_path: Path) -> None:
+def test_what_is_left_out_for_memory_is_no_difference(tmp_path: Path) -> None:
     words = (f"{n:x}{n % 97}" for n in range(400_000))
     (tmp_path / "words.md").write_text("\n".join(words))
     with commonplace.open(tmp_path, memory_limit=32 * MB) as store:

@@ -1,4 +1,4 @@
-"""Recall against a plain reference; whatever an embedder does, words still find."""
+"""Hybrid search against a plain reference, and with failing embedders."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import commonplace
 from commonplace.adapters.embedders import CallableEmbedder
 from commonplace.errors import ModelError, QueryError
 from commonplace.recall import hybrid as recall
-from commonplace.recall.hybrid import Recall, Recalled, overlap, terms
+from commonplace.recall.hybrid import HybridHit, HybridSearch, overlap, terms
 from commonplace.recall.vectors import Vectors
 
 LETTERS = "abcdefgh"
@@ -31,7 +31,7 @@ def letters(answer: Callable[[list[str]], Any] = count_letters) -> CallableEmbed
     return CallableEmbedder(answer, "letters", len(LETTERS))
 
 
-def cited(answer: recall.Answer) -> list[str]:
+def cited(answer: recall.HybridHits) -> list[str]:
     return [one.hit.citation for one in answer]
 
 
@@ -86,7 +86,7 @@ def test_fusion_is_what_the_plain_reference_says(
     with commonplace.open(tmp_path_factory.mktemp("memory")) as store:
         for number, text in enumerate(notes):
             (store.root / f"{number:02}.md").write_text(text)
-        made = Recall(
+        made = HybridSearch(
             store,
             letters(),
             weights=weights,
@@ -123,7 +123,7 @@ def test_an_embedder_that_answers_anything(
         for number, text in enumerate(("abc abd", "cafe bad", "gag hedge")):
             store.write(f"{number}.md", text)
         answers = data.draw(st.sampled_from([anything, right]))
-        answer = Recall(store, CallableEmbedder(answers, "any", 8)).search("cafe abc")
+        answer = HybridSearch(store, CallableEmbedder(answers, "any", 8)).search("cafe abc")
         scores = [one.score for one in answer]
         assert scores == sorted(scores, reverse=True)
         assert all(math.isfinite(score) and score >= 0 for score in scores)
@@ -133,7 +133,7 @@ def test_an_embedder_that_answers_anything(
 def test_without_an_embedder_it_is_the_search(store: commonplace.Store) -> None:
     for number in range(9):
         store.write(f"{number}.md", f"tea {'cup ' * number}and {number * 'word '}number{number}\n")
-    answer = Recall(store, duplicates=1).search("tea cup word", 5)
+    answer = HybridSearch(store, duplicates=1).search("tea cup word", 5)
     hits = store.search("tea cup word", 5)
     assert cited(answer) == [hit.citation for hit in hits]
     assert [one.score for one in answer] == [hit.score / hits[0].score for hit in hits]
@@ -141,27 +141,27 @@ def test_without_an_embedder_it_is_the_search(store: commonplace.Store) -> None:
     assert answer.notes == ["found by words only: there is no embedder"]
     assert answer.freshness == "fresh"
     assert (answer[0], *answer[1:4], answer[-1]) == tuple(answer)
-    assert "Answer([Recalled(" in repr(answer)
-    assert isinstance(answer[0], Recalled)
+    assert "HybridHits([HybridHit(" in repr(answer)
+    assert isinstance(answer[0], HybridHit)
 
 
 def test_vectors_find_what_words_do_not(store: commonplace.Store) -> None:
     store.write("a.md", "abab abba\n")
     store.write("b.md", "hhhh gghh\n")
-    answer = Recall(store, letters()).search("baab")
+    answer = HybridSearch(store, letters()).search("baab")
     assert cited(answer) == ["a.md#L1"]
     assert answer[0].lexical is None
     assert answer[0].score == pytest.approx(0.4 * (answer[0].cosine or 0))
     assert answer.notes == []
     # what a person writes counts at once
     (store.root / "b.md").write_text("aabb bb\n")
-    assert set(cited(Recall(store, letters()).search("baab"))) == {"a.md#L1", "b.md#L1"}
+    assert set(cited(HybridSearch(store, letters()).search("baab"))) == {"a.md#L1", "b.md#L1"}
 
 
 def test_a_floor_is_for_what_only_vectors_find(store: commonplace.Store) -> None:
     store.write("a.md", "hhhhhhhhh baab\n")
     store.write("b.md", "hhhhhhhhh ba\n")
-    answer = Recall(store, letters(), floor=0.9).search("baab")
+    answer = HybridSearch(store, letters(), floor=0.9).search("baab")
     assert cited(answer) == ["a.md#L1"]
     assert 0 < (answer[0].cosine or 0) < 0.9
 
@@ -175,7 +175,7 @@ def test_filters_hold_for_vectors_as_well(store: commonplace.Store) -> None:
     log.append({"role": "user", "content": "aaabbb", "timestamp": "8 May, 2023"})
     store.write("notes/a.md", "---\ncategory: style\n---\n\nabbaab\n")
     store.write("notesx.md", "aabb\n")
-    search = Recall(store, letters(), duplicates=1).search
+    search = HybridSearch(store, letters(), duplicates=1).search
     lines = {f"s/messages.jsonl#L{line}" for line in (1, 2, 3, 4)}
 
     def given_by(**filters: Any) -> set[str]:
@@ -203,12 +203,12 @@ def test_vectors_add_nothing_to_a_phrase_or_an_exclusion(
     store.write("a.md", "abba\n")
     store.write("b.md", "abba abba a hedge aabb\n")
     store.write("c.md", "aabb bbaa\n")
-    assert {path[:4] for path in cited(Recall(store, letters()).search("abba"))} == {
+    assert {path[:4] for path in cited(HybridSearch(store, letters()).search("abba"))} == {
         "a.md",
         "b.md",
         "c.md",
     }
-    found = {path[:4] for path in cited(Recall(store, letters()).search(query))}
+    found = {path[:4] for path in cited(HybridSearch(store, letters()).search(query))}
     assert found == ({"a.md"} if "-" in query else {"a.md", "b.md"})
 
 
@@ -216,12 +216,15 @@ def test_nearly_the_same_is_said_once(store: commonplace.Store) -> None:
     store.write("a.md", "- The user prefers dark mode in every single editor\n")
     store.write("b.md", "- The user prefers dark mode in every single editor, always\n")
     store.write("c.md", "- The cat prefers dark rooms\n")
-    answer = Recall(store).search("dark mode editor")
+    answer = HybridSearch(store).search("dark mode editor")
     assert [one.hit.path for one in answer] == ["a.md", "c.md"]
     assert answer.notes[-1] == "1 left out that say nearly the same as a better one"
-    assert len(Recall(store, duplicates=1).search("dark mode editor")) == 3
+    assert len(HybridSearch(store, duplicates=1).search("dark mode editor")) == 3
     # none is missed for it
-    assert [one.hit.path for one in Recall(store).search("dark mode editor", 2)] == ["a.md", "c.md"]
+    assert [one.hit.path for one in HybridSearch(store).search("dark mode editor", 2)] == [
+        "a.md",
+        "c.md",
+    ]
 
 
 def test_terms_of_scripts_without_spaces() -> None:
@@ -238,14 +241,14 @@ def test_age_counts_where_it_is_asked_for(store: commonplace.Store) -> None:
         moment = datetime.fromtimestamp(now - days * 86_400, UTC).isoformat()
         log.append({"role": "user", "content": text, "timestamp": moment, "session": f"{days}"})
     log.append({"role": "user", "content": "tea long ago it seems", "timestamp": "x"})
-    plain = {one.hit.line: one.score for one in Recall(store).search("tea")}
-    aged = {one.hit.line: one.score for one in Recall(store, half_life=10).search("tea")}
+    plain = {one.hit.line: one.score for one in HybridSearch(store).search("tea")}
+    aged = {one.hit.line: one.score for one in HybridSearch(store, half_life=10).search("tea")}
     for line, days in ((1, 20), (2, 10), (3, 0)):
         assert aged[line] == pytest.approx(plain[line] * 0.5 ** (days / 10), rel=1e-3)
     # what says no time is not old
     assert aged[4] == plain[4]
     store.write("a.md", "tea in a note")
-    assert Recall(store, half_life=10).search("tea", source="note")[0].score == pytest.approx(
+    assert HybridSearch(store, half_life=10).search("tea", source="note")[0].score == pytest.approx(
         1, rel=1e-3
     )
 
@@ -259,7 +262,7 @@ def test_while_an_embedder_fails_words_find(store: commonplace.Store) -> None:
         return count_letters(texts)
 
     store.write("a.md", "abba\n")
-    made = Recall(store, letters(answer))
+    made = HybridSearch(store, letters(answer))
     assert cited(made.search("abba")) == ["a.md#L1"]
     note = "found by words only: the embedder 'letters' failed: no answer"
     assert made.search("abba").notes == [note]
@@ -279,17 +282,17 @@ def test_what_cannot_be_meant(store: commonplace.Store) -> None:
     ]
     for options in wrong:
         with pytest.raises(ValueError, match=r"weight|half-life|floor"):
-            Recall(store, **options)
+            HybridSearch(store, **options)
     for embedder in (None, letters()):
         with pytest.raises(QueryError):
-            Recall(store, embedder).search(" ")
-        assert len(Recall(store, embedder).search("x", 0)) == 0
+            HybridSearch(store, embedder).search(" ")
+        assert len(HybridSearch(store, embedder).search("x", 0)) == 0
     with pytest.raises(ModelError):
-        Recall(store, CallableEmbedder(count_letters, "none", 0))
+        HybridSearch(store, CallableEmbedder(count_letters, "none", 0))
 
 
 def test_threads_share_one(store: commonplace.Store) -> None:
-    made, wrong = Recall(store, letters()), []
+    made, wrong = HybridSearch(store, letters()), []
 
     def ask() -> None:
         for _ in range(15):

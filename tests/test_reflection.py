@@ -1,4 +1,4 @@
-"""Reflection: the model writes by tools, within bounds, and the files are whole at any end."""
+"""Reflection: a model writes by tools within bounds, and files are whole however it ends."""
 
 from __future__ import annotations
 

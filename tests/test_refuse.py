@@ -1,4 +1,4 @@
-"""What `refuse.py` refuses is refused, and a memory answers as it does elsewhere."""
+"""`refuse.py`: it refuses the named system calls, and a store works without them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+pytestmark = pytest.mark.linux("seccomp")
 
 LAUNCHER = Path(__file__).with_name("refuse.py")
 PROBE = """
@@ -47,7 +49,7 @@ def test_a_memory_works_without_it(refused: str, tmp_path: Path) -> None:
     assert run(refused, STORY, str(tmp_path)) == "False"
 
 
-def test_an_unknown_name_is_said() -> None:
+def test_an_unknown_name_is_reported() -> None:
     command = [sys.executable, str(LAUNCHER), "nothing", "--", "true"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1

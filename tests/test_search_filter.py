@@ -13,7 +13,7 @@ import pytest
 import commonplace
 from commonplace import SearchFilter, Store, search_filter
 from commonplace.cli.options import FILTER
-from commonplace.recall import Recall
+from commonplace.recall import HybridSearch
 from tests.doubles import letter_embedder
 
 FIELDS = {name for name in vars(SearchFilter) if not name.startswith("_")} - {"is_open", "admits"}
@@ -56,7 +56,7 @@ def test_search_grep_and_recall_mean_the_same(
     spoken: Store, fields: dict[str, Any], searched: set[str], grepped: set[str]
 ) -> None:
     made = SearchFilter(**fields)
-    recall = Recall(spoken, letter_embedder(), duplicates=1)
+    recall = HybridSearch(spoken, letter_embedder(), duplicates=1)
     for given in (fields, {"filter": made}):
         hits = spoken.search("walrus", **given)
         assert {name(hit.path, hit.first_line) for hit in hits} == searched
@@ -117,7 +117,7 @@ def test_a_filter_is_a_value() -> None:
 def test_what_is_no_filter(
     store: Store, fields: dict[str, Any], error: type[Exception], told: str
 ) -> None:
-    for call in (store.search, store.grep, Recall(store).search):
+    for call in (store.search, store.grep, HybridSearch(store).search):
         with pytest.raises(error, match=told):
             call("walrus", **fields)
 

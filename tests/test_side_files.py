@@ -1,4 +1,4 @@
-"""Our own files, and whatever a stranger put in their place: nothing outside, and no waiting."""
+"""Side files below `.commonplace`: planted links, FIFOs and folders are refused at once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from commonplace.errors import Conflict, NotFound, Refused, StorageError
 from commonplace.memories.facts_and_episodes import FactsAndEpisodes
 from commonplace.memories.four_layers import FourLayers
 from commonplace.memories.world_and_agents import WorldAndAgents
-from commonplace.recall import Recall
+from commonplace.recall import HybridSearch
 from commonplace.recall.vectors import Vectors
 from tests.doubles import letter_embedder
 
@@ -301,7 +301,7 @@ def test_notes_that_turn_into_something_else(store: Store, rc: Path, how: str) -
         for call in calls:
             with pytest.raises(Refused):
                 call()
-        assert Recall(store, half_life=1)._moment(hit) is None
+        assert HybridSearch(store, half_life=1)._moment(hit) is None
 
 
 def test_a_diary_that_is_a_link(store: Store, rc: Path) -> None:

@@ -1,4 +1,4 @@
-"""A tool that spells a name in NFD finds under it what it wrote, with every call."""
+"""File names in NFD: each call finds what was written under the other spelling."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from commonplace import Store
 from commonplace.errors import NotFound, Refused
 from commonplace.memories.facts_and_episodes import FactsAndEpisodes
 from commonplace.memories.four_layers import FourLayers
-from commonplace.recall import Recall
+from commonplace.recall import HybridSearch
 from tests.doubles import letter_embedder
 
 FOLDER, NOTE, LOG = "cafe\u0301", "cafe\u0301/re\u0301sume\u0301.md", "cafe\u0301/s/messages.jsonl"
@@ -37,7 +37,9 @@ CALLS: dict[str, Callable[[Store], object]] = {
     "messages": lambda store: store.transcript(LOG).messages(),
     "message": lambda store: store.transcript(LOG)[1],
     "records": lambda store: store.transcript(LOG).records(store.transcript(LOG).messages()),
-    "recall": lambda store: list(Recall(store, letter_embedder()).search("banana", prefix=FOLDER)),
+    "recall": lambda store: list(
+        HybridSearch(store, letter_embedder()).search("banana", prefix=FOLDER)
+    ),
     "append": lambda store: store.append(NOTE, "more"),
     "append a message": lambda store: store.transcript(LOG).append(MESSAGE),
     "patch": lambda store: store.patch(NOTE, [("banana", "apple")]),

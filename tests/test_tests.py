@@ -1,4 +1,4 @@
-"""The tests themselves: each file runs, is not long, and is named where it is asked for."""
+"""Rules of the test files: each runs, is short, and is named where it is asked for."""
 
 from __future__ import annotations
 

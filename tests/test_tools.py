@@ -1,4 +1,4 @@
-"""Tools: the schema says what the method says, and a wrong call is told what is right."""
+"""Tools: schemas from signatures, and errors for wrong calls that say what is right."""
 
 from __future__ import annotations
 
@@ -160,8 +160,8 @@ def test_every_tool_of_every_system_says_what_it_takes(name: str, tmp_path: Path
     for one in toolset:
         assert one.description
         assert "Args:" not in one.description
-        told = one.parameters["properties"].items()
-        assert not [name for name, shape in told if "description" not in shape]
+        parameters = one.parameters["properties"].items()
+        assert not [name for name, shape in parameters if "description" not in shape]
         assert set(one.parameters["required"]) <= one.parameters["properties"].keys()
         if one.parameters["required"]:
             with pytest.raises(ToolError, match=f"{one.name} needs"):
@@ -220,7 +220,7 @@ def test_what_models_mean(toolset: Toolset) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "arguments", "said"),
+    ("name", "arguments", "error_text"),
     [
         ("memory_reed", {}, "no tool `memory_reed`, perhaps `memory_read` is meant: there are"),
         ("read_memory", {}, "perhaps `memory_read` is meant"),
@@ -269,11 +269,11 @@ def test_what_models_mean(toolset: Toolset) -> None:
     ],
 )
 def test_a_wrong_call_is_told_what_is_right(
-    toolset: Toolset, name: str, arguments: Any, said: str
+    toolset: Toolset, name: str, arguments: Any, error_text: str
 ) -> None:
     with pytest.raises(ToolError) as wrong:
         toolset.call(name, arguments)
-    assert said in str(wrong.value)
+    assert error_text in str(wrong.value)
     assert wrong.value.code == "tool"
     assert len(str(wrong.value)) < 500
 
@@ -356,8 +356,8 @@ def test_a_long_answer_is_given_in_pages(text: str, longest: int) -> None:
             break
         part, note = answer[:longest], answer[longest:]
         start += longest
-        told = f"for the rest call memory_read again with start={start}"
-        assert note == f"\n[characters {start - longest} to {start} of {len(text)}; {told}]"
+        message = f"for the rest call memory_read again with start={start}"
+        assert note == f"\n[characters {start - longest} to {start} of {len(text)}; {message}]"
         parts.append(part)
     assert "".join([*parts, answer]) == text
 
@@ -384,7 +384,7 @@ def test_a_tool_may_page_by_itself() -> None:
     assert toolset.call("recall", {"start": 8}) == "ij"
 
 
-def test_what_cannot_be_a_tool_is_said() -> None:
+def test_what_cannot_be_a_tool_is_refused() -> None:
     def asks(model: ChatModel) -> None: ...
 
     def answers() -> object:

@@ -1,4 +1,4 @@
-"""Transcripts: durable lines, every known shape, nothing lost in silence."""
+"""Transcripts: durable appends, every known format, and reported bad lines."""
 
 from __future__ import annotations
 
@@ -90,9 +90,9 @@ def test_append_and_read_by_line(store: Store, root: Path) -> None:
     assert log.append({"role": "assistant", "content": [{"type": "text", "text": "Sure."}]}) == 2
     first, second = log
     assert (first.line, first.role, first.name) == (1, "user", "Li")
-    assert first.said == "Call me 阿莉 🙂\nplease"
-    assert second.said == "Sure."
-    assert log[2].said == "Sure."
+    assert first.text == "Call me 阿莉 🙂\nplease"
+    assert second.text == "Sure."
+    assert log[2].text == "Sure."
     assert first.timestamp
     assert len((root / log.path).read_bytes().splitlines()) == 2
 
@@ -203,9 +203,9 @@ def test_import_of_known_formats(
     seen: list[int] = []
     imported = log.load(source, seen.append)
     assert imported.path == log.path
-    said = [(message.role, message.said) for message in log if message.said]
-    assert ("user", "Where is the ferry?") in said
-    assert ("assistant", "At the pier.") in said
+    pairs = [(message.role, message.text) for message in log if message.text]
+    assert ("user", "Where is the ferry?") in pairs
+    assert ("assistant", "At the pier.") in pairs
     assert imported.messages == len(list(log))
     assert not imported.bad_line_count
     assert all(step <= source.stat().st_size for step in seen)
@@ -252,7 +252,7 @@ def test_import_goes_on_after_a_crash(store: Store, root: Path, tmp_path: Path) 
     whole = (root / log.path).read_bytes()
     (root / log.path).write_bytes(whole[:-20])
     assert log.load(source).messages == 1
-    assert [message.said for message in log] == [line["content"] for line in PLAIN]
+    assert [message.text for message in log] == [line["content"] for line in PLAIN]
     assert log.load(source).messages == 0
 
 
@@ -295,6 +295,6 @@ def test_a_range_of_messages(store: Store) -> None:
     log = store.transcript("s")
     for number in range(5):
         log.append({"role": "user", "content": str(number)})
-    assert [message.said for message in log.messages(2, 3)] == ["1", "2", "3"]
-    assert [message.said for message in log.messages(4)] == ["3", "4"]
+    assert [message.text for message in log.messages(2, 3)] == ["1", "2", "3"]
+    assert [message.text for message in log.messages(4)] == ["3", "4"]
     assert log.messages(9) == []

@@ -1,4 +1,4 @@
-"""Two processes do the same to one memory at once: each entry stands once, and none fails."""
+"""Concurrent compaction by two processes: each entry is kept once, and none fails."""
 
 from __future__ import annotations
 
@@ -62,10 +62,10 @@ class Pair:
             )
             for _ in range(2)
         ]
-        assert [self._said(one) for one in self._pair] == ["ready", "ready"]
+        assert [self._read_line(one) for one in self._pair] == ["ready", "ready"]
 
     @staticmethod
-    def _said(one: subprocess.Popen[str]) -> str:
+    def _read_line(one: subprocess.Popen[str]) -> str:
         assert one.stdout
         return one.stdout.readline().strip()
 
@@ -74,7 +74,7 @@ class Pair:
             assert one.stdin
             one.stdin.write(f"{root}\t{work}\n")
             one.stdin.flush()
-        assert [self._said(one) for one in self._pair] == ["done", "done"]
+        assert [self._read_line(one) for one in self._pair] == ["done", "done"]
 
     def __enter__(self) -> Self:
         return self
@@ -91,15 +91,15 @@ def pair() -> Iterator[Pair]:
 
 
 def once(store: commonplace.Store, marks: list[str], below: str) -> None:
-    """Assert that each mark is said by one block of all notes, summaries aside."""
-    said = Counter(
+    """Assert that each mark is in one block of all notes, summaries aside."""
+    counts = Counter(
         mark
         for entry in store.list(below)
         for block in parse(store.read(entry.path))
         for mark in marks
         if block.text.strip() == mark
     )
-    assert said == Counter(marks), below
+    assert counts == Counter(marks), below
 
 
 def test_blocks_are_archived_once(root: Path, pair: Pair) -> None:
@@ -196,8 +196,8 @@ def test_a_branch_is_whole_and_merged_once(root: Path, pair: Pair) -> None:
         pair.both("merge", root)
         session.branch("main")
         assert session.branches.files("main") == [f"detail/{name}.md" for name in notes]
-        said = [session.read_detail(name).content for name in notes]
-        assert said == ["## Plan\n\nbetter"] * 4 + ["## Plan\n\nas it was"] * 4
+        contents = [session.read_detail(name).content for name in notes]
+        assert contents == ["## Plan\n\nbetter"] * 4 + ["## Plan\n\nas it was"] * 4
 
 
 def interrupted(*_: object, **__: object) -> None:

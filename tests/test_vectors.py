@@ -1,4 +1,4 @@
-"""Vectors follow the files, are made once a text, and a cache that lies is not believed."""
+"""Vectors: kept equal to the files, made once for a text, checked when read from a cache."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def by_hand(store: commonplace.Store, query: str) -> list[tuple[str, int, float]
     bag, rows = Bag(), []
     for entry in store.list():
         hits = store.documents(entry.path) if entry.kind != "other" else []
-        own = [unit(bag.embed_query(vector_documents.given(hit))) for hit in hits]
+        own = [unit(bag.embed_query(vector_documents.embedded_text(hit))) for hit in hits]
         for at, hit in enumerate(hits):
             total = own[at].copy()
             for away, share in enumerate(vector_documents.NEIGHBOUR_WEIGHTS, 1):
@@ -343,12 +343,14 @@ def test_large_files_are_made_in_parts(
     agree(made, store, "w1 w5")
 
 
-def test_names_are_part_of_what_is_said(store: commonplace.Store) -> None:
+def test_speaker_names_are_part_of_the_embedded_text(store: commonplace.Store) -> None:
     store.transcript("s").append({"role": "user", "name": "Li", "content": "tea"})
     store.transcript("s").append({"role": "user", "content": "tea"})
     store.write("a.md", "# Drinks\n\n## Hot\n\ntea\n")
     given_texts = [
-        vector_documents.given(h) for p in ("s/messages.jsonl", "a.md") for h in store.documents(p)
+        vector_documents.embedded_text(h)
+        for p in ("s/messages.jsonl", "a.md")
+        for h in store.documents(p)
     ]
     assert given_texts[:2] == ["Li: tea", "tea"]
     assert given_texts[-1].startswith("Drinks > Hot\n")

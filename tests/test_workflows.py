@@ -1,4 +1,4 @@
-"""Each job of hosted CI calls a target of the Makefile, and names its actions by a version."""
+"""Workflow files of hosted CI: each job calls a Makefile target and pins its actions."""
 
 from __future__ import annotations
 

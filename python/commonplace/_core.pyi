@@ -14,9 +14,10 @@ __all__ = [
     "Imported",
     "Match",
     "Message",
-    "Past",
+    "Revision",
     "SearchFilter",
     "Section",
+    "SessionHeader",
     "Status",
     "Store",
     "Verified",
@@ -32,8 +33,9 @@ __version__: str
 class Section:
     """A heading with the text up to the next one, or what stands before the first.
 
-    `start` and `end` are byte offsets in the file, `line` and `end_line` count from 1;
-    `heading` is the trail from the outermost heading to this one, empty for a preamble.
+    `start`, `body` (the text below the heading) and `end` are byte offsets in the file, `line` and
+    `end_line` count from 1; `heading` is the trail from the outermost heading to this one,
+    empty for a preamble.
     """
 
     path: str
@@ -42,6 +44,7 @@ class Section:
     line: int
     end_line: int
     start: int
+    body: int
     end: int
     summary: str | None
     category: str | None
@@ -51,10 +54,44 @@ def sections(text: str) -> list[Section]:
     """Return the sections of Markdown that lies in no file; their `path` is empty."""
 
 @final
+class MarkdownBlock:
+    """A list item, or another block of a section: what a note with `unit: item` is indexed by.
+
+    `section` counts the sections from 0, `start` and `end` bytes, `line` and `end_line` from 1;
+    `text` are its lines, those of an item without its marker and indentation.
+    """
+
+    section: int
+    start: int
+    end: int
+    line: int
+    end_line: int
+    is_item: bool
+    text: str
+
+def blocks(text: str) -> list[MarkdownBlock]:
+    """Return the list items and other blocks of Markdown, in order; headings are none."""
+
+@final
+class FrontMatter:
+    """YAML front matter: its bytes from `start`, behind the first `---`, to `end`, behind the last.
+
+    `fields` are keys, in small letters, and scalars; an item of a list has the key of the list.
+    """
+
+    start: int
+    end: int
+    fields: tuple[tuple[str, str], ...]
+
+def front_matter(text: str) -> FrontMatter | None:
+    """Return the front matter of Markdown; None where it has none."""
+
+@final
 class Message:
     """One line of a transcript, whatever tool wrote it.
 
-    `said` is what a person or a model said, `tools` what went into and came out of tools.
+    `text` is what a person or a model wrote, `tools` the input and output of tools, thinking and
+    injected text.
     `time` is the text of the record, `timestamp` the same in seconds since 1970 when understood.
     """
 
@@ -67,7 +104,7 @@ class Message:
     timestamp: float | None
     session: str | None
     id: str | None
-    said: str
+    text: str
     tools: str
 
 @final
@@ -176,7 +213,7 @@ class Written:
     applied: int
 
 @final
-class Past:
+class Revision:
     """A text that the history keeps: its version, and where it lies.
 
     `time` is when it was put there, in seconds since 1970; `size` is in bytes; `address` is the
@@ -189,8 +226,28 @@ class Past:
     address: str
 
 @final
+class SessionHeader:
+    """What a source says about a session.
+
+    `parent` is the session that started it, `started` the time of its start as written; `title` is
+    the host's own, else the first line of the first prompt.
+    """
+
+    host: str
+    id: str | None
+    parent: str | None
+    cwd: str | None
+    git_branch: str | None
+    model: str | None
+    title: str | None
+    started: str | None
+
+@final
 class Imported:
-    """What an import took, and what it left out and why."""
+    """What an import took, and what it left out and why.
+
+    Of `trailing_garbage`, lines with something else behind a whole object, the object was taken.
+    """
 
     path: str
     format: str
@@ -198,6 +255,9 @@ class Imported:
     skipped: dict[str, int]
     bad_lines: list[int]
     bad_line_count: int
+    trailing_garbage: list[int]
+    trailing_garbage_count: int
+    sessions: list[SessionHeader]
 
 @final
 class Status:
@@ -303,8 +363,8 @@ class Store:
     def read_to_change(self, path: str) -> tuple[str, str]:
         """Return the text and its version; `("", "absent")` for a file that is not there."""
     def version(self, path: str) -> str | None: ...
-    def history(self, path: str) -> builtins.list[Past]: ...
-    def keep(self, path: str) -> Past: ...
+    def history(self, path: str) -> builtins.list[Revision]: ...
+    def keep(self, path: str) -> Revision: ...
     def list(self, prefix: str) -> list[Entry]: ...
     def holds(self, prefix: str) -> bool: ...
     def write(self, path: str, content: str, expected_version: str | None = None) -> Written: ...
@@ -344,7 +404,7 @@ class Store:
     ) -> Grep: ...
     def status(self) -> Status: ...
     def verify(self) -> Verified: ...
-    def settle(self) -> None:
+    def wait_for_gram_indexes(self) -> None:
         """Wait until what earlier calls left to be done later is done."""
     def save(self) -> None:
         """Write the snapshot now; closing does it too."""

@@ -124,7 +124,7 @@ def answers(
     group: Mapping[str, Any], root: Path
 ) -> Iterator[tuple[str, list[Any], list[Any], float]]:
     """Yield text, relevant ids, ranked ids and seconds of each query of a group."""
-    layout = lay_out(group["documents"], root)
+    layout = write_corpus(group["documents"], root)
     with open_store(root) as store:
         # opens the index, which the first query would otherwise be charged with
         store.status()
@@ -145,7 +145,7 @@ class Layout:
         return self.notes[path] if source == "note" else self.messages[line - 1]
 
 
-def lay_out(documents: Sequence[Mapping[str, Any]], root: Path) -> Layout:
+def write_corpus(documents: Sequence[Mapping[str, Any]], root: Path) -> Layout:
     """Write documents as a person's files: what was said to one transcript, the rest to notes."""
     layout = Layout()
     taken: set[str] = set()

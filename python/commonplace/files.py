@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 
 from commonplace import _core
-from commonplace._core import Entry, Past, Section, Weights, Written
+from commonplace._core import Entry, Revision, Section, Weights, Written
 from commonplace.errors import Conflict
 from commonplace.locks import Lock
 
@@ -222,7 +222,7 @@ class Files:
         """Take a file out of the store; its text goes to `.commonplace/history/`."""
         return self._core.delete(path, expected_version)
 
-    def history(self, path: str) -> builtins.list[Past]:
+    def history(self, path: str) -> builtins.list[Revision]:
         """Return the texts that the history keeps of a file, newest first; also of a deleted one.
 
         A text gets there when `write`, `patch` or `delete` takes its place, or by `keep`.
@@ -231,14 +231,14 @@ class Files:
         >>> store = commonplace.open(tempfile.mkdtemp())
         >>> first = store.write("a.md", "one")
         >>> _ = store.write("a.md", "two")
-        >>> [past.version == first.version for past in store.history("a.md")]
+        >>> [revision.version == first.version for revision in store.history("a.md")]
         [True]
         >>> store.read("a.md", first.version)
         'one'
         """
         return self._core.history(path)
 
-    def keep(self, path: str) -> Past:
+    def keep(self, path: str) -> Revision:
         """Put a copy of what a file says now into the history, durably.
 
         Of a text that the history keeps already, the one that is there is returned.

@@ -31,8 +31,8 @@ class Lock:
     def __exit__(self, *_: object) -> None:
         self._lock.release()
 
-    def renew(self) -> None:
-        """Make the lock free of threads that are not there: called in a child, before all else."""
+    def reset_after_fork(self) -> None:
+        """Free the lock of threads that the child does not have: called in it before all else."""
         if self._lock.acquire(blocking=False):
             # free, or of the thread that forked
             self._lock.release()
@@ -45,11 +45,11 @@ class Lock:
 _LOCKS: weakref.WeakSet[Lock] = weakref.WeakSet()
 
 
-def _renew() -> None:
+def _reset_locks() -> None:
     for lock in _LOCKS:
-        lock.renew()
+        lock.reset_after_fork()
 
 
 # not where there is no fork
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew)
+    os.register_at_fork(after_in_child=_reset_locks)

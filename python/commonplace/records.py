@@ -10,14 +10,27 @@ from commonplace._core import (
     Imported,
     Match,
     Message,
-    Past,
+    Revision,
     Section,
+    SessionHeader,
     Status,
     Verified,
     Written,
 )
 
-Result = Entry | Hit | Imported | Match | Message | Past | Section | Status | Verified | Written
+Result = (
+    Entry
+    | Hit
+    | Imported
+    | Match
+    | Message
+    | Revision
+    | Section
+    | SessionHeader
+    | Status
+    | Verified
+    | Written
+)
 
 FIELDS: dict[type[Any], tuple[str, ...]] = {
     Entry: ("path", "size", "modified", "kind", "summary"),
@@ -41,7 +54,17 @@ FIELDS: dict[type[Any], tuple[str, ...]] = {
         "session",
         "category",
     ),
-    Imported: ("path", "format", "messages", "skipped", "bad_lines", "bad_line_count"),
+    Imported: (
+        "path",
+        "format",
+        "messages",
+        "skipped",
+        "bad_lines",
+        "bad_line_count",
+        "trailing_garbage",
+        "trailing_garbage_count",
+        "sessions",
+    ),
     Match: (
         "path",
         "line",
@@ -66,10 +89,10 @@ FIELDS: dict[type[Any], tuple[str, ...]] = {
         "timestamp",
         "session",
         "id",
-        "said",
+        "text",
         "tools",
     ),
-    Past: ("version", "time", "size", "address"),
+    Revision: ("version", "time", "size", "address"),
     Section: (
         "path",
         "heading",
@@ -77,10 +100,21 @@ FIELDS: dict[type[Any], tuple[str, ...]] = {
         "line",
         "end_line",
         "start",
+        "body",
         "end",
         "summary",
         "category",
         "keywords",
+    ),
+    SessionHeader: (
+        "host",
+        "id",
+        "parent",
+        "cwd",
+        "git_branch",
+        "model",
+        "title",
+        "started",
     ),
     Status: (
         "root",
@@ -112,7 +146,10 @@ def record(result: Result) -> dict[str, Any]:
     >>> record(store.write("facts/user.md", "# User"))["path"]
     'facts/user.md'
     """
-    return {name: getattr(result, name) for name in FIELDS[type(result)]}
+    told = {name: getattr(result, name) for name in FIELDS[type(result)]}
+    if isinstance(result, Imported):
+        told["sessions"] = [record(session) for session in result.sessions]
+    return told
 
 
 def receipt(written: Written) -> dict[str, Any]:
@@ -123,7 +160,7 @@ def receipt(written: Written) -> dict[str, Any]:
     >>> receipt(store.write("facts/user.md", "# User"))["success"]
     True
     """
-    told = record(written)
+    fields = record(written)
     # how many edits a patch made is for `memory_patch` to say
-    del told["applied"]
-    return {"success": True, **told}
+    del fields["applied"]
+    return {"success": True, **fields}

@@ -53,7 +53,7 @@ class Called:
     error: CommonplaceError | None = None
 
     @property
-    def wrote(self) -> bool:
+    def changed_memory(self) -> bool:
         """Whether this call changed the memory."""
         return self.effect in {"adds", "replaces"} and isinstance(self.error, InDoubt | None)
 
@@ -75,7 +75,7 @@ class Reflection:
     @property
     def writes(self) -> tuple[Called, ...]:
         """The calls that changed the memory, in order."""
-        return tuple(one for one in self.calls if one.wrote)
+        return tuple(one for one in self.calls if one.changed_memory)
 
 
 def reflect(
@@ -154,7 +154,9 @@ def reflect(
                 failed = calls[-1].error is not None
                 turns.append(Turn("tool", calls[-1].answer, call_id=call.id, failed=failed))
     except Exception as error:
-        done = "; ".join(f"{one.call.name}: {one.answer:.200}" for one in calls if one.wrote)
+        done = "; ".join(
+            f"{one.call.name}: {one.answer:.200}" for one in calls if one.changed_memory
+        )
         error.add_note(f"What the reflection had written until then: {done or 'nothing'}")
         raise
     return Reflection(reply.text, stopped, tuple(calls), tuple(turns), spent)
@@ -221,18 +223,18 @@ def _quoted(conversation: str | Sequence[Turn], most: int) -> str:
     else:
         pieces = []
         for number, turn in reversed([*enumerate(conversation, 1)]):
-            most -= len(said := _said(turn))
+            most -= len(text := _turn_text(turn))
             if most < 0:
-                said = f"[turns 1 to {number} are left out or cut] …{said[:most][-500:]}"
+                text = f"[turns 1 to {number} are left out or cut] …{text[:most][-500:]}"
             author = _AUTHORS.get(turn.role, "untrusted")
-            pieces.insert(0, Piece(said, f"{number} {turn.role}", author))
+            pieces.insert(0, Piece(text, f"{number} {turn.role}", author))
             if most < 0:
                 break
     shown = frame(pieces, tag="conversation", heading="Its turns, oldest first.") or "It is empty."
     return f"This was the conversation.\n\n{shown}"
 
 
-def _said(turn: Turn) -> str:
+def _turn_text(turn: Turn) -> str:
     called = [f"[calls {call.name} {call.arguments}]" for call in turn.calls]
     return "\n".join([*filter(None, [turn.text]), *called])
 
@@ -249,5 +251,7 @@ def _called(tools: Toolset, call: ToolCall) -> Called:
 
 def _estimate(turns: Sequence[Turn], reply: Reply) -> int:
     """Return about how many tokens an answer cost, of a model that does not say."""
-    said = sum(len(_said(turn)) for turn in [*turns, Turn("assistant", reply.text, reply.calls)])
-    return -(-said // _TOKEN)
+    characters = sum(
+        len(_turn_text(turn)) for turn in [*turns, Turn("assistant", reply.text, reply.calls)]
+    )
+    return -(-characters // _TOKEN)

@@ -255,9 +255,9 @@ class Store(Files):
         """
         return self._core.verify()
 
-    def settle(self) -> None:
+    def wait_for_gram_indexes(self) -> None:
         """Wait until what earlier calls left to a background thread is done (see `grep`)."""
-        self._core.settle()
+        self._core.wait_for_gram_indexes()
 
     def close(self) -> None:
         """Save the index snapshot and let go of the root; a closed store answers no more."""

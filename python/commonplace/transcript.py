@@ -41,7 +41,7 @@ class Transcript:
         >>> log = commonplace.open(tempfile.mkdtemp()).transcript("sessions/s1")
         >>> log.append({"role": "user", "content": "Call me Alex."})
         1
-        >>> log[1].said
+        >>> log[1].text
         'Call me Alex.'
         """
         if not isinstance(message.get("role"), str):
@@ -60,7 +60,8 @@ class Transcript:
     ) -> Imported:
         """Import a transcript of another tool from anywhere on this machine.
 
-        Known: Claude Code, Codex, pi, OpenAI chat, and plain `{role, content}` lines.
+        Known: Claude Code, Codex, pi, Gemini CLI, opencode, OpenAI chat, plain `{role, content}`
+        lines, exports of ChatGPT and Claude.ai, and Markdown of SpecStory.
 
         Nothing comes in twice: what an earlier import of this source brought is passed over, so
         an import that was interrupted goes on, and a source that has grown is caught up with.
@@ -79,7 +80,7 @@ class Transcript:
             Refused: It is a folder, a FIFO or a device.
             FormatError: No known kind of message is in it.
             Conflict: This transcript holds other messages already; nothing was added.
-            MemoryLimit: It is one JSON array, larger than the memory limit allows.
+            MemoryLimit: It is one JSON array or document, larger than the memory limit allows.
         """
         return self._core.import_transcript(os.fspath(source), self.path, progress)
 

@@ -113,9 +113,13 @@ def summary(result: Result) -> str:
         f"{promise}: {result.failures[promise]} of {result.tries[promise]:,}"
         for promise in sorted(result.tries)
     )
-    told = f"{name}: {result.attempts} runs in {result.seconds:.0f} s"
-    lines = [f"{told}; failures of tries by promise: {numbers}"]
+    message = f"{name}: {result.attempts} runs in {result.seconds:.0f} s"
+    lines = [f"{message}; failures of tries by promise: {numbers}"]
     lines += [f"  {promise}: not tested here: {why}" for promise, why in result.untested.items()]
+    lines += [
+        f"  {promise}: not tested: {times:,} {what}"
+        for (promise, what), times in result.left_out.items()
+    ]
     return "\n".join(lines)
 
 

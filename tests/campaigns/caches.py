@@ -21,7 +21,7 @@ import numpy as np
 import commonplace
 from commonplace import Hit, Store
 from commonplace.memories import FactsAndEpisodes
-from commonplace.recall import Recall
+from commonplace.recall import HybridSearch
 from tests.campaigns.children import Board, Child
 from tests.campaigns.damage import crafted, damaged, replaced
 from tests.campaigns.trial import Trial
@@ -89,7 +89,7 @@ def answers(store: Store) -> list[Any]:
     found += [[match.citation for match in store.grep(word)] for word in WORDS[:4]]
     status = store.status()
     found += [status.notes, status.transcripts, status.sections, status.messages, status.terms]
-    recall = Recall(store, Letters())
+    recall = HybridSearch(store, Letters())
     found.append([(one.hit.citation, round(one.score, 4)) for one in recall.search(WORDS[0])])
     memory = FactsAndEpisodes(store, "notes")
     found.append(memory.memory_list())
@@ -142,11 +142,11 @@ class Caches:
         """Ask, and compare with what a store without caches has answered."""
         child = Child(partial(ask, self.trial.root))
         ended = child.wait(20)
-        told = child.board.records()
+        reported = child.board.records()
         if not ended or child.crash:
             self.trial.check(10, False, f"{what}: {child.crash or 'hung'}")
             return
-        pairs = enumerate(zip(told[0]["answers"], self.expected, strict=True))
+        pairs = enumerate(zip(reported[0]["answers"], self.expected, strict=True))
         wrong = [
             f"answer {at}: {one!r:.150} for {two!r:.150}" for at, (one, two) in pairs if one != two
         ]
@@ -233,8 +233,8 @@ def crafted_snapshots(trial: Trial) -> None:
         path.write_bytes(data)
         child = Child(partial(ask_crafted, trial.root, known))
         ended = child.wait(20)
-        told = [one["wrong"] for one in child.board.records() if "wrong" in one]
-        why = "hung" if not ended else child.crash or (told[0] if told else None)
+        reported = [one["wrong"] for one in child.board.records() if "wrong" in one]
+        why = "hung" if not ended else child.crash or (reported[0] if reported else None)
         trial.check(10, why is None, f"the snapshot, {what}: {why}")
 
 
@@ -248,7 +248,7 @@ def fill_large(root: Path, _: Board) -> None:
             line += 1
     with commonplace.open(root) as store:
         list(store.grep("quokka"))
-        store.settle()
+        store.wait_for_gram_indexes()
 
 
 def ask_large(root: Path, board: Board) -> None:
@@ -291,9 +291,9 @@ def gram_indexes(trial: Trial) -> None:
             side.write_bytes(data)
         child = Child(partial(ask_crafted_gram_index if is_crafted else ask_large, trial.root))
         ended = child.wait(20)
-        told = child.board.records()
-        right = ended and not child.crash and told == ([] if is_crafted else expected)
-        why = child.crash or (f"{told!r:.200}" if ended else "hung")
+        reported = child.board.records()
+        right = ended and not child.crash and reported == ([] if is_crafted else expected)
+        why = child.crash or (f"{reported!r:.200}" if ended else "hung")
         trial.check(10, right, f"the gram index, {what}: {why}")
 
 

@@ -117,15 +117,15 @@ class Attempt:
         if not child.wait(25):
             self.trial.check(promise, False, f"{name}: hung")
             return None
-        told = [one for one in child.board.records() if "answer" in one or "error" in one]
+        reported = [one for one in child.board.records() if "answer" in one or "error" in one]
         if child.status == -9:
             return None, name
         if fault[0].partition(":")[0] not in injected(self.trace):
             return None
-        if child.crash or not told:
+        if child.crash or not reported:
             self.trial.check(promise, False, f"{name}: {child.crash or child.status}")
             return None
-        return told[0], name
+        return reported[0], name
 
     def again(self, run: Callable[[], Any], name: str) -> Any:
         """Open the folder once more without faults; return what `run` returns there."""
@@ -136,9 +136,9 @@ class Attempt:
 
         child = Child(work)
         child.wait(25)
-        told = [one["answer"] for one in child.board.records() if "answer" in one]
-        good = self.trial.check(3, bool(told), f"{name}: afterwards: {child.crash or 'hung'}")
-        return told[0] if good else None
+        reported = [one["answer"] for one in child.board.records() if "answer" in one]
+        good = self.trial.check(3, bool(reported), f"{name}: afterwards: {child.crash or 'hung'}")
+        return reported[0] if good else None
 
 
 def injected(trace: Path) -> set[str]:
@@ -187,19 +187,24 @@ def changes(trial: Trial) -> None:
         made = one.make(what, lambda: bool(change.run(one.opened())))
         if made is None:
             continue
-        told, name = made
-        judge(trial, one, change, told, name, what)
+        reported, name = made
+        check_call(trial, one, change, reported, name, what)
 
 
-def judge(
-    trial: Trial, one: Attempt, change: Change, told: dict[str, Any] | None, name: str, what: str
+def check_call(
+    trial: Trial,
+    one: Attempt,
+    change: Change,
+    reported: dict[str, Any] | None,
+    name: str,
+    what: str,
 ) -> None:
-    promise, times = (1 if told is None else 3), change.times(one.root)
-    answered = "died" if told is None else told.get("error", "ok")
+    promise, times = (1 if reported is None else 3), change.times(one.root)
+    answered = "died" if reported is None else reported.get("error", "ok")
     trial.check(promise, times <= 1, f"{name}: {answered}, and it stands {times} times")
-    if told and "answer" in told:
+    if reported and "answer" in reported:
         trial.check(promise, times >= 1, f"{name}: ok, and it is not done")
-    elif told and told["known"] and what not in REPEATABLE:
+    elif reported and reported["known"] and what not in REPEATABLE:
         trial.check(promise, times == 0, f"{name}: {answered}, and it is done")
     note = one.root / "facts/note.md"
     if what in {"write", "patch", "update", "append"}:
@@ -273,16 +278,18 @@ def systems(trial: Trial) -> None:
         made = one.make(what, run)
         if made is None:
             continue
-        told, name = made
+        reported, name = made
         live = "\0".join(
             path.read_text(errors="replace")
             for path in one.root.rglob("*")
             if path.is_file() and ".commonplace" not in path.parts and path.suffix != ".swap"
         )
-        if told and "answer" in told and told["answer"]:
+        if reported and "answer" in reported and reported["answer"]:
             trial.check(3, "tzyzzyva1e" in live, f"{name}: ok, and it is not there")
-        if told and "error" in told and told["known"] and what in SINGLE:
-            trial.check(3, "tzyzzyva1e" not in live, f"{name}: {told['error']}, and it is there")
+        if reported and "error" in reported and reported["known"] and what in SINGLE:
+            trial.check(
+                3, "tzyzzyva1e" not in live, f"{name}: {reported['error']}, and it is there"
+            )
         one.again(lambda: bool(Program(one.root, "q").facts.memory_list() or True), name)
 
 

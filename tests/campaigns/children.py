@@ -41,8 +41,8 @@ class Board:
 
     def records(self) -> list[Any]:
         (used,) = LENGTH.unpack_from(self._memory, 0)
-        told = self._memory[LENGTH.size : LENGTH.size + used]
-        return [json.loads(line) for line in told.splitlines()]
+        reported = self._memory[LENGTH.size : LENGTH.size + used]
+        return [json.loads(line) for line in reported.splitlines()]
 
 
 class Child:
@@ -149,9 +149,9 @@ class Child:
     @property
     def crash(self) -> str | None:
         """Why it ended as it should not have: an exception, or the signal of a fault of its own."""
-        told = [record["crash"] for record in self.board.records() if "crash" in record]
-        if told:
-            return str(told[0])
+        reported = [record["crash"] for record in self.board.records() if "crash" in record]
+        if reported:
+            return str(reported[0])
         faults = {signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE}
         if self.status is not None and -self.status in faults:
             return f"died of {signal.Signals(-self.status).name}"

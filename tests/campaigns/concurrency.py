@@ -1,4 +1,4 @@
-"""Processes and threads that read and write the same files at once, and forks of an open store."""
+"""Concurrent processes and threads on the same files, and forks of an open store."""
 
 from __future__ import annotations
 
@@ -140,9 +140,9 @@ def readers(trial: Trial) -> None:
     for child in [*children, writer]:
         ended = child.wait(20)
         trial.check(8, ended and not child.crash, f"{child.crash or 'hung'}")
-    told = [record for child in children for record in child.board.records()]
-    trial.count(8, sum(record.get("done", 0) for record in told))
-    for record in told:
+    reported = [record for child in children for record in child.board.records()]
+    trial.count(8, sum(record.get("done", 0) for record in reported))
+    for record in reported:
         if "torn" in record:
             trial.fail(8, f"a reader saw {record['torn']}")
 
@@ -170,14 +170,14 @@ def forks(trial: Trial) -> None:
     for number in range(1, 12):
         edit_first, threaded = random.random() < 0.5, random.random() < 0.4
         word, old = f"word{number}e", f"word{number - 1}e"
-        told: list[Child] = []
+        reported: list[Child] = []
 
-        def fork(word: str = word, old: str = old, told: list[Child] = told) -> None:
+        def fork(word: str = word, old: str = old, reported: list[Child] = reported) -> None:
             def work(board: Board) -> None:
                 time.sleep(0.02)
                 board.say({"wrong": see(store, trial.root, word, old)})
 
-            told.append(Child(work))
+            reported.append(Child(work))
 
         if edit_first:
             note.write_text(f"- {word}\n")
@@ -191,7 +191,7 @@ def forks(trial: Trial) -> None:
             fork()
         if not edit_first:
             note.write_text(f"- {word}\n")
-        (child,) = told
+        (child,) = reported
         # who asks first must not take the news from the other
         if random.random() < 0.5:
             ended = child.wait(10)

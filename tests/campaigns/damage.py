@@ -1,4 +1,4 @@
-"""Ways to damage a file that is a cache: at random, and with the checksums made right again."""
+"""Damage to cache files: random bytes, and crafted contents with valid checksums."""
 
 from __future__ import annotations
 
@@ -120,24 +120,24 @@ def crafted_snapshot(random: Random, data: bytearray) -> tuple[str, bytes]:
     top = list(enumerate(entries(data, HEAD, end)))
     number, (entry, first, length) = random.choice([one for one in top if one[1][2]])
     if random.random() < 0.05:
-        told = f"entry {number}: {number_at(random, data, entry, 16)}"
+        message = f"entry {number}: {number_at(random, data, entry, 16)}"
     elif is_directory(data, first, length) and random.random() < 0.9:
         pages = list(entries(data, first, first + length))
         page, start, size = random.choice(pages)
-        told = f"array {number}, page at {start}: {number_at(random, data, start, size)}"
+        message = f"array {number}, page at {start}: {number_at(random, data, start, size)}"
         sign(data, page)
         sign(data, entry)
     else:
-        told = f"array {number}: {number_at(random, data, first, length)}"
+        message = f"array {number}: {number_at(random, data, first, length)}"
         sign(data, entry)
     struct.pack_into("<Q", data, 32, xxhash.xxh3_64_intdigest(bytes(data[HEAD:end])))
-    return told, bytes(data)
+    return message, bytes(data)
 
 
 def crafted_gram_index(random: Random, data: bytearray) -> tuple[str, bytes]:
     foot = len(data) - FOOT
     (length,) = struct.unpack_from("<Q", data, foot + 16)
-    told = number_at(random, data, foot - length, length)
+    message = number_at(random, data, foot - length, length)
     head = bytes(data[foot - length : foot])
     struct.pack_into("<Q", data, foot + 24, xxhash.xxh3_64_intdigest(head))
-    return f"the head: {told}", bytes(data)
+    return f"the head: {message}", bytes(data)

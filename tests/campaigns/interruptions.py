@@ -1,4 +1,4 @@
-"""Signals in the midst of calls: interrupt, stop and go on, terminate."""
+"""Signals during calls: SIGINT, SIGSTOP with SIGCONT, SIGTERM."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from random import Random
 import commonplace
 from commonplace import Busy, Store
 from tests.campaigns import kills
-from tests.campaigns.battle import Battle
 from tests.campaigns.children import Board, Child
 from tests.campaigns.systems import CALLS, body, is_whole
 from tests.campaigns.trial import Trial
+from tests.campaigns.workload import Workload
 
 LAW = (
     "Ctrl-C ends every long call soon and harms nothing; a program that is stopped holds up no "
@@ -126,15 +126,15 @@ def interrupted(trial: Trial) -> None:
         ended = child.wait(20)
         if holder:
             holder.kill()
-        told = {key: value for record in child.board.records() for key, value in record.items()}
-        if told.get("ended", sent) < sent:
+        reported = {key: value for record in child.board.records() for key, value in record.items()}
+        if reported.get("ended", sent) < sent:
             # it was done already, and something else was interrupted
             continue
         if trial.check(16, ended and not child.crash, f"{what}: {child.crash or 'hung'}"):
-            took, worked = told["ended"] - sent, told["worked"] - worked
+            took, worked = reported["ended"] - sent, reported["worked"] - worked
             told_of = f"{what} went on for {took:.2f} s, of a processor {worked:.2f} s"
             trial.check(16, worked < SOON and took < LOCK, f"{told_of}, after Ctrl-C")
-            trial.check(16, told["hits"] > 0, f"{what}: after Ctrl-C nothing is found")
+            trial.check(16, reported["hits"] > 0, f"{what}: after Ctrl-C nothing is found")
 
 
 def write(root: Path, board: Board) -> None:
@@ -189,9 +189,9 @@ def stopped(trial: Trial) -> None:
     trial.check(1, is_whole((trial.root / "note.md").read_text()), "the note is torn")
 
 
-def at_signals(battle: Battle) -> None:
+def at_signals(workload: Workload) -> None:
     """Stop one of three at a random moment; half of them are ended, the others go on."""
-    random = battle.trial.random
+    random = workload.trial.random
 
     def signal_one(victim: Child) -> Child:
         victim.signal(signal.SIGSTOP)
@@ -202,14 +202,14 @@ def at_signals(battle: Battle) -> None:
         victim.signal(signal.SIGCONT)
         if ends:
             victim.wait(10)
-        return battle.begin() if ends else victim
+        return workload.begin() if ends else victim
 
-    battle.disturb(1.0, 0.1, signal_one)
+    workload.disturb(1.0, 0.1, signal_one)
 
 
 def signalled(trial: Trial) -> None:
-    battle = Battle(trial, list(CALLS), at_signals)
-    kills.check(trial, battle)
+    workload = Workload(trial, list(CALLS), at_signals)
+    kills.check(trial, workload)
 
 
 KINDS = (stopped, interrupted, signalled)

@@ -15,10 +15,10 @@ from pathlib import Path
 import commonplace
 from commonplace import NotFound, Store
 from commonplace.memories import FactsAndEpisodes, FourLayers
-from tests.campaigns.battle import HAND, Battle
 from tests.campaigns.children import Board, Child, no_strace
 from tests.campaigns.systems import CALLS, is_whole
 from tests.campaigns.trial import Trial
+from tests.campaigns.workload import HAND, Workload
 
 LAW = (
     "Whoever is killed at whatever moment: what was acknowledged is there, once and whole; what a "
@@ -42,20 +42,20 @@ KILLED_IN = (
 )  # fmt: skip
 
 
-def at_random(battle: Battle) -> None:
+def at_random(workload: Workload) -> None:
     """Kill one of three at a random moment, and begin another, as long as there is time."""
 
     def replace(victim: Child) -> Child:
         victim.kill()
-        return battle.begin()
+        return workload.begin()
 
-    battle.disturb(1.2, 0.12, replace)
+    workload.disturb(1.2, 0.12, replace)
 
 
-def at_a_call(battle: Battle) -> None:
+def at_a_call(workload: Workload) -> None:
     """Kill programs at the n-th of one of their system calls, beside one that is left alone."""
-    random = battle.trial.random
-    beside = battle.begin()
+    random = workload.trial.random
+    beside = workload.begin()
     for _ in range(5):
         call = random.choice(KILLED_IN)
         when = random.randrange(1, 60)
@@ -63,29 +63,29 @@ def at_a_call(battle: Battle) -> None:
         if call != "renameat2" and random.random() < 0.3:
             # as on NFS and FUSE, where two names cannot be exchanged
             inject.append("renameat2:error=EINVAL")
-        child = battle.begin(inject)
+        child = workload.begin(inject)
         child.wait(0.4)
     beside.kill()
 
 
-def check(trial: Trial, battle: Battle) -> None:
-    """Open the folder again and compare it with what was told."""
-    for child in [*battle.killed, battle.person]:
+def check(trial: Trial, workload: Workload) -> None:
+    """Open the folder again and compare it with what was reported."""
+    for child in [*workload.killed, workload.person]:
         if child.crash:
             trial.check(1, False, f"a program failed: {child.crash}")
     with commonplace.open(trial.root) as store:
         live = {entry.path: store.read(entry.path) for entry in store.list()}
         everything = "\0".join(live.values()) + "\0" + kept(trial.root)
-        check_acknowledged(trial, battle, live, everything)
-        check_once(trial, battle, live)
-        check_saves(trial, battle, store, live)
-        check_compacted(trial, battle, store)
-        check_imports(trial, battle, store)
+        check_acknowledged(trial, workload, live, everything)
+        check_once(trial, workload, live)
+        check_saves(trial, workload, store, live)
+        check_compacted(trial, workload, store)
+        check_imports(trial, workload, store)
         for path, text in live.items():
             if path.startswith(("own/", "moved/")):
                 trial.check(1, is_whole(text), f"{path} is torn: {text[:200]!r}")
-        counted = len([1 for record in battle.told("done") if record["done"] == "update"])
-        begun = len([1 for record in battle.told("begun") if record["begun"] == "update"])
+        counted = len([1 for record in workload.records_of("done") if record["done"] == "update"])
+        begun = len([1 for record in workload.records_of("begun") if record["begun"] == "update"])
         value = int(live.get("shared/counter.md", "0"))
         trial.check(7, counted <= value <= begun, f"{value} of {counted} to {begun}")
         litter = [str(path) for path in trial.root.rglob("*.swap")]
@@ -99,16 +99,18 @@ def kept(root: Path) -> str:
     return "\0".join(path.read_text(errors="replace") for path in files if path.is_file())
 
 
-def check_acknowledged(trial: Trial, battle: Battle, live: dict[str, str], everything: str) -> None:
+def check_acknowledged(
+    trial: Trial, workload: Workload, live: dict[str, str], everything: str
+) -> None:
     last: dict[str, tuple[str, str]] = {}
-    begun = {record["token"]: record["begun"] for record in battle.told("begun")}
-    done = {record["token"] for record in battle.told("done")}
+    begun = {record["token"]: record["begun"] for record in workload.records_of("begun")}
+    done = {record["token"] for record in workload.records_of("done")}
     unsure = [call for token, call in begun.items() if token not in done]
-    for record in battle.told("done"):
+    for record in workload.records_of("done"):
         if record["key"]:
             last[record["key"]] = (record["token"], record["done"])
     visible = "\0".join(live.values())
-    told = {token for token, _ in last.values()}
+    reported = {token for token, _ in last.values()}
     # another program's import gives a fact the value that it had at the export
     imported = {"layers.learn"} if EXCHANGE in begun.values() else set()
     for token, call in last.values():
@@ -121,21 +123,21 @@ def check_acknowledged(trial: Trial, battle: Battle, live: dict[str, str], every
         "layers.compact",
         EXCHANGE,
     }
-    for record in battle.told("done"):
-        if record["token"] not in told and record["done"] not in textless:
+    for record in workload.records_of("done"):
+        if record["token"] not in reported and record["done"] not in textless:
             found = record["token"] in everything
             trial.check(1, found, f"acknowledged by {record['done']}, and lost: {record['token']}")
 
 
-def check_once(trial: Trial, battle: Battle, live: dict[str, str]) -> None:
+def check_once(trial: Trial, workload: Workload, live: dict[str, str]) -> None:
     visible = Counter(re.findall(r"\btp[0-9]+x[0-9]+e\b", "\0".join(
         text for path, text in live.items() if not path.startswith("hand/")
     )))  # fmt: skip
-    for record in battle.told("begun"):
+    for record in workload.records_of("begun"):
         if CALLS[record["begun"]].once:
             times = visible[record["token"]] // (2 if record["begun"] == "move" else 1)
-            told = f"{record['begun']} left {record['token']} {times} times"
-            trial.check(5, times <= 1, told)
+            message = f"{record['begun']} left {record['token']} {times} times"
+            trial.check(5, times <= 1, message)
     log = live.get("shared/messages.jsonl", "")
     bad = [line for line in log.splitlines() if not is_json(line)]
     trial.check(5, not bad, f"torn lines: {bad[:2]}")
@@ -149,8 +151,10 @@ def is_json(line: str) -> bool:
     return True
 
 
-def check_saves(trial: Trial, battle: Battle, store: Store, live: dict[str, str]) -> None:
-    last = {record["path"]: record for record in battle.person.board.records() if "saved" in record}
+def check_saves(trial: Trial, workload: Workload, store: Store, live: dict[str, str]) -> None:
+    last = {
+        record["path"]: record for record in workload.person.board.records() if "saved" in record
+    }
     for path, record in last.items():
         stem = path.removesuffix(".md")
         shown = [
@@ -164,11 +168,11 @@ def check_saves(trial: Trial, battle: Battle, store: Store, live: dict[str, str]
                 what = f"{past.address} is not the version that it is named by"
                 trial.check(6, record["saved"] not in where.read_text(errors="replace"), what)
         reached = any(f"{record['saved']}\n" in text for text in shown)
-        told = f"a save {record['style']} into {path} is nowhere: {record['saved']}"
-        trial.check(6, reached, told)
+        message = f"a save {record['style']} into {path} is nowhere: {record['saved']}"
+        trial.check(6, reached, message)
 
 
-def check_compacted(trial: Trial, battle: Battle, store: Store) -> None:
+def check_compacted(trial: Trial, workload: Workload, store: Store) -> None:
     """Compact once more: each entry is in the archive once, or still live."""
     layers = FourLayers(store, "layers")
     layers.compact("episodic", {"keep_last": 3})
@@ -184,14 +188,14 @@ def check_compacted(trial: Trial, battle: Battle, store: Store) -> None:
             (archived if "archive/" in path else live).update(found)
         for token, times in archived.items():
             trial.check(9, times == 1, f"{call}: {token} is {times} times in the archive")
-        for record in battle.told("done"):
+        for record in workload.records_of("done"):
             if record["done"] == call:
                 there = record["token"] in live or record["token"] in archived
                 trial.check(9, there, f"{call}: {record['token']} is neither live nor archived")
 
 
-def check_imports(trial: Trial, battle: Battle, store: Store) -> None:
-    for record in battle.told("begun"):
+def check_imports(trial: Trial, workload: Workload, store: Store) -> None:
+    for record in workload.records_of("begun"):
         source = trial.folder / f"source-{record['token']}.jsonl"
         # what was killed while it wrote the source is not about us
         if record["begun"] == "transcript.load" and source.exists():
@@ -199,9 +203,9 @@ def check_imports(trial: Trial, battle: Battle, store: Store) -> None:
                 continue
             log = store.transcript(f"loaded/{record['token']}")
             log.load(source)
-            said = Counter(message.said for message in log)
-            whole = len(said) == 21 and set(said.values()) == {1}
-            trial.check(5, whole, f"an import that was repeated holds {sum(said.values())} of 21")
+            counts = Counter(message.text for message in log)
+            whole = len(counts) == 21 and set(counts.values()) == {1}
+            trial.check(5, whole, f"an import that was repeated holds {sum(counts.values())} of 21")
 
 
 def check_search(trial: Trial, store: Store, live: dict[str, str]) -> None:
@@ -209,39 +213,41 @@ def check_search(trial: Trial, store: Store, live: dict[str, str]) -> None:
     tokens = sorted(set(re.findall(r"\b(?:tp[0-9]+x|person)[0-9]+e\b", "\0".join(live.values()))))
     for token in trial.random.sample(tokens, min(15, len(tokens))):
         # what stands only in a comment of ours is not indexed
-        told = {
+        reported = {
             p for p, text in live.items() if re.search(rf"^[^<]*\b{token}\b", text, re.MULTILINE)
         }
         found = {hit.path for hit in store.search(token, 1000, tools=True)}
         where = {match.path for match in store.grep(rf"\b{token}\b", tools=True)}
         holding = {path for path, text in live.items() if token in path + text}
         trial.check(11, found <= holding, f"{token} is found in {found - holding}")
-        trial.check(11, told & where <= found, f"{token} is in {told}, the search says {found}")
+        trial.check(
+            11, reported & where <= found, f"{token} is in {reported}, the search says {found}"
+        )
     trial.check(11, not (differences := store.verify().differences), f"verify: {differences[:3]}")
 
 
 def killed_at_random_times(trial: Trial) -> None:
-    battle = Battle(trial, list(CALLS), at_random)
-    check(trial, battle)
+    workload = Workload(trial, list(CALLS), at_random)
+    check(trial, workload)
 
 
 def killed_at_system_calls(trial: Trial) -> None:
     if why := no_strace():
         return trial.skip(1, f"kills by number of the system call: {why}")
-    battle = Battle(trial, list(CALLS), at_a_call)
-    return check(trial, battle)
+    workload = Workload(trial, list(CALLS), at_a_call)
+    return check(trial, workload)
 
 
 def killed_while_compacting(trial: Trial) -> None:
     calls = ["layers.compact", "layers.append episodic", "facts.summarise_months"]
-    battle = Battle(trial, [*calls, "facts.memory_append"], at_random)
-    check(trial, battle)
+    workload = Workload(trial, [*calls, "facts.memory_append"], at_random)
+    check(trial, workload)
 
 
 def killed_in_one_call(trial: Trial) -> None:
     """One call of the table, by all programs at once."""
-    battle = Battle(trial, [trial.random.choice(list(CALLS))], at_random)
-    check(trial, battle)
+    workload = Workload(trial, [trial.random.choice(list(CALLS))], at_random)
+    check(trial, workload)
 
 
 def saved_after_one_shot_programs(trial: Trial) -> None:
@@ -283,10 +289,10 @@ def saved_after_one_shot_programs(trial: Trial) -> None:
 
     again = Child(look_again)
     again.wait(20)
-    told = [record["live"] for record in again.board.records() if "live" in record]
-    trial.check(6, bool(told), f"cannot be opened again: {again.crash}")
-    for number in range(HAND if told else 0):
-        found = f"saved{number}e" in told[0]
+    reported = [record["live"] for record in again.board.records() if "live" in record]
+    trial.check(6, bool(reported), f"cannot be opened again: {again.crash}")
+    for number in range(HAND if reported else 0):
+        found = f"saved{number}e" in reported[0]
         trial.check(6, found, f"what was saved into hand/{number}.md, changed by then, is nowhere")
 
 

@@ -1,4 +1,4 @@
-"""Too little memory, disk, room for a file, descriptors, watches: a plain error, and no harm."""
+"""Limits of memory, disk, file size, descriptors and watches: plain errors, no damage."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ FLEETING = {
 }  # fmt: skip
 
 
-def judge(trial: Trial, what: str, child: Child) -> None:
+def check_call(trial: Trial, what: str, child: Child) -> None:
     """Compare what was said of each call with what is there."""
     ended = child.wait(60)
     if not trial.check(3, ended and not child.crash, f"{what}: {child.crash or 'hung'}"):
@@ -95,8 +95,8 @@ def judge(trial: Trial, what: str, child: Child) -> None:
         if "done" in record and chosen not in FLEETING:
             trial.check(3, token in everything, f"{what}: {chosen}: ok, and {token} is nowhere")
         elif "refused" in record and chosen in ONE_STEP:
-            told = f"{what}: {chosen}: {record['why']}, and {token} is there"
-            trial.check(3, token not in everything, told)
+            message = f"{what}: {chosen}: {record['why']}, and {token} is there"
+            trial.check(3, token not in everything, message)
         elif "refused" in record:
             trial.count(3, 1)
 
@@ -137,7 +137,7 @@ def full_disk(trial: Trial) -> None:
         elif random.random() < 0.2:
             ballast.unlink(missing_ok=True)
 
-    judge(trial, options, Child(partial(call_on, trial.root, str(random.random()), limit)))
+    check_call(trial, options, Child(partial(call_on, trial.root, str(random.random()), limit)))
     ballast.unlink(missing_ok=True)
     if os.statvfs(trial.root).f_bavail > 60 and os.statvfs(trial.root).f_favail > 30:
         afterwards(trial, options)
@@ -150,7 +150,7 @@ def size_of_files(trial: Trial) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (most, resource.RLIM_INFINITY))
 
     seed = str(trial.random.random())
-    judge(trial, "RLIMIT_FSIZE", Child(partial(call_on, trial.root, seed, limit)))
+    check_call(trial, "RLIMIT_FSIZE", Child(partial(call_on, trial.root, seed, limit)))
     afterwards(trial, "RLIMIT_FSIZE")
 
 
@@ -160,7 +160,7 @@ def descriptors(trial: Trial) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (used + random.randrange(-2, 10), 4096))
 
     seed = str(trial.random.random())
-    judge(trial, "RLIMIT_NOFILE", Child(partial(call_on, trial.root, seed, limit)))
+    check_call(trial, "RLIMIT_NOFILE", Child(partial(call_on, trial.root, seed, limit)))
     afterwards(trial, "RLIMIT_NOFILE")
 
 
@@ -305,23 +305,23 @@ def strange_root(trial: Trial, root: Path) -> tuple[int, str]:
 
 
 def little_memory(trial: Trial) -> None:
-    limit, told = strange_root(trial, trial.root)
+    limit, message = strange_root(trial, trial.root)
     child = Child(partial(use, trial.root, partial(address_space, limit), None))
-    survived(trial, f"{told} of address space", child)
+    survived(trial, f"{message} of address space", child)
 
 
 def own_limit(trial: Trial) -> None:
     """As above, with a limit that the store keeps by itself."""
-    limit, told = strange_root(trial, trial.root)
+    limit, message = strange_root(trial, trial.root)
     child = Child(partial(use, trial.root, lambda: None, limit))
-    survived(trial, f"{told} as memory_limit", child)
+    survived(trial, f"{message} as memory_limit", child)
     for one in child.board.records():
         if "peak" in one:
             taken = f"{one['peak'] >> 20} MB after {one['at']}"
-            trial.check(19, one["peak"] <= limit, f"{told} as memory_limit: it took {taken}")
+            trial.check(19, one["peak"] <= limit, f"{message} as memory_limit: it took {taken}")
 
 
-def survived(trial: Trial, told: str, child: Child) -> None:
+def survived(trial: Trial, message: str, child: Child) -> None:
     ended = child.wait(80)
     records = child.board.records()
     asked = [record["asked"] for record in records if "asked" in record]
@@ -329,7 +329,7 @@ def survived(trial: Trial, told: str, child: Child) -> None:
         "hung" if not ended else f"died of {child.status}" if child.status else None
     )
     trial.count(19, max(0, len(asked) - 1))
-    trial.check(19, why is None, f"{told}: {asked[-1] if asked else 'opening'}: {why}")
+    trial.check(19, why is None, f"{message}: {asked[-1] if asked else 'opening'}: {why}")
 
 
 def cgroup(trial: Trial) -> None:
@@ -344,13 +344,15 @@ def cgroup(trial: Trial) -> None:
     try:
         # on a disk: files in memory would count as memory of the group
         with tempfile.TemporaryDirectory() as folder:
-            limit, told = strange_root(trial, Path(folder))
+            limit, message = strange_root(trial, Path(folder))
             (group / ("memory.limit_in_bytes" if is_old else "memory.max")).write_text(str(limit))
 
             def enter() -> None:
                 (group / "cgroup.procs").write_text(str(os.getpid()))
 
-            survived(trial, f"{told} for a cgroup", Child(partial(use, Path(folder), enter, None)))
+            survived(
+                trial, f"{message} for a cgroup", Child(partial(use, Path(folder), enter, None))
+            )
     except OSError as error:
         trial.skip(19, f"a cgroup: {error.strerror}: {group}")
     finally:

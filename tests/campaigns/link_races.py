@@ -43,7 +43,7 @@ ASKS: dict[str, Ask] = {
     "documents": lambda p, _: [hit.text for hit in p.store.documents(NOTE)],
     "list": lambda p, _: [(entry.path, entry.summary) for entry in p.store.list()],
     "sections": lambda p, _: [section.heading for section in p.store.sections(NOTE)],
-    "messages": lambda p, _: [message.said for message in p.store.transcript("log")],
+    "messages": lambda p, _: [message.text for message in p.store.transcript("log")],
     "records": lambda p, _: [
         p.store.transcript("log").records(p.store.transcript("log").messages())
     ],
@@ -195,17 +195,17 @@ def races(trial: Trial) -> None:
     where = f"{place} ↔ {kind}"
     for caller in callers:
         ended = caller.wait(1.5 + 2 * SOON)
-        judge(trial, 13, where, caller, ended=ended)
+        check_call(trial, 13, where, caller, ended=ended)
     swapper.kill()
     trial.check(13, swapper.crash is None, f"the swapper ended: {swapper.crash}")
     changed(trial, 13, f"{where}, {', '.join(asks)}", before)
 
 
-def judge(trial: Trial, promise: int, where: str, caller: Child, *, ended: bool) -> None:
-    told = caller.board.records()
-    asked = [record["asked"] for record in told if "asked" in record]
+def check_call(trial: Trial, promise: int, where: str, caller: Child, *, ended: bool) -> None:
+    reported = caller.board.records()
+    asked = [record["asked"] for record in reported if "asked" in record]
     trial.count(promise, len(asked))
-    for record in told:
+    for record in reported:
         if "shown" in record:
             trial.fail(promise, f"{where}: {record['shown']} shows {record['answer']!r}")
         if "slow" in record:
@@ -220,8 +220,10 @@ def changed(trial: Trial, promise: int, where: str, before: dict[str, str]) -> N
     after = look_outside(trial)
     for path in sorted(before.keys() | after.keys()):
         same = after.get(path) == before.get(path)
-        told = f"{where}: {path} outside now says {after.get(path, 'nothing: it is gone')[-200:]!r}"
-        trial.check(promise, same, told)
+        reported = (
+            f"{where}: {path} outside now says {after.get(path, 'nothing: it is gone')[-200:]!r}"
+        )
+        trial.check(promise, same, reported)
 
 
 def own_places(root: Path) -> list[Path]:
@@ -287,7 +289,7 @@ def standing(trial: Trial) -> None:
         where = f"{place.relative_to(trial.root)} is a {kind} ({outside.name})"
         asks = trial.random.sample(list(ASKS), 8)
         caller = Child(partial(once, trial.root, asks))
-        judge(trial, 14, where, caller, ended=caller.wait(3 * SOON))
+        check_call(trial, 14, where, caller, ended=caller.wait(3 * SOON))
         changed(trial, 14, where, before)
         for path, text in before.items():
             (trial.outside / path).write_text(text)

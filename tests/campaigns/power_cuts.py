@@ -29,6 +29,7 @@ from tests.campaigns.recorded_changes import (
     make_changes,
 )
 from tests.campaigns.recorded_disk import (
+    SECTORS,
     RecordedDisk,
     Written,
     mounted,
@@ -55,15 +56,18 @@ CUTS = 24
 
 
 class FileSystem(NamedTuple):
-    """How a file system is made, and the smallest disk that it takes."""
+    """How a file system is made, the smallest disk that it takes, and where its writes tear."""
 
     name: str
     megabytes: int
     make: tuple[str, ...]
+    sectors: tuple[int, ...] = SECTORS
 
 
 EXT4 = FileSystem("ext4", 48, ("mkfs.ext4", "-q", "-F"))
-XFS = FileSystem("xfs", 320, ("mkfs.xfs", "-q", "-f"))
+# XFS does not replay the journal over a block whose first bytes are new. One of 4096 bytes that is
+# torn between sectors of 512 it then finds damaged, and is not mounted: 4 of 4,458 images.
+XFS = FileSystem("xfs", 320, ("mkfs.xfs", "-q", "-f", "-s", "size=4096"), sectors=(4096,))
 BTRFS = FileSystem("btrfs", 128, ("mkfs.btrfs", "-q", "-f"))
 
 
@@ -109,12 +113,12 @@ def cut(trial: Trial, made: FileSystem) -> None:
             disk.close()
         entries = list(disk.entries())
         moments = sorted(trial.random.randrange(first, len(entries) + 1) for _ in range(CUTS))
-        for moment, cut_image in images(trial, base, entries, moments):
+        for moment, cut_image in images(trial, made, base, entries, moments):
             look(trial, made, cut_image, changes, moment)
 
 
 def images(
-    trial: Trial, base: Path, entries: list[Written], moments: list[int]
+    trial: Trial, made: FileSystem, base: Path, entries: list[Written], moments: list[int]
 ) -> Iterator[tuple[int, Path]]:
     """Yield moments, as long as there is time, with the disk as a cut might have left it then."""
     done = 0
@@ -127,7 +131,8 @@ def images(
         put(base, entries[done:flushed])
         done = flushed
         copy(base, image)
-        put(image, survivors([e for e in entries[done:moment] if e.offset >= 0], trial.random))
+        late = [entry for entry in entries[done:moment] if entry.offset >= 0]
+        put(image, survivors(late, trial.random, made.sectors))
         yield moment, image
         image.unlink()
 
@@ -144,19 +149,21 @@ def put(image: Path, written: Iterable[Written]) -> None:
 def look(trial: Trial, made: FileSystem, image: Path, changes: list[Change], moment: int) -> None:
     """Mount what a cut has left, open the memory, and compare it with what was acknowledged."""
     folder = trial.folder / "cut"
-    said = f"{made.name}, cut at {moment}"
+    case = f"{made.name}, cut at {moment}"
     try:
         mounted(image, folder)
     except OSError as error:
-        trial.fail(2, f"{said}: the file system is lost, which is none of our doing: {error}")
+        # what was in it cannot be looked at, and that it is lost is none of our doing
+        why = str(error).partition(f"{folder}: ")[2].partition(" on /dev/")[0] or str(error)
+        trial.leave_out(2, f"images that {made.name} does not mount: {why:.120}")
         return
     try:
-        compare(trial, folder / "memory", changes, moment, said)
+        compare(trial, folder / "memory", changes, moment, case)
     finally:
         unmount(folder)
 
 
-def compare(trial: Trial, root: Path, changes: list[Change], moment: int, said: str) -> None:
+def compare(trial: Trial, root: Path, changes: list[Change], moment: int, case: str) -> None:
     acknowledged = [change for change in changes if change.done <= moment]
     under_way = next((c for c in changes if c.begun <= moment < c.done), None)
     texts: dict[str, str | None] = {}
@@ -164,21 +171,21 @@ def compare(trial: Trial, root: Path, changes: list[Change], moment: int, said: 
         texts |= change.texts
     with commonplace.open(root) as store:
         store.search("note")
-        compare_files(trial, store, texts, under_way, said)
+        compare_files(trial, store, texts, under_way, case)
         for kind, promise in (("kept", 2), ("saved", 6)):
             for change in acknowledged:
                 for path, version, text in getattr(change, kind):
                     found = history(store, path, version)
                     trial.check(
-                        promise, found == text, f"{said}: of {path} {version}: {found!r:.60}"
+                        promise, found == text, f"{case}: of {path} {version}: {found!r:.60}"
                     )
         left = [path.name for path in root.rglob(".*.swap") if path.is_file()]
-        trial.check(2, not left, f"{said}: left behind: {left}")
+        trial.check(2, not left, f"{case}: left behind: {left}")
         empty = [path.name for path in root.rglob("*.conflict-*") if not path.stat().st_size]
-        trial.check(6, not empty, f"{said}: empty conflict copies: {empty}")
+        trial.check(6, not empty, f"{case}: empty conflict copies: {empty}")
         differences = store.verify().differences
-        trial.check(10, not differences, f"{said}: {differences}")
-        change_again(trial, store, said)
+        trial.check(10, not differences, f"{case}: {differences}")
+        change_again(trial, store, case)
 
 
 def compare_files(
@@ -186,7 +193,7 @@ def compare_files(
     store: Store,
     texts: dict[str, str | None],
     under_way: Change | None,
-    said: str,
+    case: str,
 ) -> None:
     """Check that each file is as it was acknowledged, or as the change under way would make it."""
     nearly: dict[str, str | None] = under_way.texts if under_way else {}
@@ -197,19 +204,19 @@ def compare_files(
             # a person's save that nobody flushed, or one of several writes of a compaction
             continue
         if path not in nearly:
-            trial.check(2, found == old, f"{said}: {path} is {found!r:.80}, not {old!r:.80}")
+            trial.check(2, found == old, f"{case}: {path} is {found!r:.80}, not {old!r:.80}")
         elif path in GROWING:
             before, after, now = old or "", nearly[path] or "", found or ""
             whole = now.startswith(before) and is_start(now, after)
-            trial.check(4, whole, f"{said}: {path} ends in {now[-60:]!r}")
+            trial.check(4, whole, f"{case}: {path} ends in {now[-60:]!r}")
         else:
             fits = found in {old, nearly[path]}
-            trial.check(1, fits, f"{said}: {path} under way is {found!r:.80}")
+            trial.check(1, fits, f"{case}: {path} under way is {found!r:.80}")
     for path in (MONTH, ARCHIVE):
         archived |= {block.title for block in parse(read(store, path) or "")}
     entries = {b.title for path in (MONTH, ARCHIVE) for b in parse(texts.get(path) or "")}
     lost = {title for title in entries - archived if title.startswith("Task")}
-    trial.check(9, not lost, f"{said}: neither live nor archived: {sorted(lost)}")
+    trial.check(9, not lost, f"{case}: neither live nor archived: {sorted(lost)}")
 
 
 def is_start(found: str, whole: str) -> bool:
@@ -219,7 +226,7 @@ def is_start(found: str, whole: str) -> bool:
     )
 
 
-def change_again(trial: Trial, store: Store, said: str) -> None:
+def change_again(trial: Trial, store: Store, case: str) -> None:
     """Check that nothing which the cut has left keeps a note from being changed."""
     for entry in store.list():
         try:
@@ -228,13 +235,13 @@ def change_again(trial: Trial, store: Store, said: str) -> None:
             else:
                 store.append(entry.path, '{"role": "user", "content": "again"}')
         except commonplace.CommonplaceError as error:
-            trial.check(1, holds=False, what=f"{said}: {entry.path} cannot be changed: {error}")
+            trial.check(1, holds=False, what=f"{case}: {entry.path} cannot be changed: {error}")
         else:
             trial.count(1, 1)
     last = read(store, LOG)
     if last is not None:
         lines = last.splitlines()
-        trial.check(4, json.loads(lines[-1])["content"] == "again", f"{said}: {lines[-1]!r:.80}")
+        trial.check(4, json.loads(lines[-1])["content"] == "again", f"{case}: {lines[-1]!r:.80}")
 
 
 def read(store: Store, path: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Changes of a memory on a recorded disk, each with the moments at which it began and was done."""
+"""Changes on a recorded disk, with the moments at which each began and ended."""
 
 from __future__ import annotations
 

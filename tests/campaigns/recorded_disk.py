@@ -23,7 +23,7 @@ from random import Random
 from typing import NamedTuple
 
 NAME = b"disk"
-# What a disk writes at once, or not at all.
+# What disks write at once, or not at all, in bytes.
 SECTORS = (512, 4096)
 
 _HEAD = struct.Struct("<IIQQIIIHH")
@@ -218,11 +218,13 @@ class _Server:
         _COUNT.pack_into(self.count, 0, count + 1)
 
 
-def survivors(late: list[Written], random: Random) -> Iterator[Written]:
+def survivors(
+    late: list[Written], random: Random, sectors: tuple[int, ...] = SECTORS
+) -> Iterator[Written]:
     """Yield what of the writes since the last flush reached the disk: anything, in any order.
 
-    A write may be torn between sectors. Most cuts come in the middle of much that is under way, so
-    the share that survives is drawn first.
+    A write may be torn between sectors of one of these sizes, in bytes. Most cuts come in the
+    middle of much that is under way, so the share that survives is drawn first.
     """
     share = random.choice((0.0, 0.1, 0.5, 0.9, 1.0))
     for offset, data in late:
@@ -231,7 +233,10 @@ def survivors(late: list[Written], random: Random) -> Iterator[Written]:
         if random.random() < 0.7:
             yield Written(offset, data)
             continue
-        sector = random.choice(SECTORS)
-        for start in range(0, len(data), sector):
+        sector = random.choice(sectors)
+        start = 0
+        while start < len(data):
+            end = start + sector - (offset + start) % sector
             if random.random() < 0.5:
-                yield Written(offset + start, data[start : start + sector])
+                yield Written(offset + start, data[start:end])
+            start = end

@@ -1,4 +1,4 @@
-"""The report of a run, `docs/reliability.md`: each of the 25 promises and what is known of it."""
+"""Report of a run, `docs/reliability.md`: each of the 25 promises and its evidence."""
 
 from __future__ import annotations
 
@@ -274,6 +274,9 @@ def rows_of(
             rows.append(f"{how} | {tries} | {failures} | {by} | {today}")
         if why := result.untested.get(number):
             rows.append(f"not tested here: {why} | | | {by} | {today}")
+        for (of, what), times in result.left_out.items():
+            if of == number:
+                rows.append(f"not tested here: {times:,} {what} | | | {by} | {today}")
     for suite in SUITES.get(number, []):
         by = f"`{suite.command}`"
         if suite.command in counts:

@@ -22,7 +22,7 @@ from random import Random
 from typing import Any
 
 from tests.campaigns.children import Board, Child
-from tests.campaigns.trial import Campaign, Trial, scratch_parent
+from tests.campaigns.trial import Campaign, Outcome, Trial, scratch_parent
 
 # No try takes so long; one that does hangs.
 LONGEST = 90
@@ -38,6 +38,8 @@ class Result:
     tries: Counter[int] = field(default_factory=Counter)
     failures: Counter[int] = field(default_factory=Counter)
     untested: dict[int, str] = field(default_factory=dict)
+    # of a promise and what it was: how many
+    left_out: Counter[tuple[int, str]] = field(default_factory=Counter)
     attempts: int = 0
     seconds: float = 0.0
 
@@ -65,15 +67,16 @@ def attempt(campaign: Campaign, seed: int, number: int, seconds: float) -> dict[
             os.killpg(child.pid, signal.SIGKILL)
         child.kill()
         shutil.rmtree(folder, ignore_errors=True)
-    told = [record for record in child.board.records() if "tries" in record]
-    if told and child.status == 0:
-        outcome = dict(told[0])
+    reported = [record for record in child.board.records() if "tries" in record]
+    if reported and child.status == 0:
+        outcome = dict(reported[0])
         if outcome["texts"] and (panics := re.findall(r"panicked at .*|memory alloc.*", stderr)):
             outcome["texts"][-1][1] += f" ({'; '.join(panics[:3])})"
         return outcome
     first = min(campaign.promises)
     why = child.crash or ("ended without a word" if ended else f"hung for {LONGEST} seconds")
-    return {"tries": {first: 1}, "failures": {first: 1}, "texts": [(first, why)], "untested": {}}
+    once = {first: 1}
+    return Outcome(once, once, [(first, why)], untested={}, left_out=[])._asdict()
 
 
 def run(
@@ -94,7 +97,7 @@ def run(
     if campaign.missing:
         result.untested = dict.fromkeys(campaign.promises, campaign.missing)
         return result
-    told: Counter[tuple[int, str]] = Counter()
+    reported: Counter[tuple[int, str]] = Counter()
     for number in numbers:
         # each is tried at least once, however little time is left
         if only is None and result.attempts and time.monotonic() - start >= seconds:
@@ -106,11 +109,12 @@ def run(
         result.attempts += 1
         result.tries.update({int(key): value for key, value in outcome["tries"].items()})
         result.failures.update({int(key): value for key, value in outcome["failures"].items()})
+        result.left_out.update((promise, what) for promise, what in outcome["left_out"])
         result.untested |= {int(key): why for key, why in outcome["untested"].items()}
         for promise, what in outcome["texts"]:
-            told[promise, name] += 1
+            reported[promise, name] += 1
             # of one kind of failure the first few are enough
-            if told[promise, name] <= 3:
+            if reported[promise, name] <= 3:
                 tell(
                     f"FAILED {campaign.name} ({name}), promise {promise}: {what}\n"
                     f"  repeat: python -m tests.campaigns --only {campaign.name} --seed {seed} "

@@ -1,4 +1,4 @@
-"""Single calls of a store: what each changes or answers, and how that is seen in the folder."""
+"""Single store calls as a table: what each changes or returns, and how to check it."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ READS: dict[str, Callable[[Store], Any]] = {
     "history": lambda s: [past.version for past in s.history("facts/twice.md")],
     "read a version": lambda s: s.read("facts/twice.md", s.history("facts/twice.md")[0].version),
     "sections": lambda s: [section.heading for section in s.sections("facts/note.md")],
-    "messages": lambda s: [message.said for message in s.transcript("log")],
+    "messages": lambda s: [message.text for message in s.transcript("log")],
     "documents": lambda s: [hit.text for hit in s.documents("facts/note.md")],
 }
 

@@ -1,4 +1,4 @@
-"""A program that works on for long: it holds no more memory, files and threads than at first."""
+"""Soak test: memory, files and threads of a long-running program do not grow."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def soak(trial: Trial) -> None:
         number += 1
         trial.count(20, len(CALLS))
     last = held()
-    told = f"after {number} rounds: (MB, files, threads) was {first} and is {last}"
-    trial.check(20, last[0] <= first[0] * 1.05 + 8, told)
-    trial.check(20, last[1] <= first[1] + 2 and last[2] <= first[2] + 2, told)
+    message = f"after {number} rounds: (MB, files, threads) was {first} and is {last}"
+    trial.check(20, last[0] <= first[0] * 1.05 + 8, message)
+    trial.check(20, last[1] <= first[1] + 2 and last[2] <= first[2] + 2, message)
 
 
 KINDS = (soak,)

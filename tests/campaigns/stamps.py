@@ -75,8 +75,8 @@ def compare(trial: Trial, store: Store, notes: list[Path], what: str) -> None:
     for word in trial.random.sample(WORDS, 3):
         hits = store.search(word, 100)
         found, wanted = {hit.path for hit in hits}, {n for n, text in texts.items() if word in text}
-        told = f"{what}: {word} is in {sorted(wanted)}, the search says {sorted(found)}"
-        trial.check(11, found == wanted or hits.freshness != "fresh", told)
+        message = f"{what}: {word} is in {sorted(wanted)}, the search says {sorted(found)}"
+        trial.check(11, found == wanted or hits.freshness != "fresh", message)
         stands = all(hit.text in texts.get(hit.path, "") for hit in hits)
         trial.check(11, stands, f"{what}: a hit says what does not stand there")
 
@@ -95,8 +95,8 @@ def stamps(trial: Trial) -> None:
             if trial.random.random() < 0.5:
                 done.append(f"closed, then {edit(trial, notes)}")
             store = commonplace.open(trial.root, watch=watch)
-        told = "; ".join(done[-3:])
-        compare(trial, store, notes, f"{'watched' if watch else 'stamps'}: {told}")
+        message = "; ".join(done[-3:])
+        compare(trial, store, notes, f"{'watched' if watch else 'stamps'}: {message}")
     differences = store.verify().differences
     trial.check(11, not differences, f"verify: {differences[:3]}")
     store.close()

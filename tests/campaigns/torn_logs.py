@@ -1,4 +1,4 @@
-"""Transcripts that are torn, filled with zeros, or hold lines that no tool should have written."""
+"""Damaged transcripts: torn lines, zeros, and lines that no tool writes."""
 
 from __future__ import annotations
 
@@ -70,9 +70,9 @@ def hostile_lines(trial: Trial) -> None:
             # as a whole in UTF-16, which the error says: then Python reads no line of it either
             trial.check(18, not expected, f"refused in spite of {expected[:5]}")
             continue
-        said = [one.said.split()[0] for one in messages if one.said.startswith("t")]
-        if not set(expected) <= set(said):
-            trial.fail(18, f"missed {sorted(set(expected) - set(said))[:5]} of {lines!r:.2000}")
+        tokens = [one.text.split()[0] for one in messages if one.text.startswith("t")]
+        if not set(expected) <= set(tokens):
+            trial.fail(18, f"missed {sorted(set(expected) - set(tokens))[:5]} of {lines!r:.2000}")
         for token in expected[:2]:
             found = [match.line for match in store.grep(rf"\b{token}\b")]
             trial.check(18, len(found) == 1, f"grep finds {token} at {found}")
@@ -97,11 +97,11 @@ def torn_tails(trial: Trial) -> None:
         trial.check(4, after.startswith(cut), f"an append changed what was there: {cut!r}")
         trial.check(
             4,
-            line is not None and log[line].said.startswith(f"t{number + 3}e"),
+            line is not None and log[line].text.startswith(f"t{number + 3}e"),
             f"not readable behind {cut!r}",
         )
-        said = {one.said.split()[0] for one in log if one.said.startswith("t")}
-        trial.check(4, {*before, f"t{number + 3}e"} <= said, f"whole lines are lost of {cut!r}")
+        found = {one.text.split()[0] for one in log if one.text.startswith("t")}
+        trial.check(4, {*before, f"t{number + 3}e"} <= found, f"whole lines are lost of {cut!r}")
 
 
 KINDS = (torn_tails, hostile_lines)

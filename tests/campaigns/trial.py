@@ -1,4 +1,4 @@
-"""One try of a campaign: its random numbers, its folder, and what it counts."""
+"""One trial of a campaign: its random numbers, its folder and its counts."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ class Outcome(NamedTuple):
     failures: dict[int, int]
     texts: list[tuple[int, str]]
     untested: dict[int, str]
+    left_out: list[tuple[int, str]]
 
 
 class Trial:
@@ -41,6 +42,7 @@ class Trial:
         self.failures: dict[int, int] = defaultdict(int)
         self.texts: list[tuple[int, str]] = []
         self.untested: dict[int, str] = {}
+        self.left_out: list[tuple[int, str]] = []
         self.seconds = seconds
         self._end: float | None = None
         self.root.mkdir()
@@ -67,6 +69,13 @@ class Trial:
         """Say that a promise cannot be tried in this way on this machine, and why."""
         self.untested[promise] = reason
 
+    def leave_out(self, promise: int, what: str) -> None:
+        """Count something that shows neither that a promise holds nor that it fails.
+
+        `what` names the kind of thing and why, in the plural: it is told with its number.
+        """
+        self.left_out.append((promise, what))
+
     def is_time(self) -> bool:
         """Return whether there is time left for more of the same; the first call begins it."""
         if self._end is None:
@@ -74,7 +83,8 @@ class Trial:
         return time.monotonic() < self._end
 
     def outcome(self) -> Outcome:
-        return Outcome(dict(self.tries), dict(self.failures), self.texts, self.untested)
+        tries, failures = dict(self.tries), dict(self.failures)
+        return Outcome(tries, failures, self.texts, self.untested, self.left_out)
 
 
 Kind = Callable[[Trial], None]

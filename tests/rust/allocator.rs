@@ -1,4 +1,4 @@
-//! The extension's allocator: blocks keep their content, before a fork and after it.
+//! Global allocator of the extension: blocks keep their content before and after a fork.
 //!
 //! They are tested here because the extension itself needs an interpreter to be linked with.
 

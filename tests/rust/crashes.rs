@@ -1,5 +1,8 @@
 //! Crash tests: kills and disk errors at each system call of a change leave the old or new text.
+//!
+//! For Linux alone: `strace` tells and changes its system calls.
 
+#![cfg(target_os = "linux")]
 #![allow(missing_docs)]
 
 mod files;

@@ -3,7 +3,10 @@
 //! A missing flush of a folder, a missing `O_EXCL` or a missing second look costs nothing until the
 //! power fails or somebody else acts at the wrong moment. So the calls themselves are looked at,
 //! and the wrong moment is made: `strace` holds a call up, or answers it without doing it.
+//!
+//! For Linux alone: `strace` tells and changes its system calls.
 
+#![cfg(target_os = "linux")]
 #![allow(missing_docs)]
 
 mod strace;

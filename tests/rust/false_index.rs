@@ -1,4 +1,4 @@
-//! Snapshots that are consistent, but do not agree with the files.
+//! Consistent snapshots that disagree with the files: detected and rebuilt.
 
 #![allow(missing_docs)]
 

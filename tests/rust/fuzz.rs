@@ -1,4 +1,4 @@
-//! Properties of any input: sections, queries, lines of transcripts, snapshots, patches.
+//! Fuzz tests: sections, queries, transcript lines, snapshots and patches of any bytes.
 //!
 //! `cargo test` gives each a fraction of a second, `make fuzz SECONDS=300` as long as is wanted.
 
@@ -328,14 +328,14 @@ fn jsonl() {
             let parts = [&message.name, &message.time, &message.session, &message.id];
             let given = parts.iter().enumerate().map(|(at, part)| u64::from(part.is_some()) << at);
             features.push(("fields", given.sum()));
-            features.push(("said", class(message.said.len())));
+            features.push(("text", class(message.text.len())));
             features.push(("tools", class(message.tools.len())));
-            if let (false, Some(said)) = (
+            if let (false, Some(content)) = (
                 fields.contains_key("message") || fields.contains_key("payload"),
                 fields.get("content").and_then(Value::as_str),
             ) {
-                let holds = message.said.contains(said) || message.tools.contains(said);
-                law(holds, || format!("{said:?} is not in {message:?}"))?;
+                let holds = message.text.contains(content) || message.tools.contains(content);
+                law(holds, || format!("{content:?} is not in {message:?}"))?;
             }
         }
         if let Ok(Value::Object(fields)) = &good {

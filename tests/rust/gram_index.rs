@@ -1,4 +1,4 @@
-//! grep with a gram index against grep without, and gram indexes that must not be used.
+//! Gram index tests: grep with and without one, and indexes that must not be used.
 
 mod scans;
 

@@ -1,8 +1,8 @@
-//! Gram index files: when a store writes one, and when it does not use it.
+//! Gram index files: when a store writes one, and when it ignores one.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Write;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 
 use commonplace_core::files::racy_stat::FsClock;
 use commonplace_core::files::root::Stat;
@@ -25,9 +25,9 @@ fn message(text: &str) -> String {
 /// A root with one transcript of some blocks, old enough to be trusted at once.
 fn root() -> (tempfile::TempDir, Store) {
     let dir = tempfile::tempdir().unwrap();
-    std::fs::create_dir_all(dir.path().join("sessions/a")).unwrap();
+    fs::create_dir_all(dir.path().join("sessions/a")).unwrap();
     let lines = (0..4000).map(|i| message(&format!("word{i:04} {}", "filler ".repeat(8))));
-    std::fs::write(dir.path().join(PATH), lines.collect::<String>()).unwrap();
+    fs::write(dir.path().join(PATH), lines.collect::<String>()).unwrap();
     let store = open(&dir);
     (dir, store)
 }
@@ -44,12 +44,12 @@ fn count(store: &Store, pattern: &str) -> u64 {
     let options = GrepOptions { pattern: pattern.into(), filter, ..GrepOptions::default() };
     let mut files = GrepFiles::new(store, options, &never).unwrap();
     let count = files.count(store, &never).unwrap();
-    store.settle();
+    store.wait_for_gram_indexes();
     count
 }
 
 fn index_files(dir: &tempfile::TempDir) -> Vec<std::path::PathBuf> {
-    let Ok(all) = std::fs::read_dir(dir.path().join(".commonplace/gram_index")) else {
+    let Ok(all) = fs::read_dir(dir.path().join(".commonplace/gram_index")) else {
         return vec![];
     };
     all.map(|entry| entry.unwrap().path()).collect()
@@ -60,14 +60,14 @@ fn read(dir: &tempfile::TempDir) -> GramIndex {
 }
 
 fn is_valid(dir: &tempfile::TempDir) -> bool {
-    let raw = rustix::fs::stat(dir.path().join(PATH)).unwrap();
+    let raw = fs::metadata(dir.path().join(PATH)).unwrap();
     let ns = |seconds: i64, ns: i64| seconds * 1_000_000_000 + ns;
     let stat = Stat {
-        dev: raw.st_dev,
-        ino: raw.st_ino,
-        size: raw.st_size as u64,
-        mtime_ns: ns(raw.st_mtime, raw.st_mtime_nsec as i64),
-        ctime_ns: ns(raw.st_ctime, raw.st_ctime_nsec as i64),
+        dev: raw.dev(),
+        ino: raw.ino(),
+        size: raw.size(),
+        mtime_ns: ns(raw.mtime(), raw.mtime_nsec()),
+        ctime_ns: ns(raw.ctime(), raw.ctime_nsec()),
     };
     read(dir).fits(PATH, &stat)
 }
@@ -85,10 +85,10 @@ fn a_gram_index_is_written_after_a_grep_and_used_by_the_next() {
 fn every_change_invalidates_the_gram_index() {
     let (dir, store) = root();
     let path = dir.path().join(PATH);
-    let text = std::fs::read_to_string(&path).unwrap();
+    let text = fs::read_to_string(&path).unwrap();
     assert_eq!(count(&store, "gibberish"), 0);
     // The same size, in place, with its old time set again.
-    let time = std::fs::metadata(&path).unwrap().modified().unwrap();
+    let time = fs::metadata(&path).unwrap().modified().unwrap();
     let file = File::options().write(true).open(&path).unwrap();
     let at = text.find("word2000 filler filler").unwrap() as u64;
     file.write_all_at(b"gibberish filler filler", at).unwrap();
@@ -104,8 +104,8 @@ fn every_change_invalidates_the_gram_index() {
     file.set_len(1000).unwrap();
     assert_eq!([count(&store, "gibberish"), count(&store, "gibberish")], [0, 0]);
     let other = dir.path().join("other");
-    std::fs::write(&other, message("gibberish").repeat(2000)).unwrap();
-    std::fs::rename(other, &path).unwrap();
+    fs::write(&other, message("gibberish").repeat(2000)).unwrap();
+    fs::rename(other, &path).unwrap();
     assert_eq!([count(&store, "gibberish"), count(&store, "gibberish")], [2000, 2000]);
     assert!(is_valid(&dir));
 }
@@ -114,10 +114,10 @@ fn every_change_invalidates_the_gram_index() {
 fn gram_indexes_of_removed_files_are_removed() {
     let (dir, store) = root();
     count(&store, "word");
-    std::fs::write(dir.path().join(".commonplace/gram_index/torn.new"), "half").unwrap();
+    fs::write(dir.path().join(".commonplace/gram_index/torn.new"), "half").unwrap();
     store.verify(&never).unwrap();
     assert_eq!(index_files(&dir).len(), 1);
-    std::fs::remove_file(dir.path().join(PATH)).unwrap();
+    fs::remove_file(dir.path().join(PATH)).unwrap();
     store.verify(&never).unwrap();
     assert_eq!(index_files(&dir), Vec::<std::path::PathBuf>::new());
 }
@@ -125,19 +125,19 @@ fn gram_indexes_of_removed_files_are_removed() {
 #[test]
 fn a_folder_that_cannot_be_written_is_no_error() {
     let (dir, store) = root();
-    std::fs::create_dir(dir.path().join(".commonplace")).unwrap();
+    fs::create_dir(dir.path().join(".commonplace")).unwrap();
     // A file, a link out of the root: nothing is followed, nothing is overwritten.
-    std::fs::write(dir.path().join(".commonplace/gram_index"), "mine").unwrap();
+    fs::write(dir.path().join(".commonplace/gram_index"), "mine").unwrap();
     assert_eq!([count(&store, "word1234"), count(&store, "word1234")], [1, 1]);
-    std::fs::remove_file(dir.path().join(".commonplace/gram_index")).unwrap();
+    fs::remove_file(dir.path().join(".commonplace/gram_index")).unwrap();
     assert_eq!(count(&store, "word1234"), 1);
     let side = index_files(&dir).remove(0);
     let outside = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(&outside, "mine").unwrap();
-    std::fs::remove_file(&side).unwrap();
+    fs::write(&outside, "mine").unwrap();
+    fs::remove_file(&side).unwrap();
     std::os::unix::fs::symlink(outside.path(), side.with_extension("new")).unwrap();
     assert_eq!([count(&store, "word1234"), count(&store, "word1234")], [1, 1]);
-    assert_eq!(std::fs::read(&outside).unwrap(), b"mine");
+    assert_eq!(fs::read(&outside).unwrap(), b"mine");
 }
 
 #[test]
@@ -145,19 +145,19 @@ fn the_folder_of_earlier_versions_is_removed() {
     let (dir, store) = root();
     let old = dir.path().join(".commonplace/sieve");
     for foreign in [true, false] {
-        std::fs::create_dir_all(&old).unwrap();
-        std::fs::write(old.join("0123456789abcdef0123456789abcdef"), "old").unwrap();
-        std::fs::write(old.join("0123456789abcdef0123456789abcdef.new"), "torn").unwrap();
+        fs::create_dir_all(&old).unwrap();
+        fs::write(old.join("0123456789abcdef0123456789abcdef"), "old").unwrap();
+        fs::write(old.join("0123456789abcdef0123456789abcdef.new"), "torn").unwrap();
         if foreign {
-            std::fs::write(old.join("mine.txt"), "mine").unwrap();
+            fs::write(old.join("mine.txt"), "mine").unwrap();
         }
-        index_files(&dir).iter().for_each(|file| std::fs::remove_file(file).unwrap());
+        index_files(&dir).iter().for_each(|file| fs::remove_file(file).unwrap());
         assert_eq!((count(&store, "word1234"), index_files(&dir).len()), (1, 1));
-        let left: Vec<_> = std::fs::read_dir(&old)
+        let left: Vec<_> = fs::read_dir(&old)
             .map_or(Vec::new(), |all| all.map(|entry| entry.unwrap().file_name()).collect());
         assert_eq!(left, if foreign { vec!["mine.txt"] } else { vec![] });
         assert_eq!(old.exists(), foreign);
-        let _ = std::fs::remove_file(old.join("mine.txt"));
+        let _ = fs::remove_file(old.join("mine.txt"));
     }
 }
 
@@ -166,13 +166,13 @@ fn a_torn_gram_index_is_not_used() {
     let (dir, store) = root();
     count(&store, "word");
     let side = index_files(&dir).remove(0);
-    let whole = std::fs::read(&side).unwrap();
-    std::fs::remove_file(&side).unwrap();
+    let whole = fs::read(&side).unwrap();
+    fs::remove_file(&side).unwrap();
     for size in [0, 1, whole.len() / 2, whole.len() - 1] {
-        std::fs::write(side.with_extension("new"), &whole[..size]).unwrap();
+        fs::write(side.with_extension("new"), &whole[..size]).unwrap();
         assert_eq!([count(&store, "word1234"), count(&store, "word1234")], [1, 1]);
-        assert_eq!(std::fs::read(&side).unwrap(), whole);
-        std::fs::write(&side, &whole[..size]).unwrap();
+        assert_eq!(fs::read(&side).unwrap(), whole);
+        fs::write(&side, &whole[..size]).unwrap();
         assert_eq!([count(&store, "word1234"), count(&store, "word1234")], [1, 1]);
     }
 }
@@ -184,7 +184,7 @@ fn closing_does_not_wait_for_a_gram_index() {
     let options =
         store::StoreOptions { gram_index_min_size: 1, watch: false, ..Default::default() };
     let store = Store::open(dir.path().to_str().unwrap(), options).unwrap();
-    std::fs::write(dir.path().join(PATH), message("young").repeat(3000)).unwrap();
+    fs::write(dir.path().join(PATH), message("young").repeat(3000)).unwrap();
     let options = GrepOptions { pattern: "young".into(), ..GrepOptions::default() };
     let mut files = GrepFiles::new(&store, options, &never).unwrap();
     assert_eq!(files.count(&store, &never).unwrap(), 3000);

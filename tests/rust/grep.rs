@@ -30,7 +30,7 @@ fn lines_of(found: &[Match]) -> Vec<u64> {
 }
 
 /// The text of a plain or Claude Code message, the slow way.
-fn said(value: &Value) -> Option<String> {
+fn conversation_text(value: &Value) -> Option<String> {
     let object = value.as_object()?;
     let inner = match object.get("message").and_then(Value::as_object) {
         Some(inner) => inner,
@@ -58,7 +58,10 @@ fn reference(content: &[u8], pattern: &str, fixed: bool, ignore_case: bool) -> V
     let matching = lines.filter(|(_, line)| {
         let line = String::from_utf8_lossy(line);
         let value = serde_json::from_str(line.trim_matches('\0')).ok();
-        value.as_ref().and_then(said).is_some_and(|text| regex.is_match(text.as_bytes()))
+        value
+            .as_ref()
+            .and_then(conversation_text)
+            .is_some_and(|text| regex.is_match(text.as_bytes()))
     });
     matching.map(|(index, _)| index as u64 + 1).collect()
 }
@@ -384,7 +387,7 @@ fn notes_are_searched_by_line() {
 #[test]
 fn quotes_and_backslashes_are_found_in_every_spelling() {
     let texts = [r#"in "C:\users", twice"#, r#"in \"C:\\users\", twice"#, "in C:/users, twice"];
-    let said = |text: &str, spelling| {
+    let message_line = |text: &str, spelling| {
         format!("{{\"role\":\"user\",\"content\":{}}}\n", spell(text, &[spelling]))
     };
     for pattern in [r#""C:\users""#, r#""C:\"#, r"\users", r#"users\", t"#, "\"", "\\", "\", t"] {
@@ -392,7 +395,7 @@ fn quotes_and_backslashes_are_found_in_every_spelling() {
         let holding = texts.iter().enumerate().filter(|(_, text)| text.contains(pattern));
         let expected: Vec<u64> = holding.map(|(at, _)| at as u64 + 1).collect();
         for spelling in [0, 6, 7] {
-            let lines = texts.map(|text| said(text, spelling)).concat();
+            let lines = texts.map(|text| message_line(text, spelling)).concat();
             assert_eq!(lines_of(&grep(lines.as_bytes(), options.clone()).0), expected, "{pattern}");
         }
         let mut scan = Scan::note(file(texts.join("\n").as_bytes()), "a.md", options).unwrap();

@@ -27,7 +27,7 @@ fn reference(content: &[u8], json: bool, options: &GrepOptions) -> Vec<u64> {
         let ParsedLine::Message(message) = parse(line) else {
             return false;
         };
-        regex.is_match(&message.said) || options.filter.tools && regex.is_match(&message.tools)
+        regex.is_match(&message.text) || options.filter.tools && regex.is_match(&message.tools)
     };
     let lines = (1..).zip(content.split(|&byte| byte == b'\n'));
     lines.filter(|(_, line)| holds(line)).map(|(number, _)| number).collect()

@@ -1,4 +1,4 @@
-//! An import that is repeated, that was cut off, beside another one, and one of another source.
+//! Transcript imports: repeated, interrupted, concurrent, and of another source.
 
 #![allow(missing_docs)]
 
@@ -149,4 +149,36 @@ fn another_source_is_refused() {
     memory.put("in/messages.jsonl", line(7));
     assert!(matches!(import(&memory, 3), Err(Error::Diverged { line: 1, .. })));
     assert_eq!(standing(&memory, 8), [0, 0, 0, 0, 0, 0, 0, 1]);
+}
+
+#[test]
+fn the_storage_of_opencode_is_read_through_its_session() {
+    let memory = TestRoot::new();
+    let storage = memory.outside().join("storage");
+    for (path, text) in [
+        ("session/p/ses_1.json", r#"{"id":"ses_1","directory":"/app","title":"Login"}"#),
+        ("message/ses_1/msg_2.json", r#"{"id":"msg_2","role":"assistant","sessionID":"ses_1"}"#),
+        ("message/ses_1/msg_1.json", r#"{"id":"msg_1","role":"user","sessionID":"ses_1"}"#),
+        ("message/ses_1/msg_3.json", r#"{"id":"msg_3","ro"#),
+        ("message/ses_2/msg_4.json", r#"{"id":"msg_4","role":"user","sessionID":"ses_2"}"#),
+        ("part/msg_1/prt_2.json", r#"{"type":"text","text":"please"}"#),
+        ("part/msg_1/prt_1.json", r#"{"type":"text","text":"Fix it"}"#),
+        ("part/msg_2/prt_3.json", r#"{"type":"text","text":"Done."}"#),
+    ] {
+        let path = storage.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let (store, source) = (memory.open(false), storage.join("session/p/ses_1.json"));
+    let import = || store.import_transcript(&source, "in/messages.jsonl", &mut |_| {}, &|| false);
+    let (_, imported) = import().unwrap();
+    assert_eq!(
+        (imported.format, imported.messages, imported.skipped["no text"]),
+        ("opencode", 2, 1)
+    );
+    assert_eq!(imported.session().unwrap().title.as_deref(), Some("Login"));
+    let stored = store.messages("in/messages.jsonl", 1, 9, &|| false).unwrap();
+    let texts: Vec<_> = stored.iter().map(|located| &*located.message.text).collect();
+    assert_eq!(texts, ["Fix it\nplease", "Done."]);
+    assert_eq!(import().unwrap().1.messages, 0);
 }

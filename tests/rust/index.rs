@@ -1,4 +1,4 @@
-//! The index against a reference that counts words in hash maps and scores every document.
+//! Inverted index tests against a reference that scores every document.
 
 #![allow(missing_docs)]
 
@@ -179,14 +179,14 @@ fn note_text() -> impl Strategy<Value = String> {
 fn transcript_text() -> impl Strategy<Value = String> {
     // mostly one session, and texts of which few or many fit within the neighbours' term limit
     let session = prop_oneof![5 => Just(0u8), 1 => 1u8..3];
-    let said = prop_oneof![words(12), words(50)];
-    let message = (0usize..4, said, session, 0i64..4).prop_map(|(who, said, session, time)| {
+    let text = prop_oneof![words(12), words(50)];
+    let message = (0usize..4, text, session, 0i64..4).prop_map(|(who, text, session, time)| {
         let (role, name) =
             [("user", "Melanie"), ("assistant", "Tea User"), ("user", ""), ("tool", "")][who];
         let stamp = format!("1970-01-01T00:00:0{time}Z");
         let named = if name.is_empty() { String::new() } else { format!("\"name\":\"{name}\",") };
         format!(
-            "{{\"role\":\"{role}\",{named}\"content\":\"{said}\",\"session\":\"s{session}\",\"timestamp\":\"{stamp}\"}}\n"
+            "{{\"role\":\"{role}\",{named}\"content\":\"{text}\",\"session\":\"s{session}\",\"timestamp\":\"{stamp}\"}}\n"
         )
     });
     prop::collection::vec(message, 0..12).prop_map(|lines| lines.concat())
@@ -383,9 +383,9 @@ fn a_speaker_is_found_where_others_mention_the_name() {
     }
     let mut world = World::new();
     world.put("a.md", &notes);
-    let said =
+    let line =
         |name: &str| format!("{{\"role\":\"user\",\"name\":\"{name}\",\"content\":\"filler\"}}\n");
-    world.put("x.jsonl", &(said("Melanie") + &said("Tea")));
+    world.put("x.jsonl", &(line("Melanie") + &line("Tea")));
     world.catalog.repack();
     let queries = ["melanie", "tea", "melanie tea", "tea filler"].map(str::to_owned);
     check(&world.catalog, &Reference::of(&world.files), &queries).unwrap();

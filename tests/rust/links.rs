@@ -1,5 +1,5 @@
-//! Race tests of hard links: of a file outside that is linked into the root for a moment nothing is
-//! revealed, and nothing is written to it.
+//! Race tests of hard links: a file outside that is linked into the root for a moment is neither
+//! read nor written.
 //!
 //! The second name is gone again when the open file is looked at, so that its link count says
 //! nothing. Each test lets one thread change names as fast as it can while another uses them.
@@ -203,7 +203,7 @@ fn messages_reveal_nothing_of_it() {
     let race = Race::new();
     let shown = race.run(|_| {
         let found = race.store.messages("x.jsonl", 1, 9, &never).ok()?;
-        Some(found.iter().any(|placed| tells(placed.message.said.as_bytes())))
+        Some(found.iter().any(|placed| tells(placed.message.text.as_bytes())))
     });
     assert_eq!(shown, 0);
 }

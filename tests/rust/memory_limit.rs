@@ -272,3 +272,37 @@ fn no_text_is_read_beyond_the_limit() {
     assert!(is_refused(files.read_version("huge.md", written.previous.unwrap()).err()));
     assert_eq!(files.read_version("huge.md", Version::of(b"small")).unwrap(), b"small");
 }
+
+/// What has to be read again is compared with the index one document after the other, where there
+/// is no memory for all of them beside it.
+#[test]
+fn a_large_transcript_is_read_again_without_a_copy_of_its_documents() {
+    let half = "{\"content\":\"x\"}\n".repeat(60_000);
+    let text = |middle: &str| format!("{half}{{\"content\":\"{middle}\"}}\n{half}");
+    // there is room for some of them; for all, but not for what it takes to compare them
+    for (limit, all) in [(28 << 20, false), (52 << 20, true)] {
+        let memory = TestRoot::new();
+        memory.put("log.jsonl", text("lilac"));
+        let options = StoreOptions { memory_limit: Some(limit), ..little() };
+        let store = memory.open_with(options);
+        let before = ask(&store, "lilac");
+        let held = messages(&store);
+        assert!(!before.hits.is_empty() && held > 100_000 && (held == 120_001) == all, "{held}");
+        if all {
+            // what has changed is found, or said to be missing
+            memory.put("log.jsonl", text("mauve"));
+            assert!(files_with(&store, "lilac").is_empty());
+            let hits = ask(&store, "mauve");
+            assert!(hits.freshness == Freshness::Partial || !hits.hits.is_empty());
+            assert!(messages(&store) > 100_000);
+            continue;
+        }
+        let revision = store.revision(&|| false).unwrap();
+        memory.put("log.jsonl", text("lilac"));
+        let again = ask(&store, "lilac");
+        assert_eq!((again.freshness, &again.notes), (before.freshness, &before.notes));
+        assert_eq!(store.revision(&|| false).unwrap(), revision);
+        assert_eq!(store.verify(&|| false).unwrap().differences, Vec::<String>::new());
+        assert_eq!(messages(&store), held);
+    }
+}

@@ -1,4 +1,4 @@
-//! The query language, from the text of a query to hits and snippets.
+//! Query language tests: from the text of a query to hits and snippets.
 
 #![allow(missing_docs)]
 
@@ -131,11 +131,11 @@ fn operators() {
 #[test]
 fn a_message_is_rescored_by_its_session() {
     let memory = TestRoot::new();
-    let line = |session: &str, said: &str| {
-        format!("{{\"role\":\"user\",\"content\":\"{said}\",\"session\":\"{session}\"}}\n")
+    let line = |session: &str, content: &str| {
+        format!("{{\"role\":\"user\",\"content\":\"{content}\",\"session\":\"{session}\"}}\n")
     };
     let talk = |session: &str, first: &str| -> String {
-        [first, "go on", "the boat leaves at nine"].map(|said| line(session, said)).concat()
+        [first, "go on", "the boat leaves at nine"].map(|content| line(session, content)).concat()
     };
     memory.put("messages.jsonl", &(talk("a", "about a kettle") + &talk("b", "a boat for two")));
     let store = memory.open(false);
@@ -170,18 +170,21 @@ fn filters() {
         files(SearchFilter { prefixes: vec!["deep/".into()], ..all.clone() }, false),
         ["deep/quick.md"]
     );
-    let said = ["s/messages.jsonl"];
+    let transcript = ["s/messages.jsonl"];
     assert_eq!(
         files(SearchFilter { kind: Some(FileKind::Transcript), ..all.clone() }, false),
-        said
+        transcript
     );
-    assert_eq!(files(SearchFilter { role: Some("user".into()), ..all.clone() }, false), said);
+    assert_eq!(files(SearchFilter { role: Some("user".into()), ..all.clone() }, false), transcript);
     assert_eq!(files(SearchFilter { role: Some("nobody".into()), ..all.clone() }, true), [""; 0]);
-    assert_eq!(files(SearchFilter { session: Some("a".into()), ..all.clone() }, false), said);
-    assert_eq!(files(SearchFilter { since: Some(1_769_000_000_000), ..all.clone() }, false), said);
+    assert_eq!(files(SearchFilter { session: Some("a".into()), ..all.clone() }, false), transcript);
+    assert_eq!(
+        files(SearchFilter { since: Some(1_769_000_000_000), ..all.clone() }, false),
+        transcript
+    );
     assert_eq!(files(SearchFilter { until: Some(0), ..all.clone() }, false), [""; 0]);
     assert_eq!(files(SearchFilter { role: Some("tool".into()), ..all.clone() }, false), [""; 0]);
-    assert_eq!(files(SearchFilter { role: Some("tool".into()), ..all }, true), said);
+    assert_eq!(files(SearchFilter { role: Some("tool".into()), ..all }, true), transcript);
 }
 
 #[test]

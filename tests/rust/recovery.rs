@@ -316,6 +316,8 @@ fn opening_with_nothing_to_do_costs_nothing() {
     assert!(best < Duration::from_millis(1), "{best:?}");
 }
 
+// a list of this boot is written here, and only Linux gives a boot an id
+#[cfg(target_os = "linux")]
 #[test]
 fn a_copy_that_a_crash_left_unnamed_is_named_if_it_is_whole() {
     for (left, shown, listed) in

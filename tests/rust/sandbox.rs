@@ -6,6 +6,7 @@
 #![allow(missing_docs, clippy::print_stdout)]
 
 mod hostile;
+mod system;
 
 use std::fs;
 use std::io::{Read, Write};
@@ -126,8 +127,8 @@ fn verdict<T>(result: &Result<T>) -> String {
     }
 }
 
-/// Runs one case; `None` when it is not ours to judge.
-fn judge(case: &Case, world: &World) -> Option<String> {
+/// Runs one case; `None` when the case does not apply here.
+fn run_case(case: &Case, world: &World) -> Option<String> {
     let Some(value) = case.value.as_deref() else {
         // Not a Rust string: the border refuses it. On disk it is a walk's concern.
         if case.expect == "skip" {
@@ -211,8 +212,7 @@ fn as_nobody(world: &World, run: impl Fn() -> String + Sync) -> String {
     world.run("chmod 755 . && chown -R 65534:65534 root");
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
-            let nobody = rustix::process::Uid::from_raw(65534);
-            rustix::thread::set_thread_uid(nobody).unwrap();
+            system::become_nobody();
             run()
         });
         thread.join().unwrap()
@@ -251,7 +251,7 @@ fn is_root() -> bool {
 
 #[test]
 fn hostile_paths_and_folders() {
-    let (mut judged, mut left, mut wrong) = (0, Vec::new(), Vec::new());
+    let (mut checked, mut left, mut wrong) = (0, Vec::new(), Vec::new());
     for case in cases(&KINDS, OWN_CASES) {
         let shown: String =
             format!("{} {:?} {:?}", case.kind, case.value, case.setup).chars().take(160).collect();
@@ -271,17 +271,17 @@ fn hostile_paths_and_folders() {
             assert_ne!(before.unwrap(), stat().unwrap(), "unseen: {shown}");
         }
         let started = Instant::now();
-        match judge(&case, &world) {
+        match run_case(&case, &world) {
             None => left.push(shown.clone()),
-            Some(got) if got == case.expect => judged += 1,
+            Some(got) if got == case.expect => checked += 1,
             Some(got) => wrong.push(format!("{shown}: {} expected, {got} found", case.expect)),
         }
         assert!(started.elapsed() < Duration::from_secs(1), "slow: {shown}");
         world.assert_outside_untouched();
     }
-    println!("{judged} judged, {} left:\n{}", left.len(), left.join("\n"));
+    println!("{checked} checked, {} left:\n{}", left.len(), left.join("\n"));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(judged > 10);
+    assert!(checked > 10);
 }
 
 #[test]

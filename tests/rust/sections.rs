@@ -1,4 +1,4 @@
-//! Markdown as CommonMark has it, cut into sections that cover the file exactly once.
+//! Section tests: CommonMark headings, and sections that cover the file exactly once.
 
 #![allow(missing_docs)]
 

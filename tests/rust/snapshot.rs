@@ -1,9 +1,10 @@
-//! The snapshot of the index as a cache: whatever happens to it, answers are those of a new build.
+//! Snapshot tests: with any snapshot, answers are those of a new build.
 
 #![allow(missing_docs)]
 
 mod crafted;
 mod fixture;
+mod system;
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -405,8 +406,7 @@ fn as_nobody(run: impl FnOnce() + Send) {
     std::thread::scope(|scope| {
         let run = || {
             if rustix::process::geteuid().is_root() {
-                let nobody = rustix::process::Uid::from_raw(65534);
-                rustix::thread::set_thread_uid(nobody).unwrap();
+                system::become_nobody();
             }
             run();
         };

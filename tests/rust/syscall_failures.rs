@@ -3,7 +3,10 @@
 //! `strace` lets the n-th call of a kind fail, counted in each thread. So one run tries many cases,
 //! each in a thread of its own, which first makes as many calls in vain as leave the k-th of the
 //! change to be the n-th.
+//!
+//! For Linux alone: `strace` tells and changes its system calls.
 
+#![cfg(target_os = "linux")]
 #![allow(missing_docs)]
 
 use std::collections::HashMap;

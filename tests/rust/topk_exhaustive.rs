@@ -1,4 +1,4 @@
-//! Top-k retrieval over many thousand documents, under every filter, against exhaustive scoring.
+//! Top-k retrieval under every filter against exhaustive scoring of many documents.
 //!
 //! Texts repeat, so that upper bounds are alike and the search switches to MaxScore.
 
@@ -60,7 +60,7 @@ const TEXTS: [&str; 12] = [
 fn message(random: &mut Random, rare: bool) -> String {
     let role = ["user", "assistant", "user", "system"][random.below(4)];
     let name = ["", "Melanie", "Tea", ""][random.below(4)];
-    let (said, session, day) = (TEXTS[random.below(12)], random.below(30), 1 + random.below(28));
+    let (content, session, day) = (TEXTS[random.below(12)], random.below(30), 1 + random.below(28));
     let rare = if rare && random.below(900) == 0 { " zebra tea kettle boat" } else { "" };
     let stamp = if random.below(9) == 0 {
         String::new()
@@ -69,7 +69,7 @@ fn message(random: &mut Random, rare: bool) -> String {
     };
     let name = if name.is_empty() { String::new() } else { format!(",\"name\":\"{name}\"") };
     format!(
-        "{{\"role\":\"{role}\"{name},\"content\":\"{said}{rare}\",\"session\":\"s{session}\"{stamp}}}\n"
+        "{{\"role\":\"{role}\"{name},\"content\":\"{content}{rare}\",\"session\":\"s{session}\"{stamp}}}\n"
     )
 }
 
@@ -168,8 +168,11 @@ impl World {
                 Some((f64::from(part) * 4_294_967_296.0) as i64)
             });
             let sum: i64 = parts.sum();
-            let said = |phrase: &String| holds(&self.text(document).unwrap(), phrase);
-            if sum > 0 && query.phrases.iter().all(said) && !query.excluded.iter().any(said) {
+            let holds_phrase = |phrase: &String| holds(&self.text(document).unwrap(), phrase);
+            if sum > 0
+                && query.phrases.iter().all(holds_phrase)
+                && !query.excluded.iter().any(holds_phrase)
+            {
                 all.push((sum, document));
             }
         }

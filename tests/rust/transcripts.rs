@@ -1,7 +1,7 @@
-//! Messages in every shape we read, and their import.
+//! Transcript tests: messages in every known format, and their import.
 
 use commonplace_core::memory_limit::MemoryLimit;
-use commonplace_core::messages::formats::{Format, import};
+use commonplace_core::messages::formats::import;
 use commonplace_core::messages::message::{Message, ParsedLine, parse};
 use proptest::prelude::*;
 use serde_json::Value;
@@ -15,7 +15,7 @@ fn message(line: &str) -> Message {
 
 #[test]
 fn every_shape() {
-    for (line, role, said, tools) in [
+    for (line, role, text, tools) in [
         (
             r#"{"type":"user","sessionId":"s","message":{"role":"user","content":"hi"},"toolUseResult":{"stdout":"x"}}"#,
             "user",
@@ -76,7 +76,7 @@ fn every_shape() {
         (r#"{"content":"\ud800"}"#, "", "\u{fffd}", ""),
     ] {
         let found = message(line);
-        assert_eq!((&*found.role, &*found.said, &*found.tools), (role, said, tools), "{line}");
+        assert_eq!((&*found.role, &*found.text, &*found.tools), (role, text, tools), "{line}");
     }
     let found = message(
         r#"{"speaker":"Ann","time":"1:56 pm on 8 May, 2023","session":7,"id":"x","content":"c"}"#,
@@ -134,7 +134,7 @@ fn imports() {
         "\nnot json\n",
     );
     let (outcome, lines) = imported(claude);
-    assert_eq!((outcome.format, outcome.messages, outcome.bad_lines), (Format::ClaudeCode, 1, 1));
+    assert_eq!((outcome.format, outcome.messages, outcome.bad_lines), ("claude-code", 1, 1));
     assert_eq!((outcome.skipped["summary"], &outcome.first_bad_lines[..]), (1, &[3][..]));
     assert_eq!(
         lines[0].to_string(),
@@ -146,14 +146,14 @@ fn imports() {
         r#"{"timestamp":"t","type":"response_item","payload":{"type":"function_call","name":"f","arguments":"{}"}}"#,
     );
     let (outcome, lines) = imported(codex);
-    assert_eq!(outcome.format, Format::Codex);
+    assert_eq!(outcome.format, "codex");
     assert_eq!(lines[0]["session"], "S");
     assert_eq!(message(&lines[0].to_string()).tools, "f\n{}");
     let export = r#"[
  {"uuid":"c","chat_messages":[{"uuid":"1","sender":"human","text":"hi","created_at":"2026-01-01"},
    {"uuid":"2","sender":"assistant","text":"yo"}]}]"#;
     let (outcome, lines) = imported(export);
-    assert_eq!((outcome.format, outcome.messages), (Format::ClaudeAi, 2));
+    assert_eq!((outcome.format, outcome.messages), ("claude-ai", 2));
     assert_eq!(
         (&lines[0]["role"], &lines[1]["content"]),
         (&Value::from("user"), &Value::from("yo"))
@@ -161,18 +161,18 @@ fn imports() {
     let (outcome, lines) = imported("{\"role\":\"user\",\"content\":\"tab\there \\x\"}\n");
     assert_eq!(
         (outcome.format, &lines[0]["content"]),
-        (Format::Plain, &Value::from("tab\there \u{fffd}x"))
+        ("plain", &Value::from("tab\there \u{fffd}x"))
     );
 }
 
 proptest! {
     #[test]
-    fn import_keeps_what_a_message_says(said in "\\PC{0,30}", name in "[a-z]{1,8}", id: u32, shape in 0..3) {
-        let said_json = Value::from(&*said);
+    fn import_keeps_text_and_name(text in "\\PC{0,30}", name in "[a-z]{1,8}", id: u32, shape in 0..3) {
+        let text_json = Value::from(&*text);
         let line = match shape {
-            0 => format!(r#"{{"role":"user","content":{said_json},"name":"{name}","id":{id}}}"#),
-            1 => format!(r#"{{"type":"user","uuid":"{id}","name":"{name}","message":{{"role":"user","content":{said_json}}}}}"#),
-            _ => format!(r#"{{"type":"message","id":"{id}","name":"{name}","message":{{"role":"user","content":[{{"type":"text","text":{said_json}}}]}}}}"#),
+            0 => format!(r#"{{"role":"user","content":{text_json},"name":"{name}","id":{id}}}"#),
+            1 => format!(r#"{{"type":"user","uuid":"{id}","name":"{name}","message":{{"role":"user","content":{text_json}}}}}"#),
+            _ => format!(r#"{{"type":"message","id":"{id}","name":"{name}","message":{{"role":"user","content":[{{"type":"text","text":{text_json}}}]}}}}"#),
         };
         let (_, lines) = imported(&line);
         prop_assert_eq!(message(&lines[0].to_string()), message(&line));

@@ -72,10 +72,10 @@ class LocalEmbedder:
     ) -> None:
         self.folder = Path(folder).expanduser()
         self._prefixes = query_prefix, document_prefix
-        self._first = first_token_speaks(self.folder)
+        self._first = uses_first_token_pooling(self.folder)
         self._encoder = load(self.folder)
-        said = settings(self.folder, "sentence_bert_config.json").get("max_seq_length")
-        limits = [self._encoder.longest, said, max_tokens]
+        configured = settings(self.folder, "sentence_bert_config.json").get("max_seq_length")
+        limits = [self._encoder.longest, configured, max_tokens]
         self.max_tokens = min(limit for limit in limits if limit)
         path = needed(self.folder, "tokenizer.json")
         try:
@@ -140,15 +140,15 @@ def settings(folder: Path, name: str) -> dict[str, Any]:
     """Return what an optional file of settings says, nothing where it is absent."""
     path = folder / name
     try:
-        said = orjson.loads(path.read_bytes()) if path.is_file() else {}
+        found = orjson.loads(path.read_bytes()) if path.is_file() else {}
     except orjson.JSONDecodeError as error:
         raise FormatError(f"{path} is no JSON: {error}") from error
-    if not isinstance(said, dict):
+    if not isinstance(found, dict):
         raise FormatError(f"{path} must hold a JSON object")
-    return said
+    return found
 
 
-def first_token_speaks(folder: Path) -> bool:
+def uses_first_token_pooling(folder: Path) -> bool:
     """Tell whether the first token stands for the text, and not the mean of all."""
     path, pooling = folder / "modules.json", "1_Pooling"
     if path.is_file():

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
 
-from commonplace.cli.output import ERROR, FOUND, INTERRUPTED, complain
+from commonplace.cli.output import ERROR, FOUND, INTERRUPTED, print_error
 from commonplace.cli.parser import (
-    Opening,
+    RootOptions,
     UsageError,
     completion,
     full_parser,
@@ -26,11 +26,11 @@ def run(arguments: Sequence[str]) -> int:
     try:
         return _run(arguments)
     except (UsageError, CommonplaceError) as error:
-        return complain(str(error))
+        return print_error(str(error))
     except UnicodeEncodeError:
-        return complain("an argument is not UTF-8; set a UTF-8 locale or rename the file")
+        return print_error("an argument is not UTF-8; set a UTF-8 locale or rename the file")
     except OSError as error:
-        return complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        return print_error(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except KeyboardInterrupt:
         return INTERRUPTED
 
@@ -57,7 +57,7 @@ def _run(arguments: Sequence[str]) -> int:
         print(help_of(name), end="")
         return FOUND
     memory_limit = given.memory_limit and given.memory_limit << 20
-    return command.run(Opening(given.root, memory_limit), **fields)
+    return command.run(RootOptions(given.root, memory_limit), **fields)
 
 
 def main() -> int:

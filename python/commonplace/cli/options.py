@@ -44,14 +44,14 @@ WHERE = argument("where", metavar="PATH[#L10[-L20]]", help="A file, or lines of 
 LINES = argument("--lines", metavar="10[-20]", help="Only these lines.")
 FIXED = argument("--fixed", "-F", action="store_true", help="Take the pattern literally.")
 ANY_CASE = argument(
-    "--ignore-case", "-i", dest="any_case", action="store_true", help="A and a are the same."
+    "--ignore-case", "-i", dest="any_case", action="store_true", help="Ignore case."
 )
 SAME_CASE = argument(
     "--case-sensitive",
     "-s",
     dest="same_case",
     action="store_true",
-    help="A and a differ. Default: if the pattern has capitals.",
+    help="Match case. Default: if the pattern has capitals.",
 )
 
 # The fields of a search filter
@@ -70,9 +70,7 @@ FILTER = {
     "category": argument("--category", metavar="NAME", help="Only sections of this category."),
     "since": argument("--since", type=moment, metavar="TIME", help="Only at or after this time."),
     "until": argument("--until", type=moment, metavar="TIME", help="Only before this time."),
-    "tools": argument(
-        "--tools", action="store_true", help="Look into what tools took and gave as well."
-    ),
+    "tools": argument("--tools", action="store_true", help="Search tool input and output as well."),
 }
 
 # How much to show
@@ -81,10 +79,20 @@ LIMIT = argument(
 )
 MOST = argument("--limit", "-m", type=count(1), metavar="N", help="Stop after so many matches.")
 BEFORE = argument(
-    "--before", "-B", type=count(0), default=0, metavar="N", help="Neighbours before each match."
+    "--before",
+    "-B",
+    type=count(0),
+    default=0,
+    metavar="N",
+    help="Messages or lines before each match.",
 )
 AFTER = argument(
-    "--after", "-A", type=count(0), default=0, metavar="N", help="Neighbours after each match."
+    "--after",
+    "-A",
+    type=count(0),
+    default=0,
+    metavar="N",
+    help="Messages or lines after each match.",
 )
 AROUND = argument(
     "--context",
@@ -93,14 +101,16 @@ AROUND = argument(
     type=count(0),
     default=0,
     metavar="N",
-    help="Neighbours on both sides.",
+    help="Messages or lines on both sides.",
 )
 NEWEST_FIRST = argument(
     "--newest-first", action="store_true", help="Begin at the end of transcripts."
 )
 COUNT = argument("--count", "-c", action="store_true", help="Print only how many match.")
 KEEP = argument(
-    "--keep", action="store_true", help="Note what makes the next grep of large transcripts fast."
+    "--keep",
+    action="store_true",
+    help="Write an index that makes the next grep of large transcripts faster.",
 )
 WIDTH = argument(
     "--width",
@@ -125,7 +135,9 @@ EXPECTED = argument(
     metavar="VERSION",
     help='Fail unless the file is at this version ("absent": there is no file).',
 )
-LOGS = argument("files", nargs="+", type=path_of, metavar="FILE", help="Transcripts of other tools.")
+LOGS = argument(
+    "files", nargs="+", type=path_of, metavar="FILE", help="Transcripts of other tools."
+)
 TO = argument("--to", metavar="FOLDER", help="Default: sessions/<name of the file>.")
 SETS = argument(
     "files",

@@ -1,4 +1,4 @@
-"""Shared ends of every command: opening the root, printing, exit codes."""
+"""Output of commands: the opened root, JSON lines, errors, exit codes."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from typing import Any
 
     from commonplace import Store, Written
-    from commonplace.cli.parser import Opening
+    from commonplace.cli.parser import RootOptions
     from commonplace.cli.render import Screen
     from commonplace.records import Result
 
 FOUND, NOTHING, ERROR, INTERRUPTED = 0, 1, 2, 130
 
 
-def opened(opening: Opening, *, create: bool = False) -> Store:
+def opened(opening: RootOptions, *, create: bool = False) -> Store:
     """Open the root that the command line means."""
     from commonplace.store import open as open_store
 
@@ -63,15 +63,15 @@ def nothing(store: Store, prefixes: Sequence[str]) -> None:
     """Say on stderr that nothing was found, and where there was nothing to look at."""
     missing = [prefix for prefix in prefixes or [""] if not store.holds(prefix)]
     where = " or ".join(f"{store.root}/{prefix}".rstrip("/") for prefix in missing)
-    remark(f"nothing found{f': no file is at or below {where}' if missing else ''}")
+    print_message(f"nothing found{f': no file is at or below {where}' if missing else ''}")
 
 
-def complain(text: str) -> int:
+def print_error(text: str) -> int:
     """Print an error as one line of stderr."""
-    remark(text)
+    print_message(text)
     return ERROR
 
 
-def remark(text: str) -> None:
+def print_message(text: str) -> None:
     """Print one line on stderr."""
     print(f"commonplace: {clean(' '.join(text.split()))}", file=sys.stderr)

@@ -32,7 +32,7 @@ class Command:
         self.help = (run.__doc__ or "").strip().split("\n")[0]
 
 
-class Opening:
+class RootOptions:
     """How the command line has the root opened."""
 
     def __init__(self, root: str | None, memory_limit: int | None) -> None:

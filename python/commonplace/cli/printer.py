@@ -130,7 +130,7 @@ class Printer:
         self.line(*parts)
 
     def warn(self, text: str) -> None:
-        """Print a remark to stderr."""
+        """Print a note to stderr."""
         parts = [(f"commonplace: {text}", "yellow")]
         print(styled(parts, colours=shows_colours(sys.stderr)), file=sys.stderr)
 
@@ -143,7 +143,7 @@ class Printer:
         """Print ranked hits with citation, heading trail or speaker, score and snippet."""
         put = self.brief if brief else self.line
         for rank, hit in enumerate(hits, 1):
-            where = " › ".join(hit.heading) or spoken(hit.role, hit.name, hit.time)
+            where = " › ".join(hit.heading) or speaker_and_time(hit.role, hit.name, hit.time)
             put(
                 (f"{rank:>2} ", "dim"),
                 (hit.citation, "cyan"),
@@ -196,10 +196,10 @@ class Printer:
     def messages(self, messages: Iterable[Message]) -> None:
         """Print messages with their citation, who said them and when."""
         for message in messages:
-            who = spoken(message.role, message.name, message.time)
+            who = speaker_and_time(message.role, message.name, message.time)
             self.line((f"{message.path}#L{message.line}", "cyan"), f"  {who}")
-            if message.said:
-                self.text(message.said)
+            if message.text:
+                self.text(message.text)
             if message.tools:
                 self.line((f"[tools] {message.tools}", "dim"))
 
@@ -217,6 +217,10 @@ class Printer:
         if imported.bad_line_count:
             lines = ", ".join(map(str, imported.bad_lines[:5]))
             self.warn(f"{imported.bad_line_count} lines could not be read, such as {lines}")
+        if imported.trailing_garbage_count:
+            lines = ", ".join(map(str, imported.trailing_garbage[:5]))
+            count = imported.trailing_garbage_count
+            self.warn(f"{count} lines had something behind their message, such as {lines}")
 
     def status(self, status: Status) -> None:
         """Print the state of a store."""
@@ -229,8 +233,8 @@ class Printer:
         self.line(f"snapshot      {status.snapshot}")
         for path, why in status.skipped:
             # a sentence names its file
-            told = why if " " in why else f"{path}: {LEFT_OUT.get(why, why)}"
-            self.warn(f"skipped {told}")
+            message = why if " " in why else f"{path}: {LEFT_OUT.get(why, why)}"
+            self.warn(f"skipped {message}")
         for path in status.recovered:
             self.warn(f"recovered {path}: compare it with its original, then delete it")
 
@@ -247,10 +251,10 @@ class Printer:
         self.line(f"{verified.files:,} files: {verdict or 'all agree with the index'}")
 
 
-def spoken(role: str | None, name: str | None, time: str | None) -> str:
+def speaker_and_time(role: str | None, name: str | None, time: str | None) -> str:
     """Return who said something and when, as far as known.
 
-    >>> spoken("user", "Alex", "2026-02-01")
+    >>> speaker_and_time("user", "Alex", "2026-02-01")
     'user Alex · 2026-02-01'
     """
     who = " ".join(part for part in (role, name) if part)

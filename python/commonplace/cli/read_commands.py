@@ -9,12 +9,12 @@ from commonplace.cli.output import (
     emit,
     nothing,
     opened,
+    print_message,
     printer,
     record,
-    remark,
     screen,
 )
-from commonplace.cli.parser import JSON, Opening, command
+from commonplace.cli.parser import JSON, RootOptions, command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 
 @command(options.QUERY, options.LIMIT, *options.FILTER.values(), JSON)
-def search(opening: Opening, query: list[str], limit: int, *, as_json: bool, **fields: Any) -> int:
+def search(
+    opening: RootOptions, query: list[str], limit: int, *, as_json: bool, **fields: Any
+) -> int:
     """Rank the sections and messages that answer a question."""
     wanted = options.search_filter(fields)
     with opened(opening) as store:
@@ -56,7 +58,7 @@ def search(opening: Opening, query: list[str], limit: int, *, as_json: bool, **f
     JSON,
 )
 def grep(
-    opening: Opening,
+    opening: RootOptions,
     pattern: str,
     prefixes: list[str],
     *,
@@ -101,7 +103,7 @@ def grep(
         if scan.notes or scan.bad_line_count:
             printer().scanned(scan)
         if keep:
-            store.settle()
+            store.wait_for_gram_indexes()
         if not matched:
             nothing(store, wanted.prefix or ())
     if count:
@@ -110,7 +112,7 @@ def grep(
 
 
 @command(options.PREFIX, JSON)
-def list_(opening: Opening, prefix: str | None, *, as_json: bool) -> int:
+def list_(opening: RootOptions, prefix: str | None, *, as_json: bool) -> int:
     """List the files with size, last change and summary."""
     with opened(opening) as store:
         entries = store.list(prefix or "")
@@ -124,7 +126,7 @@ def list_(opening: Opening, prefix: str | None, *, as_json: bool) -> int:
 
 
 @command(options.WHERE, options.LINES, JSON)
-def read(opening: Opening, where: str, lines: str | None, *, as_json: bool) -> int:
+def read(opening: RootOptions, where: str, lines: str | None, *, as_json: bool) -> int:
     """Print a file, some of its lines, or the messages that a citation names."""
     path, first, last = options.located(where, lines)
     with opened(opening) as store:
@@ -137,7 +139,7 @@ def read(opening: Opening, where: str, lines: str | None, *, as_json: bool) -> i
             else:
                 printer().messages(messages)
             if not messages:
-                remark(f"there is no message at {where}")
+                print_message(f"there is no message at {where}")
             return FOUND if messages else NOTHING
         text, version = store.read(path), store.version(path)
     if first:
@@ -147,14 +149,14 @@ def read(opening: Opening, where: str, lines: str | None, *, as_json: bool) -> i
     else:
         printer().text(text)
     if first and not text:
-        remark(f"there is no text at {path}, line {first}")
+        print_message(f"there is no text at {path}, line {first}")
         return NOTHING
     return FOUND
 
 
 @command(JSON)
-def status(opening: Opening, *, as_json: bool) -> int:
-    """Say what the memory holds."""
+def status(opening: RootOptions, *, as_json: bool) -> int:
+    """Show how many files, sections and messages there are."""
     with opened(opening) as store:
         state = store.status()
     emit(record(state)) if as_json else printer().status(state)
@@ -162,8 +164,8 @@ def status(opening: Opening, *, as_json: bool) -> int:
 
 
 @command(JSON)
-def verify(opening: Opening, *, as_json: bool) -> int:
-    """Compare the index with every file and mend it.
+def verify(opening: RootOptions, *, as_json: bool) -> int:
+    """Compare the index with every file and repair it.
 
     Exits with 1 when they differed or a file could not be read, else with 0.
 
@@ -176,8 +178,8 @@ def verify(opening: Opening, *, as_json: bool) -> int:
 
 
 @command(options.ONE_QUERY, options.CITATION, JSON)
-def explain(opening: Opening, query: str, citation: str, *, as_json: bool) -> int:
-    """Show how the score of one section or message comes about."""
+def explain(opening: RootOptions, query: str, citation: str, *, as_json: bool) -> int:
+    """Explain the score of one section or message."""
     with opened(opening) as store:
         text = store.explain(query, citation)
     emit({"query": query, "citation": citation, "text": text}) if as_json else printer().text(text)
@@ -185,19 +187,19 @@ def explain(opening: Opening, query: str, citation: str, *, as_json: bool) -> in
 
 
 @command(options.SETS, options.RUN, JSON)
-def eval_(_opening: Opening, files: list[Path], run: Path | None, *, as_json: bool) -> int:
+def eval_(_opening: RootOptions, files: list[Path], run: Path | None, *, as_json: bool) -> int:
     """Measure the ranking on labelled sets."""
     from commonplace.evaluation import evaluate
 
     shown = screen()
-    with shown.tally() as bar:
+    with shown.progress_counter() as bar:
         scores = evaluate(files, run=run, progress=bar)
     emit([score.as_dict() for score in scores]) if as_json else shown.scores(scores)
     return FOUND
 
 
 @command()
-def demo(opening: Opening) -> int:
+def demo(opening: RootOptions) -> int:
     """Build a small memory and show what can be done with it."""
     from commonplace.cli.demo import tour
 

@@ -92,7 +92,7 @@ class Screen(Printer):
         self.out.print(table)
 
     @contextmanager
-    def tally(self) -> Iterator[Callable[[str, int, int], None]]:
+    def progress_counter(self) -> Iterator[Callable[[str, int, int], None]]:
         """Lend a function that shows, on stderr, how much of each named whole is done."""
         with self.progress() as bar:
             tasks: dict[str, TaskID] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from commonplace.cli import options
 from commonplace.cli.output import FOUND, NOTHING, done, emit, opened, record, screen
-from commonplace.cli.parser import JSON, Opening, UsageError, command
+from commonplace.cli.parser import JSON, RootOptions, UsageError, command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @command(options.TARGET, options.CONTENT, options.FILE, options.EXPECTED, JSON)
 def write(
-    opening: Opening,
+    opening: RootOptions,
     path: str,
     content: str | None,
     file: Path | None,
@@ -30,7 +30,7 @@ def write(
 
 @command(options.TARGET, options.CONTENT, options.FILE, options.EXPECTED, JSON)
 def append(
-    opening: Opening,
+    opening: RootOptions,
     path: str,
     content: str | None,
     file: Path | None,
@@ -46,7 +46,7 @@ def append(
 
 @command(options.EXISTING, options.OLD, options.NEW, options.EXPECTED, JSON)
 def patch(
-    opening: Opening,
+    opening: RootOptions,
     path: str,
     old: list[str] | None,
     new: list[str] | None,
@@ -61,22 +61,24 @@ def patch(
 
 
 @command(options.SOURCE, options.NEW_NAME, options.EXPECTED, JSON)
-def move(opening: Opening, source: str, target: str, expected: str | None, *, as_json: bool) -> int:
+def move(
+    opening: RootOptions, source: str, target: str, expected: str | None, *, as_json: bool
+) -> int:
     """Rename a file."""
     with opened(opening) as store:
         return done(store.move(source, target, expected_version=expected), "moved to", as_json)
 
 
 @command(options.EXISTING, options.EXPECTED, JSON)
-def delete(opening: Opening, path: str, expected: str | None, *, as_json: bool) -> int:
-    """Take a file out of the memory; its text goes to the history."""
+def delete(opening: RootOptions, path: str, expected: str | None, *, as_json: bool) -> int:
+    """Delete a file; its text goes to the history."""
     with opened(opening) as store:
         return done(store.delete(path, expected_version=expected), "deleted", as_json)
 
 
 @command(options.LOGS, options.TO, JSON)
-def import_(opening: Opening, files: list[Path], to: str | None, *, as_json: bool) -> int:
-    """Take over transcripts of Claude Code, Codex, pi, OpenAI chat, or plain lines."""
+def import_(opening: RootOptions, files: list[Path], to: str | None, *, as_json: bool) -> int:
+    """Import transcripts of Claude Code, Codex, pi, OpenAI chat, or plain lines."""
     if to and len(files) > 1:
         raise UsageError("--to takes one file; without it each file gets its own folder")
     reports = []

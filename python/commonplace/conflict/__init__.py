@@ -2,7 +2,7 @@
 
 Two statements are taken apart into claims: who, which attribute, what value, in which scope. They
 conflict only where who, attribute and scope are the same, the attribute holds one value at a
-time, and the values differ; or where the new one says that the old value is gone or has become
+time, and the values differ; or where the new one says that the old value is no more or has become
 another, or denies the old statement. Words in common prove nothing, for a false replacement
 loses what a duplicate keeps. The tables are in `conflict.toml`.
 """
@@ -12,10 +12,25 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from commonplace.conflict.changes import gone, other_number, other_value, parted, turned
+from commonplace.conflict.changes import (
+    have_different_context,
+    is_negated,
+    other_number,
+    other_value,
+    removed_value,
+)
 from commonplace.conflict.claims import LIST, SLOT_SCOPE, Claim, read
 from commonplace.conflict.tables import load
-from commonplace.conflict.words import DENIALS, SELF, core, kind, more, other_subject, places, plain
+from commonplace.conflict.words import (
+    DENIALS,
+    SELF,
+    core,
+    is_extension,
+    kind,
+    other_subject,
+    places,
+    plain,
+)
 
 # Beyond this a text is no statement but a note, and is not taken apart.
 LONGEST = 300
@@ -81,17 +96,17 @@ def without_embedder(old: str, new: str) -> Verdict:
     before, after = plain(old), plain(new)
     if verdict := word_for_word(before, after):
         return verdict
-    strangers = parted(before, after) or other_subject(old, new)
-    if not strangers and (value := gone(before, after)):
+    unrelated = have_different_context(before, after) or other_subject(old, new)
+    if not unrelated and (value := removed_value(before, after)):
         return Verdict(conflict=True, reason="replaced", old_value=value, new_value=after)
     best = by_claims(before, after, (old, new))
-    if best.conflict or strangers or best.reason in {"same", "detail", "scope"}:
+    if best.conflict or unrelated or best.reason in {"same", "detail", "scope"}:
         return best
     names = new.casefold()
     if verdict := by_change(before, after, changed=bool(load().changed.search(names))):
         return verdict
     if best.reason == "unrelated" and places(before) == places(after):
-        best = slot(before, after, names) or best
+        best = by_single_difference(before, after, names) or best
     return best
 
 
@@ -114,7 +129,7 @@ def by_claims(old: str, new: str, names: tuple[str, str]) -> Verdict:
         for second in claims:
             if (first.subject, first.attribute) != (second.subject, second.attribute):
                 continue
-            verdict = weigh(first, second)
+            verdict = compare_claims(first, second)
             if verdict.reason in {"same", "detail"}:
                 return verdict
             if verdict.conflict and apart and not places(f"{first.value} {second.value}"):
@@ -134,12 +149,12 @@ def by_change(old: str, new: str, *, changed: bool) -> Verdict | None:
             old_value=was,
             new_value=value,
         )
-    if turned(old, new, changed=changed):
+    if is_negated(old, new, changed=changed):
         return Verdict(conflict=True, reason="denied", old_value=old, new_value=new)
     return None
 
 
-def slot(old: str, new: str, names: str) -> Verdict | None:
+def by_single_difference(old: str, new: str, names: str) -> Verdict | None:
     """Return a conflict when all but one value is word for word the same, and it can be only one.
 
     That it can be only one is known from the verb ("is hosted on", "reports to"), or from a word of
@@ -150,8 +165,8 @@ def slot(old: str, new: str, names: str) -> Verdict | None:
     ]
     same = [x == y for x, y in zip(*parts, strict=False)]
     start = same.index(False) if False in same else len(same)
-    turned = zip(reversed(parts[0][start:]), reversed(parts[1][start:]), strict=False)
-    ends = [x == y for x, y in turned]
+    reversed_pairs = zip(reversed(parts[0][start:]), reversed(parts[1][start:]), strict=False)
+    ends = [x == y for x, y in reversed_pairs]
     end = ends.index(False) if False in ends else len(ends)
     values = [" ".join(words[start : len(words) - end]) for words in parts]
     shared = " ".join(parts[0][:start])
@@ -164,12 +179,12 @@ def slot(old: str, new: str, names: str) -> Verdict | None:
     )
     if not (only and short) or any(LIST.search(value) or DENIALS.search(value) for value in values):
         return None
-    return weigh(
+    return compare_claims(
         Claim("", shared, values[0], frozenset()), Claim("", shared, values[1], frozenset())
     )
 
 
-def weigh(old: Claim, new: Claim) -> Verdict:
+def compare_claims(old: Claim, new: Claim) -> Verdict:
     """Compare two claims about the same attribute of the same subject."""
     found = {
         "subject": old.subject,
@@ -183,8 +198,8 @@ def weigh(old: Claim, new: Claim) -> Verdict:
     elif old.value == new.value:
         reason = "same"
     elif (
-        more(old.value, new.value)
-        or more(new.value, old.value)
+        is_extension(old.value, new.value)
+        or is_extension(new.value, old.value)
         or (old.attribute == "home" and countries[0] != countries[1])
     ):
         reason = "detail"

@@ -1,7 +1,7 @@
 """Comparison of two statements: values that ended or were replaced, negation, other context.
 
 Here nothing is known of the words themselves; the grammar of change is enough. "Sold the Civic",
-"from Jenkins to Drone", "英文不再用" name an old value, and it is gone if the old statement had
+"from Jenkins to Drone", "英文不再用" name an old value, and it is removed if the old statement had
 it. "The standup moved to ten" and "周会改到周四" name a topic and its value, as "Standup: nine"
 does; topics are compared as sets of words, so that order and articles do not matter.
 """
@@ -17,12 +17,12 @@ from commonplace.conflict.words import (
     CHINESE,
     DATES,
     KINDS,
+    cached,
     content,
     denies,
+    is_extension,
     kind,
-    more,
     places,
-    remembered,
     scalar,
 )
 
@@ -57,7 +57,7 @@ class Change(NamedTuple):
     key: bool
 
 
-def sort(value: str) -> str:
+def value_kind(value: str) -> str:
     """Return whether a value is a day, a date, a number or anything else."""
     found = kind(value)
     if COUNT.match(value):
@@ -71,18 +71,23 @@ def clauses(text: str) -> list[str]:
     return [text, *parts] if len(parts) > 1 else [text]
 
 
-def gone(old: str, new: str) -> str | None:
-    """Return the value of `old` that `new` says is no more."""
+def removed_value(old: str, new: str) -> str | None:
+    """Return the value of `old` that `new` says holds no longer."""
     tables = load()
     if tables.durable.search(old):
         return None
     there = content(old)
     head = re.split(r"[:：]|\b(?:is|are)\b|是", old, maxsplit=1)
     topic = content(head[0]) if len(head) > 1 else frozenset()
-    for pattern, moved in tables.gone:
+    for pattern, moved in tables.removals:
         for found in pattern.finditer(new):
             left = content(found["x"])
-            if not left or not left <= there or left <= topic or elsewhere(old, new, left):
+            if (
+                not left
+                or not left <= there
+                or left <= topic
+                or are_bound_to_different_places(old, new, left)
+            ):
                 continue
             # "The app moved from X to Y" says nothing of a site that uses X
             start = max(map(new[: found.start("x")].rfind, ",;，；。"))
@@ -92,7 +97,7 @@ def gone(old: str, new: str) -> str | None:
     return None
 
 
-def elsewhere(old: str, new: str, left: frozenset[str]) -> bool:
+def are_bound_to_different_places(old: str, new: str, left: frozenset[str]) -> bool:
     """Say whether the two statements are tied to different places or uses."""
     ties = [
         content(found[1]) if (found := BOUND.search(DATES.sub("", text))) else frozenset()
@@ -103,7 +108,7 @@ def elsewhere(old: str, new: str, left: frozenset[str]) -> bool:
     return bool(ties[0] and ties[1] and not ties[0] & ties[1])
 
 
-@remembered
+@cached
 def read_changes(text: str) -> tuple[Change, ...]:
     """Return the readings of a statement as a topic with its value."""
     tables = load()
@@ -121,7 +126,7 @@ def read_changes(text: str) -> tuple[Change, ...]:
             if key and (tables.many.search(found["t"]) or len(value.split()) > 3):
                 continue
             short = len(value) <= 16 if CHINESE.search(value) else len(value.split()) <= 5
-            if topic and value and short and (sort(value) == "day" or not LIST.search(value)):
+            if topic and value and short and (value_kind(value) == "day" or not LIST.search(value)):
                 readings.append(Change(topic, value, changed, key))
     return tuple(readings)
 
@@ -134,7 +139,7 @@ def other_value(old: str, new: str) -> tuple[str, str, str] | None:
     several = bool(tables.several.search(old))
     before = list(read_changes(old))
     for after in read_changes(new):
-        if any(one.value == after.value or more(one.value, after.value) for one in before):
+        if any(one.value == after.value or is_extension(one.value, after.value) for one in before):
             return None
         for first in before:
             if replaces(first, after, several=several):
@@ -146,7 +151,7 @@ def other_value(old: str, new: str) -> tuple[str, str, str] | None:
 
 def replaces(old: Change, new: Change, *, several: bool) -> bool:
     """Say whether two readings give one topic different values of the same sort."""
-    if more(new.value, old.value) or sort(old.value) != sort(new.value):
+    if is_extension(new.value, old.value) or value_kind(old.value) != value_kind(new.value):
         return False
     if new.changed:
         return old.topic >= new.topic
@@ -156,12 +161,12 @@ def replaces(old: Change, new: Change, *, several: bool) -> bool:
 
 def value_within(old: str, new: Change) -> str | None:
     """Return the number or day that `old` gives to the topic which `new` says has changed."""
-    what = sort(new.value)
+    what = value_kind(new.value)
     if not new.changed or what == "word" or not new.topic <= content(old) or new.value in old:
         return None
     if CHINESE.search(old):
         return old if what == kind(old) or (what == "number" and NUMBER.search(old)) else None
-    return next((word for word in old.split() if sort(word) == what), None)
+    return next((word for word in old.split() if value_kind(word) == what), None)
 
 
 def other_number(old: str, new: str, *, changed: bool) -> tuple[str, str, str] | None:
@@ -185,7 +190,7 @@ def other_number(old: str, new: str, *, changed: bool) -> tuple[str, str, str] |
     return None
 
 
-def turned(old: str, new: str, *, changed: bool) -> bool:
+def is_negated(old: str, new: str, *, changed: bool) -> bool:
     """Say whether one statement denies what the other says, light verbs aside."""
     for was, part in product(clauses(old)[:2], clauses(new)):
         first, no = content(was), denies(was)
@@ -200,7 +205,7 @@ def turned(old: str, new: str, *, changed: bool) -> bool:
     return False
 
 
-def parted(old: str, new: str) -> bool:
+def have_different_context(old: str, new: str) -> bool:
     """Say whether the statements are about different places, times or persons."""
     tables = load()
     tied = [places(text) for text in (old, new)]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from commonplace.conflict.tables import load
-from commonplace.conflict.words import CHINESE, DATES, DENIALS, SCALAR, SELF, remembered, stem
+from commonplace.conflict.words import CHINESE, DATES, DENIALS, SCALAR, SELF, cached, stem
 
 SCOPE = re.compile(
     r"\b(?:in|for|at|on|when|whenever|during|while|with|under|inside|within|after|before|if)\b"
@@ -49,7 +49,7 @@ class Claim(NamedTuple):
     strong: bool = True
 
 
-@remembered
+@cached
 def read(text: str, names: str) -> tuple[Claim, ...]:
     """Return the readings of a plain statement; `names` is it as it was written."""
     found: list[Claim] = []
@@ -85,14 +85,14 @@ def of_families(text: str, names: str) -> Iterator[Claim]:
         rest = family.members[members[0]].sub(" ", chosen)
         headed = bool(family.head and family.head.search(rest))
         rest = family.head.sub(" ", rest) if family.head else rest
-        scope = leftover(rest)
+        scope = scope_of_rest(rest)
         if scope is None or (family.needs and not any(family.needs.fullmatch(s) for s in scope)):
             continue
         strong = family.exclusive or headed or bool(tables.strong.search(names.casefold()))
         yield Claim("", name, members[0], scope, strong)
 
 
-def leftover(text: str) -> frozenset[str] | None:
+def scope_of_rest(text: str) -> frozenset[str] | None:
     """Return the scope that the rest of a statement names, or None when it says more than that."""
     tables = load()
     if DENIALS.search(text):
@@ -122,9 +122,9 @@ def leftover(text: str) -> frozenset[str] | None:
 def of_forms(text: str, names: str) -> Iterator[Claim]:
     """Yield the claims of the forms that a whole statement has."""
     tables = load()
-    said = SELF.sub("", text)
+    statement = SELF.sub("", text)
     for attribute, pattern, needs in tables.forms:
-        if (needs and not needs.search(said)) or not (found := pattern.fullmatch(said)):
+        if (needs and not needs.search(statement)) or not (found := pattern.fullmatch(statement)):
             continue
         parts = found.groupdict()
         value = ARTICLES.sub(
@@ -148,11 +148,13 @@ def of_forms(text: str, names: str) -> Iterator[Claim]:
             yield claim(f"{attribute} {about}".strip(), value, who, strong=strong)
         elif SLOT_SCOPE.search(value):
             continue
-        elif SCALAR.search(value) or (tables.one.search(about) and proper(about, value, names)):
+        elif SCALAR.search(value) or (
+            tables.one.search(about) and is_proper_name(about, value, names)
+        ):
             yield claim(tables.same.get(about, about), value)
 
 
-def proper(about: str, value: str, names: str) -> bool:
+def is_proper_name(about: str, value: str, names: str) -> bool:
     """Say whether a word is a name that `about` can have, not a quality."""
     if CHINESE.search(about):
         return not re.match(r"[很太非比有挺坏满好真最]", value)

@@ -38,7 +38,7 @@ class Tables(NamedTuple):
     light: frozenset[str]
     light_zh: re.Pattern[str]
     names: dict[str, re.Pattern[str]]
-    gone: list[tuple[re.Pattern[str], bool]]
+    removals: list[tuple[re.Pattern[str], bool]]
     changes: list[tuple[re.Pattern[str], bool, bool]]
     durable: re.Pattern[str]
     events: re.Pattern[str]
@@ -103,7 +103,7 @@ def load() -> Tables:
         {name: re.compile(p, re.ASCII) for name, p in change["names"].items()},
         [
             (re.compile(fill(row), re.ASCII), name == "moved")
-            for name in ("gone", "moved")
+            for name in ("removed", "moved")
             for row in change[name]
         ],
         [

@@ -88,7 +88,7 @@ KINDS = {
 
 
 # One new statement is compared with many old ones, and those come again with the next.
-remembered = lru_cache(maxsize=4096)
+cached = lru_cache(maxsize=4096)
 
 
 def kind(value: str) -> str:
@@ -96,7 +96,7 @@ def kind(value: str) -> str:
     return next((name for name, pattern in KINDS.items() if pattern.search(value)), "word")
 
 
-def more(value: str, longer: str) -> bool:
+def is_extension(value: str, longer: str) -> bool:
     """Say whether `longer` is `value` with something added."""
     if CHINESE.search(value):
         return value in longer
@@ -104,7 +104,7 @@ def more(value: str, longer: str) -> bool:
     return set(words) <= set(re.findall(r"\w+", longer)) and not value.isdigit()
 
 
-@remembered
+@cached
 def plain(text: str) -> str:
     """Return a statement in one line of lower case, contractions and fillers resolved."""
     text = MARK.sub("", " ".join(text.split())).replace("\u2019", "'")
@@ -117,7 +117,7 @@ def plain(text: str) -> str:
     ).strip(" .。!！;；,，")
 
 
-@remembered
+@cached
 def core(text: str) -> tuple[tuple[str, ...], bool]:
     """Return the words of a statement without denials, and whether it denies.
 
@@ -138,7 +138,7 @@ def core(text: str) -> tuple[tuple[str, ...], bool]:
     return tuple(kept), denied
 
 
-@remembered
+@cached
 def content(text: str) -> frozenset[str]:
     """Return the words that a statement is about: stems of English, single Chinese characters.
 
@@ -157,12 +157,12 @@ def content(text: str) -> frozenset[str]:
         text = pattern.sub(f" {name} ", text)
     text = tables.light_zh.sub(" ", text)
     words = re.findall(r"[a-z0-9+#](?:[\w.+#:/@-]*[\w+#])?|[\u3400-\u9fff]", text, re.ASCII)
-    idle = idle_stems() - ({"a"} if CHINESE.search(text) else set())
+    idle = ignored_stems() - ({"a"} if CHINESE.search(text) else set())
     return frozenset(word for word in map(short_stem, words) if word not in idle)
 
 
 @cache
-def idle_stems() -> frozenset[str]:
+def ignored_stems() -> frozenset[str]:
     """Return the stems of the words that a statement is not about."""
     return frozenset(map(short_stem, load().frame | load().light))
 
@@ -172,7 +172,7 @@ def short_stem(word: str) -> str:
     return stem(word) if len(word) > 3 else word
 
 
-@remembered
+@cached
 def places(text: str) -> frozenset[str]:
     """Return the places and times that a statement is tied to, wherever they stand in it."""
     found = APART.findall(

@@ -19,7 +19,7 @@ is read as well: a block is what the section parser says it is.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,7 +32,6 @@ _META = re.compile(
     r"\A<!--[ \t]*\n?META:[ \t]*\n(?P<lines>.*?)^-->[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE
 )
 _META_LINE = re.compile(r"(?:[-*] )?(?P<key>[\w-]+):[ \t]*(?P<value>.*)")
-_ATX = re.compile(r" {0,3}##(?:[ \t]|\Z)")
 _FOLLOWER = "\n## follower\n\nx\n"
 _KEY = re.compile(r"[\w-]+\Z")
 # What a quotation must spell out: a carriage return ends a line in Markdown, NUL is not allowed.
@@ -98,7 +97,7 @@ def render(title: str, text: str, meta: Mapping[str, Any] | None = None) -> str:
     head = f"## {title}\n{comment(meta)}\n"
     try:
         plain = f"{head}{text}\n"
-        if _is_tame(plain, title, text, dict(meta or {})):
+        if _round_trips(plain, title, text, dict(meta or {})):
             return plain
     except UnicodeEncodeError:
         raise EncodingError(f"the text of {title!r:.60} is not UTF-8") from None
@@ -127,16 +126,42 @@ def parse(note: str) -> list[Block]:
     ['first', 'a\nb']
     """
     data = note.encode()
+    offset = char_offsets(data)
     cuts = [section for section in _core.sections(note) if 1 <= section.level <= 2]
     ends = [section.start for section in cuts[1:]] + [len(data)]
-    blocks = []
-    at = start = 0
-    for section, end in zip(cuts, ends, strict=False):
-        start += len(data[at : section.start].decode())
-        at = section.start
-        if section.level == 2:
-            blocks.append(_read(section, data[at:end].decode(), start))
-    return blocks
+    return [
+        _read(section, data[:end], offset(section.start))
+        for section, end in zip(cuts, ends, strict=False)
+        if section.level == 2
+    ]
+
+
+def char_offsets(data: bytes) -> Callable[[int], int]:
+    """Return a function from bytes to characters of a UTF-8 text, for offsets that only grow."""
+    at = characters = 0
+
+    def offset(byte: int) -> int:
+        nonlocal at, characters
+        characters += len(data[at:byte].decode())
+        at = byte
+        return characters
+
+    return offset
+
+
+def heading_of(section: _core.Section, data: bytes) -> str:
+    """Return the heading of a section as it is written, an underlined one as plain text.
+
+    Args:
+        section: Of `_core.sections()`.
+        data: The whole note.
+    """
+    if section.level == 0:
+        return ""
+    head = data[section.start : section.body].decode().strip("\ufeff\r\n")
+    if "\n" in head or "\r" in head:
+        return section.heading[-1]
+    return head.lstrip().removeprefix("##").strip()
 
 
 def preamble(note: str) -> str:
@@ -198,15 +223,15 @@ def read_comment(text: str) -> tuple[dict[str, Any], str]:
     >>> read_comment('<!--\nMETA:\n- created: 2024-01-15\n-->\n\nrest')
     ({'created': '2024-01-15'}, '\nrest')
     """
-    said = _META.match(text)
-    if not said:
+    match = _META.match(text)
+    if not match:
         return {}, text
-    lines = (_META_LINE.match(line.strip()) for line in said["lines"].split("\n"))
+    lines = (_META_LINE.match(line.strip()) for line in match["lines"].split("\n"))
     meta = {found["key"]: _value(found["value"].strip()) for found in lines if found}
-    return meta, text[said.end() :]
+    return meta, text[match.end() :]
 
 
-def _is_tame(plain: str, title: str, text: str, meta: dict[str, Any]) -> bool:
+def _round_trips(plain: str, title: str, text: str, meta: dict[str, Any]) -> bool:
     """Return whether a text comes back as it was, and leaves what follows alone."""
     found = parse(plain + _FOLLOWER)
     return (
@@ -217,16 +242,11 @@ def _is_tame(plain: str, title: str, text: str, meta: dict[str, Any]) -> bool:
     )
 
 
-def _read(section: _core.Section, source: str, start: int) -> Block:
-    """Read one block from its source, heading included."""
-    heading, _, rest = source.partition("\n")
-    title = heading.lstrip().removeprefix("##").strip()
-    if not _ATX.match(heading):
-        # underlined: such a heading may take several lines
-        title = section.heading[-1]
-        rest = re.split(r"^ {0,3}-+[ \t\r]*(?:\n|\Z)", rest, maxsplit=1, flags=re.MULTILINE)[-1]
-    meta, rest = read_comment(rest)
-    text = unquote(rest.strip("\n"))
+def _read(section: _core.Section, data: bytes, start: int) -> Block:
+    """Read the block that ends a note, or a part of it; `start` counts characters."""
+    source = data[section.start :].decode()
+    meta, rest = read_comment(data[section.body :].decode())
+    text, title = unquote(rest.strip("\n")), heading_of(section, data)
     return Block(title, text, meta, section.line, start, start + len(source), source)
 
 

@@ -66,8 +66,8 @@ def first_sentence(text: str, width: int = _ITEM) -> str:
     >>> first_sentence("- Summary: stdout leak fixed\n\nThe logger wrote to stdout.")
     'stdout leak fixed'
     """
-    if said := _SUMMARY.search(text):
-        found = said[1]
+    if match := _SUMMARY.search(text):
+        found = match[1]
     else:
         lines = [line.strip().lstrip("> \t") for line in _COMMENT.sub("\n", text).splitlines()]
         prose = [line for line in lines if not line.startswith(("#", "```", "~~~"))]
@@ -131,7 +131,7 @@ def summarise(
 
 
 @contextmanager
-def one_at_a_time(store: Store) -> Iterator[None]:
+def compaction_lock(store: Store) -> Iterator[None]:
     """Let one compaction of a store run at a time, of all threads and processes; others wait.
 
     So do other changes of several notes that two must not make at once: an import, a branch, a
@@ -291,7 +291,9 @@ def replace_blocks(
 
 
 def _by_rules(texts: list[str], limit: int) -> str:
-    items = list(dict.fromkeys(f"- {said}" for text in texts if (said := first_sentence(text))))
+    items = list(
+        dict.fromkeys(f"- {sentence}" for text in texts if (sentence := first_sentence(text)))
+    )
     if len("\n".join(items)) <= limit:
         return "\n".join(items)
     words = [set(_WORD.findall(item.casefold())) for item in items]
@@ -381,14 +383,14 @@ def _without(note: str, leaving: Sequence[Block], summary: str, path: str) -> st
             )
         # of two that say the same, the one that stands where it stood
         staying.remove(min(same, key=lambda at: abs(blocks[at].line - block.line)))
-    gone = sorted(set(range(len(blocks))) - set(staying))
-    head = note[: blocks[gone[0]].start]
-    ends = [blocks[number].end for number in gone]
-    starts = [blocks[number].start for number in gone[1:]] + [len(note)]
+    removed_numbers = sorted(set(range(len(blocks))) - set(staying))
+    head = note[: blocks[removed_numbers[0]].start]
+    ends = [blocks[number].end for number in removed_numbers]
+    starts = [blocks[number].start for number in removed_numbers[1:]] + [len(note)]
     rest = "".join(note[end:start] for end, start in zip(ends, starts, strict=True))
     new = f"{head}{summary}\n{rest}" if rest else head + summary
-    after = [blocks[number] for number in staying if number > gone[0]]
-    whole = parse(new) == blocks[: gone[0]] + parse(summary) + after
+    after = [blocks[number] for number in staying if number > removed_numbers[0]]
+    whole = parse(new) == blocks[: removed_numbers[0]] + parse(summary) + after
     if not whole or preamble(new) != head[: len(preamble(note))] or preamble(summary):
         raise CompactionFailed(
             f"the summary is not made of whole blocks, or changes what stands beside it in {path}: "

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from html.entities import html5
 
-ODD = "\x01"
+UNKNOWN_LETTER = "\x01"
 """Stands for a letter that is made like an ASCII one, and of which we do not know which."""
 
 # Besides what Unicode itself decomposes to `<` or names an angle bracket, and what confusables.txt
@@ -42,10 +42,10 @@ _BYTE = re.compile(r"%(?:25)*[0-9a-f]{2}", re.IGNORECASE)
 
 
 @lru_cache(maxsize=4096)
-def shape(character: str) -> str:
-    r"""Return what a character looks like: ASCII where it can be told, or `ODD`, or itself.
+def prototype(character: str) -> str:
+    r"""Return the prototype (UTS 39) of a character: ASCII, `UNKNOWN_LETTER` or itself.
 
-    >>> [shape(one) for one in "Ｍéо〈⧼中"]
+    >>> [prototype(one) for one in "Ｍéо〈⧼中"]
     ['m', 'e', '\x01', '<', '<', '中']
     """
     if character.isascii():
@@ -60,11 +60,11 @@ def shape(character: str) -> str:
     if latin := _LATIN.match(name):
         return latin[1].lower()
     cased = character.lower() != character.upper() or unicodedata.category(character) == "Ll"
-    return ODD if cased or _CASELESS.match(character) else character
+    return UNKNOWN_LETTER if cased or _CASELESS.match(character) else character
 
 
-def seen(text: str) -> tuple[str, list[int]]:
-    """Return a text as it looks, decoded, and for each of its characters where it begins."""
+def skeleton(text: str) -> tuple[str, list[int]]:
+    """Return the skeleton (UTS 39) of a decoded text, and for each character where it begins."""
     plain, starts = text, list(range(len(text)))
     for _ in range(_DEPTH):
         decoded = list(_decoded(plain))
@@ -76,14 +76,14 @@ def seen(text: str) -> tuple[str, list[int]]:
     looks: list[str] = []
     places: list[int] = []
     for character, place in zip(plain, starts, strict=True):
-        for one in shape(character):
+        for one in prototype(character):
             looks.append(one)
             places.append(place)
     return "".join(looks), places
 
 
 def is_plain(text: str) -> bool:
-    """Say whether a text looks as it is spelled, but for capitals."""
+    """Say whether the skeleton of a text is its lower case."""
     return text.isascii() and not _SPELLED.search(text)
 
 

@@ -26,7 +26,7 @@ from functools import lru_cache
 from typing import Literal, cast, get_args
 
 from commonplace._core import Hit, sections
-from commonplace.entries.confusables import ODD, is_plain, seen
+from commonplace.entries.confusables import UNKNOWN_LETTER, is_plain, skeleton
 from commonplace.store import Store
 
 Author = Literal["owner", "agent", "untrusted", "system"]
@@ -90,7 +90,7 @@ _IMAGE = (
 _BRACKETED = r"B_INST|E_INST|B_SYS|E_SYS|INST|SYS|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_\w+"
 # Joiners stay between letters of scripts that are written with them, and within an emoji.
 _JOINED = "\u0600-\u0fff\u2190-\u2bff\ufe0f\U0001f000-\U0001faff"
-_UNSEEN = (
+_INVISIBLE = (
     "[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2"
     "\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164"
     "\ud800-\udfff\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f"
@@ -301,18 +301,18 @@ def _name(tag: str) -> str:
     # the frames of other recalls stand in the same prompt
     frames = dict.fromkeys((tag, "memory", "user_memory"))
     # bounded, for this is tried at each `<`; nobody takes what is set further apart for a name
-    apart = rf"(?:[^\w{ODD}]|_){{0,16}}"
+    apart = rf"(?:[^\w{UNKNOWN_LETTER}]|_){{0,16}}"
     return "|".join(apart.join(re.findall("[a-z0-9]", frame)) for frame in frames)
 
 
 @lru_cache
-def _seen_risks(tag: str) -> re.Pattern[str]:
-    """Return what must not stand in a frame, in a text as it looks: see `confusables`."""
-    # any odd letter may be made like any other
-    name = re.sub(r"(?<!\\)[a-z]", lambda letter: f"[{letter[0]}{ODD}]", _name(tag))
-    odd = rf"/?[a-z_]*{ODD}"
+def _skeleton_risks(tag: str) -> re.Pattern[str]:
+    """Return what must not stand in a frame, in the skeleton of a text: see `confusables`."""
+    # a letter whose shape is not known may be made like any other
+    name = re.sub(r"(?<!\\)[a-z]", lambda letter: f"[{letter[0]}{UNKNOWN_LETTER}]", _name(tag))
+    unknown = rf"/?[a-z_]*{UNKNOWN_LETTER}"
     return re.compile(
-        rf"<(?=[^\w<{ODD}]*(?:{name})|{odd}|/?(?:{_TEMPLATE_TAGS})\b|/?s>|\||{_FETCHED})|{_STYLED}"
+        rf"<(?=[^\w<{UNKNOWN_LETTER}]*(?:{name})|{unknown}|/?(?:{_TEMPLATE_TAGS})\b|/?s>|\||{_FETCHED})|{_STYLED}"
     )
 
 
@@ -334,7 +334,7 @@ def _risks(tag: str) -> re.Pattern[str]:
         rf"|\\(?=u\{{|(?:u003c|x3c){rest})"
         rf"|[{_LESS}](?={rest})|&(?=(?:amp;)*(?:lt|#0*60|#x0*3c);?{rest})|%(?=3c{rest})"
         rf"|\[(?=\s*(?:/\s*)?(?:{_BRACKETED})\s*\])"
-        rf"|{_IMAGE}|{_UNSEEN}",
+        rf"|{_IMAGE}|{_INVISIBLE}",
         re.IGNORECASE | re.DOTALL,
     )
 
@@ -352,8 +352,8 @@ def _escape(text: str, tag: str) -> tuple[str, int]:
     """Return a text that is harmless in the frame `tag`, and how much of it was escaped."""
     places = {risk.end() - 1 for risk in _risks(tag).finditer(text)}
     if not is_plain(text):
-        looks, starts = seen(text)
-        places.update(starts[risk.start()] for risk in _seen_risks(tag).finditer(looks))
+        looks, starts = skeleton(text)
+        places.update(starts[risk.start()] for risk in _skeleton_risks(tag).finditer(looks))
     harmless, at = list[str](), 0
     for place in sorted(places):
         harmless.append(f"{text[at:place]}\\u{{{ord(text[place]):x}}}")

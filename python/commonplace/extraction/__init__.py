@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple
 Kind = Literal["preference", "habit", "correction", "identity", "decision", "lesson"]
 
 # A message as its role and text, or as chat APIs have it
-Said = tuple[str, str] | Mapping[str, Any]
+ChatMessage = tuple[str, str] | Mapping[str, Any]
 
 # Rules look at one short sentence; a bound on its length bounds the time of every pattern.
 LONGEST = 400
@@ -94,7 +94,7 @@ NOW = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class Classification:
     """What was decided about one sentence.
 
     `reason` is a short stable code: that of the rule (`preference:i-prefer`) when it is kept, else
@@ -134,7 +134,7 @@ class Rules(NamedTuple):
     rules: tuple[Rule, ...]
 
 
-def judge(sentence: str, role: str = "user") -> Judgement:
+def classify(sentence: str, role: str = "user") -> Classification:
     """Decide whether one sentence is worth remembering, and as what.
 
     Args:
@@ -144,46 +144,46 @@ def judge(sentence: str, role: str = "user") -> Judgement:
     Returns:
         Its kind (None when it is not kept) and the code of the rule that decided.
 
-    >>> judge("I prefer dark mode")
-    Judgement(text='I prefer dark mode', kind='preference', reason='preference:i-prefer', source=0)
-    >>> judge("这次别用PPT").reason
+    >>> classify("I prefer dark mode").kind, classify("I prefer dark mode").reason
+    ('preference', 'preference:i-prefer')
+    >>> classify("这次别用PPT").reason
     'ephemeral:this-time'
     """
     text = MARK.sub("", " ".join(sentence.split()).replace("\u2019", "'"))
     if role not in {"user", "assistant"}:
-        return Judgement(text, None, "role")
+        return Classification(text, None, "role")
     if len(text) > LONGEST:
-        return Judgement(text, None, "too-long")
+        return Classification(text, None, "too-long")
     if CODE.search(text):
-        return Judgement(text, None, "code")
+        return Classification(text, None, "code")
     unquoted = QUOTED.sub("…", text)
     unquoted = unquoted[now.end() :] if (now := NOW.match(unquoted)) else unquoted
-    rule = next(matching(unquoted, "rules", role), None)
-    until = unquoted if rule is None else through(rule, unquoted)
+    rule = next(matching_rules(unquoted, "rules", role), None)
+    until = unquoted if rule is None else clause_of(rule, unquoted)
     veto = next(
         (
             veto
-            for veto in matching(unquoted, "vetoes", role)
+            for veto in matching_rules(unquoted, "vetoes", role)
             if not rule
             or (rule.kind not in veto.spares and (not veto.clause or veto.pattern.search(until)))
         ),
         None,
     )
     if veto:
-        return Judgement(text, None, veto.code)
+        return Classification(text, None, veto.code)
     if rule:
-        return Judgement(text, rule.kind, f"{rule.kind}:{rule.code}")
-    return Judgement(text, None, "quoted" if unquoted != text and not now else "no-rule")
+        return Classification(text, rule.kind, f"{rule.kind}:{rule.code}")
+    return Classification(text, None, "quoted" if unquoted != text and not now else "no-rule")
 
 
-def through(rule: Rule, text: str) -> str:
+def clause_of(rule: Rule, text: str) -> str:
     """Return a sentence up to the end of the clause that a rule matches."""
     found = rule.pattern.search(text)
     end = CLAUSE.search(text, max(found.start() + 1, found.end() - 1)) if found else None
     return text[: end.start()] if end else text
 
 
-def said_in(message: object) -> tuple[str, str]:
+def role_and_text(message: object) -> tuple[str, str]:
     """Return the role and the text of a message; what a tool took or gave is no text.
 
     Args:
@@ -193,7 +193,7 @@ def said_in(message: object) -> tuple[str, str]:
     Raises:
         ValueError: It is neither.
 
-    >>> said_in({"role": "user", "content": [{"type": "text", "text": "Hi."}]})
+    >>> role_and_text({"role": "user", "content": [{"type": "text", "text": "Hi."}]})
     ('user', 'Hi.')
     """
     role: object = None
@@ -214,37 +214,37 @@ def said_in(message: object) -> tuple[str, str]:
     return role, content or ""
 
 
-def extract(messages: Iterable[Said]) -> list[Judgement]:
-    """Judge every sentence of a conversation.
+def extract(messages: Iterable[ChatMessage]) -> list[Classification]:
+    """Classify every sentence of a conversation.
 
     Args:
-        messages: In the order they were said, each as `said_in()` takes it.
+        messages: In order, each as `role_and_text()` takes it.
 
     Returns:
-        A judgement for each sentence, in order; `source` counts the messages from 0. Fenced code
-        is passed over. Each thing is kept once; its repetitions have the reason `duplicate`.
+        One for each sentence, in order; `source` counts the messages from 0. Fenced code is
+        passed over. Each thing is kept once; its repetitions have the reason `duplicate`.
 
     Raises:
         ValueError: Something is no message.
 
-    >>> said = [("user", "Fix the test. I prefer tabs."), ("user", "i prefer tabs")]
-    >>> [(found.source, found.reason) for found in extract(said)]
+    >>> messages = [("user", "Fix the test. I prefer tabs."), ("user", "i prefer tabs")]
+    >>> [(found.source, found.reason) for found in extract(messages)]
     [(0, 'no-rule'), (0, 'preference:i-prefer'), (1, 'duplicate')]
     """
-    judgements: list[Judgement] = []
+    classifications: list[Classification] = []
     seen: set[str] = set()
     if isinstance(messages, str):
-        raise ValueError("a conversation is a list of messages; `judge()` takes one sentence")
-    for source, (role, text) in enumerate(map(said_in, messages)):
-        for judged in of_message(text, role):
-            found = judged
+        raise ValueError("a conversation is a list of messages; `classify()` takes one sentence")
+    for source, (role, text) in enumerate(map(role_and_text, messages)):
+        for classified in classify_message(text, role):
+            found = classified
             key = "".join(filter(str.isalnum, found.text.casefold()))
             if found.kept and key in seen:
                 found = replace(found, kind=None, reason="duplicate")
             elif found.kept:
                 seen.add(key)
-            judgements.append(replace(found, source=source))
-    return judgements
+            classifications.append(replace(found, source=source))
+    return classifications
 
 
 def is_ephemeral(sentence: str) -> str | None:
@@ -262,31 +262,31 @@ def is_ephemeral(sentence: str) -> str | None:
     return None
 
 
-def of_message(text: str, role: str) -> list[Judgement]:
-    """Return the judgements of one message; some sentences bear on their neighbours."""
-    found: list[Judgement] = []
+def classify_message(text: str, role: str) -> list[Classification]:
+    """Return the classifications of one message; some sentences bear on their neighbours."""
+    found: list[Classification] = []
     carried = None
     rejected = False
     for sentence in sentences(text):
-        judged = judge(sentence, role)
+        current = classify(sentence, role)
         if carried:
-            judged = replace(judged, kind=None, reason=carried)
-        elif rejected and judged.reason == "no-rule" and STATEMENT.match(judged.text):
-            judged = replace(judged, kind="correction", reason="correction:after-no")
-        elif judged.reason in carrying():
-            carried = judged.reason
-        elif judged.reason.startswith(("ephemeral", "joke")) and AFTERTHOUGHT.match(judged.text):
+            current = replace(current, kind=None, reason=carried)
+        elif rejected and current.reason == "no-rule" and STATEMENT.match(current.text):
+            current = replace(current, kind="correction", reason="correction:after-no")
+        elif current.reason in codes_for_rest_of_message():
+            carried = current.reason
+        elif current.reason.startswith(("ephemeral", "joke")) and AFTERTHOUGHT.match(current.text):
             # "Use bullets please, I prefer them. Just this once."
-            found = [replace(f, kind=None, reason=judged.reason) if f.kept else f for f in found]
+            found = [replace(f, kind=None, reason=current.reason) if f.kept else f for f in found]
         elif role == "user" and found and found[-1].reason == "no-rule":
-            found[-1] = seen_from(judged.text, found[-1])
-        rejected = role == "user" and bool(REJECTED.match(judged.text))
-        found.append(judged)
+            found[-1] = reclassified_by_next(current.text, found[-1])
+        rejected = role == "user" and bool(REJECTED.match(current.text))
+        found.append(current)
     return found
 
 
-def seen_from(text: str, before: Judgement) -> Judgement:
-    """Return what the sentence before becomes by what is said behind it."""
+def reclassified_by_next(text: str, before: Classification) -> Classification:
+    """Return what the sentence before becomes by what the next sentence says."""
     if REPROACH.match(text) and STATEMENT.match(before.text):
         return replace(before, kind="correction", reason="correction:before-reproach")
     if STANDING.match(text):
@@ -308,7 +308,7 @@ def sentences(text: str) -> Iterator[str]:
             yield part.strip()
 
 
-def matching(text: str, table: Literal["rules", "vetoes"], role: str) -> Iterator[Rule]:
+def matching_rules(text: str, table: Literal["rules", "vetoes"], role: str) -> Iterator[Rule]:
     """Yield the rows that match a sentence said by `role`, in order."""
     for rules in tables(text):
         rows: tuple[Rule, ...] = getattr(rules, table)
@@ -327,7 +327,7 @@ def tables(text: str) -> Iterator[Rules]:
 
 
 @cache
-def carrying() -> frozenset[str]:
+def codes_for_rest_of_message() -> frozenset[str]:
     """Return the codes of the vetoes that hold for the rest of a message."""
     vetoes = (*load("english").vetoes, *load("chinese").vetoes)
     return frozenset(veto.code for veto in vetoes if veto.carries)

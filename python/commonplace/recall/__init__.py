@@ -1,5 +1,5 @@
-"""Hybrid recall: BM25F scores and vectors of a store in one ranking."""
+"""Hybrid search: BM25F scores and vectors of a store in one ranking."""
 
-from commonplace.recall.hybrid import Answer, Recall, Recalled
+from commonplace.recall.hybrid import HybridHit, HybridHits, HybridSearch
 
-__all__ = ["Answer", "Recall", "Recalled"]
+__all__ = ["HybridHit", "HybridHits", "HybridSearch"]

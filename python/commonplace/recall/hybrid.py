@@ -56,7 +56,7 @@ STRICT = re.compile(r'(?:^|\s)-?"[^"]*[^"\s][^"]*"|(?:^|\s)-\w{3}')
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled:
+class HybridHit:
     """A hit with its fused score and what that is made of.
 
     `lexical` is the BM25F score as a share of the best one, None where the words do not find it;
@@ -69,10 +69,10 @@ class Recalled:
     cosine: float | None
 
 
-class Answer(Sequence[Recalled]):
+class HybridHits(Sequence[HybridHit]):
     """What a recall found, best first; `freshness` and `notes` are those of `Hits`."""
 
-    def __init__(self, found: Sequence[Recalled], freshness: Freshness, notes: list[str]) -> None:
+    def __init__(self, found: Sequence[HybridHit], freshness: Freshness, notes: list[str]) -> None:
         self._found = tuple(found)
         self.freshness = freshness
         self.notes = notes
@@ -81,21 +81,21 @@ class Answer(Sequence[Recalled]):
         return len(self._found)
 
     @overload
-    def __getitem__(self, index: int) -> Recalled: ...
+    def __getitem__(self, index: int) -> HybridHit: ...
     @overload
-    def __getitem__(self, index: slice) -> tuple[Recalled, ...]: ...
-    def __getitem__(self, index: int | slice) -> Recalled | tuple[Recalled, ...]:
+    def __getitem__(self, index: slice) -> tuple[HybridHit, ...]: ...
+    def __getitem__(self, index: int | slice) -> HybridHit | tuple[HybridHit, ...]:
         return self._found[index]
 
-    def __iter__(self) -> Iterator[Recalled]:
+    def __iter__(self) -> Iterator[HybridHit]:
         return iter(self._found)
 
     def __repr__(self) -> str:
-        return f"Answer({list(self._found)!r}, {self.freshness!r}, {self.notes!r})"
+        return f"HybridHits({list(self._found)!r}, {self.freshness!r}, {self.notes!r})"
 
 
-class Recall:
-    r"""Finds by words and, with an embedder, by meaning; safe to share between threads.
+class HybridSearch:
+    r"""Hybrid search over a store: words and, with an embedder, vectors; safe to share by threads.
 
     Args:
         store: What is searched.
@@ -115,7 +115,7 @@ class Recall:
     >>> import commonplace, tempfile
     >>> store = commonplace.open(tempfile.mkdtemp())
     >>> _ = store.write("user.md", "# User\n\n- Prefers dark mode\n")
-    >>> answer = Recall(store).search("dark mode")
+    >>> answer = HybridSearch(store).search("dark mode")
     >>> [(one.hit.citation, one.score) for one in answer], answer.notes
     ([('user.md#L3', 1.0)], ['found by words only: there is no embedder'])
     """
@@ -159,7 +159,7 @@ class Recall:
         *,
         filter: SearchFilter | None = None,
         **fields: Unpack[FilterFields],
-    ) -> Answer:
+    ) -> HybridHits:
         """Return up to `limit` documents that answer `query`, best first.
 
         Ties go by path, then by position. Filter, fields and query language are those of
@@ -181,7 +181,7 @@ class Recall:
             except ModelError as error:
                 why = str(error)
         hits = words()
-        found = [Recalled(hit, share, share, None) for hit, share in shares(hits)]
+        found = [HybridHit(hit, share, share, None) for hit, share in shares(hits)]
         return self._finish(
             limit, found, hits.freshness, [*hits.notes, f"found by words only: {why}"]
         )
@@ -193,7 +193,7 @@ class Recall:
         depth: int,
         words: Callable[[], Hits],
         admits: Callable[[Hit], bool] | None,
-    ) -> tuple[list[Recalled], Freshness, list[str]]:
+    ) -> tuple[list[HybridHit], Freshness, list[str]]:
         """Return what words and vectors find of one state of the files."""
         vector = None
         for _ in range(ATTEMPTS):
@@ -216,12 +216,12 @@ class Recall:
             near = []
         near = [(hit, cosine) for hit, cosine in near if cosine >= self._floor]
         fused = [
-            Recalled(hit, self._score(share, cosine), share, cosine)
+            HybridHit(hit, self._score(share, cosine), share, cosine)
             for (hit, share), cosine in zip(shares(hits), cosines, strict=True)
         ]
         known = {(hit.path, hit.start) for hit in hits}
         fused += [
-            Recalled(hit, self._score(None, cosine), None, cosine)
+            HybridHit(hit, self._score(None, cosine), None, cosine)
             for hit, cosine in near
             if (hit.path, hit.start) not in known
         ]
@@ -231,8 +231,8 @@ class Recall:
         return self._weights[0] * (lexical or 0) + self._weights[1] * max(cosine or 0, 0)
 
     def _finish(
-        self, limit: int, found: list[Recalled], freshness: Freshness, notes: list[str]
-    ) -> Answer:
+        self, limit: int, found: list[HybridHit], freshness: Freshness, notes: list[str]
+    ) -> HybridHits:
         """Weigh by age, sort, and leave out what says the same."""
         if self._half_life is not None:
             found = [self._aged(one, self._half_life) for one in found]
@@ -240,9 +240,9 @@ class Recall:
         kept, alike = distinct(found, limit, self._duplicates)
         if alike:
             notes = [*notes, f"{alike} left out that say nearly the same as a better one"]
-        return Answer(kept, freshness, notes)
+        return HybridHits(kept, freshness, notes)
 
-    def _aged(self, one: Recalled, half_life: float) -> Recalled:
+    def _aged(self, one: HybridHit, half_life: float) -> HybridHit:
         moment = self._moment(one.hit)
         days = max(0.0, time.time() - moment) / DAY if moment is not None else 0.0
         return replace(one, score=one.score * 0.5 ** (days / half_life))
@@ -263,20 +263,20 @@ def shares(hits: Hits) -> list[tuple[Hit, float]]:
     return [(hit, hit.score / best) for hit in hits]
 
 
-def distinct(found: Sequence[Recalled], limit: int, most: float) -> tuple[list[Recalled], int]:
+def distinct(found: Sequence[HybridHit], limit: int, most: float) -> tuple[list[HybridHit], int]:
     """Return the first `limit` that say different things, and how many were passed over."""
-    kept: list[Recalled] = []
-    said: list[frozenset[str]] = []
+    kept: list[HybridHit] = []
+    kept_terms: list[frozenset[str]] = []
     passed = 0
     for one in found:
         if len(kept) >= limit:
             break
         own = terms(one.hit.text)
-        if any(overlap(own, other) > most for other in said):
+        if any(overlap(own, other) > most for other in kept_terms):
             passed += 1
             continue
         kept.append(one)
-        said.append(own)
+        kept_terms.append(own)
     return kept, passed
 
 

@@ -100,7 +100,7 @@ class Cache:
     def _opened(self) -> Iterator[int]:
         """Lock the cache, catch up with what other processes added, and yield the file."""
         with self._files.locked("lock"), self._opened_records() as records:
-            self._catch_up(records.fileno())
+            self._read_new_records(records.fileno())
             yield records.fileno()
 
     def _opened_records(self) -> RawIOBase:
@@ -115,7 +115,7 @@ class Cache:
             os.pwrite(records.fileno(), self._header, 0)
         return records
 
-    def _catch_up(self, file: int) -> None:
+    def _read_new_records(self, file: int) -> None:
         state = os.fstat(file)
         if (state.st_dev, state.st_ino) != self._seen or state.st_size < self._end:
             self._seen, self._end = (state.st_dev, state.st_ino), len(self._header)

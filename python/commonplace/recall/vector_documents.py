@@ -56,7 +56,7 @@ class Change:
         )
 
 
-def given(hit: Hit) -> str:
+def embedded_text(hit: Hit) -> str:
     """Return what the embedder is given of a document: its text, and what it is said under."""
     if hit.source == "note":
         return f"{' > '.join(hit.heading)}\n{hit.text}" if hit.heading else hit.text

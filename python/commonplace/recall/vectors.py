@@ -28,7 +28,14 @@ from commonplace.locks import Lock
 from commonplace.protocols import Embedder
 from commonplace.recall.nearest import Rows, normal
 from commonplace.recall.vector_cache import Cache
-from commonplace.recall.vector_documents import Change, File, digest, given, smooth, unchanged
+from commonplace.recall.vector_documents import (
+    Change,
+    File,
+    digest,
+    embedded_text,
+    smooth,
+    unchanged,
+)
 from commonplace.stamp import Stamp
 from commonplace.store import Store
 
@@ -92,8 +99,8 @@ class Vectors:
         self._embedder = embedder
         self._dims = embedder.dims
         self._exact = exact
-        self._text_of = text_of or given
-        folder, header, size = kept_as(embedder)
+        self._text_of = text_of or embedded_text
+        folder, header, size = cache_file(embedder)
         self._cache = Cache(store.side_files(folder), header, size)
         self._lock = Lock(torn=self._forget)
         self.missed: list[str] = []
@@ -334,7 +341,7 @@ class Vectors:
         return normal(vectors)
 
 
-def kept_as(embedder: Embedder) -> tuple[str, bytes, int]:
+def cache_file(embedder: Embedder) -> tuple[str, bytes, int]:
     """Return where the vectors of an embedder are kept, under what header, in how many bytes."""
     # two names may read the same without what no file name can hold
     short = re.sub(r"[^A-Za-z0-9._]+", "-", embedder.id).strip("-.")[:60]

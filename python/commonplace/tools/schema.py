@@ -82,15 +82,15 @@ class Signature:
         """
         text = inspect.getdoc(function) or ""
         description, *sections = _SECTION.split(text, maxsplit=1)
-        told = COMMON | {
-            name: " ".join(said.split()) for name, said in _ENTRY.findall("".join(sections))
+        descriptions = COMMON | {
+            name: " ".join(text.split()) for name, text in _ENTRY.findall("".join(sections))
         }
         types = get_type_hints(function, include_extras=True)
         fields: list[tuple[str, Any, Any]] = []
         for name, parameter in inspect.signature(function).parameters.items():
             kind: Any = types[name]
-            if name in told:
-                kind = Annotated[kind, msgspec.Meta(description=told[name])]
+            if name in descriptions:
+                kind = Annotated[kind, msgspec.Meta(description=descriptions[name])]
             if parameter.default is parameter.empty:
                 fields.append((name, kind, msgspec.NODEFAULT))
             elif _is_json(kind):
@@ -159,12 +159,12 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     names = sorted(known)
     if ALIASES.get(name.lower()) in names:
         return ALIASES[name.lower()]
-    scored = [(_likeness(name, other), other) for other in names]
+    scored = [(_similarity(name, other), other) for other in names]
     score, likely = max(scored, default=(0.0, ""))
     return likely if score > 0.6 else None
 
 
-def _likeness(one: str, other: str) -> float:
+def _similarity(one: str, other: str) -> float:
     """Return how much alike two names are, 0 to 1, whatever the order of their words."""
     first, second = (
         "_".join(sorted(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name[:60]).lower().split("_")))

@@ -70,7 +70,7 @@ class Tool:
         return self.signature.parameters
 
     @property
-    def goes_on(self) -> bool:
+    def is_continued(self) -> bool:
         """Whether the rest of a long answer can be had with `start`."""
         shape = self.parameters["properties"].get("start", {})
         return self.read_only and shape.get("type") == "integer"
@@ -168,7 +168,7 @@ class Toolset:
             return text[start:]
         rest = f"for the rest call {name} again with start={skipped + end}"
         place = f"characters {skipped + start} to {skipped + end} of {skipped + len(text)}"
-        more = rest if self[name].goes_on else "cut here"
+        more = rest if self[name].is_continued else "cut here"
         return f"{text[start:end]}\n[{place}; {more}]"
 
     def _answer(
@@ -178,7 +178,7 @@ class Toolset:
         tool = self[name]
         given = tool.signature.read(arguments)
         start = given.pop("start", 0) if tool.pages else 0
-        skipped = given.get("start", 0) if tool.goes_on else 0
+        skipped = given.get("start", 0) if tool.is_continued else 0
         try:
             return tool.function(**given), start, skipped
         except CommonplaceError:

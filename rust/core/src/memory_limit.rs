@@ -12,8 +12,10 @@ use rustix::process::{Resource, getrlimit};
 
 use crate::error::{Error, Result, megabytes};
 
-/// Least limit, and bytes that are always taken to be there.
-const MIN_LIMIT: u64 = 16 << 20;
+/// Bytes that are always taken to be there.
+pub(crate) const ALWAYS_THERE: u64 = 16 << 20;
+/// Least limit.
+const MIN_LIMIT: u64 = ALWAYS_THERE;
 /// Copies of a file's text that a call may hold at the same time: as bytes, as text, as changed
 /// text.
 const TEXT_COPIES: u64 = 3;
@@ -95,7 +97,7 @@ impl MemoryLimit {
     pub fn check(&self, what: &str, needed: u64) -> Result<()> {
         let held: u64 = self.held.iter().map(|held| held.load(Ordering::Relaxed)).sum();
         // what is always there may be asked for beside a full index
-        if needed <= MIN_LIMIT || needed.saturating_add(held) <= self.usable {
+        if needed <= ALWAYS_THERE || needed.saturating_add(held) <= self.usable {
             return Ok(());
         }
         Err(Error::Memory { what: what.to_owned(), needed, limit: Some(self.limit) })

@@ -97,6 +97,7 @@ pub(crate) mod tests {
 
     /// Every comparison that this processor can run.
     pub(crate) fn compiled() -> Vec<fn(&ByteBlock, u8) -> u64> {
+        #[cfg_attr(not(target_arch = "x86_64"), expect(unused_mut, reason = "one compilation"))]
         let mut all: Vec<fn(&ByteBlock, u8) -> u64> = vec![equal];
         #[cfg(target_arch = "x86_64")]
         if wide::has_avx512() {

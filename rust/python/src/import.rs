@@ -6,8 +6,8 @@ use std::sync::{Mutex, PoisonError};
 use commonplace_core::store::Store;
 use pyo3::prelude::*;
 
-use crate::changes::Imported;
 use crate::detached::detached;
+use crate::write_results::Imported;
 
 /// Imports the transcript at `source` into `path`; calls `progress` with the bytes read so far.
 pub fn import(
@@ -35,10 +35,13 @@ pub fn import(
     let (path, imported) = done?;
     Ok(Imported {
         path,
-        format: imported.format.name().to_owned(),
+        format: imported.format.to_owned(),
         messages: imported.messages,
         skipped: imported.skipped,
         bad_lines: imported.first_bad_lines,
         bad_line_count: imported.bad_lines,
+        trailing_garbage: imported.first_trailing_garbage,
+        trailing_garbage_count: imported.trailing_garbage,
+        sessions: imported.sessions.into_iter().map(Into::into).collect(),
     })
 }

@@ -1,15 +1,16 @@
 //! Python bindings of `commonplace-core`: convert, release the GIL, map errors. They hold no logic.
 
 mod allocator;
-mod changes;
 mod detached;
 mod filter;
 mod from_python;
 mod grep;
 mod hit;
 mod import;
+mod markdown;
 mod results;
 mod store;
+mod write_results;
 
 use allocator::SplitAllocator;
 use pyo3::prelude::*;
@@ -23,8 +24,6 @@ mod _core {
     use super::{Bound, PyModule, PyModuleMethods, PyResult, SplitAllocator};
 
     #[pymodule_export]
-    use super::changes::{Imported, Revision, Written};
-    #[pymodule_export]
     use super::filter::SearchFilter;
     #[pymodule_export]
     use super::from_python::Weights;
@@ -33,9 +32,13 @@ mod _core {
     #[pymodule_export]
     use super::hit::{Hit, Hits};
     #[pymodule_export]
-    use super::results::{Entry, Message, Section, Status, Verified, sections};
+    use super::markdown::{FrontMatter, MarkdownBlock, blocks, front_matter, sections};
+    #[pymodule_export]
+    use super::results::{Entry, Message, Section, Status, Verified};
     #[pymodule_export]
     use super::store::Store;
+    #[pymodule_export]
+    use super::write_results::{Imported, Revision, SessionHeader, Written};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

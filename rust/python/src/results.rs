@@ -2,14 +2,11 @@
 
 use commonplace_core::files::file_kind::FileKind;
 use commonplace_core::messages::message;
-use commonplace_core::store::sections::{SectionEntry, list_sections};
+use commonplace_core::store::sections::SectionEntry;
 use commonplace_core::store::transcript::LocatedMessage;
 use commonplace_core::store::{Store, status, verify};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-
-use crate::detached::detached;
-use crate::from_python::Text;
 
 /// Milliseconds as the seconds that Python counts in.
 pub fn seconds(milliseconds: i64) -> f64 {
@@ -63,6 +60,11 @@ impl Section {
     }
 
     #[getter]
+    fn body(&self) -> usize {
+        self.section.body
+    }
+
+    #[getter]
     fn end(&self) -> usize {
         self.section.end
     }
@@ -86,13 +88,6 @@ impl Section {
         let SectionEntry { line, heading, .. } = &self.section;
         format!("Section({:?}, line={line}, heading={heading:?})", self.path)
     }
-}
-
-/// Cuts Markdown that lies in no file into sections.
-#[pyfunction]
-pub fn sections(py: Python<'_>, text: Text) -> PyResult<Vec<Section>> {
-    let sections = detached(py, |interrupt| list_sections(&text, interrupt))?;
-    Ok(Section::all("", sections))
 }
 
 /// One line of a transcript, whatever tool wrote it.
@@ -148,8 +143,8 @@ impl Message {
     }
 
     #[getter]
-    fn said(&self) -> &str {
-        &self.message.said
+    fn text(&self) -> &str {
+        &self.message.text
     }
 
     #[getter]
@@ -158,7 +153,7 @@ impl Message {
     }
 
     fn __repr__(&self) -> String {
-        let start: String = self.message.said.chars().take(60).collect();
+        let start: String = self.message.text.chars().take(60).collect();
         format!("Message({:?}, line={}, {}: {start:?})", self.path, self.line, self.message.role)
     }
 }

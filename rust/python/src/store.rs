@@ -13,7 +13,6 @@ use commonplace_core::store::search::SearchRequest;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::changes::{Imported, Revision, Written};
 use crate::detached::{detached, is_interrupted, to_py_err};
 use crate::filter::SearchFilter;
 use crate::from_python::{ABSENT, Count, Text, Weights, expected};
@@ -21,6 +20,7 @@ use crate::grep::Grep;
 use crate::hit::{Hit, Hits};
 use crate::import::import;
 use crate::results::{Entry, Message, Section, Status, Verified};
+use crate::write_results::{Imported, Revision, Written};
 
 /// The engine behind `commonplace.Store`.
 #[pyclass(frozen, module = "commonplace._core")]
@@ -329,9 +329,9 @@ impl Store {
         self.call(py, |store, interrupt| store.verify(interrupt)).map(Verified::from)
     }
 
-    fn settle(&self, py: Python<'_>) -> PyResult<()> {
+    fn wait_for_gram_indexes(&self, py: Python<'_>) -> PyResult<()> {
         let store = self.open(py)?;
-        py.detach(|| store.settle());
+        py.detach(|| store.wait_for_gram_indexes());
         Ok(())
     }
 

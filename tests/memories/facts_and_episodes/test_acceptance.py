@@ -1,4 +1,4 @@
-"""What the design asks for, and what the reflector is given."""
+"""Acceptance tests of facts and episodes, and the input of the reflector."""
 
 from __future__ import annotations
 

@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 from commonplace import Store
 from commonplace.entries.blocks import parse
 from commonplace.memories.facts_and_episodes import FactsAndEpisodes
-from commonplace.memories.facts_and_episodes.entries import added, entries, minus, removed, split
+from commonplace.memories.facts_and_episodes.entries import (
+    added,
+    difference,
+    entries,
+    removed,
+    split,
+)
 from tests.doubles import Clock
 from tests.memories.facts_and_episodes.helpers import FEBRUARY, LOGGER, SHORT, lines
 
@@ -126,5 +132,5 @@ def test_any_entry_comes_back(some: list[str]) -> None:
         assert any(core in one for one in back) or all(
             any(one in other or quoted(one) in other for other in back) for one in given
         )
-    assert minus(split(note), split(note)) == []
+    assert difference(split(note), split(note)) == []
     assert removed(note, split(note)) == "# 2026-02 Episodes\n" + "\n" * bool(some)

@@ -13,7 +13,7 @@ import commonplace
 from commonplace import Store
 from commonplace.memories.facts_and_episodes import FactsAndEpisodes
 from commonplace.memories.facts_and_episodes.summary_line import make, put, read
-from commonplace.memories.facts_and_episodes.usage import Usage, Use
+from commonplace.memories.facts_and_episodes.usage import FileUsage, Usage
 from tests.doubles import Clock
 from tests.memories.facts_and_episodes.helpers import FEBRUARY, LOGGER, SHORT, USER, lines, listed
 
@@ -109,7 +109,7 @@ def test_uses_are_noted_line_by_line(tmp_path: Path) -> None:
         (one if number % 3 else other).note_read(f"{number % 7}.md", number)
         one.note_line(f"{number % 7}.md", f"line {number // 100}")
     for usage in (one, other, Usage(files)):
-        assert usage.of("3.md") == Use(reads=143, last=997, line="line 9")
+        assert usage.of("3.md") == FileUsage(reads=143, last=997, line="line 9")
         assert sum(use.reads for use in usage.all().values()) == 1000
     # what is out of date is thrown away now and then
     assert path.read_bytes().count(b"\n") < 300

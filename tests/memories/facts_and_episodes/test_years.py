@@ -67,6 +67,20 @@ def test_what_a_person_wrote_beside_the_entries_stays(opened: Store) -> None:
     assert "pino" not in left
 
 
+def test_a_division_that_was_stopped_is_finished_before_its_month_is_archived() -> None:
+    def large(store: Any) -> FactsAndEpisodes:
+        return FactsAndEpisodes(store, month_limit=600, clock=Clock())
+
+    def fill(store: Store) -> None:
+        entries = "\n".join(episode(number, 3 * number + 1, 50) for number in range(6))
+        store.write(FEBRUARY, f"# 2026-02\n\n{entries}")
+
+    for store, _ in crashes(fill, lambda store: large(store).memory_append(FEBRUARY, SHORT)):
+        large(store).summarise_months(date(2026, 3, 1))
+        archived = everything(store)
+        assert [archived.count(f"## Task {number}\n") for number in range(6)] == [1] * 6
+
+
 def test_weeks_are_summarised_with_their_month(opened: Store) -> None:
     memory = FactsAndEpisodes(opened, month_limit=300, clock=Clock())
     for number in range(6):

@@ -194,12 +194,12 @@ def test_a_model_is_asked_for_the_summary(store: commonplace.Store, layer: Any) 
     assert "Agent analyzed file1.csv" in model.asked[0][-1].text
 
 
-@pytest.mark.parametrize("said", [None, "", " \n", "."])
+@pytest.mark.parametrize("summary", [None, "", " \n", "."])
 @pytest.mark.parametrize("layer", ["working", "episodic"])
 def test_a_failed_summary_changes_nothing(
-    store: commonplace.Store, layer: Any, said: str | None
+    store: commonplace.Store, layer: Any, summary: str | None
 ) -> None:
-    model = SummaryModel(TimeoutError("no answer") if said is None else said)
+    model = SummaryModel(TimeoutError("no answer") if summary is None else summary)
     memory = FourLayers(store, model=model, clock=Clock(FEBRUARY, MICROSECOND))
     fill(memory, layer, 1)
     before = {entry.path: store.read(entry.path) for entry in store.list()}

@@ -154,7 +154,7 @@ def test_order_is_that_of_appending(memory: FourLayers, store: commonplace.Store
 
 
 @pytest.mark.parametrize(
-    ("entry", "error", "said"),
+    ("entry", "error", "error_text"),
     [
         ({}, ValueError, "content"),
         ({"text": "x"}, ValueError, "id, timestamp, content, metadata, and no 'text'"),
@@ -170,10 +170,14 @@ def test_order_is_that_of_appending(memory: FourLayers, store: commonplace.Store
     ],
 )
 def test_a_bad_entry_is_refused_whole(
-    memory: FourLayers, store: commonplace.Store, entry: Any, error: type[Exception], said: str
+    memory: FourLayers,
+    store: commonplace.Store,
+    entry: Any,
+    error: type[Exception],
+    error_text: str,
 ) -> None:
     for layer in ("episodic", "semantic", "procedural"):
-        with pytest.raises(error, match=said):
+        with pytest.raises(error, match=error_text):
             memory.append(layer, entry)
     assert store.list() == []
     with pytest.raises(ValueError, match="working, episodic, semantic, procedural, not 'daily'"):

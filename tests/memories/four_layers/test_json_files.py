@@ -83,7 +83,7 @@ def test_numbers_are_written_as_javascript_does(number: float, text: str) -> Non
     assert stringify(parse(text, "x")[0]) == text
 
 
-def test_half_a_character_is_mended_and_said(memory: FourLayers, tmp_path: Path) -> None:
+def test_half_a_character_is_mended_and_reported(memory: FourLayers, tmp_path: Path) -> None:
     put(
         tmp_path,
         episodic='[{"id":"1","timestamp":1,"content":"cut \\ud83d","metadata":{"\\udead":1}}]',
@@ -93,7 +93,7 @@ def test_half_a_character_is_mended_and_said(memory: FourLayers, tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "said"),
+    ("name", "text", "error_text"),
     [
         ("episodic", '[{"id":"1",\n}]', "episodic.json line 2, column 1"),
         ("episodic", "[" * 100_000, "nested too deeply"),
@@ -114,10 +114,10 @@ def test_a_bad_file_is_named_and_nothing_imported(
     tmp_path: Path,
     name: str,
     text: str,
-    said: str,
+    error_text: str,
 ) -> None:
     put(tmp_path / "in", **({"episodic": EPISODIC, "procedural": PROCEDURAL} | {name: text}))
-    with pytest.raises(FormatError, match=said):
+    with pytest.raises(FormatError, match=error_text):
         memory.import_json(tmp_path / "in")
     (tmp_path / f"in/{name}.json").write_bytes(b'["\xff"]')
     with pytest.raises(FormatError, match="not UTF-8 at byte 2"):

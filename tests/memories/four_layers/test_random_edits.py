@@ -132,10 +132,10 @@ def test_an_edit_during_a_compaction_is_kept(
 ) -> None:
     append(memory, "one", "two", "three")
     memory.get_episodic_memory()
-    held = memory._notes.held("episodic")
+    held = memory._notes.entries("episodic")
     note = store.root / "episodes/2026-02.md"
     note.write_text(note.read_text().replace("\n\none\n", "\n\nONE\n"))
-    monkeypatch.setattr(memory._notes, "held", lambda _layer: held)
+    monkeypatch.setattr(memory._notes, "entries", lambda _layer: held)
     with pytest.raises(Conflict):
         memory.compact("episodic", {"keep_last": 1})
     assert memory.clear("episodic")["cleared"] == {"episodic": 2}
@@ -173,7 +173,7 @@ class Interleaved(StoreMachine):
     @rule(pick=st.randoms(use_true_random=False), new=st.sampled_from(["edited", "x\n\n- y", ""]))
     def edit_by_hand(self, pick: Any, new: str) -> None:
         at = pick.randrange(len(self.episodes))
-        held = self.memory._notes.held("episodic")[at]
+        held = self.memory._notes.entries("episodic")[at]
         path = self.store.root / held.path
         note = path.read_bytes().decode()
         comment = note.index("-->\n", held.block.start) + 4
@@ -184,7 +184,7 @@ class Interleaved(StoreMachine):
     @rule(pick=st.randoms(use_true_random=False))
     def delete_by_hand(self, pick: Any) -> None:
         at = pick.randrange(len(self.episodes))
-        held = self.memory._notes.held("episodic")[at]
+        held = self.memory._notes.entries("episodic")[at]
         path = self.store.root / held.path
         note = path.read_bytes().decode()
         path.write_bytes((note[: held.block.start] + note[held.block.end :]).encode())
@@ -194,10 +194,14 @@ class Interleaved(StoreMachine):
     @rule(pick=st.randoms(use_true_random=False))
     def unlink_a_fact(self, pick: Any) -> None:
         key = pick.choice(list(self.facts))
-        held = next(one for one in self.memory._notes.held("semantic") if one.record["key"] == key)
-        gone = [o.record["key"] for o in self.memory._notes.held("semantic") if o.path == held.path]
+        held = next(
+            one for one in self.memory._notes.entries("semantic") if one.record["key"] == key
+        )
+        deleted = [
+            o.record["key"] for o in self.memory._notes.entries("semantic") if o.path == held.path
+        ]
         (self.store.root / held.path).unlink()
-        self.facts = {key: value for key, value in self.facts.items() if key not in gone}
+        self.facts = {key: value for key, value in self.facts.items() if key not in deleted}
 
     @rule(keep=st.integers(0, 3))
     def compact(self, keep: int) -> None:

@@ -39,8 +39,8 @@ def test_a_commit_can_be_read_again(store: Store) -> None:
     assert "Decided on JWT\n\nNext: rotation." in shown
     assert "- detail/auth.md" in shown
     assert memory.context("commit", f"{first['commit']}:detail/auth.md").endswith("JWT.\n")
-    told = memory.context("branch")
-    assert told.index("Changed our mind") < told.index("Decided on JWT")
+    text = memory.context("branch")
+    assert text.index("Changed our mind") < text.index("Decided on JWT")
     assert "… and 1 more commits: ask with limit=2" in memory.context("branch", limit=1)
     assert memory.branches.commits.find(second["commit"][:6]).parent == first["commit"]
     log_note = store.read(f"{FOLDER}/working-memory/commits.md")
@@ -115,8 +115,8 @@ def test_what_both_changed_is_kept_twice(store: Store) -> None:
     assert blocks == {
         "Database": "Postgres.", "Database (from branch b)": "SQLite.", "Cache": "None.",
     }  # fmt: skip
-    told = memory.context("commit", done["commit"])
-    assert "conflict, both kept: detail/plan.md: Database" in told
+    text = memory.context("commit", done["commit"])
+    assert "conflict, both kept: detail/plan.md: Database" in text
     before = store.read(f"{FOLDER}/working-memory/detail/plan.md")
     assert memory.merge("b")["conflicts"] == []
     assert store.read(f"{FOLDER}/working-memory/detail/plan.md") == before

@@ -55,8 +55,8 @@ def test_a_real_session_is_compacted_and_recalled(
     with lzma.open(packed) as lines:
         source.write_bytes(b"".join(line for line in lines if wanted in line.replace(b" ", b"")))
     memory = replay(opened, source)
-    asked = next(m for m in memory.messages if m.role == "user" and len(m.said) > 40)
-    found = memory.search(SearchOptions(asked.said[:200], 10))
+    asked = next(m for m in memory.messages if m.role == "user" and len(m.text) > 40)
+    found = memory.search(SearchOptions(asked.text[:200], 10))
     assert f"messages.jsonl#L{asked.line}" in {result.citation for result in found}
     assert {result.source for result in found} == {"detail", "messages"}
 
@@ -72,7 +72,7 @@ def test_a_session_of_our_own_is_compacted_and_recalled(opened: Store, tmp_path:
     assert "messages.jsonl#L81" in {result.citation for result in found}
 
 
-def test_what_tools_took_and_gave_comes_after_what_was_said(store: Store) -> None:
+def test_tool_traffic_comes_after_conversation_text(store: Store) -> None:
     memory = OverviewAndDetail(store, "s1", cwd=CWD)
     call = {"type": "tool_use", "id": "1", "name": "bash", "input": {"cmd": "ls walrus"}}
     memory.append({"role": "assistant", "content": [call]})

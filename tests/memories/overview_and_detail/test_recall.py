@@ -10,7 +10,7 @@ import pytest
 import commonplace
 from commonplace import NotFound, QueryError, Store
 from commonplace.memories import OverviewAndDetail
-from commonplace.memories.overview_and_detail.search import Searched, SearchOptions
+from commonplace.memories.overview_and_detail.search import SearchOptions, SessionHits
 from tests.memories.overview_and_detail.helpers import CWD, FOLDER, log, remember
 
 
@@ -68,12 +68,12 @@ def test_a_tool_of_ones_own_has_the_configured_limit_too(opened: Store) -> None:
     assert memory.recall_memory("tea").startswith("3: Found 0")
 
 
-def test_nothing_found_is_said(store: Store) -> None:
+def test_nothing_found_is_reported(store: Store) -> None:
     memory = remember(store)
     assert memory.recall_memory("anything") == 'Found 0 result(s) for: "anything"'
     assert memory.search(SearchOptions("anything")) == []
-    stale = Searched([], ["the answer is stale"])
-    assert stale.told("a\nb") == 'Found 0 result(s) for: "a b"\n\nNote: the answer is stale'
+    stale = SessionHits([], ["the answer is stale"])
+    assert stale.render("a\nb") == 'Found 0 result(s) for: "a b"\n\nNote: the answer is stale'
 
 
 @pytest.mark.parametrize(

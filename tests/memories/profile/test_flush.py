@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 from commonplace.errors import NotFound
-from commonplace.memories.profile import Profile, Said
+from commonplace.memories.profile import ChatMessage, Profile
 from commonplace.store import Store
 from tests.doubles import Clock
 from tests.memories.profile.helpers import texts
 
-SESSION: list[Said] = [
+SESSION: list[ChatMessage] = [
     {"role": "user", "content": "I prefer dark mode."},
     {"role": "assistant", "content": "Noted."},
     {"role": "user", "content": "Don't use PPT this time."},
@@ -113,11 +113,11 @@ def replay(store: Store, source: Path) -> dict[str, Any]:
     store.transcript("sessions/long").load(source)
     memory = Profile(store, limit=4000)
     done = memory.flush("sessions/long")
-    gone = {old["text"] for kept in done["remembered"] for old in kept["replaced"]}
+    replaced = {old["text"] for kept in done["remembered"] for old in kept["replaced"]}
     held = texts(memory)
     assert len(held) == len(set(held))
     for kept in done["remembered"]:
-        assert kept["text"] in held or kept["text"] in gone or not kept["added"]
+        assert kept["text"] in held or kept["text"] in replaced or not kept["added"]
         assert kept["notes"] == [] or not kept["added"]
     for text in held:
         assert text in [one.text for one in memory.recall(" ".join(re.findall(r"\w+", text))).found]

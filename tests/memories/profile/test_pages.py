@@ -77,4 +77,4 @@ def test_a_page_that_does_not_read_back_costs_nothing(
     assert len(texts(memory)) == 20
     assert "do not read back" in receipts[-1]["notes"][0]
     with pytest.raises(CompactionFailed):
-        pages.Pages(opened, "", 300).relieve()
+        pages.Pages(opened, "", 300).move_older_entries()

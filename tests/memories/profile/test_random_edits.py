@@ -17,7 +17,6 @@ from commonplace.errors import EncodingError, FormatError, Refused
 from commonplace.memories.profile import Profile
 from commonplace.memories.profile.categories import heading, key_of
 from commonplace.memories.profile.entries import added, begun, parse, removed, render, replaced
-from commonplace.memories.profile.items import blocks
 from tests.doubles import NOON, StoreMachine
 
 PIECES = st.sampled_from(
@@ -133,18 +132,16 @@ def test_replaced_refuses_what_does_not_read_back() -> None:
         replaced(note, parse(note)[0], "```\nopen\n")
 
 
-def test_blocks_of_a_list() -> None:
+def test_entries_of_a_list() -> None:
     lines = ["-   wide\n", "    more\n", "- \n", "  later\n", "para\n", "2. no item\n", "-x\n"]
-    assert [(block.width, block.lines) for block in blocks("".join(lines))] == [
-        (4, lines[:2]),
-        (2, lines[2:5]),
-        (3, ["2. no item\n", "-x\n"]),
+    assert [(entry.source, entry.text) for entry in parse("".join(lines))] == [
+        ("".join(lines[:2]), "wide\nmore"),
+        ("".join(lines[2:5]), "\nlater\npara"),
+        ("".join(lines[5:]), "no item\n-x"),
     ]
-    assert [block.lines for block in blocks("* * *\n- a\n\n\tb\n***\nc\n2. d\n")] == [
-        ["* * *\n"],
-        ["- a\n", "\n", "\tb\n"],
-        ["***\n"],
-        ["c\n", "2. d\n"],
+    assert [entry.source for entry in parse("* * *\n- a\n\n\tb\n***\nc\n2. d\n")] == [
+        "- a\n\n\tb\n",
+        "c\n2. d\n",
     ]
 
 
@@ -178,9 +175,9 @@ class Interleaving(StoreMachine):
         path = self.store.root / "MEMORY.md"
         note = path.read_bytes().decode() if path.exists() else ""
         if found := parse(note):
-            gone = found[number % len(found)]
-            path.write_bytes(removed(note, [gone]).encode())
-            self.model.remove(gone.key)
+            chosen = found[number % len(found)]
+            path.write_bytes(removed(note, [chosen]).encode())
+            self.model.remove(chosen.key)
 
     @rule(word=st.sampled_from(["zebra", "yak", "xerus"]))
     def add_by_hand(self, word: str) -> None:

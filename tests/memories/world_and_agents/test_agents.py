@@ -1,4 +1,4 @@
-"""Agents that share a world."""
+"""Several agents in one shared world."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ class Interleaved(StoreMachine):
             del self.world[topic]
 
     @invariant()
-    def files_hold_what_was_said(self) -> None:
+    def files_hold_what_was_written(self) -> None:
         world = dict(
             topics.unmarked(topics.name_of("world", entry.path), self.store.read(entry.path))
             for entry in self.store.list("world")

@@ -1,4 +1,4 @@
-//! The files of a root without an index, and what is found below a folder.
+//! Test helper: the files of a root without an index, and listings of a folder.
 
 #![allow(dead_code, missing_docs)]
 

@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, HashMap};
 use commonplace_core::catalog::extract::{Corpus, IndexInput, MessageInputs, note};
 use commonplace_core::files::file_kind::FileKind;
 use commonplace_core::index::bm25f::{Counts, FIELDS, Field, Lengths, Weights};
+use commonplace_core::text::language::stems::stem;
 use commonplace_core::text::query_terms::query_terms;
 use commonplace_core::text::segmentation;
-use commonplace_core::text::stems::stem;
 use commonplace_core::text::tokens::{self, Form};
 
 /// A document as the reference stores it.

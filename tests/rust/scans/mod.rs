@@ -1,4 +1,4 @@
-//! Files to scan, what a scan gives, and JSON strings as writers spell them.
+//! Test helper for scans: sample files, their matches, and spellings of JSON strings.
 
 use std::fs::File;
 use std::io::Write;

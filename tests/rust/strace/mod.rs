@@ -1,4 +1,4 @@
-//! Whether `strace` can trace here, for tests that need it.
+//! Test helper: whether `strace` can trace here.
 
 use std::io::Write as _;
 use std::process::Command;

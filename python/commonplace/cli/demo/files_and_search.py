@@ -32,7 +32,7 @@ def show(runner: DemoRunner) -> None:
     screen.title("Say why a hit stands where it stands")
     why(runner, "why did we drop kubernetes")
 
-    screen.title("grep what was said, not the JSON around it")
+    screen.title("grep decoded text, not the JSON around it")
     scan(runner, "429|rate.?limit")
 
     screen.title("Edit a file with any editor: the next call sees it")

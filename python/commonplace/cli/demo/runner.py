@@ -32,25 +32,25 @@ class DemoRunner:
         self.now = MORNING
 
     def clock(self) -> datetime:
-        """Tell the time of the story."""
+        """Return the time at which the step happens."""
         return self.now
 
     def say(self, text: str) -> None:
-        """Print a remark."""
+        """Print a comment."""
         self.screen.line((text, "dim"))
 
     def timed(self, done: str, step: Callable[[], Result]) -> Result:
         """Run a step and say how long it took."""
         began = time.perf_counter()
         result = step()
-        self.say(f"{done} in {_spent(began)}")
+        self.say(f"{done} in {_elapsed(began)}")
         return result
 
     def run(self, shown: str, step: Callable[[], Result]) -> Result:
         """Run a step under the call that it is, with the time that it took."""
         began = time.perf_counter()
         result = step()
-        self.screen.brief((shown, "bold"), end=_spent(began))
+        self.screen.brief((shown, "bold"), end=_elapsed(began))
         return result
 
     def call(self, memory: object, name: str, /, **arguments: Any) -> Any:
@@ -96,7 +96,7 @@ class DemoRunner:
             self.screen.brief(("  │ ", "dim"), line)
 
 
-def _spent(began: float) -> str:
+def _elapsed(began: float) -> str:
     return f"{1000 * (time.perf_counter() - began):.2f} ms"
 
 

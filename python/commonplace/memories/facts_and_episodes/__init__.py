@@ -13,7 +13,7 @@ from datetime import UTC, date, datetime
 from typing import TypedDict
 
 from commonplace._core import Written
-from commonplace.entries.compaction import one_at_a_time
+from commonplace.entries.compaction import compaction_lock
 from commonplace.errors import EncodingError
 from commonplace.locks import Lock
 from commonplace.memories.facts_and_episodes import index_message, summary_line
@@ -21,7 +21,7 @@ from commonplace.memories.facts_and_episodes.entries import added, continued, en
 from commonplace.memories.facts_and_episodes.index_message import Listed
 from commonplace.memories.facts_and_episodes.months import ARCHIVE, Months, Span
 from commonplace.memories.facts_and_episodes.notes import EPISODES, Notes
-from commonplace.memories.facts_and_episodes.usage import Usage, Use
+from commonplace.memories.facts_and_episodes.usage import FileUsage, Usage
 from commonplace.memories.registry import memory_system
 from commonplace.protocols import ChatModel
 from commonplace.records import receipt
@@ -273,7 +273,7 @@ class FactsAndEpisodes:
         if older_than is None:
             today = self._clock().date()
             older_than = date(today.year - 1, today.month, 1)
-        with self._turn, one_at_a_time(self._notes.store):
+        with self._turn, compaction_lock(self._notes.store):
             return self._months.summarise(older_than, model)
 
     # How
@@ -287,7 +287,7 @@ class FactsAndEpisodes:
         changed = {entry.path: entry.modified for entry in self._notes.files()}
 
         def weight(path: str) -> float:
-            use = uses.get(self._notes.full(path), Use())
+            use = uses.get(self._notes.full(path), FileUsage())
             last = max(use.last, changed.get(self._notes.full(path), 0.0))
             return (1 + use.reads) / (1 + max(0.0, now - last) / _DAY)
 

@@ -61,8 +61,8 @@ def entries(text: str, day: date | None = None) -> str:
         return "\n".join(_entry(block, text[block.start : block.end], day) for block in blocks)
     if heading := _HEADING.match(text):
         return entry_of(title_for(heading["title"], 80), text[heading.end() :], day)
-    said = _SUMMARY.search(text)
-    return entry_of(title_for(said["words"] if said else text), text, day)
+    summary = _SUMMARY.search(text)
+    return entry_of(title_for(summary["words"] if summary else text), text, day)
 
 
 def entry_of(title: str, text: str, day: date | None = None) -> str:
@@ -133,7 +133,7 @@ def own(note: str) -> list[Block]:
     return [block for block in parse(note) if "id" not in block.meta]
 
 
-def minus(some: Iterable[str], others: Iterable[str]) -> list[str]:
+def difference(some: Iterable[str], others: Iterable[str]) -> list[str]:
     """Return the entries of `some` that are not among `others`, each as often as it is more."""
     left = Counter(map(_core_of, others))
     rest = []
@@ -148,7 +148,7 @@ def minus(some: Iterable[str], others: Iterable[str]) -> list[str]:
 def removed(note: str, some: Iterable[str]) -> str:
     """Return a note without those of its entries that are among `some`; the rest as it stands."""
     blocks = parse(note)
-    staying = minus([note[block.start : block.end] for block in blocks], some)
+    staying = difference([note[block.start : block.end] for block in blocks], some)
     whole, at = "", 0
     for block in blocks:
         source = note[block.start : block.end]
@@ -185,5 +185,5 @@ def _entry(block: Block, source: str | None, day: date | None) -> str:
     tame = [(one.start, one.end) for one in seen] == spans and seen[0].title == block.title
     if tame and not block.meta:
         return entry
-    said = {key.lower(): value for key, value in about.items()}
-    return render(" ".join(block.title.split()) or "…", block.text, {**said, **block.meta})
+    meta = {key.lower(): value for key, value in about.items()}
+    return render(" ".join(block.title.split()) or "…", block.text, {**meta, **block.meta})

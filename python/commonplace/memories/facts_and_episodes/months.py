@@ -24,8 +24,8 @@ from commonplace.memories.facts_and_episodes import summary_line
 from commonplace.memories.facts_and_episodes.entries import (
     added,
     day_of,
+    difference,
     entry_of,
-    minus,
     own,
     removed,
     split,
@@ -140,7 +140,11 @@ class Months:
         old = [span for span in self._spans("") if _last_day(span.month) < older_than]
         cited = []
         for month in dict.fromkeys(span.month for span in old):
-            spans = [span for span in old if span.month == month]
+            if self.files(month) and split(self._notes.text(Span(month).path)):
+                # a division that was stopped: its entries stand in two files
+                with contextlib.suppress(CompactionFailed):
+                    self.divide(month)
+            spans = [span for span in self._spans("") if span.month == month]
             notes = {span.path: self._notes.text(span.path) for span in spans}
             archived = []
             for path, note in notes.items():
@@ -158,10 +162,10 @@ class Months:
         """Write the summary of all that is archived of a month onto the page of its year."""
         kept = [span for span in self._spans(ARCHIVE) if span.month == month]
         texts = [self._notes.text(ARCHIVE + span.path) for span in kept]
-        said = summarise([entry for text in texts for entry in split(text)], model=model)
+        summary = summarise([entry for text in texts for entry in split(text)], model=model)
         links = ", ".join(f"[{span.name}](../{ARCHIVE}{span.path})" for span in kept)
         line = summary_line.make("\n".join(texts), newest_first=True)
-        entry = entry_of(month, f"- Summary: {line}\n- Originals: {links}\n\n{said}")
+        entry = entry_of(month, f"- Summary: {line}\n- Originals: {links}\n\n{summary}")
 
         def with_month(note: str) -> str:
             old = [note[block.start : block.end] for block in parse(note) if block.title == month]
@@ -194,7 +198,7 @@ class Months:
 
     def _fill(self, month: str, week: int, some: Sequence[str]) -> None:
         """Add entries to a week, as many at once as a file takes; not those that it holds."""
-        while left := minus(some, self._held(self._parts(month, week))):
+        while left := difference(some, self._held(self._parts(month, week))):
             target = self._place(month, week, _size(left[0]))
             held = self._notes.text(target.path)
             room = self._limit - _size(held)
@@ -212,7 +216,7 @@ class Months:
 
         def change(note: str) -> str:
             # another process that divides the same month may have been here since
-            fresh = minus(some, minus(split(note), held))
+            fresh = difference(some, difference(split(note), held))
             whole = added(note, *fresh) if fresh else note
             _check_none_lost(some, split(whole), span.path)
             return whole
@@ -272,7 +276,7 @@ def without_links(note: str) -> str:
 
 
 def _check_none_lost(some: Sequence[str], held: Sequence[str], path: str) -> None:
-    if lost := minus(some, held):
+    if lost := difference(some, held):
         raise CompactionFailed(
             f"{len(lost)} entries could not be moved: they would not be seen in {path} or its "
             f"weeks, where something was left open; the first is {lost[0]!r:.60}"

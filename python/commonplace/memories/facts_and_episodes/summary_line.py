@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from commonplace import _core
 from commonplace.entries.blocks import parse
 from commonplace.entries.compaction import first_sentence
 
@@ -23,16 +24,7 @@ MOST_CHARACTERS = 120
 LATEST = "; latest: "
 """What stands between a summary that somebody wrote and what has come since."""
 
-# front matter, blank lines, a title in either form; what was read in one way is not tried in
-# another (`(?>`, `*+`): that would take twice the time a line, or the square of a long one
-_HEAD = re.compile(
-    r"""\ufeff?
-    (?:---[ \t]*\r?\n (?>(?:[\w.-]+:|[ \t#\]}-])[^\n]*\n|\r?\n)*? (?:---|\.\.\.)[ \t]*\r?\n)?
-    (?:[ \t]*\r?\n)*
-    (?:[ ]{0,3}\#[ \t][^\n]*(?:\n|\Z)
-      |(?![>#*-])[^\S\n]*+\S[^\n]*+\n[ ]{0,3}=+[ \t\r]*(?:\n|\Z))?""",
-    re.VERBOSE,
-)
+_BLANK = re.compile(r"[ \t]*\r?\n")
 _LINE = re.compile(
     r" {0,3}>[ \t]*(?:\*\*)?Summary(?:\*\*)?[ \t]*:[ \t]*(?P<words>.*)", re.IGNORECASE
 )
@@ -145,9 +137,17 @@ def _lowered(key: str) -> str:
 
 
 def _head(note: str) -> int:
-    """Return where the text of a note begins, behind its title."""
-    found = _HEAD.match(note)
-    return found.end() if found else 0
+    """Return where the text of a note begins, behind its front matter and its title."""
+    data = note.encode()
+    sections = _core.sections(note)
+    start = sections.pop(0).body if sections and sections[0].level == 0 else 0
+    at = len(data[:start].decode()) or len(note) - len(note.removeprefix("\ufeff"))
+    while blank := _BLANK.match(note, at):
+        at = blank.end()
+    title = sections[0] if sections and sections[0].level == 1 else None
+    if title and title.start <= len(note[:at].encode()):
+        return len(data[: title.body].decode())
+    return at
 
 
 def _span(note: str) -> tuple[int, int] | None:

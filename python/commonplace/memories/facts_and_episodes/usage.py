@@ -20,7 +20,7 @@ _MOST = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class FileUsage:
     """How a file was used: how often it was read, when last, and the summary line we made for it.
 
     `last` is in seconds since 1970.
@@ -49,35 +49,35 @@ class Usage:
     def __init__(self, files: SideFiles) -> None:
         self._files = files
         self._lock = Lock()
-        self._uses: dict[str, Use] = {}
+        self._uses: dict[str, FileUsage] = {}
         # which file was read, and up to which byte
         self._read = (0, 0)
         self._lines = 0
 
-    def all(self) -> dict[str, Use]:
+    def all(self) -> dict[str, FileUsage]:
         """Return the use of every file that we know of, by its path in the store."""
         with self._lock:
             return dict(self._known())
 
-    def of(self, path: str) -> Use:
+    def of(self, path: str) -> FileUsage:
         """Return the use of one file."""
         with self._lock:
-            return self._known().get(path, Use())
+            return self._known().get(path, FileUsage())
 
     def note_read(self, path: str, when: float) -> None:
         """Note that a file was read."""
         with self._lock:
-            use = self._known().get(path, Use())
+            use = self._known().get(path, FileUsage())
             self._add(path, replace(use, reads=use.reads + 1, last=when))
 
     def note_line(self, path: str, line: str | None) -> None:
         """Note the summary line that we made for a file."""
         with self._lock:
-            use = self._known().get(path, Use())
+            use = self._known().get(path, FileUsage())
             if use.line != line:
                 self._add(path, replace(use, line=line))
 
-    def _known(self) -> dict[str, Use]:
+    def _known(self) -> dict[str, FileUsage]:
         """Return what the log says, of which only what is new is read."""
         try:
             with self._files.handle(_NAME, "r") as log:
@@ -100,12 +100,12 @@ class Usage:
             # what a crash or a person left there is passed over
             with contextlib.suppress(ValueError, TypeError, OverflowError):
                 path, reads, last, made = orjson.loads(line)
-                self._uses[path] = Use(int(reads), float(last), made)
+                self._uses[path] = FileUsage(int(reads), float(last), made)
         self._lines += new.count(b"\n")
         self._read = (about.st_ino, at + len(new))
         return self._uses
 
-    def _add(self, path: str, use: Use) -> None:
+    def _add(self, path: str, use: FileUsage) -> None:
         # a folder that cannot be written is no reason to refuse a read
         with contextlib.suppress(OSError, Refused):
             if self._lines > 2 * len(self._uses) + _SPARE:
@@ -113,5 +113,5 @@ class Usage:
             self._files.append(_NAME, _line(path, use))
 
 
-def _line(path: str, use: Use) -> bytes:
+def _line(path: str, use: FileUsage) -> bytes:
     return orjson.dumps([path, use.reads, use.last, use.line], option=orjson.OPT_APPEND_NEWLINE)

@@ -21,7 +21,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from commonplace.entries.compaction import one_at_a_time, summarise
+from commonplace.entries.compaction import compaction_lock, summarise
 from commonplace.memories.four_layers.entries import KEYS, Record, checked, of_layer
 from commonplace.memories.four_layers.json_files import dump, read_files, write_files
 from commonplace.memories.four_layers.notes import LayerNotes
@@ -36,7 +36,7 @@ from commonplace.memories.four_layers.types import (
     MemoryStats,
     MemoryType,
     OptionsLike,
-    given,
+    as_dataclass,
 )
 from commonplace.memories.registry import memory_system
 from commonplace.protocols import ChatModel
@@ -130,7 +130,7 @@ class FourLayers:
             Conflict: The note is not the expected version; nothing was changed.
         """
         layer = _known(type)
-        entry = given(MemoryEntry, entry)
+        entry = as_dataclass(MemoryEntry, entry)
         metadata = entry.metadata
         if self._agent is not None:
             metadata = {"agentId": self._agent, **(metadata or {})}
@@ -200,7 +200,7 @@ class FourLayers:
         Returns:
             The receipt of the write with the `key`; the old text lies in the history it names.
         """
-        fact = given(KnowledgeEntry, knowledge)
+        fact = as_dataclass(KnowledgeEntry, knowledge)
         timestamp = self._now() if fact.timestamp is None else fact.timestamp
         record = {"key": fact.key, "value": fact.value, "timestamp": timestamp}
         record = checked("semantic", record, "the fact")
@@ -247,7 +247,7 @@ class FourLayers:
             Conflict: An entry was changed meanwhile; it is as others left it.
         """
         layer = _known(type)
-        options = CompactOptions() if opts is None else given(CompactOptions, opts)
+        options = CompactOptions() if opts is None else as_dataclass(CompactOptions, opts)
         keep: object = options.keep_last
         if not isinstance(keep, int) or keep < 0:
             raise ValueError(f"keep_last is a whole number, 0 or more, not {keep!r:.60}")
@@ -259,10 +259,10 @@ class FourLayers:
                 return _compacted(0)
             summary = [self._summary(older)] if options.summarize_older else []
             # not those that took their place while a model was asked
-            gone = set(map(id, older))
-            self._working[: sum(id(entry) in gone for entry in self._working)] = summary
+            summarised_ids = set(map(id, older))
+            self._working[: sum(id(entry) in summarised_ids for entry in self._working)] = summary
             return _compacted(len(older), summary=summary[0].id if summary else None)
-        with one_at_a_time(self._store):
+        with compaction_lock(self._store):
             return self._compact_notes(layer, keep, summed=options.summarize_older)
 
     @tool("reads")
@@ -272,7 +272,7 @@ class FourLayers:
             {key: value for key, value in asdict(entry).items() if value is not None}
             for entry in self._working
         ]
-        records = {layer: [one.record for one in self._notes.held(layer)] for layer in KEYS}
+        records = {layer: [one.record for one in self._notes.entries(layer)] for layer in KEYS}
         characters = sum(len(entry.content) for entry in self._working)
         texts = [dump("episodic", working)]
         texts += [dump(layer, held) for layer, held in records.items()]
@@ -331,7 +331,7 @@ class FourLayers:
 
     def cited(self, type: Layer) -> list[tuple[MemoryEntry, str]]:  # noqa: A002 - as in search
         """Return all entries of a layer of notes with their citations, as they were appended."""
-        held = self._notes.held(type)
+        held = self._notes.entries(type)
         entries = _copies([one.entry for one in held])
         return [(entry, one.citation) for entry, one in zip(entries, held, strict=True)]
 
@@ -353,7 +353,7 @@ class FourLayers:
             NotFound: None of the files is there.
         """
         found, mended = read_files(Path(folder))
-        with one_at_a_time(self._store):
+        with compaction_lock(self._store):
             imported = self._notes.add_new(found)
         there = sum(map(len, found.values())) - sum(imported.values())
         return {"success": True, "imported": imported, "there": there, "mended": mended}
@@ -371,29 +371,29 @@ class FourLayers:
         Raises:
             Refused: A file is there and says something else.
         """
-        layers = {layer: [one.record for one in self._notes.held(layer)] for layer in KEYS}
+        layers = {layer: [one.record for one in self._notes.entries(layer)] for layer in KEYS}
         write_files(Path(folder), layers, indent=indent, overwrite=overwrite)
 
     # Within
 
     def _compact_notes(self, layer: Layer, keep: int, *, summed: bool) -> dict[str, Any]:
         """Archive the older entries of a layer of notes; see `compact()`."""
-        held = self._notes.held(layer)
+        held = self._notes.entries(layer)
         kept = held[max(0, len(held) - keep) :]
-        leaving = [one for one in held[: len(held) - len(kept)] if one.ours]
+        leaving = [one for one in held[: len(held) - len(kept)] if one.is_own]
         older = [one.entry for one in leaving]
         summed = summed and layer == "episodic"
         if not leaving or (summed and _is_summary(older)):
             return _compacted(0)
         if not summed:
-            archived = self._notes.retire(layer, leaving, kept[0].path if kept else None)
+            archived = self._notes.archive_entries(layer, leaving, kept[0].path if kept else None)
             return _compacted(len(leaving), archived)
         entry = self._summary(older)
 
         def cite(ranges: list[str]) -> MemoryEntry:
             return replace(entry, metadata={**(entry.metadata or {}), "archived": ranges})
 
-        _, archived = self._notes.sum_up(leaving, cite)
+        _, archived = self._notes.archive_with_summary(leaving, cite)
         return _compacted(len(leaving), archived, entry.id)
 
     def _now(self) -> int:
@@ -402,15 +402,15 @@ class FourLayers:
     def _entries(self, layer: MemoryType) -> list[MemoryEntry]:
         if layer == "working":
             return self._working
-        return [one.entry for one in self._notes.held(layer)]
+        return [one.entry for one in self._notes.entries(layer)]
 
     def _summary(self, older: Sequence[MemoryEntry]) -> MemoryEntry:
         """Return the entry that stands for others; it is as old as the newest of them."""
         text = summary_text(older)
         if self._model is not None:
             first, _, _ = text.partition("\n")
-            said = summarise([entry.content for entry in older], model=self._model)
-            text = f"{first}\n{said}"
+            summary = summarise([entry.content for entry in older], model=self._model)
+            text = f"{first}\n{summary}"
         return MemoryEntry(
             id=str(uuid.uuid4()),
             timestamp=max(entry.timestamp for entry in older),

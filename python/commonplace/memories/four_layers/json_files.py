@@ -152,7 +152,7 @@ def parse(text: str, name: str) -> tuple[Any, int]:
     if not re.search(r"\\u[dD][89a-fA-F]", text):
         return value, 0
     mended = [0]
-    return _mend(value, mended), mended[0]
+    return _replace_surrogates(value, mended), mended[0]
 
 
 def _records(layer: Layer, value: Any, name: str) -> list[Record]:
@@ -241,13 +241,16 @@ def _no_constant(text: str) -> float:
     raise ValueError(f"{text} is not JSON")
 
 
-def _mend(value: Any, mended: list[int]) -> Any:
+def _replace_surrogates(value: Any, mended: list[int]) -> Any:
     """Return a value with each half character replaced, and count them."""
     if isinstance(value, str):
         value, count = _HALF.subn("\ufffd", value)
         mended[0] += count
     elif isinstance(value, list):
-        return [_mend(item, mended) for item in value]
+        return [_replace_surrogates(item, mended) for item in value]
     elif isinstance(value, dict):
-        return {_mend(key, mended): _mend(item, mended) for key, item in value.items()}
+        return {
+            _replace_surrogates(key, mended): _replace_surrogates(item, mended)
+            for key, item in value.items()
+        }
     return value

@@ -1,4 +1,4 @@
-"""Layers kept as notes: what is in them, how it is found, and how it leaves them."""
+"""Notes of the episodic, semantic and procedural layers: read, search, append, archive."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _MONTH = r"\d{4}-(?:0[1-9]|1[0-2])"
 _RULES = "rules"
 
 
-class Held(NamedTuple):
-    """An entry where it lies."""
+class StoredEntry(NamedTuple):
+    """An entry with its layer, its note and its block."""
 
     layer: Layer
     path: str
@@ -33,7 +33,7 @@ class Held(NamedTuple):
     record: Record
 
     @property
-    def ours(self) -> bool:
+    def is_own(self) -> bool:
         """Whether this system wrote it, and may take it away."""
         return "id" in self.block.meta
 
@@ -70,28 +70,29 @@ class LayerNotes:
             "procedural": Series(store, f"{base}archive/procedures/", _RULES, ""),
         }
         # what was read of each layer, and the revision of the store then
-        self._seen: dict[Layer, tuple[int, list[Held]]] = {}
+        self._cache: dict[Layer, tuple[int, list[StoredEntry]]] = {}
         self._latest = 0
 
     # Reading
 
-    def held(self, layer: Layer) -> list[Held]:
+    def entries(self, layer: Layer) -> list[StoredEntry]:
         """Return the entries of a layer, in the order in which they were appended."""
         revision = self._store.revision()
-        if layer not in self._seen or self._seen[layer][0] != revision:
+        if layer not in self._cache or self._cache[layer][0] != revision:
             found = self._place(layer).blocks()
-            held = [
-                Held(layer, path, block, record_of(layer, block, path)) for path, block in found
+            entries = [
+                StoredEntry(layer, path, block, record_of(layer, block, path))
+                for path, block in found
             ]
-            self._seen[layer] = (revision, held)
-        return self._seen[layer][1]
+            self._cache[layer] = (revision, entries)
+        return self._cache[layer][1]
 
-    def search(self, layer: Layer, query: str, limit: int) -> list[Held]:
+    def search(self, layer: Layer, query: str, limit: int) -> list[StoredEntry]:
         """Return up to `limit` entries as the store ranks them."""
         ask = limit
         while True:
             hits = self._store.search(query, ask, prefix=self._place(layer).folder, source="note")
-            found: dict[str, Held] = {}
+            found: dict[str, StoredEntry] = {}
             for hit in hits:
                 if len(found) == limit:
                     break
@@ -131,7 +132,7 @@ class LayerNotes:
         """
         if layer == "semantic":
             self._check(layer, records)
-            return [self._learn(*one, expected_version) for one in records]
+            return [self._put_fact(*one, expected_version) for one in records]
         stems = [
             self._month(record["timestamp"]) if layer == "episodic" else _RULES
             for record, _ in records
@@ -152,7 +153,7 @@ class LayerNotes:
         """
         new: dict[Layer, list[Given]] = {}
         for layer, records in layers.items():
-            there = Counter(stringify(one.record) for one in self.held(layer))
+            there = Counter(stringify(one.record) for one in self.entries(layer))
             new[layer] = []
             for record in records:
                 text = stringify(record)
@@ -167,10 +168,12 @@ class LayerNotes:
         return {layer: len(records_new) for layer, records_new in new.items()}
 
     def forget(self, layer: Layer) -> int:
-        """Take all entries of ours out of a layer, into the history; return how many."""
-        return sum(self._take_out(layer, leaving) for leaving in _by_note(self.held(layer)))
+        """Take all entries of our own out of a layer, into the history; return how many."""
+        return sum(self._take_out(layer, leaving) for leaving in _by_note(self.entries(layer)))
 
-    def retire(self, layer: Layer, leaving: Sequence[Held], kept: str | None) -> list[str]:
+    def archive_entries(
+        self, layer: Layer, leaving: Sequence[StoredEntry], kept: str | None
+    ) -> list[str]:
         """Archive entries and take them out; `kept`, a note that stays, says where they are.
 
         Returns:
@@ -184,8 +187,8 @@ class LayerNotes:
             self._take_out(layer, group)
         return ranges
 
-    def sum_up(
-        self, leaving: Sequence[Held], summary: Callable[[list[str]], MemoryEntry]
+    def archive_with_summary(
+        self, leaving: Sequence[StoredEntry], summary: Callable[[list[str]], MemoryEntry]
     ) -> tuple[MemoryEntry, list[str]]:
         """Archive episodes and put one entry in their place, where the last note of them is.
 
@@ -233,7 +236,7 @@ class LayerNotes:
         at = min(max(timestamp / 1000, 0), now)
         return datetime.fromtimestamp(at, UTC).strftime("%Y-%m")
 
-    def _at(self, layer: Layer, hit: Hit) -> Held | None:
+    def _at(self, layer: Layer, hit: Hit) -> StoredEntry | None:
         """Return the entry that a hit is in, or None."""
         # with the line after it: a hit may be the first part of a long entry
         found = blocks.parse(hit.text + self._line_after(hit))
@@ -256,7 +259,7 @@ class LayerNotes:
             block = inside[0]
         if not self._place(layer).holds(hit.path, block):
             return None
-        return Held(layer, hit.path, block, record_of(layer, block, hit.path))
+        return StoredEntry(layer, hit.path, block, record_of(layer, block, hit.path))
 
     def _line_after(self, hit: Hit) -> str:
         """Return the line after a hit, without reading the note around it."""
@@ -271,7 +274,7 @@ class LayerNotes:
         for record, beside in records:
             render(layer, record, beside)
 
-    def _learn(
+    def _put_fact(
         self, record: Record, beside: Mapping[str, Any], expected_version: str | None
     ) -> Written:
         self._latest = max(self._latest + 1, int(self._clock().timestamp() * 1_000_000))
@@ -284,7 +287,7 @@ class LayerNotes:
 
         return self._facts.put(record["key"], make, expected_version=expected_version)
 
-    def _target(self, layer: Layer, group: Sequence[Held]) -> str:
+    def _target(self, layer: Layer, group: Sequence[StoredEntry]) -> str:
         """Return the archive note for entries of a note; it is bounded as well.
 
         A run that was killed may have archived some of them, and filled that note: it is taken
@@ -294,21 +297,21 @@ class LayerNotes:
         ids = {one.block.meta["id"] for one in group}
         return archive.holding(stem, ids) or archive.current(stem)
 
-    def _archive(self, layer: Layer, group: Sequence[Held]) -> list[str]:
+    def _archive(self, layer: Layer, group: Sequence[StoredEntry]) -> list[str]:
         leaving = [one.block for one in group]
         return archive_blocks(self._store, group[0].path, leaving, self._target(layer, group))
 
-    def _take_out(self, layer: Layer, group: Sequence[Held]) -> int:
+    def _take_out(self, layer: Layer, group: Sequence[StoredEntry]) -> int:
         path = group[0].path
         head = self._place(layer).head(path)
         return take_out(self._store, path, [one.block for one in group], head)
 
 
-def _by_note(held: Iterable[Held]) -> list[list[Held]]:
-    """Return the entries that are ours in groups, one a note."""
-    groups: dict[str, list[Held]] = {}
-    for one in held:
-        if one.ours:
+def _by_note(entries: Iterable[StoredEntry]) -> list[list[StoredEntry]]:
+    """Return the entries that are our own in groups, one a note."""
+    groups: dict[str, list[StoredEntry]] = {}
+    for one in entries:
+        if one.is_own:
             groups.setdefault(one.path, []).append(one)
     return list(groups.values())
 

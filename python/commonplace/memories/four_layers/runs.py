@@ -78,7 +78,7 @@ class AgentRuns:
     def __init__(self, memory: FourLayers, *, longest: int = 2000) -> None:
         self._memory = memory
         self._longest = longest
-        self._judged: set[str] = set()
+        self._learned_from: set[str] = set()
 
     # Hooks
 
@@ -185,18 +185,22 @@ class AgentRuns:
         """
         learned = []
         for entry, citation in self._memory.cited("episodic"):
-            if entry.id in self._judged or "archived" in (entry.metadata or {}):
+            if entry.id in self._learned_from or "archived" in (entry.metadata or {}):
                 continue
-            for judgement in extract([("assistant", entry.content)]):
-                if not judgement.kept:
+            for classified in extract([("assistant", entry.content)]):
+                if not classified.kept:
                     continue
-                key = f"{judgement.kind}: {judgement.text}"
+                key = f"{classified.kind}: {classified.text}"
                 if self._memory.recall(key) is None:
-                    source = {"episode": entry.id, "citation": citation, "reason": judgement.reason}
-                    fact = MemoryEntry(content=judgement.text, metadata={"key": key, **source})
+                    source = {
+                        "episode": entry.id,
+                        "citation": citation,
+                        "reason": classified.reason,
+                    }
+                    fact = MemoryEntry(content=classified.text, metadata={"key": key, **source})
                     self._memory.append("semantic", fact)
-                    learned.append(KnowledgeEntry(key, judgement.text, fact.timestamp))
-            self._judged.add(entry.id)
+                    learned.append(KnowledgeEntry(key, classified.text, fact.timestamp))
+            self._learned_from.add(entry.id)
         return learned
 
     # Within

@@ -62,12 +62,12 @@ def summary_text(entries: Sequence[MemoryEntry]) -> str:
     """
     lines = [f"[Summary of {len(entries)} entries]"]
     for entry in entries[:_LINES]:
-        said = [
+        details = [
             f"{key}={_cut(value if isinstance(value, str) else stringify(value))}"
             for key, value in (entry.metadata or {}).items()
             if not isinstance(value, (list, dict))
         ]
-        lines.append(f"- {_cut(entry.content)}" + (f" [{', '.join(said)}]" if said else ""))
+        lines.append(f"- {_cut(entry.content)}" + (f" [{', '.join(details)}]" if details else ""))
     if len(entries) > _LINES:
         lines.append("- ...")
     return "\n".join(lines)

@@ -76,13 +76,13 @@ else:
 _CAMEL = {"keepLast": "keep_last", "summarizeOlder": "summarize_older"}
 
 
-def given(kind: type[Kind], value: Kind | Mapping[str, Any]) -> Kind:
+def as_dataclass(kind: type[Kind], value: Kind | Mapping[str, Any]) -> Kind:
     """Return what a caller gave as the dataclass `kind`; a dict is read as tools and JSON give it.
 
     Raises:
         ValueError: A key that there is not, or a needed one that is missing.
 
-    >>> given(CompactOptions, {"keepLast": 3})
+    >>> as_dataclass(CompactOptions, {"keepLast": 3})
     CompactOptions(keep_last=3, summarize_older=True)
     """
     if isinstance(value, kind):

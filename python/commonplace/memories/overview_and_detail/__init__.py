@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from types import FunctionType, MethodType
 from typing import Any, Literal
 
-from commonplace.entries.compaction import one_at_a_time
+from commonplace.entries.compaction import compaction_lock
 from commonplace.errors import NotFound, QueryError
 from commonplace.memories.overview_and_detail.conversation import last_messages
 from commonplace.memories.overview_and_detail.detail import (
@@ -22,9 +22,9 @@ from commonplace.memories.overview_and_detail.detail import (
 )
 from commonplace.memories.overview_and_detail.search import (
     SOURCES,
-    Searched,
     SearchOptions,
     SearchResult,
+    SessionHits,
     search_session,
     shorten,
 )
@@ -115,7 +115,7 @@ class OverviewAndDetail(Session):
             raise QueryError(f'scope is "all", "detail" or "messages", not {scope!r:.40}')
         sources = SOURCES if scope == "all" else (scope,)
         found = self._found(SearchOptions(query, limit, sources), all_sessions)
-        return found.told(query)
+        return found.render(query)
 
     def search(self, options: SearchOptions, *, all_sessions: bool = False) -> list[SearchResult]:
         """Return what answers a query, best first, at most 300 characters of each.
@@ -161,7 +161,7 @@ class OverviewAndDetail(Session):
             messages = self._store.transcript(path).messages(line, 1)
             if not messages or messages[0].line != line:
                 raise NotFound(f"there is no message at {citation}")
-            parts = filter(None, (messages[0].said, messages[0].tools))
+            parts = filter(None, (messages[0].text, messages[0].tools))
             return _bounded(f"{messages[0].role}: {chr(10).join(parts)}", limit, start)
         lines = self._store.read(path).split("\n")
         if not 0 < line <= len(lines):
@@ -240,7 +240,7 @@ class OverviewAndDetail(Session):
             purpose: What is to be tried
             expected_version: Of the log of commits, as the last commit answered it
         """
-        with one_at_a_time(self._store):
+        with compaction_lock(self._store):
             return self.branches.branch(name, purpose, expected_version)
 
     @tool("replaces")
@@ -256,7 +256,7 @@ class OverviewAndDetail(Session):
             message: What came of it
             expected_version: Of the log of commits, as the last commit answered it
         """
-        with one_at_a_time(self._store):
+        with compaction_lock(self._store):
             return self.branches.merge(name, message, expected_version)
 
     @tool("reads")
@@ -279,13 +279,13 @@ class OverviewAndDetail(Session):
             raise QueryError(f"a limit is 1 or more, not {limit}")
         match level:
             case "status":
-                return self.branches.tell_status(limit)
+                return self.branches.describe_status(limit)
             case "branch":
-                return self.branches.tell_branch(name or self.branches.active, limit)
+                return self.branches.describe_branch(name or self.branches.active, limit)
             case "commit":
-                return self.branches.tell_commit(name)
+                return self.branches.describe_commit(name)
             case "metadata":
-                return self.branches.tell_metadata(limit)
+                return self.branches.describe_metadata(limit)
             case "log":
                 return self._log(name, limit)
         raise QueryError(f"level is status, branch, commit, log or metadata, not {level!r:.40}")
@@ -298,16 +298,16 @@ class OverviewAndDetail(Session):
         end = min(int(until), end) if until else end
         messages = last_messages(self.messages, limit, end=end)
         lines = [
-            f"{one.role}: {shorten(one.said or one.tools)} (messages.jsonl#L{one.line})"
+            f"{one.role}: {shorten(one.text or one.tools)} (messages.jsonl#L{one.line})"
             for one in messages
         ]
         if messages and messages[0].line > 1:
             lines.append(f'… earlier: context("log", "{messages[0].line - 1}")')
         return "\n".join(lines) or "No messages."
 
-    def _found(self, options: SearchOptions, all_sessions: bool) -> Searched:
+    def _found(self, options: SearchOptions, all_sessions: bool) -> SessionHits:
         if not self.enabled:
-            return Searched([], ["memory is not enabled"])
+            return SessionHits([], ["memory is not enabled"])
         folders = (self.folder, self.branches.workspace())
         return search_session(self._store, folders, options, self.default_limit, all_sessions)
 

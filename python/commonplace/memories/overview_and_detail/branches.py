@@ -110,8 +110,8 @@ class Branches:
             text = self._store.read(f"{self.workspace(active)}/{file}", version)
             path = f"{self.workspace(name)}/{file}"
             self._store.write(path, text, expected_version="absent")
-        told = purpose if purpose.strip() else f"Opened {name}"
-        return self.commits.add("branch", name, told, self._keep(name), seen, origin=active)
+        log_entry = purpose if purpose.strip() else f"Opened {name}"
+        return self.commits.add("branch", name, log_entry, self._keep(name), seen, origin=active)
 
     def merge(self, name: str, message: str = "", expected: str | None = None) -> dict[str, Any]:
         """Bring what a branch changed into the active one, or into its origin from itself."""
@@ -148,16 +148,16 @@ class Branches:
                 conflicts += [f"{file}: {clash}" for clash in clashes]
                 if here is None and then is not None:
                     conflicts.append(f"{file}: deleted in {target}, changed in {name}: taken")
-        told = message if message.strip() else f"Merged {name} into {target}"
-        told += "".join(f"\n- took {file}" for file in taken)
-        told += "".join(f"\n- conflict, both kept: {conflict}" for conflict in conflicts)
+        log_entry = message if message.strip() else f"Merged {name} into {target}"
+        log_entry += "".join(f"\n- took {file}" for file in taken)
+        log_entry += "".join(f"\n- conflict, both kept: {conflict}" for conflict in conflicts)
         done = self.commits.add(
-            "merge", target, told, self._keep(target), expected,
+            "merge", target, log_entry, self._keep(target), expected,
             merged=name, base=theirs, before=ours,
         )  # fmt: skip
         return {**done, "taken": taken, "conflicts": conflicts}
 
-    def tell_status(self, limit: int) -> str:
+    def describe_status(self, limit: int) -> str:
         """Return the branches, with what each is for and its last commit, and the notes."""
         active = self.active
         lines = [f"On branch {active}."]
@@ -174,15 +174,18 @@ class Branches:
         lines += ["", *_first(names, limit, "branches"), "Notes: " + ", ".join(files[:limit])]
         return "\n".join([*lines, *_first(files, limit, "notes")])
 
-    def tell_branch(self, name: str, limit: int) -> str:
+    def describe_branch(self, name: str, limit: int) -> str:
         """Return the last commits of a branch, newest first."""
         if name not in self.names():
             raise NotFound(f"there is no branch {name!r:.80}; there are: {', '.join(self.names())}")
         done = self.log(name)[::-1]
-        told = [f"Branch {name}, newest first:", *(f"- {_line(commit)}" for commit in done[:limit])]
-        return "\n".join([*told, *_first(done, limit, "commits")])
+        lines = [
+            f"Branch {name}, newest first:",
+            *(f"- {_line(commit)}" for commit in done[:limit]),
+        ]
+        return "\n".join([*lines, *_first(done, limit, "commits")])
 
-    def tell_commit(self, name: str) -> str:
+    def describe_commit(self, name: str) -> str:
         """Return one commit, `id`, or a note as it was then, `id:detail/auth.md`."""
         start, _, file = name.partition(":")
         commit = self.commits.find(start)
@@ -193,7 +196,7 @@ class Branches:
         lines += [commit.message, "", f"Notes, to be read as {commit.id}:<note>:"]
         return "\n".join([*lines, *(f"- {file}" for file in commit.files)])
 
-    def tell_metadata(self, limit: int) -> str:
+    def describe_metadata(self, limit: int) -> str:
         """Return the notes of the active branch with their size and what they say of themselves."""
         folder = self.workspace()
         files = self.files(self.active)
@@ -201,9 +204,9 @@ class Branches:
         lines = [f"Notes of {self.active}:"]
         for file in files[:limit]:
             found = parse_detail(file.rpartition("/")[2], self._store.read(f"{folder}/{file}"))
-            said = f", created {found.created}" if found.created else ""
+            created = f", created {found.created}" if found.created else ""
             words = f", keywords: {', '.join(found.keywords)}" if found.keywords else ""
-            lines.append(f"- {file}: {sizes.get(f'{folder}/{file}', 0)} B{said}{words}")
+            lines.append(f"- {file}: {sizes.get(f'{folder}/{file}', 0)} B{created}{words}")
         return "\n".join([*lines, *_first(files, limit, "notes")])
 
     def _merge_into(self, path: str, base: str, theirs: str, name: str) -> list[str]:

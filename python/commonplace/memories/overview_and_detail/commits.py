@@ -151,7 +151,7 @@ class Commits:
         """Return what is to be added to the log as it is now, and the id of the entry."""
         known = self.all()
         parents = (commit.id for commit in reversed(known) if commit.branch == branch)
-        said = {
+        fields = {
             "kind": kind,
             "time": self._clock().isoformat(timespec="seconds").replace("+00:00", "Z"),
             "branch": branch,
@@ -159,8 +159,8 @@ class Commits:
             "files": dict(files),
             **more,
         }
-        unique = orjson.dumps([len(known), message, said])
-        meta = {"id": hashlib.sha256(unique).hexdigest()[:10], **said}
+        unique = orjson.dumps([len(known), message, fields])
+        meta = {"id": hashlib.sha256(unique).hexdigest()[:10], **fields}
         start = "\n" if self._text else "# Commits\n\n"
         return start + render(title_for(message), message, meta).rstrip("\n"), meta["id"]
 

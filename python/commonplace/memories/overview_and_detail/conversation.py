@@ -20,7 +20,7 @@ def begins(message: Message) -> bool:
 
     What carries the result of a tool has the role `user` in some logs, and says nothing.
     """
-    return message.role == "user" and bool(message.said)
+    return message.role == "user" and bool(message.text)
 
 
 def turns(messages: Iterable[Message]) -> Iterator[list[Message]]:
@@ -90,7 +90,7 @@ def _back(
     return found
 
 
-def spoken(transcript: Transcript, messages: Sequence[Message]) -> list[dict[str, Any]]:
+def chat_messages(transcript: Transcript, messages: Sequence[Message]) -> list[dict[str, Any]]:
     """Return messages as a model's API takes them: role and content as written, calls, results.
 
     What a log says beside it (times, ids of sessions, costs) is left out. So is the result of a
@@ -139,8 +139,8 @@ def _whole(entry: dict[str, Any], answered: Container[str]) -> dict[str, Any] | 
         ]
     if kept := [call for call in calls if str(call.get("id")) in answered]:
         entry["tool_calls"] = kept
-    gone = (content or calls) and not entry["content"] and not kept
-    return None if gone else entry
+    is_emptied = (content or calls) and not entry["content"] and not kept
+    return None if is_emptied else entry
 
 
 def _entry(message: Message, record: dict[str, Any]) -> dict[str, Any]:
@@ -161,5 +161,5 @@ def _entry(message: Message, record: dict[str, Any]) -> dict[str, Any]:
     if calls and isinstance(calls, list):
         entry["tool_calls"] = [call for call in calls if isinstance(call, dict)]
     if entry["content"] is None and "tool_calls" not in entry:
-        entry["content"] = message.said or message.tools
+        entry["content"] = message.text or message.tools
     return entry

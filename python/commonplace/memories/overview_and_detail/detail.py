@@ -68,11 +68,11 @@ def render_detail(
     <BLANKLINE>
     JWT.
     """
-    said = comment({"created": created, "keywords": list(keywords), **more})
+    meta = comment({"created": created, "keywords": list(keywords), **more})
     own = _OWN_TITLE.match(content)
     if own and own["title"] != _title(name):
-        return f"{own[0]}\n{said}{content[own.end() :]}\n"
-    return f"# {_title(name)}\n\n{said}\n{content}\n"
+        return f"{own[0]}\n{meta}{content[own.end() :]}\n"
+    return f"# {_title(name)}\n\n{meta}\n{content}\n"
 
 
 def parse_detail(name: str, text: str) -> Detail:

@@ -26,7 +26,7 @@ def merge_texts(base: str, ours: str, theirs: str, name: str) -> tuple[str, list
     if ours in {base, ""}:
         return theirs, []
     parts = [_sections(text) for text in (base, ours, theirs)]
-    whole = _beside(ours, f"The note (from branch {name})", theirs), ["the whole note"]
+    whole = _kept_both(ours, f"The note (from branch {name})", theirs), ["the whole note"]
     if None in parts:
         return whole
     then, here, there = (part or {} for part in parts)
@@ -58,7 +58,7 @@ def _copy(title: str, source: str, name: str) -> str:
     return render(heading, text, meta).strip("\n")
 
 
-def _beside(ours: str, title: str, theirs: str) -> str:
+def _kept_both(ours: str, title: str, theirs: str) -> str:
     """Return our text with theirs behind it as one section, or before it if ours swallows that."""
     copy = render(title, theirs)
     if copy.strip("\n") in ours:

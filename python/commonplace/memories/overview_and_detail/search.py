@@ -41,13 +41,13 @@ class SearchResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Searched:
+class SessionHits:
     """What a search found, and what is to be said about it: how fresh it is, what was not used."""
 
     results: list[SearchResult]
     notes: list[str]
 
-    def told(self, query: str) -> str:
+    def render(self, query: str) -> str:
         """Return the results as the text that a model reads."""
         asked = " ".join(query.split())
         parts = [f'Found {len(self.results)} result(s) for: "{asked:.{_WIDTH}}"']
@@ -68,7 +68,7 @@ def search_session(
     options: SearchOptions,
     default_limit: int,
     all_sessions: bool = False,
-) -> Searched:
+) -> SessionHits:
     """Return what answers a query, best first.
 
     Args:
@@ -98,7 +98,7 @@ def search_session(
     hits = [hit for ranked in found for hit in ranked[:floor]]
     rest = sorted((hit for ranked in found for hit in ranked[floor:]), key=_rank)
     hits = sorted(hits + rest[: max(limit - len(hits), 0)], key=_rank)[:limit]
-    return Searched([_result(hit, folders) for hit in hits], list(dict.fromkeys(notes)))
+    return SessionHits([_result(hit, folders) for hit in hits], list(dict.fromkeys(notes)))
 
 
 def shorten(text: str) -> str:
@@ -133,13 +133,13 @@ def _ranked(
         if source == "detail":
             kept = [h for h in hits if h.path.startswith(f"{own}/") or _ANY_DETAIL.match(h.path)]
             # a comment that holds the word says less than the text it is about
-            told = {hit.path for hit in kept if not _is_comment(hit)}
-            kept = [hit for hit in kept if not _is_comment(hit) or hit.path not in told]
+            paths_with_text = {hit.path for hit in kept if not _is_comment(hit)}
+            kept = [hit for hit in kept if not _is_comment(hit) or hit.path not in paths_with_text]
         if len(kept) >= limit or len(hits) < wanted:
             break
         wanted *= 4
     if source == "messages" and len(kept) < limit:
-        # what a tool took or gave comes after what was said
+        # tool traffic comes after conversation text
         more = store.search(query, limit, prefix=where, source="message", tools=True)
         kept += [hit for hit in more if hit.source == "tool"]
     notes += hits.notes

@@ -22,13 +22,13 @@ from typing import Any
 
 from commonplace._core import Message, sections
 from commonplace.entries.blocks import parse
-from commonplace.entries.compaction import INSTRUCTION, first_sentence, one_at_a_time, summarise
+from commonplace.entries.compaction import INSTRUCTION, compaction_lock, first_sentence, summarise
 from commonplace.errors import CompactionFailed, Conflict, NotFound
 from commonplace.memories.overview_and_detail.branches import Branches
 from commonplace.memories.overview_and_detail.conversation import (
+    chat_messages,
     last_line,
     last_turns,
-    spoken,
     turns,
 )
 from commonplace.memories.overview_and_detail.detail import parse_detail, render_detail
@@ -61,7 +61,7 @@ OVERVIEW = """\
 # How many turns one summary is made of; more become several notes.
 _TURNS = 50
 # What of a turn is handed to a model that summarises, in characters.
-_SAID = 4000
+_BATCH_CHARACTERS = 4000
 _CITED = re.compile(r"[ \t]*\(?messages\.jsonl#L([0-9]+)\)?")
 
 
@@ -137,7 +137,7 @@ class Session:
                 overview = f"{cut}\n[… {len(overview) - len(cut)} more characters in overview.md]\n"
             context.append({"role": "system", "content": overview})
         recent = last_turns(self.messages, turns, after=self.compacted, end=self._end())
-        return context + spoken(self.messages, recent)
+        return context + chat_messages(self.messages, recent)
 
     @property
     def compacted(self) -> int:
@@ -170,7 +170,7 @@ class Session:
             ValueError: The number of turns is negative, or the limit less than 200.
         """
         _check_turns(keep_turns)
-        with one_at_a_time(self._store):
+        with compaction_lock(self._store):
             return self._compact(keep_turns, model, limit)
 
     # Overview
@@ -316,13 +316,13 @@ class Session:
         if model is None:
             texts = [f"- Summary: {_outline(turn)}" for turn in batch]
         else:
-            texts = [_told(turn) for turn in batch]
+            texts = [_turn_text(turn) for turn in batch]
         instruction = f"{INSTRUCTION} End each item with where it stands: (messages.jsonl#L12)."
         try:
             text = summarise(texts, model=model, instruction=instruction, limit=limit)
         except CompactionFailed:
             # turns of which nothing can be said still leave the context, and are cited
-            if model is not None or any(message.said for turn in batch for message in turn):
+            if model is not None or any(message.text for turn in batch for message in turn):
                 raise
             text = "- nothing was said, only tools were at work"
         # a place that a model made up is no citation
@@ -358,19 +358,19 @@ def _cuts(text: str) -> list[int]:
 
 def _outline(turn: Sequence[Message]) -> str:
     """Return one line for a turn: where it stands, what was asked, what was said at last."""
-    said = [message for message in turn if message.said]
-    asked = first_sentence(said[0].said, 90) if said else "only tools were at work"
-    answers = [message.said for message in said[1:] if message.role == "assistant"]
+    with_text = [message for message in turn if message.text]
+    asked = first_sentence(with_text[0].text, 90) if with_text else "only tools were at work"
+    answers = [message.text for message in with_text[1:] if message.role == "assistant"]
     answer = f" → {first_sentence(answers[-1], 70)}" if answers else ""
     return f"{asked}{answer} (messages.jsonl#L{turn[0].line})"
 
 
-def _told(turn: Sequence[Message]) -> str:
+def _turn_text(turn: Sequence[Message]) -> str:
     """Return what a model reads of a turn."""
-    said = [message for message in turn if message.said]
-    each = _SAID // max(len(said), 1)
+    with_text = [message for message in turn if message.text]
+    each = _BATCH_CHARACTERS // max(len(with_text), 1)
     lines = (
-        f"{message.role} (messages.jsonl#L{message.line}): {message.said[:each]}"
-        for message in said
+        f"{message.role} (messages.jsonl#L{message.line}): {message.text[:each]}"
+        for message in with_text
     )
     return "\n".join(lines)

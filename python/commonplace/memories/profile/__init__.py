@@ -25,23 +25,29 @@ from commonplace.errors import (
     QueryError,
     Refused,
 )
-from commonplace.extraction import extract, said_in
+from commonplace.extraction import extract, role_and_text
 from commonplace.memories.profile import injector
 from commonplace.memories.profile.categories import heading
 from commonplace.memories.profile.log import Log, Message
 from commonplace.memories.profile.pages import LIMIT, Pages
-from commonplace.memories.profile.reader import Reader, Recollection, Remembered, bare, remembered
+from commonplace.memories.profile.reader import (
+    ProfileEntry,
+    ProfileHits,
+    Reader,
+    entry_text,
+    profile_entry,
+)
 from commonplace.memories.profile.writer import CANDIDATES, Writer
 from commonplace.memories.registry import memory_system
 from commonplace.protocols import Embedder
-from commonplace.recall import Recall
+from commonplace.recall import HybridSearch
 from commonplace.store import Store
 from commonplace.tools import tool
 
 _USER = re.compile(r"[^\W_](?:[\w.-]{0,62}[\w-])?")
 
 
-class Said(TypedDict):
+class ChatMessage(TypedDict):
     """One message of a conversation."""
 
     role: str
@@ -104,8 +110,8 @@ class Profile:
         self._clock = clock
         self._half_life = half_life
         self._limit = limit
-        self._recall = Recall(store, embedder, weights=weights, text_of=bare)
-        self._settle_in(user)
+        self._recall = HybridSearch(store, embedder, weights=weights, text_of=entry_text)
+        self._bind_user(user)
 
     def of(self, user: str) -> Profile:
         """Return the profile of another user of this store, which shares only the vectors.
@@ -114,10 +120,10 @@ class Profile:
             Refused: The user is not of the form that the constructor asks for.
         """
         other = copy.copy(self)
-        other._settle_in(user)  # noqa: SLF001 - another of our own
+        other._bind_user(user)  # noqa: SLF001 - another of our own
         return other
 
-    def _settle_in(self, user: str | None) -> None:
+    def _bind_user(self, user: str | None) -> None:
         base = self._root
         if user is not None:
             if not _USER.fullmatch(user) or unicodedata.normalize("NFC", user) != user:
@@ -203,7 +209,7 @@ class Profile:
 
     @tool("adds")
     def flush(
-        self, messages: Sequence[Said | Message] | str, *, session: str | None = None
+        self, messages: Sequence[ChatMessage | Message] | str, *, session: str | None = None
     ) -> dict[str, Any]:
         """Keep what is worth it of a conversation that ends: preferences, habits, corrections.
 
@@ -212,7 +218,7 @@ class Profile:
         only what is new.
 
         Args:
-            messages: What was said, in order, or the path of a transcript in the store.
+            messages: The conversation, in order, or the path of a transcript in the store.
             session: The name of the session, if it has one. Without a name two sessions of the
                 same words are one.
 
@@ -225,35 +231,35 @@ class Profile:
         Raises:
             NotFound: There is no such transcript.
         """
-        said = self._said(messages)
-        known = self._log.flushed(said, session)
-        judged = extract(said[known:])
+        pairs = self._roles_and_texts(messages)
+        known = self._log.flushed(pairs, session)
+        classified = extract(pairs[known:])
         remembered = []
-        for found in judged:
+        for found in classified:
             if found.kind is not None:
                 # a correction belongs where the mistake was
                 done = self._add(found.text, found.kind, follow=found.kind == "correction")
                 remembered.append({"text": found.text, "reason": found.reason, **done})
         filtered = [
             {"text": found.text, "reason": found.reason}
-            for found in judged
-            if found.reason.startswith("ephemeral") and said[known + found.source][0] == "user"
+            for found in classified
+            if found.reason.startswith("ephemeral") and pairs[known + found.source][0] == "user"
         ]
         lines = [_logged(one) for one in remembered]
         lines += [f"left out ({one['reason']}): {one['text']}" for one in filtered]
-        written = self._log.add(self._clock(), said, session, lines) if lines else None
+        written = self._log.add(self._clock(), pairs, session, lines) if lines else None
         return {
             "success": True,
-            "messages": len(said) - known,
+            "messages": len(pairs) - known,
             "remembered": remembered,
             "filtered": filtered,
-            "passed_over": len(judged) - len(lines),
+            "passed_over": len(classified) - len(lines),
             "log": written and written.path,
         }
 
     # For the program around the agent
 
-    def recall(self, query: str, limit: int = 10) -> Recollection:
+    def recall(self, query: str, limit: int = 10) -> ProfileHits:
         """Return up to `limit` entries that answer `query`, best first; see `Reader.recall`."""
         return self._reader.recall(query, limit)
 
@@ -263,7 +269,7 @@ class Profile:
 
     def entries(
         self, category: str | None = None, *, limit: int = 100, start: int = 0
-    ) -> list[Remembered]:
+    ) -> list[ProfileEntry]:
         """Return entries of one category, or of all, oldest first; see `Reader.entries`."""
         return self._reader.entries(category, limit=limit, start=start)
 
@@ -302,7 +308,8 @@ class Profile:
             return Injection("", (), (), measure(""), ("skipped: this request needs no memory",))
         main = self._pages.main
         profile = [
-            (entry.category, _piece(remembered(main, entry))) for entry in self._pages.entries(main)
+            (entry.category, _piece(profile_entry(main, entry)))
+            for entry in self._pages.entries(main)
         ]
         notes: tuple[str, ...] = ("no query: nothing was searched for",)
         found: list[Piece] = []
@@ -327,21 +334,23 @@ class Profile:
         day = None if self._half_life is None else self._today()
         return self._writer.add(content, heading(category), day, expected_version, follow=follow)
 
-    def _said(self, messages: Sequence[Said | Message] | str) -> list[Message]:
+    def _roles_and_texts(self, messages: Sequence[ChatMessage | Message] | str) -> list[Message]:
         """Return role and text of each message."""
         if isinstance(messages, str):
-            return [(one.role, one.said) for one in self.store.transcript(messages)]
-        return [said_in(one) for one in messages]
+            return [(one.role, one.text) for one in self.store.transcript(messages)]
+        return [role_and_text(one) for one in messages]
 
 
 def _logged(one: Mapping[str, Any]) -> str:
     """Return the line of the log about a statement that was kept."""
-    old = "; ".join(gone["text"] for gone in one["replaced"])
+    old_texts = "; ".join(old["text"] for old in one["replaced"])
     known = "" if one["added"] else " (known already)"
-    return f"{one['category']}: {one['text']}{known}" + (f" (in place of: {old})" if old else "")
+    return f"{one['category']}: {one['text']}{known}" + (
+        f" (in place of: {old_texts})" if old_texts else ""
+    )
 
 
-def _piece(one: Remembered) -> Piece:
+def _piece(one: ProfileEntry) -> Piece:
     return Piece(one.text, one.citation, "owner", time=one.day.isoformat() if one.day else None)
 
 

@@ -21,30 +21,20 @@ paragraphs; what stands under no second-level heading is of the category "genera
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 
 from commonplace import _core
-from commonplace.entries.blocks import quote, unquote
+from commonplace.entries.blocks import char_offsets, heading_of, quote, unquote
 from commonplace.errors import EncodingError, FormatError, Refused
 from commonplace.memories.profile.categories import GENERAL, key_of
-from commonplace.memories.profile.items import blocks, dedented, lines_of
 
 # So many characters are parsed faster than looked up
 SMALL = 2000
 
-_ATX = re.compile(r" {0,3}#{1,6}(?:[ \t]|\Z)")
-_UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*\Z")
-# what the index takes for front matter, line by line (rust/core/src/text/metadata.rs)
-_FRONT = re.compile(
-    r"\A(?P<first>\ufeff?---[ \t]*(?:\r\n?|\n))(?![ \t]*[\r\n])"
-    r"(?:(?:[ \t#\-\]}]|[^\r\n:]*:)[^\r\n]*(?:\r\n?|\n)|\r\n?|\n)*?"
-    r"(?:---|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)"
-)
-_UNIT = re.compile(r"(?:^|(?<=\r))unit[ \t]*:[ \t]*(?P<item>['\"]?item\b)?", re.MULTILINE)
 _DAY = re.compile(r"(?P<gap>[ \n])<!-- (?P<day>\d{4}-\d{2}-\d{2}) -->\Z")
 # Blocks that say nothing: comments, and rules between what does.
 _SILENT = re.compile(r"<!--|(?:[-*_][ \t]*){3,}\Z")
@@ -87,13 +77,7 @@ def parse(note: str) -> tuple[Entry, ...]:
 
 
 def _parse(note: str) -> tuple[Entry, ...]:
-    entries: list[Entry] = []
-    category = GENERAL
-    for level, title, start, line, body in _sections(note):
-        if 1 <= level <= 2:
-            category = title if level == 2 and title else GENERAL
-        entries += _entries(body, category, start, line)
-    return tuple(entries)
+    return tuple(entry for *_, found in _sections(note) for entry in found)
 
 
 # some 200 kB each; a search looks at many pages
@@ -132,10 +116,10 @@ def begun(note: str, title: str = "Memory") -> str:
     """
     if not note.strip("\ufeff\n\r\t "):
         return f"---\nunit: item\n---\n# {title}\n"
-    if front := _FRONT.match(note):
-        if _UNIT.search(front[0]):
+    if front := _core.front_matter(note):
+        if _unit(front) is not None:
             return note
-        first = front.end("first")
+        first = len(note.encode()[: front.start].decode())
         return f"{note[:first]}unit: item\n{note[first:]}"
     bare = note.removeprefix("\ufeff")
     return f"{note[: len(note) - len(bare)]}---\nunit: item\n---\n{bare}"
@@ -143,9 +127,8 @@ def begun(note: str, title: str = "Memory") -> str:
 
 def is_by_item(note: str) -> bool:
     """Return whether the entries of a note are documents of their own."""
-    front = _FRONT.match(note)
-    unit = front and _UNIT.search(front[0])
-    return bool(unit and unit["item"])
+    front = _core.front_matter(note)
+    return front is not None and _unit(front) == "item"
 
 
 def added(note: str, title: str, sources: Sequence[str]) -> str:
@@ -159,14 +142,14 @@ def added(note: str, title: str, sources: Sequence[str]) -> str:
     Raises:
         FormatError: The note is such that what is added is not read as it was written.
     """
-    coming = [entry for source in sources for entry in _read(source, title)]
+    added_entries = [entry for source in sources for entry in _read(source, title)]
     whole = "".join(sources)
     place = _end_of(note, title)
     if place is not None:
         before = note[:place] if note[:place].endswith("\n") else f"{note[:place]}\n"
         blank = "" if _continues(note, place, whole) else "\n"
         changed = f"{before}{blank}{whole}{note[place:]}"
-        if _is_changed(note, changed, coming=coming):
+        if _is_changed(note, changed, added_entries=added_entries):
             return changed
     head = note if note.endswith("\n") or not note else f"{note}\n"
     count = len(parse(note))
@@ -175,7 +158,9 @@ def added(note: str, title: str, sources: Sequence[str]) -> str:
         blank = "" if not before or before.endswith("\n\n") else "\n"
         changed = f"{before}{blank}## {title}\n\n{whole}"
         # a block that was left open ends with its closer
-        if len(parse(before)) == count and _is_changed(before, changed, coming=coming):
+        if len(parse(before)) == count and _is_changed(
+            before, changed, added_entries=added_entries
+        ):
             return changed
     raise FormatError(
         "what is added to the note would not be read as it was written: look for a comment or a "
@@ -189,14 +174,16 @@ def removed(note: str, entries: Iterable[Entry]) -> str:
     Raises:
         FormatError: Without them, others would not be read as they are now.
     """
-    gone = sorted(entries, key=lambda entry: entry.start)
+    removed_entries = sorted(entries, key=lambda entry: entry.start)
     kept, at = [], 0
-    for entry in gone:
+    for entry in removed_entries:
         kept.append(note[at : entry.start])
         at = entry.end
     changed = "".join(kept) + note[at:]
-    if not _is_changed(note, changed, gone=gone):
-        raise FormatError(f"the entry {gone[0].text!r:.60} does not stand by itself in its note")
+    if not _is_changed(note, changed, removed_entries=removed_entries):
+        raise FormatError(
+            f"the entry {removed_entries[0].text!r:.60} does not stand by itself in its note"
+        )
     return changed
 
 
@@ -207,7 +194,9 @@ def replaced(note: str, old: Entry, source: str) -> str:
         FormatError: The new one, or others, would not be read as they were written.
     """
     changed = note[: old.start] + source + note[old.end :]
-    if not _is_changed(note, changed, coming=_read(source, old.category), gone=[old]):
+    if not _is_changed(
+        note, changed, added_entries=_read(source, old.category), removed_entries=[old]
+    ):
         raise FormatError(f"the entry {old.text!r:.60} does not stand by itself in its note")
     return changed
 
@@ -219,9 +208,9 @@ def _plain(text: str, mark: str, day: date | None) -> str | None:
         return None
     note = f"## x\n\n{item}- follower\n\n## end\n\n- end\n"
     found = parse(note)
-    tame = [(entry.text, entry.day) for entry in found[:1]] == [(text, day)]
+    round_trips = [(entry.text, entry.day) for entry in found[:1]] == [(text, day)]
     follows = [entry.text for entry in found[1:]] == ["follower", "end"]
-    return item if tame and follows and len(_core.sections(note)) == 2 else None
+    return item if round_trips and follows and len(_core.sections(note)) == 2 else None
 
 
 def _item(text: str) -> str:
@@ -236,15 +225,19 @@ def _read(source: str, title: str) -> tuple[Entry, ...]:
 
 
 def _is_changed(
-    before: str, after: str, *, coming: Iterable[Entry] = (), gone: Iterable[Entry] = ()
+    before: str,
+    after: str,
+    *,
+    added_entries: Iterable[Entry] = (),
+    removed_entries: Iterable[Entry] = (),
 ) -> bool:
     """Return whether a note holds what it held, with what came and without what went."""
 
     def counted(entries: Iterable[Entry]) -> Counter[tuple[str, str]]:
         return Counter(entry.key for entry in entries)
 
-    wanted = counted(parse(before)) + counted(coming)
-    wanted.subtract(counted(gone))
+    wanted = counted(parse(before)) + counted(added_entries)
+    wanted.subtract(counted(removed_entries))
     return +wanted == counted(parse(after))
 
 
@@ -259,12 +252,12 @@ def _end_of(note: str, title: str) -> int | None:
     key = key_of(title)
     place = None
     inside = False
-    for level, heading_, start, line, body in _sections(note):
+    for level, title_, body, entries in _sections(note):
         if 1 <= level <= 2:
-            inside = level == 2 and key_of(heading_) == key
+            inside = level == 2 and key_of(title_) == key
             if inside:
-                place = start
-        if inside and (entries := _entries(body, title, start, line)):
+                place = body
+        if inside and entries:
             place = entries[-1].end
     return place
 
@@ -277,55 +270,41 @@ def _continues(note: str, place: int, source: str) -> bool:
     return note[:place].endswith("\n\n") or above.startswith(("- ", "  "))
 
 
-def _sections(note: str) -> Iterator[tuple[int, str, int, int, str]]:
-    """Yield level, heading, and offset, line and text of the body of each section, in order."""
+def _unit(front: _core.FrontMatter) -> str | None:
+    """Return the `unit` that front matter names; None if it names none."""
+    return dict(front.fields).get("unit")
+
+
+def _sections(note: str) -> Iterator[tuple[int, str, int, list[Entry]]]:
+    """Yield level and heading of each section, where its body begins, and its entries, in order."""
     data = note.encode()
-    sections = _core.sections(note)
-    start = 0
-    for number, section in enumerate(sections):
-        end = sections[number + 1].start if number + 1 < len(sections) else len(data)
-        begin = section.start if number else 0
-        source = data[begin:end].decode()
-        # a byte order mark is no text
-        bom = 1 if not start and source.startswith("\ufeff") else 0
-        skip, title = _head(section, source[bom:])
-        skip += bom
-        line = section.line if number else 1
-        yield section.level, title, start + skip, line + source[:skip].count("\n"), source[skip:]
-        start += len(source)
+    offset = char_offsets(data)
+    blocks = deque(_core.blocks(note))
+    category = GENERAL
+    for number, section in enumerate(_core.sections(note)):
+        title = heading_of(section, data)
+        if 1 <= section.level <= 2:
+            category = title if section.level == 2 and title else GENERAL
+        body = offset(section.body)
+        entries: list[Entry] = []
+        while blocks and blocks[0].section == number:
+            block = blocks.popleft()
+            # a heading may be so long that the index takes it for text as well
+            if block.start >= section.body:
+                source = data[block.start : block.end].decode()
+                entries += _entries(block, source, category, offset(block.start))
+        yield section.level, title, body, entries
 
 
-def _head(section: _core.Section, source: str) -> tuple[int, str]:
-    """Return how much of a section is its heading, and what that says as it is written."""
-    if section.level == 0:
-        front = _FRONT.match(source)
-        return (front.end() if front else 0), ""
-    lines = lines_of(source)
-    ends = (at for at, line in enumerate(lines) if at and _UNDERLINE.match(line.rstrip("\r\n")))
-    if _ATX.match(lines[0].rstrip("\r\n")) or (at := next(ends, None)) is None:
-        return len(lines[0]), lines[0].lstrip().removeprefix("##").strip()
-    return sum(map(len, lines[: at + 1])), section.heading[-1]
-
-
-def _entries(body: str, category: str, start: int, line: int) -> list[Entry]:
-    """Return the entries of the body of a section that begins at an offset and a line."""
-    found = []
-    for block in blocks(body):
-        source = "".join(block.lines)
-        first, *rest = (one.rstrip("\r\n") for one in block.lines)
-        if block.width:
-            lines = [first[block.skip :], *(dedented(one, block.width) for one in rest)]
-        else:
-            lines = [] if _SILENT.match(source.strip()) else [first.strip(), *rest]
-        text, day = _dated("\n".join(lines).rstrip("\n"))
-        if text.strip():
-            begin, first_line = start + block.at, line + block.line
-            last_line = first_line + source.rstrip("\n").count("\n")
-            end = begin + len(source)
-            found.append(
-                Entry(unquote(text), category, day, source, first_line, last_line, begin, end)
-            )
-    return found
+def _entries(block: _core.MarkdownBlock, source: str, category: str, start: int) -> Iterator[Entry]:
+    """Yield what a block that begins at `start` says, if it says anything."""
+    if not block.is_item and _SILENT.match(block.text):
+        return
+    text, day = _dated(block.text.rstrip("\n"))
+    if text.strip():
+        end = start + len(source)
+        text = unquote(text)
+        yield Entry(text, category, day, source, block.line, block.end_line, start, end)
 
 
 def _dated(text: str) -> tuple[str, date | None]:

@@ -48,7 +48,7 @@ def inject(
         packed = pack(pieces, int(budget * part), measure=measure, tag=TAG, heading=HEADING)
         return [used.piece for used in packed.used]
 
-    wanted = by_interest(profile)
+    wanted = by_priority(profile)
     first = share(wanted, SHARE)
     there = set(first)
     second = share((piece for piece in found if piece not in there), 1 - SHARE)
@@ -57,7 +57,7 @@ def inject(
     return pack(order, budget, measure=measure, tag=TAG, heading=HEADING)
 
 
-def by_interest(profile: Sequence[tuple[str, Piece]]) -> list[Piece]:
+def by_priority(profile: Sequence[tuple[str, Piece]]) -> list[Piece]:
     """Return what goes in always, then the newest of each other category in turn."""
     by_category: dict[str, list[Piece]] = {}
     for category, piece in reversed(profile):
@@ -65,9 +65,9 @@ def by_interest(profile: Sequence[tuple[str, Piece]]) -> list[Piece]:
     always = [by_category.pop(name, []) for name in ALWAYS]
     # in the order of the file
     others = list(reversed(by_category.values()))
-    return [*_in_turn(always), *_in_turn(others)][:CONSIDERED]
+    return [*_interleaved(always), *_interleaved(others)][:CONSIDERED]
 
 
-def _in_turn(lists: Iterable[Sequence[Piece]]) -> list[Piece]:
+def _interleaved(lists: Iterable[Sequence[Piece]]) -> list[Piece]:
     """Return the first of each list, the second of each, and so on."""
     return [piece for row in zip_longest(*lists) for piece in row if piece is not None]

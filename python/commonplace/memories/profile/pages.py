@@ -93,10 +93,10 @@ class Pages:
         Raises:
             FormatError: Without them, others would not be read as they are now.
         """
-        gone = set(keys)
-        return self._store.update(path, lambda text: _without(text, gone))
+        removed_keys = set(keys)
+        return self._store.update(path, lambda text: _without(text, removed_keys))
 
-    def relieve(self) -> Written | None:
+    def move_older_entries(self) -> Written | None:
         """Move the older half of each category to pages, if MEMORY.md has grown too large.
 
         Returns:
@@ -113,7 +113,7 @@ class Pages:
                 break
             for title, entries in moving.items():
                 self._extend(title, entries)
-            # another process may be at it too: what it has moved is gone already
+            # another process may be at it too: what it has moved is not there any more
             keys = {entry.key for entries in moving.values() for entry in entries}
             written = self.take_out(self.main, keys)
         return written
@@ -199,5 +199,5 @@ def _older_half(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
 
 
 def _without(text: str, keys: set[tuple[str, str]]) -> str:
-    gone = [entry for entry in parse(text) if entry.key in keys]
-    return removed(text, gone) if gone else text
+    found = [entry for entry in parse(text) if entry.key in keys]
+    return removed(text, found) if found else text

@@ -11,14 +11,14 @@ from commonplace._core import Hit
 from commonplace.memories.profile.categories import key_of
 from commonplace.memories.profile.entries import Entry, is_by_item, parse
 from commonplace.memories.profile.pages import Pages
-from commonplace.recall import Recall
+from commonplace.recall import HybridSearch
 
 # Most characters that are shown at once
 PAGE = 16_000
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class ProfileEntry:
     """An entry, and how well it answers when it was found by a query.
 
     `lexical` is its share of the best BM25F score and `cosine` its nearness; None where the words,
@@ -35,10 +35,10 @@ class Remembered:
 
 
 @dataclass(frozen=True, slots=True)
-class Recollection:
+class ProfileHits:
     """What a recall found, best first, and what is to be known about it."""
 
-    found: tuple[Remembered, ...]
+    found: tuple[ProfileEntry, ...]
     notes: tuple[str, ...]
 
 
@@ -53,14 +53,14 @@ class Reader:
     """
 
     def __init__(
-        self, pages: Pages, recall: Recall, half_life: float | None, today: Callable[[], date]
+        self, pages: Pages, recall: HybridSearch, half_life: float | None, today: Callable[[], date]
     ) -> None:
         self._pages = pages
         self._recall = recall
         self._half_life = half_life
         self._today = today
 
-    def recall(self, query: str, limit: int = 10) -> Recollection:
+    def recall(self, query: str, limit: int = 10) -> ProfileHits:
         """Return up to `limit` entries that answer `query`, best first.
 
         The score is the weighted sum of `commonplace.recall`: of entries that say nearly the same
@@ -73,13 +73,13 @@ class Reader:
         asked = limit if self._half_life is None else 5 * limit
         answer = self._recall.search(query, asked + 10, prefix=self._pages.prefixes, source="note")
         by_place = {(one.hit.path, one.hit.start): one for one in answer}
-        found: dict[str, Remembered] = {}
+        found: dict[str, ProfileEntry] = {}
         # pages are read for those that are needed: more only where several hits are one entry
         for some in answer[:asked], answer[asked:]:
             for hit, entry in self._pages.located(one.hit for one in some):
                 one = by_place[hit.path, hit.start]
                 kept = replace(
-                    remembered(hit.path, entry),
+                    profile_entry(hit.path, entry),
                     score=one.score * self._freshness(entry),
                     lexical=one.lexical,
                     cosine=one.cosine,
@@ -94,7 +94,7 @@ class Reader:
                 f"{self._pages.main} is searched by whole sections until the first remember(): "
                 "its front matter does not say `unit: item`"
             )
-        return Recollection(tuple(best), tuple(notes))
+        return ProfileHits(tuple(best), tuple(notes))
 
     def categories(self) -> dict[str, int]:
         """Return how many entries each category has, in the order of MEMORY.md.
@@ -110,7 +110,7 @@ class Reader:
 
     def entries(
         self, category: str | None = None, *, limit: int = 100, start: int = 0
-    ) -> list[Remembered]:
+    ) -> list[ProfileEntry]:
         """Return entries, oldest first in each file, MEMORY.md before its pages.
 
         Args:
@@ -120,7 +120,7 @@ class Reader:
         """
         key = None if category is None else key_of(category)
         found = (
-            remembered(path, entry)
+            profile_entry(path, entry)
             for path, entry in self._pages.all()
             if key is None or entry.key[0] == key
         )
@@ -154,12 +154,12 @@ class Reader:
         return float(0.5 ** (days / self._half_life))
 
 
-def remembered(path: str, entry: Entry) -> Remembered:
+def profile_entry(path: str, entry: Entry) -> ProfileEntry:
     """Return an entry with the citation that it has in its file."""
-    return Remembered(entry.text, entry.category, f"{path}#L{entry.line}", entry.day)
+    return ProfileEntry(entry.text, entry.category, f"{path}#L{entry.line}", entry.day)
 
 
-def bare(hit: Hit) -> str:
+def entry_text(hit: Hit) -> str:
     """Return what an embedder is given of an entry: its text alone.
 
     With its headings before it, its cosine with what paraphrases it is lower: of 24 questions to

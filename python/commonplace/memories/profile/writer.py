@@ -30,7 +30,7 @@ from commonplace.memories.profile.entries import (
     replaced,
 )
 from commonplace.memories.profile.pages import Pages
-from commonplace.recall import Recall
+from commonplace.recall import HybridSearch
 from commonplace.records import receipt
 from commonplace.store import Store
 
@@ -50,7 +50,7 @@ class Writer:
         recall: Knows the vectors, if there are any.
     """
 
-    def __init__(self, store: Store, pages: Pages, recall: Recall) -> None:
+    def __init__(self, store: Store, pages: Pages, recall: HybridSearch) -> None:
         self._store = store
         self._pages = pages
         self._recall = recall
@@ -84,8 +84,8 @@ class Writer:
                 self._check(expected_version)
                 return self._known(path, entry)
         here = frozenset(entry.key for path, entry in near if path == main)
-        judge = self._judge(content)
-        change = _Change(content, title, render(content, day), here, judge, follow=follow)
+        compare = self._comparer(content)
+        change = _Change(content, title, render(content, day), here, compare, follow=follow)
 
         def checked(note: str) -> str:
             self._check(expected_version)
@@ -94,16 +94,20 @@ class Writer:
         written = self._store.update(main, checked)
         if change.same is not None:
             return self._known(main, change.same)
-        gone = [_gone(main, written, old, verdict) for old, verdict in change.gone]
+        replaced_entries = [
+            _old_entry(main, written, old, verdict) for old, verdict in change.contradicted
+        ]
         notes = list(change.notes)
         for path, old in near:
-            if path != main and (verdict := judge(old.text)).conflict:
+            if path != main and (verdict := compare(old.text)).conflict:
                 try:
-                    gone.append(_gone(path, self._pages.take_out(path, [old.key]), old, verdict))
+                    replaced_entries.append(
+                        _old_entry(path, self._pages.take_out(path, [old.key]), old, verdict)
+                    )
                 except CommonplaceError as error:
                     notes.append(f"an older entry was left in {path}: {error}")
         try:
-            written = self._pages.relieve() or written
+            written = self._pages.move_older_entries() or written
         except CommonplaceError as error:
             # the entry itself is safe
             notes.append(f"{main} has grown large: {error}")
@@ -115,8 +119,8 @@ class Writer:
         except CommonplaceError as error:
             place = main
             notes.append(f"it is written, but its line could not be read: {error}")
-        told = _told(written, change.placed, place)
-        return {**told, "added": True, "replaced": gone, "notes": notes}
+        stored = _receipt(written, change.placed, place)
+        return {**stored, "added": True, "replaced": replaced_entries, "notes": notes}
 
     def _check(self, expected_version: str | None) -> None:
         main = self._pages.main
@@ -128,8 +132,8 @@ class Writer:
         """Return the receipt of what was there already."""
         written = self._store.update(path, lambda text: text)
         note = f"nothing was written: {path} says this already"
-        told = _told(written, entry.category, f"{path}#L{entry.line}")
-        return {**told, "added": False, "replaced": [], "notes": [note]}
+        stored = _receipt(written, entry.category, f"{path}#L{entry.line}")
+        return {**stored, "added": False, "replaced": [], "notes": [note]}
 
     def _near(self, content: str) -> list[tuple[str, Entry]]:
         """Return the entries that a search finds for a new one, with their paths."""
@@ -153,12 +157,12 @@ class Writer:
         found = {(hit.path, entry.line): entry for hit, entry in self._pages.located(hits)}
         return [(path, entry) for (path, _), entry in found.items()]
 
-    def _judge(self, content: str) -> Callable[[str], Verdict]:
+    def _comparer(self, content: str) -> Callable[[str], Verdict]:
         """Return what tells whether the content makes an older text untrue."""
         vectors = self._recall.vectors
 
         @cache
-        def judge(old: str) -> Verdict:
+        def compare(old: str) -> Verdict:
             verdict = conflict.compare(old, content)
             if vectors is None or not (verdict.conflict or verdict.reason == "unsure"):
                 return verdict
@@ -169,7 +173,7 @@ class Writer:
             except ModelError:
                 return verdict
 
-        return judge
+        return compare
 
 
 @dataclass(slots=True)
@@ -183,11 +187,11 @@ class _Change:
     title: str
     source: str
     near: frozenset[tuple[str, str]]
-    judge: Callable[[str], Verdict]
+    compare: Callable[[str], Verdict]
     follow: bool
     placed: str = ""
     same: Entry | None = None
-    gone: list[tuple[Entry, Verdict]] = field(default_factory=list)
+    contradicted: list[tuple[Entry, Verdict]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     def apply(self, note: str) -> str:
@@ -195,28 +199,28 @@ class _Change:
         note = begun("") if not note.strip("\ufeff\r\n\t ") else note
         entries = parse(note)
         words = _words(self.content)
-        self.placed, self.gone, self.notes = self.title, [], []
+        self.placed, self.contradicted, self.notes = self.title, [], []
         self.same = next((entry for entry in entries if _words(entry.text) == words), None)
         if self.same is not None:
             return note
         key = key_of(self.title)
         own = [entry for entry in entries if entry.key[0] == key][-NEWEST:]
         others = [entry for entry in entries if entry.key in self.near and entry not in own]
-        judged = [(entry, self.judge(entry.text)) for entry in (*own, *others)]
-        self.gone = [(entry, verdict) for entry, verdict in judged if verdict.conflict]
+        compared = [(entry, self.compare(entry.text)) for entry in (*own, *others)]
+        self.contradicted = [(entry, verdict) for entry, verdict in compared if verdict.conflict]
         try:
             changed = self._replacing(note)
         except FormatError as error:
-            if not self.gone:
+            if not self.contradicted:
                 raise
             # a duplicate is better than a loss
             self.notes.append(f"what it contradicts was left where it is: {error}")
-            self.placed, self.gone = self.title, []
+            self.placed, self.contradicted = self.title, []
             changed = added(note, self.title, [self.source])
         return begun(changed)
 
     def _replacing(self, note: str) -> str:
-        old = [entry for entry, _ in self.gone]
+        old = [entry for entry, _ in self.contradicted]
         if self.follow and old:
             self.placed = old[0].category
         key = key_of(self.placed)
@@ -229,11 +233,11 @@ class _Change:
         return replaced(note, again, self.source)
 
 
-def _told(written: Written, category: str, citation: str) -> dict[str, Any]:
+def _receipt(written: Written, category: str, citation: str) -> dict[str, Any]:
     return {**receipt(written), "category": category, "citation": citation}
 
 
-def _gone(path: str, written: Written, old: Entry, verdict: Verdict) -> dict[str, Any]:
+def _old_entry(path: str, written: Written, old: Entry, verdict: Verdict) -> dict[str, Any]:
     """Return what the receipt says of an entry that was replaced."""
     return {
         "text": old.text,

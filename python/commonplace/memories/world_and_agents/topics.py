@@ -36,7 +36,7 @@ _LONGEST_NAME = 150
 _TRIES = 16
 
 
-class Filed(NamedTuple):
+class TopicWrite(NamedTuple):
     """A note that was written: `note` says so when another topic has its plain name."""
 
     topic: str
@@ -46,7 +46,7 @@ class Filed(NamedTuple):
 
 def write(
     store: Store, folder: str, topic: str, content: str, expected_version: str | None = None
-) -> Filed:
+) -> TopicWrite:
     r"""Replace the note about a topic, or begin it.
 
     Args:
@@ -73,7 +73,7 @@ def write(
         path, seen, note = _place(store, folder, topic, plain=plain)
         text = marked(name_of(folder, path), topic, content)
         try:
-            return Filed(
+            return TopicWrite(
                 topic, store.write(path, text, expected_version=expected_version or seen), note
             )
         except Conflict:

@@ -153,11 +153,24 @@ impl Catalog {
         let (next, stopped, held) = Default::default();
         let limit = self.limit.clone();
         let job = BuildJob { root, files, corpus: self.corpus, limit: &limit, next, stopped, held };
-        let now = now_ns();
+        let (now, done) = (now_ns(), AtomicBool::new(false));
         let outputs = std::thread::scope(|scope| {
             // only the caller's own thread may ask whether to stop
-            let other = scope.spawn(|| job.run(1, &|| false));
+            let (caller, done, job) = (thread::current(), &done, &job);
+            let other = scope.spawn(move || {
+                let output = job.run(1, &|| false);
+                done.store(true, Ordering::Relaxed);
+                caller.unpark();
+                output
+            });
             let own = job.run(0, interrupt);
+            // and does so as long as the other has work
+            while !done.load(Ordering::Relaxed) && !other.is_finished() {
+                thread::park_timeout(POLL_INTERVAL);
+                if interrupt() {
+                    job.stopped.store(true, Ordering::Relaxed);
+                }
+            }
             let other = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             [own, other]
         });
@@ -165,7 +178,7 @@ impl Catalog {
             return Err(Error::Interrupted);
         }
         let built = self.assemble(files, now, outputs, interrupt)?;
-        built.0.note_held();
+        built.0.report_memory_use();
         trim_heap();
         Ok(built)
     }

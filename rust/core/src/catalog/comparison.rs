@@ -7,7 +7,7 @@ use crate::files::file_kind::FileKind;
 use crate::files::root::Root;
 use crate::index::consistency::{ForwardIndex, ProfilePairs};
 use crate::index::memory_bounds::packing_bytes;
-use crate::memory_limit::MemoryLimit;
+use crate::memory_limit::{ALWAYS_THERE, MemoryLimit};
 
 /// The documents of one file, which are compared as they are read.
 struct Comparison<'a> {
@@ -16,12 +16,15 @@ struct Comparison<'a> {
     /// Those that the index holds of the file, and how many came.
     documents: &'a DocIds,
     count: usize,
+    /// Whether the file may have more, which was left out for want of memory.
+    cut: bool,
     file: u32,
     same: bool,
     /// Patterns that must be the same, under two numbers.
     pairs: ProfilePairs,
-    /// What the index takes, and may take.
+    /// What the index takes, and may take; what the dictionaries took before.
     bytes: u64,
+    dictionaries: usize,
     limit: &'a MemoryLimit,
     corpus: usize,
 }
@@ -29,6 +32,9 @@ struct Comparison<'a> {
 impl DocSink for Comparison<'_> {
     fn take(&mut self, doc: DocMeta, content: DocContent) {
         let doc = DocMeta { file: self.file, ..doc };
+        if self.cut && self.is_over() {
+            return;
+        }
         self.count += 1;
         self.same &= match content {
             DocContent::New(document) if self.count <= self.documents.len() => {
@@ -40,15 +46,27 @@ impl DocSink for Comparison<'_> {
         };
     }
 
-    fn allows(&self, _: usize, more: u64) -> bool {
-        self.limit.allows(self.corpus, self.bytes.saturating_add(more))
+    fn allows(&self, dictionaries: usize, more: u64) -> bool {
+        if self.cut && self.is_over() {
+            // what was left out is not to be read
+            return false;
+        }
+        let more = more.saturating_add(dictionaries.saturating_sub(self.dictionaries) as u64);
+        more <= ALWAYS_THERE || self.limit.allows(self.corpus, self.bytes.saturating_add(more))
+    }
+}
+
+impl Comparison<'_> {
+    /// Returns whether as many documents came as the index holds.
+    fn is_over(&self) -> bool {
+        self.count == self.documents.len()
     }
 }
 
 impl Catalog {
     /// Returns whether the index of a file matches the file: concepts, lengths, labels and places
-    /// of all documents. None where that cannot be determined, as for a file that changes
-    /// meanwhile, or of which not all is indexed.
+    /// of all documents that it holds. None where that cannot be determined, as for a file that
+    /// changes meanwhile, or of which nothing is indexed.
     ///
     /// # Errors
     /// [`Error::Interrupted`].
@@ -62,7 +80,7 @@ impl Catalog {
         let look = || root.stat(path).ok().map(|stat| clock.truncate(stat));
         let (Some(place), Some(stat)) = (self.find(path), look()) else { return Ok(None) };
         let file = self.files[place as usize].clone();
-        if !file.present || file.left_out.is_some() || file.cut {
+        if !file.present || file.left_out.is_some() {
             return Ok(None);
         }
         let dictionaries = self.index.lexicon().bytes() + self.labels.bytes();
@@ -73,10 +91,12 @@ impl Catalog {
             docs: &self.docs,
             documents: &file.documents,
             count: 0,
+            cut: file.cut,
             file: place,
             same: true,
             pairs: ProfilePairs::default(),
             bytes: packing_bytes(documents.into(), postings as u64, dictionaries as u64),
+            dictionaries,
             limit: &self.limit,
             corpus: self.corpus as usize,
         };
@@ -89,13 +109,15 @@ impl Catalog {
             Err(_) => return Ok(None),
             Ok(reading) => reading,
         };
-        let all = comparison.same && comparison.count == file.documents.len();
+        let is_over = comparison.is_over();
+        let all = comparison.same && is_over;
         let pairs = comparison.pairs;
-        if reading.cut.is_some() || reading.left_out.is_some() || look() != Some(stat) {
+        let is_short = reading.cut.is_some() && !(file.cut && is_over);
+        if is_short || reading.left_out.is_some() || look() != Some(stat) {
             return Ok(None);
         }
         let summary = self.labels.text(file.summary);
-        let seen = file.kind == FileKind::Note || reading.progress == file.progress;
+        let seen = file.kind == FileKind::Note || file.cut || reading.progress == file.progress;
         let same = all && self.index.are_same(&pairs);
         Ok(Some(same && seen && summary == reading.summary))
     }

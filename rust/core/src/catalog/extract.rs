@@ -318,7 +318,7 @@ impl MessageInputs {
 
     fn text<'m>(&self, message: &'m Message) -> &'m str {
         match self.corpus {
-            Corpus::Main => &message.said,
+            Corpus::Main => &message.text,
             Corpus::Tools => &message.tools,
         }
     }

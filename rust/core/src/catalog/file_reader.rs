@@ -4,10 +4,10 @@ use std::collections::hash_map::Entry;
 use std::fs::File;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use rustc_hash::FxHashMap;
 
 use crate::catalog::extract::{self, Corpus, IndexInput, MessageInputs, SectionRange};
-use crate::catalog::memory_estimate::{CHECK_BYTES, parsing_bytes, shortage};
+use crate::catalog::memory_estimate::{CHECK_BYTES, missing_memory, parsing_bytes};
 use crate::catalog::transcript_resume::{TranscriptResume, tail};
 use crate::catalog::{DocMeta, NO_TIME, ReadProgress};
 use crate::error::{Error, Interrupt, Result};
@@ -89,15 +89,24 @@ pub(crate) struct IndexedDocs {
 }
 
 impl IndexedDocs {
-    /// Gathers documents with their keys, given from the last to the first.
-    pub fn from_last(documents: impl ExactSizeIterator<Item = (u64, u32)>) -> Self {
-        let count = documents.len();
-        let mut first = FxHashMap::with_capacity_and_hasher(count, FxBuildHasher);
-        let rest = documents
-            .enumerate()
-            .map(|(place, (key, number))| (Some(number), first.insert(key, place)))
-            .collect();
-        Self { first, rest }
+    /// Gathers documents with their keys, given from the last to the first; none where the system
+    /// has no memory for them.
+    pub fn from_last(documents: impl ExactSizeIterator<Item = (u64, u32)>) -> Option<Self> {
+        let mut indexed = Self::default();
+        indexed.first.try_reserve(documents.len()).ok()?;
+        indexed.rest.try_reserve_exact(documents.len()).ok()?;
+        for (place, (key, number)) in documents.enumerate() {
+            indexed.rest.push((Some(number), indexed.first.insert(key, place)));
+        }
+        Some(indexed)
+    }
+
+    /// Returns the bytes that so many documents take at most.
+    pub fn bytes(count: usize) -> u64 {
+        // one slot in eight stays empty, and their number is a power of two
+        const SLOTS: u64 = 2 * 8 / 7 + 1;
+        let slot = size_of::<(u64, usize)>() as u64 + 1;
+        count as u64 * (SLOTS * slot + size_of::<(Option<u32>, Option<usize>)>() as u64)
     }
 
     /// Takes the first document with a key.
@@ -253,7 +262,7 @@ impl FileReader<'_> {
                 if reading.cut.is_none() && asks {
                     let texts = input.fields.iter().map(|&(_, text)| text);
                     let allows = |more| self.allows(more);
-                    if let Some(needs) = shortage(texts, allows, self.interrupt) {
+                    if let Some(needs) = missing_memory(texts, allows, self.interrupt) {
                         reading.cut = Some((start, input.line - 1));
                         reading.needs = needs;
                     }
@@ -314,7 +323,7 @@ impl ReadResult {
     }
 }
 
-/// Why a note is left out of the index, and the bytes that were missing, if it is for want of them.
+/// Why a note is left out of the index, and the bytes it needs if the memory limit is why.
 pub(crate) struct LeftOut {
     why: &'static str,
     needs: u64,
@@ -325,7 +334,7 @@ impl LeftOut {
         Self { why, needs: 0 }
     }
 
-    fn for_want_of(needs: u64) -> Self {
+    pub fn for_memory(needs: u64) -> Self {
         Self { why: NO_MEMORY, needs }
     }
 
@@ -348,12 +357,12 @@ pub(crate) fn read_note(
         return Ok(Err(LeftOut::of(LARGE)));
     }
     let bytes = match root.read(path) {
-        Err(Error::Memory { needed, .. }) => return Ok(Err(LeftOut::for_want_of(needed))),
+        Err(Error::Memory { needed, .. }) => return Ok(Err(LeftOut::for_memory(needed))),
         read => read?,
     };
     let parsing = parsing_bytes(&bytes);
     if limit.is_set() && !allows(parsing) {
-        return Ok(Err(LeftOut::for_want_of(parsing)));
+        return Ok(Err(LeftOut::for_memory(parsing)));
     }
     Ok(if is_utf16(&bytes) { Err(LeftOut::of(ENCODING)) } else { Ok(bytes) })
 }

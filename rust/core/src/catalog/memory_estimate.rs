@@ -29,7 +29,7 @@ pub(crate) fn parsing_bytes(text: &[u8]) -> u64 {
 
 /// Returns how many bytes a document of some texts needs, if that is more than the limit allows;
 /// `allows` returns whether it allows so many bytes more.
-pub(crate) fn shortage<'t>(
+pub(crate) fn missing_memory<'t>(
     texts: impl Iterator<Item = &'t str> + Clone,
     allows: impl Fn(u64) -> bool,
     interrupt: Interrupt<'_>,
@@ -86,8 +86,9 @@ mod tests {
     fn many_different_words_need_more_than_one_that_comes_back() {
         let different: String = (0..100_000).map(|n| format!("{n}x ")).collect();
         let same = "word ".repeat(different.len() / 5);
-        let needs =
-            |text: &str, most: u64| shortage([text].into_iter(), |bytes| bytes <= most, &|| false);
+        let needs = |text: &str, most: u64| {
+            missing_memory([text].into_iter(), |bytes| bytes <= most, &|| false)
+        };
         assert_eq!(needs(&different, u64::MAX), None);
         assert_eq!(needs(&same, 16 << 20), None);
         assert!(needs(&different, 16 << 20).is_some_and(|bytes| bytes > 36 << 20));

@@ -154,7 +154,7 @@ impl Catalog {
     }
 
     /// Tells the other parts of the store how much memory it may need.
-    fn note_held(&self) {
+    fn report_memory_use(&self) {
         let (packing, delta) = self.packing_needs();
         self.limit.set_held(self.corpus as usize, packing + delta);
     }
@@ -166,6 +166,11 @@ impl Catalog {
         let packing = packing_bytes(documents.into(), postings as u64, dictionaries as u64);
         let delta = delta_bytes(self.index.delta_postings() as u64, dictionaries as u64);
         (packing, delta)
+    }
+
+    /// Returns whether it may take so many bytes for a snapshot, beside what it takes when packed.
+    fn has_room_for_snapshot(&self, bytes: usize) -> bool {
+        self.limit.allows(self.corpus as usize, (self.bytes() + bytes) as u64)
     }
 
     /// Returns the place of a path, also of a file that is gone.

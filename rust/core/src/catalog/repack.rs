@@ -24,17 +24,11 @@ impl Catalog {
     ///
     /// Half-way through, it holds nothing that can be searched, and to go back would take twice the
     /// memory. So it goes on without the caller, and until [`Self::finish_packing`] is called
-    /// this catalog is an empty one. Where there is no memory for a thread, it is not left.
+    /// this catalog is an empty one.
     ///
     /// # Errors
     /// [`crate::error::Error::Interrupted`].
     pub fn repack_unless(&mut self, interrupt: Interrupt<'_>) -> Result<()> {
-        let (packing, delta) = self.packing_needs();
-        // what one thread gives back another cannot have
-        if !self.limit.allows(self.corpus as usize, packing + 2 * delta) {
-            self.repack();
-            return Ok(());
-        }
         let caller = thread::current();
         let empty = Self::new(self.index.weights().clone(), self.corpus);
         let (limit, packings) = (self.limit.clone(), self.packings + 1);
@@ -84,16 +78,20 @@ impl Catalog {
         Ok(())
     }
 
-    /// Packs the index, numbering documents by path and then by position.
+    /// Packs the index, numbering documents by path and then by position. Where the system does not
+    /// give the memory for that, it stays as it is.
     pub fn repack(&mut self) {
+        let (mut order, mut docs): (Vec<u32>, Vec<DocMeta>) = Default::default();
+        let reserved = order.try_reserve_exact(self.docs.len()).is_ok()
+            && docs.try_reserve_exact(self.docs.len() + SPARE_CAPACITY).is_ok();
+        let room = self.index.room_for_packing(self.docs.len());
+        let Some(partial) = room.filter(|_| reserved) else { return };
         self.packings += 1;
         self.checked_lines.lock().clear();
         self.reordered = false;
         self.free.clear();
         self.files.retain(|file| file.present);
         self.files.sort_by(|a, b| a.path.cmp(&b.path));
-        let mut order = Vec::with_capacity(self.docs.len());
-        let mut docs: Vec<DocMeta> = Vec::with_capacity(self.docs.len() + SPARE_CAPACITY);
         // headings that were edited leave their old labels behind
         let old = std::mem::take(&mut self.labels);
         let labels = &mut self.labels;
@@ -120,12 +118,12 @@ impl Catalog {
         self.sorted = self.files.len();
         self.docs = docs.into_iter().collect();
         let checksum = self.index.doc_freq_checksum();
-        self.index.repack(&order);
+        self.index.repack(&order, partial);
         if self.index.doc_freq_checksum() != checksum {
             // what a snapshot says of its documents is not what its lists say
             self.reject();
         }
-        self.note_held();
+        self.report_memory_use();
         trim_heap();
         // all is in memory now, unless some of it was lost
         self.kept.take_if(|kept| !kept.is_damaged());

@@ -30,10 +30,17 @@ use crate::index::postings::decoding::is_forward_page;
 use crate::index::postings::tf_profiles::TfProfiles;
 use crate::index::storage::packed_index::PackedIndex;
 use crate::index::storage::paged_array::{Extent, PagedArray, SPARE_CAPACITY, SnapshotFile};
+use crate::text::language;
 
 const MAGIC: &[u8; 8] = b"CMNPLACE";
 /// Raised whenever the layout changes, or how text becomes terms and documents.
-const FORMAT: u64 = 8;
+const FORMAT: u64 = 9;
+
+/// Returns the format number for this process: languages that were added change the terms.
+fn format() -> u64 {
+    FORMAT ^ language::extension_id()
+}
+
 /// Bytes before the directory, and arrays in it.
 const HEADER_BYTES: usize = 40;
 const ARRAYS: usize = 30;
@@ -46,12 +53,22 @@ const DAMAGED: LoadError = "it is damaged";
 const INCONSISTENT: LoadError = "it does not fit together";
 
 /// Returns the snapshot of a catalog, which must be packed, for the root with this id; none when
-/// a part of the catalog is lost.
+/// a part of the catalog is lost, or there is no memory for it.
 pub fn write(catalog: &Catalog, root: u64) -> Option<Vec<u8>> {
     let (packed, lengths, totals) = catalog.index.packed();
     let words = catalog.index.lexicon();
-    let room = catalog.index.bytes() + catalog.docs.len() * 72;
-    let mut out = SnapshotWriter { file: Vec::with_capacity(room), directory: Vec::new() };
+    let file = |file: &FileMeta| file.path.len() + size_of::<FileMeta>();
+    let files: usize = catalog.files.iter().map(file).sum();
+    let room = catalog.index.bytes()
+        + catalog.docs.len() * 72
+        + catalog.labels.bytes()
+        + files
+        + ARRAYS_AT;
+    if !catalog.has_room_for_snapshot(room) {
+        return None;
+    }
+    let mut out = SnapshotWriter::default();
+    out.file.try_reserve_exact(room).ok()?;
     out.file.resize(ARRAYS_AT, 0);
     out.put(&weight_array(catalog.index.weights()));
     out.put(&[u64::from(totals.documents)]);
@@ -91,7 +108,7 @@ pub fn write(catalog: &Catalog, root: u64) -> Option<Vec<u8>> {
     };
     out.put(&kept().map(|file| progress(file.progress)).collect::<Vec<_>>());
     out.put(&kept().map(|file| [file.summary, file.documents.len() as u32]).collect::<Vec<_>>());
-    Some(out.finish(root))
+    (!out.lacks_memory).then(|| out.finish(root))
 }
 
 /// Returns whether a file is in a snapshot; why one is left out is checked again.
@@ -114,15 +131,22 @@ fn rows_of_kept(catalog: &Catalog) -> Cow<'_, [DocMeta]> {
     docs.iter().map(|doc| DocMeta { file: places[doc.file as usize], ..*doc }).collect()
 }
 
+#[derive(Default)]
 struct SnapshotWriter {
     file: Vec<u8>,
     directory: Vec<Extent>,
+    /// Whether something could not be written for want of memory.
+    lacks_memory: bool,
 }
 
 impl SnapshotWriter {
     fn write<T: Pod>(&mut self, array: &[T]) -> Extent {
         let bytes: &[u8] = bytemuck::cast_slice(array);
         let start = self.file.len() as u64;
+        self.lacks_memory |= self.file.try_reserve(bytes.len() + 8).is_err();
+        if self.lacks_memory {
+            return Extent { start, bytes: 0, sum: 0 };
+        }
         self.file.extend_from_slice(bytes);
         self.file.resize(self.file.len().next_multiple_of(8), 0);
         Extent { start, bytes: bytes.len() as u64, sum: xxh3_64(bytes) }
@@ -147,7 +171,7 @@ impl SnapshotWriter {
         let directory: &[u8] = bytemuck::cast_slice(&self.directory);
         debug_assert_eq!(directory.len(), ARRAYS_AT - HEADER_BYTES);
         self.file[..8].copy_from_slice(MAGIC);
-        let words = [FORMAT, root, self.file.len() as u64, xxh3_64(directory)];
+        let words = [format(), root, self.file.len() as u64, xxh3_64(directory)];
         self.file[8..HEADER_BYTES].copy_from_slice(bytemuck::cast_slice(&words));
         self.file[HEADER_BYTES..ARRAYS_AT].copy_from_slice(directory);
         self.file
@@ -177,8 +201,8 @@ pub fn read(file: File, root: u64, weights: &Weights) -> Result<Catalog, LoadErr
         word.copy_from_slice(&head[8 + at * 8..16 + at * 8]);
         u64::from_le_bytes(word)
     };
-    if word(0) != FORMAT {
-        return Err("it was written by another version");
+    if word(0) != format() {
+        return Err("it was written by another version, or with other languages");
     }
     if word(1) != root {
         return Err("it belongs to another root");

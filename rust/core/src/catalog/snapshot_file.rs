@@ -10,6 +10,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::catalog::Catalog;
 use crate::catalog::snapshot;
 use crate::error::{Error, Interrupt, Result};
+use crate::files::open::file_id;
 use crate::files::paths::OWN;
 use crate::files::root::Root;
 use crate::index::bm25f::Weights;
@@ -48,7 +49,8 @@ pub fn load(
     snapshot::read(file, root, weights).map(Some).map_err(|why| format!("the snapshot: {why}"))
 }
 
-/// Returns the snapshot of a catalog, which must be packed; none when a part of it is lost.
+/// Returns the snapshot of a catalog, which must be packed; none when a part of it is lost, or there
+/// is no memory for it.
 ///
 /// # Errors
 /// [`Error::Io`] when the stat of the root fails.
@@ -102,5 +104,6 @@ pub fn publish(root: &Root, bytes: &[u8], interrupt: Interrupt<'_>) -> Result<()
 fn identity(root: &Root) -> Result<u64> {
     let stat = rustix::fs::fstat(root.fd())
         .map_err(|error| Error::io("look at", root.path().to_string_lossy(), error))?;
-    Ok(xxh3_64(bytemuck::bytes_of(&[stat.st_dev, stat.st_ino])))
+    let (device, inode) = file_id(&stat);
+    Ok(xxh3_64(bytemuck::bytes_of(&[device, inode])))
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::catalog::extract::Corpus;
 use crate::catalog::file_reader::{
-    DocContent, DocSink as _, FileReader, IndexedDocs, ReadResult, read_note,
+    DocContent, DocSink as _, FileReader, LeftOut, ReadResult, read_note,
 };
 use crate::catalog::incremental_parse::parse_incrementally;
 use crate::catalog::memory_estimate::EXTRACTION_FACTOR;
@@ -14,6 +14,7 @@ use crate::error::{Error, Interrupt, Result};
 use crate::files::file_kind::FileKind;
 use crate::files::racy_stat::{now_ns, untrusted};
 use crate::files::root::{Root, Stat};
+use crate::memory_limit::ALWAYS_THERE;
 use crate::text::encoding::as_text;
 
 /// Returns a number that no catalog of this process has had.
@@ -28,7 +29,7 @@ const PREFETCHED_DOCS: u32 = 64;
 /// The change of the documents of one file.
 struct FileChange {
     reading: ReadResult,
-    docs: Vec<(DocMeta, DocContent)>,
+    docs: Vec<Vec<(DocMeta, DocContent)>>,
     /// So many of its documents, from the first, stay as they are.
     kept: usize,
     /// So do those from this place on, but for where they lie.
@@ -37,6 +38,16 @@ struct FileChange {
     moved: (i64, i64),
     /// Documents that it does not hold any more.
     gone: Vec<u32>,
+}
+
+impl FileChange {
+    /// Returns the change of a file of which nothing can be indexed any more.
+    fn of_left_out(left_out: LeftOut, gone: Vec<u32>) -> Self {
+        let mut reading = ReadResult::default();
+        left_out.note(&mut reading);
+        let (docs, rest) = (Vec::new(), gone.len());
+        Self { reading, docs, kept: 0, rest, moved: (0, 0), gone }
+    }
 }
 
 impl Catalog {
@@ -117,9 +128,9 @@ impl Catalog {
         }
         let held = std::mem::take(&mut self.files[file as usize].documents);
         let mut moved = false;
-        let mut documents = Vec::with_capacity(held.len() + docs.len());
+        let mut documents = Vec::with_capacity(held.len());
         documents.extend(held.iter().take(kept));
-        for (doc, content) in docs {
+        for (doc, content) in docs.into_iter().flatten() {
             let doc = DocMeta { file, ..doc };
             documents.push(match content {
                 DocContent::Indexed(number) => {
@@ -139,7 +150,8 @@ impl Catalog {
             moved |= self.shift(number, by);
             documents.push(number);
         }
-        if changed || moved || !documents.iter().copied().eq(held.iter()) {
+        let same = documents.iter().copied().eq(held.iter());
+        if changed || moved || !same {
             self.revision = next_revision();
             let packed = self.index.packed_documents();
             self.reordered |= !documents.iter().filter(|&&number| number < packed).is_sorted();
@@ -151,8 +163,8 @@ impl Catalog {
         file_meta.left_out = reading.left_out;
         file_meta.cut = reading.cut.is_some();
         file_meta.needs = reading.needs;
-        file_meta.documents = DocIds::List(documents);
-        self.note_held();
+        file_meta.documents = if same { held } else { DocIds::List(documents) };
+        self.report_memory_use();
         changed
     }
 
@@ -181,9 +193,12 @@ impl Catalog {
         let resume = file.map_or(Ok(None), |file| self.resume(root, file, stat))?;
         let kept = resume.as_ref().map_or(0, |_| held.len().saturating_sub(1));
         let count = held.len();
-        let from_last = (kept..count).rev().map(|at| held.get(at));
-        let indexed = IndexedDocs::from_last(from_last.map(|n| (self.docs[n as usize].key, n)));
-        let mut pending = self.pending_docs(count - kept);
+        let from_last = || (kept..count).rev().map(|at| held.get(at));
+        let keys = || from_last().map(|number| (self.docs[number as usize].key, number));
+        let (indexed, mut pending) = match self.begin_comparison(count - kept, keys) {
+            Ok(begun) => begun,
+            Err(needed) => return self.same_or_left_out(root, path, needed, interrupt),
+        };
         let (lexicon, labels, corpus) = (self.index.lexicon_mut(), &mut self.labels, self.corpus);
         let (limit, sink) = (&self.limit, &mut pending);
         let mut reader =
@@ -215,21 +230,23 @@ impl Catalog {
     ) -> Result<FileChange> {
         self.reread_bytes += stat.size;
         let file = self.file(path);
-        let held: Vec<u32> = file.map_or(Vec::new(), |file| file.documents.iter().collect());
-        let summary = file.map_or(0, |file| file.summary);
-        let mut pending = self.pending_docs(0);
+        let count = file.map_or(0, |file| file.documents.len());
+        let pending = self.pending_docs();
         let dictionaries = self.index.lexicon().bytes() + self.labels.bytes();
         let allows = |more| pending.allows(dictionaries, more);
-        let text = match read_note(root, path, stat, &self.limit, &allows)? {
+        let lists = (count * (size_of::<DocMeta>() + size_of::<u32>())) as u64;
+        if lists > ALWAYS_THERE && !allows(lists) {
+            return self.same_or_left_out(root, path, lists, interrupt);
+        }
+        let held: Vec<u32> = file.map_or(Vec::new(), |file| file.documents.iter().collect());
+        let summary = file.map_or(0, |file| file.summary);
+        let bytes = match read_note(root, path, stat, &self.limit, &allows)? {
             Ok(bytes) => bytes,
             Err(left_out) => {
-                let mut reading = ReadResult::default();
-                left_out.note(&mut reading);
-                let (docs, rest) = (Vec::new(), held.len());
-                return Ok(FileChange { reading, docs, kept: 0, rest, moved: (0, 0), gone: held });
+                return Ok(FileChange::of_left_out(left_out, held));
             }
         };
-        let text = as_text(&text);
+        let text = as_text(&bytes);
         let docs: Vec<DocMeta> = held.iter().map(|&number| self.docs[number as usize]).collect();
         let partial = match whole {
             true => None,
@@ -242,7 +259,14 @@ impl Catalog {
             );
         }
         let keys = docs[kept..rest].iter().map(|doc| doc.key).zip(held[kept..rest].iter().copied());
-        let indexed = IndexedDocs::from_last(keys.rev());
+        let (indexed, mut pending) = match self.begin_comparison(rest - kept, || keys.rev()) {
+            Ok(begun) => begun,
+            Err(needed) => {
+                drop((docs, text, partial));
+                drop(bytes);
+                return self.same_or_left_out(root, path, needed, interrupt);
+            }
+        };
         let mut reading = ReadResult::default();
         if partial.is_some() {
             reading.summary = self.labels.text(summary).to_owned();
@@ -261,6 +285,30 @@ impl Catalog {
         gone.sort_unstable();
         let moved = partial.map_or((0, 0), |partial| partial.moved);
         Ok(FileChange { reading, docs: pending.docs, kept, rest, moved, gone })
+    }
+
+    /// Compares a file with what the index holds of it where there is no memory to find out what
+    /// has changed, but that so many bytes would be needed: what differs is left out.
+    fn same_or_left_out(
+        &mut self,
+        root: &Root,
+        path: &str,
+        needed: u64,
+        interrupt: Interrupt<'_>,
+    ) -> Result<FileChange> {
+        let is_same = self.matches_file(root, path, interrupt)? == Some(true);
+        let file = self.file(path).cloned().unwrap_or_else(|| FileMeta::new(path.to_owned()));
+        if !is_same {
+            let gone = file.documents.iter().collect();
+            return Ok(FileChange::of_left_out(LeftOut::for_memory(needed), gone));
+        }
+        let mut reading = ReadResult::default();
+        reading.progress = file.progress;
+        reading.summary = self.labels.text(file.summary).to_owned();
+        reading.cut = file.cut.then_some((file.progress.offset, file.progress.lines));
+        reading.needs = file.needs;
+        let (docs, gone, all) = (Vec::new(), Vec::new(), file.documents.len());
+        Ok(FileChange { reading, docs, kept: all, rest: all, moved: (0, 0), gone })
     }
 
     /// Returns where to resume a transcript that has only grown since it was read.
@@ -290,7 +338,7 @@ impl Catalog {
         let read = if file.kind == FileKind::Transcript { file.progress.offset } else { 0 };
         let rest = file.stat.size.saturating_sub(read);
         let needs = rest.saturating_mul(EXTRACTION_FACTOR).max(file.needs);
-        self.pending_docs(0).allows(dictionaries, needs)
+        self.pending_docs().allows(dictionaries, needs)
     }
 
     /// Removes a file; returns whether it was there.

@@ -1,9 +1,8 @@
 //! Name collisions: new names that another file system would take for an existing one.
 
-use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 
-use rustix::fs::{AtFlags, RawDir};
+use rustix::fs::{AtFlags, Dir};
 use rustix::io::Errno;
 
 use crate::error::{Error, Result};
@@ -24,7 +23,7 @@ impl Files {
                 Ok(_) => {}
                 Err(Errno::NOENT) => {
                     let Some(other_name) =
-                        find_collision(&dir, component).map_err(|e| refusal("list", path, e))?
+                        find_collision(dir, component).map_err(|e| refusal("list", path, e))?
                     else {
                         return Ok(());
                     };
@@ -53,16 +52,14 @@ impl Files {
 }
 
 /// Returns the entry of a folder that a name collides with.
-fn find_collision(dir: &OwnedFd, name: &str) -> rustix::io::Result<Option<String>> {
+fn find_collision(dir: OwnedFd, name: &str) -> rustix::io::Result<Option<String>> {
     let folded = paths::fold(name);
-    let mut buffer = [MaybeUninit::uninit(); 32 << 10];
-    let mut entries = RawDir::new(dir, &mut buffer);
     // of ASCII names, which most are, only the case can differ: ten thousand are compared in 1 ms
     let collides = |other: &str| {
         let plain = other.is_ascii();
         plain && other.eq_ignore_ascii_case(&folded) || !plain && paths::fold(other) == folded
     };
-    while let Some(entry) = entries.next() {
+    for entry in Dir::new(dir)? {
         let entry = entry?;
         if let Some(other) = entry.file_name().to_str().ok().filter(|other| collides(other)) {
             return Ok(Some(other.to_owned()));

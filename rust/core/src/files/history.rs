@@ -121,7 +121,7 @@ impl BackupDir {
     /// Makes the names here durable; `path` is the file that the change was about.
     pub(crate) fn sync(&self, path: &str) -> Result<()> {
         let in_doubt = |e: Errno| Error::InDoubt { path: path.into(), source: e.into() };
-        rustix::fs::fsync(&self.dir).map_err(in_doubt)
+        System::sync_folder(self.dir.as_fd()).map_err(in_doubt)
     }
 
     /// The device and inode of what is kept.

@@ -110,7 +110,7 @@ impl PathHandle {
     /// Makes the names in this folder durable; a failure leaves the change in doubt.
     pub(crate) fn sync_folder(&self) -> Result<()> {
         let in_doubt = |e: Errno| Error::InDoubt { path: self.path.clone(), source: e.into() };
-        rustix::fs::fsync(&self.dir).map_err(in_doubt)
+        System::sync_folder(self.dir.as_fd()).map_err(in_doubt)
     }
 }
 

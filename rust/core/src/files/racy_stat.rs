@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn young_stamps_prove_nothing() {
+    fn recent_timestamps_prove_nothing() {
         let stat =
             Stat { size: 3, mtime_ns: 10_000_000_000, ctime_ns: 9_999_999_999, ..Stat::default() };
         let clock = FsClock::default();

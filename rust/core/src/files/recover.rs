@@ -1,7 +1,7 @@
 //! Crash recovery by a search of the whole root: leftovers are finished, kept or shown as conflict
 //! copies.
 
-use rustix::fs::FileType;
+use rustix::fs::{AtFlags, Dir, FileType};
 use rustix::io::Errno;
 
 use crate::error::{Error, Interrupt, Result};
@@ -15,7 +15,7 @@ use crate::files::version::Version;
 
 /// The outcome for a temporary file.
 pub(crate) enum Recovered {
-    /// It was nothing that is not elsewhere, or is not ours to judge.
+    /// It was nothing that is not elsewhere, or is no file of ours.
     Nothing,
     /// It is visible at this path.
     ConflictCopy(String),
@@ -241,16 +241,16 @@ impl Files {
             };
             let here = file_id(&rustix::fs::fstat(&dir).map_err(fail)?);
             let own = file_id(&rustix::fs::fstat(&hidden.dir).map_err(fail)?) == here;
-            let mut buffer = [std::mem::MaybeUninit::uninit(); 32 << 10];
-            let mut entries = rustix::fs::RawDir::new(&dir, &mut buffer);
-            while let Some(entry) = entries.next() {
+            let mut entries = Dir::new(dir).map_err(fail)?;
+            while let Some(entry) = entries.read() {
                 let entry = entry.map_err(fail)?;
                 let name = entry.file_name();
                 if entry.ino() != wanted.1 || own && name.to_bytes() == hidden.name.as_bytes() {
                     continue;
                 }
-                let flags = rustix::fs::AtFlags::SYMLINK_NOFOLLOW;
-                if rustix::fs::statat(&dir, name, flags).map(|raw| file_id(&raw)) == Ok(wanted) {
+                let dir = entries.fd().map_err(fail)?;
+                let raw = rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW);
+                if raw.map(|raw| file_id(&raw)) == Ok(wanted) {
                     hidden.unlink().map_err(fail)?;
                     return Ok(true);
                 }
@@ -284,7 +284,7 @@ impl Files {
             target => target?,
         };
         let version = match target.version_unless(interrupt) {
-            // what is no file of ours is not ours to judge
+            // what is no file of ours stays as it is
             Err(Error::Refused { .. } | Error::NotFound { .. }) => return Ok(()),
             version => version?,
         };

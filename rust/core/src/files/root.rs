@@ -241,7 +241,7 @@ impl Root {
                 Err(Errno::NOENT) => {
                     match rustix::fs::mkdirat(&dir, component, Mode::RWXU) {
                         // Its entry must be as durable as the file that will be in it.
-                        Ok(()) => rustix::fs::fsync(&dir),
+                        Ok(()) => System::sync_folder(dir.as_fd()),
                         Err(Errno::EXIST) => Ok(()),
                         Err(e) => Err(e),
                     }

@@ -25,8 +25,7 @@ pub(crate) fn temp_name(
     base: Option<&BaseFile>,
 ) -> Result<(PathHandle, String)> {
     let mut random = [0_u8; 16];
-    rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())
-        .map_err(|e| Error::io("write", &*target.path, e))?;
+    getrandom::fill(&mut random).map_err(|e| Error::io("write", &*target.path, e))?;
     let mut tag = format!("{:032x}", u128::from_ne_bytes(random));
     if let Some(base) = base {
         tag = format!("{tag}-{:.16}", base.version.to_string());

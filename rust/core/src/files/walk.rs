@@ -1,12 +1,10 @@
 //! Parallel directory walk: every file below a folder with its stat data, sorted by path.
 
 use std::fmt::Write as _;
-use std::mem::MaybeUninit;
-use std::os::fd::AsFd;
 use std::thread::ScopedJoinHandle;
 
 use rustc_hash::FxHashMap;
-use rustix::fs::{FileType, RawDir};
+use rustix::fs::{Dir, FileType};
 use rustix::io::Errno;
 
 use crate::error::{Error, Interrupt, Result};
@@ -234,11 +232,9 @@ impl Root {
         listing: &mut Vec<ListedEntry>,
         queue: &mut Vec<String>,
     ) -> rustix::io::Result<()> {
-        let mut buffer = [MaybeUninit::uninit(); 32 << 10];
-        let dir = self.open_dir(folder)?;
         let mut waits = MAX_LINK_WAITS;
-        let mut entries = RawDir::new(&dir, &mut buffer);
-        while let Some(entry) = entries.next() {
+        let mut entries = Dir::new(self.open_dir(folder)?)?;
+        while let Some(entry) = entries.read() {
             let entry = entry?;
             let raw_name = entry.file_name();
             let Ok(name) = raw_name.to_str() else {
@@ -258,7 +254,8 @@ impl Root {
                 walk.skip(&path, code);
                 continue;
             }
-            let (kind, raw) = match stat_entry((dir.as_fd(), name), entry.file_type(), &mut waits) {
+            let at = (entries.fd()?, name);
+            let (kind, raw) = match stat_entry(at, entry.file_type(), &mut waits) {
                 Err(Errno::NOENT) => continue,
                 stat => stat?,
             };

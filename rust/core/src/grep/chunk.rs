@@ -28,16 +28,15 @@ pub(super) fn scan_chunk(
     let size = lead + (to - from) as usize;
     let mut loaded = LoadedChunk::new(job, base, size, std::mem::take(&mut worker.buffer));
     let long = loaded.scan_lines(lead, size, &mut worker.scratch, &mut chunk);
-    let LoadedChunk { buffer, window, .. } = loaded;
-    // a long line may take seconds, and nobody is to wait for them
-    drop(window);
-    worker.buffer = buffer;
+    // unmapped: a long line may take seconds, and nobody is to wait for them
+    loaded.window = None;
+    worker.buffer = loaded.buffer;
     if worker.buffer.len() > size.max(1 << 20) {
         worker.buffer.truncate(size);
         worker.buffer.shrink_to_fit();
     }
-    if let Some(last) = long?.filter(|_| !chunk.is_overfull()) {
-        long_lines::judge(worker, job, base + last as u64, &mut chunk)?;
+    if let Some(last) = long?.filter(|_| !chunk.has_too_many_matches()) {
+        long_lines::match_long_line(worker, job, base + last as u64, &mut chunk)?;
     }
     Ok(chunk)
 }

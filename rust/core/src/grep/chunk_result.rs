@@ -25,8 +25,8 @@ pub(super) struct ChunkResult {
 }
 
 impl ChunkResult {
-    /// Whether it holds more than is to be kept at once; what is found after that is not noted.
-    pub fn is_overfull(&self) -> bool {
+    /// Whether it holds more matches than one pass keeps; later ones are left for the next pass.
+    pub fn has_too_many_matches(&self) -> bool {
         self.matches.len() > MAX_CHUNK_MATCHES
     }
 }

@@ -15,7 +15,7 @@ use crate::messages::message::{self, ParsedLine};
 const MAX_LITERAL: u64 = 8 << 20;
 
 /// Fills in `before` and `after`. Messages without text do not count.
-pub(super) fn surround(
+pub(super) fn add_context(
     found: &mut Match,
     file: &File,
     path: &str,

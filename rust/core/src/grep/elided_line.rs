@@ -1,7 +1,7 @@
 //! Copy of a long JSON line without the middle of its long strings.
 //!
 //! The copy parses as the line does, so the ordinary reading of a line finds in it which strings
-//! were said; where they stand in the file is kept beside it.
+//! are conversation text; where they stand in the file is kept beside it.
 
 use memchr::{memchr, memchr2};
 

@@ -12,7 +12,8 @@ use super::prefilter::{Candidates, FoldBuffer};
 use super::report::Match;
 use super::snippet::snippet;
 use crate::filter::{FilterFields, SearchFilter};
-use crate::messages::message::{self, LazyMessage, ParsedLine};
+use crate::messages::lazy_message::LazyMessage;
+use crate::messages::message::{self, ParsedLine};
 
 /// Scratch space that searches reuse.
 #[derive(Debug, Default)]
@@ -83,7 +84,7 @@ impl LineMatcher {
     }
 
     /// Matches a line whose first candidate is at `at`.
-    pub fn judge(
+    pub fn match_line(
         &self,
         path: &str,
         line: &[u8],
@@ -93,18 +94,18 @@ impl LineMatcher {
     ) -> Verdict {
         if !self.json {
             let text = String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line));
-            return self.judge_text(&text, build, scratch);
+            return self.match_text(&text, build, scratch);
         }
         let message = match message::parse_lazy(line) {
             ParsedLine::Message(message) => message,
             ParsedLine::Other | ParsedLine::Blank => return Verdict::No,
             ParsedLine::Bad => return Verdict::Bad,
         };
-        // A pattern without literals may match even where nothing was said.
+        // A pattern without literals may match even where there is no text.
         let mut likely = self.pattern.literals().is_none();
         let mut sure = false;
         let place = line[at..].as_ptr();
-        message.each_text(self.tools(), |body| {
+        message.each_string(self.tools(), |body| {
             let Range { start, end } = body.as_ptr_range();
             if (start..end).contains(&place) {
                 likely = true;
@@ -119,13 +120,13 @@ impl LineMatcher {
         if sure && !build {
             return Verdict::Match(None);
         }
-        match self.judge_text(&message.text(self.tools()), build, scratch) {
+        match self.match_text(&message.text(self.tools()), build, scratch) {
             Verdict::Match(Some(found)) => Verdict::Match(Some(describe(found, &message))),
             verdict => verdict,
         }
     }
 
-    fn judge_text(&self, text: &str, build: bool, scratch: &mut Scratch) -> Verdict {
+    fn match_text(&self, text: &str, build: bool, scratch: &mut Scratch) -> Verdict {
         if !build {
             return if self.is_match(text, scratch) { Verdict::Match(None) } else { Verdict::No };
         }

@@ -29,7 +29,7 @@ impl LineScan<'_, '_> {
         }
         let mut seen =
             LineCounter { text: self.text, json: matcher.json, ..LineCounter::default() };
-        self.judge_candidates(&mut seen);
+        self.match_candidates(&mut seen);
         let unended = seen.start < self.text.len();
         if unended {
             seen.line(self.text.len());
@@ -60,7 +60,7 @@ impl LineScan<'_, '_> {
         }
     }
 
-    fn judge_candidates(&mut self, seen: &mut LineCounter<'_>) {
+    fn match_candidates(&mut self, seen: &mut LineCounter<'_>) {
         let ScanJob { matcher, build, path, .. } = *self.job;
         let text = self.text;
         // What is known to be unsaid ends here.
@@ -80,7 +80,7 @@ impl LineScan<'_, '_> {
             let stop = memchr(b'\n', &text[at..]).map_or(text.len(), |end| at + end);
             let line = &text[start..stop];
             from = stop;
-            match matcher.judge(path, line, at - start, build, self.scratch) {
+            match matcher.match_line(path, line, at - start, build, self.scratch) {
                 Verdict::No => {}
                 Verdict::Bad => seen.bad.push(seen.ends),
                 Verdict::Match(found) => {
@@ -92,7 +92,7 @@ impl LineScan<'_, '_> {
                         ..found
                     };
                     self.chunk.matches.extend(found.map(place));
-                    if self.chunk.is_overfull() {
+                    if self.chunk.has_too_many_matches() {
                         return;
                     }
                 }

@@ -15,15 +15,16 @@ use super::line_matcher::describe;
 use super::report::{MAX_BAD_LINES, Match};
 use crate::error::Result;
 use crate::messages::json_string::decode;
-use crate::messages::message::{self, LazyMessage, ParsedLine};
+use crate::messages::lazy_message::LazyMessage;
+use crate::messages::message::{self, ParsedLine};
 
 /// A line with more bytes than this is long.
 pub(super) const LONG_LINE: usize = 4 << 20;
 const WINDOW: usize = 1 << 20;
 const OVERLAP: usize = 64 << 10;
 
-/// Judges the line that begins at `start`, the last one of its chunk.
-pub(super) fn judge(
+/// Matches the line that begins at `start`, the last one of its chunk.
+pub(super) fn match_long_line(
     worker: &mut Worker,
     job: &ScanJob<'_>,
     start: u64,
@@ -82,7 +83,7 @@ fn search_message(
 ) -> Result<Option<Match>> {
     let matcher = job.matcher;
     let mut bodies = Vec::new();
-    message.each_text(matcher.tools(), |body| bodies.push(body));
+    message.each_string(matcher.tools(), |body| bodies.push(body));
     for body in bodies {
         let found = match elided.elision_in(body) {
             Some(elision) => search(worker, job, elision.from, elision.to, true)?,

@@ -7,7 +7,7 @@
 //! is no error: the scan ends where the file ended when it began, or earlier.
 //!
 //! **What matches.** In a transcript the pattern runs over the decoded text of
-//! each message ([`crate::messages::message::Message::said`], then `tools` on request) with
+//! each message ([`crate::messages::message::Message::text`], then `tools` on request) with
 //! `^` and `$` at line ends; in a note it runs over each line. A message or line
 //! is one match, however often the pattern occurs in it.
 

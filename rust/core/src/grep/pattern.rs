@@ -165,8 +165,8 @@ struct RequiredSet {
 
 impl RequiredSet {
     /// Longer is rarer; more than a few literals cost speed.
-    fn worth(&self) -> usize {
-        let shortest = self.literals.iter().map(|literal| literal.worth()).min().unwrap_or(0);
+    fn selectivity(&self) -> usize {
+        let shortest = self.literals.iter().map(|literal| literal.selectivity()).min().unwrap_or(0);
         shortest * 8 - (self.literals.len() / 8).min(7)
     }
 }
@@ -177,7 +177,7 @@ fn required(hir: &Hir) -> Option<RequiredSet> {
     let mut best: Option<RequiredSet> = None;
     let mut offer = |found: RequiredSet| {
         if !found.literals.is_empty()
-            && best.as_ref().is_none_or(|best| found.worth() > best.worth())
+            && best.as_ref().is_none_or(|best| found.selectivity() > best.selectivity())
         {
             best = Some(found);
         }
@@ -204,9 +204,9 @@ fn required(hir: &Hir) -> Option<RequiredSet> {
 
 impl From<Literal> for RequiredSet {
     fn from(literal: Literal) -> Self {
-        let literals = if literal.worth() == 0 { Vec::new() } else { literal.pieces() };
+        let literals = if literal.selectivity() == 0 { Vec::new() } else { literal.pieces() };
         // Of one long literal its rarest piece is enough.
-        let rarest = literals.into_iter().max_by_key(Literal::worth);
+        let rarest = literals.into_iter().max_by_key(Literal::selectivity);
         Self { literals: rarest.into_iter().collect() }
     }
 }

@@ -30,7 +30,7 @@ impl Literal {
     }
 
     /// How rare the literal is: its length in bytes; zero for literals not worth a search.
-    pub fn worth(&self) -> usize {
+    pub fn selectivity(&self) -> usize {
         if self.text.len() < 2 { 0 } else { self.text.len().min(MAX_LITERAL) }
     }
 
@@ -89,7 +89,7 @@ pub(crate) struct FoldBuffer {
 impl RequiredLiterals {
     pub fn new(mut literals: Vec<Literal>) -> Option<Self> {
         let caseless = literals.iter().any(|literal| literal.caseless);
-        if literals.iter().any(|literal| literal.worth() == 0) || literals.is_empty() {
+        if literals.iter().any(|literal| literal.selectivity() == 0) || literals.is_empty() {
             return None;
         }
         if caseless {

@@ -1,4 +1,4 @@
-//! Matches and the report of a grep.
+//! Grep report: matches, counts and bad lines.
 
 use super::cursor::Cursor;
 

@@ -1,4 +1,4 @@
-//! Scan of one file under way: the range that comes next, and the results so far.
+//! Scan of one file: the next range to scan, and the results so far.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -201,7 +201,7 @@ impl Scan {
                 if interrupt() {
                     return Err(Error::Interrupted);
                 }
-                context::surround(
+                context::add_context(
                     found,
                     &self.file,
                     &self.path,
@@ -271,17 +271,17 @@ impl Scan {
         let ranges = self.plan.next(self.from, self.to, self.chunk as u64, backwards, MAX_RANGES);
         let enough = (self.chunks_per_job, if wanted > 0 { wanted } else { usize::MAX });
         let mut workers = std::mem::take(&mut self.workers);
-        let mut overfull = false;
+        let mut overflowed = false;
         let done = job.run(&ranges, &mut workers, enough, interrupt, |chunk| {
             // What comes behind one that is not taken is scanned again.
-            overfull |= chunk.is_overfull();
-            if overfull { Ok(()) } else { self.take(chunk) }
+            overflowed |= chunk.has_too_many_matches();
+            if overflowed { Ok(()) } else { self.take(chunk) }
         });
         self.workers = workers;
         done?;
         self.chunks_per_job = (self.chunks_per_job * 2).min(((64 << 20) / self.chunk).max(4));
-        // So many bytes have no more lines than that, so it cannot be overfull again.
-        self.chunk = match overfull {
+        // So many bytes have no more lines than that, so it cannot happen again.
+        self.chunk = match overflowed {
             true => MAX_CHUNK_MATCHES.min(most),
             // Where there are matches, more at a time would only wait to be given.
             false if self.chunk >= MAX_READ && !self.pending.is_empty() => self.chunk,

@@ -245,6 +245,7 @@ mod tests {
 
     /// Every compilation that this processor can run.
     fn compiled() -> Vec<Compiled> {
+        #[cfg_attr(not(target_arch = "x86_64"), expect(unused_mut, reason = "one compilation"))]
         let mut all: Vec<Compiled> =
             vec![|text, from, pattern| pass(text, from, pattern, simd::equal)];
         #[cfg(target_arch = "x86_64")]

@@ -13,6 +13,7 @@ use crate::index::storage::packed_index::PackedIndex;
 use crate::index::storage::packing::{Packing, pack};
 use crate::index::storage::paged_array::SPARE_CAPACITY;
 use crate::index::storage::partial_index::PartialIndex;
+use crate::memory_limit::trim_heap;
 
 impl InvertedIndex {
     /// Merges partial indexes. `schedule` gives the order of the documents: a partial index, and how
@@ -107,12 +108,17 @@ impl InvertedIndex {
         fit.then_some(self)
     }
 
+    /// Returns room for packing so many documents; none where the system does not give it.
+    pub fn room_for_packing(&self, documents: usize) -> Option<PartialIndex> {
+        PartialIndex::try_with_capacity(documents, self.postings)
+    }
+
     /// Packs all documents, drops deleted ones and the words that only they held, and numbers the
     /// documents anew.
     ///
     /// `order` lists the documents that are not deleted; the one at index `i` becomes number `i`.
-    pub fn repack(&mut self, order: &[u32]) {
-        let mut partial = PartialIndex::default();
+    /// `partial` is [`Self::room_for_packing`].
+    pub fn repack(&mut self, order: &[u32], mut partial: PartialIndex) {
         for &number in order {
             let lengths = self.lengths[number as usize];
             partial.push(&AnalyzedDocument { concepts: self.concepts_of(number), lengths });
@@ -123,6 +129,7 @@ impl InvertedIndex {
         }
         // the old and the new index at the same time would take twice the memory
         (self.packed, self.delta, self.delta_documents, self.validation) = Default::default();
+        trim_heap();
         let never = AtomicBool::new(false);
         *self = Self::build(self.weights.clone(), vec![partial], &[(0, order.len())], &never);
     }

@@ -185,7 +185,7 @@ impl InvertedIndex {
         // bounds that have grown by so much prune nothing any more
         unpacked.max(deleted) > 4096 + self.max_doc() / 4
             || unused > 8192 + self.used_words as u32
-            || self.drift() > 8.0
+            || self.impact_growth() > 8.0
     }
 
     /// Returns how many documents are packed: those with the lowest numbers.
@@ -202,7 +202,7 @@ impl InvertedIndex {
     }
 
     /// Returns the posting list of a concept; its impacts are upper bounds when multiplied by
-    /// [`Self::drift`].
+    /// [`Self::impact_growth`].
     pub fn posting_list(&self, concept: u32) -> PostingList<'_> {
         let (bytes, count) = self.packed_list(concept);
         match self.delta.get(&concept) {
@@ -236,7 +236,7 @@ impl InvertedIndex {
     }
 
     /// Returns the factor by which any stored impact may have grown since it was computed.
-    pub fn drift(&self) -> f32 {
+    pub fn impact_growth(&self) -> f32 {
         let now = self.totals.average();
         (0..FIELDS).map(|f| now[f] / self.min_average[f]).fold(1.0, f32::max)
     }

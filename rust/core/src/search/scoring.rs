@@ -69,7 +69,7 @@ pub struct QueryScorer<'a> {
     /// The formula with the current statistics.
     pub formula: Bm25f,
     /// The factor by which stored impacts may have grown.
-    pub(super) drift: f32,
+    pub(super) impact_growth: f32,
     pub(super) concepts: Vec<QueryConcept>,
     by_concept: FxHashMap<u32, usize>,
     /// Concepts of the index whose lists were combined.
@@ -101,11 +101,11 @@ impl<'a> QueryScorer<'a> {
         interrupt: Interrupt<'a>,
     ) -> Self {
         let index = &catalog.index;
-        let (formula, drift) = (index.formula(), index.drift());
+        let (formula, impact_growth) = (index.formula(), index.impact_growth());
         Self {
             catalog,
             formula,
-            drift,
+            impact_growth,
             concepts: Vec::new(),
             by_concept: FxHashMap::default(),
             combined: Vec::new(),

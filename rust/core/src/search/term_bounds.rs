@@ -11,7 +11,7 @@ impl QueryScorer<'_> {
     pub fn term_scorers(&self) -> (Vec<TermScorer<'_>>, BoundScale) {
         let max = |concept: &QueryConcept| {
             let variants: f32 = concept.variants.iter().map(|(_, weight)| weight).sum();
-            (concept.any + variants + concept.heading) * self.drift + concept.speaker
+            (concept.any + variants + concept.heading) * self.impact_growth + concept.speaker
         };
         let scale = BoundScale::new(self.concepts.iter().map(max).sum());
         ((0..self.concepts.len()).map(|number| self.term_scorer(number, scale)).collect(), scale)
@@ -21,7 +21,7 @@ impl QueryScorer<'_> {
         let concept = &self.concepts[number];
         let all: f32 = concept.variants.iter().map(|(_, weight)| weight).sum();
         let bound = |weight: f32| match weight > 0.0 {
-            true => scale.upper_bound(weight * self.drift / 255.0),
+            true => scale.upper_bound(weight * self.impact_growth / 255.0),
             false => 0,
         };
         let mut bounds = Box::new(TermBounds {

@@ -159,7 +159,7 @@ impl<'a> DocumentReader<'a> {
         }
         let ParsedLine::Message(message) = message::parse(&bytes) else { return None };
         let text = match self.catalog.corpus() {
-            Corpus::Main => message.said.clone(),
+            Corpus::Main => message.text.clone(),
             Corpus::Tools => message.tools.clone(),
         };
         Some((text, Some(message)))

@@ -42,7 +42,7 @@ impl DocumentReader<'_> {
         [speaker, time, &day].into_iter().any(|text| terms.occur_in(text))
             || [-1, 1].into_iter().any(|step| {
                 let beside = self.neighbour(doc, step).and_then(|doc| self.message(&doc));
-                beside.is_some_and(|message| terms.occur_in(&message.said))
+                beside.is_some_and(|message| terms.occur_in(&message.text))
             })
     }
 

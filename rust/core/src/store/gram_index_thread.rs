@@ -15,6 +15,7 @@ use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::files::open::{READ_FLAGS, is_only_name, open_regular};
+use crate::files::platform::{Platform as _, System};
 use crate::files::racy_stat::{FsClock, is_trusted, now_ns};
 use crate::files::root::Stat;
 use crate::grep::gram_index::{GramIndex, Layout, Transcript, build};
@@ -67,7 +68,7 @@ impl GramIndexThread {
         let (jobs, stop) = (self.queue.clone(), self.stop.clone());
         let run = move || {
             let _over = ClearOnPanic(&jobs);
-            yield_to_others();
+            System::lower_thread_priority();
             while let Some(job) = next(&jobs) {
                 job.run(&stop);
             }
@@ -79,7 +80,7 @@ impl GramIndexThread {
     }
 
     /// Waits until all that was queued is written.
-    pub fn settle(&self) {
+    pub fn wait_until_written(&self) {
         self.settle_with(None);
     }
 
@@ -98,7 +99,7 @@ impl GramIndexThread {
 impl Drop for GramIndexThread {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        self.settle();
+        self.wait_until_written();
     }
 }
 
@@ -120,12 +121,6 @@ fn next(queue: &Mutex<BuildQueue>) -> Option<BuildJob> {
         queue.runner = None;
     }
     job
-}
-
-/// Lets every other thread go first; on Linux a thread has a priority of its own.
-fn yield_to_others() {
-    #[cfg(target_os = "linux")]
-    let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), 19);
 }
 
 impl BuildJob {

@@ -38,8 +38,8 @@ impl Store {
     }
 
     /// Waits until the gram indexes that earlier calls requested are written.
-    pub fn settle(&self) {
-        self.gram_indexes.settle();
+    pub fn wait_for_gram_indexes(&self) {
+        self.gram_indexes.wait_until_written();
     }
 
     /// Removes the gram indexes of files that are gone, and what a crash left of one.

@@ -6,17 +6,18 @@
 //! one source at the same time share the work.
 
 use std::fs::File;
-use std::io::{BufReader, Seek, SeekFrom};
+use std::io::{BufRead, BufReader, Seek, SeekFrom};
 use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
 
 use crate::error::{Error, Interrupt, Result};
 use crate::files::file_kind::FileKind;
+use crate::messages::fields::trim;
 use crate::messages::formats::{self, Imported, read_line};
 use crate::messages::line_reader::check_encoding;
 use crate::messages::message::{self, ParsedLine};
-use crate::store::Store;
+use crate::store::{Store, opencode_storage};
 
 /// How much is appended at once: enough that waiting for the disk does not count.
 const BATCH_BYTES: usize = 8 << 20;
@@ -46,10 +47,15 @@ impl Store {
         interrupt: Interrupt<'_>,
     ) -> Result<(String, Imported)> {
         let shown = source.to_string_lossy();
-        let reader = BufReader::with_capacity(1 << 18, open_source(source, &shown)?);
-        check_encoding(reader.get_ref(), &shown)?;
+        let file = open_source(source, &shown)?;
+        check_encoding(&file, &shown)?;
+        let document = opencode_storage::document(source, &self.limit)?;
         let mut target = ImportTarget::open(self, path, &shown)?;
         let mut take = |line: &[u8]| target.take(line);
+        let reader: &mut dyn BufRead = match &document {
+            Some(text) => &mut &**text,
+            None => &mut BufReader::with_capacity(1 << 18, file),
+        };
         let mut imported =
             formats::import(reader, &shown, &self.limit, &mut take, progress, interrupt)?;
         if interrupt() {
@@ -58,7 +64,8 @@ impl Store {
         target.finish()?;
         if imported.messages == 0 {
             let why = "it holds no message; expected one JSON object a line, as Claude Code, \
-                       Codex, pi or OpenAI chat write it, or {\"role\": …, \"content\": …}";
+                       Codex, pi, Gemini CLI or OpenAI chat write it, {\"role\": …, \"content\": …}, or \
+                       an export of ChatGPT, Claude.ai, opencode or SpecStory";
             return Err(Error::Format { path: shown.into(), line: None, why: why.to_owned() });
         }
         if target.already_there > 0 {
@@ -225,7 +232,7 @@ impl<'a> ImportTarget<'a> {
             let longest = wanted.len() + MAX_EXTRA_BYTES;
             let size = read_line(reader, &mut self.line, longest)
                 .map_err(|error| Error::io("read", &*self.path, error))?;
-            let same = message::trim(&self.line) == message::trim(wanted);
+            let same = trim(&self.line) == trim(wanted);
             // a crash may have left the start of a line, which the next append ended
             let is_damaged = !same
                 && matches!(message::parse_lazy(&self.line), ParsedLine::Bad | ParsedLine::Blank);

@@ -9,6 +9,7 @@ pub mod grep;
 pub mod hit;
 mod import;
 pub mod lazy_version;
+mod opencode_storage;
 mod options;
 pub mod per_process;
 mod refresh;
@@ -323,8 +324,13 @@ impl Store {
             self.expanders[0].reset();
             state.main.repack_unless(interrupt)?;
         }
+        if !state.main.is_packed() {
+            // there was no memory for it: the next opening reads the files
+            return Ok(());
+        }
         let Some(bytes) = snapshot_file::bytes(&state.main, self.root())? else {
-            return snapshot_file::discard(self.root());
+            let damaged = state.main.is_damaged();
+            return if damaged { snapshot_file::discard(self.root()) } else { Ok(()) };
         };
         state.main.reread_bytes = 0;
         self.snapshot_current.store(true, Ordering::Relaxed);

@@ -88,7 +88,7 @@ impl Store {
                 .push("no text holds the phrase; its words were searched instead".to_owned());
         }
         let before = answer.notes.len();
-        // stable: of equal scores what was said comes before what a tool said
+        // stable: of equal scores conversation text comes before tool traffic
         answer.hits.sort_by(|a, b| b.score.total_cmp(&a.score));
         answer.hits.truncate(request.limit);
         let closed = state.skipped.iter().filter_map(|(path, why)| unlistable_note(path, why));

@@ -5,7 +5,7 @@ use crate::error::{Error, Interrupt, Result};
 use crate::files::file_kind::FileKind;
 use crate::store::Store;
 use crate::text::encoding::{as_text, line_of};
-use crate::text::parser::parse_unless;
+use crate::text::parser::{heading_end, parse_unless};
 
 /// A heading with the text up to the next one, or what stands before the first.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +20,8 @@ pub struct SectionEntry {
     pub end_line: u64,
     /// First byte of the section.
     pub start: usize,
+    /// Where the text below its heading begins, or behind the front matter.
+    pub body: usize,
     /// The byte behind it.
     pub end: usize,
     /// What it says of itself in one line.
@@ -48,6 +50,11 @@ pub fn list_sections(text: &str, interrupt: Interrupt<'_>) -> Result<Vec<Section
             line: first,
             end_line: if bytes.ends_with(b"\n") { line - 1 } else { line },
             start: span.start,
+            // a heading that is too long counts as text
+            body: match section.level > 0 && section.body == span.start {
+                true => heading_end(text, span.start + 1),
+                false => section.body,
+            },
             end: span.end,
             summary: section.metadata.summary.clone(),
             category: section.metadata.category.clone(),

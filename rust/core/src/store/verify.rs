@@ -1,4 +1,4 @@
-//! A comparison of the index with every file, which mends the index.
+//! Verification: comparison of the index with every file, which mends the index.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;

@@ -5,6 +5,8 @@
 //! `- Category:` for an entry, as the facts-and-episodes design writes them. Only plain scalars
 //! and lists of them are read; anything else stays text. Nothing is ever constructed or run.
 
+use std::ops::Range;
+
 use crate::text::time::parse_time;
 
 /// Metadata of a section or a note.
@@ -56,7 +58,7 @@ impl Metadata {
 }
 
 /// Hands out the lines of a text with their ends, whichever they are.
-fn lines(text: &str) -> impl Iterator<Item = &str> {
+pub(super) fn lines(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
         let end = match memchr::memchr2(b'\n', b'\r', rest.as_bytes()) {
@@ -70,45 +72,74 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Reads YAML front matter and returns how many bytes it takes, 0 when there is none.
+/// Front matter of a note: where it lies, and its scalars.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FrontMatter {
+    /// The first byte behind the `---` that it begins with.
+    pub start: usize,
+    /// The first byte behind it.
+    pub end: usize,
+    /// Keys, in small letters, and values, in order; an item of a list has the key of the list.
+    pub fields: Vec<(String, String)>,
+}
+
+/// Returns the front matter of a note, if it has one.
+pub fn front_matter(text: &str) -> Option<FrontMatter> {
+    let mut fields = Vec::new();
+    let mut add = |key: &str, value: &str| {
+        fields.push((key.trim().to_ascii_lowercase(), unquote(value.trim()).to_owned()));
+    };
+    let Range { start, end } = read_front_matter(text, &mut add)?;
+    Some(FrontMatter { start, end, fields })
+}
+
+/// Returns what the front matter of a note says, and where it ends; `None` when there is none.
+pub(super) fn front_metadata(text: &str) -> Option<(Metadata, usize)> {
+    let mut metadata = Metadata::default();
+    let range = read_front_matter(text, &mut |key, value| metadata.set(key, value))?;
+    Some((metadata, range.end))
+}
+
+/// Reads YAML front matter, which may stand behind a byte order mark, and hands out its keys and
+/// values; returns where it lies behind its first line.
 ///
 /// A `---` may as well be a thematic break; what follows it must look like YAML up to the end.
-pub fn front_matter(text: &str, metadata: &mut Metadata) -> usize {
-    let mut lines = lines(text);
-    let Some(first) = lines.next().filter(|line| line.trim_end() == "---") else { return 0 };
-    let mut length = first.len();
-    let mut read = Metadata::default();
+fn read_front_matter(text: &str, each: &mut impl FnMut(&str, &str)) -> Option<Range<usize>> {
+    let mut lines = lines(text.strip_prefix('\u{feff}').unwrap_or(text));
+    let first = lines.next().filter(|line| line.trim_end() == "---")?;
+    let start = first.as_ptr() as usize - text.as_ptr() as usize + first.len();
+    let mut end = start;
     let (mut key, mut folded) = (String::new(), String::new());
     for (number, line) in lines.enumerate() {
-        length += line.len();
+        end += line.len();
         let bare = line.trim_end();
         let begins = |marks: &[char]| bare.starts_with(marks);
-        if bare == "---" || bare == "..." {
-            read.set(&key, &folded);
-            *metadata = read;
-            return length;
-        }
+        let ends = bare == "---" || bare == "...";
         if let Some(item) = bare.trim_start().strip_prefix("- ") {
-            read.set(&key, item);
-        } else if begins(&[' ', '\t', '#', '-', ']', '}']) || bare.is_empty() && number > 0 {
+            each(&key, item);
+        } else if !ends && begins(&[' ', '\t', '#', '-', ']', '}']) || bare.is_empty() && number > 0
+        {
             if !folded.is_empty() && folded.len() < MAX_VALUE {
                 folded.push(' ');
                 folded.push_str(bare.trim_start());
             }
-        } else if let Some((name, value)) = bare.split_once(':') {
-            read.set(&key, &folded);
-            folded.clear();
+        } else if ends || bare.contains(':') {
+            if !folded.is_empty() {
+                each(&key, &folded);
+                folded.clear();
+            }
+            let Some((name, value)) = bare.split_once(':') else { return Some(start..end) };
             name.clone_into(&mut key);
             match value.trim() {
                 // the text comes in the lines below
                 ">" | ">-" | ">+" | "|" | "|-" | "|+" => folded.push(' '),
-                value => read.set(name, value),
+                value => each(name, value),
             }
         } else {
-            return 0;
+            return None;
         }
     }
-    0
+    None
 }
 
 /// Reads the metadata in the leading lines of a section: quotes, list items, comments, blanks.

@@ -1,8 +1,10 @@
-//! Text: sections of Markdown, metadata, tokens, stems, snippets, times.
+//! Text: sections of Markdown, metadata, tokens, languages, snippets, times.
 
+pub mod block_entries;
 mod blocks;
 pub mod encoding;
 mod folded_text;
+pub mod language;
 pub mod metadata;
 pub mod parser;
 pub mod prefix_filter;
@@ -11,6 +13,5 @@ pub mod section;
 pub mod segmentation;
 pub mod snippet;
 pub mod snippet_terms;
-pub mod stems;
 pub mod time;
 pub mod tokens;

@@ -1,7 +1,7 @@
 //! Parser of Markdown notes: CommonMark blocks to sections.
 //!
-//! MarkdownBlock structure is CommonMark's (crate `pulldown-cmark`): a `#` in a code block, a comment or a
-//! list is no heading. Most blocks are told by how their lines begin (`blocks`), which is faster;
+//! The block structure is CommonMark's (crate `pulldown-cmark`): a `#` in a code block, a comment or
+//! a list is no heading. Most blocks are told by how their lines begin (`blocks`), which is faster;
 //! the crate's parser reads the rest.
 
 use std::ops::Range;
@@ -62,10 +62,10 @@ fn preamble(text: &str, start: usize) -> Section {
 
 /// Returns what the front matter of a note says, and where the text behind it begins.
 pub fn front(text: &str) -> (Metadata, usize) {
-    let bom = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-    let mut front = Metadata::default();
-    let start = bom + metadata::front_matter(&text[bom..], &mut front);
-    (front, start)
+    metadata::front_metadata(text).unwrap_or_else(|| {
+        let bom = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+        (Metadata::default(), bom)
+    })
 }
 
 /// Splits a part of a note that begins with a heading of the document itself: what stands before

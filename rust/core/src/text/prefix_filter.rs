@@ -5,8 +5,8 @@
 use once_cell::race::OnceBox;
 use rustc_hash::FxHashMap;
 
-use crate::text::segmentation::{is_apostrophe, is_unspaced, is_word};
-use crate::text::stems::irregular;
+use crate::text::language::{irregular_stems, is_unspaced};
+use crate::text::segmentation::{is_apostrophe, is_word};
 
 /// Bytes of a prefix that are compared.
 const PREFIX: usize = 8;
@@ -17,7 +17,7 @@ static IRREGULAR: OnceBox<FxHashMap<String, Vec<&str>>> = OnceBox::new();
 
 fn irregular_forms() -> Box<FxHashMap<String, Vec<&'static str>>> {
     let mut forms: FxHashMap<String, Vec<&str>> = FxHashMap::default();
-    for (form, stem) in irregular() {
+    for (form, stem) in irregular_stems() {
         let mut filter = PrefixFilter::default();
         filter.add(&stem);
         if !filter.may_match(form.as_bytes()) {
@@ -194,7 +194,7 @@ fn prefix(word: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::stems::stem;
+    use crate::text::language::stems::stem;
 
     #[test]
     fn a_word_begins_as_its_stem_does() {
@@ -204,7 +204,7 @@ mod tests {
             ently ency ancy ably bly ally ogy alism iveness fulness ousness icate ative alize ical \
             ness ement ance ion e ee ss sses us ying yed ys ie";
         let short = ('a'..='z').flat_map(|a| ('a'..='z').map(move |b| format!("{a}{b}")));
-        let listed = include_str!("words/irregular_en.txt").split_whitespace();
+        let listed = include_str!("language/words/irregular_en.txt").split_whitespace();
         let prefixes: Vec<String> = short.chain(listed.map(str::to_owned)).collect();
         let tried = prefixes.iter().flat_map(|prefix| {
             let prefixes = (1..=prefix.len()).map(|end| &prefix[..end]);

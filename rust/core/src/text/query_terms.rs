@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
+use crate::text::language::{is_proper_noun, is_stop_run, is_stop_word, longest_stop_run};
 use crate::text::segmentation;
-use crate::text::stems::{is_stop_run, is_stop_word};
 use crate::text::tokens::{Form, Term, terms};
 
 /// A term of a query.
@@ -32,8 +32,9 @@ pub fn query_terms(texts: &[(&str, f32)], stem: impl Fn(&str) -> Option<String>)
         segmentation::each(text, &mut |chunk| {
             let stopped = stop_characters(chunk);
             terms(chunk, &mut |term| match term.form {
-                // a month, where it is not written as one writes a verb
-                Form::Word if is_stop_word(term.text) && chunk != "May" => stops.add(&term, weight),
+                Form::Word if is_stop_word(term.text) && !is_proper_noun(chunk) => {
+                    stops.add(&term, weight);
+                }
                 Form::Character | Form::Pair if term_is_stopped(&stopped, &term.range) => {}
                 _ => collected.add(&term, weight),
             });
@@ -74,7 +75,7 @@ fn term_is_stopped(stopped: &[Range<usize>], range: &Range<usize>) -> bool {
     covered(range.start) && covered(range.end - 1)
 }
 
-/// Returns where Chinese stop words stand in a run; nowhere if they are all of it.
+/// Returns where stop words stand in a run of an unspaced script; nowhere if they are all of it.
 fn stop_characters(chunk: &str) -> Vec<Range<usize>> {
     if chunk.is_ascii() {
         return Vec::new();
@@ -86,7 +87,7 @@ fn stop_characters(chunk: &str) -> Vec<Range<usize>> {
     while at < chars.len() {
         let start = chars[at].0;
         let end_of = |length: usize| chars.get(at + length).map_or(chunk.len(), |&(end, _)| end);
-        let length = (1..=4.min(chars.len() - at))
+        let length = (1..=longest_stop_run().min(chars.len() - at))
             .rev()
             .find(|&length| is_stop_run(&chunk[start..end_of(length)]));
         if length.is_some() {

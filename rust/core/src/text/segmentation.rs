@@ -7,29 +7,14 @@ use std::ops::Range;
 
 use unicode_normalization::char::is_combining_mark;
 
+use crate::text::language::{is_unspaced, runs_over_lines};
+
+/// Bytes behind which a chunk ends where it can: neither a person nor a program writes so long a
+/// name or sentence, and a chunk is analyzed without a look at whether the caller asks to stop.
+const LONG_CHUNK: usize = 16 << 10;
+
 const fn is_connector(c: char) -> bool {
     matches!(c, '\'' | '’' | '.' | '-' | '/' | ':' | '@' | '+')
-}
-
-/// Scripts written without spaces between words.
-pub(super) fn is_unspaced(c: char) -> bool {
-    is_ideographic(c)
-        || matches!(c as u32,
-            0x0E00..=0x0EFF // Thai, Lao
-            | 0x1000..=0x109F // Myanmar
-            | 0x1100..=0x11FF | 0x3130..=0x318F | 0xA960..=0xA97F | 0xAC00..=0xD7FF // Hangul
-            | 0x1780..=0x17FF // Khmer
-        )
-}
-
-/// Han, kana and what stands for them: here a line end may fall within a word.
-fn is_ideographic(c: char) -> bool {
-    matches!(c as u32,
-        0x3005..=0x3007 | 0x3021..=0x3029
-        | 0x3041..=0x3096 | 0x309D..=0x309F // Hiragana
-        | 0x30A1..=0x30FA | 0x30FC..=0x30FF | 0x31F0..=0x31FF | 0xFF66..=0xFF9F // Katakana
-        | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xF900..=0xFAFF | 0x20000..=0x3FFFF // Han
-    )
 }
 
 pub(super) fn is_apostrophe(c: char) -> bool {
@@ -61,49 +46,42 @@ pub fn pieces(text: &str, size: usize) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns the first place behind so many bytes of a text at which no chunk can go on.
+/// Returns where the first chunk ends that does so behind so many bytes of a text.
 fn border(text: &str, size: usize) -> usize {
-    if text.len() <= size {
-        return text.len();
-    }
-    let from = text.floor_char_boundary(size);
-    let mut chars = text[from..].char_indices();
-    let mut before = chars.next().map_or(' ', |(_, c)| c);
-    for (at, c) in chars {
-        let is_white = |c: char| c.is_whitespace();
-        let ends =
-            !is_word(before) && !is_connector(before) && !is_unspaced(before) && before != '#';
-        // white space may stand within a run
-        if ends && (!is_white(before) || c.is_ascii() && !is_white(c)) {
-            return from + at;
+    let mut at = 0;
+    while text.len() > size && at <= size {
+        match next_span(text, at) {
+            Some(span) => at = span.end,
+            None => return text.len(),
         }
-        before = c;
     }
-    text.len()
+    if text.len() > size { at } else { text.len() }
 }
 
 /// Hands out where the chunks of a text lie, in order.
 #[inline]
 pub fn spans(text: &str, emit: &mut impl FnMut(Range<usize>)) {
-    let bytes = text.as_bytes();
     let mut at = 0;
+    while let Some(span) = next_span(text, at) {
+        at = span.end;
+        emit(span);
+    }
+}
+
+/// Returns where the first chunk lies that begins at `at` or behind; it depends on nothing before.
+#[inline]
+fn next_span(text: &str, mut at: usize) -> Option<Range<usize>> {
+    let bytes = text.as_bytes();
     loop {
         at = first(bytes, at, |eight| word_bytes(eight) | eight & HIGH);
-        let end = match bytes.get(at) {
-            None => return,
-            Some(byte) if byte.is_ascii() => word_end(text, at),
-            Some(_) => match next_char(text, at) {
-                Some(c) if is_unspaced(c) => run_end(text, at),
-                Some(c) if is_word(c) => word_end(text, at),
-                Some(c) => {
-                    at += c.len_utf8();
-                    continue;
-                }
-                None => return,
-            },
-        };
-        emit(at..end);
-        at = end;
+        if bytes.get(at)?.is_ascii() {
+            return Some(at..word_end(text, at));
+        }
+        match next_char(text, at)? {
+            c if is_unspaced(c) => return Some(at..run_end(text, at)),
+            c if is_word(c) => return Some(at..word_end(text, at)),
+            c => at += c.len_utf8(),
+        }
     }
 }
 
@@ -190,8 +168,9 @@ fn next_char(text: &str, at: usize) -> Option<char> {
 }
 
 /// Returns where the words joined by single connectors that begin at `at` end.
-fn word_end(text: &str, mut at: usize) -> usize {
+fn word_end(text: &str, start: usize) -> usize {
     let bytes = text.as_bytes();
+    let mut at = start;
     loop {
         loop {
             at = first(bytes, at, |eight| !word_bytes(eight) & HIGH);
@@ -210,7 +189,7 @@ fn word_end(text: &str, mut at: usize) -> usize {
         };
         let after = at + connector.len_utf8();
         match next_char(text, after) {
-            Some(c) if is_word(c) && connector != '#' => at = after,
+            Some(c) if is_word(c) && connector != '#' && at - start < LONG_CHUNK => at = after,
             // C++, C#
             next if connector == '+' && next == Some('+') || connector == '#' => {
                 let end = after + usize::from(connector == '+');
@@ -227,12 +206,16 @@ fn run_end(text: &str, start: usize) -> usize {
     let mut bridging = false;
     let mut last = ' ';
     for (offset, c) in text[start..].char_indices() {
-        if is_unspaced(c) && (!bridging || is_ideographic(c)) || !bridging && is_combining_mark(c) {
+        if offset >= LONG_CHUNK {
+            break;
+        }
+        if is_unspaced(c) && (!bridging || runs_over_lines(c)) || !bridging && is_combining_mark(c)
+        {
             end = start + offset + c.len_utf8();
             bridging = false;
             last = c;
         } else if matches!(c, ' ' | '\t' | '\n' | '\r' | '\u{3000}')
-            && is_ideographic(last)
+            && runs_over_lines(last)
             && start + offset - end < 64
         {
             // an empty line is a border
@@ -284,6 +267,19 @@ mod tests {
     fn a_text_is_cut_where_it_can_be() {
         for text in ["some words ".repeat(100), "数据库。".repeat(100)] {
             assert!(pieces(&text, 64).all(|piece| (1..100).contains(&piece.len())), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_chunk_without_an_end_is_cut() {
+        for text in ["数据库".repeat(10_000), "ab/cd.e-".repeat(10_000), "数 据\n".repeat(10_000)]
+        {
+            let whole = chunks(&text);
+            assert!(whole.iter().all(|chunk| chunk.len() <= LONG_CHUNK + 8), "{:.9}", text);
+            assert!(whole.len() < 9, "{}", whole.len());
+            let pieces: Vec<&str> = pieces(&text, 1 << 15).collect();
+            assert!(pieces.iter().all(|piece| piece.len() < 1 << 16));
+            assert_eq!(pieces.iter().flat_map(|piece| chunks(piece)).collect::<Vec<_>>(), whole);
         }
     }
 

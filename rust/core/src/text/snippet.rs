@@ -140,8 +140,8 @@ mod tests {
 
     use super::*;
     use crate::text::folded_text::is_blank;
+    use crate::text::language::stems::stem;
     use crate::text::query_terms::query_terms;
-    use crate::text::stems::stem;
     use crate::text::{segmentation, tokens};
 
     /// Plain reference of [`SnippetTerms::matches_in`]: it looks at every word.

@@ -6,9 +6,9 @@ use std::sync::OnceLock;
 use rustc_hash::FxHashMap;
 
 use crate::sync::Mutex;
+use crate::text::language::stems::with_stem;
 use crate::text::prefix_filter::PrefixFilter;
 use crate::text::segmentation;
-use crate::text::stems::with_stem;
 use crate::text::tokens;
 
 /// Terms of a query with their weights, the filter for them, and a cache; made once a query.

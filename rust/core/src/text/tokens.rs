@@ -9,9 +9,9 @@ use std::ops::Range;
 
 use unicode_normalization::UnicodeNormalization;
 
+use crate::text::language::{clitics, is_stop_word, is_unspaced};
 use crate::text::prefix_filter::PrefixFilter;
-use crate::text::segmentation::{is_apostrophe, is_unspaced, is_word};
-use crate::text::stems::is_stop_word;
+use crate::text::segmentation::{is_apostrophe, is_word};
 
 /// Longest word and longest whole identifier that are kept, in bytes; words are cut, wholes left.
 const MAX_WORD: usize = 64;
@@ -154,7 +154,7 @@ fn word_term(word: &str, range: Range<usize>, emit: &mut impl FnMut(Term<'_>)) {
     emit(Term { text, form: Form::Word, range, counts: !is_stop_word(text) });
 }
 
-/// Splits at everything but letters, digits, marks and inner apostrophes; drops a final `'s`.
+/// Splits at everything but letters, digits, marks and inner apostrophes; drops a final clitic such as `'s`.
 fn parts_of(chunk: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -175,7 +175,7 @@ fn parts_of(chunk: &str) -> impl Iterator<Item = Range<usize>> + '_ {
         }
         at = end;
         let part = &chunk[start..end];
-        let bare = ["'s", "'S", "’s", "’S"].iter().find_map(|ending| part.strip_suffix(ending));
+        let bare = clitics().iter().find_map(|ending| part.strip_suffix(ending));
         Some(start..start + bare.unwrap_or(part).len())
     })
 }

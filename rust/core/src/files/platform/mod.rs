@@ -1,17 +1,21 @@
 //! Platform layer: opening beneath a folder, atomic renames, change notification, mapped reads.
 //!
-//! [`Platform`] is all of it. [`Portable`](portable::Portable) needs only what every Unix has, and
-//! stays within what other systems have as well. [`Linux`](linux::Linux) asks its kernel for more,
-//! and does as `Portable` where an old kernel, a container or a file system refuses. What is
-//! promised of a memory rests on neither; what is better with `Linux` is the time that it takes.
+//! [`Platform`] is all of it. [`Portable`](portable::Portable) needs only what every Unix has.
+//! [`Linux`](linux::Linux) asks its kernel for more, and does as `Portable` where an old kernel, a
+//! container or a file system refuses. [`MacOs`](macos::MacOs) is `Portable` but for what flushes a
+//! disk there. What is promised of a memory rests on `Portable`; what is better with `Linux` is the
+//! time that it takes.
 
 #[cfg(target_os = "linux")]
 pub(crate) mod linux;
+#[cfg(target_vendor = "apple")]
+pub(crate) mod macos;
 pub(crate) mod portable;
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::fs::File;
+use std::num::NonZeroU64;
 use std::ops::Deref;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
@@ -22,7 +26,10 @@ use rustix::io::Result;
 #[cfg(target_os = "linux")]
 pub(crate) type System = linux::Linux;
 /// The system that this is compiled for.
-#[cfg(not(target_os = "linux"))]
+#[cfg(target_vendor = "apple")]
+pub(crate) type System = macos::MacOs;
+/// The system that this is compiled for.
+#[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
 pub(crate) type System = portable::Portable;
 
 /// See [`FolderWatch`].
@@ -36,14 +43,8 @@ pub(crate) type Window<'l> = <Lease as ReadLease>::Window<'l>;
 pub(crate) const PRIVATE_MODE: Mode = Mode::RUSR.union(Mode::WUSR);
 
 /// How a folder on the way to a file is opened.
-pub(crate) const TRAVERSE: OFlags = {
-    // a folder that can be passed through need not be one that can be listed
-    #[cfg(target_os = "linux")]
-    let how = OFlags::PATH;
-    #[cfg(not(target_os = "linux"))]
-    let how = OFlags::RDONLY;
-    how.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC)
-};
+pub(crate) const TRAVERSE: OFlags =
+    System::PASS_THROUGH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 /// A name in an open folder.
 pub(crate) type NameAt<'a> = (BorrowedFd<'a>, &'a str);
@@ -52,6 +53,10 @@ pub(crate) type NameAt<'a> = (BorrowedFd<'a>, &'a str);
 pub(crate) trait Platform {
     type Watch: FolderWatch;
     type Lease: ReadLease;
+
+    /// The access with which a folder on the way to a file is opened. A folder that can be passed
+    /// through need not be one that can be listed, if the system knows the difference.
+    const PASS_THROUGH: OFlags;
 
     /// Opens a path below a folder, through no link and never out of it; with `CREATE`, what is
     /// made is ours alone to read.
@@ -63,6 +68,15 @@ pub(crate) trait Platform {
     /// Gives a file a name that is free, in one step; `EXIST` where it is not, `NOSYS` where that
     /// cannot be done.
     fn rename_noreplace(from: NameAt<'_>, to: NameAt<'_>) -> Result<()>;
+
+    /// Makes the names in a folder durable.
+    fn sync_folder(folder: BorrowedFd<'_>) -> Result<()>;
+
+    /// Starts reading a part of a file in the background; a hint, which may do nothing.
+    fn readahead(file: BorrowedFd<'_>, start: u64, length: NonZeroU64);
+
+    /// Lets all other threads go before this one; a hint, which may do nothing.
+    fn lower_thread_priority();
 }
 
 /// A queue of changes below the root. Where there is none, each call compares stamps.
@@ -105,6 +119,7 @@ pub(crate) trait ReadLease: Sized + Debug + Sync {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Changes {
     /// These files, and everything below these folders.
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "there is no watch"))]
     Some {
         /// Paths of files.
         files: BTreeSet<String>,

@@ -5,6 +5,8 @@
 
 use std::convert::Infallible;
 use std::fs::File;
+use std::num::NonZeroU64;
+use std::ops::Deref;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{AtFlags, FileType, OFlags};
@@ -19,6 +21,8 @@ pub(crate) struct Portable;
 impl Platform for Portable {
     type Watch = NoWatch;
     type Lease = NoLease;
+
+    const PASS_THROUGH: OFlags = OFlags::RDONLY;
 
     /// Opens one component after the other, none of which may be a link.
     fn open_beneath((dir, path): NameAt<'_>, flags: OFlags) -> Result<OwnedFd> {
@@ -38,6 +42,14 @@ impl Platform for Portable {
     fn rename_noreplace(_: NameAt<'_>, _: NameAt<'_>) -> Result<()> {
         Err(Errno::NOSYS)
     }
+
+    fn sync_folder(folder: BorrowedFd<'_>) -> Result<()> {
+        rustix::fs::fsync(folder)
+    }
+
+    fn readahead(_: BorrowedFd<'_>, _: u64, _: NonZeroU64) {}
+
+    fn lower_thread_priority() {}
 }
 
 /// Opens what a folder holds, unless it is a link.
@@ -82,14 +94,26 @@ impl FolderWatch for NoWatch {
 #[derive(Debug)]
 pub(crate) struct NoLease(Infallible);
 
+/// No mapped part either.
+#[derive(Debug)]
+pub(crate) struct NoWindow(Infallible);
+
+impl Deref for NoWindow {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self.0 {}
+    }
+}
+
 impl ReadLease for NoLease {
-    type Window<'l> = &'l [u8];
+    type Window<'l> = NoWindow;
 
     fn take(_: &File) -> Option<Self> {
         None
     }
 
-    fn window(&self, _: u64, _: usize) -> Option<&[u8]> {
+    fn window(&self, _: u64, _: usize) -> Option<NoWindow> {
         match self.0 {}
     }
 

@@ -204,8 +204,8 @@ impl Builder<'_> {
                 held[row as usize / 64] |= 1 << (row % 64);
             });
         };
-        message.each_said(|body| hold(body, false));
-        message.each_tool(|body| hold(body, true));
+        message.each_conversation_string(|body| hold(body, false));
+        message.each_tool_string(|body| hold(body, true));
         true
     }
 

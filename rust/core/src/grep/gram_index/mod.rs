@@ -27,7 +27,7 @@ use crate::files::root::Stat;
 const MAGIC: u64 = u64::from_le_bytes(*b"cmngrams");
 /// The layout, what the grams are and which texts of a line are searched: of this version, so that
 /// no change of any of them can be forgotten.
-const FORMAT: u64 = version(env!("CARGO_PKG_VERSION").as_bytes(), 1);
+const FORMAT: u64 = version(env!("CARGO_PKG_VERSION").as_bytes(), 2);
 /// Rows of a page, which are read and hashed together.
 const PAGE_ROWS: u32 = 32;
 /// More is not indexed: what is known of the blocks has to fit in memory.
@@ -45,7 +45,7 @@ pub struct Layout {
     pub block: u64,
     /// Blocks of a segment.
     pub segment: u32,
-    /// Buckets of a block for what was said, and for what went into and came out of tools; each a
+    /// Buckets of a block for conversation text, and for tool traffic; each a
     /// multiple of 32.
     pub buckets: [u32; 2],
     /// Zero.
@@ -144,11 +144,11 @@ impl Layout {
         (self.rows() / PAGE_ROWS) as usize
     }
 
-    /// The row of a gram in what was said or in what is of tools.
+    /// The row of a gram in conversation text or in tool traffic.
     fn row(self, gram: u32, tools: bool) -> u32 {
         match (tools, self.buckets) {
-            (false, [said, _]) => grams::bucket(gram, said),
-            (true, [said, tools]) => said + grams::bucket(gram, tools),
+            (false, [conversation, _]) => grams::bucket(gram, conversation),
+            (true, [conversation, tools]) => conversation + grams::bucket(gram, tools),
         }
     }
 
@@ -224,8 +224,8 @@ impl GramIndex {
         self.segments.windows(2).take_while(closed).map(|pair| &pair[0]).enumerate()
     }
 
-    /// Cuts the file from `from` on into ranges, for texts of which every match holds one in what
-    /// was said or, if asked, in what is of tools.
+    /// Cuts the file from `from` on into ranges, for texts of which every match holds one in
+    /// conversation text or, if asked, in tool traffic.
     ///
     /// `None` when nothing can be told and all has to be scanned.
     pub(crate) fn ranges<'r>(

@@ -10,8 +10,8 @@ use crate::index::bm25f::{Counts, FIELDS, Field, Lengths};
 use crate::index::dictionary::interner::Interner;
 use crate::index::dictionary::token_cache::TokenCache;
 use crate::index::postings::tf_profiles::{TfProfiles, VariantCounts};
+use crate::text::language::stems::stem;
 use crate::text::segmentation;
-use crate::text::stems::stem;
 use crate::text::tokens;
 
 /// One document, ready to be indexed.

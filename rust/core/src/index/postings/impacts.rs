@@ -7,7 +7,7 @@ use crate::index::postings::codec::{Impact, Posting, encode};
 pub(crate) fn impact_of(formula: &Bm25f, counts: &Counts, lengths: &Lengths) -> Impact {
     let speaker = counts[Field::Speaker as usize] > 0;
     // a field of stop words alone has no length, and before others have it no average either:
-    // its saturation may grow by more than the drift of the averages
+    // its saturation may grow by more than the growth of the averages
     if (0..FIELDS).any(|field| counts[field] > 0 && lengths[field] == 0) {
         return Impact { speaker, ..Impact::MAX };
     }

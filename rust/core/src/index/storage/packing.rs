@@ -13,7 +13,7 @@ use crate::index::postings::impacts::Impacts;
 use crate::index::postings::tf_profiles::TfProfiles;
 use crate::index::storage::packed_index::{ListPosition, PackedIndex};
 use crate::index::storage::paged_array::SPARE_CAPACITY;
-use crate::index::storage::partial_index::{DocPostings, unkey};
+use crate::index::storage::partial_index::{DocPostings, split_posting_key};
 
 /// Bytes from which on a page of lists is full.
 const LIST_PAGE: usize = 64 << 10;
@@ -91,7 +91,7 @@ fn count_postings(
         let mut counts = vec![0u32; lexicon.concepts()];
         let mut uses = vec![0u32; lexicon.profiles.len()];
         for &posting in documents[part].iter().copied().flatten() {
-            let (concept, profile) = unkey(posting);
+            let (concept, profile) = split_posting_key(posting);
             counts[concept as usize] += 1;
             uses[profile as usize] += 1;
         }
@@ -121,7 +121,7 @@ fn encode_forward_page(documents: &[DocPostings<'_>], renumbered: &[u32]) -> Vec
     for &postings in documents {
         let mut last = 0;
         for &posting in postings {
-            let (concept, profile) = unkey(posting);
+            let (concept, profile) = split_posting_key(posting);
             varint(concept - last, &mut bytes);
             varint(renumbered[profile as usize], &mut bytes);
             last = concept;
@@ -196,10 +196,11 @@ impl ListEncoder<'_> {
             if self.stop.load(Ordering::Relaxed) {
                 break;
             }
-            let from = postings_of
-                .partition_point(|&posting| (unkey(posting).0 as usize) < concepts.start);
+            let from = postings_of.partition_point(|&posting| {
+                (split_posting_key(posting).0 as usize) < concepts.start
+            });
             for &posting in &postings_of[from..] {
-                let (concept, profile) = unkey(posting);
+                let (concept, profile) = split_posting_key(posting);
                 let Some(next) = next.get_mut(concept as usize - concepts.start) else { break };
                 postings[*next] = Posting { document, profile: self.renumbered[profile as usize] };
                 *next += 1;

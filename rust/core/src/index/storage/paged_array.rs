@@ -7,13 +7,16 @@
 use std::fmt;
 use std::fs::File;
 use std::num::NonZeroU64;
+use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use bytemuck::allocation::try_zeroed_vec;
 use bytemuck::{Pod, Zeroable};
-use rustix::fs::Advice;
 use xxhash_rust::xxh3::xxh3_64;
+
+use crate::files::platform::{Platform as _, System};
 
 /// Spare capacity of an array that was read or built, in entries. Moving a large array at the first
 /// change would take longer than the change, and unused capacity takes no memory.
@@ -61,7 +64,7 @@ impl SnapshotFile {
     pub fn read_with_capacity<T: Pod>(&self, extent: &Extent, spare: usize) -> Option<Vec<T>> {
         let read = || {
             let count = usize::try_from(extent.bytes).ok()? / size_of::<T>();
-            let mut array = bytemuck::zeroed_vec(count.checked_add(spare)?);
+            let mut array = try_zeroed_vec(count.checked_add(spare)?).ok()?;
             array.truncate(count);
             let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut array);
             self.file.read_exact_at(bytes, extent.start).ok()?;
@@ -79,8 +82,7 @@ impl SnapshotFile {
     fn readahead(&self, extent: &Extent) {
         // a length of 0 would mean all of the file
         if let Some(length) = NonZeroU64::new(extent.bytes) {
-            // if this fails, the read itself waits
-            let _ = rustix::fs::fadvise(&self.file, extent.start, Some(length), Advice::WillNeed);
+            System::readahead(self.file.as_fd(), extent.start, length);
         }
     }
 

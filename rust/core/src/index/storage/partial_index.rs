@@ -16,7 +16,7 @@ fn key(&(concept, profile): &(u32, u32)) -> PostingKey {
     PostingKey::from(concept) << 32 | PostingKey::from(profile)
 }
 
-pub(crate) fn unkey(key: PostingKey) -> (u32, u32) {
+pub(crate) fn split_posting_key(key: PostingKey) -> (u32, u32) {
     ((key >> 32) as u32, key as u32)
 }
 
@@ -45,6 +45,16 @@ fn grow<T>(array: &mut Vec<T>, more: usize) {
 }
 
 impl PartialIndex {
+    /// Makes an empty one with room for so many documents and postings; none where the system does
+    /// not give the memory.
+    pub(crate) fn try_with_capacity(documents: usize, postings: usize) -> Option<Self> {
+        let mut partial = Self::default();
+        partial.keys.try_reserve_exact(postings).ok()?;
+        partial.ends.try_reserve_exact(documents).ok()?;
+        partial.lengths.try_reserve_exact(documents).ok()?;
+        Some(partial)
+    }
+
     /// Sets the lexicon that the documents were analyzed with.
     pub(crate) fn with_lexicon(self, lexicon: Lexicon) -> Self {
         Self { lexicon, ..self }
@@ -84,7 +94,7 @@ impl PartialIndex {
     /// Drops the words from the lexicon of which `is_used` does not hold.
     pub(crate) fn drop_words(&mut self, is_used: impl Fn(u32) -> bool) {
         let mut used = vec![false; self.lexicon.concepts()];
-        self.keys.iter().for_each(|&posting| used[unkey(posting).0 as usize] = true);
+        self.keys.iter().for_each(|&posting| used[split_posting_key(posting).0 as usize] = true);
         let mut lexicon = Lexicon::default();
         self.remap(&mut lexicon, |concept, word| used[concept as usize] && is_used(word));
         self.lexicon = lexicon;
@@ -177,7 +187,7 @@ impl OrdinalMap {
     ) {
         let mut variants = Vec::new();
         for posting in keys.iter_mut().filter(|posting| **posting & REMAPPED == 0) {
-            let (concept, profile) = unkey(*posting);
+            let (concept, profile) = split_posting_key(*posting);
             let profile = match &self.variants[concept as usize] {
                 None => Some(self.profiles[profile as usize]),
                 Some(numbers) => {

@@ -1,17 +1,17 @@
-//! Skip of tool output: tells from a few bytes before a match whether it is in a string that was said.
+//! Skip of tool output: whether a match may be in conversation text, by a few bytes.
 //!
 //! Most places that hold a frequent word are in tool output; taking their whole
 //! line apart to learn that would cost more than all the rest of a search.
 
 use crate::messages::quote_scan::{self, StopAt};
 
-/// Whether the string around `at` may be one that [`super::LazyMessage::each_said`] visits.
+/// Whether the string around `at` may be one that [`crate::messages::lazy_message::LazyMessage::each_conversation_string`] visits.
 ///
 /// Otherwise gives the first place behind that string, so that one look serves for all places
 /// in it. `line` begins with one line of a transcript; nothing before `from` is looked at.
 pub(crate) fn skip_tool_string(line: &[u8], from: usize, at: usize) -> Option<usize> {
     let opening = quote_scan::last(line, from, at)?;
-    if may_be_said(&line[..opening]) {
+    if may_be_conversation_text(&line[..opening]) {
         return None;
     }
     let end = quote_scan::next(line, at, StopAt::QuoteOrLineEnd)?;
@@ -21,10 +21,10 @@ pub(crate) fn skip_tool_string(line: &[u8], from: usize, at: usize) -> Option<us
 /// The most fields of an object that are read backwards.
 const MOST_FIELDS: usize = 8;
 
-/// Whether a string that begins behind `before` may be said, by its key and by what its object is.
+/// Whether a string that begins behind `before` may be conversation text, by its key and object.
 ///
 /// Most of what has the right key is what a tool read: `{"file":{"filePath":…,"content":…}}`.
-fn may_be_said(before: &[u8]) -> bool {
+fn may_be_conversation_text(before: &[u8]) -> bool {
     let Some((key, mut before)) = key_behind(before) else {
         return false;
     };
@@ -51,12 +51,12 @@ fn may_be_said(before: &[u8]) -> bool {
     true
 }
 
-/// Whether an object that begins behind `outside` may be one whose `content` is said: that of the
+/// Whether an object that begins behind `outside` may be one whose `content` is conversation text: that of the
 /// whole line, or the `message` in it.
 fn may_be_message_body(outside: &[u8]) -> bool {
     match key_behind(outside) {
         Some((key, _)) => matches!(key, b"message" | b"payload") || key.contains(&b'\\'),
-        // Elements of lists are blocks, of which only the text is said.
+        // Elements of lists are blocks, of which only `text` counts.
         None => !matches!(trim_end(outside).last(), Some(b'[' | b',')),
     }
 }
@@ -126,15 +126,15 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(4096))]
         #[test]
-        fn said_strings_are_never_skipped(line in any_line()) {
+        fn conversation_strings_are_never_skipped(line in any_line()) {
             let ParsedLine::Message(lazy) = parse_lazy(line.as_bytes()) else {
                 return Ok(());
             };
-            let mut said = Vec::new();
-            lazy.each_said(|body| said.push(body.as_ptr_range()));
+            let mut strings = Vec::new();
+            lazy.each_conversation_string(|body| strings.push(body.as_ptr_range()));
             for (at, _) in line.match_indices("NEEDLE") {
                 let place = line[at..].as_ptr();
-                if said.iter().any(|body| body.contains(&place)) {
+                if strings.iter().any(|body| body.contains(&place)) {
                     prop_assert_eq!(skip_tool_string(line.as_bytes(), 0, at), None, "{}", line);
                 }
             }
@@ -142,8 +142,8 @@ mod tests {
     }
 
     #[test]
-    fn only_strings_that_may_be_said_are_kept() {
-        for (line, said) in [
+    fn only_strings_that_may_be_conversation_text_are_kept() {
+        for (line, expected) in [
             (r#"{"role":"user","content":"x \" NEEDLE"}"#, true),
             (r#"{"role":"user","content" : "\\NEEDLE"}"#, true),
             (r#"[{"type":"text","text":"NEEDLE"}]"#, true),
@@ -167,7 +167,7 @@ mod tests {
             (r#"{"a":NEEDLE,"text":"b"}"#, false),
         ] {
             let at = line.find("NEEDLE").unwrap();
-            assert_eq!(skip_tool_string(line.as_bytes(), 0, at).is_none(), said, "{line}");
+            assert_eq!(skip_tool_string(line.as_bytes(), 0, at).is_none(), expected, "{line}");
         }
     }
 }

@@ -6,10 +6,11 @@
 mod inotify;
 mod lease;
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::num::NonZeroU64;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rustix::fs::{Mode, OFlags, RenameFlags, ResolveFlags};
+use rustix::fs::{Advice, Mode, OFlags, RenameFlags, ResolveFlags};
 use rustix::io::{Errno, Result};
 
 use super::portable::Portable;
@@ -25,6 +26,8 @@ pub(crate) struct Linux;
 impl Platform for Linux {
     type Watch = inotify::Inotify;
     type Lease = lease::FileLease;
+
+    const PASS_THROUGH: OFlags = OFlags::PATH;
 
     fn open_beneath((dir, path): NameAt<'_>, flags: OFlags) -> Result<OwnedFd> {
         if NO_OPENAT2.load(Ordering::Relaxed) {
@@ -56,6 +59,20 @@ impl Platform for Linux {
 
     fn rename_noreplace(from: NameAt<'_>, to: NameAt<'_>) -> Result<()> {
         rename(from, to, RenameFlags::NOREPLACE)
+    }
+
+    fn sync_folder(folder: BorrowedFd<'_>) -> Result<()> {
+        Portable::sync_folder(folder)
+    }
+
+    fn readahead(file: BorrowedFd<'_>, start: u64, length: NonZeroU64) {
+        // if this fails, the read itself waits
+        let _ = rustix::fs::fadvise(file, start, Some(length), Advice::WillNeed);
+    }
+
+    /// On Linux a thread has a priority of its own.
+    fn lower_thread_priority() {
+        let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), 19);
     }
 }
 

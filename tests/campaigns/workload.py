@@ -1,4 +1,4 @@
-"""Programs that make every call until they are killed, and a person who saves notes meanwhile."""
+"""Workload of the kill campaigns: programs that make every call, and a person who saves."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def program(root: Path, name: str, calls: list[str], seed: str, board: Board) ->
         if random.random() < 0.05:
             look(running, token)
         if random.random() < 0.2:
-            meddle(running, random, token)
+            edit_open_note(running, random, token)
 
 
-def meddle(running: Program, random: Random, token: str) -> None:
+def edit_open_note(running: Program, random: Random, token: str) -> None:
     """Change a note that a person has open."""
     path = f"hand/{random.randrange(HAND)}.md"
     try:
@@ -77,10 +77,10 @@ def editor(root: Path, seed: str, board: Board) -> None:
         time.sleep(random.random() / 100)
 
 
-class Battle:
+class Workload:
     """Programs that are killed and replaced, and a person, over one root."""
 
-    def __init__(self, trial: Trial, calls: list[str], kill: Callable[[Battle], None]) -> None:
+    def __init__(self, trial: Trial, calls: list[str], kill: Callable[[Workload], None]) -> None:
         self.trial, self.root, self.calls = trial, trial.root, calls
         for number in range(HAND):
             note = trial.root / f"hand/{number}.md"
@@ -118,6 +118,6 @@ class Battle:
         for child in running:
             child.kill()
 
-    def told(self, word: str) -> list[dict[str, Any]]:
+    def records_of(self, word: str) -> list[dict[str, Any]]:
         found = [record for child in self.killed for record in child.board.records()]
         return [record for record in found if word in record]

@@ -1,8 +1,9 @@
-//! Results of changes as Python objects: writes, revisions of the history, imports.
+//! Write results as Python objects: receipts of writes and imports, revisions of the history.
 
 use std::collections::BTreeMap;
 
 use commonplace_core::files::{self, revisions};
+use commonplace_core::messages::formats;
 use commonplace_core::store::lazy_version::LazyVersion;
 use pyo3::prelude::*;
 
@@ -58,7 +59,7 @@ impl Written {
 }
 
 /// A text that the history keeps: which it is, since when, and where it lies.
-#[pyclass(name = "Past", frozen, get_all, module = "commonplace")]
+#[pyclass(frozen, get_all, module = "commonplace")]
 pub struct Revision {
     pub version: String,
     pub time: f64,
@@ -76,7 +77,44 @@ impl From<revisions::Revision> for Revision {
 #[pymethods]
 impl Revision {
     fn __repr__(&self) -> String {
-        format!("Past({:?}, {} B)", self.address, self.size)
+        format!("Revision({:?}, {} B)", self.address, self.size)
+    }
+}
+
+/// What a source says about a session.
+#[pyclass(frozen, get_all, from_py_object, module = "commonplace")]
+#[derive(Clone)]
+pub struct SessionHeader {
+    pub host: String,
+    pub id: Option<String>,
+    pub parent: Option<String>,
+    pub cwd: Option<String>,
+    pub git_branch: Option<String>,
+    pub model: Option<String>,
+    pub title: Option<String>,
+    pub started: Option<String>,
+}
+
+impl From<formats::SessionHeader> for SessionHeader {
+    fn from(header: formats::SessionHeader) -> Self {
+        Self {
+            host: header.host,
+            id: header.id,
+            parent: header.parent,
+            cwd: header.cwd,
+            git_branch: header.git_branch,
+            model: header.model,
+            title: header.title,
+            started: header.started,
+        }
+    }
+}
+
+#[pymethods]
+impl SessionHeader {
+    fn __repr__(&self) -> String {
+        let id = self.id.as_deref().unwrap_or_default();
+        format!("SessionHeader({:?}, {id:?}, {:?})", self.host, self.title.as_deref().unwrap_or(""))
     }
 }
 
@@ -89,6 +127,9 @@ pub struct Imported {
     pub skipped: BTreeMap<String, u64>,
     pub bad_lines: Vec<u64>,
     pub bad_line_count: u64,
+    pub trailing_garbage: Vec<u64>,
+    pub trailing_garbage_count: u64,
+    pub sessions: Vec<SessionHeader>,
 }
 
 #[pymethods]

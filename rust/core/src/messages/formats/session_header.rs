@@ -1,0 +1,64 @@
+//! Session header: what a source says about a session, in the words of no host.
+
+use std::collections::BTreeMap;
+
+use crate::messages::fields::{Fields, word};
+
+/// What a source says about a session.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SessionHeader {
+    /// The name of the format of its first message, such as `claude-code`.
+    pub host: String,
+    /// The session's id, as its messages name it.
+    pub id: Option<String>,
+    /// The id of the session that started it: that of an agent for its subagent.
+    pub parent: Option<String>,
+    /// The working directory.
+    pub cwd: Option<String>,
+    /// The git branch.
+    pub git_branch: Option<String>,
+    /// The model that answered first.
+    pub model: Option<String>,
+    /// The title that the host gave it last, else the first line of the first prompt.
+    pub title: Option<String>,
+    /// The time of its start, or of its first message, as written.
+    pub started: Option<String>,
+    /// Titles by the ids of last messages, of which one may be of this session.
+    pub leaf_titles: BTreeMap<String, String>,
+}
+
+impl SessionHeader {
+    /// Notes what a line of JSON says about its session, in keys that hosts share.
+    pub(super) fn note(&mut self, line: &Fields<'_>) {
+        let body = line.inner.as_deref().unwrap_or(line);
+        let note = |slot: &mut Option<String>, value: Option<&[u8]>| {
+            if slot.is_none() {
+                *slot = value.and_then(word).filter(|word| !word.is_empty());
+            }
+        };
+        note(&mut self.cwd, line.cwd.or(body.cwd));
+        note(&mut self.git_branch, line.git_branch);
+        note(&mut self.model, body.model.filter(|model| *model != b"\"<synthetic>\""));
+    }
+
+    /// Takes a title from the host for the session whose last message has the id `leaf`. Hosts put
+    /// titles of other sessions at the head of a file as well.
+    pub(super) fn set_title_of_leaf(&mut self, title: Option<String>, leaf: Option<String>) {
+        match leaf.filter(|_| self.started.is_none()) {
+            Some(leaf) => self.leaf_titles.extend(title.map(|title| (leaf, title))),
+            None => self.set_title(title),
+        }
+    }
+
+    /// Takes the title that waits for a message with this id.
+    pub(super) fn note_leaf(&mut self, id: Option<String>) {
+        if let Some(title) = id.and_then(|id| self.leaf_titles.remove(&id)) {
+            self.set_title(Some(title));
+        }
+    }
+
+    /// Takes a title from the host, if there is one.
+    pub fn set_title(&mut self, title: Option<String>) {
+        self.title = title.filter(|title| !title.trim().is_empty()).or_else(|| self.title.take());
+    }
+}

@@ -1,0 +1,75 @@
+//! Storage of opencode: a session, its messages and their parts, each a file, as one document.
+//!
+//! `storage/session/PROJECT/SESSION.json`, `storage/message/SESSION/MESSAGE.json` and
+//! `storage/part/MESSAGE/PART.json`; names rise with time. Source: `packages/opencode/src/storage`
+//! of anomalyco/opencode (MIT). Newer versions have a database; `opencode export` reads both.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::value::RawValue;
+
+use crate::error::{Error, Result};
+use crate::memory_limit::MemoryLimit;
+
+/// Bytes that are taken at most to read a byte of it.
+const READ_BYTE: u64 = 12;
+
+/// Returns what `opencode export` would write, if `source` is a session of such a storage.
+pub(super) fn document(source: &Path, limit: &MemoryLimit) -> Result<Option<Vec<u8>>> {
+    let above = |levels: usize| source.ancestors().nth(levels);
+    let is_session = above(2).and_then(Path::file_name) == Some(OsStr::new("session"));
+    let (Some(storage), Some(id), true) = (above(3), source.file_stem(), is_session) else {
+        return Ok(None);
+    };
+    let messages = storage.join("message").join(id);
+    if !messages.is_dir() {
+        return Ok(None);
+    }
+    let mut text = b"{\"info\":".to_vec();
+    let read = |text: &mut Vec<u8>, path: &Path| -> Result<()> {
+        let json =
+            fs::read(path).map_err(|error| Error::io("read", path.to_string_lossy(), error))?;
+        let needed = (text.len() + json.len()) as u64 * READ_BYTE;
+        limit.check(&format!("importing {:?}, which is read as a whole,", source), needed)?;
+        // one that is damaged is counted by who reads the document
+        let sound = serde_json::from_slice::<&RawValue>(&json).is_ok();
+        text.extend_from_slice(if sound { &json } else { b"null" });
+        Ok(())
+    };
+    read(&mut text, source)?;
+    text.extend_from_slice(b",\"messages\":[");
+    for (at, message) in json_files(&messages)?.iter().enumerate() {
+        text.extend_from_slice(if at == 0 { b"{\"info\":" } else { b",{\"info\":" });
+        read(&mut text, message)?;
+        text.extend_from_slice(b",\"parts\":[");
+        let parts = storage.join("part").join(message.file_stem().unwrap_or_default());
+        for (at, part) in json_files(&parts)?.iter().enumerate() {
+            text.extend_from_slice(if at == 0 { b"" } else { b"," });
+            read(&mut text, part)?;
+        }
+        text.extend_from_slice(b"]}");
+    }
+    text.extend_from_slice(b"]}");
+    Ok(Some(text))
+}
+
+/// The regular files of a folder that end in `.json`, by name; none if there is no folder.
+fn json_files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let fail = |error| Error::io("list", folder.to_string_lossy(), error);
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(fail)?,
+    };
+    let mut files = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(fail)?;
+        let is_json = entry.path().extension() == Some(OsStr::new("json"));
+        if is_json && entry.file_type().map_err(fail)?.is_file() {
+            files.push(entry.path());
+        }
+    }
+    files.sort();
+    Ok(files)
+}

@@ -1,0 +1,40 @@
+//! Chinese and Japanese: Han and kana, and the stop words of Chinese.
+
+use std::ops::RangeInclusive;
+
+use crate::text::language::Language;
+
+pub(super) struct ChineseJapanese;
+
+const HAN_AND_KANA: &[RangeInclusive<char>] = &[
+    '\u{3005}'..='\u{3007}', // iteration and closing marks, zero
+    '\u{3021}'..='\u{3029}', // Suzhou numerals
+    '\u{3041}'..='\u{3096}', // Hiragana
+    '\u{309D}'..='\u{309F}',
+    '\u{30A1}'..='\u{30FA}', // Katakana
+    '\u{30FC}'..='\u{30FF}',
+    '\u{31F0}'..='\u{31FF}',
+    '\u{FF66}'..='\u{FF9F}',
+    '\u{3400}'..='\u{4DBF}', // Han
+    '\u{4E00}'..='\u{9FFF}',
+    '\u{F900}'..='\u{FAFF}',
+    '\u{20000}'..='\u{3FFFF}',
+];
+
+impl Language for ChineseJapanese {
+    fn name(&self) -> &'static str {
+        "Chinese, Japanese"
+    }
+
+    fn stop_words(&self) -> &'static str {
+        include_str!("words/stop_zh.txt")
+    }
+
+    fn unspaced(&self) -> &'static [RangeInclusive<char>] {
+        HAN_AND_KANA
+    }
+
+    fn runs_over_lines(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,38 @@
+//! English: Snowball stems, irregular forms, stop words.
+
+use std::borrow::Cow;
+
+use rust_stemmers::{Algorithm, Stemmer};
+
+use crate::text::language::Language;
+
+pub(super) struct English;
+
+impl Language for English {
+    fn name(&self) -> &'static str {
+        "English"
+    }
+
+    fn stop_words(&self) -> &'static str {
+        include_str!("words/stop_en.txt")
+    }
+
+    fn proper_nouns(&self) -> &'static [&'static str] {
+        // the month, where it is not written as one writes a verb
+        &["May"]
+    }
+
+    fn clitics(&self) -> &'static [&'static str] {
+        &["'s", "'S", "’s", "’S"]
+    }
+
+    fn irregular_forms(&self) -> &'static str {
+        include_str!("words/irregular_en.txt")
+    }
+
+    /// By the Snowball stemmer of English, also called Porter 2.
+    fn stem<'w>(&self, word: &'w str) -> Option<Cow<'w, str>> {
+        let is_ascii = word.bytes().all(|byte| byte.is_ascii_lowercase());
+        is_ascii.then(|| Stemmer::create(Algorithm::English).stem(word))
+    }
+}

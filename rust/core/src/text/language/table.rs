@@ -1,0 +1,219 @@
+//! The merged rules of all languages: what a text is asked of them costs one lookup.
+
+use std::borrow::Cow;
+
+use once_cell::race::OnceBox;
+use rustc_hash::{FxHashMap, FxHashSet};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::text::language::{LANGUAGES, Language};
+
+/// The rules of all languages.
+struct LanguageTable {
+    /// Those with spaces between words, in the order in which they are asked for a stem.
+    spaced: Vec<&'static dyn Language>,
+    /// Stop words of these.
+    stop_words: FxHashSet<&'static str>,
+    proper_nouns: FxHashSet<&'static str>,
+    clitics: Vec<&'static str>,
+    /// Form and base of irregular words.
+    irregular: FxHashMap<&'static str, &'static str>,
+    /// Stop words of unspaced scripts, and the characters of the longest.
+    stop_runs: FxHashSet<&'static str>,
+    longest_stop_run: usize,
+    unspaced: CharSet,
+    over_lines: CharSet,
+    extension_id: u64,
+}
+
+/// Made without a lock, by two threads at worst: a child that was forked while some thread made it
+/// would wait for that thread for ever.
+static TABLE: OnceBox<LanguageTable> = OnceBox::new();
+
+#[inline]
+fn table() -> &'static LanguageTable {
+    TABLE.get_or_init(|| Box::new(LanguageTable::of(&[])))
+}
+
+/// A text has been analysed without a language that is to be added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("texts are analysed already; add languages once, when the program starts")]
+pub struct AlreadyInUse;
+
+/// Adds languages to those that are built in; each is asked before them.
+///
+/// Once in a process, before a store is opened or a text analysed. An index on disk that was made
+/// with other languages is not used.
+///
+/// # Errors
+/// [`AlreadyInUse`]; nothing was added.
+pub fn extend(languages: &[&'static dyn Language]) -> Result<(), AlreadyInUse> {
+    TABLE.set(Box::new(LanguageTable::of(languages))).map_err(|_| AlreadyInUse)
+}
+
+/// Returns an id of the languages that were added, 0 if none were.
+pub fn extension_id() -> u64 {
+    table().extension_id
+}
+
+impl LanguageTable {
+    fn of(added: &[&'static dyn Language]) -> Self {
+        let all = || added.iter().chain(LANGUAGES).copied();
+        let is_spaced = |language: &&dyn Language| language.unspaced().is_empty();
+        let spaced: Vec<_> = all().filter(is_spaced).collect();
+        let stop_runs: FxHashSet<_> = all()
+            .filter(|language| !is_spaced(language))
+            .flat_map(|language| language.stop_words().split_whitespace())
+            .collect();
+        let mut irregular = FxHashMap::default();
+        for line in spaced.iter().flat_map(|language| language.irregular_forms().lines()) {
+            let mut words = line.split_whitespace();
+            let Some(base) = words.next() else { continue };
+            for form in words {
+                // the language that is asked first decides
+                irregular.entry(form).or_insert(base);
+            }
+        }
+        Self {
+            stop_words: spaced.iter().flat_map(|one| one.stop_words().split_whitespace()).collect(),
+            proper_nouns: spaced.iter().flat_map(|one| one.proper_nouns()).copied().collect(),
+            clitics: spaced.iter().flat_map(|one| one.clitics()).copied().collect(),
+            irregular,
+            longest_stop_run: stop_runs.iter().map(|run| run.chars().count()).max().unwrap_or(0),
+            stop_runs,
+            unspaced: CharSet::of(all()),
+            over_lines: CharSet::of(all().filter(|language| language.runs_over_lines())),
+            extension_id: id_of(added),
+            spaced,
+        }
+    }
+}
+
+/// Returns an id of what some languages are, as far as it is data; 0 of none.
+fn id_of(languages: &[&dyn Language]) -> u64 {
+    if languages.is_empty() {
+        return 0;
+    }
+    let rules = languages.iter().map(|language| {
+        let words = (language.stop_words(), language.irregular_forms());
+        let spelled = (language.proper_nouns(), language.clitics());
+        let script = (language.unspaced(), language.runs_over_lines());
+        (language.name(), words, spelled, script)
+    });
+    xxh3_64(format!("{:?}", rules.collect::<Vec<_>>()).as_bytes())
+}
+
+/// Says whether a folded word is a stop word.
+#[inline]
+pub(in crate::text) fn is_stop_word(word: &str) -> bool {
+    table().stop_words.contains(word)
+}
+
+/// Says whether a word, as it is spelled, is a proper noun and no stop word.
+pub(in crate::text) fn is_proper_noun(word: &str) -> bool {
+    table().proper_nouns.contains(word)
+}
+
+/// Returns the endings that are not part of a word.
+#[inline]
+pub(in crate::text) fn clitics() -> &'static [&'static str] {
+    &table().clitics
+}
+
+/// Says whether some characters of an unspaced script are a stop word.
+pub(in crate::text) fn is_stop_run(characters: &str) -> bool {
+    table().stop_runs.contains(characters)
+}
+
+/// Returns how many characters the longest stop word of an unspaced script has.
+pub(in crate::text) fn longest_stop_run() -> usize {
+    table().longest_stop_run
+}
+
+/// Says whether a character is of a script written without spaces between words.
+#[inline]
+pub(in crate::text) fn is_unspaced(c: char) -> bool {
+    table().unspaced.contains(c)
+}
+
+/// Says whether a character is of a script in which a line end may fall within a word.
+#[inline]
+pub(in crate::text) fn runs_over_lines(c: char) -> bool {
+    table().over_lines.contains(c)
+}
+
+/// Returns the stem of a folded word that is no stop word, if a language has one.
+pub(super) fn stem(word: &str) -> Option<Cow<'_, str>> {
+    let LanguageTable { irregular, spaced, .. } = table();
+    let base = irregular.get(word).copied().unwrap_or(word);
+    spaced.iter().find_map(|language| language.stem(base))
+}
+
+/// Returns the irregular forms, each with its stem.
+pub(in crate::text) fn irregular_stems() -> impl Iterator<Item = (&'static str, String)> {
+    let forms = table().irregular.keys();
+    forms.filter_map(|&form| Some((form, stem(form)?.into_owned())))
+}
+
+/// A set of characters: a bit for each, up to the last of them.
+struct CharSet(Vec<u64>);
+
+impl CharSet {
+    /// Returns the unspaced characters of some languages.
+    fn of<'l>(languages: impl Iterator<Item = &'l dyn Language>) -> Self {
+        let mut bits = Vec::new();
+        for c in languages.flat_map(|language| language.unspaced()).cloned().flatten() {
+            let at = c as usize / 64;
+            if at >= bits.len() {
+                bits.resize(at + 1, 0);
+            }
+            bits[at] |= 1 << (c as u32 % 64);
+        }
+        Self(bits)
+    }
+
+    #[inline]
+    fn contains(&self, c: char) -> bool {
+        self.0.get(c as usize / 64).is_some_and(|bits| bits >> (c as u32 % 64) & 1 == 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::language::korean::Korean;
+
+    #[test]
+    fn every_character_of_a_range_is_in_the_set() {
+        for language in LANGUAGES {
+            for range in language.unspaced() {
+                assert!(is_unspaced(*range.start()) && is_unspaced(*range.end()), "{range:?}");
+                assert_eq!(runs_over_lines(*range.start()), language.runs_over_lines());
+            }
+        }
+        let others = ['a', 'é', 'д', '\u{0DFF}', '\u{3008}', '\u{FFA0}', '\u{40000}', char::MAX];
+        assert!(others.into_iter().all(|c| !is_unspaced(c) && !runs_over_lines(c)));
+    }
+
+    #[test]
+    fn an_index_tells_added_languages_apart() {
+        struct Renamed;
+        impl Language for Renamed {
+            fn name(&self) -> &'static str {
+                "Korean 2"
+            }
+            fn unspaced(&self) -> &'static [std::ops::RangeInclusive<char>] {
+                Korean.unspaced()
+            }
+        }
+        assert_eq!((id_of(&[]), extension_id()), (0, 0));
+        let [one, other] = [id_of(&[&Korean]), id_of(&[&Renamed])];
+        assert!(one != other && one != 0 && other != 0);
+    }
+
+    #[test]
+    fn a_language_that_comes_late_is_refused() {
+        assert!(is_stop_word("the"));
+        assert_eq!(extend(&[&Korean]), Err(AlreadyInUse));
+    }
+}
