@@ -5,28 +5,24 @@ from __future__ import annotations
 import builtins
 import os
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
-from typing import NamedTuple
 
 from commonplace import _core
 from commonplace._core import Entry, Revision, Section, Weights, Written
 from commonplace.errors import Conflict
 from commonplace.locks import Lock
 from commonplace.paths import GivenPath, relative
-from commonplace.side_files import SideFiles
-from commonplace.transcript import Transcript
+
+# for types only: a command starts without `typing`
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from commonplace.side_files import SideFiles
+    from commonplace.stamp import Stamp
+    from commonplace.transcript import Transcript
 
 UPDATES = 64
 """How often `Files.update` begins again when others change the file meanwhile."""
-
-
-class Stamp(NamedTuple):
-    """What tells one state of a file from another without reading it; times in ns since 1970."""
-
-    inode: int
-    size: int
-    modified_ns: int
-    changed_ns: int
 
 
 class Files:
@@ -52,9 +48,9 @@ class Files:
             weights=weights,
             memory_limit=memory_limit,
         )
-        self._root = Path(self._core.root)
+        self._root = self._core.root
         # a link on the way to the root is not in the core's name of it
-        self._given_root = Path(root).absolute()
+        self._given_root = os.fspath(root)
         self._update = Lock()
 
     def __repr__(self) -> str:
@@ -63,7 +59,9 @@ class Files:
     @property
     def root(self) -> Path:
         """The folder that holds this memory."""
-        return self._root
+        from pathlib import Path
+
+        return Path(self._root)
 
     def relative(self, path: GivenPath) -> str:
         """Return a path as text relative to the root, as calls that take one do by themselves.
@@ -85,6 +83,17 @@ class Files:
         A folder that this user may not read is left out; `status().skipped` names it.
         """
         return self._core.list(self.relative(prefix))
+
+    def holds(self, prefix: GivenPath = "") -> bool:
+        r"""Say whether a file is `prefix` or lies below it; the index is not asked.
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> _ = store.write("facts/a.md", "Tea.\n")
+        >>> store.holds("facts"), store.holds("fact")
+        (True, False)
+        """
+        return self._core.holds(self.relative(prefix))
 
     def read(self, path: GivenPath, version: str | None = None) -> str:
         """Return the text of a file; bytes that are not UTF-8 are shown as U+FFFD.
@@ -129,6 +138,8 @@ class Files:
         >>> store.stamp("a.md").size
         4
         """
+        from commonplace.stamp import Stamp
+
         return Stamp(*self._core.stamp(self.relative(path)))
 
     def lines_at(self, path: GivenPath, offsets: Sequence[int]) -> builtins.list[bytes]:
@@ -282,8 +293,12 @@ class Files:
 
     def transcript(self, path: GivenPath) -> Transcript:
         """Return the transcript at `path`: a folder that holds `messages.jsonl`, or the file."""
+        from commonplace.transcript import Transcript
+
         return Transcript(self._core, self.relative(path))
 
     def side_files(self, folder: str = "") -> SideFiles:
         """Return the logs and caches in `folder` below `.commonplace`."""
+        from commonplace.side_files import SideFiles
+
         return SideFiles(self._core, folder)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from commonplace.errors import Refused
 
@@ -11,22 +10,23 @@ GivenPath = str | os.PathLike[str]
 """A path in a store: text relative to its root, or an object such as `pathlib.Path`."""
 
 
-def relative(path: object, *roots: Path) -> str:
+def relative(path: object, *roots: str) -> str:
     """Return a path as the core takes it.
 
     Args:
         path: Text is left as it is, and the core checks it. Of an object an absolute path is made
             relative to the root, and a relative one begins there.
-        roots: The names of the root, each an absolute path. They are compared as names: what a
-            link on the way leads to is for the core to see.
+        roots: The names of the root; one that is not absolute is no name for long. They are
+            compared as names: what a link on the way leads to is for the core to see.
 
     Raises:
         Refused: An absolute path is not in the root.
         TypeError: It is neither.
 
-    >>> relative(Path("facts") / "user.md", Path("/notes"))
+    >>> from pathlib import Path
+    >>> relative(Path("facts") / "user.md", "/notes")
     'facts/user.md'
-    >>> relative(Path("/notes/facts"), Path("/notes"))
+    >>> relative(Path("/notes/facts"), "/notes")
     'facts'
     """
     if isinstance(path, str):
@@ -34,13 +34,15 @@ def relative(path: object, *roots: Path) -> str:
     given = os.fspath(path) if isinstance(path, os.PathLike) else None
     if not isinstance(given, str):
         raise TypeError(f"a path is text (str) or os.PathLike[str], not {type(path).__name__}")
+    from pathlib import Path  # noqa: PLC0415 - a command starts without it
+
     inner = Path(given)
     if inner.is_absolute():
         above = next((root for root in roots if inner.is_relative_to(root)), None)
         if above is None:
             error = Refused(
                 f"{given[:120]!r} is refused (absolute): it is not in the memory at "
-                f"{str(roots[0])!r}; give a path in it, or one relative to it"
+                f"{roots[0]!r}; give a path in it, or one relative to it"
             )
             error.code = "absolute"
             raise error

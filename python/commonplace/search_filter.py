@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
-from typing import Literal, TypedDict
 
 from commonplace._core import SearchFilter
-from commonplace.paths import GivenPath
-from commonplace.timestamps import When
 
+# for types only: a command starts without `typing`
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Literal, TypedDict
 
-class FilterFields(TypedDict, total=False):
-    """The keyword arguments of `SearchFilter`, which has their meaning."""
+    from commonplace.paths import GivenPath
+    from commonplace.timestamps import When
 
-    prefix: GivenPath | Iterable[GivenPath] | None
-    source: Literal["note", "message"] | None
-    since: When | None
-    until: When | None
-    role: str | None
-    session: str | None
-    category: str | None
-    tools: bool
+    class FilterFields(TypedDict, total=False):
+        """The keyword arguments of `SearchFilter`, which has their meaning."""
+
+        prefix: GivenPath | Iterable[GivenPath] | None
+        source: Literal["note", "message"] | None
+        since: When | None
+        until: When | None
+        role: str | None
+        session: str | None
+        category: str | None
+        tools: bool
 
 
 def given_filter(

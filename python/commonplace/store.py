@@ -5,14 +5,20 @@ from __future__ import annotations
 import builtins
 import os
 from collections.abc import Callable
-from pathlib import Path
-from types import TracebackType
-from typing import Self, Unpack
 
-from commonplace._core import Grep, Hit, Hits, SearchFilter, Status, Verified, Weights
 from commonplace.files import Files
-from commonplace.paths import GivenPath
-from commonplace.search_filter import FilterFields, given_filter
+from commonplace.search_filter import given_filter
+
+# for types only: a command starts without `typing`
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import TracebackType
+    from typing import Self, Unpack
+
+    from commonplace._core import Grep, Hit, Hits, SearchFilter, Status, Verified, Weights
+    from commonplace.paths import GivenPath
+    from commonplace.search_filter import FilterFields
 
 
 def find_root(start: str | os.PathLike[str] | None = None) -> Path:
@@ -21,6 +27,8 @@ def find_root(start: str | os.PathLike[str] | None = None) -> Path:
     That is `$COMMONPLACE_ROOT`, else the nearest folder at or above `start` (default: the
     current one) that holds `.commonplace/`, else `~/.commonplace`.
     """
+    from pathlib import Path
+
     if named := os.environ.get("COMMONPLACE_ROOT"):
         return Path(named).expanduser()
     here = Path(start or ".").absolute()
