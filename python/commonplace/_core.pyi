@@ -11,7 +11,9 @@ __all__ = [
     "Grep",
     "Hit",
     "Hits",
+    "ImportReport",
     "Imported",
+    "ImportedSource",
     "Match",
     "Message",
     "Revision",
@@ -260,6 +262,49 @@ class Imported:
     sessions: list[SessionHeader]
 
 @final
+class ImportedSource:
+    """What `Store.import_sessions` took from one source.
+
+    `outcome` is `new`, `grown`, `unchanged` or `skipped`, and `why` says why it was skipped. `paths`
+    are the transcripts that hold its sessions, `messages` were added, and `copies` are pointed to
+    where they are stored already. `cut_off`: the last line is half-written, and left to the next
+    import. `left_out` counts records that are no messages, by kind; numbers of lines are those of
+    the source.
+    """
+
+    source: str
+    outcome: Literal["new", "grown", "unchanged", "skipped"]
+    why: str | None
+    paths: list[str]
+    messages: int
+    copies: int
+    cut_off: bool
+    format: str
+    left_out: dict[str, int]
+    bad_lines: list[int]
+    bad_line_count: int
+    trailing_garbage: list[int]
+    trailing_garbage_count: int
+    sessions: list[SessionHeader]
+
+@final
+class ImportReport:
+    """What `Store.import_sessions` did: numbers of sources by outcome, and of messages.
+
+    `places` are the folders in which sources were looked for. `sources` are those that were read or
+    skipped; one whose size and time were as they were the last time is only counted.
+    """
+
+    places: list[str]
+    new: int
+    grown: int
+    unchanged: int
+    skipped: int
+    messages: int
+    copies: int
+    sources: list[ImportedSource]
+
+@final
 class Status:
     """The state of a store in numbers."""
 
@@ -383,6 +428,12 @@ class Store:
     def import_transcript(
         self, source: str, path: str, progress: Callable[[int], None] | None
     ) -> Imported: ...
+    def import_sessions(
+        self,
+        paths: list[str],
+        hosts: list[str],
+        progress: Callable[[int, int], None] | None,
+    ) -> ImportReport: ...
     def search(self, query: str, limit: int, filter: SearchFilter) -> Hits: ...
     def normalized_filter(self, filter: SearchFilter) -> SearchFilter:
         """Return the filter with its prefixes as `spelled` returns them."""

@@ -18,9 +18,9 @@ use crate::filter::SearchFilter;
 use crate::from_python::{ABSENT, Count, Text, Weights, expected};
 use crate::grep::Grep;
 use crate::hit::{Hit, Hits};
-use crate::import::import;
+use crate::import::{import, import_sessions};
 use crate::results::{Entry, Message, Section, Status, Verified};
-use crate::write_results::{Imported, Revision, Written};
+use crate::write_results::{ImportReport, Imported, Revision, Written};
 
 /// The engine behind `commonplace.Store`.
 #[pyclass(frozen, module = "commonplace._core")]
@@ -255,6 +255,16 @@ impl Store {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Imported> {
         import(py, &*self.open(py)?, &source, &path, progress)
+    }
+
+    fn import_sessions(
+        &self,
+        py: Python<'_>,
+        paths: Vec<PathBuf>,
+        hosts: Vec<String>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<ImportReport> {
+        import_sessions(py, &*self.open(py)?, paths, hosts, progress)
     }
 
     fn search(

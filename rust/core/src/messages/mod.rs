@@ -8,4 +8,5 @@ pub mod json_string;
 pub mod lazy_message;
 pub mod line_reader;
 pub mod message;
+pub(crate) mod message_key;
 mod quote_scan;
