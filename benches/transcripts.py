@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import random
 import re
+import shutil
 import sys
 import time
 from collections import Counter
@@ -31,6 +32,7 @@ from benches.sections import Section
 RARE = "rare word"
 FREQUENT = "frequent word"
 FIRST = "commonplace, first pass"
+KEPT = "commonplace, secrets kept"
 LONG = 2.0  # seconds; longer runs are repeated three times only
 
 
@@ -210,6 +212,24 @@ def listing(table: Table, sample: Path, file: Path, store: Ours | None, count: i
         }
     once = f"{sample.stat().st_size / 1e9:.2f} GB sample, ours by share of the whole"
     table.compare(f"grep count: {rare.label}", once, rounds(loop, count), "wall")
+
+
+def imports(table: Table, sample: Path, folder: Path, count: int, *, check_floors: bool) -> None:
+    """Time an import of the sample with and without the redaction of secrets."""
+
+    def run(*, keep_secrets: bool) -> Figures:
+        root = folder / "imported"
+        with Ours(root, watch=False).store as store:
+            log = store.transcript("sessions/sample")
+            spent = seconds(lambda: log.load(sample, keep_secrets=keep_secrets))
+        shutil.rmtree(root)
+        return spent
+
+    runs = {OURS: partial(run, keep_secrets=False), KEPT: partial(run, keep_secrets=True)}
+    label = f"{sample.stat().st_size / 1e9:.2f} GB sample"
+    # redaction takes at most a quarter more
+    floors = {KEPT: 0.8} if check_floors else {}
+    table.compare("import", label, rounds(runs, count), "wall", floors=floors)
 
 
 def peaks(table: Table, sample: Path, file: Path, root: Path, *, with_ours: bool) -> None:

@@ -256,6 +256,19 @@ def test_import_goes_on_after_a_crash(store: Store, root: Path, tmp_path: Path) 
     assert log.load(source).messages == 0
 
 
+def test_import_redacts_secrets(store: Store, tmp_path: Path) -> None:
+    source, log = tmp_path / "x.jsonl", store.transcript("s")
+    source.write_bytes(lines_of([{"role": "user", "content": "the password is Tr0ub4dor&3."}]))
+    assert log.load(source).redacted == {"password": 1}
+    assert log[1].text == "the password is [redacted: password]."
+    # known again, whichever way it is imported
+    assert log.load(source, keep_secrets=True).messages == 0
+    kept = store.transcript("kept")
+    assert kept.load(source, keep_secrets=True).redacted == {}
+    assert kept[1].text == "the password is Tr0ub4dor&3."
+    assert kept.load(source).messages == 0
+
+
 def test_import_does_not_mix_two_sources(store: Store, root: Path, tmp_path: Path) -> None:
     source, log = tmp_path / "x.jsonl", store.transcript("s")
     source.write_bytes(lines_of(PLAIN))

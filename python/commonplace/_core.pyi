@@ -249,6 +249,7 @@ class Imported:
     """What an import took, and what it left out and why.
 
     Of `trailing_garbage`, lines with something else behind a whole object, the object was taken.
+    `redacted` counts the secrets that were replaced, by kind.
     """
 
     path: str
@@ -260,6 +261,7 @@ class Imported:
     trailing_garbage: list[int]
     trailing_garbage_count: int
     sessions: list[SessionHeader]
+    redacted: dict[str, int]
 
 @final
 class ImportedSource:
@@ -286,6 +288,7 @@ class ImportedSource:
     trailing_garbage: list[int]
     trailing_garbage_count: int
     sessions: list[SessionHeader]
+    redacted: dict[str, int]
 
 @final
 class ImportReport:
@@ -302,6 +305,7 @@ class ImportReport:
     skipped: int
     messages: int
     copies: int
+    redacted: dict[str, int]
     sources: list[ImportedSource]
 
 @final
@@ -411,6 +415,7 @@ class Store:
     def history(self, path: str) -> builtins.list[Revision]: ...
     def keep(self, path: str) -> Revision: ...
     def list(self, prefix: str) -> list[Entry]: ...
+    def holds(self, prefix: str) -> bool: ...
     def write(self, path: str, content: str, expected_version: str | None = None) -> Written: ...
     def append(self, path: str, content: str, expected_version: str | None = None) -> Written: ...
     def patch(
@@ -426,13 +431,20 @@ class Store:
     def append_message(self, path: str, line: bytes) -> int:
         """Append one JSON object as one durable line and return its line number."""
     def import_transcript(
-        self, source: str, path: str, progress: Callable[[int], None] | None
+        self,
+        source: str,
+        path: str,
+        progress: Callable[[int], None] | None,
+        *,
+        keep_secrets: bool,
     ) -> Imported: ...
     def import_sessions(
         self,
         paths: list[str],
         hosts: list[str],
         progress: Callable[[int, int], None] | None,
+        *,
+        keep_secrets: bool,
     ) -> ImportReport: ...
     def search(self, query: str, limit: int, filter: SearchFilter) -> Hits: ...
     def normalized_filter(self, filter: SearchFilter) -> SearchFilter:

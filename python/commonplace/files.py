@@ -5,27 +5,23 @@ from __future__ import annotations
 import builtins
 import os
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
-from typing import NamedTuple
 
 from commonplace import _core
 from commonplace._core import Entry, Revision, Section, Weights, Written
 from commonplace.errors import Conflict
 from commonplace.locks import Lock
-from commonplace.side_files import SideFiles
-from commonplace.transcript import Transcript
+
+# for types only: a command starts without `typing`
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from commonplace.side_files import SideFiles
+    from commonplace.stamp import Stamp
+    from commonplace.transcript import Transcript
 
 UPDATES = 64
 """How often `Files.update` begins again when others change the file meanwhile."""
-
-
-class Stamp(NamedTuple):
-    """What tells one state of a file from another without reading it; times in ns since 1970."""
-
-    inode: int
-    size: int
-    modified_ns: int
-    changed_ns: int
 
 
 class Files:
@@ -47,13 +43,15 @@ class Files:
             weights=weights,
             memory_limit=memory_limit,
         )
-        self._root = Path(self._core.root)
+        self._root = self._core.root
         self._update = Lock()
 
     @property
     def root(self) -> Path:
         """The folder that holds this memory."""
-        return self._root
+        from pathlib import Path
+
+        return Path(self._root)
 
     def list(self, prefix: str = "") -> list[Entry]:
         """Return the files whose path starts with the folder or file `prefix`, sorted by path.
@@ -61,6 +59,17 @@ class Files:
         A folder that this user may not read is left out; `status().skipped` names it.
         """
         return self._core.list(prefix)
+
+    def holds(self, prefix: str = "") -> bool:
+        r"""Say whether a file is `prefix` or lies below it; the index is not asked.
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> _ = store.write("facts/a.md", "Tea.\n")
+        >>> store.holds("facts"), store.holds("fact")
+        (True, False)
+        """
+        return self._core.holds(prefix)
 
     def read(self, path: str, version: str | None = None) -> str:
         """Return the text of a file; bytes that are not UTF-8 are shown as U+FFFD.
@@ -105,6 +114,8 @@ class Files:
         >>> store.stamp("a.md").size
         4
         """
+        from commonplace.stamp import Stamp
+
         return Stamp(*self._core.stamp(path))
 
     def lines_at(self, path: str, offsets: Sequence[int]) -> builtins.list[bytes]:
@@ -247,8 +258,12 @@ class Files:
 
     def transcript(self, path: str) -> Transcript:
         """Return the transcript at `path`: a folder that holds `messages.jsonl`, or the file."""
+        from commonplace.transcript import Transcript
+
         return Transcript(self._core, path)
 
     def side_files(self, folder: str = "") -> SideFiles:
         """Return the logs and caches in `folder` below `.commonplace`."""
+        from commonplace.side_files import SideFiles
+
         return SideFiles(self._core, folder)

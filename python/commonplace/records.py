@@ -68,6 +68,7 @@ FIELDS: dict[type[Any], tuple[str, ...]] = {
         "trailing_garbage",
         "trailing_garbage_count",
         "sessions",
+        "redacted",
     ),
     ImportedSource: (
         "source",
@@ -84,6 +85,7 @@ FIELDS: dict[type[Any], tuple[str, ...]] = {
         "trailing_garbage",
         "trailing_garbage_count",
         "sessions",
+        "redacted",
     ),
     ImportReport: (
         "places",
@@ -93,6 +95,7 @@ FIELDS: dict[type[Any], tuple[str, ...]] = {
         "skipped",
         "messages",
         "copies",
+        "redacted",
         "sources",
     ),
     Match: (

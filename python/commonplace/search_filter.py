@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Literal, TypedDict
-
 from commonplace._core import SearchFilter
-from commonplace.timestamps import When
 
+# for types only: a command starts without `typing`
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Literal, TypedDict
 
-class FilterFields(TypedDict, total=False):
-    """The keyword arguments of `SearchFilter`, which has their meaning."""
+    from commonplace.timestamps import When
 
-    prefix: str | Iterable[str] | None
-    source: Literal["note", "message"] | None
-    since: When | None
-    until: When | None
-    role: str | None
-    session: str | None
-    category: str | None
-    tools: bool
+    class FilterFields(TypedDict, total=False):
+        """The keyword arguments of `SearchFilter`, which has their meaning."""
+
+        prefix: str | Iterable[str] | None
+        source: Literal["note", "message"] | None
+        since: When | None
+        until: When | None
+        role: str | None
+        session: str | None
+        category: str | None
+        tools: bool
 
 
 def given_filter(filter: SearchFilter | None, fields: FilterFields) -> SearchFilter:

@@ -5,22 +5,28 @@ from __future__ import annotations
 import builtins
 import os
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from types import TracebackType
-from typing import Self, Unpack
 
-from commonplace._core import (
-    Grep,
-    Hit,
-    Hits,
-    ImportReport,
-    SearchFilter,
-    Status,
-    Verified,
-    Weights,
-)
 from commonplace.files import Files
-from commonplace.search_filter import FilterFields, given_filter
+from commonplace.search_filter import given_filter
+
+# for types only: a command starts without `typing`
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import TracebackType
+    from typing import Self, Unpack
+
+    from commonplace._core import (
+        Grep,
+        Hit,
+        Hits,
+        ImportReport,
+        SearchFilter,
+        Status,
+        Verified,
+        Weights,
+    )
+    from commonplace.search_filter import FilterFields
 
 
 def find_root(start: str | os.PathLike[str] | None = None) -> Path:
@@ -29,6 +35,8 @@ def find_root(start: str | os.PathLike[str] | None = None) -> Path:
     That is `$COMMONPLACE_ROOT`, else the nearest folder at or above `start` (default: the
     current one) that holds `.commonplace/`, else `~/.commonplace`.
     """
+    from pathlib import Path
+
     if named := os.environ.get("COMMONPLACE_ROOT"):
         return Path(named).expanduser()
     here = Path(start or ".").absolute()
@@ -242,6 +250,7 @@ class Store(Files):
         *paths: str | os.PathLike[str],
         hosts: Sequence[str] = (),
         progress: Callable[[int, int], None] | None = None,
+        keep_secrets: bool = False,
     ) -> ImportReport:
         """Import sessions of agents, each to `sessions/<project>/<date>-<id>/messages.jsonl`.
 
@@ -263,6 +272,8 @@ class Store(Files):
                 host is told another place, count here too.
             progress: Called now and then with the bytes read so far and those that there are; what
                 it raises ends the import.
+            keep_secrets: Whether secrets (keys, tokens, passwords) are stored as they are, and not
+                as `[redacted: github token]` or the like.
 
         Returns:
             What became of each source. One that cannot be read is named there, and the others are
@@ -283,7 +294,9 @@ class Store(Files):
         1
         """
         names = [os.fspath(path) for path in paths]
-        return self._core.import_sessions(names, list(hosts), progress)
+        return self._core.import_sessions(
+            names, list(hosts), progress, keep_secrets=keep_secrets
+        )
 
     # Upkeep
 

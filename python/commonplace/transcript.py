@@ -56,7 +56,11 @@ class Transcript:
         return self._core.append_message(self.path, line)
 
     def load(
-        self, source: str | os.PathLike[str], progress: Callable[[int], None] | None = None
+        self,
+        source: str | os.PathLike[str],
+        progress: Callable[[int], None] | None = None,
+        *,
+        keep_secrets: bool = False,
     ) -> Imported:
         """Import a transcript of another tool from anywhere on this machine.
 
@@ -66,13 +70,17 @@ class Transcript:
         Nothing comes in twice: what an earlier import of this source brought is passed over, so
         an import that was interrupted goes on, and a source that has grown is caught up with.
 
+        A secret (a key, a token, a password) is stored as `[redacted: github token]` or the like.
+
         Args:
             source: The file to read; it is not changed.
             progress: Called now and then with the bytes read so far; what it raises ends the
                 import.
+            keep_secrets: Whether secrets are stored as they are.
 
         Returns:
-            What was taken, and what was left out and why. A line of more than 64 MB, or of a
+            What was taken, what was left out and why, and how many secrets of which kind were
+            replaced. A line of more than 64 MB, or of a
             thirty-second of the memory limit, counts as a bad line.
 
         Raises:
@@ -82,7 +90,9 @@ class Transcript:
             Conflict: This transcript holds other messages already; nothing was added.
             MemoryLimit: It is one JSON array or document, larger than the memory limit allows.
         """
-        return self._core.import_transcript(os.fspath(source), self.path, progress)
+        return self._core.import_transcript(
+            os.fspath(source), self.path, progress, keep_secrets=keep_secrets
+        )
 
     def messages(self, start: int = 1, limit: int | None = None) -> list[Message]:
         """Return up to `limit` messages from line `start` on; other lines are passed over."""

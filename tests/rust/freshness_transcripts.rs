@@ -187,10 +187,22 @@ fn a_transcript_in_another_encoding_is_named_by_every_call() {
                 store.message("wide.jsonl", 1, never).map(|_| ()),
                 store.append_message("wide.jsonl", line.trim().as_bytes(), never).map(|_| ()),
                 store
-                    .import_transcript(&memory.at("in.jsonl"), "wide.jsonl", &mut |_| {}, never)
+                    .import_transcript(
+                        &memory.at("in.jsonl"),
+                        "wide.jsonl",
+                        Default::default(),
+                        &mut |_| {},
+                        never,
+                    )
                     .map(|_| ()),
                 store
-                    .import_transcript(&memory.at("wide.jsonl"), "new.jsonl", &mut |_| {}, never)
+                    .import_transcript(
+                        &memory.at("wide.jsonl"),
+                        "new.jsonl",
+                        Default::default(),
+                        &mut |_| {},
+                        never,
+                    )
                     .map(|_| ()),
             ] {
                 assert!(matches!(refused, Err(Error::Format { .. })));

@@ -219,7 +219,8 @@ fn an_import_of_a_fifo_does_not_block() {
     let store = memory.open(false);
     let (tell, told) = channel();
     std::thread::spawn(move || {
-        let done = store.import_transcript(&pipe, "in.jsonl", &mut |_| {}, &never);
+        let done =
+            store.import_transcript(&pipe, "in.jsonl", Default::default(), &mut |_| {}, &never);
         tell.send(matches!(done, Err(Error::Refused { code: "type", .. }))).unwrap();
     });
     assert_eq!(told.recv_timeout(Duration::from_secs(5)), Ok(true));

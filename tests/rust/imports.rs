@@ -9,6 +9,7 @@ use std::io::Write;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use commonplace_core::error::Error;
+use commonplace_core::store::import::ImportOptions;
 use fixture::TestRoot;
 
 fn line(n: usize) -> String {
@@ -24,7 +25,13 @@ fn import(memory: &TestRoot, messages: usize) -> Result<u64, Error> {
     let source = memory.outside().join("source.jsonl");
     fs::write(&source, lines(0..messages)).unwrap();
     let store = memory.open(false);
-    let done = store.import_transcript(&source, "in/messages.jsonl", &mut |_| {}, &|| false);
+    let done = store.import_transcript(
+        &source,
+        "in/messages.jsonl",
+        Default::default(),
+        &mut |_| {},
+        &|| false,
+    );
     done.map(|(_, imported)| imported.messages)
 }
 
@@ -93,7 +100,9 @@ fn later_lines_are_not_added_again() {
                 false
             };
             let path = "in/messages.jsonl";
-            let (_, taken) = store.import_transcript(&source, path, &mut |_| {}, &late).unwrap();
+            let (_, taken) = store
+                .import_transcript(&source, path, Default::default(), &mut |_| {}, &late)
+                .unwrap();
             assert_eq!(calls.into_inner(), 10);
             assert_eq!(standing(&memory, 8), [1; 8], "from {before} to {after}");
             let known = ends.iter().filter(|end| **end - 1 <= after).count();
@@ -115,7 +124,13 @@ fn imports_at_the_same_time_share_the_work() {
     let taken: u64 = std::thread::scope(|scope| {
         let import = || {
             let store = memory.open(false);
-            let done = store.import_transcript(&source, "in.jsonl", &mut |_| {}, &|| false);
+            let done = store.import_transcript(
+                &source,
+                "in.jsonl",
+                Default::default(),
+                &mut |_| {},
+                &|| false,
+            );
             done.unwrap().1.messages
         };
         let all: Vec<_> = (0..2).map(|_| scope.spawn(import)).collect();
@@ -138,7 +153,8 @@ fn concurrent_appends_are_not_mixed_in() {
         }
         false
     };
-    let done = store.import_transcript(&source, "in.jsonl", &mut |_| {}, &other);
+    let done =
+        store.import_transcript(&source, "in.jsonl", Default::default(), &mut |_| {}, &other);
     assert!(matches!(done, Err(Error::Diverged { line: 1, .. })), "{done:?}");
     assert_eq!(fs::read_to_string(memory.at("in.jsonl")).unwrap(), line(99));
 }
@@ -170,7 +186,15 @@ fn the_storage_of_opencode_is_read_through_its_session() {
         fs::write(path, text).unwrap();
     }
     let (store, source) = (memory.open(false), storage.join("session/p/ses_1.json"));
-    let import = || store.import_transcript(&source, "in/messages.jsonl", &mut |_| {}, &|| false);
+    let import = || {
+        store.import_transcript(
+            &source,
+            "in/messages.jsonl",
+            ImportOptions::default(),
+            &mut |_| {},
+            &|| false,
+        )
+    };
     let (_, imported) = import().unwrap();
     assert_eq!(
         (imported.format, imported.messages, imported.skipped["no text"]),

@@ -117,7 +117,9 @@ fn a_line_that_is_too_long_is_told() {
     let source = memory.outside().join("source.jsonl");
     fs::write(&source, format!("{}{long}{}", lines(0, 2), lines(2, 2))).unwrap();
     let import = |source: &Path, path: &str| {
-        store.import_transcript(source, path, &mut |_| {}, &|| false).map(|(_, taken)| taken)
+        store
+            .import_transcript(source, path, Default::default(), &mut |_| {}, &|| false)
+            .map(|(_, taken)| taken)
     };
     let taken = import(&source, "in.jsonl").unwrap();
     assert_eq!((taken.messages, taken.first_bad_lines), (4, vec![3]));

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use commonplace_core::error::Result;
 use commonplace_core::store::Store;
-use commonplace_core::store::import::{ImportFrom, ImportReport, Outcome};
+use commonplace_core::store::import::{ImportFrom, ImportOptions, ImportReport, Outcome};
 use fixture::TestRoot;
 use serde_json::{Value, json};
 
@@ -40,7 +40,13 @@ impl Sessions {
 
     fn try_import(&self) -> Result<ImportReport> {
         let places = [ImportFrom::Path(self.memory.outside().join("source"))];
-        self.store.import_sessions(&places, &|_| None, &mut |_, _| {}, &|| false)
+        self.store.import_sessions(
+            &places,
+            ImportOptions::default(),
+            &|_| None,
+            &mut |_, _| {},
+            &|| false,
+        )
     }
 
     fn import(&self) -> ImportReport {
@@ -401,7 +407,11 @@ fn the_memory_itself_is_no_source() {
     let places = [ImportFrom::Path(sessions.memory.outside().to_owned())];
     for wanted in [1, 0] {
         let store = &sessions.store;
-        let report = store.import_sessions(&places, &|_| None, &mut |_, _| {}, &|| false).unwrap();
+        let report = store
+            .import_sessions(&places, ImportOptions::default(), &|_| None, &mut |_, _| {}, &|| {
+                false
+            })
+            .unwrap();
         assert_eq!((report.messages(), report.sources.len()), (wanted, wanted as usize));
     }
 }
@@ -419,7 +429,13 @@ fn hosts_are_found_in_their_places() {
             "CLAUDE_CONFIG_DIR" => named.clone().map(Into::into),
             _ => None,
         };
-        sessions.store.import_sessions(places, &variable, &mut |_, _| {}, &|| false)
+        sessions.store.import_sessions(
+            places,
+            ImportOptions::default(),
+            &variable,
+            &mut |_, _| {},
+            &|| false,
+        )
     };
     let claude = [ImportFrom::Host("claude-code".to_owned())];
     assert_eq!(counts(&import(&claude, None).unwrap()), [1, 0, 0, 0]);

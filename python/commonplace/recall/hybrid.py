@@ -34,11 +34,12 @@ from typing import TYPE_CHECKING, Literal, Unpack, overload
 from commonplace._core import Hit, Hits, SearchFilter
 from commonplace.errors import ModelError, Refused
 from commonplace.protocols import Embedder
-from commonplace.search_filter import FilterFields, given_filter
+from commonplace.search_filter import given_filter
 from commonplace.store import Store
 
 if TYPE_CHECKING:
     from commonplace.recall.vectors import Vectors
+    from commonplace.search_filter import FilterFields
 
 Freshness = Literal["fresh", "stale", "partial"]
 

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use commonplace_core::error::{Interrupt, Result};
 use commonplace_core::store::Store;
-use commonplace_core::store::import::{ImportFrom, SourceReport};
+use commonplace_core::store::import::{ImportFrom, ImportOptions, SourceReport};
 use pyo3::prelude::*;
 
 use crate::detached::detached;
@@ -39,6 +39,7 @@ pub fn import(
     store: &Store,
     source: &Path,
     path: &str,
+    options: ImportOptions,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Imported> {
     let (path, imported) = run(py, |tell, stop| {
@@ -47,7 +48,7 @@ pub fn import(
                 tell(&|py| progress.call1(py, (read,)).map(drop));
             }
         };
-        store.import_transcript(source, path, &mut shown, stop)
+        store.import_transcript(source, path, options, &mut shown, stop)
     })?;
     Ok(Imported::new(path, imported))
 }
@@ -59,6 +60,7 @@ pub fn import_sessions(
     store: &Store,
     paths: Vec<PathBuf>,
     hosts: Vec<String>,
+    options: ImportOptions,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<ImportReport> {
     let places: Vec<ImportFrom> = paths
@@ -78,7 +80,8 @@ pub fn import_sessions(
                 tell(&|py| progress.call1(py, (read, total)).map(drop));
             }
         };
-        store.import_sessions(&places, &|name| std::env::var_os(name), &mut shown, stop)
+        let variable = |name: &str| std::env::var_os(name);
+        store.import_sessions(&places, options, &variable, &mut shown, stop)
     })?;
     Ok(ImportReport {
         places: report.places.clone(),
@@ -88,6 +91,7 @@ pub fn import_sessions(
         skipped: report.count("skipped"),
         messages: report.messages(),
         copies: report.copies(),
+        redacted: report.redacted(),
         sources: report.sources.into_iter().map(imported_source).collect(),
     })
 }
@@ -109,5 +113,6 @@ fn imported_source(report: SourceReport) -> ImportedSource {
         trailing_garbage: imported.first_trailing_garbage,
         trailing_garbage_count: imported.trailing_garbage,
         sessions: imported.sessions.into_iter().map(Into::into).collect(),
+        redacted: imported.redacted,
     }
 }

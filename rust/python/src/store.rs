@@ -8,6 +8,7 @@ use std::sync::Arc;
 use commonplace_core::error::{Error, Interrupt, Result};
 use commonplace_core::grep::{Case, GrepOptions};
 use commonplace_core::store;
+use commonplace_core::store::import::ImportOptions;
 use commonplace_core::store::per_process::PerProcess;
 use commonplace_core::store::search::SearchRequest;
 use pyo3::exceptions::PyValueError;
@@ -143,6 +144,10 @@ impl Store {
         Ok(entries.into_iter().map(Entry::from).collect())
     }
 
+    fn holds(&self, py: Python<'_>, prefix: Text) -> PyResult<bool> {
+        self.call(py, |store, interrupt| store.holds(&prefix, interrupt))
+    }
+
     #[pyo3(signature = (path, content, expected_version = None))]
     fn write(
         &self,
@@ -247,24 +252,30 @@ impl Store {
         self.call(py, |store, interrupt| store.append_message(&path, line, interrupt))
     }
 
+    #[pyo3(signature = (source, path, progress, *, keep_secrets))]
     fn import_transcript(
         &self,
         py: Python<'_>,
         source: PathBuf,
         path: Text,
         progress: Option<Py<PyAny>>,
+        keep_secrets: bool,
     ) -> PyResult<Imported> {
-        import(py, &*self.open(py)?, &source, &path, progress)
+        let options = ImportOptions { keep_secrets };
+        import(py, &*self.open(py)?, &source, &path, options, progress)
     }
 
+    #[pyo3(signature = (paths, hosts, progress, *, keep_secrets))]
     fn import_sessions(
         &self,
         py: Python<'_>,
         paths: Vec<PathBuf>,
         hosts: Vec<String>,
         progress: Option<Py<PyAny>>,
+        keep_secrets: bool,
     ) -> PyResult<ImportReport> {
-        import_sessions(py, &*self.open(py)?, paths, hosts, progress)
+        let options = ImportOptions { keep_secrets };
+        import_sessions(py, &*self.open(py)?, paths, hosts, options, progress)
     }
 
     fn search(

@@ -130,6 +130,7 @@ pub struct Imported {
     pub trailing_garbage: Vec<u64>,
     pub trailing_garbage_count: u64,
     pub sessions: Vec<SessionHeader>,
+    pub redacted: BTreeMap<String, u64>,
 }
 
 impl Imported {
@@ -145,6 +146,7 @@ impl Imported {
             trailing_garbage: imported.first_trailing_garbage,
             trailing_garbage_count: imported.trailing_garbage,
             sessions: imported.sessions.into_iter().map(Into::into).collect(),
+            redacted: imported.redacted,
         }
     }
 }
@@ -178,6 +180,7 @@ pub struct ImportedSource {
     pub trailing_garbage: Vec<u64>,
     pub trailing_garbage_count: u64,
     pub sessions: Vec<SessionHeader>,
+    pub redacted: BTreeMap<String, u64>,
 }
 
 #[pymethods]
@@ -197,6 +200,7 @@ pub struct ImportReport {
     pub skipped: u64,
     pub messages: u64,
     pub copies: u64,
+    pub redacted: BTreeMap<String, u64>,
     pub sources: Vec<ImportedSource>,
 }
 

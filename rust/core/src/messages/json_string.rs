@@ -36,7 +36,7 @@ fn push_lossy(bytes: &[u8], out: &mut String) {
 }
 
 /// What the escape at the start of `text` means and how many bytes it takes.
-fn escape(text: &[u8]) -> (char, usize) {
+pub(crate) fn escape(text: &[u8]) -> (char, usize) {
     let simple = match text.get(1) {
         Some(b'n') => '\n',
         Some(b't') => '\t',

@@ -10,3 +10,4 @@ pub mod line_reader;
 pub mod message;
 pub(crate) mod message_key;
 mod quote_scan;
+pub mod redaction;

@@ -11,6 +11,7 @@ pub mod import;
 pub mod lazy_version;
 mod options;
 pub mod per_process;
+mod redactions;
 mod refresh;
 pub mod search;
 pub mod sections;

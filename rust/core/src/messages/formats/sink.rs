@@ -37,6 +37,8 @@ pub struct Imported {
     pub first_trailing_garbage: Vec<u64>,
     /// What the source says about its sessions, in its order; most sources hold one.
     pub sessions: Vec<SessionHeader>,
+    /// Secrets that were replaced in what was stored, by kind.
+    pub redacted: BTreeMap<String, u64>,
 }
 
 impl Imported {
@@ -65,6 +67,7 @@ impl Default for Imported {
             trailing_garbage: 0,
             first_trailing_garbage: Vec::new(),
             sessions: Vec::new(),
+            redacted: BTreeMap::new(),
         }
     }
 }

@@ -36,6 +36,13 @@ use crate::error::{Error, Result};
 #[cfg(doc)]
 use crate::store::Store;
 
+/// What an import may be told.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ImportOptions {
+    /// Whether secrets are copied as they are, and not redacted.
+    pub keep_secrets: bool,
+}
+
 /// Why nothing was taken of a source.
 const NO_MESSAGE: &str = "it holds no message; expected one JSON object a line, as Claude Code, \
     Codex, pi, Gemini CLI or OpenAI chat write it, {\"role\": …, \"content\": …}, or an export of \

@@ -1,6 +1,7 @@
 //! Report of an import: what each source brought, and what was left out and why.
 
 use crate::messages::formats::Imported;
+use crate::messages::redaction::Redactions;
 
 /// What became of a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,6 +100,16 @@ impl ImportReport {
     #[must_use]
     pub fn messages(&self) -> u64 {
         self.sources.iter().map(|source| source.messages).sum()
+    }
+
+    /// Secrets that were replaced in what was added, by kind.
+    #[must_use]
+    pub fn redacted(&self) -> Redactions {
+        let mut sum = Redactions::new();
+        for (kind, count) in self.sources.iter().flat_map(|source| &source.imported.redacted) {
+            *sum.entry(kind.clone()).or_default() += count;
+        }
+        sum
     }
 
     /// Messages that were pointed to where they are stored already.

@@ -16,7 +16,9 @@ use crate::messages::fields::trim;
 use crate::messages::formats::SessionHeader;
 use crate::messages::line_reader::{LONGEST_LINE, check_encoding, lines};
 use crate::messages::message_key::MessageKey;
+use crate::messages::redaction::{Redactions, redact_line};
 use crate::store::Store;
+use crate::store::import::ImportOptions;
 use crate::store::import::message_index::{Entry, Location, MessageIndex};
 
 /// How much is appended at once: enough that waiting for the disk does not count.
@@ -28,6 +30,7 @@ const MAX_TRIES: usize = 8;
 pub(super) struct Context<'a> {
     pub store: &'a Store,
     pub index: &'a mut MessageIndex,
+    pub options: ImportOptions,
     pub interrupt: Interrupt<'a>,
 }
 
@@ -65,6 +68,8 @@ pub(super) struct SessionTarget {
     pub is_new: bool,
     pub messages: u64,
     pub copies: u64,
+    /// Secrets that were replaced in what was added.
+    pub redacted: Redactions,
     number: u32,
     held: Held,
     batch: Vec<u8>,
@@ -79,7 +84,7 @@ impl SessionTarget {
     /// Opens the transcript of a session, which need not be there, for a source from its start.
     pub fn open(path: String, header: &SessionHeader, context: &mut Context<'_>) -> Result<Self> {
         let mut target = Self::at_end(path, 0, String::new(), context);
-        target.header = header.clone();
+        target.header = redacted_header(header, context)?;
         let file = match context.store.root().open_read(&target.path) {
             Err(Error::NotFound { .. }) => {
                 target.is_new = true;
@@ -114,6 +119,7 @@ impl SessionTarget {
             is_new: false,
             messages: 0,
             copies: 0,
+            redacted: Redactions::new(),
             number,
             held: Held::default(),
             batch: Vec::new(),
@@ -125,55 +131,75 @@ impl SessionTarget {
     }
 
     /// Takes the next message of the source.
-    ///
-    /// This is where a line is changed that is to be stored otherwise than it was converted, before
-    /// its key is taken.
     pub fn take(&mut self, line: &[u8], context: &mut Context<'_>) -> Result<()> {
-        if let Some(key) = MessageKey::of(line) {
-            if !key.is_unique {
-                let left = self.held.plain.get_mut(&key.hash).filter(|left| **left > 0);
-                if let Some(left) = left {
-                    *left -= 1;
-                    return Ok(());
-                }
-            } else if self.batched.contains(&key.hash) {
+        let mut secrets = Redactions::new();
+        let redacted = redact_line(line, &mut secrets, context.interrupt)?;
+        // an import before may have kept what this one does not, or the other way round
+        let forms = [Some(line), redacted.as_deref()];
+        for form in forms.into_iter().flatten() {
+            if self.is_known(form, context)? {
                 return Ok(());
-            } else if let Some(place) =
-                context.index.find(context.store, key.hash, context.interrupt)?
-            {
-                if place.file != self.number {
-                    self.take_copy(place, context);
-                }
-                return Ok(());
-            } else {
-                self.batched.insert(key.hash);
-                self.end_copy(context);
-                let line = u32::try_from(self.batch_lines + 1).unwrap_or(u32::MAX);
-                self.entries.push((key.hash, self.batch.len() as u64, line));
             }
         }
+        let line = match redacted.as_deref().filter(|_| !context.options.keep_secrets) {
+            None => line,
+            Some(redacted) => {
+                for (kind, count) in secrets {
+                    *self.redacted.entry(kind).or_default() += count;
+                }
+                redacted
+            }
+        };
         self.end_copy(context);
+        self.push_message(line);
         self.messages += 1;
-        self.push(line);
         if self.batch.len() >= BATCH_BYTES { self.flush(context) } else { Ok(()) }
+    }
+
+    /// Whether a message is stored, here or in another transcript, to which a line will point.
+    fn is_known(&mut self, line: &[u8], context: &mut Context<'_>) -> Result<bool> {
+        let Some(key) = MessageKey::of(line) else { return Ok(false) };
+        if !key.is_unique {
+            let left = self.held.plain.get_mut(&key.hash).filter(|left| **left > 0);
+            return Ok(left.map(|left| *left -= 1).is_some());
+        }
+        if self.batched.contains(&key.hash) {
+            return Ok(true);
+        }
+        let found = context.index.find(context.store, key.hash, context.interrupt)?;
+        if let Some(place) = found.filter(|place| place.file != self.number) {
+            self.take_copy(place, context);
+        }
+        Ok(found.is_some())
     }
 
     /// Ends the session: adds what is left, and its record where that says something new.
     pub fn finish(&mut self, header: &SessionHeader, context: &mut Context<'_>) -> Result<()> {
-        self.header = header.clone();
+        self.header = redacted_header(header, context)?;
         self.end_copy(context);
         let is_begun = !self.is_new || self.end > 0;
         if is_begun {
             let mut known = SessionHeader::default();
             known.take_record(&serde_json::from_str(&self.record).unwrap_or_default());
             let before = known.record();
-            known.take_record(&serde_json::from_str(&header.record()).unwrap_or_default());
+            known.take_record(&serde_json::from_str(&self.header.record()).unwrap_or_default());
             if known.record() != before {
                 self.record = known.record();
                 self.push(self.record.clone().as_bytes());
             }
         }
-        self.flush(context)
+        self.flush(context)?;
+        context.store.log_redactions(&self.path, &self.redacted)
+    }
+
+    /// Adds a message to the batch.
+    fn push_message(&mut self, line: &[u8]) {
+        if let Some(key) = MessageKey::of(line).filter(|key| key.is_unique) {
+            let number = u32::try_from(self.batch_lines + 1).unwrap_or(u32::MAX);
+            self.batched.insert(key.hash);
+            self.entries.push((key.hash, self.batch.len() as u64, number));
+        }
+        self.push(line);
     }
 
     fn push(&mut self, line: &[u8]) {
@@ -278,23 +304,31 @@ impl SessionTarget {
         (self.batch_lines, self.end) = (0, size);
         let batch = std::mem::take(&mut self.batch);
         self.entries.clear();
+        self.batched.clear();
         for line in batch.split_inclusive(|&byte| byte == b'\n') {
             match there.get_mut(&hash(line)).filter(|left| **left > 0) {
                 Some(left) => {
                     *left -= 1;
                     self.messages -= u64::from(MessageKey::of(line).is_some());
                 }
-                None => {
-                    if let Some(key) = MessageKey::of(line).filter(|key| key.is_unique) {
-                        let number = u32::try_from(self.batch_lines + 1).unwrap_or(u32::MAX);
-                        self.entries.push((key.hash, self.batch.len() as u64, number));
-                    }
-                    self.push(line);
-                }
+                None => self.push_message(line),
             }
         }
         Ok(())
     }
+}
+
+/// The header as it is stored: its title may be a prompt with a secret in it.
+fn redacted_header(header: &SessionHeader, context: &Context<'_>) -> Result<SessionHeader> {
+    if context.options.keep_secrets {
+        return Ok(header.clone());
+    }
+    let mut own = SessionHeader::default();
+    let record = header.record();
+    let redacted = redact_line(record.as_bytes(), &mut Redactions::new(), context.interrupt)?;
+    let record = redacted.as_deref().unwrap_or(record.as_bytes());
+    own.take_record(&serde_json::from_slice(record).unwrap_or_default());
+    Ok(own)
 }
 
 impl Held {

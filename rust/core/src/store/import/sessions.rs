@@ -13,6 +13,7 @@ use crate::error::{Error, Interrupt, Result};
 use crate::files::paths::fold;
 use crate::messages::formats::{self, ImportSource, ImportState, SessionHeader, SessionSink};
 use crate::messages::line_reader::check_encoding;
+use crate::messages::redaction::Redactions;
 use crate::store::Store;
 use crate::store::import::ledger::{self, Ledger, Stamp};
 use crate::store::import::message_index::MessageIndex;
@@ -20,7 +21,7 @@ use crate::store::import::report::{ImportReport, Outcome, SourceReport};
 use crate::store::import::session_folder::{SESSIONS, beside_parent, candidates, project};
 use crate::store::import::session_target::{Context, SessionTarget};
 use crate::store::import::sources::{self, ImportFrom, Source};
-use crate::store::import::{NO_MESSAGE, open_source, opencode_storage};
+use crate::store::import::{ImportOptions, NO_MESSAGE, open_source, opencode_storage};
 
 /// The name of the transcript in the folder of a session.
 const FILE: &str = "messages.jsonl";
@@ -45,6 +46,7 @@ impl Store {
     pub fn import_sessions(
         &self,
         places: &[ImportFrom],
+        options: ImportOptions,
         variable: &dyn Fn(&str) -> Option<OsString>,
         progress: &mut dyn FnMut(u64, u64),
         interrupt: Interrupt<'_>,
@@ -61,7 +63,7 @@ impl Store {
         let mut names = Names::new(self, &ledger, interrupt)?;
         let mut done = 0;
         for (number, one) in changed.iter().enumerate() {
-            let context = Context { store: self, index: &mut index, interrupt };
+            let context = Context { store: self, index: &mut index, options, interrupt };
             let mut run = SourceImport::new(one, context, &mut names);
             let outcome = run.import(&mut |read| progress(done + read.min(one.left()), total));
             done += one.left();
@@ -113,7 +115,8 @@ impl Store {
             };
             let stamp = opencode_storage::stamp(path).unwrap_or_else(|| Stamp::of(&meta));
             let entry = path.to_str().and_then(|key| ledger.get(key));
-            let entry = entry.filter(|entry| entry.targets.iter().all(|target| self.holds(target)));
+            let entry =
+                entry.filter(|entry| entry.targets.iter().all(|target| self.holds_all_of(target)));
             if let Some(entry) = entry.filter(|entry| entry.stamp == stamp) {
                 match entry.skipped.as_deref().filter(|_| *is_named) {
                     Some(why) => report.skip(&source.shown(), why),
@@ -131,7 +134,7 @@ impl Store {
     }
 
     /// Whether a transcript is as long as it was when an import ended.
-    fn holds(&self, (path, size): &(String, u64)) -> bool {
+    fn holds_all_of(&self, (path, size): &(String, u64)) -> bool {
         self.root().stat(path).is_ok_and(|stat| stat.size >= *size)
     }
 }
@@ -349,6 +352,7 @@ struct SourceImport<'a, 'n> {
     targets: Vec<(String, u64)>,
     record: String,
     has_new: bool,
+    redacted: Redactions,
     report: SourceReport,
 }
 
@@ -362,6 +366,7 @@ impl<'a, 'n> SourceImport<'a, 'n> {
             targets: Vec::new(),
             record: String::new(),
             has_new: false,
+            redacted: Redactions::new(),
             report: SourceReport::new(one.source.shown()),
         }
     }
@@ -444,6 +449,9 @@ impl<'a, 'n> SourceImport<'a, 'n> {
     fn ended(&mut self, target: SessionTarget) {
         self.report.messages += target.messages;
         self.report.copies += target.copies;
+        for (kind, count) in target.redacted {
+            *self.redacted.entry(kind).or_default() += count;
+        }
         self.has_new |= target.is_new;
         self.report.paths.push(target.path.clone());
         self.targets.push((target.path, target.end));
@@ -468,6 +476,7 @@ impl<'a, 'n> SourceImport<'a, 'n> {
             entry.skipped = Some(why.clone());
         }
         self.report.imported = imported;
+        self.report.imported.redacted = std::mem::take(&mut self.redacted);
         state.is_cut_off = false;
         let is_resumable = !state.is_whole && self.targets.len() == 1;
         if let Some(tail) = ledger::tail_hash(file, state.offset).filter(|_| is_resumable) {

@@ -3,7 +3,8 @@
 //! Messages become lines as [`formats`] writes them. Lines that the file holds already must be
 //! those the source begins with; only what follows them is added. So nothing comes in twice, an
 //! import that was cut off goes on, a source that has grown is caught up with, and two imports of
-//! one source at the same time share the work.
+//! one source at the same time share the work. A line that the file holds with a secret replaced is
+//! the same line.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Seek, SeekFrom};
@@ -15,8 +16,9 @@ use crate::messages::fields::trim;
 use crate::messages::formats::{self, Imported, read_line};
 use crate::messages::line_reader::check_encoding;
 use crate::messages::message::{self, ParsedLine};
+use crate::messages::redaction::{Redactions, differs_only_by_redaction, redact_line};
 use crate::store::Store;
-use crate::store::import::{NO_MESSAGE, open_source, opencode_storage};
+use crate::store::import::{ImportOptions, NO_MESSAGE, open_source, opencode_storage};
 
 /// How much is appended at once: enough that waiting for the disk does not count.
 const BATCH_BYTES: usize = 8 << 20;
@@ -30,6 +32,8 @@ impl Store {
     /// Adds the messages of the transcript `source` to `path`, and returns the stored path and
     /// what was taken; `progress` gets the bytes read so far.
     ///
+    /// Secrets are replaced before anything is written, unless the options keep them.
+    ///
     /// Memory stays constant. What was added before an error stays, in whole lines.
     ///
     /// # Errors
@@ -42,6 +46,7 @@ impl Store {
         &self,
         source: &Path,
         path: &str,
+        options: ImportOptions,
         progress: &mut dyn FnMut(u64),
         interrupt: Interrupt<'_>,
     ) -> Result<(String, Imported)> {
@@ -49,8 +54,8 @@ impl Store {
         let file = open_source(source, &shown)?;
         check_encoding(&file, &shown)?;
         let document = opencode_storage::document(source, &self.limit)?;
-        let mut target = ImportTarget::open(self, path, &shown)?;
-        let mut take = |line: &[u8]| target.take(line);
+        let mut target = ImportTarget::open(self, path, &shown, options)?;
+        let mut take = |line: &[u8]| target.take(line, interrupt);
         let reader: &mut dyn BufRead = match &document {
             Some(text) => &mut &**text,
             None => &mut BufReader::with_capacity(1 << 18, file),
@@ -69,6 +74,8 @@ impl Store {
             imported.messages -= target.already_there;
             imported.skipped.insert(ALREADY_THERE.to_owned(), target.already_there);
         }
+        self.log_redactions(&target.path, &target.redacted)?;
+        imported.redacted = target.redacted;
         Ok((target.path, imported))
     }
 }
@@ -97,10 +104,13 @@ struct ImportTarget<'a> {
     already_there: u64,
     /// Whether what it holds was flushed by us.
     durable: bool,
+    options: ImportOptions,
+    /// Secrets that were replaced in what was added.
+    redacted: Redactions,
 }
 
 impl<'a> ImportTarget<'a> {
-    fn open(store: &'a Store, path: &str, source: &'a str) -> Result<Self> {
+    fn open(store: &'a Store, path: &str, source: &'a str, options: ImportOptions) -> Result<Self> {
         if FileKind::of(path) != FileKind::Transcript {
             let why = "messages go to a file that ends in .jsonl".to_owned();
             return Err(Error::Format { path: path.to_owned(), line: None, why });
@@ -120,6 +130,8 @@ impl<'a> ImportTarget<'a> {
             batch,
             already_there,
             durable,
+            options,
+            redacted: Redactions::new(),
         };
         target.open_at_end()?;
         Ok(target)
@@ -140,13 +152,17 @@ impl<'a> ImportTarget<'a> {
     }
 
     /// Takes the next message of the source.
-    fn take(&mut self, line: &[u8]) -> Result<()> {
+    fn take(&mut self, line: &[u8], interrupt: Interrupt<'_>) -> Result<()> {
         if self.batch.is_empty() && self.next_is(line)? {
             self.already_there += 1;
             self.durable = false;
             return Ok(());
         }
-        self.batch.extend_from_slice(line);
+        let redacted = match self.options.keep_secrets {
+            true => None,
+            false => redact_line(line, &mut self.redacted, interrupt)?,
+        };
+        self.batch.extend_from_slice(redacted.as_deref().unwrap_or(line));
         if self.batch.len() >= BATCH_BYTES { self.append() } else { Ok(()) }
     }
 
@@ -209,7 +225,8 @@ impl<'a> ImportTarget<'a> {
             let longest = wanted.len() + MAX_EXTRA_BYTES;
             let size = read_line(reader, &mut self.line, longest)
                 .map_err(|error| Error::io("read", &*self.path, error))?;
-            let same = trim(&self.line) == trim(wanted);
+            let (stored, wanted) = (trim(&self.line), trim(wanted));
+            let same = stored == wanted || differs_only_by_redaction(stored, wanted);
             // a crash may have left the start of a line, which the next append ended
             let is_damaged = !same
                 && matches!(message::parse_lazy(&self.line), ParsedLine::Bad | ParsedLine::Blank);

@@ -1,0 +1,305 @@
+//! Assignments to names of credentials: `password=…`, `"api_key": "…"`, `--token …`.
+
+use std::ops::Range;
+
+use crate::messages::redaction::plausibility::{is_placeholder, is_uuid, looks_random};
+use crate::messages::redaction::table::Table;
+
+/// The longest name, on each side of the word that tells it.
+const LONGEST_NAME: usize = 48;
+/// The longest value.
+const LONGEST_VALUE: usize = 512;
+
+/// How a value is bound to its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Binding {
+    /// `name=value`, `--name value`, `<name>value</name>`: shells, URLs and files of settings.
+    Tight,
+    /// `name = value`, `name: value`: may be code, where the value is an expression.
+    Loose,
+    /// `the password is value`.
+    Prose,
+}
+
+/// A value and how it stands there.
+#[derive(Clone, Copy, Debug)]
+struct Value<'a> {
+    text: &'a str,
+    quoted: bool,
+    binding: Binding,
+    /// Whether nothing else stands in its line.
+    ends_line: bool,
+}
+
+/// A word at a place that names a kind of credential.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Name {
+    pub at: usize,
+    pub length: usize,
+    pub kind: &'static str,
+}
+
+/// Returns where the value stands that is assigned to the name.
+pub(super) fn assigned(table: &Table, text: &str, name: Name) -> Option<Range<usize>> {
+    let (start, end) = whole_name(table, text, name)?;
+    let bytes = text.as_bytes();
+    if bytes[..start].ends_with(b"/") {
+        return None; // a file, such as `/etc/passwd`
+    }
+    let (mut from, binding) = binding(bytes, start, end, name)?;
+    let opened = quote(bytes, from);
+    let quoted = opened.is_some();
+    let close = opened.map(|(inside, close)| {
+        from = inside;
+        close
+    });
+    let in_url = start > 0 && matches!(bytes[start - 1], b'?' | b'&' | b'#');
+    let window = &bytes[from..bytes.len().min(from + LONGEST_VALUE)];
+    let ends = |byte: &u8| match close {
+        Some(close) => *byte == close || matches!(byte, b'\n' | b'\\'),
+        None => {
+            byte.is_ascii_whitespace()
+                || matches!(
+                    byte,
+                    b'"' | b'\'' | b'`' | b',' | b';' | b')' | b'}' | b']' | b'<' | b'\\' | b'|'
+                )
+                || *byte == b'&' && (in_url || binding == Binding::Tight)
+                || *byte == b'#' && in_url
+        }
+    };
+    let mut length = match window.iter().position(ends) {
+        Some(length) => length,
+        None if quoted || window.len() == LONGEST_VALUE => return None,
+        None => window.len(),
+    };
+    while binding == Binding::Prose
+        && length > 0
+        && matches!(window[length - 1], b'.' | b'!' | b'?' | b':')
+    {
+        length -= 1;
+    }
+    let next = bytes.get(from + length);
+    let ends_line = next.is_none_or(|byte| matches!(byte, b'\n' | b'\r' | b'\\' | b'#' | b'`'));
+    let value = Value { text: text.get(from..from + length)?, quoted, binding, ends_line };
+    // a call, or the type of a variable
+    let is_code =
+        !quoted && [&b"("[..], b" = "].iter().any(|code| window[length..].starts_with(code));
+    (!is_code && is_secret(table, value, name.kind)).then_some(from..from + length)
+}
+
+/// Whether a whole string is the value of a JSON key with this name in it.
+pub(super) fn is_value_of_key(table: &Table, key: &str, name: Name, value: &str) -> bool {
+    let value = Value { text: value, quoted: true, binding: Binding::Tight, ends_line: true };
+    whole_name(table, key, name) == Some((0, key.len()))
+        && value.text.len() <= LONGEST_VALUE
+        && is_secret(table, value, name.kind)
+}
+
+/// The bounds of the name that the word stands in, unless the rest of it means something else.
+fn whole_name(table: &Table, text: &str, name: Name) -> Option<(usize, usize)> {
+    let bytes = text.as_bytes();
+    let part = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    let (at, behind) = (name.at, name.at + name.length);
+    let before = bytes[..at].iter().rev().take(LONGEST_NAME).take_while(part).count();
+    let after = bytes[behind..].iter().take(LONGEST_NAME).take_while(part).count();
+    let (start, mut end) = (at - before, behind + after);
+    while end > behind && bytes[end - 1] == b'.' {
+        end -= 1;
+    }
+    let known =
+        |word: &str| word.bytes().all(|byte| byte.is_ascii_digit()) || table.after.contains(&word);
+    let refused = |word: &String| table.not_before.contains(&word.as_str());
+    let allowed = words(text.get(behind..end)?).iter().all(|word| known(word))
+        && !words(text.get(start..at)?).iter().any(refused);
+    // `forgets`, `secretly`, `detoken`: only whole words count
+    let is_lower = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_lowercase);
+    let starts_low = bytes[at].is_ascii_lowercase();
+    let within_word = is_lower(bytes[..at].last()) && starts_low && !is_compound(&text[start..at])
+        || is_lower(bytes.get(behind)) && behind < end && !known(&words(text.get(behind..end)?)[0]);
+    (allowed && !within_word).then_some((start, end))
+}
+
+/// Whether names such as `dbpassword` are written as one word.
+fn is_compound(before: &str) -> bool {
+    let words = words(before);
+    let last = words.last().map_or("", String::as_str);
+    [
+        "db", "user", "my", "auth", "access", "client", "pg", "admin", "root", "refresh",
+        "private", "app",
+    ]
+    .contains(&last)
+}
+
+/// The words of a name in lower case: `dbPassword_2` has `db`, `password` and `2`.
+fn words(name: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut last = b'_';
+    for byte in name.bytes() {
+        let joined = last.is_ascii_alphabetic() == byte.is_ascii_alphabetic()
+            && last.is_ascii_alphanumeric()
+            && !(last.is_ascii_lowercase() && byte.is_ascii_uppercase());
+        if byte.is_ascii_alphanumeric() {
+            match words.last_mut().filter(|_| joined) {
+                Some(word) => word.push(byte.to_ascii_lowercase() as char),
+                None => words.push((byte.to_ascii_lowercase() as char).to_string()),
+            }
+        }
+        last = byte;
+    }
+    words
+}
+
+/// Where the value begins, and how it is bound to the name that stands at `start..end`.
+fn binding(text: &[u8], start: usize, end: usize, name: Name) -> Option<(usize, Binding)> {
+    let blanks = |at: usize| {
+        at + text[at..].iter().take(16).take_while(|byte| matches!(byte, b' ' | b'\t')).count()
+    };
+    let closing = |byte: &&u8| matches!(byte, b'\\' | b'"' | b'\'' | b'`' | b']' | b'*');
+    let closed = end + text[end..].iter().take(4).take_while(closing).count();
+    let at = blanks(closed);
+    let rest = &text[at..];
+    let after = |length: usize| blanks(at + length);
+    let is_spaced = at > closed;
+    let loose = |from: usize| {
+        let tight = !is_spaced && from == at + 1 && closed == end;
+        Some((from, if tight { Binding::Tight } else { Binding::Loose }))
+    };
+    match rest {
+        [b'=', b'=' | b'~', ..] | [b':', b':', ..] => None,
+        [b'=', b'>', ..] | [b':', b'=', ..] => Some((after(2), Binding::Loose)),
+        [b'%', b'3', b'D', ..] => Some((at + 3, Binding::Tight)),
+        [b'=', ..] => loose(after(1)),
+        [b':', ..] => Some((annotated(text, after(1)).unwrap_or_else(|| after(1)), Binding::Loose)),
+        [0xEF, 0xBC, 0x9A, ..] => Some((after(3), Binding::Prose)),
+        [b'>', ..] if text[..start].ends_with(b"<") => Some((at + 1, Binding::Tight)),
+        _ if is_spaced && text[start..].starts_with(b"--") => Some((at, Binding::Tight)),
+        _ if is_spaced && start == name.at && is_netrc(&text[..start]) => {
+            Some((at, Binding::Tight))
+        }
+        _ if is_spaced && name.kind == "password" => {
+            let verb =
+                [&b"is "[..], b"was ", b"is: "].into_iter().find(|verb| rest.starts_with(verb))?;
+            Some((after(verb.len()), Binding::Prose))
+        }
+        _ => None,
+    }
+}
+
+/// Where the value begins of a name with a type: `password: str = "…"`.
+fn annotated(text: &[u8], at: usize) -> Option<usize> {
+    let named =
+        |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'[' | b']' | b'&' | b'\'');
+    let kind = text[at..].iter().take(32).take_while(named).count();
+    let rest = text[at + kind..].strip_prefix(b" = ")?;
+    (kind > 0 && matches!(rest.first(), Some(b'"' | b'\''))).then_some(at + kind + 3)
+}
+
+/// Whether a line of a `.netrc` stands before: `machine … login … password …`.
+fn is_netrc(before: &[u8]) -> bool {
+    let line = &before[before.len().saturating_sub(128)..];
+    let line = &line[memchr::memrchr(b'\n', line).map_or(0, |at| at + 1)..];
+    memchr::memmem::find(line, b"login ").is_some()
+}
+
+/// The quotation mark that opens at `at`: where the text within begins, and what closes it.
+fn quote(text: &[u8], at: usize) -> Option<(usize, u8)> {
+    let rest = &text[at..];
+    let skipped = rest
+        .iter()
+        .take(4)
+        .take_while(|byte| matches!(byte, b'\\' | b'b' | b'r' | b'u' | b'f'))
+        .count();
+    let mark = *rest.get(skipped)?;
+    matches!(mark, b'"' | b'\'' | b'`').then_some((at + skipped + 1, mark))
+}
+
+fn is_secret(table: &Table, value: Value<'_>, kind: &str) -> bool {
+    let text = value.text;
+    let lower = text.to_ascii_lowercase();
+    let reference = text
+        .starts_with(['$', '{', '<', '/', '~', '@', '*', '(', '[', '&', '.', '%', '-'])
+        || text.contains("://")
+        || text
+            .bytes()
+            .any(|byte| byte.is_ascii_whitespace() || byte.is_ascii_control() || byte >= 0x80);
+    let made_up = table.placeholder_starts.iter().any(|word| lower.starts_with(word))
+        || is_placeholder(table, text)
+        || is_uuid(text.as_bytes());
+    if reference || made_up {
+        return false;
+    }
+    match kind {
+        "password" => is_password(value),
+        _ => is_key(value),
+    }
+}
+
+/// Passwords are short and chosen by people: letters with digits or signs will do.
+fn is_password(value: Value<'_>) -> bool {
+    let bytes = value.text.as_bytes();
+    let has = |wanted: fn(&u8) -> bool| bytes.iter().any(wanted);
+    let sign = has(|byte| {
+        matches!(byte, b'!' | b'@' | b'#' | b'$' | b'%' | b'^' | b'&' | b'*' | b'?' | b'+' | b'~')
+    });
+    let (digit, letter) = (has(u8::is_ascii_digit), has(u8::is_ascii_alphabetic));
+    let mixed = letter && (digit || sign) || digit && sign;
+    if bytes.len() < 6 || !mixed {
+        return bytes.len() >= 6
+            && digit
+            && !letter
+            && value.binding == Binding::Tight
+            && !has(|byte| *byte == b'.');
+    }
+    if value.quoted || value.binding == Binding::Prose {
+        return true;
+    }
+    let computed = has(|byte| matches!(byte, b'(' | b'[' | b'{'))
+        || is_path(bytes)
+        || value.text.contains("->");
+    if computed {
+        return false;
+    }
+    let random = looks_random(bytes) || sign && digit;
+    match value.binding {
+        Binding::Tight => random || !is_named(&value),
+        _ => value.ends_line && (random || !is_named(&value)),
+    }
+}
+
+/// Keys and tokens are made by machines: long and random.
+fn is_key(value: Value<'_>) -> bool {
+    let least = if value.quoted || value.binding == Binding::Tight { 12 } else { 16 };
+    let bytes = value.text.as_bytes();
+    let allowed = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-.+/=~!@#$%^&*:?".contains(byte);
+    bytes.len() >= least
+        && bytes.iter().all(allowed)
+        && looks_random(bytes)
+        && (value.quoted || !is_path(bytes))
+}
+
+/// Whether a value is an expression such as `settings.password1`.
+fn is_path(value: &[u8]) -> bool {
+    let part =
+        |part: &[u8]| part.first().is_some_and(u8::is_ascii_alphabetic) && is_identifier(part);
+    value.contains(&b'.') && value.split(|byte| *byte == b'.').all(part)
+}
+
+fn is_identifier(value: &[u8]) -> bool {
+    value.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+}
+
+/// Whether a value looks like the name of a variable or a type: it is made of words, or has a word
+/// for what it holds.
+fn is_named(value: &Value<'_>) -> bool {
+    const HELD: [&str; 11] =
+        ["pass", "pwd", "pw", "text", "string", "str", "bytes", "base", "value", "sha", "hash"];
+    let lower = value.text.to_ascii_lowercase();
+    let vowel = |byte: u8| b"aeiouy".contains(&byte);
+    let is_word = |word: &String| word.len() > 2 && word.bytes().any(vowel);
+    let words = words(value.text);
+    let mut letters =
+        words.iter().filter(|word| word.bytes().all(|byte| byte.is_ascii_alphabetic()));
+    let joined = letters.clone().count() > 1 && letters.all(is_word);
+    is_identifier(value.text.as_bytes())
+        && (joined || value.text.contains('_') || HELD.iter().any(|word| lower.contains(word)))
+}

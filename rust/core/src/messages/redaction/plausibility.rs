@@ -1,0 +1,67 @@
+//! Tests of randomness and of placeholders, against false positives.
+
+use crate::messages::redaction::table::Table;
+
+/// Whether a value was made up for an example, shortened, or is computed elsewhere.
+pub(super) fn is_placeholder(table: &Table, value: &str) -> bool {
+    let lower = value.to_ascii_lowercase();
+    table.placeholders.iter().any(|word| lower.contains(word)) || is_sequence(value.as_bytes())
+}
+
+/// Whether at least half of the bytes repeat or follow the one before them: `aaaa`, `abcd1234`.
+fn is_sequence(value: &[u8]) -> bool {
+    let follows = |pair: &&[u8]| matches!(pair[1].wrapping_sub(pair[0]), 0 | 1);
+    value.len() > 3 && value.windows(2).filter(follows).count() * 2 >= value.len() - 1
+}
+
+/// The Shannon entropy of the bytes of a value, in bits a byte.
+pub(super) fn entropy(value: &[u8]) -> f64 {
+    let mut counts = [0u32; 256];
+    value.iter().for_each(|&byte| counts[usize::from(byte)] += 1);
+    let share = |&count: &u32| f64::from(count) / value.len() as f64;
+    counts.iter().filter(|&&count| count > 0).map(share).map(|p| -p * p.log2()).sum()
+}
+
+/// Whether the body of a token of a known form can be random.
+pub(super) fn is_random_body(body: &[u8]) -> bool {
+    entropy(body) >= least_entropy(body.len())
+}
+
+/// The least entropy of random text: 3 bits, as that of hexadecimal digits is near 4, and less for
+/// what is too short to have so much.
+fn least_entropy(length: usize) -> f64 {
+    ((length as f64).log2() * 0.62).min(3.0)
+}
+
+/// Whether a value of no known form looks random: it has digits, and kinds of characters alternate
+/// as they do not in words, names and slugs.
+pub(super) fn looks_random(value: &[u8]) -> bool {
+    let digits = value.iter().filter(|byte| byte.is_ascii_digit()).count();
+    let letters = value.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
+    let changes = value.windows(2).filter(|pair| changes_kind(pair[0], pair[1])).count();
+    digits >= 2
+        && letters >= 2
+        && entropy(value) >= least_entropy(value.len())
+        && changes * 4 >= value.len()
+}
+
+/// A capital may begin a word, so that only the other changes count.
+fn changes_kind(first: u8, second: u8) -> bool {
+    let kind = |byte: u8| match byte {
+        b'0'..=b'9' => 1,
+        b'a'..=b'z' => 2,
+        b'A'..=b'Z' => 3,
+        _ => 4,
+    };
+    let (first, second) = (kind(first), kind(second));
+    first != second && (first, second) != (3, 2) && first != 4 && second != 4
+}
+
+/// Whether a value is a UUID.
+pub(super) fn is_uuid(value: &[u8]) -> bool {
+    value.len() == 36
+        && value.iter().enumerate().all(|(at, byte)| match at {
+            8 | 13 | 18 | 23 => *byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        })
+}

@@ -1,0 +1,248 @@
+//! Redaction of lines: what changes, what does not, and hostile input.
+
+#![allow(missing_docs)]
+
+mod fixture;
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use commonplace_core::error::Error;
+use commonplace_core::messages::redaction::{
+    Redactions, count_placeholders, differs_only_by_redaction, redact_line,
+};
+use commonplace_core::store::import::ImportOptions;
+use fixture::TestRoot;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+fn redact(line: &[u8]) -> (Vec<u8>, Redactions) {
+    let mut counts = Redactions::new();
+    let done = redact_line(line, &mut counts, &|| false).unwrap();
+    (done.unwrap_or_else(|| line.to_vec()), counts)
+}
+
+/// Of the right form; in parts, so that no scanner takes this file for a leak.
+fn github_token() -> String {
+    ["gh", "p_", "q7Rt2Lm9Xz4Vb6Nc8Kd1Wf3Hs5Jg0PaYeUiO"].concat()
+}
+
+fn aws_key() -> String {
+    ["AK", "IA", "Q3ZT5WNB7XKD2LVR"].concat()
+}
+
+/// `count` lines of base64 between the lines of a private key.
+fn private_key(count: usize) -> String {
+    let line = "q7Rt2Lm9Xz4Vb6Nc8Kd1Wf3Hs5Jg0PaYeUiOq7Rt2Lm9Xz4Vb6Nc8Kd1Wf3Hs5Jg0";
+    let lines: Vec<String> = (0..count).map(|n| format!("{n:02}{line}")).collect();
+    let dashes = "-----";
+    let (begin, end) = ("BEGIN RSA PRIVATE", "END RSA PRIVATE");
+    format!("{dashes}{begin} KEY{dashes}\n{}\n{dashes}{end} KEY{dashes}", lines.join("\n"))
+}
+
+#[test]
+fn only_the_secret_changes() {
+    let token = github_token();
+    for (before, after) in [
+        (
+            format!("{{ \"content\" :\"a \\u00e9 {token}.\\n\",\"n\": 1.0e5 }}\n"),
+            "{ \"content\" :\"a \\u00e9 [redacted: GitHub token].\\n\",\"n\": 1.0e5 }\n",
+        ),
+        (
+            format!("{{\"content\":[\"{token}\",{{\"{token}\":[]}}]}}"),
+            "{\"content\":[\"[redacted: GitHub token]\",{\"[redacted: GitHub token]\":[]}]}",
+        ),
+        (
+            "{\"input\":{\"password\":\"Tr0ub4dor&3\",\"user\":\"bob\"}}".to_owned(),
+            "{\"input\":{\"password\":\"[redacted: password]\",\"user\":\"bob\"}}",
+        ),
+        (
+            format!("{{\"a\":\"{}\"}}", token.replace('_', "\\u005f").replacen('g', "\\u0067", 1)),
+            "{\"a\":\"[redacted: GitHub token]\"}",
+        ),
+        (format!("{{\"a\":{}}}", json!(private_key(9))), "{\"a\":\"[redacted: private key]\"}"),
+        (
+            format!(
+                "{{\"a\":{}}}",
+                json!(format!("x\n{}", private_key(20).split_once("\n-----END").unwrap().0))
+            ),
+            "{\"a\":\"x\\n[redacted: private key]\"}",
+        ),
+        (
+            format!("{{\"a\":\"token={token}&x=1\"}}"),
+            "{\"a\":\"token=[redacted: GitHub token]&x=1\"}",
+        ),
+    ] {
+        let (done, counts) = redact(before.as_bytes());
+        assert_eq!(String::from_utf8(done).unwrap(), after);
+        assert!(counts.values().sum::<u64>() >= 1);
+    }
+}
+
+#[test]
+fn a_numbered_and_an_escaped_private_key_are_one_placeholder() {
+    let numbered: Vec<String> = private_key(6)
+        .lines()
+        .enumerate()
+        .map(|(n, line)| format!("{:>6}→{line}", n + 1))
+        .collect();
+    for text in [numbered.join("\n"), json!({ "key": private_key(6) }).to_string()] {
+        let line = json!({ "content": text }).to_string();
+        let (done, counts) = redact(line.as_bytes());
+        assert_eq!(counts["private key"], 1, "{}", String::from_utf8_lossy(&done));
+        assert_eq!(counts.len(), 1);
+        assert!(!String::from_utf8_lossy(&done).contains("q7Rt2Lm9"));
+    }
+}
+
+#[test]
+fn placeholders_are_counted_and_make_no_difference() {
+    let whole = format!("{{\"content\":\"a {} b {} c\"}}", github_token(), aws_key());
+    let (done, counts) = redact(whole.as_bytes());
+    let mut counted = Redactions::new();
+    count_placeholders(&done, &mut counted);
+    assert_eq!(counted, counts);
+    assert!(differs_only_by_redaction(&done, whole.as_bytes()));
+    assert!(differs_only_by_redaction(whole.as_bytes(), &done));
+    let other = whole.replace(" b ", " d ");
+    assert!(!differs_only_by_redaction(&done, other.as_bytes()));
+    assert!(!differs_only_by_redaction(b"{}", b"{ }"));
+}
+
+/// Texts in which secrets, their parts and what looks like them meet.
+fn texts() -> impl Strategy<Value = String> {
+    let part = prop_oneof![
+        Just(github_token()),
+        Just(aws_key()),
+        Just(private_key(3)),
+        Just("password=".to_owned()),
+        Just("\"token\": \"".to_owned()),
+        Just("postgres://u:s3cr3tPw@h/".to_owned()),
+        Just("[redacted: token]".to_owned()),
+        Just("Bearer ".to_owned()),
+        Just("eyJh".to_owned()),
+        "[ -~]{0,12}",
+        "[\"\\\\\n\t/é中😀]{0,4}",
+        "[A-Za-z0-9]{8,40}",
+    ];
+    prop::collection::vec(part, 0..8).prop_map(|parts| parts.concat())
+}
+
+/// The parts of `before` that stand around the placeholders of `after`, in the same order.
+fn is_kept(after: &str, before: &str) -> bool {
+    after == before || differs_only_by_redaction(after.as_bytes(), before.as_bytes())
+}
+
+proptest! {
+    #[test]
+    fn lines_stay_json_and_only_lose_secrets(texts in prop::collection::vec(texts(), 1..4), key in texts()) {
+        let line = json!({ "role": "user", "content": texts, "input": { key: texts[0].clone() } }).to_string();
+        let (done, counts) = redact(line.as_bytes());
+        let text = String::from_utf8(done.clone()).unwrap();
+        prop_assert!(serde_json::from_str::<Value>(&text).is_ok(), "{text}");
+        prop_assert!(is_kept(&text, &line), "{line} -> {text}");
+        prop_assert_eq!(counts.is_empty(), text == line);
+        let (again, more) = redact(&done);
+        prop_assert_eq!(String::from_utf8(again).unwrap(), text);
+        prop_assert!(more.is_empty());
+    }
+
+    #[test]
+    fn any_bytes_are_harmless(line: Vec<u8>) {
+        let _ = redact(&line);
+    }
+}
+
+#[test]
+fn hostile_lines_take_linear_time_and_can_be_interrupted() {
+    let pieces = [
+        "eyJh.",
+        "eyJhA-",
+        "-eyJhbGciOiJIUzI1NiJ9",
+        "a://a:",
+        "password=",
+        "\\u0067",
+        "-----BEGIN PRIVATE KEY-----",
+        "ghp_a\\n",
+        "ghp_q7Rt2Lm9Xz4Vb6Nc8\\n",
+        "Bearer ",
+        "curl -u ",
+        "curl -u a:",
+        "token=\\\"",
+        "\\\\\\\\",
+        "ya29.",
+        "xoxb-1-",
+        "authorization: ",
+        ":AA",
+        "api_key: \\\"a",
+        "password is ",
+        "A1b2C3d4E5",
+        "glpat-a.",
+        "glpat-a-",
+    ];
+    let size = if cfg!(debug_assertions) { 20_000 } else { 10_000_000 };
+    for piece in pieces {
+        let line = format!("{{\"content\":\"{}\"}}", piece.repeat(size / piece.len()));
+        let start = Instant::now();
+        let _ = redact(line.as_bytes());
+        let spent = start.elapsed();
+        assert!(spent < Duration::from_secs(5), "{piece}: {spent:?}");
+    }
+    let line = format!("{{\"content\":\"{}\"}}", "password=x ".repeat(1 << 20));
+    let stopped = redact_line(line.as_bytes(), &mut Redactions::new(), &|| true);
+    assert!(matches!(stopped, Err(Error::Interrupted)));
+}
+
+/// Everything below a folder, with what it holds.
+fn bytes_below(folder: &Path, all: &mut Vec<u8>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => bytes_below(&path, all),
+            false => all.extend(fs::read(path).unwrap_or_default()),
+        }
+    }
+}
+
+#[test]
+fn an_import_leaves_no_secret_on_the_disk() {
+    let secrets = [github_token(), aws_key(), "Tr0ub4dor&3".to_owned(), "s3cr3tPw".to_owned()];
+    let rows = [
+        json!({ "role": "user", "content": format!("use {} please", secrets[0]) }),
+        json!({ "role": "assistant", "content": [{ "type": "tool_use", "name": "Bash", "input": { "command": format!("export K={}", secrets[1]) } }] }),
+        json!({ "role": "user", "content": [{ "type": "tool_result", "content": format!("password: \"{}\"", secrets[2]) }] }),
+        json!({ "role": "assistant", "content": format!("postgres://app:{}@db/x", secrets[3]) }),
+    ];
+    let source: String = rows.iter().map(|row| format!("{row}\n")).collect();
+    for keep_secrets in [false, true] {
+        let memory = TestRoot::new();
+        let from = memory.outside().join("source.jsonl");
+        fs::write(&from, &source).unwrap();
+        let import = |options| {
+            let store = memory.open(false);
+            let (_, done) = store
+                .import_transcript(&from, "in/messages.jsonl", options, &mut |_| {}, &|| false)
+                .unwrap();
+            assert!(!fixture::ask(&store, "please").hits.is_empty());
+            (done, store.redactions(&|| false).unwrap())
+        };
+        let (done, logged) = import(ImportOptions { keep_secrets });
+        assert_eq!(done.redacted.values().sum::<u64>(), if keep_secrets { 0 } else { 4 });
+        assert_eq!(done.redacted, logged);
+        let mut all = Vec::new();
+        bytes_below(&memory.root(), &mut all);
+        for secret in &secrets {
+            let there = memchr::memmem::find(&all, secret.as_bytes()).is_some();
+            assert_eq!(there, keep_secrets, "{secret}");
+        }
+        // the same messages, whichever way they are imported now
+        for keep_secrets in [false, true] {
+            let (again, sum) = import(ImportOptions { keep_secrets });
+            assert_eq!((again.messages, again.skipped["already there"]), (0, 4));
+            assert_eq!(sum, logged);
+        }
+        fs::remove_file(memory.at("in/messages.jsonl")).unwrap();
+        assert!(memory.open(false).redactions(&|| false).unwrap().is_empty());
+    }
+}
