@@ -20,11 +20,11 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::{Error, Interrupt, Result};
 use crate::files::file_kind::FileKind;
+use crate::files::root::Stat;
 use crate::files::side_files::Access;
 use crate::messages::line_reader::{LONGEST_LINE, lines};
 use crate::messages::message_key::MessageKey;
 use crate::store::Store;
-use crate::store::import::session_folder::SESSIONS;
 
 const FILE: &str = "imports/messages";
 /// Bytes of an entry.
@@ -68,7 +68,11 @@ pub(super) struct MessageIndex {
 
 impl MessageIndex {
     /// Reads what was saved, and the transcripts that have changed since.
-    pub fn open(store: &Store, interrupt: Interrupt<'_>) -> Result<Self> {
+    pub fn open(
+        store: &Store,
+        stored: &[(String, Stat)],
+        interrupt: Interrupt<'_>,
+    ) -> Result<Self> {
         let mut index = Self::default();
         let mut bytes = Vec::new();
         match store.root().open_side(FILE, Access::Read) {
@@ -79,19 +83,15 @@ impl MessageIndex {
             Err(error) => return Err(error),
         }
         index.load(&bytes);
-        let found = match store.root().walk(SESSIONS, interrupt) {
-            Err(Error::NotFound { .. }) => return Ok(index),
-            walk => walk?.files,
-        };
-        for (path, stat) in found {
-            let end = index.numbers.get(&path).map(|&number| index.files[number as usize].end);
-            if FileKind::of(&path) != FileKind::Transcript || end == Some(stat.size) {
+        for (path, stat) in stored {
+            let end = index.numbers.get(path).map(|&number| index.files[number as usize].end);
+            if FileKind::of(path) != FileKind::Transcript || end == Some(stat.size) {
                 continue;
             }
             if end.is_some_and(|end| end > stat.size) {
-                index.reset(&path);
+                index.reset(path);
             }
-            index.read_on(store, &path, interrupt)?;
+            index.read_on(store, path, interrupt)?;
         }
         Ok(index)
     }

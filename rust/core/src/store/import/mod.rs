@@ -6,7 +6,7 @@
 //! 1. [`sources`] lists files: a host's own folder, folders and files that were named, or stdin.
 //! 2. [`ledger`] knows each by size and time; what has not changed is done. Of one that has grown,
 //!    what stands behind the offset that was reached is read, if the bytes before it hash as before.
-//! 3. The format converts what is read, and its session gets a folder ([`session_folder`]).
+//! 3. The format converts what is read, and its session gets a folder ([`session_names`]).
 //! 4. A message that a transcript holds already is known by its key ([`message_index`]). One of
 //!    another transcript is not stored again: a line `{"type":"copy","of":…,"count":…}` points to it.
 //! 5. [`session_target`] adds the rest behind a `session` record, in whole lines, durably.
@@ -14,13 +14,16 @@
 //! Ledger and message index are derived. Whatever they say is checked against the files before it
 //! counts, so to lose them costs time and no message.
 
+mod changed_source;
 mod ledger;
 mod message_index;
 mod opencode_storage;
 mod report;
 mod session_folder;
+mod session_names;
 mod session_target;
 mod sessions;
+mod source_import;
 mod sources;
 mod transcript;
 

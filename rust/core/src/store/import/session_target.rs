@@ -134,31 +134,30 @@ impl SessionTarget {
     pub fn take(&mut self, line: &[u8], context: &mut Context<'_>) -> Result<()> {
         let mut secrets = Redactions::new();
         let redacted = redact_line(line, &mut secrets, context.interrupt)?;
+        let keys = [MessageKey::of(line), redacted.as_deref().and_then(MessageKey::of)];
         // an import before may have kept what this one does not, or the other way round
-        let forms = [Some(line), redacted.as_deref()];
-        for form in forms.into_iter().flatten() {
-            if self.is_known(form, context)? {
+        for key in keys.into_iter().flatten() {
+            if self.is_known(key, context)? {
                 return Ok(());
             }
         }
-        let line = match redacted.as_deref().filter(|_| !context.options.keep_secrets) {
-            None => line,
+        let (line, key) = match redacted.as_deref().filter(|_| !context.options.keep_secrets) {
+            None => (line, keys[0]),
             Some(redacted) => {
                 for (kind, count) in secrets {
                     *self.redacted.entry(kind).or_default() += count;
                 }
-                redacted
+                (redacted, keys[1])
             }
         };
         self.end_copy(context);
-        self.push_message(line);
+        self.push_message(line, key);
         self.messages += 1;
         if self.batch.len() >= BATCH_BYTES { self.flush(context) } else { Ok(()) }
     }
 
     /// Whether a message is stored, here or in another transcript, to which a line will point.
-    fn is_known(&mut self, line: &[u8], context: &mut Context<'_>) -> Result<bool> {
-        let Some(key) = MessageKey::of(line) else { return Ok(false) };
+    fn is_known(&mut self, key: MessageKey, context: &mut Context<'_>) -> Result<bool> {
         if !key.is_unique {
             let left = self.held.plain.get_mut(&key.hash).filter(|left| **left > 0);
             return Ok(left.map(|left| *left -= 1).is_some());
@@ -193,8 +192,8 @@ impl SessionTarget {
     }
 
     /// Adds a message to the batch.
-    fn push_message(&mut self, line: &[u8]) {
-        if let Some(key) = MessageKey::of(line).filter(|key| key.is_unique) {
+    fn push_message(&mut self, line: &[u8], key: Option<MessageKey>) {
+        if let Some(key) = key.filter(|key| key.is_unique) {
             let number = u32::try_from(self.batch_lines + 1).unwrap_or(u32::MAX);
             self.batched.insert(key.hash);
             self.entries.push((key.hash, self.batch.len() as u64, number));
@@ -311,7 +310,7 @@ impl SessionTarget {
                     *left -= 1;
                     self.messages -= u64::from(MessageKey::of(line).is_some());
                 }
-                None => self.push_message(line),
+                None => self.push_message(line, MessageKey::of(line)),
             }
         }
         Ok(())
