@@ -223,8 +223,9 @@ def test_text_comes_from_stdin_or_a_file(
 def test_import(shell: Shell, tmp_path: Path) -> None:
     source = tmp_path / "talk.jsonl"
     source.write_text("".join(json.dumps(line) + "\n" for line in TALK))
-    assert "3 messages (plain)" in shell("import", str(source))
-    assert (shell.root / "sessions/talk/messages.jsonl").exists()
+    assert "1 new" in shell("import", str(source))
+    assert [*shell.root.glob("sessions/plain/*-talk-*/messages.jsonl")]
+    assert "3 messages (plain)" in shell("import", str(source), "--to", "sessions/talk")
     report = shell.json("import", str(source), "--to", "sessions/other")
     assert [(item["path"], item["messages"]) for item in report] == [
         ("sessions/other/messages.jsonl", 3)
@@ -238,7 +239,7 @@ def test_import_of_secrets(shell: Shell, tmp_path: Path) -> None:
     source = tmp_path / "talk.jsonl"
     source.write_text(json.dumps({"role": "user", "content": "password=Tr0ub4dor3"}) + "\n")
     assert "redacted: 1 × password" in shell("import", str(source))
-    stored = shell.root / "sessions/talk/messages.jsonl"
+    [stored] = shell.root.glob("sessions/plain/*-talk-*/messages.jsonl")
     assert "password=[redacted: password]" in stored.read_text()
     report = shell.json("import", "--keep-secrets", str(source), "--to", "sessions/kept")
     assert report[0]["redacted"] == {}

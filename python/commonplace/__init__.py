@@ -12,6 +12,8 @@ if TYPE_CHECKING:
         Hit,
         Hits,
         Imported,
+        ImportedSource,
+        ImportReport,
         Match,
         Message,
         Revision,
@@ -56,6 +58,8 @@ __all__ = [
     "Hit",
     "Hits",
     "Imported",
+    "ImportedSource",
+    "ImportReport",
     "InDoubt",
     "Match",
     "MemoryLimit",
@@ -85,8 +89,8 @@ __all__ = [
 # Where the names are that are imported when first asked for: a command starts at once.
 _ORIGINS = {
     "_core": (
-        "Entry Grep Hit Hits Imported Match Message Revision SearchFilter Section SessionHeader"
-        " Status Verified Weights Written __version__"
+        "Entry Grep Hit Hits Imported ImportedSource ImportReport Match Message Revision SearchFilter"
+        " Section SessionHeader Status Verified Weights Written __version__"
     ),
     "errors": (
         "Busy CommonplaceError CompactionFailed Conflict EncodingError FormatError InDoubt"

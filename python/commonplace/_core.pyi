@@ -11,7 +11,9 @@ __all__ = [
     "Grep",
     "Hit",
     "Hits",
+    "ImportReport",
     "Imported",
+    "ImportedSource",
     "Match",
     "Message",
     "Revision",
@@ -262,6 +264,51 @@ class Imported:
     redacted: dict[str, int]
 
 @final
+class ImportedSource:
+    """What `Store.import_sessions` took from one source.
+
+    `outcome` is `new`, `grown`, `unchanged` or `skipped`, and `why` says why it was skipped. `paths`
+    are the transcripts that hold its sessions, `messages` were added, and `copies` are pointed to
+    where they are stored already. `cut_off`: the last line is half-written, and left to the next
+    import. `left_out` counts records that are no messages, by kind; numbers of lines are those of
+    the source.
+    """
+
+    source: str
+    outcome: Literal["new", "grown", "unchanged", "skipped"]
+    why: str | None
+    paths: list[str]
+    messages: int
+    copies: int
+    cut_off: bool
+    format: str
+    left_out: dict[str, int]
+    bad_lines: list[int]
+    bad_line_count: int
+    trailing_garbage: list[int]
+    trailing_garbage_count: int
+    sessions: list[SessionHeader]
+    redacted: dict[str, int]
+
+@final
+class ImportReport:
+    """What `Store.import_sessions` did: numbers of sources by outcome, and of messages.
+
+    `places` are the folders in which sources were looked for. `sources` are those that were read or
+    skipped; one whose size and time were as they were the last time is only counted.
+    """
+
+    places: list[str]
+    new: int
+    grown: int
+    unchanged: int
+    skipped: int
+    messages: int
+    copies: int
+    redacted: dict[str, int]
+    sources: list[ImportedSource]
+
+@final
 class Status:
     """The state of a store in numbers."""
 
@@ -398,6 +445,14 @@ class Store:
         *,
         keep_secrets: bool,
     ) -> Imported: ...
+    def import_sessions(
+        self,
+        paths: list[str],
+        hosts: list[str],
+        progress: Callable[[int, int], None] | None,
+        *,
+        keep_secrets: bool,
+    ) -> ImportReport: ...
     def search(self, query: str, limit: int, filter: SearchFilter) -> Hits: ...
     def normalized_filter(self, filter: SearchFilter) -> SearchFilter:
         """Return the filter with its prefixes as `spelled` returns them."""

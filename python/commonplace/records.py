@@ -8,6 +8,8 @@ from commonplace._core import (
     Entry,
     Hit,
     Imported,
+    ImportedSource,
+    ImportReport,
     Match,
     Message,
     Revision,
@@ -22,6 +24,8 @@ Result = (
     Entry
     | Hit
     | Imported
+    | ImportedSource
+    | ImportReport
     | Match
     | Message
     | Revision
@@ -65,6 +69,34 @@ FIELDS: dict[type[Any], tuple[str, ...]] = {
         "trailing_garbage_count",
         "sessions",
         "redacted",
+    ),
+    ImportedSource: (
+        "source",
+        "outcome",
+        "why",
+        "paths",
+        "messages",
+        "copies",
+        "cut_off",
+        "format",
+        "left_out",
+        "bad_lines",
+        "bad_line_count",
+        "trailing_garbage",
+        "trailing_garbage_count",
+        "sessions",
+        "redacted",
+    ),
+    ImportReport: (
+        "places",
+        "new",
+        "grown",
+        "unchanged",
+        "skipped",
+        "messages",
+        "copies",
+        "redacted",
+        "sources",
     ),
     Match: (
         "path",
@@ -151,8 +183,10 @@ def record(result: Result) -> dict[str, Any]:
     'facts/user.md'
     """
     told = {name: getattr(result, name) for name in FIELDS[type(result)]}
-    if isinstance(result, Imported):
+    if isinstance(result, Imported | ImportedSource):
         told["sessions"] = [record(session) for session in result.sessions]
+    if isinstance(result, ImportReport):
+        told["sources"] = [record(source) for source in result.sources]
     return told
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from commonplace.files import Files
 from commonplace.search_filter import given_filter
@@ -16,7 +16,16 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self, Unpack
 
-    from commonplace._core import Grep, Hit, Hits, SearchFilter, Status, Verified, Weights
+    from commonplace._core import (
+        Grep,
+        Hit,
+        Hits,
+        ImportReport,
+        SearchFilter,
+        Status,
+        Verified,
+        Weights,
+    )
     from commonplace.paths import GivenPath
     from commonplace.search_filter import FilterFields
 
@@ -234,6 +243,61 @@ class Store(Files):
             newest_first=newest_first,
             width=width,
             keep=keep,
+        )
+
+    # Import
+
+    def import_sessions(
+        self,
+        *paths: str | os.PathLike[str],
+        hosts: Sequence[str] = (),
+        progress: Callable[[int, int], None] | None = None,
+        keep_secrets: bool = False,
+    ) -> ImportReport:
+        """Import sessions of agents, each to `sessions/<project>/<date>-<id>/messages.jsonl`.
+
+        Only what is new is read: sources are known by size and time, and of one that has grown only
+        what stands behind the last import. A message that another transcript holds already (hosts
+        copy them when a session is resumed, forked or compacted) is not stored again: a line
+        `{"type": "copy", "of": "<path>#L1-L200", "count": …}` points to it. A source that its host
+        has deleted changes nothing here.
+
+        The first line of each transcript is `{"type": "session", "host": …, "id": …, "parent": …,
+        "cwd": …, "git_branch": …, "model": …, "title": …, "started": …}`, without what the source
+        does not say. What becomes known later is in another such line.
+
+        Args:
+            paths: Files, and folders with all files below them that may hold sessions; `"-"` is
+                standard input. What each file is, its content tells.
+            hosts: Hosts whose own folders are read: `claude-code`, `codex`, `gemini`, `opencode`,
+                `pi`, or `all`. Variables such as `CLAUDE_CONFIG_DIR` and `CODEX_HOME`, by which a
+                host is told another place, count here too.
+            progress: Called now and then with the bytes read so far and those that there are; what
+                it raises ends the import.
+            keep_secrets: Whether secrets (keys, tokens, passwords) are stored as they are, and not
+                as `[redacted: github token]` or the like.
+
+        Returns:
+            What became of each source. One that cannot be read is named there, and the others are
+            imported.
+
+        Raises:
+            FormatError: There is no such host.
+            StorageError: The memory cannot be written. What was added before stays; the next
+                import goes on.
+
+        >>> import commonplace, pathlib, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> chat = pathlib.Path(tempfile.mkdtemp(), "chat.jsonl")
+        >>> _ = chat.write_text('{"role": "user", "content": "Where is the ferry?"}\\n')
+        >>> store.import_sessions(chat)
+        ImportReport(1 new, 0 grown, 0 unchanged, 0 skipped, 1 messages)
+        >>> store.import_sessions(chat).unchanged
+        1
+        """
+        names = [os.fspath(path) for path in paths]
+        return self._core.import_sessions(
+            names, list(hosts), progress, keep_secrets=keep_secrets
         )
 
     # Upkeep

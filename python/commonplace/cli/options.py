@@ -136,12 +136,30 @@ EXPECTED = argument(
     help='Fail unless the file is at this version ("absent": there is no file).',
 )
 LOGS = argument(
-    "files", nargs="+", type=path_of, metavar="FILE", help="Transcripts of other tools."
+    "files",
+    nargs="*",
+    metavar="FILE",
+    help='Sessions of any known tool, or folders of them; "-": read one from stdin.',
+)
+HOSTS = tuple(
+    argument(f"--{host}", dest="hosts", action="append_const", const=host, help=text)
+    for host, text in {
+        "claude-code": "All sessions of Claude Code ($CLAUDE_CONFIG_DIR, else ~/.claude).",
+        "codex": "All sessions of Codex ($CODEX_HOME, else ~/.codex).",
+        "gemini": "All sessions of Gemini CLI ($GEMINI_CLI_HOME, else ~, below .gemini).",
+        "opencode": "All sessions of opencode ($XDG_DATA_HOME, else ~/.local/share).",
+        "pi": "All sessions of pi ($PI_CODING_AGENT_DIR, else ~/.pi/agent).",
+        "all": "All sessions of all of these.",
+    }.items()
 )
 KEEP_SECRETS = argument(
     "--keep-secrets", action="store_true", help="Store keys, tokens and passwords as they are."
 )
-TO = argument("--to", metavar="FOLDER", help="Default: sessions/<name of the file>.")
+TO = argument(
+    "--to",
+    metavar="FOLDER",
+    help="Add one file to the transcript there. Default: sessions/<project>/<date>-<id>.",
+)
 SETS = argument(
     "files",
     nargs="+",

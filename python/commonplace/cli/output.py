@@ -8,7 +8,8 @@ from commonplace.cli.printer import Printer, clean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
     from typing import Any
 
     from commonplace import Store, Written
@@ -43,6 +44,13 @@ def screen() -> Screen:
     from commonplace.cli.render import Screen
 
     return Screen()
+
+
+def import_progress() -> AbstractContextManager[Callable[[int, int], None] | None]:
+    """Return the progress bar of an import, on a terminal only."""
+    from contextlib import nullcontext
+
+    return screen().overall_progress() if sys.stderr.isatty() else nullcontext()
 
 
 def emit(document: Any) -> None:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
         Grep,
         Hits,
         Imported,
+        ImportedSource,
+        ImportReport,
         Match,
         Message,
         Status,
@@ -52,6 +54,10 @@ LEFT_OUT = {
     "hardlink": "it has a second name, which may be outside the memory; copy it",
     "symlink": "it is a symbolic link; put the file itself there",
 }
+
+
+# How many files of a kind are named after an import
+MOST_NAMED = 10
 
 
 def clean(text: str) -> str:
@@ -223,6 +229,45 @@ class Printer:
             lines = ", ".join(map(str, imported.trailing_garbage[:5]))
             count = imported.trailing_garbage_count
             self.warn(f"{count} lines had something behind their message, such as {lines}")
+
+    def sessions_imported(self, report: ImportReport) -> None:
+        """Say what an import of sessions brought, and what was left out and why."""
+        skipped = [source for source in report.sources if source.outcome == "skipped"]
+        for source in skipped[:MOST_NAMED]:
+            self.warn(f"skipped {source.source}: {source.why}")
+        if len(skipped) > MOST_NAMED:
+            self.warn(f"skipped {len(skipped) - MOST_NAMED} more; --json names them")
+        for source in report.sources:
+            self.odd_lines(source)
+        new = [source for source in report.sources if source.outcome == "new"]
+        for source in new[:MOST_NAMED]:
+            for path, session in zip(source.paths, source.sessions, strict=False):
+                title = f"  {session.title}" if session.title else ""
+                self.line("new  ", (path, "cyan"), title)
+        if len(new) > MOST_NAMED:
+            self.line(f"new  and {len(new) - MOST_NAMED} more")
+        for kind, count in sorted(report.redacted.items()):
+            self.line((f"redacted: {count} × {kind}", "dim"))
+        if report.copies:
+            self.line((f"{report.copies:,} copies of messages were not stored again", "dim"))
+        self.line(
+            f"{report.new:,} new, {report.grown:,} grown, {report.unchanged:,} unchanged, "
+            f"{report.skipped:,} skipped; {report.messages:,} messages"
+        )
+        if not (report.sources or report.unchanged):
+            self.warn("there is no session in the places where hosts keep them; name a folder")
+
+    def odd_lines(self, source: ImportedSource) -> None:
+        """Name the lines of a source that are not as they should be."""
+        for count, lines, what in (
+            (source.bad_line_count, source.bad_lines, "could not be read"),
+            (source.trailing_garbage_count, source.trailing_garbage, "had more behind a message"),
+        ):
+            if count:
+                some = ", ".join(map(str, lines[:5]))
+                self.warn(f"{source.source}: {count} lines {what}, such as line {some}")
+        if source.cut_off:
+            self.warn(f"{source.source}: the last line is half-written; import again to take it")
 
     def status(self, status: Status) -> None:
         """Print the state of a store."""

@@ -104,6 +104,27 @@ class Screen(Printer):
 
             yield advance
 
+    @contextmanager
+    def overall_progress(self) -> Iterator[Callable[[int, int], None]]:
+        """Lend a function that shows, on stderr, how much of a whole is done.
+
+        The bar is drawn again at each percent, so a hundred times at most.
+        """
+        bar = self.progress()
+        bar.auto_refresh = False
+        with bar:
+            task = bar.add_task("reading", total=None)
+            shown = -1
+
+            def advance(done: int, total: int) -> None:
+                nonlocal shown
+                percent = done * 100 // total if total else done >> 20
+                if percent != shown:
+                    shown = percent
+                    bar.update(task, completed=done, total=total or None, refresh=True)
+
+            yield advance
+
     def warn(self, text: str) -> None:
         """Print a remark to stderr."""
         self.err.print(Text(f"commonplace: {clean(text)}", style="yellow"), soft_wrap=True)

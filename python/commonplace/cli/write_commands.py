@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from commonplace.cli import options
-from commonplace.cli.output import FOUND, NOTHING, done, emit, opened, record, screen
+from commonplace.cli.output import (
+    ERROR,
+    FOUND,
+    done,
+    emit,
+    import_progress,
+    opened,
+    printer,
+    record,
+)
 from commonplace.cli.parser import JSON, RootOptions, UsageError, command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
-    from typing import Any
 
 
 @command(options.TARGET, options.CONTENT, options.FILE, options.EXPECTED, JSON)
@@ -76,28 +84,48 @@ def delete(opening: RootOptions, path: str, expected: str | None, *, as_json: bo
         return done(store.delete(path, expected_version=expected), "deleted", as_json)
 
 
-@command(options.LOGS, options.TO, options.KEEP_SECRETS, JSON)
+@command(options.LOGS, *options.HOSTS, options.TO, options.KEEP_SECRETS, JSON)
 def import_(
-    opening: RootOptions, files: list[Path], to: str | None, *, keep_secrets: bool, as_json: bool
+    opening: RootOptions,
+    files: list[str],
+    hosts: list[str] | None,
+    to: str | None,
+    *,
+    keep_secrets: bool,
+    as_json: bool,
 ) -> int:
-    """Import transcripts of Claude Code, Codex, pi, OpenAI chat, or plain lines."""
-    if to and len(files) > 1:
-        raise UsageError("--to takes one file; without it each file gets its own folder")
-    reports = []
-    shown = screen()
-    with opened(opening, create=True) as store, shown.progress() as bar:
-        for file in files:
-            # many tools name every log alike; there the folder tells them apart
-            name = file.absolute().parent.name if file.stem == "messages" else file.stem
-            task = bar.add_task(file.name, total=file.stat().st_size)
+    """Import sessions of agents; again, and only what is new is read.
 
-            def advance(read: int, task: Any = task) -> None:
-                bar.update(task, completed=read)
+    Each session becomes a transcript sessions/<project>/<date>-<id>/messages.jsonl. Known are
+    Claude Code, Codex, Gemini CLI, opencode, pi, exports of ChatGPT and Claude.ai, Markdown of
+    SpecStory, OpenAI chat and plain lines; a file's content tells which it is. A file that cannot
+    be read is named and skipped. Exit code 2 means that nothing could be imported.
+    """
+    if to:
+        return _import_to(opening, files, hosts, to, keep_secrets=keep_secrets, as_json=as_json)
+    if not files and not hosts:
+        raise UsageError("say what to import: --claude-code, --all, a folder, files or -")
+    with opened(opening, create=True) as store, import_progress() as advance:
+        report = store.import_sessions(
+            *files, hosts=hosts or (), progress=advance, keep_secrets=keep_secrets
+        )
+    emit(record(report)) if as_json else printer().sessions_imported(report)
+    return FOUND if report.new + report.grown + report.unchanged else ERROR
 
-            log = store.transcript(to or f"sessions/{name}")
-            reports.append(log.load(file, advance, keep_secrets=keep_secrets))
-            if not as_json:
-                shown.imported(reports[-1])
-    if as_json:
-        emit([record(report) for report in reports])
-    return FOUND if any(report.messages for report in reports) else NOTHING
+
+def _import_to(
+    opening: RootOptions,
+    files: list[str],
+    hosts: list[str] | None,
+    to: str,
+    *,
+    keep_secrets: bool,
+    as_json: bool,
+) -> int:
+    if len(files) != 1 or hosts:
+        raise UsageError("--to takes one file; without it each session gets its own folder")
+    with opened(opening, create=True) as store, import_progress() as advance:
+        told = advance and (lambda read: advance(read, 0))
+        report = store.transcript(to).load(files[0], told, keep_secrets=keep_secrets)
+    emit([record(report)]) if as_json else printer().imported(report)
+    return FOUND

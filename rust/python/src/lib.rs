@@ -38,7 +38,9 @@ mod _core {
     #[pymodule_export]
     use super::store::Store;
     #[pymodule_export]
-    use super::write_results::{Imported, Revision, SessionHeader, Written};
+    use super::write_results::{
+        ImportReport, Imported, ImportedSource, Revision, SessionHeader, Written,
+    };
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

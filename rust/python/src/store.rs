@@ -19,9 +19,9 @@ use crate::filter::SearchFilter;
 use crate::from_python::{ABSENT, Count, Text, Weights, expected};
 use crate::grep::Grep;
 use crate::hit::{Hit, Hits};
-use crate::import::import;
+use crate::import::{import, import_sessions};
 use crate::results::{Entry, Message, Section, Status, Verified};
-use crate::write_results::{Imported, Revision, Written};
+use crate::write_results::{ImportReport, Imported, Revision, Written};
 
 /// The engine behind `commonplace.Store`.
 #[pyclass(frozen, module = "commonplace._core")]
@@ -263,6 +263,19 @@ impl Store {
     ) -> PyResult<Imported> {
         let options = ImportOptions { keep_secrets };
         import(py, &*self.open(py)?, &source, &path, options, progress)
+    }
+
+    #[pyo3(signature = (paths, hosts, progress, *, keep_secrets))]
+    fn import_sessions(
+        &self,
+        py: Python<'_>,
+        paths: Vec<PathBuf>,
+        hosts: Vec<String>,
+        progress: Option<Py<PyAny>>,
+        keep_secrets: bool,
+    ) -> PyResult<ImportReport> {
+        let options = ImportOptions { keep_secrets };
+        import_sessions(py, &*self.open(py)?, paths, hosts, options, progress)
     }
 
     fn search(

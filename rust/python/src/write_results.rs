@@ -133,6 +133,24 @@ pub struct Imported {
     pub redacted: BTreeMap<String, u64>,
 }
 
+impl Imported {
+    /// What an import took into the transcript at `path`.
+    pub fn new(path: String, imported: formats::Imported) -> Self {
+        Self {
+            path,
+            format: imported.format.to_owned(),
+            messages: imported.messages,
+            skipped: imported.skipped,
+            bad_lines: imported.first_bad_lines,
+            bad_line_count: imported.bad_lines,
+            trailing_garbage: imported.first_trailing_garbage,
+            trailing_garbage_count: imported.trailing_garbage,
+            sessions: imported.sessions.into_iter().map(Into::into).collect(),
+            redacted: imported.redacted,
+        }
+    }
+}
+
 #[pymethods]
 impl Imported {
     fn __repr__(&self) -> String {
@@ -140,6 +158,59 @@ impl Imported {
         format!(
             "Imported({:?}, {:?}, {} messages, {skipped} skipped, {} bad lines)",
             self.path, self.format, self.messages, self.bad_line_count
+        )
+    }
+}
+
+/// What an import of sessions took from one source.
+#[pyclass(frozen, get_all, from_py_object, module = "commonplace")]
+#[derive(Clone)]
+pub struct ImportedSource {
+    pub source: String,
+    pub outcome: &'static str,
+    pub why: Option<String>,
+    pub paths: Vec<String>,
+    pub messages: u64,
+    pub copies: u64,
+    pub cut_off: bool,
+    pub format: String,
+    pub left_out: BTreeMap<String, u64>,
+    pub bad_lines: Vec<u64>,
+    pub bad_line_count: u64,
+    pub trailing_garbage: Vec<u64>,
+    pub trailing_garbage_count: u64,
+    pub sessions: Vec<SessionHeader>,
+    pub redacted: BTreeMap<String, u64>,
+}
+
+#[pymethods]
+impl ImportedSource {
+    fn __repr__(&self) -> String {
+        format!("ImportedSource({:?}, {}, {} messages)", self.source, self.outcome, self.messages)
+    }
+}
+
+/// What an import of sessions did.
+#[pyclass(frozen, get_all, module = "commonplace")]
+pub struct ImportReport {
+    pub places: Vec<String>,
+    pub new: u64,
+    pub grown: u64,
+    pub unchanged: u64,
+    pub skipped: u64,
+    pub messages: u64,
+    pub copies: u64,
+    pub redacted: BTreeMap<String, u64>,
+    pub sources: Vec<ImportedSource>,
+}
+
+#[pymethods]
+impl ImportReport {
+    fn __repr__(&self) -> String {
+        let Self { new, grown, unchanged, skipped, messages, .. } = self;
+        format!(
+            "ImportReport({new} new, {grown} grown, {unchanged} unchanged, {skipped} skipped, \
+             {messages} messages)"
         )
     }
 }

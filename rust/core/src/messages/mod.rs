@@ -8,5 +8,6 @@ pub mod json_string;
 pub mod lazy_message;
 pub mod line_reader;
 pub mod message;
+pub(crate) mod message_key;
 mod quote_scan;
 pub mod redaction;

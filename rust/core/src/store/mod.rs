@@ -9,7 +9,6 @@ pub mod grep;
 pub mod hit;
 pub mod import;
 pub mod lazy_version;
-mod opencode_storage;
 mod options;
 pub mod per_process;
 mod redactions;

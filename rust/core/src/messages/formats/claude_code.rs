@@ -3,7 +3,7 @@
 //! Source: session files as Claude Code writes them below `~/.claude/projects`; the format is
 //! declared internal, so it is read leniently.
 
-use super::{HarnessText, Record, SessionHeader, TranscriptFormat};
+use super::{HarnessText, HostFolder, Record, SessionHeader, TranscriptFormat};
 use crate::messages::fields::{Fields, member, word};
 
 /// Session files of Claude Code.
@@ -50,6 +50,16 @@ impl TranscriptFormat for ClaudeCode {
         "claude-code"
     }
 
+    fn folder(&self) -> Option<HostFolder> {
+        Some(HostFolder {
+            variables: &[("CLAUDE_CONFIG_DIR", "")],
+            home: ".claude",
+            sessions: &["projects"],
+            within: None,
+            extensions: &["jsonl"],
+        })
+    }
+
     fn detect(&self, record: &Record<'_>) -> bool {
         record.fields().is_some_and(|line| match line.kind().as_deref() {
             Some("summary" | "custom-title" | "ai-title") => line.role.is_none(),
@@ -64,7 +74,16 @@ impl TranscriptFormat for ClaudeCode {
             Some("summary") => session.set_title_of_leaf(text("summary"), text("leafUuid")),
             Some("custom-title") => session.set_title(text("customTitle")),
             Some("ai-title") => session.set_title(text("aiTitle")),
-            _ => session.note_leaf(line.id[0].and_then(word)),
+            _ => {
+                session.note_leaf(line.id[0].and_then(word));
+                // the messages of a subagent name the session that started it
+                if session.started.is_none()
+                    && let Some(agent) = text("agentId")
+                {
+                    session.parent = line.session[1].and_then(word);
+                    session.id = Some(format!("agent-{agent}"));
+                }
+            }
         }
     }
 

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::{HarnessText, Record, SessionHeader, TranscriptFormat};
+use super::{HarnessText, HostFolder, Record, SessionHeader, TranscriptFormat};
 use crate::messages::fields::{Fields, member, word};
 
 /// Codex rollouts.
@@ -35,6 +35,16 @@ impl TranscriptFormat for Codex {
         "codex"
     }
 
+    fn folder(&self) -> Option<HostFolder> {
+        Some(HostFolder {
+            variables: &[("CODEX_HOME", "")],
+            home: ".codex",
+            sessions: &["sessions", "archived_sessions"],
+            within: None,
+            extensions: &["jsonl"],
+        })
+    }
+
     fn detect(&self, record: &Record<'_>) -> bool {
         record.fields().is_some_and(|line| line.payload && line.inner.is_some())
     }
@@ -42,6 +52,8 @@ impl TranscriptFormat for Codex {
     fn describe(&self, record: &Record<'_>, session: &mut SessionHeader) {
         if let Some(line) = record.fields()
             && let (Some("session_meta"), Some(payload)) = (line.kind().as_deref(), &line.inner)
+            // a fork holds that of its origin as well
+            && session.id.is_none()
         {
             session.id = payload.id.iter().flatten().find_map(|raw| word(raw));
             session.started = payload.time[0].and_then(word);

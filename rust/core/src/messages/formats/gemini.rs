@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use super::{ImportSink, Record, SessionHeader, TranscriptFormat, line_record};
+use super::{HostFolder, ImportSink, Record, SessionHeader, TranscriptFormat, line_record};
 use crate::error::Result;
 use crate::messages::fields::{Fields, member, word};
 use crate::messages::json::PullParser;
@@ -18,6 +18,16 @@ pub(super) struct Gemini;
 impl TranscriptFormat for Gemini {
     fn name(&self) -> &'static str {
         "gemini"
+    }
+
+    fn folder(&self) -> Option<HostFolder> {
+        Some(HostFolder {
+            variables: &[("GEMINI_CLI_HOME", ".gemini")],
+            home: ".gemini",
+            sessions: &["tmp"],
+            within: Some("chats"),
+            extensions: &["json", "jsonl"],
+        })
     }
 
     fn is_document(&self, first_line: &[u8]) -> bool {

@@ -5,7 +5,10 @@
 
 use std::io::BufRead;
 
-use super::{EXPORT_FORMATS, ImportSink, Imported, LINE_FORMATS, Record, TranscriptFormat};
+use super::{
+    EXPORT_FORMATS, ImportSink, ImportState, Imported, LINE_FORMATS, Record, SessionHeader,
+    SessionSink, TranscriptFormat,
+};
 use crate::error::{Error, Interrupt, Result};
 use crate::memory_limit::MemoryLimit;
 use crate::messages::fields::{Fields, trim};
@@ -43,21 +46,76 @@ pub fn import(
 /// As [`import`].
 pub fn import_with(
     formats: &[&dyn TranscriptFormat],
-    mut reader: impl BufRead,
+    reader: impl BufRead,
     path: &str,
     limit: &MemoryLimit,
     sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     progress: &mut dyn FnMut(u64),
     interrupt: Interrupt<'_>,
 ) -> Result<Imported> {
+    let state = &mut ImportState::default();
+    let source = ImportSource { formats, reader, path, limit, state };
+    let mut imported = import_sessions(source, &mut LineSink(sink), progress, interrupt)?;
+    if state.is_cut_off {
+        imported.bad_line(state.lines + 1);
+    }
+    Ok(imported)
+}
+
+/// A source, and where the import of it goes on.
+#[derive(Debug)]
+pub struct ImportSource<'a, R> {
+    /// Formats of the caller, which come before those that are known.
+    pub formats: &'a [&'a dyn TranscriptFormat],
+    /// What is left of the source.
+    pub reader: R,
+    /// Its name in errors.
+    pub path: &'a str,
+    /// How much of it may be held.
+    pub limit: &'a MemoryLimit,
+    /// What was read before; after the import, what was read then.
+    pub state: &'a mut ImportState,
+}
+
+/// Takes the lines of all sessions alike.
+struct LineSink<'s>(&'s mut dyn FnMut(&[u8]) -> Result<()>);
+
+impl SessionSink for LineSink<'_> {
+    fn begin(&mut self, _session: &SessionHeader) -> Result<()> {
+        Ok(())
+    }
+
+    fn message(&mut self, line: &[u8]) -> Result<()> {
+        (self.0)(line)
+    }
+
+    fn end(&mut self, _session: &SessionHeader) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Reads a transcript as [`import_with`] does, from where its state says, session by session.
+///
+/// # Errors
+/// As [`import`].
+pub fn import_sessions(
+    source: ImportSource<'_, impl BufRead>,
+    sink: &mut dyn SessionSink,
+    progress: &mut dyn FnMut(u64),
+    interrupt: Interrupt<'_>,
+) -> Result<Imported> {
+    let ImportSource { formats, mut reader, path, limit, state } = source;
     let formats = [formats, &EXPORT_FORMATS, &LINE_FORMATS].concat();
-    let mut import = Import { formats: &formats, sink: ImportSink::new(sink) };
-    let (mut line, mut number, mut read, mut shown) = (Vec::new(), 0, 0, 0);
+    let session = std::mem::take(&mut state.session);
+    let mut import = Import { formats: &formats, sink: ImportSink::new(sink, session) };
+    let (mut line, mut shown) = (Vec::new(), state.offset);
     let longest = limit.longest_line(MAX_LINE);
-    if fill(&mut reader).map(opens_array).map_err(|e| Error::io("read", path, e))? {
+    (state.is_whole, state.is_cut_off) = (false, false);
+    let is_start = state.offset == 0;
+    if is_start && fill(&mut reader).map(opens_array).map_err(|e| Error::io("read", path, e))? {
         let text = whole(&mut reader, Vec::new(), path, limit)?;
         import.array(&text, path)?;
-        read = text.len() as u64;
+        (state.offset, state.is_whole) = (text.len() as u64, true);
     }
     loop {
         if interrupt() {
@@ -65,28 +123,44 @@ pub fn import_with(
         }
         let size =
             read_line(&mut reader, &mut line, longest).map_err(|e| Error::io("read", path, e))?;
-        if size == 0 {
+        state.is_cut_off = !line.ends_with(b"\n") && size <= longest as u64 && is_torn(&line);
+        if size == 0 || state.is_cut_off {
             break;
         }
-        number += 1;
-        read += size;
-        if number == 1 && import.begins_document(&line) {
+        state.lines += 1;
+        state.offset += size;
+        if state.lines == 1 && import.begins_document(&line) {
             let text = whole(&mut reader, std::mem::take(&mut line), path, limit)?;
-            read = text.len() as u64;
+            (state.offset, state.is_whole) = (text.len() as u64, true);
             import.document(&text)?;
             continue;
         }
         match size > longest as u64 {
-            true => import.sink.bad(number),
-            false => import.line(&line, number)?,
+            true => import.sink.bad(state.lines),
+            false => import.line(&line, state.lines)?,
         }
-        if read - shown >= 1 << 20 {
-            shown = read;
-            progress(read);
+        if state.offset - shown >= 1 << 20 {
+            shown = state.offset;
+            progress(shown);
         }
     }
-    progress(read);
-    Ok(import.sink.finish())
+    progress(state.offset);
+    let (imported, session) = import.sink.finish()?;
+    state.session = session;
+    Ok(imported)
+}
+
+/// Whether a line ends within an object.
+fn is_torn(line: &[u8]) -> bool {
+    let mut text = trim(line);
+    while text.starts_with(b"{") {
+        let mut parser = PullParser::new(text);
+        if parser.skip().is_none() {
+            return true;
+        }
+        text = trim(parser.rest());
+    }
+    false
 }
 
 /// Reads one line and gives its length, of which no more than `longest` bytes are kept.

@@ -18,7 +18,9 @@ mod claude_code;
 mod claude_stream;
 mod codex;
 mod gemini;
+mod host_folder;
 mod import;
+mod import_state;
 mod line_record;
 mod openai;
 mod opencode;
@@ -30,10 +32,14 @@ mod specstory;
 
 pub use crate::messages::fields::Fields;
 pub use crate::messages::harness_text::HarnessText;
+pub use host_folder::HostFolder;
 pub(crate) use import::read_line;
-pub use import::{MAX_LINE, import, import_with};
+pub use import::{ImportSource, MAX_LINE, import, import_sessions, import_with};
+pub use import_state::ImportState;
 pub use session_header::SessionHeader;
-pub use sink::{ImportSink, Imported, MAX_BAD_LINES, MessageLine, UNKNOWN_FORMAT};
+pub use sink::{
+    ImportSink, Imported, MAX_BAD_LINES, MessageLine, OpenSession, SessionSink, UNKNOWN_FORMAT,
+};
 
 /// Formats whose lines are read where they lie as well. The first that knows a line has it.
 const LINE_FORMATS: [&dyn TranscriptFormat; 7] = [
@@ -71,6 +77,11 @@ pub trait TranscriptFormat: Debug + Sync {
     /// Those of `sink`.
     fn read(&self, record: Record<'_>, sink: &mut ImportSink<'_>) -> Result<()> {
         line_record::read(self, record, sink)
+    }
+
+    /// Where the host keeps its sessions, if it has one place for them.
+    fn folder(&self) -> Option<HostFolder> {
+        None
     }
 
     /// Notes what a line says about its session.
@@ -121,6 +132,12 @@ impl<'a> Record<'a> {
     pub fn fields(&self) -> Option<&Fields<'a>> {
         self.fields.as_ref()
     }
+}
+
+/// Returns the hosts that have a place of their own for sessions, by the name of their format.
+pub fn hosts() -> impl Iterator<Item = (&'static str, HostFolder)> {
+    let formats = LINE_FORMATS.iter().chain(&EXPORT_FORMATS);
+    formats.filter_map(|format| Some((format.name(), format.folder()?)))
 }
 
 /// Reads a line that lies in a transcript as a message, if it is one.

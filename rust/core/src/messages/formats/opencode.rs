@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use super::{ImportSink, MessageLine, Record, SessionHeader, TranscriptFormat};
+use super::{HostFolder, ImportSink, MessageLine, Record, SessionHeader, TranscriptFormat};
 use crate::error::Result;
 
 /// Sessions of opencode.
@@ -15,6 +15,16 @@ pub(super) struct OpenCode;
 impl TranscriptFormat for OpenCode {
     fn name(&self) -> &'static str {
         "opencode"
+    }
+
+    fn folder(&self) -> Option<HostFolder> {
+        Some(HostFolder {
+            variables: &[("XDG_DATA_HOME", "opencode")],
+            home: ".local/share/opencode",
+            sessions: &["storage/session"],
+            within: None,
+            extensions: &["json"],
+        })
     }
 
     fn is_document(&self, first_line: &[u8]) -> bool {

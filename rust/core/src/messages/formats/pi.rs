@@ -2,7 +2,7 @@
 //!
 //! Source: `packages/coding-agent/docs/session-format.md` of badlogic/pi-mono (MIT).
 
-use super::{Record, SessionHeader, TranscriptFormat};
+use super::{HostFolder, Record, SessionHeader, TranscriptFormat};
 use crate::messages::fields::{Fields, member, word};
 
 /// Session files of pi.
@@ -12,6 +12,16 @@ pub(super) struct Pi;
 impl TranscriptFormat for Pi {
     fn name(&self) -> &'static str {
         "pi"
+    }
+
+    fn folder(&self) -> Option<HostFolder> {
+        Some(HostFolder {
+            variables: &[("PI_CODING_AGENT_SESSION_DIR", ""), ("PI_CODING_AGENT_DIR", "sessions")],
+            home: ".pi/agent/sessions",
+            sessions: &[""],
+            within: None,
+            extensions: &["jsonl"],
+        })
     }
 
     fn detect(&self, record: &Record<'_>) -> bool {

@@ -47,6 +47,13 @@ impl Imported {
     pub fn session(&self) -> Option<&SessionHeader> {
         self.sessions.first()
     }
+
+    pub(super) fn bad_line(&mut self, number: u64) {
+        self.bad_lines += 1;
+        if self.first_bad_lines.len() < MAX_BAD_LINES {
+            self.first_bad_lines.push(number);
+        }
+    }
 }
 
 impl Default for Imported {
@@ -65,17 +72,57 @@ impl Default for Imported {
     }
 }
 
+/// What takes the messages of an import, session by session.
+pub trait SessionSink {
+    /// Begins a session, of which more may be known at its end.
+    ///
+    /// # Errors
+    /// Those of the sink, which end the import.
+    fn begin(&mut self, session: &SessionHeader) -> Result<()>;
+
+    /// Takes one line with its line end.
+    ///
+    /// # Errors
+    /// Those of the sink, which end the import.
+    fn message(&mut self, line: &[u8]) -> Result<()>;
+
+    /// Ends the session, of which all is known that the source says.
+    ///
+    /// # Errors
+    /// Those of the sink, which end the import.
+    fn end(&mut self, session: &SessionHeader) -> Result<()>;
+}
+
+/// A session that is being read: its header so far, and what stands for what the header lacks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OpenSession {
+    pub(super) header: SessionHeader,
+    /// Whether it has a message.
+    pub(super) is_begun: bool,
+    /// The first line of its first prompt.
+    pub(super) prompt: Option<String>,
+    /// The session that its first message names.
+    pub(super) named: Option<String>,
+}
+
+impl OpenSession {
+    /// The header with all that is known.
+    #[must_use]
+    pub fn header(&self) -> SessionHeader {
+        let mut header = self.header.clone();
+        header.title = header.title.or_else(|| self.prompt.clone());
+        header.id = header.id.or_else(|| self.named.clone());
+        header
+    }
+}
+
 /// Where formats put what they read.
 pub struct ImportSink<'s> {
-    write: &'s mut dyn FnMut(&[u8]) -> Result<()>,
+    sink: &'s mut dyn SessionSink,
     outcome: Imported,
-    session: SessionHeader,
-    /// Whether the current session has a message.
-    is_begun: bool,
-    /// The first line of its first prompt.
-    prompt: Option<String>,
-    /// The session that its first message names.
-    named: Option<String>,
+    session: OpenSession,
+    /// A session that has ended, as its sink is not yet told.
+    ended: Option<SessionHeader>,
     /// The format that reads.
     format: &'static str,
 }
@@ -87,22 +134,22 @@ impl std::fmt::Debug for ImportSink<'_> {
 }
 
 impl<'s> ImportSink<'s> {
-    pub(super) fn new(write: &'s mut dyn FnMut(&[u8]) -> Result<()>) -> Self {
-        let (outcome, session) = (Imported::default(), SessionHeader::default());
-        Self {
-            write,
-            outcome,
-            session,
-            is_begun: false,
-            prompt: None,
-            named: None,
-            format: UNKNOWN_FORMAT,
-        }
+    /// Begins with a session of which the messages so far were taken before.
+    pub(super) fn new(sink: &'s mut dyn SessionSink, session: OpenSession) -> Self {
+        let outcome = Imported::default();
+        Self { sink, outcome, session, ended: None, format: UNKNOWN_FORMAT }
     }
 
-    pub(super) fn finish(mut self) -> Imported {
+    /// Ends the last session; returns what was done, and that session.
+    pub(super) fn finish(mut self) -> Result<(Imported, OpenSession)> {
+        let last = self.session.clone();
         self.begin_session(SessionHeader::default());
-        self.outcome
+        self.tell_end()?;
+        Ok((self.outcome, last))
+    }
+
+    fn tell_end(&mut self) -> Result<()> {
+        self.ended.take().map_or(Ok(()), |ended| self.sink.end(&ended))
     }
 
     pub(super) fn set_format(&mut self, format: &'static str) {
@@ -110,10 +157,7 @@ impl<'s> ImportSink<'s> {
     }
 
     pub(super) fn bad(&mut self, number: u64) {
-        self.outcome.bad_lines += 1;
-        if self.outcome.first_bad_lines.len() < MAX_BAD_LINES {
-            self.outcome.first_bad_lines.push(number);
-        }
+        self.outcome.bad_line(number);
     }
 
     pub(super) fn trailing(&mut self, number: u64) {
@@ -125,18 +169,18 @@ impl<'s> ImportSink<'s> {
 
     /// Begins another session; the messages that follow belong to it.
     pub fn begin_session(&mut self, next: SessionHeader) {
-        let mut ended = std::mem::replace(&mut self.session, next);
-        let (prompt, named) = (self.prompt.take(), self.named.take());
-        if std::mem::take(&mut self.is_begun) {
-            ended.title = ended.title.or(prompt);
-            ended.id = ended.id.or(named);
-            self.outcome.sessions.push(ended);
+        let next = OpenSession { header: next, ..OpenSession::default() };
+        let ended = std::mem::replace(&mut self.session, next);
+        if ended.is_begun {
+            let header = ended.header();
+            self.outcome.sessions.push(header.clone());
+            self.ended = Some(header);
         }
     }
 
     /// The session that the messages belong to.
     pub fn session(&mut self) -> &mut SessionHeader {
-        &mut self.session
+        &mut self.session.header
     }
 
     /// Counts a record, or a part of it, that is no message.
@@ -155,16 +199,21 @@ impl<'s> ImportSink<'s> {
         if self.outcome.messages == 0 {
             self.outcome.format = self.format;
         }
+        self.tell_end()?;
         self.outcome.messages += 1;
-        if !std::mem::replace(&mut self.is_begun, true) {
-            self.session.host = self.format.to_owned();
+        let begins = !std::mem::replace(&mut self.session.is_begun, true);
+        if begins {
+            self.session.header.host = self.format.to_owned();
         }
-        let session = self.session.id.as_deref().filter(|_| !message.has_session);
+        let session = self.session.header.id.as_deref().filter(|_| !message.has_session);
         let line = message.text("session", session).finish();
-        if self.session.started.is_none() || self.prompt.is_none() {
+        if self.session.header.started.is_none() || self.session.prompt.is_none() {
             self.note(&line);
         }
-        (self.write)(&line)
+        if begins {
+            self.sink.begin(&self.session.header())?;
+        }
+        self.sink.message(&line)
     }
 
     /// Notes the first time and the first prompt of a session.
@@ -173,16 +222,17 @@ impl<'s> ImportSink<'s> {
         let Some(message) = fields.and_then(|fields| super::message_of(line, fields)) else {
             return;
         };
-        if self.session.started.is_none() {
-            self.session.started = message.time();
+        let session = &mut self.session;
+        if session.header.started.is_none() {
+            session.header.started = message.time();
         }
-        if self.named.is_none() {
-            self.named = message.session();
+        if session.named.is_none() {
+            session.named = message.session();
         }
-        if self.prompt.is_none() && message.role() == "user" {
+        if session.prompt.is_none() && message.role() == "user" {
             let said = message.conversation_text();
             let line = said.lines().map(str::trim).find(|line| !line.is_empty());
-            self.prompt = line.map(|line| line.chars().take(MAX_TITLE).collect());
+            session.prompt = line.map(|line| line.chars().take(MAX_TITLE).collect());
         }
     }
 }

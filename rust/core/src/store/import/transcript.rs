@@ -10,8 +10,6 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Seek, SeekFrom};
 use std::path::Path;
 
-use rustix::fs::{Mode, OFlags};
-
 use crate::error::{Error, Interrupt, Result};
 use crate::files::file_kind::FileKind;
 use crate::messages::fields::trim;
@@ -19,7 +17,8 @@ use crate::messages::formats::{self, Imported, read_line};
 use crate::messages::line_reader::check_encoding;
 use crate::messages::message::{self, ParsedLine};
 use crate::messages::redaction::{Redactions, differs_only_by_redaction, redact_line};
-use crate::store::{Store, opencode_storage};
+use crate::store::Store;
+use crate::store::import::{ImportOptions, NO_MESSAGE, open_source, opencode_storage};
 
 /// How much is appended at once: enough that waiting for the disk does not count.
 const BATCH_BYTES: usize = 8 << 20;
@@ -28,13 +27,6 @@ const BATCH_BYTES: usize = 8 << 20;
 const MAX_EXTRA_BYTES: usize = 1 << 20;
 /// Under this name [`Imported::skipped`] counts the messages of an earlier import.
 const ALREADY_THERE: &str = "already there";
-
-/// What an import may be told.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ImportOptions {
-    /// Whether secrets are copied as they are, and not redacted.
-    pub keep_secrets: bool,
-}
 
 impl Store {
     /// Adds the messages of the transcript `source` to `path`, and returns the stored path and
@@ -75,10 +67,8 @@ impl Store {
         }
         target.finish()?;
         if imported.messages == 0 {
-            let why = "it holds no message; expected one JSON object a line, as Claude Code, \
-                       Codex, pi, Gemini CLI or OpenAI chat write it, {\"role\": …, \"content\": …}, or \
-                       an export of ChatGPT, Claude.ai, opencode or SpecStory";
-            return Err(Error::Format { path: shown.into(), line: None, why: why.to_owned() });
+            let why = NO_MESSAGE.to_owned();
+            return Err(Error::Format { path: shown.into(), line: None, why });
         }
         if target.already_there > 0 {
             imported.messages -= target.already_there;
@@ -87,26 +77,6 @@ impl Store {
         self.log_redactions(&target.path, &target.redacted)?;
         imported.redacted = target.redacted;
         Ok((target.path, imported))
-    }
-}
-
-/// Opens what the user named, wherever it lies; a FIFO must not keep us waiting.
-fn open_source(source: &Path, shown: &str) -> Result<File> {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file = match rustix::fs::open(source, flags, Mode::empty()) {
-        Ok(file) => File::from(file),
-        Err(rustix::io::Errno::NOENT) => {
-            return Err(Error::missing(shown, "check the path of the file to import"));
-        }
-        Err(error) => return Err(Error::io("open", shown, error)),
-    };
-    let kind = file.metadata().map_err(|error| Error::io("open", shown, error))?.file_type();
-    match kind {
-        kind if kind.is_file() => Ok(file),
-        kind if kind.is_dir() => {
-            Err(Error::refused(shown, "type", "it is a folder; name a file of messages in it"))
-        }
-        _ => Err(Error::refused(shown, "type", "it is not a regular file; save it as one first")),
     }
 }
 

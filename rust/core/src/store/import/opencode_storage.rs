@@ -12,21 +12,43 @@ use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
 use crate::memory_limit::MemoryLimit;
+use crate::store::import::ledger::Stamp;
 
 /// Bytes that are taken at most to read a byte of it.
 const READ_BYTE: u64 = 12;
 
-/// Returns what `opencode export` would write, if `source` is a session of such a storage.
-pub(super) fn document(source: &Path, limit: &MemoryLimit) -> Result<Option<Vec<u8>>> {
+/// Returns what tells that neither a session nor a message or part of it has changed, if `source` is
+/// a session of such a storage.
+pub(super) fn stamp(source: &Path) -> Option<Stamp> {
+    let messages = messages(source)?;
+    let storage = messages.ancestors().nth(2)?.to_owned();
+    let mut stamp = Stamp::of(&fs::metadata(source).ok()?);
+    let mut add = |path: &Path| {
+        let one = fs::metadata(path).map(|meta| Stamp::of(&meta)).unwrap_or_default();
+        stamp.size += one.size;
+        // the sum, for a file may be replaced by an older one
+        stamp.mtime_ns = stamp.mtime_ns.wrapping_add(one.mtime_ns);
+    };
+    for message in json_files(&messages).ok()? {
+        add(&message);
+        let parts = storage.join("part").join(message.file_stem().unwrap_or_default());
+        json_files(&parts).ok()?.iter().for_each(|part| add(part));
+    }
+    Some(stamp)
+}
+
+/// Returns the folder of the messages of a session.
+fn messages(source: &Path) -> Option<PathBuf> {
     let above = |levels: usize| source.ancestors().nth(levels);
     let is_session = above(2).and_then(Path::file_name) == Some(OsStr::new("session"));
-    let (Some(storage), Some(id), true) = (above(3), source.file_stem(), is_session) else {
-        return Ok(None);
-    };
-    let messages = storage.join("message").join(id);
-    if !messages.is_dir() {
-        return Ok(None);
-    }
+    let messages = above(3)?.join("message").join(source.file_stem()?);
+    (is_session && messages.is_dir()).then_some(messages)
+}
+
+/// Returns what `opencode export` would write, if `source` is a session of such a storage.
+pub(super) fn document(source: &Path, limit: &MemoryLimit) -> Result<Option<Vec<u8>>> {
+    let Some(messages) = messages(source) else { return Ok(None) };
+    let storage = messages.ancestors().nth(2).unwrap_or(&messages).to_owned();
     let mut text = b"{\"info\":".to_vec();
     let read = |text: &mut Vec<u8>, path: &Path| -> Result<()> {
         let json =

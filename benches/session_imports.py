@@ -1,0 +1,109 @@
+"""Imports of sessions: all of them, the same again, and again after one has grown by a turn.
+
+Corpus: sessions of four messages, 1,000 or 10,000 of them, and one session of 100 MB; the rival is
+today's other way, `Transcript.load` file by file. Why it exists: a hook imports at the end of each
+turn, so what is known must cost nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from functools import partial
+from pathlib import Path
+from uuid import UUID
+
+from benches.ours import Ours
+from benches.ratios import OURS, Figures, Row, Table, paired
+from benches.transcripts import seconds
+
+LOAD = "Transcript.load"
+WORDS = "ferry pier island ticket timetable storm captain harbour morning gull".split()
+
+
+def line(session: str, number: int) -> str:
+    """Return a message as Claude Code writes it."""
+    role = "user" if number % 2 == 0 else "assistant"
+    said = " ".join(WORDS[(number + shift * 3) % len(WORDS)] for shift in range(20))
+    message = {"role": role, "content": f"{number} {said}"}
+    record = {
+        "type": role,
+        "uuid": f"{session}-{number}",
+        "sessionId": session,
+        "cwd": f"/home/me/project{number % 7}",
+        "timestamp": f"2026-01-22T{number // 3600 % 24:02}:{number // 60 % 60:02}:{number % 60:02}Z",
+        "message": message,
+    }
+    return json.dumps(record) + "\n"
+
+
+def write(folder: Path, count: int, messages: int) -> list[Path]:
+    """Write so many sessions of so many messages below a folder."""
+    files = []
+    for number in range(count):
+        session = str(UUID(int=number * 0x9E3779B97F4A7C15F39CC0605CEDC835 % 2**128))
+        files.append(folder / f"project{number % 7}" / f"{session}.jsonl")
+        files[-1].parent.mkdir(parents=True, exist_ok=True)
+        files[-1].write_text("".join(line(session, at) for at in range(messages)))
+    return files
+
+
+def measure(table: Table, folder: Path, count: int, rounds: int, most: float | None) -> None:
+    """Add the rows of so many small sessions; `most` are the seconds for one that has grown."""
+    sources = folder / "sources"
+    files = write(sources, count, 4)
+    label = f"{count:,} sessions"
+    full: dict[str, list[float]] = {OURS: [], LOAD: []}
+    same, grown = [], []
+    for number in range(rounds):
+        with Ours(folder / "loaded", watch=False).store as store:
+            loads = [(store.transcript(f"sessions/{file.stem}"), file) for file in files]
+            full[LOAD].append(seconds(lambda: [log.load(file) for log, file in loads])["wall"])
+        with Ours(folder / "root", watch=False).store as store:
+            run = partial(store.import_sessions, sources)
+            full[OURS].append(seconds(run)["wall"])
+            same.append(seconds(run)["wall"])
+            with files[number].open("a") as file:
+                file.write(line(files[number].stem, 1000 + number))
+            grown.append(seconds(run)["wall"])
+        for root in ("loaded", "root"):
+            shutil.rmtree(folder / root)
+    values = sorted(full[OURS]), sorted(full[LOAD])
+    middle = rounds // 2
+    ratio = paired(full[OURS], full[LOAD])
+    table.add(
+        Row("import sessions", label, LOAD, values[0][middle], values[1][middle], ratio)
+    )
+    for work, times, limit in (("again, nothing new", same, None), ("again, one turn", grown, most)):
+        table.add(Row(work, label, "–", sorted(times)[middle], None, None, most=limit))
+    shutil.rmtree(sources)
+
+
+def long(table: Table, folder: Path) -> None:
+    """Add the rows of one session of 100 MB, and of a turn more."""
+    [file] = write(folder / "long", 1, 260_000)
+    label = f"a session of {file.stat().st_size / 1e6:.0f} MB"
+    with Ours(folder / "long-root", watch=False).store as store:
+        run = partial(store.import_sessions, file)
+        first: Figures = seconds(run)
+        with file.open("a") as more:
+            more.write(line(file.stem, 999_999))
+        for work, figures in (("import sessions", first), ("again, one turn", seconds(run))):
+            table.add(Row(work, label, "–", figures["wall"], None, None))
+    shutil.rmtree(folder / "long")
+    shutil.rmtree(folder / "long-root")
+
+
+def main() -> None:
+    """Measure in a folder of its own, as `python -m benches.session_imports`."""
+    import tempfile  # noqa: PLC0415 - only when it is run by itself
+
+    with tempfile.TemporaryDirectory() as folder:
+        table = Table()
+        for count, rounds in ((1_000, 3), (10_000, 1)):
+            measure(table, Path(folder), count, rounds, 0.1 if count == 1_000 else None)
+        long(table, Path(folder))
+
+
+if __name__ == "__main__":
+    main()

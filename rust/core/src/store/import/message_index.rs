@@ -1,0 +1,311 @@
+//! Message index: where in the stored transcripts each message is, by its key.
+//!
+//! It is derived: `.commonplace/imports/messages` saves reading the transcripts again, and what lies
+//! there is read up to the first damage. A message counts as stored only when its line, read again,
+//! has the key.
+//!
+//! The file is a list of frames, each for a stretch of one transcript: length (u32), payload, xxh3 of
+//! the payload (u64). A payload is the length of the path (u32), the path, four u64 (first byte, end,
+//! lines before, lines up to the end), and for each message hash (u128), offset (u64) and line (u32).
+//! A frame that begins at 0 replaces those of its path before it; one that does not begin where the
+//! last of its path ended is passed over.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+
+use rustc_hash::FxHashMap;
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::error::{Error, Interrupt, Result};
+use crate::files::file_kind::FileKind;
+use crate::files::root::Stat;
+use crate::files::side_files::Access;
+use crate::messages::line_reader::{LONGEST_LINE, lines};
+use crate::messages::message_key::MessageKey;
+use crate::store::Store;
+
+const FILE: &str = "imports/messages";
+/// Bytes of an entry.
+const ENTRY: usize = 28;
+/// How much of a line is read at once.
+const BLOCK: usize = 1 << 14;
+
+/// Where a message is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Location {
+    /// Number of the transcript.
+    pub file: u32,
+    /// Line, from 1.
+    pub line: u32,
+    /// First byte of the line.
+    pub offset: u64,
+}
+
+/// A message of a stretch: hash of its key, first byte and line.
+pub(super) type Entry = (u128, u64, u32);
+
+#[derive(Debug)]
+struct IndexedFile {
+    path: String,
+    end: u64,
+    lines: u64,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct MessageIndex {
+    files: Vec<IndexedFile>,
+    numbers: FxHashMap<String, u32>,
+    keys: FxHashMap<u128, Location>,
+    /// Frames that are not saved.
+    unsaved: Vec<u8>,
+    /// How many bytes of the saved frames are sound.
+    saved: u64,
+    /// The transcript that was read last, to look at a line again.
+    opened: Option<(u32, File)>,
+}
+
+impl MessageIndex {
+    /// Reads what was saved, and the transcripts that have changed since.
+    pub fn open(
+        store: &Store,
+        stored: &[(String, Stat)],
+        interrupt: Interrupt<'_>,
+    ) -> Result<Self> {
+        let mut index = Self::default();
+        let mut bytes = Vec::new();
+        match store.root().open_side(FILE, Access::Read) {
+            Ok(mut file) => {
+                file.read_to_end(&mut bytes).map_err(|error| Error::io("read", FILE, error))?;
+            }
+            Err(Error::NotFound { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        index.load(&bytes);
+        for (path, stat) in stored {
+            let end = index.numbers.get(path).map(|&number| index.files[number as usize].end);
+            if FileKind::of(path) != FileKind::Transcript || end == Some(stat.size) {
+                continue;
+            }
+            if end.is_some_and(|end| end > stat.size) {
+                index.reset(path);
+            }
+            index.read_on(store, path, interrupt)?;
+        }
+        Ok(index)
+    }
+
+    /// Returns where a message is stored; its line was just read.
+    pub fn find(
+        &mut self,
+        store: &Store,
+        hash: u128,
+        interrupt: Interrupt<'_>,
+    ) -> Result<Option<Location>> {
+        let Some(location) = self.keys.get(&hash).copied() else { return Ok(None) };
+        if self.is_at(store, hash, location)? {
+            return Ok(Some(location));
+        }
+        // somebody has changed the transcript
+        let path = self.path(location.file).to_owned();
+        self.reset(&path);
+        self.read_on(store, &path, interrupt)?;
+        Ok(self.keys.get(&hash).copied())
+    }
+
+    /// The path of a transcript.
+    pub fn path(&self, file: u32) -> &str {
+        &self.files[file as usize].path
+    }
+
+    /// The number of a transcript.
+    pub fn number(&mut self, path: &str) -> u32 {
+        if let Some(&number) = self.numbers.get(path) {
+            return number;
+        }
+        let number = self.files.len() as u32;
+        self.files.push(IndexedFile { path: path.to_owned(), end: 0, lines: 0 });
+        self.numbers.insert(path.to_owned(), number);
+        number
+    }
+
+    /// Reads the whole lines of a transcript that are not in the index.
+    pub fn read_on(&mut self, store: &Store, path: &str, interrupt: Interrupt<'_>) -> Result<()> {
+        let number = self.number(path);
+        let file = match store.root().open_read(path) {
+            Err(Error::NotFound { .. }) => return Ok(()),
+            file => file?,
+        };
+        let size = file.metadata().map_err(|error| Error::io("read", path, error))?.len();
+        let IndexedFile { end: start, lines: before, .. } = self.files[number as usize];
+        let (mut end, mut line, mut entries, mut last) = (start, before, Vec::new(), None);
+        let mut each = |at: u64, bytes: &[u8], is_whole: bool| {
+            let place = u32::try_from(line + 1).unwrap_or(u32::MAX);
+            let key = MessageKey::of(bytes).filter(|key| is_whole && key.is_unique);
+            let entry = key.map(|key| (key.hash, at, place));
+            if bytes.ends_with(b"\n") {
+                (end, line) = (at + bytes.len() as u64, line + 1);
+                entries.extend(entry);
+            } else {
+                last = entry;
+            }
+        };
+        lines(&file, path, start..size, LONGEST_LINE, interrupt, &mut each)?;
+        self.add(number, start..end, [before, line], &entries);
+        // a last line without an end is read again when it has one
+        if let Some((hash, offset, line)) = last {
+            self.keys.entry(hash).or_insert(Location { file: number, line, offset });
+        }
+        Ok(())
+    }
+
+    /// Takes the messages of a stretch that follows what is in the index; false if it does not.
+    pub fn add(
+        &mut self,
+        number: u32,
+        span: Range<u64>,
+        lines: [u64; 2],
+        entries: &[Entry],
+    ) -> bool {
+        let file = &mut self.files[number as usize];
+        if file.end != span.start || file.lines != lines[0] {
+            return false;
+        }
+        (file.end, file.lines) = (span.end, lines[1]);
+        for &(hash, offset, line) in entries {
+            self.keys.entry(hash).or_insert(Location { file: number, line, offset });
+        }
+        let path = self.files[number as usize].path.as_bytes();
+        let mut payload = Vec::with_capacity(36 + path.len() + entries.len() * ENTRY);
+        payload.extend_from_slice(&(path.len() as u32).to_le_bytes());
+        payload.extend_from_slice(path);
+        for field in [span.start, span.end, lines[0], lines[1]] {
+            payload.extend_from_slice(&field.to_le_bytes());
+        }
+        for (hash, offset, line) in entries {
+            payload.extend_from_slice(&hash.to_le_bytes());
+            payload.extend_from_slice(&offset.to_le_bytes());
+            payload.extend_from_slice(&line.to_le_bytes());
+        }
+        self.unsaved.extend_from_slice(&(payload.len() as u32).to_le_bytes());
+        self.unsaved.extend_from_slice(&payload);
+        self.unsaved.extend_from_slice(&xxh3_64(&payload).to_le_bytes());
+        true
+    }
+
+    /// How many lines of a transcript are in the index, and where they end.
+    pub fn extent(&self, number: u32) -> (u64, u64) {
+        let file = &self.files[number as usize];
+        (file.lines, file.end)
+    }
+
+    /// Saves what is new.
+    pub fn save(&mut self, store: &Store) -> Result<()> {
+        if self.unsaved.is_empty() {
+            return Ok(());
+        }
+        let fail = |error| Error::io("write", FILE, error);
+        let mut file = store.root().open_side(FILE, Access::Append)?;
+        if self.saved == 0 {
+            // nothing in it could be read
+            file.set_len(0).map_err(fail)?;
+        }
+        file.write_all(&self.unsaved).map_err(fail)?;
+        self.saved += self.unsaved.len() as u64;
+        self.unsaved.clear();
+        Ok(())
+    }
+
+    /// Forgets a transcript.
+    fn reset(&mut self, path: &str) {
+        let number = self.number(path);
+        (self.files[number as usize].end, self.files[number as usize].lines) = (0, 0);
+        self.keys.retain(|_, location| location.file != number);
+        self.opened = None;
+    }
+
+    /// Takes frames up to the first that is damaged.
+    fn load(&mut self, bytes: &[u8]) {
+        let mut left = bytes;
+        while let Some((payload, rest)) = frame(left) {
+            if self.take(payload).is_none() {
+                break;
+            }
+            left = rest;
+        }
+        // what stands behind damage would never be read: all is saved anew
+        self.saved = if left.is_empty() { bytes.len() as u64 } else { 0 };
+        if !left.is_empty() {
+            *self = Self::default();
+        }
+    }
+
+    fn take(&mut self, payload: &[u8]) -> Option<()> {
+        let (length, rest) = payload.split_first_chunk::<4>()?;
+        let (path, mut rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+        let mut fields = [0; 4];
+        for field in &mut fields {
+            let (number, left) = rest.split_first_chunk::<8>()?;
+            (*field, rest) = (u64::from_le_bytes(*number), left);
+        }
+        let [start, end, before, lines] = fields;
+        let path = std::str::from_utf8(path).ok()?;
+        let number = self.number(path);
+        if start == 0 && self.files[number as usize].end > 0 {
+            self.reset(path);
+        }
+        let file = &mut self.files[number as usize];
+        if file.end != start || file.lines != before {
+            return Some(());
+        }
+        (file.end, file.lines) = (end, lines);
+        self.keys.reserve(rest.len() / ENTRY);
+        while let Some((entry, left)) = rest.split_first_chunk::<ENTRY>() {
+            let (hash, place) = entry.split_first_chunk::<16>()?;
+            let (offset, line) = place.split_first_chunk::<8>()?;
+            let (offset, line) =
+                (u64::from_le_bytes(*offset), u32::from_le_bytes(*line.first_chunk::<4>()?));
+            let location = Location { file: number, line, offset };
+            self.keys.entry(u128::from_le_bytes(*hash)).or_insert(location);
+            rest = left;
+        }
+        Some(())
+    }
+
+    /// Whether the line at a place is a message with this key.
+    fn is_at(&mut self, store: &Store, hash: u128, location: Location) -> Result<bool> {
+        let path = &*self.files[location.file as usize].path;
+        if self.opened.as_ref().is_none_or(|opened| opened.0 != location.file) {
+            self.opened = match store.root().open_read(path) {
+                Err(Error::NotFound { .. }) => None,
+                file => Some((location.file, file?)),
+            };
+        }
+        let Some((_, file)) = &self.opened else { return Ok(false) };
+        let mut line = Vec::new();
+        loop {
+            let held = line.len();
+            line.resize(held + BLOCK.max(held), 0);
+            let read = file
+                .read_at(&mut line[held..], location.offset + held as u64)
+                .map_err(|error| Error::io("read", path, error))?;
+            line.truncate(held + read);
+            let end = memchr::memchr(b'\n', &line[held..]);
+            if let Some(end) = end {
+                line.truncate(held + end);
+            }
+            if end.is_some() || read == 0 || line.len() > LONGEST_LINE {
+                return Ok(MessageKey::of(&line).is_some_and(|key| key.hash == hash));
+            }
+        }
+    }
+}
+
+/// Returns the payload of the first frame, and what follows it.
+fn frame(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = bytes.split_first_chunk::<4>()?;
+    let (payload, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+    let (sum, rest) = rest.split_first_chunk::<8>()?;
+    (xxh3_64(payload) == u64::from_le_bytes(*sum)).then_some((payload, rest))
+}

@@ -1,0 +1,72 @@
+//! Import of transcripts and of whole folders of them.
+//!
+//! [`transcript`] brings one file into one transcript. [`Store::import_sessions`] brings every
+//! session that it finds into a transcript of its own, and costs next to nothing when little is new:
+//!
+//! 1. [`sources`] lists files: a host's own folder, folders and files that were named, or stdin.
+//! 2. [`ledger`] knows each by size and time; what has not changed is done. Of one that has grown,
+//!    what stands behind the offset that was reached is read, if the bytes before it hash as before.
+//! 3. The format converts what is read, and its session gets a folder ([`session_names`]).
+//! 4. A message that a transcript holds already is known by its key ([`message_index`]). One of
+//!    another transcript is not stored again: a line `{"type":"copy","of":…,"count":…}` points to it.
+//! 5. [`session_target`] adds the rest behind a `session` record, in whole lines, durably.
+//!
+//! Ledger and message index are derived. Whatever they say is checked against the files before it
+//! counts, so to lose them costs time and no message.
+
+mod changed_source;
+mod ledger;
+mod message_index;
+mod opencode_storage;
+mod report;
+mod session_folder;
+mod session_names;
+mod session_target;
+mod sessions;
+mod source_import;
+mod sources;
+mod transcript;
+
+pub use report::{ImportReport, Outcome, SourceReport};
+pub use sources::{ImportFrom, Source};
+
+use std::fs::File;
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags};
+
+use crate::error::{Error, Result};
+#[cfg(doc)]
+use crate::store::Store;
+
+/// What an import may be told.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ImportOptions {
+    /// Whether secrets are copied as they are, and not redacted.
+    pub keep_secrets: bool,
+}
+
+/// Why nothing was taken of a source.
+const NO_MESSAGE: &str = "it holds no message; expected one JSON object a line, as Claude Code, \
+    Codex, pi, Gemini CLI or OpenAI chat write it, {\"role\": …, \"content\": …}, or an export of \
+    ChatGPT, Claude.ai, opencode or SpecStory";
+
+/// Opens what the user named, wherever it lies; a FIFO must not keep us waiting.
+fn open_source(source: &Path, shown: &str) -> Result<File> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = match rustix::fs::open(source, flags, Mode::empty()) {
+        Ok(file) => File::from(file),
+        Err(rustix::io::Errno::NOENT) => {
+            return Err(Error::missing(shown, "check the path of the file to import"));
+        }
+        Err(error) => return Err(Error::io("open", shown, error)),
+    };
+    let kind = file.metadata().map_err(|error| Error::io("open", shown, error))?.file_type();
+    match kind {
+        kind if kind.is_file() => Ok(file),
+        kind if kind.is_dir() => {
+            Err(Error::refused(shown, "type", "it is a folder; name a file of messages in it"))
+        }
+        _ => Err(Error::refused(shown, "type", "it is not a regular file; save it as one first")),
+    }
+}

@@ -1,0 +1,477 @@
+//! Imports of sessions: names, records, what is new, copies, and sources that are not as they should.
+
+#![allow(missing_docs)]
+
+mod fixture;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use commonplace_core::error::Result;
+use commonplace_core::store::Store;
+use commonplace_core::store::import::{ImportFrom, ImportOptions, ImportReport, Outcome};
+use fixture::TestRoot;
+use serde_json::{Value, json};
+
+/// A root, and a folder of sessions outside of it.
+struct Sessions {
+    memory: TestRoot,
+    store: Store,
+}
+
+impl Sessions {
+    fn new() -> Self {
+        let memory = TestRoot::new();
+        let store = memory.open(false);
+        fs::create_dir(memory.outside().join("source")).unwrap();
+        Self { memory, store }
+    }
+
+    fn source(&self, name: &str) -> PathBuf {
+        self.memory.outside().join("source").join(name)
+    }
+
+    fn put(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.source(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    fn try_import(&self) -> Result<ImportReport> {
+        let places = [ImportFrom::Path(self.memory.outside().join("source"))];
+        self.store.import_sessions(
+            &places,
+            ImportOptions::default(),
+            &|_| None,
+            &mut |_, _| {},
+            &|| false,
+        )
+    }
+
+    fn import(&self) -> ImportReport {
+        self.try_import().unwrap()
+    }
+
+    fn paths(&self) -> Vec<String> {
+        let walk = self.store.root().walk("", &|| false).unwrap();
+        let mut paths: Vec<String> = walk.files.into_iter().map(|file| file.0).collect();
+        paths.sort();
+        paths
+    }
+
+    fn lines(&self, path: &str) -> Vec<Value> {
+        let text = fs::read_to_string(self.memory.at(path)).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// The texts of all messages in all transcripts, sorted.
+    fn texts(&self) -> Vec<String> {
+        let mut texts = Vec::new();
+        for path in self.paths() {
+            for line in self.lines(&path).iter().filter(|line| line["role"].is_string()) {
+                texts.push(line["content"].as_str().unwrap().to_owned());
+            }
+        }
+        texts.sort();
+        texts
+    }
+
+    fn forget(&self, file: &str) {
+        // it is not made again where nothing has changed
+        let _ = fs::remove_file(self.memory.root().join(".commonplace/imports").join(file));
+    }
+}
+
+/// A line of Claude Code.
+fn claude(session: &str, n: usize, text: &str) -> String {
+    let line = json!({
+        "type": "user", "uuid": format!("m-{text}"), "sessionId": session, "cwd": "/home/me/tea",
+        "gitBranch": "main", "timestamp": format!("2026-01-22T05:17:{n:02}Z"),
+        "message": { "role": "user", "content": text },
+    });
+    format!("{line}\n")
+}
+
+fn claude_lines(session: &str, texts: &[&str]) -> String {
+    texts.iter().enumerate().map(|(n, text)| claude(session, n, text)).collect()
+}
+
+fn append(path: &Path, text: &str) {
+    use std::io::Write as _;
+    fs::OpenOptions::new().append(true).open(path).unwrap().write_all(text.as_bytes()).unwrap();
+}
+
+fn counts(report: &ImportReport) -> [u64; 4] {
+    ["new", "grown", "unchanged", "skipped"].map(|outcome| report.count(outcome))
+}
+
+const FIRST: &str = "sessions/tea/2026-01-22-aaaaaaaa/messages.jsonl";
+
+#[test]
+fn a_session_is_named_and_described() {
+    let sessions = Sessions::new();
+    sessions.put("p/aaaaaaaa-1.jsonl", claude_lines("aaaaaaaa-1", &["one", "two"]));
+    assert_eq!(counts(&sessions.import()), [1, 0, 0, 0]);
+    assert_eq!(sessions.paths(), [FIRST]);
+    let lines = sessions.lines(FIRST);
+    let wanted = json!({
+        "type": "session", "host": "claude-code", "id": "aaaaaaaa-1", "cwd": "/home/me/tea",
+        "git_branch": "main", "title": "one", "started": "2026-01-22T05:17:00Z",
+    });
+    assert_eq!((lines.len(), &lines[0]), (3, &wanted));
+    // the record is no message, and no bad line
+    assert_eq!(fixture::files_with(&sessions.store, "tea").len(), 0);
+    let status = sessions.store.status(&|| false).unwrap();
+    assert_eq!(status.messages, 2);
+    assert!(sessions.store.verify(&|| false).unwrap().notes.is_empty());
+}
+
+#[test]
+fn only_what_is_new_comes_in() {
+    let sessions = Sessions::new();
+    let path = sessions.put("aaaaaaaa-1.jsonl", claude_lines("aaaaaaaa-1", &["one", "two"]));
+    sessions.put("bbbbbbbb-1.jsonl", claude_lines("bbbbbbbb-1", &["other"]));
+    assert_eq!(counts(&sessions.import()), [2, 0, 0, 0]);
+    let before = fs::read(sessions.memory.at(FIRST)).unwrap();
+    assert_eq!(counts(&sessions.import()), [0, 0, 2, 0]);
+    append(&path, &claude("aaaaaaaa-1", 3, "three"));
+    let title = json!({ "type": "custom-title", "customTitle": "Te\u{7}a", "sessionId": "a" });
+    append(&path, &format!("{title}\n"));
+    let report = sessions.import();
+    assert_eq!((counts(&report), report.messages()), ([0, 1, 1, 0], 1));
+    let after = fs::read(sessions.memory.at(FIRST)).unwrap();
+    assert!(after.starts_with(&before));
+    let lines = sessions.lines(FIRST);
+    assert_eq!(lines[3]["content"], "three");
+    assert_eq!(lines[4]["title"], "Te a");
+    assert_eq!(counts(&sessions.import()), [0, 0, 2, 0]);
+}
+
+#[test]
+fn without_the_ledger_nothing_comes_twice() {
+    for files in [&["sources"][..], &["messages"], &["sources", "messages"]] {
+        let sessions = Sessions::new();
+        let path = sessions.put("a.jsonl", claude_lines("aaaaaaaa-1", &["one", "two"]));
+        sessions.put("b.jsonl", claude_lines("bbbbbbbb-1", &["one", "two", "three"]));
+        // without id and time, two of them are two
+        let plain = "{\"role\":\"user\",\"content\":\"yes\"}\n";
+        sessions.put("c.jsonl", plain.repeat(2));
+        sessions.import();
+        let before: Vec<_> = sessions.paths().iter().map(|path| sessions.lines(path)).collect();
+        assert_eq!(sessions.texts(), ["one", "three", "two", "yes", "yes"]);
+        files.iter().for_each(|file| sessions.forget(file));
+        assert_eq!(counts(&sessions.import()), [0, 0, 3, 0]);
+        let after: Vec<_> = sessions.paths().iter().map(|path| sessions.lines(path)).collect();
+        assert_eq!(before, after);
+        append(&path, &claude("aaaaaaaa-1", 9, "nine"));
+        append(&sessions.source("c.jsonl"), plain);
+        files.iter().for_each(|file| sessions.forget(file));
+        assert_eq!(counts(&sessions.import()), [0, 2, 1, 0]);
+        assert_eq!(sessions.texts(), ["nine", "one", "three", "two", "yes", "yes", "yes"]);
+    }
+}
+
+#[test]
+fn damage_to_what_is_derived_costs_no_message() {
+    let sessions = Sessions::new();
+    sessions.put("a.jsonl", claude_lines("aaaaaaaa-1", &["one", "two"]));
+    sessions.put("b.jsonl", claude_lines("bbbbbbbb-1", &["one", "three"]));
+    sessions.import();
+    let texts = sessions.texts();
+    for file in ["sources", "messages"] {
+        let path = sessions.memory.root().join(".commonplace/imports").join(file);
+        let whole = fs::read(&path).unwrap();
+        for at in (0..whole.len()).step_by(whole.len() / 40 + 1) {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 0x41;
+            fs::write(&path, &damaged).unwrap();
+            sessions.import();
+            assert_eq!(sessions.texts(), texts, "{file} at {at}");
+            fs::write(&path, &whole[..at]).unwrap();
+            sessions.import();
+            assert_eq!(sessions.texts(), texts, "{file} cut at {at}");
+        }
+    }
+}
+
+#[test]
+fn a_copied_message_is_stored_once() {
+    let sessions = Sessions::new();
+    // by name the fork comes first
+    sessions.put("z.jsonl", claude_lines("aaaaaaaa-1", &["one", "two"]));
+    std::thread::sleep(std::time::Duration::from_millis(10));
+    let fork = sessions.put("a.jsonl", claude_lines("bbbbbbbb-1", &["one", "two", "three"]));
+    let report = sessions.import();
+    assert_eq!((report.messages(), report.copies()), (3, 2));
+    let path = "sessions/tea/2026-01-22-bbbbbbbb/messages.jsonl";
+    let lines = sessions.lines(path);
+    let of = "sessions/tea/2026-01-22-aaaaaaaa/messages.jsonl#L2-L3";
+    assert_eq!(lines[1], json!({ "type": "copy", "of": of, "count": 2 }));
+    assert_eq!(lines[2]["content"], "three");
+    assert_eq!(sessions.lines(FIRST)[2]["content"], "two");
+    append(&fork, &claude("bbbbbbbb-1", 5, "five"));
+    sessions.import();
+    assert_eq!(sessions.texts(), ["five", "one", "three", "two"]);
+    // the first changes by hand: the copy is looked for where it is now, or stored
+    let first = fs::read_to_string(sessions.memory.at(FIRST)).unwrap();
+    let without: String = first.lines().take(2).map(|line| format!("{line}\n")).collect();
+    fs::write(sessions.memory.at(FIRST), without).unwrap();
+    sessions.put("c.jsonl", claude_lines("cccccccc-1", &["one", "two"]));
+    sessions.import();
+    assert_eq!(sessions.texts(), ["five", "one", "three", "two"]);
+}
+
+#[test]
+fn two_ids_and_two_hosts_do_not_collide() {
+    let sessions = Sessions::new();
+    sessions.put("a.jsonl", claude_lines("0198c1d2-1111-7", &["one"]));
+    sessions.put("b.jsonl", claude_lines("0198c1d2-2222-7", &["two"]));
+    let codex = [
+        json!({ "timestamp": "2026-01-22T05:00:00Z", "type": "session_meta",
+            "payload": { "id": "0198c1d2-1111-7", "cwd": "/other/tea/" } }),
+        json!({ "timestamp": "2026-01-22T05:00:01Z", "type": "response_item", "payload": {
+            "type": "message", "role": "user",
+            "content": [{ "type": "input_text", "text": "three" }] } }),
+    ];
+    let text: String = codex.iter().map(|line| format!("{line}\n")).collect();
+    sessions.put("c.jsonl", text);
+    assert_eq!(counts(&sessions.import()), [3, 0, 0, 0]);
+    let folder = "sessions/tea/2026-01-22-0198c1d2";
+    let wanted = ["", "-1111", "-2222"].map(|end| format!("{folder}{end}/messages.jsonl"));
+    let mut found = sessions.paths();
+    found.sort_by_key(String::len);
+    assert_eq!(found[0], wanted[0]);
+    assert_eq!(found.len(), 3);
+    sessions.forget("sources");
+    assert_eq!(counts(&sessions.import()), [0, 0, 3, 0]);
+}
+
+#[test]
+fn a_subagent_lies_beside_its_parent() {
+    let sessions = Sessions::new();
+    sessions.put("aaaaaaaa-1.jsonl", claude_lines("aaaaaaaa-1", &["one"]));
+    let line = claude("aaaaaaaa-1", 1, "look")
+        .replace("\"type\":\"user\"", "\"type\":\"user\",\"agentId\":\"x7\",\"isSidechain\":true");
+    sessions.put("aaaaaaaa-1/subagents/agent-x7.jsonl", line);
+    sessions.import();
+    let path = "sessions/tea/2026-01-22-aaaaaaaa/subagents/agent-x7/messages.jsonl";
+    assert_eq!(sessions.paths(), [FIRST, path]);
+    let record = &sessions.lines(path)[0];
+    assert_eq!((&record["id"], &record["parent"]), (&json!("agent-x7"), &json!("aaaaaaaa-1")));
+}
+
+#[test]
+fn a_half_written_line_waits_for_its_end() {
+    let sessions = Sessions::new();
+    let (one, two) = (claude("aaaaaaaa-1", 0, "one"), claude("aaaaaaaa-1", 1, "two"));
+    for cut in [1, two.len() / 2, two.len() - 2] {
+        let path = sessions.put("a.jsonl", format!("{one}{}", &two[..cut]));
+        let report = sessions.import();
+        let source = report.sources.last().unwrap();
+        assert!(source.is_cut_off, "{cut}");
+        assert_eq!((source.imported.bad_lines, sessions.texts().len()), (0, 1));
+        append(&path, &two[cut..]);
+        assert_eq!(sessions.import().messages(), 1);
+        assert_eq!(sessions.texts(), ["one", "two"]);
+        fs::remove_dir_all(sessions.memory.at("sessions")).unwrap();
+    }
+    // all but the line end is all there is
+    let path = sessions.put("a.jsonl", format!("{one}{}", two.trim_end()));
+    assert_eq!(sessions.import().messages(), 2);
+    append(&path, &format!("\n{}", claude("aaaaaaaa-1", 2, "three")));
+    assert_eq!(sessions.import().messages(), 1);
+}
+
+#[test]
+fn a_source_that_was_replaced_is_read_anew() {
+    let sessions = Sessions::new();
+    sessions.put("a.jsonl", claude_lines("aaaaaaaa-1", &["one", "two"]));
+    sessions.import();
+    sessions.put("a.jsonl", claude_lines("bbbbbbbb-1", &["three", "four", "five"]));
+    assert_eq!(counts(&sessions.import()), [1, 0, 0, 0]);
+    // the same session, otherwise: what was stored stays, what is new is added
+    sessions.put("a.jsonl", claude_lines("aaaaaaaa-1", &["zero", "two", "six", "seven"]));
+    assert_eq!(sessions.import().messages(), 3);
+    assert_eq!(sessions.texts(), ["five", "four", "one", "seven", "six", "three", "two", "zero"]);
+}
+
+#[test]
+fn a_source_that_is_gone_changes_nothing() {
+    let sessions = Sessions::new();
+    let path = sessions.put("a.jsonl", claude_lines("aaaaaaaa-1", &["one"]));
+    sessions.import();
+    fs::remove_file(path).unwrap();
+    sessions.import();
+    assert_eq!(sessions.texts(), ["one"]);
+}
+
+#[test]
+fn a_transcript_that_was_deleted_or_cut_comes_back() {
+    let sessions = Sessions::new();
+    sessions.put("a.jsonl", claude_lines("aaaaaaaa-1", &["one", "two"]));
+    sessions.import();
+    let whole = fs::read(sessions.memory.at(FIRST)).unwrap();
+    for cut in [0, 10, whole.len() - 20, whole.len() - 1] {
+        fs::write(sessions.memory.at(FIRST), &whole[..cut]).unwrap();
+        sessions.import();
+        let text = fs::read_to_string(sessions.memory.at(FIRST)).unwrap();
+        for wanted in ["one", "two"] {
+            let line = format!("\"content\":\"{wanted}\"");
+            let whole = text.lines().filter(|line| serde_json::from_str::<Value>(line).is_ok());
+            assert_eq!(whole.filter(|found| found.contains(&line)).count(), 1, "{cut}: {text}");
+        }
+    }
+    fs::remove_file(sessions.memory.at(FIRST)).unwrap();
+    sessions.import();
+    assert_eq!(sessions.texts(), ["one", "two"]);
+}
+
+#[test]
+fn what_is_no_session_is_named() {
+    let sessions = Sessions::new();
+    let report = sessions.import();
+    assert!(matches!(&report.sources[0].outcome, Outcome::Skipped(why) if why.contains("no file")));
+    sessions.put("package.json", "{\"name\": \"tea\",\n\"version\": 1}\n");
+    sessions.put("broken.json", "[{\"role\":");
+    sessions.put("notes.md", "# not a conversation\n");
+    sessions.put("utf16.jsonl", b"\xFF\xFE{\0}\0\n\0");
+    sessions.put("good.jsonl", format!("{}{}", claude("aaaaaaaa-1", 0, "one"), "not json\n"));
+    let report = sessions.import();
+    assert_eq!(counts(&report), [1, 0, 0, 3]);
+    let good = report.sources.iter().find(|one| one.source.ends_with("good.jsonl")).unwrap();
+    assert_eq!(good.imported.first_bad_lines, [2]);
+    // a file of another program is not read again
+    assert_eq!(sessions.import().count("skipped"), 2);
+}
+
+#[test]
+fn garbage_behind_an_object_is_read_and_reported() {
+    let sessions = Sessions::new();
+    let line = claude("aaaaaaaa-1", 0, "one");
+    sessions.put("a.jsonl", format!("{}garbage\n", line.trim_end()));
+    let report = sessions.import();
+    assert_eq!(report.sources[0].imported.first_trailing_garbage, [1]);
+    assert_eq!(sessions.texts(), ["one"]);
+}
+
+#[test]
+fn a_grown_message_is_added_with_its_new_parts() {
+    let sessions = Sessions::new();
+    let head = json!({ "sessionId": "aaaaaaaa-1", "projectHash": "x",
+        "startTime": "2026-01-22T05:00:00Z" });
+    let message = |text: &str| json!({ "id": "m1", "timestamp": "2026-01-22T05:00:01Z", "type": "gemini", "content": text });
+    let path = sessions.put("a.jsonl", format!("{head}\n{}\n", message("At")));
+    sessions.import();
+    append(&path, &format!("{}\n{}\n", message("At the pier."), message("At the pier.")));
+    assert_eq!(sessions.import().messages(), 1);
+    assert_eq!(sessions.texts(), ["At", "At the pier."]);
+    // a document is written anew as a whole
+    let document = |texts: &[&str]| {
+        let messages: Vec<Value> = texts.iter().map(|text| message(text)).collect();
+        json!({ "sessionId": "cccccccc-1", "projectHash": "x",
+            "startTime": "2026-01-22T05:00:00Z", "messages": messages })
+    };
+    sessions.put("b.json", format!("{:#}", document(&["By"])));
+    sessions.import();
+    sessions.put("b.json", format!("{:#}", document(&["By the sea."])));
+    assert_eq!(sessions.import().messages(), 1);
+    assert_eq!(sessions.texts(), ["At", "At the pier.", "By", "By the sea."]);
+}
+
+#[test]
+fn an_export_gives_a_transcript_for_each_conversation() {
+    let sessions = Sessions::new();
+    let conversation = |id: &str, text: &str| {
+        json!({ "uuid": id, "name": text, "created_at": "2026-01-22T05:00:00Z", "chat_messages": [
+            { "uuid": format!("{id}-m"), "sender": "human", "text": text }] })
+    };
+    let export = json!([conversation("aaaaaaaa-1", "one"), conversation("bbbbbbbb-1", "two")]);
+    sessions.put("conversations.json", export.to_string());
+    let report = sessions.import();
+    assert_eq!((counts(&report), report.messages()), ([1, 0, 0, 0], 2));
+    let folder = "sessions/claude-ai/2026-01-22";
+    let paths = ["aaaaaaaa", "bbbbbbbb"].map(|id| format!("{folder}-{id}/messages.jsonl"));
+    assert_eq!(sessions.paths(), paths);
+    assert_eq!(sessions.lines(&paths[1])[0]["title"], "two");
+    let longer = json!([conversation("aaaaaaaa-1", "one"), conversation("cccccccc-1", "three")]);
+    sessions.put("conversations.json", longer.to_string());
+    assert_eq!(sessions.import().messages(), 1);
+    assert_eq!(sessions.texts(), ["one", "three", "two"]);
+}
+
+#[test]
+fn the_memory_itself_is_no_source() {
+    let sessions = Sessions::new();
+    sessions.put("a.jsonl", claude_lines("aaaaaaaa-1", &["one"]));
+    let places = [ImportFrom::Path(sessions.memory.outside().to_owned())];
+    for wanted in [1, 0] {
+        let store = &sessions.store;
+        let report = store
+            .import_sessions(&places, ImportOptions::default(), &|_| None, &mut |_, _| {}, &|| {
+                false
+            })
+            .unwrap();
+        assert_eq!((report.messages(), report.sources.len()), (wanted, wanted as usize));
+    }
+}
+
+#[test]
+fn hosts_are_found_in_their_places() {
+    let sessions = Sessions::new();
+    let home = sessions.source("home");
+    sessions.put("home/.claude/projects/-tea/a.jsonl", claude_lines("aaaaaaaa-1", &["one"]));
+    sessions.put("home/.claude/history.jsonl", claude_lines("cccccccc-1", &["no session"]));
+    sessions.put("elsewhere/projects/-tea/a.jsonl", claude_lines("bbbbbbbb-1", &["two"]));
+    let import = |places: &[ImportFrom], named: Option<PathBuf>| {
+        let variable = |name: &str| match name {
+            "HOME" => Some(home.clone().into()),
+            "CLAUDE_CONFIG_DIR" => named.clone().map(Into::into),
+            _ => None,
+        };
+        sessions.store.import_sessions(
+            places,
+            ImportOptions::default(),
+            &variable,
+            &mut |_, _| {},
+            &|| false,
+        )
+    };
+    let claude = [ImportFrom::Host("claude-code".to_owned())];
+    assert_eq!(counts(&import(&claude, None).unwrap()), [1, 0, 0, 0]);
+    assert_eq!(counts(&import(&[ImportFrom::AllHosts], None).unwrap()), [0, 0, 1, 0]);
+    let elsewhere = Some(sessions.source("elsewhere"));
+    assert_eq!(counts(&import(&claude, elsewhere).unwrap()), [1, 0, 0, 0]);
+    assert_eq!(sessions.texts(), ["one", "two"]);
+    let codex = import(&[ImportFrom::Host("codex".to_owned())], None).unwrap();
+    assert!(codex.sources[0].outcome.reason().unwrap().contains("CODEX_HOME"));
+    assert!(import(&[ImportFrom::Host("nobody".to_owned())], None).is_err());
+}
+
+#[test]
+fn imports_at_the_same_time_bring_each_message_once() {
+    let sessions = Sessions::new();
+    let texts: Vec<String> = (0..50).map(|n| format!("text {n}")).collect();
+    for (name, range) in [("a", 0..30), ("b", 10..40), ("c", 20..50)] {
+        let own: Vec<&str> = texts[range].iter().map(|text| &**text).collect();
+        sessions.put(&format!("{name}.jsonl"), claude_lines(&name.repeat(8), &own));
+    }
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| sessions.import());
+        }
+    });
+    let mut wanted = texts.clone();
+    wanted.sort();
+    let mut found = sessions.texts();
+    found.dedup();
+    assert_eq!(found, wanted);
+    for path in sessions.paths() {
+        let lines = sessions.lines(&path);
+        let ids: Vec<&str> = lines.iter().skip(1).filter_map(|line| line["id"].as_str()).collect();
+        let mut once = ids.clone();
+        once.sort();
+        once.dedup();
+        assert_eq!(once.len(), ids.len(), "{path}");
+    }
+}

@@ -1,0 +1,197 @@
+"""Imports of sessions as Python and the command line see them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import commonplace
+from commonplace import Store
+from commonplace.cli import run
+
+TITLE = "Where is\x1b[2J the \u202eferry?"
+
+
+def message(session: str, text: str, number: int = 0) -> str:
+    line = {
+        "type": "user",
+        "uuid": f"{session}-{number}-{text[:20]}",
+        "sessionId": session,
+        "cwd": "/home/me/../me/tea/",
+        "timestamp": f"2226-01-22T05:17:{number:02}Z",
+        "message": {"role": "user", "content": text},
+    }
+    return json.dumps(line) + "\n"
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home folder with one session of Claude Code."""
+    folder = tmp_path / "home"
+    project = folder / ".claude/projects/-home-me-tea"
+    project.mkdir(parents=True)
+    (project / "0198c1d2-1.jsonl").write_text(message("0198c1d2-1", TITLE))
+    monkeypatch.setenv("HOME", str(folder))
+    for variable in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME", "GEMINI_CLI_HOME"):
+        monkeypatch.delenv(variable, raising=False)
+    return folder
+
+
+@pytest.fixture
+def cli(root: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[str, str]]:
+    def call(*arguments: str, code: int = 0) -> tuple[str, str]:
+        capsys.readouterr()
+        assert run(["--root", str(root), "import", *arguments]) == code
+        return capsys.readouterr()
+
+    return call
+
+
+def records(root: Path) -> dict[str, list[dict[str, Any]]]:
+    """Return the lines of each transcript."""
+    return {
+        str(path.relative_to(root)): [json.loads(line) for line in path.open()]
+        for path in sorted((root / "sessions").rglob("messages.jsonl"))
+    }
+
+
+PATH = "sessions/tea/2226-01-22-0198c1d2/messages.jsonl"
+
+
+def test_a_host_is_imported_and_again(store: Store, root: Path, home: Path) -> None:
+    told: list[tuple[int, int]] = []
+    report = store.import_sessions(hosts=["claude-code"], progress=lambda *at: told.append(at))
+    assert (report.new, report.messages) == (1, 1)
+    assert told[-1][0] == told[-1][1] > 0
+    source = report.sources[0]
+    assert (source.outcome, source.why, source.paths) == ("new", None, [PATH])
+    # a clock in the future, a working directory with `..` and a slash, a title with controls
+    record = records(root)[PATH][0]
+    assert record["type"] == "session"
+    assert record["title"] == "Where is [2J the \u202eferry?"
+    assert store.search("ferry")[0].path == PATH
+    assert store.status().messages == 1
+    assert store.verify().notes == []
+    again = store.import_sessions(hosts=["all"])
+    assert (again.unchanged, again.sources, again.messages) == (1, [], 0)
+    with pytest.raises(commonplace.FormatError, match="known are"):
+        store.import_sessions(hosts=["nobody"])
+
+
+def test_progress_can_stop_it(store: Store, root: Path, home: Path) -> None:
+    def stop(done: int, total: int) -> None:
+        raise RuntimeError(f"enough at {done} of {total}")
+
+    with pytest.raises(RuntimeError, match="enough at"):
+        store.import_sessions(hosts=["claude-code"], progress=stop)
+    store.import_sessions(hosts=["claude-code"])
+    assert len(records(root)[PATH]) == 2
+
+
+def test_the_command(cli: Callable[..., tuple[str, str]], root: Path, home: Path) -> None:
+    out, err = cli("--claude-code")
+    assert out.splitlines() == [
+        f"new  {PATH}  Where is [2J the ferry?",
+        "1 new, 0 grown, 0 unchanged, 0 skipped; 1 messages",
+    ]
+    assert err == ""
+    out, err = cli("--all")
+    assert out == "0 new, 0 grown, 1 unchanged, 0 skipped; 0 messages\n"
+    odd = home / "odd"
+    odd.mkdir()
+    _, err = cli(str(odd), code=2)
+    assert "no file in it ends in .jsonl" in err
+    (odd / "package.json").write_text('{"name": "tea"}\n')
+    (odd / "good.jsonl").write_text(message("cccccccc", "good") + "}\n" + message("c", "cut")[:40])
+    out, err = cli(str(odd), str(home / "none"))
+    assert "1 new" in out
+    assert "2 skipped" in out
+    for part in ("package.json: it holds no message", "none: it does not exist", "line 2"):
+        assert part in err
+    assert "half-written" in err
+    _, err = cli("--codex", code=2)
+    assert "CODEX_HOME" in err
+    cli(code=2)
+    report = json.loads(cli(str(odd), "--json")[0])
+    assert (report["unchanged"], report["sources"]) == (2, [])
+
+
+def test_standard_input(root: Path) -> None:
+    command = [sys.executable, "-m", "commonplace", "--root", str(root), "import", "-"]
+    for wanted in ("1 new", "1 unchanged"):
+        done = subprocess.run(
+            command, input=message("0198c1d2-1", "hello"), text=True, capture_output=True, check=True
+        )
+        assert wanted in done.stdout
+    assert [*records(root)] == [PATH]
+
+
+FULL_DISK = """
+import resource, sys
+import commonplace
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
+with commonplace.open(sys.argv[1]) as store:
+    try:
+        store.import_sessions(sys.argv[2])
+    except commonplace.StorageError as error:
+        print(error)
+"""
+
+
+def test_a_full_disk_loses_nothing(root: Path, tmp_path: Path) -> None:
+    texts = []
+    (tmp_path / "logs").mkdir()
+    for number in range(6):
+        session = f"{number}" * 8
+        # each second one is larger than the disk
+        many = 40 if number % 2 else 2
+        own = [f"{number} {at} {'x' * 5000}" for at in range(many)]
+        lines = "".join(message(session, text, at) for at, text in enumerate(own))
+        (tmp_path / f"logs/{session}.jsonl").write_text(lines)
+        texts += own
+    done = subprocess.run(
+        [sys.executable, "-c", FULL_DISK, str(root), str(tmp_path / "logs")],
+        text=True,
+        capture_output=True,
+        check=True,
+    )
+    assert "cannot" in done.stdout
+    with commonplace.open(root) as store:
+        store.import_sessions(tmp_path / "logs")
+        assert store.import_sessions(tmp_path / "logs").unchanged == 6
+    found = []
+    for path in (root / "sessions").rglob("messages.jsonl"):
+        for line in path.read_bytes().splitlines():
+            try:
+                found.append(json.loads(line).get("content"))
+            except json.JSONDecodeError:
+                continue
+    assert sorted(filter(None, found)) == sorted(texts)
+
+
+def test_secrets_are_redacted_and_not_stored_twice(
+    store: Store, root: Path, tmp_path: Path
+) -> None:
+    source = tmp_path / "a.jsonl"
+    source.write_text(message("0198c1d2-1", "the password=Tr0ub4dor3 is it"))
+    report = store.import_sessions(source)
+    assert report.redacted == {"password": 1}
+    assert "Tr0ub4dor3" not in (root / PATH).read_text()
+    # the ledger is lost, and now they are kept
+    (root / ".commonplace/imports/sources").unlink()
+    assert store.import_sessions(source, keep_secrets=True).messages == 0
+
+
+def test_special_files_are_passed_over(store: Store, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo.jsonl")
+    (tmp_path / "loop").symlink_to(tmp_path)
+    report = store.import_sessions(tmp_path)
+    assert report.new == 0
+    assert store.import_sessions(tmp_path / "fifo.jsonl").sources[0].outcome == "skipped"
