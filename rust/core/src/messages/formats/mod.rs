@@ -25,6 +25,7 @@ mod opencode;
 mod pi;
 mod plain;
 mod session_header;
+mod session_record;
 mod sink;
 mod specstory;
 
@@ -33,6 +34,8 @@ pub use crate::messages::harness_text::HarnessText;
 pub(crate) use import::read_line;
 pub use import::{MAX_LINE, import, import_with};
 pub use session_header::SessionHeader;
+pub use session_record::SessionRecord;
+pub(crate) use session_record::copies_of;
 pub use sink::{ImportSink, Imported, MAX_BAD_LINES, MessageLine, UNKNOWN_FORMAT};
 
 /// Formats whose lines are read where they lie as well. The first that knows a line has it.

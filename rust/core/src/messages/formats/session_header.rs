@@ -41,6 +41,53 @@ impl SessionHeader {
         note(&mut self.model, body.model.filter(|model| *model != b"\"<synthetic>\""));
     }
 
+    /// The header as one line of a transcript: `{"type":"session","host":…}`, without what is not
+    /// known. It is no message.
+    #[must_use]
+    pub fn record(&self) -> String {
+        let mut record = serde_json::Map::new();
+        record.insert("type".to_owned(), "session".into());
+        record.insert("host".to_owned(), self.host.as_str().into());
+        for (key, value) in self.fields() {
+            if let Some(value) = value {
+                record.insert(key.to_owned(), printable(value).into());
+            }
+        }
+        format!("{}\n", serde_json::Value::Object(record))
+    }
+
+    /// Reads the fields that a record has; those that it has not stay as they are.
+    pub fn take_record(&mut self, record: &serde_json::Value) {
+        let text = |key: &str| record[key].as_str().map(str::to_owned);
+        if let Some(host) = text("host") {
+            self.host = host;
+        }
+        let fields = [
+            ("id", &mut self.id),
+            ("parent", &mut self.parent),
+            ("cwd", &mut self.cwd),
+            ("git_branch", &mut self.git_branch),
+            ("model", &mut self.model),
+            ("title", &mut self.title),
+            ("started", &mut self.started),
+        ];
+        for (key, field) in fields {
+            *field = text(key).or_else(|| field.take());
+        }
+    }
+
+    fn fields(&self) -> [(&'static str, Option<&str>); 7] {
+        [
+            ("id", self.id.as_deref()),
+            ("parent", self.parent.as_deref()),
+            ("cwd", self.cwd.as_deref()),
+            ("git_branch", self.git_branch.as_deref()),
+            ("model", self.model.as_deref()),
+            ("title", self.title.as_deref()),
+            ("started", self.started.as_deref()),
+        ]
+    }
+
     /// Takes a title from the host for the session whose last message has the id `leaf`. Hosts put
     /// titles of other sessions at the head of a file as well.
     pub(super) fn set_title_of_leaf(&mut self, title: Option<String>, leaf: Option<String>) {
@@ -61,4 +108,9 @@ impl SessionHeader {
     pub fn set_title(&mut self, title: Option<String>) {
         self.title = title.filter(|title| !title.trim().is_empty()).or_else(|| self.title.take());
     }
+}
+
+/// Text without control characters, which a title may have from a terminal.
+fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
