@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         Revision,
         SearchFilter,
         Section,
+        Session,
         SessionHeader,
         Status,
         Verified,
@@ -68,6 +69,7 @@ __all__ = [
     "Revision",
     "SearchFilter",
     "Section",
+    "Session",
     "SessionHeader",
     "Status",
     "StorageError",
@@ -85,8 +87,8 @@ __all__ = [
 # Where the names are that are imported when first asked for: a command starts at once.
 _ORIGINS = {
     "_core": (
-        "Entry Grep Hit Hits Imported Match Message Revision SearchFilter Section SessionHeader"
-        " Status Verified Weights Written __version__"
+        "Entry Grep Hit Hits Imported Match Message Revision SearchFilter Section Session"
+        " SessionHeader Status Verified Weights Written __version__"
     ),
     "errors": (
         "Busy CommonplaceError CompactionFailed Conflict EncodingError FormatError InDoubt"
