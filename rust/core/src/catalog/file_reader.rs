@@ -178,6 +178,7 @@ impl FileReader<'_> {
     /// Reads all of a note.
     pub fn note(&mut self, path: &str, text: &str, reading: &mut ReadResult) -> Result<()> {
         let interrupt = self.interrupt;
+        reading.progress.note_conflicts(text);
         let summary =
             extract::note(path, text, interrupt, &mut |input| self.emit(&input, reading))?;
         reading.summary = summary.unwrap_or_default();
@@ -192,6 +193,7 @@ impl FileReader<'_> {
         range: &SectionRange<'_>,
         reading: &mut ReadResult,
     ) -> Result<()> {
+        reading.progress.note_conflicts(text);
         extract::section_inputs(path, text, range, &mut |input| self.emit(&input, reading));
         reading.check_complete()
     }
@@ -238,6 +240,9 @@ impl FileReader<'_> {
                 if bytes.ends_with(b"\n") {
                     progress.lines = number;
                     progress.offset = start + bytes.len() as u64;
+                    if whole && kind == ParsedLine::Bad {
+                        progress.note_bad_line(bytes);
+                    }
                     progress.long_lines += u32::from(!whole);
                     progress.count(&kind, bytes);
                     if whole && self.corpus == Corpus::Main {

@@ -107,7 +107,9 @@ pub fn write(catalog: &Catalog, root: u64) -> Option<Vec<u8>> {
     let progress = |seen: ReadProgress| {
         let lines = pair(seen.textless, seen.lines);
         let bad = pair(seen.long_lines, seen.bad_lines);
-        [seen.offset, seen.tail, lines, bad, pair(seen.copies, seen.records)]
+        let records = pair(seen.copies, seen.records);
+        let damage = pair(seen.merge_markers, seen.first_bad_line);
+        [seen.offset, seen.tail, lines, bad, records, damage]
     };
     out.put(&kept().map(|file| progress(file.progress)).collect::<Vec<_>>());
     out.put(&kept().map(|file| [file.summary, file.documents.len() as u32]).collect::<Vec<_>>());
@@ -338,7 +340,7 @@ impl ArrayReader {
     /// Reads the files, in order of their paths, which share out so many documents.
     fn files(&mut self, documents: usize, labels: u32) -> Result<Vec<FileMeta>, LoadError> {
         let (paths, ends): (String, Vec<u32>) = (self.text()?, self.array()?);
-        let (stats, progress): (Vec<Stat>, Vec<[u64; 5]>) = (self.array()?, self.array()?);
+        let (stats, progress): (Vec<Stat>, Vec<[u64; 6]>) = (self.array()?, self.array()?);
         let numbers: Vec<[u32; 2]> = self.array()?;
         if [stats.len(), progress.len(), numbers.len()] != [ends.len(); 3] {
             return Err(INCONSISTENT);
@@ -352,10 +354,11 @@ impl ArrayReader {
             if summary >= labels || files.last().is_some_and(|before| *before.path >= *path) {
                 return Err(INCONSISTENT);
             }
-            let [offset, tail, lines, bad, records] = progress[at];
+            let [offset, tail, lines, bad, records, damage] = progress[at];
             let halves = |pair: u64| ((pair >> 32) as u32, pair as u32);
             let ((textless, lines), (long_lines, bad_lines)) = (halves(lines), halves(bad));
-            let (copies, records) = halves(records);
+            let ((copies, records), (merge_markers, first_bad_line)) =
+                (halves(records), halves(damage));
             let read = !is_trusted(&stats[at]) || offset <= stats[at].size;
             let counted = [textless, records, bad_lines].map(u64::from).iter().sum::<u64>();
             let lines_fit = counted.max(long_lines.into()) <= lines.into();
@@ -376,6 +379,8 @@ impl ArrayReader {
                     textless,
                     records,
                     copies,
+                    merge_markers,
+                    first_bad_line,
                     tail,
                 },
                 documents: DocIds::Range(first..last),
