@@ -71,10 +71,11 @@ def measure(table: Table, folder: Path, count: int, rounds: int, most: float | N
     values = sorted(full[OURS]), sorted(full[LOAD])
     middle = rounds // 2
     ratio = paired(full[OURS], full[LOAD])
-    table.add(
-        Row("import sessions", label, LOAD, values[0][middle], values[1][middle], ratio)
-    )
-    for work, times, limit in (("again, nothing new", same, None), ("again, one turn", grown, most)):
+    table.add(Row("import sessions", label, LOAD, values[0][middle], values[1][middle], ratio))
+    for work, times, limit in (
+        ("again, nothing new", same, None),
+        ("again, one turn", grown, most),
+    ):
         table.add(Row(work, label, "–", sorted(times)[middle], None, None, most=limit))
     shutil.rmtree(sources)
 

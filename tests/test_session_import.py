@@ -127,7 +127,11 @@ def test_standard_input(root: Path) -> None:
     command = [sys.executable, "-m", "commonplace", "--root", str(root), "import", "-"]
     for wanted in ("1 new", "1 unchanged"):
         done = subprocess.run(
-            command, input=message("0198c1d2-1", "hello"), text=True, capture_output=True, check=True
+            command,
+            input=message("0198c1d2-1", "hello"),
+            text=True,
+            capture_output=True,
+            check=True,
         )
         assert wanted in done.stdout
     assert [*records(root)] == [PATH]

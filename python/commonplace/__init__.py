@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         Revision,
         SearchFilter,
         Section,
+        Session,
         SessionHeader,
         Status,
         Verified,
@@ -72,6 +73,7 @@ __all__ = [
     "Revision",
     "SearchFilter",
     "Section",
+    "Session",
     "SessionHeader",
     "Status",
     "StorageError",
@@ -90,7 +92,7 @@ __all__ = [
 _ORIGINS = {
     "_core": (
         "Entry Grep Hit Hits Imported ImportedSource ImportReport Match Message Revision SearchFilter"
-        " Section SessionHeader Status Verified Weights Written __version__"
+        " Section Session SessionHeader Status Verified Weights Written __version__"
     ),
     "errors": (
         "Busy CommonplaceError CompactionFailed Conflict EncodingError FormatError InDoubt"

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, SupportsIndex, Unpack, final, overload
 
 from commonplace.search_filter import FilterFields
+from commonplace.timestamps import When
 
 __all__ = [
     "Entry",
@@ -317,6 +318,13 @@ class Status:
     transcripts: int
     sections: int
     messages: int
+    """Messages that a search finds: what people and models said."""
+    tool_messages: int
+    """Further messages, of tools and of the harness only; `tools=True` finds them."""
+    copies: int
+    """Messages that hosts copied from one session into another, stored and found once."""
+    other_records: int
+    """Lines of transcripts that are JSON and no message, such as session records."""
     terms: int
     text_bytes: int
     index_bytes: int
@@ -330,6 +338,41 @@ class Status:
     bad_lines: list[str]
     """Where the first of these is in each file, and what to do, one sentence a file."""
     recovered: list[str]
+
+@final
+class Session:
+    """A transcript with messages, and what is known of its session."""
+
+    path: str
+    id: str
+    """As its host gave it, else the name of its folder."""
+    short_id: str
+    """The beginning of the id that no other has, of 8 characters or more."""
+    host: str
+    """The format of its host, such as `claude-code`; empty when unknown."""
+    project: str
+    """Empty when unknown."""
+    cwd: str | None
+    git_branch: str | None
+    model: str | None
+    title: str | None
+    """As its host gave it, else the first line of the first prompt."""
+    started: float | None
+    """Seconds since 1970, as the next two."""
+    ended: float | None
+    """When its last message was said."""
+    modified: float
+    """When its file was changed."""
+    messages: int
+    """Messages that a search finds."""
+    tool_messages: int
+    """Further messages, of tools and of the harness only."""
+    copies: int
+    """Messages that another session holds, and this one points to."""
+    size: int
+    """Bytes."""
+    parent: str | None
+    """The id of the session that started it."""
 
 @final
 class Verified:
@@ -411,6 +454,10 @@ class Store:
         """Return the lines that begin at these bytes, each with its end."""
     def stamp(self, path: str) -> tuple[int, int, int, int]:
         """Return inode, size, and in ns since 1970 when text and attributes changed."""
+    def sessions(
+        self, *, project: str | None, since: When | None, until: When | None
+    ) -> list[Session]: ...
+    def find_session(self, name: str) -> Session | None: ...
     def spelled(self, path: str) -> str:
         """Return the path with those parts in NFC that are not on disk as given."""
     def open_side(self, path: str, mode: Literal["r", "a", "r+", "x"]) -> int:

@@ -14,6 +14,7 @@ from commonplace._core import (
     Message,
     Revision,
     Section,
+    Session,
     SessionHeader,
     Status,
     Verified,
@@ -30,6 +31,7 @@ Result = (
     | Message
     | Revision
     | Section
+    | Session
     | SessionHeader
     | Status
     | Verified
@@ -139,6 +141,25 @@ FIELDS: dict[type[Any], tuple[str, ...]] = {
         "category",
         "keywords",
     ),
+    Session: (
+        "path",
+        "id",
+        "short_id",
+        "host",
+        "project",
+        "cwd",
+        "git_branch",
+        "model",
+        "title",
+        "started",
+        "ended",
+        "modified",
+        "messages",
+        "tool_messages",
+        "copies",
+        "size",
+        "parent",
+    ),
     SessionHeader: (
         "host",
         "id",
@@ -155,6 +176,9 @@ FIELDS: dict[type[Any], tuple[str, ...]] = {
         "transcripts",
         "sections",
         "messages",
+        "tool_messages",
+        "copies",
+        "other_records",
         "terms",
         "text_bytes",
         "index_bytes",

@@ -22,12 +22,14 @@ if TYPE_CHECKING:
         Hits,
         ImportReport,
         SearchFilter,
+        Session,
         Status,
         Verified,
         Weights,
     )
     from commonplace.paths import GivenPath
     from commonplace.search_filter import FilterFields
+    from commonplace.timestamps import When
 
 
 def find_root(start: str | os.PathLike[str] | None = None) -> Path:
@@ -296,9 +298,59 @@ class Store(Files):
         1
         """
         names = [os.fspath(path) for path in paths]
-        return self._core.import_sessions(
-            names, list(hosts), progress, keep_secrets=keep_secrets
-        )
+        return self._core.import_sessions(names, list(hosts), progress, keep_secrets=keep_secrets)
+
+    # Sessions
+
+    def sessions(
+        self,
+        *,
+        project: str | None = None,
+        since: When | None = None,
+        until: When | None = None,
+    ) -> builtins.list[Session]:
+        r"""Return the sessions whose transcripts are here, newest first.
+
+        Each is followed by those that it started, such as subagents. All of it comes from the
+        index; no transcript is read.
+
+        Args:
+            project: Only those of this project, by its exact name.
+            since: Only those with a message at or after this time; text such as `3d` or `yesterday`
+                does as well (`commonplace.timestamps`).
+            until: Only those that began before this time.
+
+        Raises:
+            ValueError: A time is none.
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> log = store.transcript("sessions/tea/2026-02-01-0198c1d2")
+        >>> _ = log.append({"role": "user", "content": "Green or black?"})
+        >>> [(session.project, session.title) for session in store.sessions(since="1h")]
+        [('tea', 'Green or black?')]
+        """
+        return self._core.sessions(project=project, since=since, until=until)
+
+    def find_session(self, name: str) -> Session | None:
+        r"""Return the session of this name; None where there is none.
+
+        Args:
+            name: Its id, four or more characters with which only its id begins, the path of its
+                transcript, or the path or the name of its folder.
+
+        Raises:
+            QueryError: Several are called so; the message names them.
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> log = store.transcript("sessions/tea/2026-02-01-0198c1d2")
+        >>> _ = log.append({"role": "user", "content": "Green?", "session": "0198c1d2-7aaa"})
+        >>> session = store.find_session("0198")
+        >>> session and session.path
+        'sessions/tea/2026-02-01-0198c1d2/messages.jsonl'
+        """
+        return self._core.find_session(name)
 
     # Upkeep
 

@@ -43,8 +43,12 @@ def _run(arguments: Sequence[str]) -> int:
 
         print(f"commonplace {__version__}")
         return FOUND
-    # both register their commands
-    from commonplace.cli import read_commands, write_commands  # noqa: F401
+    # each registers its commands
+    from commonplace.cli import (  # noqa: F401
+        read_commands,
+        session_commands,
+        write_commands,
+    )
 
     if given.completion:
         print(completion(given.completion))

@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from commonplace._core import SearchFilter
+    from commonplace.store import Store
+
+
+# Characters of a UUID
+FULL_ID = 32
 
 
 def path_of(text: str) -> Path:
@@ -66,18 +71,37 @@ FILTER = {
         "--source", choices=["note", "message"], help="Only notes or only messages."
     ),
     "role": argument("--role", metavar="ROLE", help="Only messages of this role."),
-    "session": argument("--session", metavar="ID", help="Only messages of this session."),
+    "session": argument(
+        "--session", metavar="ID", help="Only messages of this session; the beginning will do."
+    ),
     "category": argument("--category", metavar="NAME", help="Only sections of this category."),
-    "since": argument("--since", type=moment, metavar="TIME", help="Only at or after this time."),
+    "since": argument(
+        "--since",
+        type=moment,
+        metavar="TIME",
+        help="Only at or after this time: 2026-02-01, yesterday, 3d, last week.",
+    ),
     "until": argument("--until", type=moment, metavar="TIME", help="Only before this time."),
     "tools": argument("--tools", action="store_true", help="Search tool input and output as well."),
 }
 
+# Sessions
+SESSION = argument("session", help="The beginning of its id, its folder, or its path.")
+PROJECT = argument("--project", metavar="NAME", help="Only sessions of this project.")
+TURN = argument("--turn", type=count(0), metavar="N", help="Only this turn, counted from 1.")
+UNFOLDED = argument("--tools", action="store_true", help="Show what tools were given and said.")
+
 # How much to show
 LIMIT = argument(
-    "--limit", "-m", type=count(1), default=10, metavar="N", help="Most hits to show (10)."
+    "--limit",
+    "-n",
+    "-m",
+    type=count(1),
+    default=10,
+    metavar="N",
+    help="Most hits to show (10).",
 )
-MOST = argument("--limit", "-m", type=count(1), metavar="N", help="Stop after so many matches.")
+MOST = argument("--limit", "-n", "-m", type=count(1), metavar="N", help="Stop after so many.")
 BEFORE = argument(
     "--before",
     "-B",
@@ -171,13 +195,36 @@ SETS = argument(
 RUN = argument("--run", type=path_of, metavar="FILE", help="Write the ranking of every query here.")
 
 
-def search_filter(given: dict[str, Any], prefixes: list[str] | None = None) -> SearchFilter:
-    """Return the filter that the options of `FILTER` make, with further prefixes."""
+def search_filter(
+    store: Store, given: dict[str, Any], prefixes: list[str] | None = None
+) -> SearchFilter:
+    """Return the filter that the options of `FILTER` make, with further prefixes.
+
+    A session that is not named by its id in full is the transcript that is meant.
+    """
     from commonplace._core import SearchFilter
 
     fields = {name: given[name] for name in FILTER}
-    fields["prefix"] = [*(prefixes or []), *(fields["prefix"] or [])] or None
+    prefixes = [*(prefixes or []), *(fields["prefix"] or [])]
+    named = fields["session"]
+    # an id in full needs no index, which a grep is not to build
+    meant = store.find_session(named) if named and len(named) < FULL_ID else None
+    if meant and meant.id != named:
+        if prefixes and not any(is_below(meant.path, store.spelled(one)) for one in prefixes):
+            where = " or ".join(prefixes)
+            raise UsageError(f"the session {named!r} is {meant.path}, which is not below {where}")
+        prefixes, fields["session"] = [meant.path], None
+    fields["prefix"] = prefixes or None
     return SearchFilter(**fields)
+
+
+def is_below(path: str, prefix: str) -> bool:
+    """Return whether a file is `prefix` or lies below it.
+
+    >>> is_below("a/b.md", "a/"), is_below("ab.md", "a"), is_below("a.md", "")
+    (True, False, True)
+    """
+    return f"{path}/".startswith(f"{prefix.rstrip('/')}/".removeprefix("/"))
 
 
 def case(any_case: bool, same_case: bool) -> bool | None:

@@ -131,6 +131,11 @@ class Printer:
         """Print one line of plain and styled parts; their control characters are left out."""
         print(styled(parts, colours=self._colours), flush=True)
 
+    def lines(self, rows: Iterable[Iterable[Part]]) -> None:
+        """Print many lines at once."""
+        shown = (styled(row, colours=self._colours) for row in rows)
+        print(*shown, sep="\n", flush=True)
+
     def brief(self, *parts: Part) -> None:
         """Print one line, which a narrow screen may cut."""
         self.line(*parts)
@@ -274,6 +279,13 @@ class Printer:
         self.line("root          ", (status.root, "cyan"))
         self.line(f"notes         {status.notes:,} with {status.sections:,} sections")
         self.line(f"transcripts   {status.transcripts:,} with {status.messages:,} messages")
+        for count, what in (
+            (status.tool_messages, "messages more of tools only, which --tools finds"),
+            (status.copies, "copies of messages, which are found where they were first said"),
+            (status.other_records, "records that are no messages"),
+        ):
+            if count:
+                self.line((f"              {count:,} {what}", "dim"))
         self.line(f"text          {size(status.text_bytes)}")
         self.line(f"index         {size(status.index_bytes)}, {status.terms:,} terms")
         self.line(f"changes       {'watched' if status.watching else 'found by comparing stamps'}")

@@ -27,8 +27,8 @@ def search(
     opening: RootOptions, query: list[str], limit: int, *, as_json: bool, **fields: Any
 ) -> int:
     """Rank the sections and messages that answer a question."""
-    wanted = options.search_filter(fields)
     with opened(opening) as store:
+        wanted = options.search_filter(store, fields)
         hits = store.search(" ".join(query), limit, filter=wanted)
         if as_json:
             found = [record(hit) for hit in hits]
@@ -78,8 +78,8 @@ def grep(
 ) -> int:
     """Scan notes and transcripts for a pattern and print the matches as they come."""
     ignore_case = options.case(any_case, same_case)
-    wanted = options.search_filter(fields, prefixes)
     with opened(opening) as store:
+        wanted = options.search_filter(store, fields, prefixes)
         scan = store.grep(
             pattern,
             filter=wanted,
@@ -130,6 +130,8 @@ def read(opening: RootOptions, where: str, lines: str | None, *, as_json: bool) 
     """Print a file, some of its lines, or the messages that a citation names."""
     path, first, last = options.located(where, lines)
     with opened(opening) as store:
+        if not path.endswith((".md", ".jsonl")) and (session := store.find_session(path)):
+            path = session.path
         if path.endswith(".jsonl") and first and last:
             found = store.transcript(path).messages(first, last + 1 - first)
             # where a line is no message, later ones come up for it

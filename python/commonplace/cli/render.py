@@ -19,14 +19,21 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from commonplace.cli.pager import pager
 from commonplace.cli.printer import Part, Printer, clean
+from commonplace.cli.session_view import heading, message_heading, preview
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from commonplace._core import Message, Session
     from commonplace.evaluation import Scores
 
 UNBROKEN = 100_000
 # The most columns of a brief line, and all it has where there is no terminal
 BRIEF = 110
+# The most columns of a paragraph
+READABLE = 100
 
 COUNTED = ("groups", "documents", "queries")
 MEASURED = ("any_at_1", "any_at_5", "any_at_10", "recall_at_5", "recall_at_10", "ndcg_at_10", "mrr")
@@ -43,7 +50,9 @@ class Screen(Printer):
     """Prints results, and what needs the width of the terminal."""
 
     def __init__(self) -> None:
-        self.out = Console(highlight=False, markup=False, emoji=False)
+        # through a pager it is still the terminal that shows it
+        on_terminal = Console().is_terminal or None
+        self.out = Console(highlight=False, markup=False, emoji=False, force_terminal=on_terminal)
         self.err = Console(stderr=True, highlight=False, markup=False, emoji=False)
         if not self.out.is_terminal:
             self.out.width = UNBROKEN
@@ -74,6 +83,56 @@ class Screen(Printer):
             self.out.rule(Text(text, style="bold"), align="left")
         else:
             self.put(Text(f"== {text}"))
+
+    @contextmanager
+    def paged(self) -> Iterator[None]:
+        """Send what is printed meanwhile through a pager, on a terminal."""
+        if not self.out.is_terminal:
+            yield
+            return
+        terminal = self.out.file
+        with pager() as stream:
+            self.out.file = stream or terminal
+            try:
+                yield
+            finally:
+                self.out.file = terminal
+
+    def session(
+        self, session: Session, messages: Iterable[tuple[int, Message]], *, unfolded: bool
+    ) -> int:
+        """Print messages with the numbers of their turns; return how many there were."""
+        shown = 0
+        with self.paged():
+            title, known = heading(session)
+            self.line((title, "bold"))
+            self.line((known, "dim"))
+            for turn, message in messages:
+                shown += 1
+                if message.text.strip():
+                    self.line()
+                    self.line(*message_heading(turn, message))
+                    self.markdown(message.text)
+                if message.tools.strip():
+                    self._tools(message, unfolded=unfolded)
+        return shown
+
+    def _tools(self, message: Message, *, unfolded: bool) -> None:
+        if unfolded:
+            who = message.name or message.role
+            self.line((f"[tools] {who}  L{message.line}\n{message.tools.rstrip()}", "dim"))
+        else:
+            self.brief((f"  [tools] {preview(message.tools)}", "dim"), end=f"L{message.line}")
+
+    def markdown(self, text: str) -> None:
+        """Print Markdown: rendered on a terminal, as it is elsewhere."""
+        if not self.out.is_terminal:
+            self.text(text)
+            return
+        from rich.markdown import Markdown
+
+        width = min(self.out.width, READABLE)
+        self.out.print(Markdown(clean(text), hyperlinks=False), width=width)
 
     def scores(self, scores: Sequence[Scores]) -> None:
         """Print the metrics of labelled sets as one table; shares as points of 100."""

@@ -9,6 +9,7 @@ mod hit;
 mod import;
 mod markdown;
 mod results;
+mod sessions;
 mod store;
 mod write_results;
 
@@ -35,6 +36,8 @@ mod _core {
     use super::markdown::{FrontMatter, MarkdownBlock, blocks, front_matter, sections};
     #[pymodule_export]
     use super::results::{Entry, Message, Section, Status, Verified};
+    #[pymodule_export]
+    use super::sessions::Session;
     #[pymodule_export]
     use super::store::Store;
     #[pymodule_export]

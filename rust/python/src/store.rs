@@ -11,16 +11,18 @@ use commonplace_core::store;
 use commonplace_core::store::import::ImportOptions;
 use commonplace_core::store::per_process::PerProcess;
 use commonplace_core::store::search::SearchRequest;
+use commonplace_core::store::sessions::SessionFilter;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::detached::{detached, is_interrupted, to_py_err};
 use crate::filter::SearchFilter;
-use crate::from_python::{ABSENT, Count, Text, Weights, expected};
+use crate::from_python::{ABSENT, Count, Text, Timestamp, Weights, expected};
 use crate::grep::Grep;
 use crate::hit::{Hit, Hits};
 use crate::import::{import, import_sessions};
 use crate::results::{Entry, Message, Section, Status, Verified};
+use crate::sessions::Session;
 use crate::write_results::{ImportReport, Imported, Revision, Written};
 
 /// The engine behind `commonplace.Store`.
@@ -101,6 +103,28 @@ impl Store {
     fn stamp(&self, py: Python<'_>, path: Text) -> PyResult<(u64, u64, i64, i64)> {
         let stat = self.call(py, |store, _| store.root().stat(&store.root().normalized(&path)))?;
         Ok((stat.ino, stat.size, stat.mtime_ns, stat.ctime_ns))
+    }
+
+    #[pyo3(signature = (*, project, since, until))]
+    fn sessions(
+        &self,
+        py: Python<'_>,
+        project: Option<Text>,
+        since: Option<Timestamp>,
+        until: Option<Timestamp>,
+    ) -> PyResult<Vec<Session>> {
+        let wanted = SessionFilter {
+            project: project.map(String::from),
+            since: since.map(Timestamp::milliseconds),
+            until: until.map(Timestamp::milliseconds),
+        };
+        let sessions = self.call(py, |store, interrupt| store.sessions(&wanted, interrupt))?;
+        Ok(sessions.into_iter().map(Session::from).collect())
+    }
+
+    fn find_session(&self, py: Python<'_>, name: Text) -> PyResult<Option<Session>> {
+        let found = self.call(py, |store, interrupt| store.find_session(&name, interrupt))?;
+        Ok(found.map(Session::from))
     }
 
     #[pyo3(name = "spelled")]

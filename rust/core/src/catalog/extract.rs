@@ -289,26 +289,27 @@ impl MessageInputs {
         Self { corpus, before, last: None }
     }
 
-    /// Takes the next line; returns false when it is damaged.
+    /// Takes the next line; returns what it is, and of a message whether it has text.
     pub fn line(
         &mut self,
         start: u64,
         line: u32,
         bytes: &[u8],
         each: &mut dyn FnMut(IndexInput<'_>) -> bool,
-    ) -> bool {
+    ) -> ParsedLine<bool> {
         let message = match message::parse(bytes) {
             ParsedLine::Message(message) => message,
-            ParsedLine::Other | ParsedLine::Blank => return true,
-            ParsedLine::Bad => return false,
+            ParsedLine::Other => return ParsedLine::Other,
+            ParsedLine::Blank => return ParsedLine::Blank,
+            ParsedLine::Bad => return ParsedLine::Bad,
         };
         if self.text(&message).is_empty() {
-            return true;
+            return ParsedLine::Message(false);
         }
         let line_span = LineSpan { start, length: bytes.len() as u32, line, hash: xxh3_64(bytes) };
         self.emit(Some(&message), each);
         self.last = Some((line_span, message));
-        true
+        ParsedLine::Message(true)
     }
 
     /// Hands out the last message, which has no successor.

@@ -16,7 +16,9 @@ use crate::files::root::{Root, Stat};
 use crate::index::dictionary::interner::Interner;
 use crate::index::dictionary::lexicon::{AnalyzedDocument, Lexicon};
 use crate::memory_limit::MemoryLimit;
+use crate::messages::formats::SessionRecord;
 use crate::messages::line_reader::{LONGEST_LINE, is_in_utf16, lines};
+use crate::messages::message::ParsedLine;
 use crate::text::encoding::{as_text, is_utf16};
 use crate::text::segmentation;
 
@@ -27,6 +29,7 @@ pub const MAX_NOTE_BYTES: u64 = 256 << 20;
 #[derive(Debug, Default)]
 pub(crate) struct ReadResult {
     pub progress: ReadProgress,
+    /// What a note says of itself in one line, or the session record of a transcript.
     pub summary: String,
     /// Why nothing of it was read, when that is so.
     pub left_out: Option<&'static str>,
@@ -161,8 +164,8 @@ impl FileReader<'_> {
         stat: &Stat,
         resume: TranscriptResume,
     ) -> Result<ReadResult> {
-        let TranscriptResume { file, progress, before, last } = resume;
-        let mut reading = ReadResult { progress, ..ReadResult::default() };
+        let TranscriptResume { file, progress, before, last, summary } = resume;
+        let mut reading = ReadResult { progress, summary, ..ReadResult::default() };
         let mut messages = MessageInputs::new(self.corpus, before);
         // a last line without its end is behind `seen` and comes again by itself
         if let Some((doc, bytes)) = last.filter(|(doc, _)| doc.start < progress.offset) {
@@ -210,6 +213,9 @@ impl FileReader<'_> {
         reading: &mut ReadResult,
     ) -> Result<()> {
         let mut progress = reading.progress;
+        let mut session = SessionRecord::parse(&reading.summary);
+        // the counts before the last message with text, which may turn out to be cut off
+        let mut before_last = progress;
         if !self.allows(0) {
             // what the index held before stays
             messages.finish(&mut |input| self.emit(&input, reading));
@@ -223,17 +229,25 @@ impl FileReader<'_> {
                 if reading.cut.is_some() {
                     return full.store(true, Ordering::Relaxed);
                 }
-                let sound = whole
-                    && messages
-                        .line(start, progress.lines + 1, bytes, &mut |d| self.emit(&d, reading));
+                let number = progress.lines + 1;
+                let kind = match whole {
+                    true => messages.line(start, number, bytes, &mut |d| self.emit(&d, reading)),
+                    false => ParsedLine::Bad,
+                };
+                if kind == ParsedLine::Message(true) && reading.cut.is_none() {
+                    before_last = progress;
+                }
                 if bytes.ends_with(b"\n") {
-                    progress.lines += 1;
+                    progress.lines = number;
                     progress.offset = start + bytes.len() as u64;
-                    progress.bad_lines += u32::from(!sound);
-                    if whole && !sound {
+                    if whole && kind == ParsedLine::Bad {
                         progress.note_bad_line(bytes);
                     }
                     progress.long_lines += u32::from(!whole);
+                    progress.count(&kind, bytes);
+                    if whole && self.corpus == Corpus::Main {
+                        session.take_line(number, bytes);
+                    }
                 }
             });
         match done {
@@ -242,11 +256,12 @@ impl FileReader<'_> {
         }
         match reading.cut {
             None => messages.finish(&mut |input| self.emit(&input, reading)),
-            Some((offset, lines)) => (progress.offset, progress.lines) = (offset, lines),
+            Some((offset, lines)) => progress = ReadProgress { offset, lines, ..before_last },
         }
         reading.check_complete()?;
         progress.tail = tail(file, path, progress.offset)?;
         reading.progress = progress;
+        reading.summary = session.to_text();
         Ok(())
     }
 

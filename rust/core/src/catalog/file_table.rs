@@ -3,6 +3,8 @@
 use crate::catalog::{Catalog, DocIds};
 use crate::files::file_kind::FileKind;
 use crate::files::root::Stat;
+use crate::messages::formats::copies_of;
+use crate::messages::message::ParsedLine;
 
 /// File metadata: one entry of the file table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,7 +15,7 @@ pub struct FileMeta {
     pub kind: FileKind,
     /// The stamps it had when it was read, or [`untrusted`] ones.
     pub stat: Stat,
-    /// What a note says of itself in one line, as a label.
+    /// What a note says of itself in one line, or the session record of a transcript, as a label.
     pub summary: u32,
     /// How far a transcript was read, so that only what was appended is read next time; of a note
     /// the conflict markers alone.
@@ -59,12 +61,33 @@ pub struct ReadProgress {
     pub bad_lines: u32,
     /// Lines among those that were too long.
     pub long_lines: u32,
+    /// Messages among the lines that have no text in the corpus of the catalog.
+    pub textless: u32,
+    /// Lines that are JSON and no message.
+    pub records: u32,
+    /// Messages of other transcripts that records stand for.
+    pub copies: u32,
     /// Conflict markers of git: of a transcript those among the bad lines, also of a note.
     pub merge_markers: u32,
     /// The first line, from 1, that is a conflict marker, or is bad and not too long; 0 for none.
     pub first_bad_line: u32,
     /// Hash of the bytes just before `offset`.
     pub tail: u64,
+}
+
+impl ReadProgress {
+    /// Counts a whole line.
+    pub(super) fn count(&mut self, kind: &ParsedLine<bool>, line: &[u8]) {
+        match kind {
+            ParsedLine::Message(has_text) => self.textless += u32::from(!has_text),
+            ParsedLine::Other => {
+                self.records += 1;
+                self.copies = self.copies.saturating_add(copies_of(line));
+            }
+            ParsedLine::Blank => {}
+            ParsedLine::Bad => self.bad_lines += 1,
+        }
+    }
 }
 
 impl Catalog {

@@ -34,7 +34,7 @@ use crate::text::language;
 
 const MAGIC: &[u8; 8] = b"CMNPLACE";
 /// Raised whenever the layout changes, or how text becomes terms and documents.
-const FORMAT: u64 = 9;
+const FORMAT: u64 = 10;
 
 /// Returns the format number for this process: languages that were added change the terms.
 fn format() -> u64 {
@@ -103,11 +103,13 @@ pub fn write(catalog: &Catalog, root: u64) -> Option<Vec<u8>> {
     out.put(paths.as_bytes());
     out.put(&ends);
     out.put(&kept().map(|file| file.stat).collect::<Vec<_>>());
-    let pair = |high, low| u64::from(high) << 32 | u64::from(low);
+    let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
     let progress = |seen: ReadProgress| {
+        let lines = pair(seen.textless, seen.lines);
         let bad = pair(seen.long_lines, seen.bad_lines);
+        let records = pair(seen.copies, seen.records);
         let damage = pair(seen.merge_markers, seen.first_bad_line);
-        [seen.offset, seen.tail, u64::from(seen.lines), bad, damage]
+        [seen.offset, seen.tail, lines, bad, records, damage]
     };
     out.put(&kept().map(|file| progress(file.progress)).collect::<Vec<_>>());
     out.put(&kept().map(|file| [file.summary, file.documents.len() as u32]).collect::<Vec<_>>());
@@ -338,7 +340,7 @@ impl ArrayReader {
     /// Reads the files, in order of their paths, which share out so many documents.
     fn files(&mut self, documents: usize, labels: u32) -> Result<Vec<FileMeta>, LoadError> {
         let (paths, ends): (String, Vec<u32>) = (self.text()?, self.array()?);
-        let (stats, progress): (Vec<Stat>, Vec<[u64; 5]>) = (self.array()?, self.array()?);
+        let (stats, progress): (Vec<Stat>, Vec<[u64; 6]>) = (self.array()?, self.array()?);
         let numbers: Vec<[u32; 2]> = self.array()?;
         if [stats.len(), progress.len(), numbers.len()] != [ends.len(); 3] {
             return Err(INCONSISTENT);
@@ -352,14 +354,17 @@ impl ArrayReader {
             if summary >= labels || files.last().is_some_and(|before| *before.path >= *path) {
                 return Err(INCONSISTENT);
             }
-            let [offset, tail, lines, bad, damage] = progress[at];
-            let (bad_lines, long_lines) = (bad as u32, (bad >> 32) as u32);
-            let (first_bad_line, merge_markers) = (damage as u32, (damage >> 32) as u32);
+            let [offset, tail, lines, bad, records, damage] = progress[at];
+            let halves = |pair: u64| ((pair >> 32) as u32, pair as u32);
+            let ((textless, lines), (long_lines, bad_lines)) = (halves(lines), halves(bad));
+            let ((copies, records), (merge_markers, first_bad_line)) =
+                (halves(records), halves(damage));
             let read = !is_trusted(&stats[at]) || offset <= stats[at].size;
-            let lines_fit = u64::from(bad_lines.max(long_lines)) <= lines && lines <= offset;
-            let (true, true, Ok(lines)) = (read, lines_fit, u32::try_from(lines)) else {
+            let counted = [textless, records, bad_lines].map(u64::from).iter().sum::<u64>();
+            let lines_fit = counted.max(long_lines.into()) <= lines.into();
+            if !read || !lines_fit || u64::from(lines) > offset {
                 return Err(INCONSISTENT);
-            };
+            }
             if paths::check_read(path).is_err() {
                 return Err(INCONSISTENT);
             }
@@ -368,12 +373,15 @@ impl ArrayReader {
                 summary,
                 progress: ReadProgress {
                     offset,
-                    tail,
                     lines,
                     bad_lines,
                     long_lines,
+                    textless,
+                    records,
+                    copies,
                     merge_markers,
                     first_bad_line,
+                    tail,
                 },
                 documents: DocIds::Range(first..last),
                 ..FileMeta::new(path.to_owned())

@@ -15,6 +15,7 @@ mod redactions;
 mod refresh;
 pub mod search;
 pub mod sections;
+pub mod sessions;
 pub mod status;
 pub mod transcript;
 pub mod verify;

@@ -33,8 +33,14 @@ pub struct Status {
     pub transcripts: usize,
     /// Sections in the index; a long one counts once a part.
     pub sections: usize,
-    /// Messages in the index.
+    /// Messages in the index: what people and models said.
     pub messages: usize,
+    /// Further messages, of tools and of the harness only: they are found where these are searched.
+    pub tool_messages: usize,
+    /// Messages that other transcripts hold as well, stored and found there.
+    pub copies: usize,
+    /// Lines of transcripts that are JSON and no message.
+    pub other_records: usize,
     /// Different terms that some document holds.
     pub terms: usize,
     /// Bytes of the files that are indexed.
@@ -82,7 +88,7 @@ impl Store {
                 modified_ns: file.stat.mtime_ns,
                 kind: file.kind,
                 summary: Some(state.main.labels.text(file.summary))
-                    .filter(|summary| !summary.is_empty())
+                    .filter(|summary| !summary.is_empty() && file.kind == FileKind::Note)
                     .map(str::to_owned),
             });
         }
@@ -177,6 +183,9 @@ impl Store {
             *files += 1;
             *documents += file.documents.len();
             status.text_bytes += file.stat.size;
+            status.tool_messages += file.progress.textless as usize;
+            status.copies += file.progress.copies as usize;
+            status.other_records += file.progress.records as usize;
             status.bad_line_count += u64::from(file.bad_line_count());
             status.bad_lines.extend(file.bad_lines_note());
             let left_out = file.left_out.map(|why| (file.path.clone(), why.to_owned()));

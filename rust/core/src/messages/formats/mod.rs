@@ -27,6 +27,7 @@ mod opencode;
 mod pi;
 mod plain;
 mod session_header;
+mod session_record;
 mod sink;
 mod specstory;
 
@@ -37,6 +38,8 @@ pub(crate) use import::read_line;
 pub use import::{ImportSource, MAX_LINE, import, import_sessions, import_with};
 pub use import_state::ImportState;
 pub use session_header::SessionHeader;
+pub use session_record::SessionRecord;
+pub(crate) use session_record::copies_of;
 pub use sink::{
     ImportSink, Imported, MAX_BAD_LINES, MessageLine, OpenSession, SessionSink, UNKNOWN_FORMAT,
 };

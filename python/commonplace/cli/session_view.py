@@ -1,0 +1,145 @@
+"""Sessions as people read them: one a line, or message by message with tools folded."""
+
+from __future__ import annotations
+
+import time
+from itertools import islice
+
+from commonplace.cli.printer import clean, size, speaker_and_time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from commonplace._core import Message, Session
+    from commonplace.cli.printer import Part
+
+# Columns of a terminal from which on there is room for the time of day
+WIDE = 90
+# Most columns of a project, on a narrow and on a wide terminal
+PROJECT = (8, 16)
+# Columns that a title has at least, and a preview of tool traffic
+TITLE, PREVIEW = 12, 100
+HEADINGS = ("last message", "session", "project", "messages", "size", "title")
+
+
+def session_rows(sessions: Sequence[Session], width: int | None) -> Iterator[tuple[Part, ...]]:
+    """Yield sessions as lines of a table; None for a width without bounds and without headings."""
+    wide = width is None or width >= WIDE
+    form = "%Y-%m-%d %H:%M" if wide else "%Y-%m-%d"
+    gap = "  " if wide else " "
+    shown = {session.id for session in sessions}
+    rows = [_cells(session, form, shown) for session in sessions]
+    if width is not None:
+        heads = HEADINGS if wide else ("last", "session", "project", "msgs", "size", "title")
+        rows.insert(0, heads)
+    widths = [max(_cell_width(row[at]) for row in rows) for at in range(len(HEADINGS) - 1)]
+    if width is not None:
+        widths[2] = min(widths[2], PROJECT[wide])
+    used = sum(widths) + len(widths) * len(gap)
+    for number, (when, short_id, project, messages, size_, title) in enumerate(rows):
+        fields: tuple[Part, ...] = (
+            (_padded(when, widths[0]) + gap, "dim"),
+            (_padded(short_id, widths[1]) + gap, "cyan"),
+            (_padded(project, widths[2]) + gap, "green"),
+            f"{messages:>{widths[3]}}{gap}{size_:>{widths[4]}}{gap}",
+            title if width is None else _cut(title, max(width - used, TITLE)),
+        )
+        is_heading = width is not None and number == 0
+        yield tuple((_text(part), "dim") for part in fields) if is_heading else fields
+
+
+def _cells(session: Session, form: str, shown: set[str]) -> tuple[str, ...]:
+    last = session.ended or session.started or session.modified
+    mark = "└ " if session.parent in shown else ""
+    return (
+        time.strftime(form, time.localtime(last)),
+        clean(session.short_id),
+        clean(session.project),
+        f"{session.messages:,}",
+        size(session.size),
+        mark + clean(session.title or "(no title)"),
+    )
+
+
+def _text(part: Part) -> str:
+    return part if isinstance(part, str) else part[0]
+
+
+def _cell_width(text: str) -> int:
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def _padded(text: str, width: int) -> str:
+    return _cut(text, width) + " " * max(width - _cell_width(text), 0)
+
+
+def _cut(text: str, width: int) -> str:
+    """Return text of so many columns at most, with a mark where something is left out."""
+    if _cell_width(text) <= width:
+        return text
+    from rich.cells import set_cell_size
+
+    return set_cell_size(text, width - 1).rstrip() + "…"
+
+
+def heading(session: Session) -> tuple[str, str]:
+    """Return the title of a session, and what is known of it in one line."""
+    span = [_moment(moment) for moment in (session.started, session.ended) if moment]
+    known = [
+        session.id,
+        session.host,
+        session.project,
+        session.git_branch,
+        session.model,
+        " – ".join(dict.fromkeys(span)),
+        f"{session.messages:,} messages",
+        session.path,
+    ]
+    return session.title or "(no title)", " · ".join(part for part in known if part)
+
+
+def turns(messages: Iterable[Message]) -> Iterator[tuple[int, Message]]:
+    """Yield each message with the number of its turn, which begins with what a person says.
+
+    What stands before the first prompt is of turn 0.
+    """
+    number = 0
+    for message in messages:
+        number += is_prompt(message)
+        yield number, message
+
+
+def is_prompt(message: Message) -> bool:
+    """Return whether a person says something in a message."""
+    return message.role in {"user", "human"} and bool(message.text.strip())
+
+
+def message_heading(turn: int, message: Message) -> tuple[Part, ...]:
+    """Return the line above a message: its turn where one begins, who, when, and its line."""
+    when = _moment(message.timestamp) if message.timestamp is not None else message.time
+    who = speaker_and_time(message.role, message.name, when)
+    is_first = is_prompt(message)
+    return (
+        (f"turn {turn}  " if is_first else "", "cyan"),
+        (who, "bold" if is_first else "green"),
+        (f"  L{message.line}", "dim"),
+    )
+
+
+def preview(text: str) -> str:
+    r"""Return tool traffic as one short line.
+
+    >>> preview('{"command":\n  "ls -l"}')
+    '{"command": "ls -l"}'
+    """
+    words = " ".join("".join(islice(text, 4 * PREVIEW)).split())
+    return words if len(text) <= 4 * PREVIEW and len(words) <= PREVIEW else words[:PREVIEW] + "…"
+
+
+def _moment(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
