@@ -1,7 +1,11 @@
 //! Transcript tests: messages in every known format, and their import.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use commonplace_core::error::Error;
 use commonplace_core::memory_limit::MemoryLimit;
 use commonplace_core::messages::formats::import;
+use commonplace_core::messages::line_reader::lines;
 use commonplace_core::messages::message::{Message, ParsedLine, parse};
 use proptest::prelude::*;
 use serde_json::Value;
@@ -183,4 +187,18 @@ proptest! {
         let _ = parse(&text);
         let _ = import(&text[..], "m", &MemoryLimit::default(), &mut |_| Ok(()), &mut |_| {}, &|| false);
     }
+}
+
+#[test]
+fn the_lines_of_a_file_are_read_no_further_once_somebody_asks_to_stop() {
+    let path = std::env::temp_dir().join(format!("commonplace-lines-{}", std::process::id()));
+    std::fs::write(&path, "a line\n".repeat(200_000)).unwrap();
+    let file = std::fs::File::open(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let (seen, size) = (AtomicUsize::new(0), file.metadata().unwrap().len());
+    let stop = || seen.load(Ordering::Relaxed) > 0;
+    let mut each = |_: u64, _: &[u8], _: bool| drop(seen.fetch_add(1, Ordering::Relaxed));
+    let done = lines(&file, "a", 0..size, 1 << 20, &stop, &mut each);
+    assert!(matches!(done, Err(Error::Interrupted)));
+    assert!(seen.into_inner() < 100_000);
 }

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 ///
 /// The first bytes alone do not say: a crash leaves NULs, and a line of garbage may begin with
 /// anything. So the first block must be no UTF-8, or be NUL at every second byte or so, as ASCII is,
-/// and hold no line that is a record in UTF-8.
+/// and hold no line that is a record in UTF-8, nor line ends without a NUL, which are of one byte.
 pub fn is_utf16(bytes: &[u8]) -> bool {
     let (bytes, read) = match bytes {
         [0xff, 0xfe, rest @ ..] => (rest, u16::from_le_bytes as fn([u8; 2]) -> u16),
@@ -29,6 +29,7 @@ pub fn is_utf16(bytes: &[u8]) -> bool {
             && !line.contains(&0)
             && std::str::from_utf8(line).is_ok()
     };
+    let has_line_end = block.contains(&b'\n');
     let has_record = block.split(|&byte| byte == b'\n').any(is_record);
     let units = block.chunks_exact(2).map(|pair| read([pair[0], pair[1]]));
     // a run of NULs is what a crash leaves, and no text
@@ -38,6 +39,7 @@ pub fn is_utf16(bytes: &[u8]) -> bool {
     // the block may cut a pair
     broken <= usize::from(bytes.len() > block.len())
         && !has_record
+        && (nuls > 0 || !has_line_end)
         && (!is_utf8 || nuls * 3 > block.len())
 }
 
@@ -64,4 +66,25 @@ pub fn as_text(bytes: &[u8]) -> Cow<'_, str> {
 /// Returns the line, counted from 1, that holds the byte at `offset`.
 pub fn line_of(bytes: &[u8], offset: usize) -> u64 {
     memchr::memchr_iter(b'\n', &bytes[..offset.min(bytes.len())]).count() as u64 + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_utf16;
+
+    fn utf16(text: &str) -> Vec<u8> {
+        let units = std::iter::once('\u{feff}').chain(text.chars());
+        units.collect::<String>().encode_utf16().flat_map(u16::to_le_bytes).collect()
+    }
+
+    #[test]
+    fn utf16_is_distinguished_from_garbage_before_lines_of_bytes() {
+        for text in ["# Tea\n", "记忆", "记忆\n记忆\n", "{\"role\": \"user\"}\n"]
+        {
+            assert!(is_utf16(&utf16(text)), "{text}");
+        }
+        // as UTF-16, pairs of brackets are Chinese
+        let line = format!("{}\n", "[".repeat(3001));
+        assert!(!is_utf16(&[b"\xff\xfe\n", line.as_bytes(), line.as_bytes()].concat()));
+    }
 }
