@@ -22,7 +22,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
-from benches import corpora, processes, transcripts, upkeep
+from benches import corpora, processes, transcripts, updates
 from benches.ours import Ours, missing
 from benches.ranked import Floors, Makers, Notes, build, prepare, query, unasked
 from benches.ratios import OURS, Row, Table, report, versions
@@ -107,7 +107,7 @@ class Run:
         query(self.table, notes, built, ["text", "snippet"], scale.rounds, None)
         close(built)
         if self.with_ours:
-            upkeep.freshness(
+            updates.freshness(
                 self.table, notes, scale.rounds, 0.0003 if scale.check_floors else None
             )
 
@@ -134,11 +134,11 @@ class Run:
             1,
             None,
         )
-        upkeep.growth(
+        updates.growth(
             self.table, (small, tenth), (notes, built), scale.rounds, 5 if check_floors else None
         )
         close(tenth)
-        upkeep.reopen(
+        updates.reopen(
             self.table,
             notes,
             built,
@@ -148,12 +148,12 @@ class Run:
             0.15 if check_floors else None,
         )
         most = 0.001 if check_floors else None
-        upkeep.update(self.table, notes, built, scale.rounds, self.folder, most)
+        updates.update(self.table, notes, built, scale.rounds, self.folder, most)
         close(built)
         places = {name: self.folder / "large" / f"{name}-1" for name in names if name in built}
         if OURS in built:
             places |= {"ours-open": notes.corpus.root, "ours-build": notes.corpus.root}
-        upkeep.memory(self.table, notes, places, 1.0 if check_floors else None)
+        updates.memory(self.table, notes, places, 1.0 if check_floors else None)
 
     def tenth(self, notes: Notes) -> Notes:
         """Return a tenth of the files of `notes` in a folder of their own."""

@@ -1,6 +1,6 @@
 """Precision and recall of extraction and of conflict detection on the labelled sentences.
 
-    python -m benches.labelled
+    python -m benches.extraction_quality
 
 The seen half was read while the rules were written, so its figures say little. The unseen half was
 written by somebody who did not know the rules, and measured once, when they were final
