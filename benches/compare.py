@@ -26,7 +26,7 @@ from benches import corpora, processes, transcripts, updates
 from benches.ours import Ours, missing
 from benches.ranked import Floors, Makers, Notes, build, prepare, query, unasked
 from benches.ratios import OURS, Row, Table, report, versions
-from benches.rivals import Bm25s, FullText, Ranked, Tantivy
+from benches.baselines import Bm25s, FullText, Ranked, Tantivy
 from benches.sections import Section
 
 WORKS = ("start", "ranked", "large", "chinese", "grep", "messages")

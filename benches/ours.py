@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benches.rivals import Change, Take
+from benches.baselines import Change, Take
 
 if TYPE_CHECKING:
     import commonplace

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from benches.corpora import Corpus, Query, heading_queries
 from benches.ratios import OURS, Figures, Table, percentiles, rounds
-from benches.rivals import Ranked, Take
+from benches.baselines import Ranked, Take
 from benches.sections import Section, split_root, whole
 
 LIMIT = 10

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from benches.ours import Ours
-from benches.rivals import FullText, Ranked, Tantivy
+from benches.baselines import FullText, Ranked, Tantivy
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 

@@ -18,7 +18,7 @@ from benches.ours import Ours
 from benches.ranked import LIMIT, Notes, answer
 from benches.ratios import OURS, Figures, Row, Table, percentiles, rounds
 from benches.resident import Growth, measure
-from benches.rivals import Change, Ranked
+from benches.baselines import Change, Ranked
 from benches.sections import read
 
 # a p99 of twenty would be the slowest of them
