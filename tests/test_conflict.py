@@ -1,4 +1,4 @@
-"""Conflict detection: which new statement replaces which old one."""
+"""Conflict detection: which new statement replaces which old one, and labelled pairs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The native module: every type lives here once; `commonplace.store` is its face."""
+"""Type stub of the native module, built from `rust/python`."""
 
 import builtins
 from collections.abc import Callable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Timestamps as callers give them."""
+"""Conversion of a caller's timestamp to seconds since 1970."""
 
 from __future__ import annotations
 

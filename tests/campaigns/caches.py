@@ -260,7 +260,7 @@ def ask_large(root: Path, shared: SharedLog) -> None:
 
 
 def ask_crafted_gram_index(root: Path, shared: SharedLog) -> None:
-    """Which blocks may be passed over is believed of it; what is shown is read from the file."""
+    """The gram index is trusted for which blocks to skip; what is shown is read from the file."""
     with commonplace.open(root) as store:
         for word in WORDS[:4]:
             for match in store.grep(word, keep=False):

@@ -1,4 +1,4 @@
-//! grep against a plain reference that decodes every line with `serde_json` and runs `regex` on it.
+//! Grep tests against a reference that decodes every line with `serde_json` and runs `regex` on it.
 
 mod grep_helpers;
 

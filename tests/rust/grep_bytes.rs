@@ -1,4 +1,4 @@
-//! grep over hostile bytes, against a plain reference that decodes every line.
+//! Grep tests over hostile bytes, against a reference that decodes every line.
 
 mod grep_helpers;
 

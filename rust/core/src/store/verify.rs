@@ -1,4 +1,4 @@
-//! Verification: comparison of the index with every file, which mends the index.
+//! Verification: compares the index with every file, and repairs the index.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
