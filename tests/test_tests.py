@@ -1,4 +1,4 @@
-"""Rules of the test files: Cargo targets, length, shared doubles, names in mutants and campaigns."""
+"""Rules of the test files: Cargo targets, length, shared doubles, files that others name."""
 
 from __future__ import annotations
 

@@ -290,7 +290,7 @@ class Verified:
 
     files: int
     differences: list[str]
-    """One sentence a difference; empty when all is well. The index is mended."""
+    """One sentence a difference; empty when all is well. The index was repaired."""
     unread: list[str]
     """What could not be read, and so not be compared, and why."""
     notes: list[str]

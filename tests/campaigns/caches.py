@@ -270,27 +270,31 @@ def ask_crafted_gram_index(root: Path, shared: SharedLog) -> None:
 
 def gram_indexes(trial: Trial) -> None:
     made(partial(fill_large, trial.root))
-    sides = list((trial.root / ".commonplace" / "gram_index").iterdir())
-    if not trial.check(DAMAGED_CACHE, len(sides) == 1, f"one gram index is made, not {sides}"):
+    index_files = list((trial.root / ".commonplace" / "gram_index").iterdir())
+    if not trial.check(
+        DAMAGED_CACHE, len(index_files) == 1, f"one gram index is made, not {index_files}"
+    ):
         return
-    (side,) = sides
-    good = side.read_bytes()
-    side.unlink()
+    (index_file,) = index_files
+    good = index_file.read_bytes()
+    index_file.unlink()
     expected = made(partial(ask_large, trial.root)).shared.records()
     for number in checks(trial):
-        shutil.rmtree(side) if side.is_dir() and not side.is_symlink() else side.unlink(
+        shutil.rmtree(
+            index_file
+        ) if index_file.is_dir() and not index_file.is_symlink() else index_file.unlink(
             missing_ok=True
         )
-        side.write_bytes(good)
+        index_file.write_bytes(good)
         is_crafted = number % 2 == 1
         if is_crafted:
             what, data = crafted(trial.random, good)
-            side.write_bytes(data)
+            index_file.write_bytes(data)
         elif trial.random.random() < 0.1:
-            what = replaced(trial.random, side)
+            what = replaced(trial.random, index_file)
         else:
             what, data = damaged(trial.random, good)
-            side.write_bytes(data)
+            index_file.write_bytes(data)
         child = Child(partial(ask_crafted_gram_index if is_crafted else ask_large, trial.root))
         ended = child.wait(20)
         reported = child.shared.records()
