@@ -1,1 +1,1 @@
-"""Side-by-side measurements: `python -m benches.compare`, and `pytest benches --benchmark-only`."""
+"""Benchmarks: `python -m benches.compare`, and `pytest benches --benchmark-only`."""

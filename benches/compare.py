@@ -1,4 +1,4 @@
-"""Benchmark suite in one command: ours beside its peers, as ratios of one run.
+"""Benchmark suite: search, grep and updates beside other engines, as ratios of one run.
 
     python -m benches.compare            # full: 100 and 250 MB of notes, Chinese, 2.3 GB
     python -m benches.compare --quick    # minutes: rust-book, lctt-zh, 0.2 GB
@@ -22,11 +22,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
-from benches import corpora, processes, transcripts, upkeep
+from benches import corpora, processes, transcripts, updates
+from benches.baselines import Bm25s, FullText, Ranked, Tantivy
 from benches.ours import Ours, missing
-from benches.ranked import Floors, Makers, Notes, build, prepare, query, unasked
+from benches.ranked import Makers, MinRatios, Notes, build, first_time_queries, prepare, query
 from benches.ratios import OURS, Row, Table, report, versions
-from benches.rivals import Bm25s, FullText, Ranked, Tantivy
 from benches.sections import Section
 
 WORKS = ("start", "ranked", "large", "chinese", "grep", "messages")
@@ -43,11 +43,11 @@ class Scale(NamedTuple):
     rounds: int
     repeats: int
     messages: int
-    check_floors: bool
+    check_targets: bool
 
 
-QUICK = Scale("rust-book", 2.5, 300, 5, 5, 2, 20_000, check_floors=False)
-FULL = Scale("win32-docs", 2.5, 1_000, 3, 5, 24, 1_000_000, check_floors=True)
+QUICK = Scale("rust-book", 2.5, 300, 5, 5, 2, 20_000, check_targets=False)
+FULL = Scale("win32-docs", 2.5, 1_000, 3, 5, 24, 1_000_000, check_targets=True)
 
 
 class Run:
@@ -81,7 +81,7 @@ class Run:
         }
 
     def notes(self, name: str, times: float = 1) -> Notes:
-        """Copy a corpus into this run's folder and cut it for the rivals."""
+        """Copy a corpus into this run's folder and split it into sections for the baselines."""
         target = self.folder / f"{name}-{times:g}"
         copied = corpora.copies(corpora.markdown(name), target, times)
         return prepare(copied, self.scale.queries)
@@ -92,23 +92,23 @@ class Run:
         if self.with_ours:
             label, times = notes.corpus.label, 4 * self.scale.rounds
             query = " ".join(notes.queries[0].words)
-            root, check_floors = notes.corpus.root, self.scale.check_floors
-            processes.start(self.table, root, label, query, times, check_floors=check_floors)
+            root, check_targets = notes.corpus.root, self.scale.check_targets
+            processes.start(self.table, root, label, query, times, check_targets=check_targets)
 
     def ranked(self) -> None:
-        """Build and query the plain corpus; every rival takes part."""
+        """Build and query the plain corpus; every baseline takes part."""
         scale, notes = self.scale, self.notes(self.scale.notes)
         makers = self.makers(notes.corpus.root, notes.sections, "tantivy-py", "FTS5", "bm25s")
-        floor = 4.0 if scale.check_floors else None
-        built = build(self.table, notes, makers, self.folder / "index", scale.builds, floor)
+        min_ratio = 4.0 if scale.check_targets else None
+        built = build(self.table, notes, makers, self.folder / "index", scale.builds, min_ratio)
         self.table.note(
-            f"Cutting {notes.corpus.label} into sections takes Python {notes.cutting:.1f} s."
+            f"Python takes {notes.split_seconds:.1f} s to split {notes.corpus.label} into sections."
         )
         query(self.table, notes, built, ["text", "snippet"], scale.rounds, None)
         close(built)
         if self.with_ours:
-            upkeep.freshness(
-                self.table, notes, scale.rounds, 0.0003 if scale.check_floors else None
+            updates.freshness(
+                self.table, notes, scale.rounds, 0.0003 if scale.check_targets else None
             )
 
     def large(self) -> None:
@@ -120,11 +120,18 @@ class Run:
         ours = [
             row.ours for row in self.table.rows if row.corpus == notes.corpus.label and row.ours
         ]
-        floors = Floors({"tantivy-py": 15, "FTS5": 30}, {"tantivy-py": 8, "FTS5": 8})
-        check_floors = scale.check_floors
-        query(self.table, notes, built, ["snippet"], scale.rounds, floors if check_floors else None)
+        min_ratios = MinRatios({"tantivy-py": 15, "FTS5": 30}, {"tantivy-py": 8, "FTS5": 8})
+        check_targets = scale.check_targets
+        query(
+            self.table,
+            notes,
+            built,
+            ["snippet"],
+            scale.rounds,
+            min_ratios if check_targets else None,
+        )
         quick = {name: contender for name, contender in built.items() if name != "FTS5"}
-        unasked(self.table, notes, quick, "snippet", scale.rounds, self.folder)
+        first_time_queries(self.table, notes, quick, "snippet", scale.rounds, self.folder)
         small = self.tenth(notes)
         tenth = build(
             Table(),
@@ -134,26 +141,26 @@ class Run:
             1,
             None,
         )
-        upkeep.growth(
-            self.table, (small, tenth), (notes, built), scale.rounds, 5 if check_floors else None
+        updates.growth(
+            self.table, (small, tenth), (notes, built), scale.rounds, 5 if check_targets else None
         )
         close(tenth)
-        upkeep.reopen(
+        updates.reopen(
             self.table,
             notes,
             built,
             ours[0] if ours else None,
             scale.rounds,
             self.folder,
-            0.15 if check_floors else None,
+            0.15 if check_targets else None,
         )
-        most = 0.001 if check_floors else None
-        upkeep.update(self.table, notes, built, scale.rounds, self.folder, most)
+        max_value = 0.001 if check_targets else None
+        updates.update(self.table, notes, built, scale.rounds, self.folder, max_value)
         close(built)
         places = {name: self.folder / "large" / f"{name}-1" for name in names if name in built}
         if OURS in built:
             places |= {"ours-open": notes.corpus.root, "ours-build": notes.corpus.root}
-        upkeep.memory(self.table, notes, places, 1.0 if check_floors else None)
+        updates.memory(self.table, notes, places, 1.0 if check_targets else None)
 
     def tenth(self, notes: Notes) -> Notes:
         """Return a tenth of the files of `notes` in a folder of their own."""
@@ -166,7 +173,7 @@ class Run:
         tantivy-py has no Chinese words, FTS5 has trigrams.
         """
         copied = corpora.copies(corpora.markdown("lctt-zh"), self.folder / "lctt-zh", 1)
-        notes = prepare(copied, self.scale.queries, corpora.piece_queries)
+        notes = prepare(copied, self.scale.queries, corpora.substring_queries)
         makers = self.makers(
             notes.corpus.root, notes.sections, "tantivy-py default", "FTS5 trigram"
         )
@@ -195,23 +202,23 @@ class Run:
             scale.repeats,
             store,
             scale.rounds,
-            check_floors=scale.check_floors,
+            check_targets=scale.check_targets,
         )
         if self.with_ours:
-            processes.count(self.table, root, file, scale.rounds, check_floors=scale.check_floors)
+            processes.count(self.table, root, file, scale.rounds, check_targets=scale.check_targets)
         transcripts.listing(self.table, sample, file, store, scale.rounds)
         if store is not None:
             transcripts.imports(
-                self.table, sample, self.folder, scale.rounds, check_floors=scale.check_floors
+                self.table, sample, self.folder, scale.rounds, check_targets=scale.check_targets
             )
-            transcripts.again(
+            transcripts.grep_with_gram_index(
                 self.table,
                 sample,
                 file,
                 scale.repeats,
                 store,
                 scale.rounds,
-                check_floors=scale.check_floors,
+                check_targets=scale.check_targets,
             )
             store.close()
         shutil.rmtree(root)
@@ -254,7 +261,7 @@ def scanner_version() -> str:
 
 def main() -> None:
     """Measure and report."""
-    parser = argparse.ArgumentParser(description="Compare commonplace with its rivals.")
+    parser = argparse.ArgumentParser(description="Compare commonplace with its baselines.")
     parser.add_argument(
         "--quick", action="store_true", help="small corpora: minutes instead of a quarter hour"
     )

@@ -1,4 +1,4 @@
-"""Pytest fixtures: a small seeded store, skipped without our build."""
+"""Pytest fixtures of the benchmarks: a small seeded store, skipped without the native module."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Corpora for all benchmarks, and the queries drawn from them.
+"""Corpora of all benchmarks (real text, or synthetic where that is absent), and queries from them.
 
 Real text comes from `../shared/data/speed` beside the repository (or `$COMMONPLACE_BENCH_DATA`)
 and is unpacked once into `$COMMONPLACE_BENCH_CACHE`, by default in the system's temporary folder.
@@ -25,7 +25,7 @@ from benches.sections import CJK, Section
 SEED = 20261121
 NAMES = ("win32-docs", "lctt-zh", "rust-book")
 WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]+|[^\W_\u3040-\u30ff\u3400-\u9fff]+")
-MOST_WORDS, MOST_PLACES, PIECE = 12, 3, 4
+MOST_WORDS, MOST_PLACES, SUBSTRING_LENGTH = 12, 3, 4
 CHINESE = (
     "记忆搜索文件系统消息索引更新查询时间内存速度标题段落数据程序语言网络用户命令安装配置运行测试"
 )
@@ -142,15 +142,17 @@ def heading_queries(sections: Sequence[Section], count: int) -> list[Query]:
     ]
 
 
-def piece_queries(sections: Sequence[Section], count: int) -> list[Query]:
+def substring_queries(sections: Sequence[Section], count: int) -> list[Query]:
     """Return four characters out of Chinese headings, as asked by who forgot the exact words."""
     draw = random.Random(SEED)
     places: dict[str, list[str]] = {}
     for section in sections:
-        runs = [run for run in CJK.findall(section.heading) if len(run) > PIECE]
+        runs = [run for run in CJK.findall(section.heading) if len(run) > SUBSTRING_LENGTH]
         if runs:
-            start = draw.randrange(len(runs[0]) - PIECE)
-            places.setdefault(runs[0][start : start + PIECE], []).append(section.citation)
+            start = draw.randrange(len(runs[0]) - SUBSTRING_LENGTH)
+            places.setdefault(runs[0][start : start + SUBSTRING_LENGTH], []).append(
+                section.citation
+            )
     chosen = draw.sample(sorted(places), min(count, len(places)))
     return [Query((piece,), few(places[piece])) for piece in chosen]
 

@@ -1,4 +1,4 @@
-"""Fusion of words and vectors, measured on the labelled sets.
+"""Benchmark of hybrid search: words, vectors and both, on the labelled sets.
 
 `OPENBLAS_NUM_THREADS=1 python -m benches.fusion [SET …]`
 
@@ -34,7 +34,7 @@ SETS = ("locomo", "beam-100k", "xquad-en", "cookbook-docs", "cranfield")
 METRICS = ("recall_at_5", "ndcg_at_10", "any_at_1")
 
 
-class ProfileEntry:
+class CachedEmbedder:
     """An embedder whose vectors outlive the stores that they are made for."""
 
     def __init__(self, embedder: LocalEmbedder) -> None:
@@ -57,7 +57,7 @@ class ProfileEntry:
         return np.asarray(self.embed_documents([text])[0])
 
 
-def recalls(store: Store, vectors: Vectors) -> dict[str, HybridSearch]:
+def searchers(store: Store, vectors: Vectors) -> dict[str, HybridSearch]:
     """Return the three ways to search, which share their vectors."""
     ways = {
         "words": HybridSearch(store),
@@ -69,12 +69,12 @@ def recalls(store: Store, vectors: Vectors) -> dict[str, HybridSearch]:
     return ways
 
 
-def answers(group: Mapping[str, Any], embedder: ProfileEntry) -> Iterator[dict[str, list[float]]]:
+def answers(group: Mapping[str, Any], embedder: CachedEmbedder) -> Iterator[dict[str, list[float]]]:
     """Yield, for each query of a group, the metrics of each way to search."""
     with tempfile.TemporaryDirectory(prefix="commonplace-fusion-") as root:
         layout = write_corpus(group["documents"], Path(root))
         with open_store(root) as store:
-            ways = recalls(store, Vectors(store, embedder))
+            ways = searchers(store, Vectors(store, embedder))
             for query in group["queries"]:
                 scores = {}
                 for name, recall in ways.items():
@@ -87,7 +87,7 @@ def answers(group: Mapping[str, Any], embedder: ProfileEntry) -> Iterator[dict[s
                 yield scores
 
 
-def measure(name: str, embedder: ProfileEntry) -> Iterator[str]:
+def measure(name: str, embedder: CachedEmbedder) -> Iterator[str]:
     """Yield a row of the table for each way to search one set."""
     path = data().parent / "labelled" / f"{name}.jsonl.gz"
     with path.open("rb") as raw:
@@ -101,7 +101,7 @@ def measure(name: str, embedder: ProfileEntry) -> Iterator[str]:
 
 def main(names: list[str]) -> None:
     """Print the table."""
-    embedder = ProfileEntry(LocalEmbedder(MODEL_DIR))
+    embedder = CachedEmbedder(LocalEmbedder(MODEL_DIR))
     print("| set | by | R@5 | nDCG@10 | any@1 | nDCG@10 of the halves |\n|---|---|---|---|---|---|")
     for name in names or SETS:
         for row in measure(name, embedder):

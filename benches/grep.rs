@@ -1,4 +1,4 @@
-//! grep on a large transcript, for comparing with ripgrep.
+//! Benchmark of grep over a transcript of the caller, to compare with ripgrep.
 //!
 //! `cargo bench --bench grep -- FILE PATTERN [count|find] [threads] [chunk KiB] [read|map] [smart|exact]`
 //! prints one figure a run; with `read` the file is not mapped, with `exact` the case of letters

@@ -1,4 +1,4 @@
-//! Parsing of sections, index build, query, and refresh after one saved file.
+//! Benchmark of index steps: parsing sections, building, querying, refresh after one saved file.
 //!
 //! Corpus: 400 seeded notes of 20 sections, 0.9 MB. Why it exists: each step has its own cost, and
 //! the benchmark shows which one grew; `compare.py` measures the whole against others. A bare pass

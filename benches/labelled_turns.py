@@ -1,9 +1,10 @@
-"""Labelled questions over real transcripts, and the transcripts cut into turns.
+"""Labelled questions over transcripts, and the transcripts split into turns.
 
 The transcripts are 25,059 lines of Claude Code in 26 sessions. Eighty questions about them are in
 tests/labelled/turns-{seen,unseen}.jsonl: a question, a pattern that one to three of all 437 turns
 match (its dots take line ends), and the session and line of the turn it was written from. The
-patterns were fixed before any search. A seeded coin made the halves.
+patterns were fixed before any search. A seeded coin made the halves: `seen` for
+development, `unseen` held out.
 
 A turn is a prompt of a person and everything said up to the next one. Why it exists: a user asks
 weeks later, in other words, and wants the turn that answers and not the message that asked.

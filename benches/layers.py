@@ -1,4 +1,4 @@
-"""Benchmark of the four layers with 10,000 entries each: `python -m benches.layers [name …]`.
+"""Benchmark of the memory systems' layers: append and search with 10,000 entries each.
 
 Appending must not depend on how many entries are there, a search must stay under a millisecond,
 and no file may grow beyond what an editor opens at once. Each layer has a store of its own, and is

@@ -1,4 +1,4 @@
-"""Our own search behind the protocol of the peers, by the public Python API alone.
+"""Adapter of commonplace to the benchmark's protocol of a search engine, by the public Python API.
 
 Why it exists: so that ours and theirs run through the same loops. Our `build` reads and cuts the
 Markdown files itself and answers a first query before it counts as done.
@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benches.rivals import Change, Take
+from benches.baselines import Change, Output
 
 if TYPE_CHECKING:
     import commonplace
@@ -23,7 +23,7 @@ def missing() -> str | None:
     try:
         import_module("commonplace")
     except ImportError as error:
-        return f"commonplace cannot be imported ({error}); only the rivals are measured"
+        return f"commonplace cannot be imported ({error}); only the baselines are measured"
     return None
 
 
@@ -40,7 +40,7 @@ class Ours:
     def store(self) -> commonplace.Store:
         """The open store."""
         if self._store is None:
-            import commonplace  # noqa: PLC0415 - the rivals can be measured without it
+            import commonplace  # noqa: PLC0415 - the baselines can be measured without it
 
             self._store = commonplace.open(self._root, watch=self._watch)
         return self._store
@@ -53,12 +53,12 @@ class Ours:
     def settle(self) -> None:
         """Nothing: a built index is ready."""
 
-    def query(self, words: Sequence[str], limit: int, take: Take) -> list[str]:
+    def query(self, words: Sequence[str], limit: int, output: Output) -> list[str]:
         hits = self.store.search(" ".join(words), limit)
         citations = []
         for hit in hits:
-            _ = hit.snippet if take == "snippet" else hit.text
-            # a hit cites the line of its passage; the rivals know a section by its first line
+            _ = hit.snippet if output == "snippet" else hit.text
+            # a hit cites the line of its passage; the baselines know a section by its first line
             citations.append(f"{hit.path}#L{hit.first_line}")
         return citations
 

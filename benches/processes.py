@@ -1,4 +1,4 @@
-"""Whole processes: a command from a clean start, beside a bare interpreter and ripgrep."""
+"""Benchmark of whole processes: `--version`, search and `grep -c`, beside Python and ripgrep."""
 
 from __future__ import annotations
 
@@ -40,23 +40,23 @@ def quiet(*command: str) -> Callable[[], object]:
 
 
 def start(
-    table: Table, root: Path, label: str, query: str, times: int, *, check_floors: bool
+    table: Table, root: Path, label: str, query: str, times: int, *, check_targets: bool
 ) -> None:
     """Add what `--version` and a search of a warm root take, in runs of a bare interpreter."""
     search = quiet(COMMAND, "--root", str(root), "search", query)
     # the first one builds the index, and compiles what is imported
     search()
     bare = timed(quiet(sys.executable, "-c", "pass"))
-    for work, run, most in (
+    for work, run, max_slowdown in (
         ("process --version", quiet(COMMAND, "--version"), 3),
         ("process search", search, 6),
     ):
         measured = rounds({OURS: timed(run), BARE: bare}, times)
-        floors = {BARE: 1 / most} if check_floors else None
-        table.compare(work, label, measured, "seconds", floors=floors)
+        min_ratios = {BARE: 1 / max_slowdown} if check_targets else None
+        table.compare(work, label, measured, "seconds", min_ratios=min_ratios)
 
 
-def count(table: Table, root: Path, file: Path, times: int, *, check_floors: bool) -> None:
+def count(table: Table, root: Path, file: Path, times: int, *, check_targets: bool) -> None:
     """Add what `grep -c` of a transcript takes, beside the other scanners."""
     command = [COMMAND, "--root", str(root), "grep", "-c", "-F", "-s", LITERAL.text, PREFIX]
     scanners = available(file)
@@ -68,6 +68,6 @@ def count(table: Table, root: Path, file: Path, times: int, *, check_floors: boo
     }
     label = f"{file.stat().st_size / 1e9:.2f} GB transcript"
     wrong = {name: f"found {many}" for name, many in found.items() if many == 0}
-    floors = {name: 1.5 for name in found if name.startswith("rg")} if check_floors else None
+    min_ratios = {name: 1.5 for name in found if name.startswith("rg")} if check_targets else None
     measured = rounds(contenders, times)
-    table.compare("process grep -c", label, measured, "seconds", floors=floors, wrong=wrong)
+    table.compare("process grep -c", label, measured, "seconds", min_ratios=min_ratios, wrong=wrong)

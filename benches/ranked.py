@@ -1,4 +1,4 @@
-"""Benchmark of ranked search on notes: build, query, update, open, memory, freshness, growth.
+"""Benchmark of ranked search: building the index, and query latency, warm and never asked before.
 
 Corpora: win32-docs (20,222 files, 100 MB) as it is and copied ×2.5 (about 250,000 sections);
 with --quick rust-book; Chinese on lctt-zh. Why it exists: these are the rows of the project
@@ -15,22 +15,22 @@ from pathlib import Path
 from statistics import mean
 from typing import NamedTuple
 
+from benches.baselines import Output, Ranked
 from benches.corpora import Corpus, Query, heading_queries
 from benches.ratios import OURS, Figures, Table, percentiles, rounds
-from benches.rivals import Ranked, Take
-from benches.sections import Section, split_root, whole
+from benches.sections import Section, citation_of_section, split_root
 
 LIMIT = 10
-LEAST_SHARED = 0.2  # FTS5 and tantivy-py share 0.57 of their top ten on win32-docs
+MIN_OVERLAP = 0.2  # FTS5 and tantivy-py share 0.57 of their top ten on win32-docs
 
 
 class Notes(NamedTuple):
-    """A corpus in a folder of its own, cut for the rivals, with its queries."""
+    """A corpus in a folder of its own, its sections for the baselines, and its queries."""
 
     corpus: Corpus
     sections: list[Section]
     queries: list[Query]
-    cutting: float
+    split_seconds: float
     size: int
 
 
@@ -39,20 +39,20 @@ def prepare(
     queries: int,
     draw: Callable[[Sequence[Section], int], list[Query]] = heading_queries,
 ) -> Notes:
-    """Cut a corpus for the rivals and draw the queries."""
+    """Split a corpus into sections for the baselines and draw the queries."""
     start = time.perf_counter()
     sections = split_root(corpus.root)
-    cutting = time.perf_counter() - start
+    split_seconds = time.perf_counter() - start
     size = sum(file.stat().st_size for file in corpus.root.rglob("*.md"))
     print(f"{corpus.label}: {size / 1e6:.1f} MB, {len(sections):,} sections", flush=True)
-    return Notes(corpus, sections, draw(sections, queries), cutting, size)
+    return Notes(corpus, sections, draw(sections, queries), split_seconds, size)
 
 
 Makers = Mapping[str, Callable[[Path], Ranked]]
 
 
 def build(
-    table: Table, notes: Notes, makers: Makers, folder: Path, count: int, floor: float | None
+    table: Table, notes: Notes, makers: Makers, folder: Path, count: int, min_ratio: float | None
 ) -> dict[str, Ranked]:
     """Build everything `count` times and return the last ones, open and settled."""
     latest: dict[str, Ranked] = {}
@@ -68,21 +68,20 @@ def build(
         ready = time.perf_counter() - start
         latest[name] = contender
         if name != OURS:
-            return {"ready": ready, "saved": ready, "cut": ready + notes.cutting}
+            return {"ready": ready, "saved": ready, "with split": ready + notes.split_seconds}
         contender.close()
         saved = time.perf_counter() - start
         contender.reopen()
-        return {"ready": ready, "saved": saved, "cut": ready}
+        return {"ready": ready, "saved": saved, "with split": ready}
 
     measured = rounds({name: partial(run, name) for name in makers}, count)
-    floors = dict.fromkeys(makers, floor) if floor else {}
-    bars = {name: bar for name, bar in floors.items() if bar and name in ("tantivy-py", "FTS5")}
+    min_ratios = dict.fromkeys(("tantivy-py", "FTS5"), min_ratio) if min_ratio else {}
     label = notes.corpus.label
-    if notes.cutting:
-        # Markdown in, ready to search: for the rivals, somebody has to cut it
-        what = "build, Markdown in, ready to search; rival cuts it in Python"
-        table.compare(what, label, measured, "cut", floors=bars)
-    table.compare("the same, rival gets sections ready cut", label, measured, "ready")
+    if notes.split_seconds:
+        # Markdown in, ready to search: for the baselines, Python has to split it
+        what = "build, Markdown in, ready to search; baseline splits it in Python"
+        table.compare(what, label, measured, "with split", min_ratios=min_ratios)
+    table.compare("the same, baseline gets ready-made sections", label, measured, "ready")
     if OURS in latest:
         table.compare("that, our snapshot written too", label, measured, "saved")
     for contender in latest.values():
@@ -90,12 +89,12 @@ def build(
     return latest
 
 
-def answer(contender: Ranked, queries: Sequence[Query], take: Take) -> Figures:
+def answer(contender: Ranked, queries: Sequence[Query], output: Output) -> Figures:
     """Return p50 and p99 over the queries, each timed on its own."""
     times = []
     for query in queries:
         start = time.perf_counter()
-        contender.query(query.words, LIMIT, take)
+        contender.query(query.words, LIMIT, output)
         times.append(time.perf_counter() - start)
     return percentiles(times)
 
@@ -104,10 +103,10 @@ def check(
     table: Table, notes: Notes, contenders: Mapping[str, Ranked], queries: Sequence[Query]
 ) -> dict[str, str]:
     """Compare answers, untimed, and return what is wrong with whom; it also warms everyone."""
-    section = whole(notes.sections)
+    section_of = citation_of_section(notes.sections)
     found = {
         name: [
-            [section(hit) for hit in contender.query(query.words, LIMIT, "text")]
+            [section_of(hit) for hit in contender.query(query.words, LIMIT, "text")]
             for query in queries
         ]
         for name, contender in contenders.items()
@@ -143,15 +142,17 @@ def check(
             ]
             overlap = mean(shared) if shared else 0.0
             table.note(f"{notes.corpus.label}: top {LIMIT} of ours and {name} share {overlap:.0%}.")
-            if overlap < LEAST_SHARED and name not in wrong:
+            if overlap < MIN_OVERLAP and name not in wrong:
                 wrong[name] = f"top {LIMIT} share only {overlap:.0%}"
         if rates[OURS] < best - 0.05:
-            wrong[OURS] = f"we find {rates[OURS]:.0%} of known sections, the best rival {best:.0%}"
+            wrong[OURS] = (
+                f"we find {rates[OURS]:.0%} of known sections, the best baseline {best:.0%}"
+            )
     return wrong
 
 
-class Floors(NamedTuple):
-    """The bars for a query against each rival."""
+class MinRatios(NamedTuple):
+    """The minimum ratios of query latency to each baseline."""
 
     p50: Mapping[str, float]
     p99: Mapping[str, float]
@@ -161,50 +162,50 @@ def query(
     table: Table,
     notes: Notes,
     contenders: Mapping[str, Ranked],
-    takes: Sequence[Take],
+    outputs: Sequence[Output],
     count: int,
-    floors: Floors | None,
+    min_ratios: MinRatios | None,
 ) -> None:
-    """Time all queries against the quick rivals and every fifth against slow FTS5."""
+    """Time all queries against the quick baselines and every fifth against slow FTS5."""
     quick = {
         name: contender for name, contender in contenders.items() if not name.startswith("FTS5")
     }
     slow = {name: contender for name, contender in contenders.items() if name not in quick}
-    # each rival in a group of its own queries, ours in both, so that a pair answers the same
+    # each baseline in a group of its own queries, ours in both, so that a pair answers the same
     groups = [(quick, notes.queries), ({**own(quick), **slow}, notes.queries[::5])]
     for group, queries in groups:
         if not set(group) - {OURS}:
             continue
         wrong = check(table, notes, group, queries)
-        for take in takes:
+        for output in outputs:
             group_now = {
-                name: partial(answer, contender, queries, take)
+                name: partial(answer, contender, queries, output)
                 for name, contender in group.items()
-                if not (name == "bm25s" and take == "snippet")
+                if not (name == "bm25s" and output == "snippet")
             }
             measured = rounds(group_now, count)
-            taken = "stored text" if take == "text" else "snippets"
-            what = f"{len(queries)} queries, top {LIMIT} with {taken}"
-            for figure, bars in (("p50", floors and floors.p50), ("p99", floors and floors.p99)):
+            label = "stored text" if output == "text" else "snippets"
+            what = f"{len(queries)} queries, top {LIMIT} with {label}"
+            for figure in ("p50", "p99"):
                 table.compare(
                     f"{what}, {figure}",
                     notes.corpus.label,
                     measured,
                     figure,
-                    floors=bars,
+                    min_ratios=getattr(min_ratios, figure, None),
                     wrong=wrong,
                 )
 
 
-def unasked(
+def first_time_queries(
     table: Table,
     notes: Notes,
     contenders: Mapping[str, Ranked],
-    take: Take,
+    output: Output,
     count: int,
     folder: Path,
 ) -> None:
-    """Time queries that nobody was asked before, others in each round: nothing of them is kept.
+    """Time queries that were never asked before: others in each round, so that none is in a cache.
 
     The pages of all files in `folder` are in memory.
     """
@@ -214,16 +215,17 @@ def unasked(
     size = min(len(notes.queries), len(fresh) // count)
     batches = [fresh[number * size :][:size] for number in range(count)]
 
-    def turn(contender: Ranked, turns: Iterator[list[Query]]) -> Figures:
-        return answer(contender, next(turns), take)
+    def next_batch(contender: Ranked, own_batches: Iterator[list[Query]]) -> Figures:
+        return answer(contender, next(own_batches), output)
 
-    turns = {
-        name: partial(turn, contender, iter(batches)) for name, contender in contenders.items()
+    runs = {
+        name: partial(next_batch, contender, iter(batches))
+        for name, contender in contenders.items()
     }
-    measured = rounds(turns, count, warm=folder)
+    measured = rounds(runs, count, warm=folder)
     for figure in ("p50", "p99"):
         table.compare(
-            f"{size} queries, each asked once, top {LIMIT} with {take}s, {figure}",
+            f"{size} queries, each asked once, top {LIMIT} with {output}s, {figure}",
             notes.corpus.label,
             measured,
             figure,

@@ -1,8 +1,8 @@
-"""Paired rounds: interleaved runs, medians of paired ratios, and the table of them.
+"""Paired benchmark rounds: interleaved runs, medians of ratios within a round, the result table.
 
 Why it exists: two figures from two moments of a shared machine prove nothing. In each round every
-contender runs once, in turning order, and a ratio is taken within the round; the table shows the
-median over rounds. Ratios read “rival ÷ ours”: above 1 we need less time or memory.
+contender runs once, in alternating order, and a ratio is taken within the round; the table shows
+the median over rounds. Ratios read “baseline ÷ ours”: above 1 we need less time or memory.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ class Row:
 
     work: str
     corpus: str
-    rival: str
+    baseline: str
     ours: float | None
     theirs: float | None
     ratio: float | None
     unit: Unit = "s"
     rounds: int = 1
-    floor: float | None = None
-    most: float | None = None
+    min_ratio: float | None = None
+    max_value: float | None = None
     wrong: str = ""
 
-    def bar(self) -> str:
-        """Return what was asked for and whether it is met."""
-        if self.floor is not None:
-            met = self.ratio is not None and self.ratio >= self.floor
-            wanted = f"≥ {self.floor:g}×"
+    def target(self) -> str:
+        """Return the minimum ratio or the maximum value asked for, and whether it is met."""
+        if self.min_ratio is not None:
+            met = self.ratio is not None and self.ratio >= self.min_ratio
+            wanted = f"≥ {self.min_ratio:g}×"
             known = self.ratio is not None
-        elif self.most is not None:
-            met = self.ours is not None and self.ours <= self.most
-            wanted = f"≤ {shown(self.most, self.unit)}"
+        elif self.max_value is not None:
+            met = self.ours is not None and self.ours <= self.max_value
+            wanted = f"≤ {shown(self.max_value, self.unit)}"
             known = self.ours is not None
         else:
             return ""
@@ -81,35 +81,36 @@ class Table:
         measured: Mapping[str, Sequence[Figures]],
         figure: str,
         *,
+        reference: str = OURS,
         unit: Unit = "s",
-        floors: Mapping[str, float] | None = None,
-        most: float | None = None,
+        min_ratios: Mapping[str, float] | None = None,
+        max_value: float | None = None,
         wrong: Mapping[str, str] | None = None,
     ) -> None:
-        """Add one row for every rival in `measured`, or ours alone when there is no rival."""
-        ours = [figures[figure] for figures in measured.get(OURS, ())]
-        rivals = [name for name in measured if name != OURS] or ["–"]
-        for rival in rivals:
-            theirs = [figures[figure] for figures in measured.get(rival, ())]
+        """Add one row for each other name in `measured` against `reference`, or that one alone."""
+        ours = [figures[figure] for figures in measured.get(reference, ())]
+        baselines = [name for name in measured if name != reference] or ["–"]
+        for baseline in baselines:
+            theirs = [figures[figure] for figures in measured.get(baseline, ())]
             self.add(
                 Row(
                     work,
                     corpus,
-                    rival,
+                    baseline,
                     median(ours) if ours else None,
                     median(theirs) if theirs else None,
                     paired(ours, theirs),
                     unit,
                     min(len(ours) or len(theirs), len(theirs) or len(ours)),
-                    (floors or {}).get(rival),
-                    most,
-                    (wrong or {}).get(rival) or (wrong or {}).get(OURS, ""),
+                    (min_ratios or {}).get(baseline),
+                    max_value,
+                    (wrong or {}).get(baseline) or (wrong or {}).get(reference, ""),
                 )
             )
 
 
 def paired(ours: Sequence[float], theirs: Sequence[float]) -> float | None:
-    """Return the median of rival ÷ ours over rounds, or None when one side is missing."""
+    """Return the median of baseline ÷ ours over rounds, or None when one side is missing."""
     pairs = [b / a for a, b in zip(ours, theirs, strict=False) if a > 0]
     return median(pairs) if pairs else None
 
@@ -120,10 +121,10 @@ def rounds(
     fewer: Mapping[str, int] | None = None,
     warm: Path | None = None,
 ) -> dict[str, list[Figures]]:
-    """Run every contender once a round, `count` rounds, the order turned around each time.
+    """Run every contender once a round, `count` rounds, in reverse order every second time.
 
     Those named in `fewer` leave after that many rounds; their ratio is over those alone. All files
-    in `warm` are read before each turn: some machines drop pages that were not read for a minute.
+    in `warm` are read before each run: some machines drop pages that were not read for a minute.
     """
     measured: dict[str, list[Figures]] = {name: [] for name in contenders}
     for number in range(count):
@@ -179,11 +180,11 @@ def cells(row: Row) -> list[str]:
     return [
         row.work,
         row.corpus,
-        row.rival,
+        row.baseline,
         shown(row.ours, row.unit),
         shown(row.theirs, row.unit),
         ratio,
-        row.bar(),
+        row.target(),
         str(row.rounds),
         f"WRONG: {row.wrong}" if row.wrong else "",
     ]
@@ -240,7 +241,17 @@ def versions(names: Sequence[str]) -> str:
 
 def report(table: Table, command: str, tools: str) -> str:
     """Return the table as Markdown with machine, date, commit and command."""
-    head = ["work", "corpus", "rival", "ours", "theirs", "rival ÷ ours", "bar", "rounds", ""]
+    head = [
+        "work",
+        "corpus",
+        "baseline",
+        "ours",
+        "theirs",
+        "baseline ÷ ours",
+        "target",
+        "rounds",
+        "",
+    ]
     rows = [head, ["---"] * len(head), *(cells(row) for row in table.rows)]
     today = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     return "\n".join(
@@ -250,8 +261,8 @@ def report(table: Table, command: str, tools: str) -> str:
             f"Made by `{command}` on {today}, commit {commit()}.",
             f"Machine: {machine()}, Python {platform.python_version()}. {tools}.",
             "",
-            "Medians over interleaved rounds; a ratio is taken within a round and reads “rival ÷",
-            "ours”: above 1 we are ahead, below 1 behind. Warm page cache for all.",
+            "Medians over interleaved rounds; a ratio is taken within a round and reads",
+            "“baseline ÷ ours”: above 1 we are ahead, below 1 behind. Warm page cache for all.",
             "",
             *("| " + " | ".join(text.replace("|", "\\|") for text in row) + " |" for row in rows),
             "",

@@ -1,8 +1,8 @@
-"""Resident memory of one open index, in a process of its own.
+"""Resident memory of an open index of commonplace, tantivy-py or FTS5, in a process of its own.
 
 Why it exists: memory of an index can only be read in a fresh process, after the queries that
 pull its pages in. `python -m benches.resident WHO ROOT` takes the queries as JSON on stdin and
-prints the growth over the imports as JSON. Mapped file pages count, for us and for rivals.
+prints the growth over the imports as JSON. Mapped file pages count, for us and for baselines.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TypedDict
 
+from benches.baselines import FullText, Ranked, Tantivy
 from benches.ours import Ours
-from benches.rivals import FullText, Ranked, Tantivy
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 

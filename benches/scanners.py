@@ -1,4 +1,4 @@
-"""Peers in scanning a transcript: ripgrep, GNU grep, Python's line loop, a bare read, and ours.
+"""Counts of matching transcript lines: ripgrep, GNU grep, a Python loop, `Store.grep`; peak memory.
 
 Why it exists: rg and grep search raw JSON, ours searches decoded text. So each side gets the
 pattern that a careful user would type for it, and each side's count is checked against an
@@ -132,7 +132,7 @@ def available(file: Path) -> Mapping[str, Callable[[Pattern], int]]:
 
 
 def store_count(store: commonplace.Store, pattern: Pattern) -> int:
-    """Count matching messages with ours, and leave nothing that helps the next count."""
+    """Count matching messages with ours, without having a gram index written."""
     return store.grep(
         pattern.text,
         prefix=PREFIX,
@@ -142,24 +142,24 @@ def store_count(store: commonplace.Store, pattern: Pattern) -> int:
     ).count()
 
 
-def store_first_count(store: commonplace.Store, pattern: Pattern) -> int:
-    """Count as if no scan had been before: without what the first one left."""
-    kept = store.root / ".commonplace" / "gram_index"
-    hidden = kept.rename(kept.with_name("gram_index.hidden"))
+def store_count_without_gram_index(store: commonplace.Store, pattern: Pattern) -> int:
+    """Count matching messages with ours while the gram index is out of the way."""
+    folder = store.root / ".commonplace" / "gram_index"
+    hidden = folder.rename(folder.with_name("gram_index.hidden"))
     try:
         return store_count(store, pattern)
     finally:
-        hidden.rename(kept)
+        hidden.rename(folder)
 
 
-def store_keep(store: commonplace.Store) -> tuple[float, int]:
-    """Scan once, let the store keep what helps later scans; return its seconds and bytes."""
+def build_gram_index(store: commonplace.Store) -> tuple[float, int]:
+    """Scan once and wait until the gram index is written; return seconds and bytes."""
     store.grep("first", prefix=PREFIX).count()
     start = time.perf_counter()
     store.wait_for_gram_indexes()
     spent = time.perf_counter() - start
-    kept = store.root / ".commonplace" / "gram_index"
-    return spent, sum(entry.stat().st_size for entry in kept.iterdir())
+    folder = store.root / ".commonplace" / "gram_index"
+    return spent, sum(entry.stat().st_size for entry in folder.iterdir())
 
 
 def store_list(store: commonplace.Store, pattern: Pattern) -> int:

@@ -1,9 +1,9 @@
-"""Sections of Markdown in plain Python, for peers that take ready-made documents.
+"""Splitter of Markdown into sections in plain Python, for engines that take ready-made documents.
 
-Why it exists: tantivy, FTS5 and bm25s know no Markdown, so somebody has to cut it for them. This
-is that somebody. Its time is never charged to a rival, which favours the rival. It knows front
-matter, ATX and setext headings and fenced code, and cites as commonplace does (`path#Lline`), so
-that the results of all can be compared.
+Why it exists: tantivy, FTS5 and bm25s know no Markdown, so it is split for them here. The
+time of that is charged to a baseline only where the table says so. The splitter knows front matter,
+ATX and setext headings and fenced code, and cites as commonplace does (`path#Lline`), so that the
+results of all can be compared.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MARK = re.compile(
 
 
 class Section(NamedTuple):
-    """One section as a rival stores it; `start` and `end` span the body in the file's text."""
+    """One section as a baseline stores it; `start` and `end` span the body in the file's text."""
 
     path: str
     line: int
@@ -101,10 +101,10 @@ def split_root(root: Path) -> list[Section]:
     return [section for path in paths for section in split(path, read(root, path))]
 
 
-def whole(sections: Sequence[Section]) -> Callable[[str], str]:
+def citation_of_section(sections: Sequence[Section]) -> Callable[[str], str]:
     """Return what turns the citation of a part of a section into that of the section.
 
-    Ours returns a long section in parts, each with its own first line; a rival knows it by the
+    Ours returns a long section in parts, each with its own first line; a baseline knows it by the
     line of its heading alone.
     """
     lines: dict[str, list[int]] = {}

@@ -1,4 +1,4 @@
-"""Benchmark of `Store.search`.
+"""Benchmark of `Store.search`: everyday queries over notes and messages, against earlier runs.
 
 Corpus: 500 seeded notes, 5,000 sections, and 5,000 transcript lines. Why it exists: to notice when
 a change makes an everyday query slower; compare.py measures against others, this against ourselves.

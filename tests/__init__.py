@@ -1,1 +1,1 @@
-"""Tests, each of one thing that the package does."""
+"""Python tests of the package; Rust tests are in `tests/rust`."""

@@ -1,4 +1,4 @@
-"""Run a command whose system refuses calls that older kernels and sandboxes do not have.
+"""Command runner under a seccomp filter that refuses calls which older kernels and sandboxes lack.
 
     python tests/refuse.py NAME[=ERROR]... -- COMMAND
 

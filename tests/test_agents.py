@@ -1,4 +1,4 @@
-"""Agent configuration: tools and directive with a memory section, neither without."""
+"""Agent configuration: memory tools and directive with a memory section, neither without."""
 
 from __future__ import annotations
 

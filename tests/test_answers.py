@@ -1,4 +1,4 @@
-"""Error answers of calls when the system refuses: the right class, and never a wrong answer."""
+"""Errors of calls when the system refuses: the right class, and never a wrong answer."""
 
 import os
 import resource

@@ -1,4 +1,4 @@
-"""Markdown blocks: round trips of any text, and no text that leaks into the next block."""
+"""Entries as Markdown blocks: round trips of any text, and no text leaks into the next block."""
 
 from __future__ import annotations
 

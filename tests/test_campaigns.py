@@ -1,4 +1,4 @@
-"""The campaign runner: each campaign is run, and each failure is in the report."""
+"""Fault campaign runner: each campaign is run, and each failure is in the report."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 from tests.campaigns import __main__ as command
 from tests.campaigns import report, stamps
+from tests.campaigns.promises import ATOMIC_REPLACE, FRESH_INDEX
 from tests.campaigns.report import Suite
 from tests.campaigns.runner import Result
 from tests.campaigns.trial import Campaign
@@ -28,9 +29,9 @@ def test_a_suite_that_runs_no_test_loses_no_result(
 ) -> None:
     nothing = Suite("nothing", "tests/none.py", "python -c 'print(\"no tests ran\")'")
     monkeypatch.setattr(report, "REPORT", tmp_path / "docs" / "reliability.md")
-    monkeypatch.setattr(report, "SUITES", {1: [nothing]})
+    monkeypatch.setattr(report, "SUITES", {ATOMIC_REPLACE: [nothing]})
     result = Result(Campaign.of(stamps))
-    result.tries[11] = 7
+    result.checks[FRESH_INDEX] = 7
     output: list[str] = []
     assert "tests/none.py" in report.obstacle(60)
     report.REPORT.parent.mkdir()

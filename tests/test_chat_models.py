@@ -1,4 +1,4 @@
-"""Chat models: the official SDKs against a server on the loopback that speaks their wire format."""
+"""Chat model adapters: the official SDKs against a local server that speaks their wire format."""
 
 from __future__ import annotations
 

@@ -265,7 +265,7 @@ def test_verify_says_what_is_left_out_and_what_to_do(shell: Shell) -> None:
         # no damage of the index: told, and once
         out = shell("verify")
         assert "all agree" in out
-        assert "mended" not in out
+        assert "repaired" not in out
         for name in ("wide.md", "wide.jsonl"):
             message = f"{name} is not indexed: it is in UTF-16; save it as UTF-8"
             assert message in shell.err

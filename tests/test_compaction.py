@@ -1,4 +1,4 @@
-"""Compaction: nothing leaves a note before its copy lies in the archive, whatever fails."""
+"""Compaction of note entries: nothing is removed before its archived copy is verified."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Conflict detection: which new statement replaces which old one."""
+"""Conflict detection: which new statement replaces which old one, and labelled pairs."""
 
 from __future__ import annotations
 
 import pytest
-from benches.labelled import answers, score
+from benches.extraction_quality import answers, score
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,7 +23,7 @@ STATEMENTS = st.builds(
 ANY_TEXT = st.text() | STATEMENTS
 
 
-# Recall: what was reached, a little below it (see benches/labelled.py).
+# Recall: what was reached, a little below it (see benches/extraction_quality.py).
 @pytest.mark.parametrize(("half", "recall"), [("seen", 0.9), ("unseen", 0.54)])
 def test_labelled_pairs(half: str, recall: float) -> None:
     found = list(answers("conflict", half))

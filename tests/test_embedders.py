@@ -1,4 +1,4 @@
-"""Embedders: the protocol, and the local encoder against vectors made with torch."""
+"""Embedder adapters, and the local encoder against vectors made with torch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evaluation: `commonplace eval` on sets so small that the right numbers are known."""
+"""`commonplace eval` on labelled sets so small that the right metrics are known."""
 
 from __future__ import annotations
 

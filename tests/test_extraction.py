@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from benches.labelled import answers, score
+from benches.extraction_quality import answers, score
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -38,7 +38,7 @@ def test_each_veto_stops_its_examples(pair: tuple[str, Rule]) -> None:
         assert not classify(example).kept, example
 
 
-# What was reached, a little below it (see benches/labelled.py).
+# What was reached, a little below it (see benches/extraction_quality.py).
 @pytest.mark.parametrize(
     ("half", "precision", "recall"), [("seen", 0.95, 0.85), ("unseen", 0.95, 0.7)]
 )

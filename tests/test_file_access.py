@@ -1,4 +1,4 @@
-"""Files below a root are opened by the core alone.
+"""File access rule: no Python module opens files below a root; only the core does.
 
 The core opens beneath one handle, through no link, and only plain files. Python opens a file by
 its path only where that lies outside of every root, and those places are listed here with the

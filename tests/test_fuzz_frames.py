@@ -1,4 +1,4 @@
-"""Frames under random texts: what is framed comes back, and nothing in it closes the frame.
+"""Fuzz test of injection frames: framed texts come back, and nothing in them closes the frame.
 
 As `rust/fuzzing` does: each run first takes every file of `corpus/frames`, then makes new texts for
 `FUZZ_SECONDS` (a fraction of a second without it). What fails is made small by Hypothesis and kept

@@ -1,4 +1,4 @@
-"""No modules of the core, and none of the package, import each other in a circle.
+"""Import cycles: no modules of the core, and none of the package, import each other in a circle.
 
 A module is a file. What counts as an import of another one:
 

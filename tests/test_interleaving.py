@@ -1,4 +1,4 @@
-"""All memory systems at once over one folder, with hand edits between the calls.
+"""Property test of all memory systems at once over one folder, with hand edits between the calls.
 
 What a system is told holds a word of its own (`t17e`) beside one of a few rare words. A plain
 dictionary says under which key of which place each word must be readable: what is told under a key

@@ -1,4 +1,4 @@
-"""List items, other blocks and front matter, as the core reads them."""
+"""List items, other blocks and front matter of Markdown, as the core parses them."""
 
 from __future__ import annotations
 

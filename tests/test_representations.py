@@ -1,4 +1,4 @@
-"""What a notebook or a debugger shows of an object says which one it is."""
+"""`repr()` of public objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""File names in NFD: each call finds what was written under the other spelling."""
+"""File names in NFD and NFC: each call finds what was written under the other form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Store: reading, writing and searching through it."""
+"""Store: reading, writing, moving, deleting and searching files through it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules of the test files: each runs, is short, and is named where it is asked for."""
+"""Rules of the test files: Cargo targets, length, shared doubles, files that others name."""
 
 from __future__ import annotations
 

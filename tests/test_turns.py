@@ -1,4 +1,4 @@
-"""Questions over transcripts: how turns are cut, and how `benches.turns` ranks their answers."""
+"""Benchmark of questions over transcripts: how turns are split, and how answers are ranked."""
 
 from __future__ import annotations
 

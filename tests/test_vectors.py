@@ -1,4 +1,4 @@
-"""Vectors: kept equal to the files, made once for a text, checked when read from a cache."""
+"""Vectors of a store: kept equal to the files, embedded once a text, verified when read back."""
 
 from __future__ import annotations
 

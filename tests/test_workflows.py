@@ -1,4 +1,4 @@
-"""Workflow files of hosted CI: each job calls a Makefile target and pins its actions."""
+"""Workflow files of hosted CI: jobs call Makefile targets, and actions name a version tag."""
 
 from __future__ import annotations
 

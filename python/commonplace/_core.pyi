@@ -1,4 +1,4 @@
-"""The native module: every type lives here once; `commonplace.store` is its face."""
+"""Type stub of the native module, built from `rust/python`."""
 
 import builtins
 from collections.abc import Callable, Iterator, Sequence
@@ -380,7 +380,7 @@ class Verified:
 
     files: int
     differences: list[str]
-    """One sentence a difference; empty when all is well. The index is mended."""
+    """One sentence a difference; empty when all is well. The index was repaired."""
     unread: list[str]
     """What could not be read, and so not be compared, and why."""
     notes: list[str]

@@ -1,4 +1,4 @@
-"""Files of a root: reading, writing, listing, history."""
+"""Files of a root: read, list, write, patch, move, delete, and their kept versions."""
 
 from __future__ import annotations
 

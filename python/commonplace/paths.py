@@ -1,4 +1,4 @@
-"""Paths as callers give them: text, or `pathlib` objects, of which absolute ones may be given."""
+"""Conversion of a caller's path (text or `pathlib`, also absolute) to a path below the root."""
 
 from __future__ import annotations
 

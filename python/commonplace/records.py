@@ -1,4 +1,4 @@
-"""Results as plain records, for `--json` and receipts."""
+"""Conversion of results to plain dictionaries, for `--json` and for tool receipts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Search filters as callers give them: an object, or its fields as keyword arguments."""
+"""Conversion of a caller's search filter: a `SearchFilter`, or its fields as keyword arguments."""
 
 from __future__ import annotations
 

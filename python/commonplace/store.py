@@ -1,4 +1,4 @@
-"""Store: a root that is searched, and how one is found and opened."""
+"""Store over a root folder: search, grep, status and verification; finding and opening a root."""
 
 from __future__ import annotations
 

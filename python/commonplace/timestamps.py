@@ -1,4 +1,4 @@
-"""Timestamps as callers give them: moments, ISO 8601, and words such as `yesterday` or `3d`."""
+"""Conversion of a caller's timestamp to them: moments, ISO 8601, and words such as `yesterday` or `3d`."""
 
 from __future__ import annotations
 

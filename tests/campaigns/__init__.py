@@ -1,1 +1,1 @@
-"""Fault campaigns: what the package promises, tried with kills, failing calls and hostile files."""
+"""Fault campaigns: seeded trials with kills, failing calls, power cuts and hostile files."""

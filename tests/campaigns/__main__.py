@@ -1,4 +1,4 @@
-"""The command line of the campaigns: `python -m tests.campaigns --seconds 120`."""
+"""Command line of the fault campaigns: `python -m tests.campaigns --seconds 120`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.campaigns import report
 from tests.campaigns.runner import Result, run
 from tests.campaigns.trial import Campaign
 
-# In the order in which they run, with their share of the time; those with long tries come last.
+# In the order in which they run, with their share of the time; those with long trials come last.
 CAMPAIGNS = {
     "stamps": 1,
     "torn_logs": 1,
@@ -43,9 +43,9 @@ def options() -> argparse.Namespace:
         "--only", action="append", metavar="NAME", help=f"of {', '.join(CAMPAIGNS)}"
     )
     parser.add_argument("--seed", type=int, help="default: another each time")
-    parser.add_argument("--kind", help="only tries of this kind, as failures name it in brackets")
-    parser.add_argument("--number", type=int, help="only the try of this number")
-    parser.add_argument("--times", type=int, default=1, help="make that try so often")
+    parser.add_argument("--kind", help="only trials of this kind, as failures name it in brackets")
+    parser.add_argument("--number", type=int, help="only the trial of this number")
+    parser.add_argument("--times", type=int, default=1, help="run that trial so often")
     parser.add_argument(
         "--report",
         action="store_true",
@@ -53,7 +53,7 @@ def options() -> argparse.Namespace:
     )
     chosen = parser.parse_args()
     if chosen.number is not None and len(chosen.only or ()) != 1:
-        parser.error("--number is the number of a try of one campaign: name it with --only")
+        parser.error("--number is the number of a trial of one campaign: name it with --only")
     if unknown := set(chosen.only or ()) - set(modules()):
         parser.error(f"there is no campaign {', '.join(sorted(unknown))}")
     kinds = {kind.__name__ for name in chosen.only or modules() for kind in modules()[name].KINDS}
@@ -110,11 +110,11 @@ def summary(result: Result) -> str:
     if result.campaign.missing:
         return f"{name}: not tested here: {result.campaign.missing}"
     numbers = ", ".join(
-        f"{promise}: {result.failures[promise]} of {result.tries[promise]:,}"
-        for promise in sorted(result.tries)
+        f"{promise}: {result.failures[promise]} of {result.checks[promise]:,}"
+        for promise in sorted(result.checks)
     )
-    message = f"{name}: {result.attempts} runs in {result.seconds:.0f} s"
-    lines = [f"{message}; failures of tries by promise: {numbers}"]
+    message = f"{name}: {result.trials} trials in {result.seconds:.0f} s"
+    lines = [f"{message}; failures of checks by promise: {numbers}"]
     lines += [f"  {promise}: not tested here: {why}" for promise, why in result.untested.items()]
     lines += [
         f"  {promise}: not tested: {times:,} {what}"

@@ -1,4 +1,4 @@
-"""Caches that are damaged, replaced, out of date, of another root, or crafted by somebody.
+"""Fault campaign: caches damaged, replaced, out of date, of another root, or crafted.
 
 All that lies in `.commonplace` may be lost, but for the history. So answers are compared with
 those of a store that has built everything anew.
@@ -22,8 +22,9 @@ import commonplace
 from commonplace import Hit, Store
 from commonplace.memories import FactsAndEpisodes
 from commonplace.recall import HybridSearch
-from tests.campaigns.children import Board, Child
+from tests.campaigns.children import Child, SharedLog
 from tests.campaigns.damage import crafted, damaged, replaced
+from tests.campaigns.promises import DAMAGED_CACHE
 from tests.campaigns.trial import Trial
 
 if TYPE_CHECKING:
@@ -32,12 +33,13 @@ if TYPE_CHECKING:
 # Otherwise each child would import it anew.
 importlib.import_module("commonplace.recall.vectors")
 
-LAW = (
+INVARIANT = (
     "Whatever the caches hold, answers are those of a fresh build; of one that somebody made with "
     "right checksums comes no panic, no hang, and no hit that does not stand so in the file."
 )
 PROMISES = {
-    10: "snapshot, gram index, vectors, use and lock: bits flipped, cut, zeroed, swapped, of "
+    DAMAGED_CACHE: "snapshot, gram index, vectors, use and lock: bits flipped, cut, zeroed, "
+    "swapped, of "
     "another root, out of date, replaced by folders, FIFOs and links, crafted with right checksums",
 }
 WORDS = ("quokka", "fox", "river", "memory", "green", "tea", "蜂鸟", "deploy", "logger", "berlin")
@@ -62,7 +64,7 @@ class Letters:
         return (counts / max(1.0, float(np.linalg.norm(counts)))).astype(np.float32)
 
 
-def fill(root: Path, shift: int, _: Board) -> None:
+def fill(root: Path, shift: int, _: SharedLog) -> None:
     """Write notes and a log by hand, and let a store make its caches."""
     for number in range(30):
         some = [WORDS[(number * step + shift) % len(WORDS)] for step in (1, 3, 7)]
@@ -99,13 +101,13 @@ def answers(store: Store) -> list[Any]:
     return found
 
 
-def ask(root: Path, board: Board) -> None:
+def ask(root: Path, shared: SharedLog) -> None:
     with commonplace.open(root) as store:
         # as JSON brings it back
-        board.say({"answers": json.loads(json.dumps(answers(store)))})
+        shared.append({"answers": json.loads(json.dumps(answers(store)))})
 
 
-def made(work: Callable[[Board], None]) -> Child:
+def made(work: Callable[[SharedLog], None]) -> Child:
     child = Child(work)
     child.wait(30)
     if child.crash:
@@ -114,7 +116,7 @@ def made(work: Callable[[Board], None]) -> Child:
 
 
 class Caches:
-    """A root with its caches, which are put back after each try."""
+    """A root with its caches, which are put back after each check."""
 
     def __init__(self, trial: Trial) -> None:
         self.trial = trial
@@ -127,7 +129,7 @@ class Caches:
 
     def ask(self) -> Any:
         child = made(partial(ask, self.trial.root))
-        return child.board.records()[0]
+        return child.shared.records()[0]
 
     def restore(self, kept: Path | None = None) -> None:
         shutil.rmtree(self.own, ignore_errors=True)
@@ -142,15 +144,15 @@ class Caches:
         """Ask, and compare with what a store without caches has answered."""
         child = Child(partial(ask, self.trial.root))
         ended = child.wait(20)
-        reported = child.board.records()
+        reported = child.shared.records()
         if not ended or child.crash:
-            self.trial.check(10, False, f"{what}: {child.crash or 'hung'}")
+            self.trial.check(DAMAGED_CACHE, False, f"{what}: {child.crash or 'hung'}")
             return
         pairs = enumerate(zip(reported[0]["answers"], self.expected, strict=True))
         wrong = [
             f"answer {at}: {one!r:.150} for {two!r:.150}" for at, (one, two) in pairs if one != two
         ]
-        self.trial.check(10, not wrong, f"{what}: {'; '.join(wrong[:2])}")
+        self.trial.check(DAMAGED_CACHE, not wrong, f"{what}: {'; '.join(wrong[:2])}")
 
 
 def damaged_caches(trial: Trial) -> None:
@@ -205,19 +207,19 @@ def shown(hit: Hit) -> str:
     return json.dumps([*said, hit.text])
 
 
-def documents(root: Path, board: Board) -> None:
+def documents(root: Path, shared: SharedLog) -> None:
     with commonplace.open(root) as store:
         paths = [entry.path for entry in store.list() if entry.kind != "other"]
-        board.say([shown(hit) for path in paths for hit in store.documents(path)])
+        shared.append([shown(hit) for path in paths for hit in store.documents(path)])
 
 
-def ask_crafted(root: Path, known: set[str], board: Board) -> None:
+def ask_crafted(root: Path, known: set[str], shared: SharedLog) -> None:
     """Ask a store whose snapshot cannot be believed, and say what it shows that is not there."""
     with commonplace.open(root) as store:
         for query in QUERIES:
             for hit in store.search(query, 20):
                 if shown(hit) not in known:
-                    board.say({"wrong": f"{query}: {shown(hit):.300}"})
+                    shared.append({"wrong": f"{query}: {shown(hit):.300}"})
                 store.explain(query, hit.citation)
         answers(store)
         store.verify()
@@ -225,7 +227,7 @@ def ask_crafted(root: Path, known: set[str], board: Board) -> None:
 
 def crafted_snapshots(trial: Trial) -> None:
     caches = Caches(trial)
-    known = set(made(partial(documents, trial.root)).board.records()[0])
+    known = set(made(partial(documents, trial.root)).shared.records()[0])
     while trial.is_time():
         caches.restore()
         path = caches.own / "index"
@@ -233,12 +235,12 @@ def crafted_snapshots(trial: Trial) -> None:
         path.write_bytes(data)
         child = Child(partial(ask_crafted, trial.root, known))
         ended = child.wait(20)
-        reported = [one["wrong"] for one in child.board.records() if "wrong" in one]
+        reported = [one["wrong"] for one in child.shared.records() if "wrong" in one]
         why = "hung" if not ended else child.crash or (reported[0] if reported else None)
-        trial.check(10, why is None, f"the snapshot, {what}: {why}")
+        trial.check(DAMAGED_CACHE, why is None, f"the snapshot, {what}: {why}")
 
 
-def fill_large(root: Path, _: Board) -> None:
+def fill_large(root: Path, _: SharedLog) -> None:
     word, line = "", 0
     with (root / "messages.jsonl").open("w") as log:
         while log.tell() < LARGE:
@@ -251,53 +253,57 @@ def fill_large(root: Path, _: Board) -> None:
         store.wait_for_gram_indexes()
 
 
-def ask_large(root: Path, board: Board) -> None:
+def ask_large(root: Path, shared: SharedLog) -> None:
     with commonplace.open(root) as store:
         found = {word: [one.citation for one in store.grep(word, keep=False)] for word in WORDS[:4]}
-        board.say({"answers": found, "counted": store.grep("00ff00", keep=False).count()})
+        shared.append({"answers": found, "counted": store.grep("00ff00", keep=False).count()})
 
 
-def ask_crafted_gram_index(root: Path, board: Board) -> None:
-    """Which blocks may be passed over is believed of it; what is shown is read from the file."""
+def ask_crafted_gram_index(root: Path, shared: SharedLog) -> None:
+    """The gram index is trusted for which blocks to skip; what is shown is read from the file."""
     with commonplace.open(root) as store:
         for word in WORDS[:4]:
             for match in store.grep(word, keep=False):
                 if word not in match.snippet:
-                    board.say({"wrong": f"{match.citation}: {match.snippet:.200}"})
+                    shared.append({"wrong": f"{match.citation}: {match.snippet:.200}"})
 
 
 def gram_indexes(trial: Trial) -> None:
     made(partial(fill_large, trial.root))
-    sides = list((trial.root / ".commonplace" / "gram_index").iterdir())
-    if not trial.check(10, len(sides) == 1, f"one gram index is made, not {sides}"):
+    index_files = list((trial.root / ".commonplace" / "gram_index").iterdir())
+    if not trial.check(
+        DAMAGED_CACHE, len(index_files) == 1, f"one gram index is made, not {index_files}"
+    ):
         return
-    (side,) = sides
-    good = side.read_bytes()
-    side.unlink()
-    expected = made(partial(ask_large, trial.root)).board.records()
-    for number in tries(trial):
-        shutil.rmtree(side) if side.is_dir() and not side.is_symlink() else side.unlink(
+    (index_file,) = index_files
+    good = index_file.read_bytes()
+    index_file.unlink()
+    expected = made(partial(ask_large, trial.root)).shared.records()
+    for number in checks(trial):
+        shutil.rmtree(
+            index_file
+        ) if index_file.is_dir() and not index_file.is_symlink() else index_file.unlink(
             missing_ok=True
         )
-        side.write_bytes(good)
+        index_file.write_bytes(good)
         is_crafted = number % 2 == 1
         if is_crafted:
             what, data = crafted(trial.random, good)
-            side.write_bytes(data)
+            index_file.write_bytes(data)
         elif trial.random.random() < 0.1:
-            what = replaced(trial.random, side)
+            what = replaced(trial.random, index_file)
         else:
             what, data = damaged(trial.random, good)
-            side.write_bytes(data)
+            index_file.write_bytes(data)
         child = Child(partial(ask_crafted_gram_index if is_crafted else ask_large, trial.root))
         ended = child.wait(20)
-        reported = child.board.records()
+        reported = child.shared.records()
         right = ended and not child.crash and reported == ([] if is_crafted else expected)
         why = child.crash or (f"{reported!r:.200}" if ended else "hung")
-        trial.check(10, right, f"the gram index, {what}: {why}")
+        trial.check(DAMAGED_CACHE, right, f"the gram index, {what}: {why}")
 
 
-def tries(trial: Trial) -> Iterator[int]:
+def checks(trial: Trial) -> Iterator[int]:
     number = 0
     while trial.is_time():
         yield number

@@ -1,4 +1,4 @@
-"""System calls that fail, the n-th of each, once or from then on, in every call of the package.
+"""Fault campaign: the n-th system call of each kind fails, in every call of the package.
 
 Also without `RENAME_EXCHANGE`, and with a death in place of an error. Reads are tried as changes
 are: what cannot be read is an error or a note, never an answer with less in it.
@@ -15,7 +15,8 @@ from typing import Any
 
 import commonplace
 from commonplace import InDoubt, Store
-from tests.campaigns.children import Board, Child, no_strace
+from tests.campaigns.children import Child, SharedLog, no_strace
+from tests.campaigns.promises import ATOMIC_REPLACE, DAMAGED_CACHE, ERRORS_REPORTED
 from tests.campaigns.single_calls import (
     ANSWERS,
     CHANGES,
@@ -29,14 +30,16 @@ from tests.campaigns.single_calls import (
 from tests.campaigns.systems import CALLS, Program
 from tests.campaigns.trial import Trial
 
-LAW = (
+INVARIANT = (
     "Whatever system call fails, `ok` means done, an error means not done, and only `InDoubt` "
     "leaves it open; nothing is done twice; the old text is whole; a read tells all or says so."
 )
 PROMISES = {
-    1: "a death at the n-th call of each kind, in each change",
-    3: "EIO, ENOSPC, EROFS, EDQUOT, EMFILE, … at the n-th call of each kind, once and sticky",
-    10: "the same errors in each call that reads: all of the answer, or an error, or a note",
+    ATOMIC_REPLACE: "a death at the n-th call of each kind, in each change",
+    ERRORS_REPORTED: "EIO, ENOSPC, EROFS, EDQUOT, EMFILE, … at the n-th call of each kind, "
+    "once and sticky",
+    DAMAGED_CACHE: "the same errors in each call that reads: all of the answer, or an "
+    "error, or a note",
 }
 missing = no_strace
 
@@ -93,16 +96,16 @@ class Attempt:
             rules.append("renameat2:error=EINVAL")
         return rules
 
-    def act(self, run: Callable[[], Any]) -> Callable[[Board], None]:
-        def work(board: Board) -> None:
+    def act(self, run: Callable[[], Any]) -> Callable[[SharedLog], None]:
+        def work(shared: SharedLog) -> None:
             try:
-                board.say({"answer": run()})
+                shared.append({"answer": run()})
             except (commonplace.CommonplaceError, OSError) as error:
                 known = not isinstance(error, InDoubt)
-                board.say({"error": f"{type(error).__name__}: {error}", "known": known})
+                shared.append({"error": f"{type(error).__name__}: {error}", "known": known})
             except ImportError as error:
                 # a module of Python itself that could not be read
-                board.say({"error": f"{type(error).__name__}: {error}", "known": False})
+                shared.append({"error": f"{type(error).__name__}: {error}", "known": False})
             # closing is another call, and may fail
             os._exit(0)
 
@@ -113,11 +116,12 @@ class Attempt:
         fault = self.fault()
         name = f"{what}, {'open' if self.is_open_before else 'opening'}, {' and '.join(fault)}"
         child = Child(self.act(run), fault, self.open, self.trace)
-        promise = 1 if "SIGKILL" in fault[0] else 3
+        died = "SIGKILL" in fault[0]
+        promise = ATOMIC_REPLACE if died else ERRORS_REPORTED
         if not child.wait(25):
             self.trial.check(promise, False, f"{name}: hung")
             return None
-        reported = [one for one in child.board.records() if "answer" in one or "error" in one]
+        reported = [one for one in child.shared.records() if "answer" in one or "error" in one]
         if child.status == -9:
             return None, name
         if fault[0].partition(":")[0] not in injected(self.trace):
@@ -130,14 +134,16 @@ class Attempt:
     def again(self, run: Callable[[], Any], name: str) -> Any:
         """Open the folder once more without faults; return what `run` returns there."""
 
-        def work(board: Board) -> None:
+        def work(shared: SharedLog) -> None:
             with commonplace.open(self.root) as self.store:
-                board.say({"answer": run()})
+                shared.append({"answer": run()})
 
         child = Child(work)
         child.wait(25)
-        reported = [one["answer"] for one in child.board.records() if "answer" in one]
-        good = self.trial.check(3, bool(reported), f"{name}: afterwards: {child.crash or 'hung'}")
+        reported = [one["answer"] for one in child.shared.records() if "answer" in one]
+        good = self.trial.check(
+            ERRORS_REPORTED, bool(reported), f"{name}: afterwards: {child.crash or 'hung'}"
+        )
         return reported[0] if good else None
 
 
@@ -199,7 +205,9 @@ def check_call(
     name: str,
     what: str,
 ) -> None:
-    promise, times = (1 if reported is None else 3), change.times(one.root)
+    died = reported is None
+    promise = ATOMIC_REPLACE if died else ERRORS_REPORTED
+    times = change.times(one.root)
     answered = "died" if reported is None else reported.get("error", "ok")
     trial.check(promise, times <= 1, f"{name}: {answered}, and it stands {times} times")
     if reported and "answer" in reported:
@@ -245,7 +253,7 @@ def reads(trial: Trial) -> None:
             is_left_out = what in {"list", "documents"} and re.search(r"open\w*:error=EACCES", name)
             is_closed = bool(is_left_out) and set(given) <= set(expected[what])
             right = given == expected[what] or is_closed
-            trial.check(10, right, f"{name}: {given!r} for {expected[what]!r}")
+            trial.check(DAMAGED_CACHE, right, f"{name}: {given!r} for {expected[what]!r}")
 
 
 def answers(trial: Trial) -> None:
@@ -257,9 +265,11 @@ def answers(trial: Trial) -> None:
         if made and made[0] and "answer" in made[0]:
             (found, is_all), name = made[0]["answer"], made[1]
             trial.check(
-                10, found == expected or not is_all, f"{name}: only {found}, without a note"
+                DAMAGED_CACHE,
+                found == expected or not is_all,
+                f"{name}: only {found}, without a note",
             )
-            trial.check(10, set(found) <= set(expected), f"{name}: found {found}")
+            trial.check(DAMAGED_CACHE, set(found) <= set(expected), f"{name}: found {found}")
 
 
 def systems(trial: Trial) -> None:
@@ -285,10 +295,12 @@ def systems(trial: Trial) -> None:
             if path.is_file() and ".commonplace" not in path.parts and path.suffix != ".swap"
         )
         if reported and "answer" in reported and reported["answer"]:
-            trial.check(3, "tzyzzyva1e" in live, f"{name}: ok, and it is not there")
+            trial.check(ERRORS_REPORTED, "tzyzzyva1e" in live, f"{name}: ok, and it is not there")
         if reported and "error" in reported and reported["known"] and what in SINGLE:
             trial.check(
-                3, "tzyzzyva1e" not in live, f"{name}: {reported['error']}, and it is there"
+                ERRORS_REPORTED,
+                "tzyzzyva1e" not in live,
+                f"{name}: {reported['error']}, and it is there",
             )
         one.again(lambda: bool(Program(one.root, "q").facts.memory_list() or True), name)
 

@@ -1,6 +1,6 @@
 """Child processes: forked, traced, killed, and reporting through shared memory.
 
-A child is forked and not started, since importing Python takes longer than most tries. So who
+A child is forked and not started, since importing Python takes longer than most trials. So who
 forks must not have opened a store. A child reports without a system call: what it said stands even
 when it was killed in the next instruction, and no injected failure can hit the report itself.
 """
@@ -24,13 +24,13 @@ from typing import Any, NoReturn
 LENGTH = struct.Struct("<Q")
 
 
-class Board:
+class SharedLog:
     """Records in shared memory: one process writes them, any other reads."""
 
     def __init__(self, size: int = 1 << 24) -> None:
         self._memory = mmap.mmap(-1, size)
 
-    def say(self, record: object) -> None:
+    def append(self, record: object) -> None:
         """Add a record; it is there whole or not at all."""
         line = json.dumps(record).encode() + b"\n"
         (used,) = LENGTH.unpack_from(self._memory, 0)
@@ -49,7 +49,7 @@ class Child:
     """A forked process that does one piece of work.
 
     Args:
-        work: Called in the child with its board.
+        work: Called in the child with its log in shared memory.
         inject: What `strace` is to do to its system calls, such as `fsync:error=EIO:when=2+`.
         before: Called in the child before anything is done to its system calls.
         trace: Where `strace` writes what it has done.
@@ -57,12 +57,12 @@ class Child:
 
     def __init__(
         self,
-        work: Callable[[Board], None],
+        work: Callable[[SharedLog], None],
         inject: Sequence[str] = (),
         before: Callable[[], None] = lambda: None,
         trace: Path = Path(os.devnull),
     ) -> None:
-        self.board = Board()
+        self.shared = SharedLog()
         self.status: int | None = None
         self._trace = trace
         self._tracer: subprocess.Popen[bytes] | None = None
@@ -75,23 +75,23 @@ class Child:
             self._attach(inject)
 
     def _run(
-        self, work: Callable[[Board], None], before: Callable[[], None], *, wait: bool
+        self, work: Callable[[SharedLog], None], before: Callable[[], None], *, wait: bool
     ) -> NoReturn:
         try:
             before()
             if wait:
-                self.board.say({"ready": True})
+                self.shared.append({"ready": True})
                 signal.sigwait([signal.SIGUSR1])
-            work(self.board)
+            work(self.shared)
         except BaseException as error:  # noqa: BLE001 - the parent is told, whatever it is
-            self.board.say({"crash": in_a_line(error)})
+            self.shared.append({"crash": in_a_line(error)})
             os._exit(1)
         os._exit(0)
 
     def _attach(self, inject: Sequence[str]) -> None:
         """Have the child traced, and let it go on."""
         until = time.monotonic() + 20
-        while not self.board.records():
+        while not self.shared.records():
             if self.poll() or time.monotonic() > until:
                 raise RuntimeError(f"the child did not begin: {self.crash or 'it waits'}")
             time.sleep(0.0005)
@@ -149,7 +149,7 @@ class Child:
     @property
     def crash(self) -> str | None:
         """Why it ended as it should not have: an exception, or the signal of a fault of its own."""
-        reported = [record["crash"] for record in self.board.records() if "crash" in record]
+        reported = [record["crash"] for record in self.shared.records() if "crash" in record]
         if reported:
             return str(reported[0])
         faults = {signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE}

@@ -1,4 +1,4 @@
-"""Concurrent processes and threads on the same files, and forks of an open store."""
+"""Fault campaign: concurrent processes and threads on the same files, forks of an open store."""
 
 from __future__ import annotations
 
@@ -14,25 +14,33 @@ from random import Random
 
 import commonplace
 from commonplace import Conflict, Store
-from tests.campaigns.children import Board, Child
-from tests.campaigns.systems import TURNED_AWAY, body, is_whole
+from tests.campaigns.children import Child, SharedLog
+from tests.campaigns.promises import (
+    APPENDED_ONCE,
+    CONSISTENT_READS,
+    FRESH_INDEX,
+    NO_LOST_UPDATE,
+    SOUND_THREADS,
+)
+from tests.campaigns.systems import EXPECTED_ERRORS, body, is_whole
 from tests.campaigns.trial import Trial
 
-LAW = (
+INVARIANT = (
     "Whoever works beside whom: each line once, each change counted, each read one version, each "
     "answer of the files as they are, in threads, processes and forks."
 )
 PROMISES = {
-    5: "processes and threads append to one log and one note",
-    7: "processes raise a counter by compare-and-swap, by `update` and by patch",
-    8: "processes read, search and grep what others replace: each text is one version",
-    11: "parent and child search after a fork and an edit",
-    21: "threads share a store; forks of it from threads, each used in parent and child",
+    APPENDED_ONCE: "processes and threads append to one log and one note",
+    NO_LOST_UPDATE: "processes raise a counter by compare-and-swap, by `update` and by patch",
+    CONSISTENT_READS: "processes read, search and grep what others replace: each text is "
+    "one version",
+    FRESH_INDEX: "parent and child search after a fork and an edit",
+    SOUND_THREADS: "threads share a store; forks of it from threads, each used in parent and child",
 }
 WRITERS = 4
 
 
-def append(root: Path, name: int, seconds: float, board: Board) -> None:
+def append(root: Path, name: int, seconds: float, shared: SharedLog) -> None:
     store = commonplace.open(root)
     log, done = store.transcript("log"), 0
     until = time.monotonic() + seconds
@@ -40,7 +48,7 @@ def append(root: Path, name: int, seconds: float, board: Board) -> None:
         log.append({"role": "user", "content": f"{name}-{done}"})
         store.append("daily/2026-01-05.md", f"- {name}-{done}")
         done += 1
-    board.say({"done": done})
+    shared.append({"done": done})
 
 
 def many_writers(trial: Trial) -> None:
@@ -48,20 +56,23 @@ def many_writers(trial: Trial) -> None:
     expected: set[str] = set()
     for name, writer in enumerate(writers):
         ended = writer.wait(20)
-        trial.check(5, ended and not writer.crash, f"a writer: {writer.crash or 'hung'}")
-        done = sum(record.get("done", 0) for record in writer.board.records())
+        trial.check(
+            APPENDED_ONCE, ended and not writer.crash, f"a writer: {writer.crash or 'hung'}"
+        )
+        done = sum(record.get("done", 0) for record in writer.shared.records())
         expected |= {f"{name}-{number}" for number in range(done)}
     said = [json.loads(line)["content"] for line in (trial.root / "log/messages.jsonl").open()]
     noted = (trial.root / "daily/2026-01-05.md").read_text().replace("- ", "").split("\n")[:-1]
     for what, found in (("the log", said), ("the note", noted)):
-        trial.count(5, len(expected))
+        trial.count(APPENDED_ONCE, len(expected))
         if len(found) != len(expected) or set(found) != expected:
             trial.fail(
-                5, f"{what} holds {len(found)} of {len(expected)}, {len(set(found))} different"
+                APPENDED_ONCE,
+                f"{what} holds {len(found)} of {len(expected)}, {len(set(found))} different",
             )
 
 
-def count_up(root: Path, way: int, seconds: float, board: Board) -> None:
+def count_up(root: Path, way: int, seconds: float, shared: SharedLog) -> None:
     store = commonplace.open(root)
     done, until = 0, time.monotonic() + seconds
     while time.monotonic() < until:
@@ -76,10 +87,10 @@ def count_up(root: Path, way: int, seconds: float, board: Board) -> None:
             else:
                 text = store.read("counter.md")
                 store.patch("counter.md", [(text, f"{int(text) + 1}\n")])
-        except TURNED_AWAY:
+        except EXPECTED_ERRORS:
             continue
         done += 1
-    board.say({"done": done})
+    shared.append({"done": done})
 
 
 def counters(trial: Trial) -> None:
@@ -89,23 +100,28 @@ def counters(trial: Trial) -> None:
     done = 0
     for child in children:
         ended = child.wait(20)
-        trial.check(7, ended and not child.crash, f"a counter: {child.crash or 'hung'}")
-        done += sum(record.get("done", 0) for record in child.board.records())
+        trial.check(
+            NO_LOST_UPDATE, ended and not child.crash, f"a counter: {child.crash or 'hung'}"
+        )
+        done += sum(record.get("done", 0) for record in child.shared.records())
     value = int((trial.root / "counter.md").read_text())
-    trial.count(7, done)
+    trial.count(NO_LOST_UPDATE, done)
     if value != done:
-        trial.fail(7, f"the counter says {value} after {done} acknowledged changes, ways {ways}")
+        trial.fail(
+            NO_LOST_UPDATE,
+            f"the counter says {value} after {done} acknowledged changes, ways {ways}",
+        )
 
 
-def replace(root: Path, seconds: float, board: Board) -> None:
+def replace(root: Path, seconds: float, shared: SharedLog) -> None:
     store, done, until = commonplace.open(root), 0, time.monotonic() + seconds
     while time.monotonic() < until:
         store.write("note.md", body(f"t{done}e"))
         done += 1
-    board.say({"done": done})
+    shared.append({"done": done})
 
 
-def read(root: Path, name: int, seconds: float, board: Board) -> None:
+def read(root: Path, name: int, seconds: float, shared: SharedLog) -> None:
     store, done, until = commonplace.open(root, watch=name % 2 == 0), 0, time.monotonic() + seconds
     while time.monotonic() < until:
         begun = time.monotonic()
@@ -121,10 +137,10 @@ def read(root: Path, name: int, seconds: float, board: Board) -> None:
             good = is_whole(texts[0])
         done += 1
         if not good:
-            board.say({"torn": repr(texts)[:300]})
+            shared.append({"torn": repr(texts)[:300]})
         if (took := time.monotonic() - begun) > 3:
-            board.say({"torn": f"a read took {took:.1f} s"})
-    board.say({"done": done})
+            shared.append({"torn": f"a read took {took:.1f} s"})
+    shared.append({"done": done})
 
 
 def whole(text: str) -> str:
@@ -139,12 +155,12 @@ def readers(trial: Trial) -> None:
     children = [Child(partial(read, trial.root, name, 1.0)) for name in range(3)]
     for child in [*children, writer]:
         ended = child.wait(20)
-        trial.check(8, ended and not child.crash, f"{child.crash or 'hung'}")
-    reported = [record for child in children for record in child.board.records()]
-    trial.count(8, sum(record.get("done", 0) for record in reported))
+        trial.check(CONSISTENT_READS, ended and not child.crash, f"{child.crash or 'hung'}")
+    reported = [record for child in children for record in child.shared.records()]
+    trial.count(CONSISTENT_READS, sum(record.get("done", 0) for record in reported))
     for record in reported:
         if "torn" in record:
-            trial.fail(8, f"a reader saw {record['torn']}")
+            trial.fail(CONSISTENT_READS, f"a reader saw {record['torn']}")
 
 
 def see(store: Store, root: Path, word: str, old: str) -> str | None:
@@ -173,9 +189,9 @@ def forks(trial: Trial) -> None:
         reported: list[Child] = []
 
         def fork(word: str = word, old: str = old, reported: list[Child] = reported) -> None:
-            def work(board: Board) -> None:
+            def work(shared: SharedLog) -> None:
                 time.sleep(0.02)
-                board.say({"wrong": see(store, trial.root, word, old)})
+                shared.append({"wrong": see(store, trial.root, word, old)})
 
             reported.append(Child(work))
 
@@ -203,10 +219,14 @@ def forks(trial: Trial) -> None:
         if threaded:
             busy.join()
         where = f"fork{' from a thread' * threaded}, edit {'before' if edit_first else 'after'}"
-        trial.check(11, wrong is None, f"{where}: the parent: {wrong}")
-        trial.check(21, ended and not child.crash, f"{where}: the child: {child.crash or 'hung'}")
-        wrongs = [record["wrong"] for record in child.board.records() if record.get("wrong")]
-        trial.check(11, not wrongs, f"{where}: the child: {wrongs}")
+        trial.check(FRESH_INDEX, wrong is None, f"{where}: the parent: {wrong}")
+        trial.check(
+            SOUND_THREADS,
+            ended and not child.crash,
+            f"{where}: the child: {child.crash or 'hung'}",
+        )
+        wrongs = [record["wrong"] for record in child.shared.records() if record.get("wrong")]
+        trial.check(FRESH_INDEX, not wrongs, f"{where}: the child: {wrongs}")
     store.close()
 
 
@@ -238,7 +258,7 @@ def threads(trial: Trial) -> None:
                 done[name] += 1
         except (Conflict, commonplace.Busy) as error:
             wrong.append(f"{type(error).__name__}: {error}")
-        except Exception as error:  # noqa: BLE001 - whatever it is, the try has failed
+        except Exception as error:  # noqa: BLE001 - whatever it is, the check has failed
             wrong.append(f"{type(error).__name__}: {error}")
 
     running = [threading.Thread(target=work, args=(name,), daemon=True) for name in range(5)]
@@ -246,7 +266,7 @@ def threads(trial: Trial) -> None:
         thread.start()
     for thread in running:
         thread.join(max(0.0, until + 20 - time.monotonic()))
-    trial.count(21, sum(done))
+    trial.count(SOUND_THREADS, sum(done))
     hanging = [thread.ident for thread in running if thread.is_alive()]
     frames = sys._current_frames()
     places = [
@@ -254,12 +274,14 @@ def threads(trial: Trial) -> None:
         for ident in hanging
         if ident in frames
     ]
-    if not trial.check(21, not hanging, f"threads hang for 20 seconds: {', '.join(places)}"):
+    if not trial.check(
+        SOUND_THREADS, not hanging, f"threads hang for 20 seconds: {', '.join(places)}"
+    ):
         return
     for text in wrong[:5]:
-        trial.fail(21, f"threads: {text}")
+        trial.fail(SOUND_THREADS, f"threads: {text}")
     differences = store.verify().differences
-    trial.check(11, not differences, f"verify after threads: {differences}")
+    trial.check(FRESH_INDEX, not differences, f"verify after threads: {differences}")
 
 
 KINDS = (many_writers, counters, readers, forks, threads)

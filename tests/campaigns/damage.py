@@ -1,4 +1,4 @@
-"""Damage to cache files: random bytes, and crafted contents with valid checksums."""
+"""Damage to cache files for the campaigns: random bytes, or crafted with valid checksums."""
 
 from __future__ import annotations
 

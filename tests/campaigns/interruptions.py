@@ -1,4 +1,4 @@
-"""Signals during calls: SIGINT, SIGSTOP with SIGCONT, SIGTERM."""
+"""Fault campaign: signals during calls (SIGINT, SIGSTOP with SIGCONT, SIGTERM)."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from random import Random
 import commonplace
 from commonplace import Busy, Store
 from tests.campaigns import kills
-from tests.campaigns.children import Board, Child
+from tests.campaigns.children import Child, SharedLog
+from tests.campaigns.promises import ATOMIC_REPLACE, CONSISTENT_READS, INTERRUPTIBLE
 from tests.campaigns.systems import CALLS, body, is_whole
 from tests.campaigns.trial import Trial
 from tests.campaigns.workload import Workload
 
-LAW = (
+INVARIANT = (
     "Ctrl-C ends every long call soon and harms nothing; a program that is stopped holds up no "
     "reader, and a writer only until it is told `Busy`; what is terminated is as what is killed."
 )
@@ -37,7 +38,7 @@ LOCK = 4.0
 LETTERS = string.hexdigits[:16]
 
 
-def fill(root: Path, _: Board) -> None:
+def fill(root: Path, _: SharedLog) -> None:
     random = Random(1)
     for number in range(16):
         path = root / f"notes/{number % 10}/{number}.md"
@@ -51,13 +52,13 @@ def fill(root: Path, _: Board) -> None:
         store.search("note")
 
 
-def hold(root: Path, board: Board) -> None:
+def hold(root: Path, shared: SharedLog) -> None:
     """Hold the lock for long: a change that is asked for something that takes its time."""
     lock = os.open(root / ".commonplace/lock", os.O_RDWR)
     import fcntl  # noqa: PLC0415 - of this child alone
 
     fcntl.flock(lock, fcntl.LOCK_EX)
-    board.say({"held": True})
+    shared.append({"held": True})
     time.sleep(60)
 
 
@@ -73,14 +74,14 @@ LONG: dict[str, Long] = {
 }
 
 
-def call(root: Path, what: str, board: Board) -> None:
+def call(root: Path, what: str, shared: SharedLog) -> None:
     if what == "first search":
         (root / ".commonplace/index").unlink(missing_ok=True)
     store = commonplace.open(root)
     if what != "first search":
         store.search("note")
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    board.say({"begun": True})
+    shared.append({"begun": True})
     try:
         with contextlib.suppress(Busy):
             LONG[what](store)
@@ -88,15 +89,15 @@ def call(root: Path, what: str, board: Board) -> None:
         time.sleep(0)
     except KeyboardInterrupt:
         pass
-    board.say({"ended": time.monotonic(), "worked": time.process_time()})
+    shared.append({"ended": time.monotonic(), "worked": time.process_time()})
     time.sleep(0.05)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    board.say({"notes": store.status().notes, "hits": len(store.search("note"))})
+    shared.append({"notes": store.status().notes, "hits": len(store.search("note"))})
 
 
 def wait_for(child: Child, word: str) -> None:
     until = time.monotonic() + 30
-    while not any(word in record for record in child.board.records()):
+    while not any(word in record for record in child.shared.records()):
         if child.poll() or time.monotonic() > until:
             raise RuntimeError(f"a child did not come to {word!r}: {child.crash}")
         time.sleep(0.001)
@@ -126,40 +127,48 @@ def interrupted(trial: Trial) -> None:
         ended = child.wait(20)
         if holder:
             holder.kill()
-        reported = {key: value for record in child.board.records() for key, value in record.items()}
+        reported = {
+            key: value for record in child.shared.records() for key, value in record.items()
+        }
         if reported.get("ended", sent) < sent:
             # it was done already, and something else was interrupted
             continue
-        if trial.check(16, ended and not child.crash, f"{what}: {child.crash or 'hung'}"):
+        if trial.check(
+            INTERRUPTIBLE, ended and not child.crash, f"{what}: {child.crash or 'hung'}"
+        ):
             took, worked = reported["ended"] - sent, reported["worked"] - worked
             told_of = f"{what} went on for {took:.2f} s, of a processor {worked:.2f} s"
-            trial.check(16, worked < SOON and took < LOCK, f"{told_of}, after Ctrl-C")
-            trial.check(16, reported["hits"] > 0, f"{what}: after Ctrl-C nothing is found")
+            trial.check(INTERRUPTIBLE, worked < SOON and took < LOCK, f"{told_of}, after Ctrl-C")
+            trial.check(
+                INTERRUPTIBLE,
+                reported["hits"] > 0,
+                f"{what}: after Ctrl-C nothing is found",
+            )
 
 
-def write(root: Path, board: Board) -> None:
+def write(root: Path, shared: SharedLog) -> None:
     store = commonplace.open(root)
     for number in range(100_000):
         store.write("note.md", body(f"t{number}e"))
-        board.say({"done": number})
+        shared.append({"done": number})
 
 
-def read(root: Path, seconds: float, board: Board) -> None:
+def read(root: Path, seconds: float, shared: SharedLog) -> None:
     store, until = commonplace.open(root), time.monotonic() + seconds
     while time.monotonic() < until:
         begun = time.monotonic()
         good = is_whole(store.read("note.md")) and len(store.search("fox")) > 0
         good = good and len(list(store.grep("^Last"))) == 1
-        board.say({"read": good, "took": time.monotonic() - begun})
+        shared.append({"read": good, "took": time.monotonic() - begun})
 
 
-def change(root: Path, board: Board) -> None:
+def change(root: Path, shared: SharedLog) -> None:
     store, begun = commonplace.open(root), time.monotonic()
     try:
         store.append("other.md", "words")
     except Busy:
-        board.say({"busy": True})
-    board.say({"took": time.monotonic() - begun})
+        shared.append({"busy": True})
+    shared.append({"took": time.monotonic() - begun})
 
 
 def stopped(trial: Trial) -> None:
@@ -172,21 +181,33 @@ def stopped(trial: Trial) -> None:
     reader = Child(partial(read, trial.root, 0.3))
     other = Child(partial(change, trial.root))
     ended = reader.wait(20)
-    trial.check(8, ended and not reader.crash, f"a reader: {reader.crash or 'hung'}")
-    for record in reader.board.records():
+    trial.check(CONSISTENT_READS, ended and not reader.crash, f"a reader: {reader.crash or 'hung'}")
+    for record in reader.shared.records():
         slow = record["took"] > LOCK
-        trial.check(8, record["read"] and not slow, f"beside a stopped writer: {record}")
+        trial.check(
+            CONSISTENT_READS,
+            record["read"] and not slow,
+            f"beside a stopped writer: {record}",
+        )
     ended = other.wait(20)
-    trial.check(8, ended and not other.crash, f"another writer: {other.crash or 'hung'}")
-    took = [record["took"] for record in other.board.records() if "took" in record]
-    trial.check(8, bool(took) and took[0] < 8, f"another writer waited {took} s")
+    trial.check(
+        CONSISTENT_READS,
+        ended and not other.crash,
+        f"another writer: {other.crash or 'hung'}",
+    )
+    took = [record["took"] for record in other.shared.records() if "took" in record]
+    trial.check(CONSISTENT_READS, bool(took) and took[0] < 8, f"another writer waited {took} s")
     writer.signal(signal.SIGCONT)
-    done = [record["done"] for record in writer.board.records() if "done" in record][-1]
+    done = [record["done"] for record in writer.shared.records() if "done" in record][-1]
     time.sleep(0.05)
-    again = [record["done"] for record in writer.board.records() if "done" in record][-1]
-    trial.check(8, again > done and not writer.crash, f"the writer does not go on: {writer.crash}")
+    again = [record["done"] for record in writer.shared.records() if "done" in record][-1]
+    trial.check(
+        CONSISTENT_READS,
+        again > done and not writer.crash,
+        f"the writer does not go on: {writer.crash}",
+    )
     writer.kill()
-    trial.check(1, is_whole((trial.root / "note.md").read_text()), "the note is torn")
+    trial.check(ATOMIC_REPLACE, is_whole((trial.root / "note.md").read_text()), "the note is torn")
 
 
 def at_signals(workload: Workload) -> None:

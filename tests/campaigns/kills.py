@@ -1,6 +1,7 @@
-"""Processes killed at random times and at their n-th system call, beside a person's editor.
+"""Fault campaign: processes killed at random times and at their n-th system call.
 
-One program after another is killed and replaced. Then the folder is opened again.
+One program after another is killed and replaced, beside an editor that saves. Then the
+folder is opened again.
 """
 
 from __future__ import annotations
@@ -15,23 +16,34 @@ from pathlib import Path
 import commonplace
 from commonplace import NotFound, Store
 from commonplace.memories import FactsAndEpisodes, FourLayers
-from tests.campaigns.children import Board, Child, no_strace
+from tests.campaigns.children import Child, SharedLog, no_strace
+from tests.campaigns.promises import (
+    APPENDED_ONCE,
+    ATOMIC_REPLACE,
+    COMPACTION,
+    FRESH_INDEX,
+    NO_LOST_UPDATE,
+    SAVES_KEPT,
+)
 from tests.campaigns.systems import CALLS, is_whole
 from tests.campaigns.trial import Trial
-from tests.campaigns.workload import HAND, Workload
+from tests.campaigns.workload import EDITOR_NOTES, Workload
 
-LAW = (
+INVARIANT = (
     "Whoever is killed at whatever moment: what was acknowledged is there, once and whole; what a "
     "person saved is in the note, in a conflict copy or in the history under its version."
 )
 EXCHANGE = "layers.export_json, import_json"
 PROMISES = {
-    1: "processes killed at random times and at their n-th system call, in every call",
-    5: "lines appended by several processes that are killed: each acknowledged one stands once",
-    6: "a person saves in place, by rename and through an open handle beside killed programs",
-    7: "a counter raised by programs that are killed equals the acknowledgements",
-    9: "programs compact while being killed: each entry is live or in the archive, once there",
-    11: "after the kills the search finds what stands in the files, and `verify` says so",
+    ATOMIC_REPLACE: "processes killed at random times and at their n-th system call, in every call",
+    APPENDED_ONCE: "lines appended by several processes that are killed: each acknowledged "
+    "one stands once",
+    SAVES_KEPT: "a person saves in place, by rename and through an open handle beside "
+    "killed programs",
+    NO_LOST_UPDATE: "a counter raised by programs that are killed equals the acknowledgements",
+    COMPACTION: "programs compact while being killed: each entry is live or in the archive, "
+    "once there",
+    FRESH_INDEX: "after the kills the search finds what stands in the files, and `verify` says so",
 }
 # All that can be told has happened before.
 OLD = date(9000, 1, 1)
@@ -72,7 +84,7 @@ def check(trial: Trial, workload: Workload) -> None:
     """Open the folder again and compare it with what was reported."""
     for child in [*workload.killed, workload.person]:
         if child.crash:
-            trial.check(1, False, f"a program failed: {child.crash}")
+            trial.check(ATOMIC_REPLACE, False, f"a program failed: {child.crash}")
     with commonplace.open(trial.root) as store:
         live = {entry.path: store.read(entry.path) for entry in store.list()}
         everything = "\0".join(live.values()) + "\0" + kept(trial.root)
@@ -83,13 +95,13 @@ def check(trial: Trial, workload: Workload) -> None:
         check_imports(trial, workload, store)
         for path, text in live.items():
             if path.startswith(("own/", "moved/")):
-                trial.check(1, is_whole(text), f"{path} is torn: {text[:200]!r}")
+                trial.check(ATOMIC_REPLACE, is_whole(text), f"{path} is torn: {text[:200]!r}")
         counted = len([1 for record in workload.records_of("done") if record["done"] == "update"])
         begun = len([1 for record in workload.records_of("begun") if record["begun"] == "update"])
         value = int(live.get("shared/counter.md", "0"))
-        trial.check(7, counted <= value <= begun, f"{value} of {counted} to {begun}")
+        trial.check(NO_LOST_UPDATE, counted <= value <= begun, f"{value} of {counted} to {begun}")
         litter = [str(path) for path in trial.root.rglob("*.swap")]
-        trial.check(1, not litter, f"left lying after recovery: {litter[:3]}")
+        trial.check(ATOMIC_REPLACE, not litter, f"left lying after recovery: {litter[:3]}")
         check_search(trial, store, live)
 
 
@@ -116,7 +128,7 @@ def check_acknowledged(
     for token, call in last.values():
         # a call of the same kind that was killed may have come after it
         where = everything if call in {*unsure, *imported} else visible
-        trial.check(1, token in where, f"acknowledged by {call}, and lost: {token}")
+        trial.check(ATOMIC_REPLACE, token in where, f"acknowledged by {call}, and lost: {token}")
     textless = {
         "update",
         "facts.summarise_months",
@@ -126,7 +138,11 @@ def check_acknowledged(
     for record in workload.records_of("done"):
         if record["token"] not in reported and record["done"] not in textless:
             found = record["token"] in everything
-            trial.check(1, found, f"acknowledged by {record['done']}, and lost: {record['token']}")
+            trial.check(
+                ATOMIC_REPLACE,
+                found,
+                f"acknowledged by {record['done']}, and lost: {record['token']}",
+            )
 
 
 def check_once(trial: Trial, workload: Workload, live: dict[str, str]) -> None:
@@ -137,10 +153,10 @@ def check_once(trial: Trial, workload: Workload, live: dict[str, str]) -> None:
         if CALLS[record["begun"]].once:
             times = visible[record["token"]] // (2 if record["begun"] == "move" else 1)
             message = f"{record['begun']} left {record['token']} {times} times"
-            trial.check(5, times <= 1, message)
+            trial.check(APPENDED_ONCE, times <= 1, message)
     log = live.get("shared/messages.jsonl", "")
     bad = [line for line in log.splitlines() if not is_json(line)]
-    trial.check(5, not bad, f"torn lines: {bad[:2]}")
+    trial.check(APPENDED_ONCE, not bad, f"torn lines: {bad[:2]}")
 
 
 def is_json(line: str) -> bool:
@@ -153,7 +169,7 @@ def is_json(line: str) -> bool:
 
 def check_saves(trial: Trial, workload: Workload, store: Store, live: dict[str, str]) -> None:
     last = {
-        record["path"]: record for record in workload.person.board.records() if "saved" in record
+        record["path"]: record for record in workload.person.shared.records() if "saved" in record
     }
     for path, record in last.items():
         stem = path.removesuffix(".md")
@@ -166,10 +182,14 @@ def check_saves(trial: Trial, workload: Workload, store: Store, live: dict[str, 
             except NotFound:
                 where = trial.root / past.address
                 what = f"{past.address} is not the version that it is named by"
-                trial.check(6, record["saved"] not in where.read_text(errors="replace"), what)
+                trial.check(
+                    SAVES_KEPT,
+                    record["saved"] not in where.read_text(errors="replace"),
+                    what,
+                )
         reached = any(f"{record['saved']}\n" in text for text in shown)
         message = f"a save {record['style']} into {path} is nowhere: {record['saved']}"
-        trial.check(6, reached, message)
+        trial.check(SAVES_KEPT, reached, message)
 
 
 def check_compacted(trial: Trial, workload: Workload, store: Store) -> None:
@@ -187,11 +207,15 @@ def check_compacted(trial: Trial, workload: Workload, store: Store) -> None:
             found = re.findall(form, text, re.MULTILINE)
             (archived if "archive/" in path else live).update(found)
         for token, times in archived.items():
-            trial.check(9, times == 1, f"{call}: {token} is {times} times in the archive")
+            trial.check(COMPACTION, times == 1, f"{call}: {token} is {times} times in the archive")
         for record in workload.records_of("done"):
             if record["done"] == call:
                 there = record["token"] in live or record["token"] in archived
-                trial.check(9, there, f"{call}: {record['token']} is neither live nor archived")
+                trial.check(
+                    COMPACTION,
+                    there,
+                    f"{call}: {record['token']} is neither live nor archived",
+                )
 
 
 def check_imports(trial: Trial, workload: Workload, store: Store) -> None:
@@ -205,7 +229,11 @@ def check_imports(trial: Trial, workload: Workload, store: Store) -> None:
             log.load(source)
             counts = Counter(message.text for message in log)
             whole = len(counts) == 21 and set(counts.values()) == {1}
-            trial.check(5, whole, f"an import that was repeated holds {sum(counts.values())} of 21")
+            trial.check(
+                APPENDED_ONCE,
+                whole,
+                f"an import that was repeated holds {sum(counts.values())} of 21",
+            )
 
 
 def check_search(trial: Trial, store: Store, live: dict[str, str]) -> None:
@@ -219,11 +247,17 @@ def check_search(trial: Trial, store: Store, live: dict[str, str]) -> None:
         found = {hit.path for hit in store.search(token, 1000, tools=True)}
         where = {match.path for match in store.grep(rf"\b{token}\b", tools=True)}
         holding = {path for path, text in live.items() if token in path + text}
-        trial.check(11, found <= holding, f"{token} is found in {found - holding}")
+        trial.check(FRESH_INDEX, found <= holding, f"{token} is found in {found - holding}")
         trial.check(
-            11, reported & where <= found, f"{token} is in {reported}, the search says {found}"
+            FRESH_INDEX,
+            reported & where <= found,
+            f"{token} is in {reported}, the search says {found}",
         )
-    trial.check(11, not (differences := store.verify().differences), f"verify: {differences[:3]}")
+    trial.check(
+        FRESH_INDEX,
+        not (differences := store.verify().differences),
+        f"verify: {differences[:3]}",
+    )
 
 
 def killed_at_random_times(trial: Trial) -> None:
@@ -233,7 +267,7 @@ def killed_at_random_times(trial: Trial) -> None:
 
 def killed_at_system_calls(trial: Trial) -> None:
     if why := no_strace():
-        return trial.skip(1, f"kills by number of the system call: {why}")
+        return trial.skip(ATOMIC_REPLACE, f"kills by number of the system call: {why}")
     workload = Workload(trial, list(CALLS), at_a_call)
     return check(trial, workload)
 
@@ -253,15 +287,15 @@ def killed_in_one_call(trial: Trial) -> None:
 def saved_after_one_shot_programs(trial: Trial) -> None:
     """A person has notes open; a program changes them and ends, or is killed; the person saves."""
     random, root = trial.random, trial.root
-    notes = [root / f"hand/{number}.md" for number in range(HAND)]
+    notes = [root / f"hand/{number}.md" for number in range(EDITOR_NOTES)]
     notes[0].parent.mkdir()
     for note in notes:
         note.write_text(f"- {note.stem} by hand\n")
     open_notes = [note.open("r+") for note in notes]
 
-    def change(board: Board) -> None:
+    def change(shared: SharedLog) -> None:
         store = commonplace.open(root)
-        for note in random.sample(notes, HAND):
+        for note in random.sample(notes, EDITOR_NOTES):
             path = f"hand/{note.name}"
             match random.randrange(4):
                 case 0:
@@ -272,7 +306,7 @@ def saved_after_one_shot_programs(trial: Trial) -> None:
                     store.move(path, f"moved-{note.name}")
                 case _:
                     store.delete(path)
-        board.say({"changed": True})
+        shared.append({"changed": True})
         if random.random() < 0.5:
             store.close()
         os.kill(os.getpid(), 9)
@@ -282,18 +316,22 @@ def saved_after_one_shot_programs(trial: Trial) -> None:
         handle.write(f"- saved{number}e by hand\n" * random.randrange(1, 3))
         handle.close()
 
-    def look_again(board: Board) -> None:
+    def look_again(shared: SharedLog) -> None:
         with commonplace.open(root) as store:
             live = "".join(store.read(entry.path) for entry in store.list())
-            board.say({"live": live})
+            shared.append({"live": live})
 
     again = Child(look_again)
     again.wait(20)
-    reported = [record["live"] for record in again.board.records() if "live" in record]
-    trial.check(6, bool(reported), f"cannot be opened again: {again.crash}")
-    for number in range(HAND if reported else 0):
+    reported = [record["live"] for record in again.shared.records() if "live" in record]
+    trial.check(SAVES_KEPT, bool(reported), f"cannot be opened again: {again.crash}")
+    for number in range(EDITOR_NOTES if reported else 0):
         found = f"saved{number}e" in reported[0]
-        trial.check(6, found, f"what was saved into hand/{number}.md, changed by then, is nowhere")
+        trial.check(
+            SAVES_KEPT,
+            found,
+            f"what was saved into hand/{number}.md, changed by then, is nowhere",
+        )
 
 
 KINDS = (

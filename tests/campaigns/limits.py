@@ -1,4 +1,4 @@
-"""Limits of memory, disk, file size, descriptors and watches: plain errors, no damage."""
+"""Fault campaign: limits of memory, disk, file size, descriptors and watches."""
 
 from __future__ import annotations
 
@@ -16,18 +16,21 @@ from random import Random
 
 import commonplace
 from commonplace import CommonplaceError, InDoubt
-from tests.campaigns.children import Board, Child, no_strace
+from tests.campaigns.children import Child, SharedLog, no_strace
+from tests.campaigns.promises import ERRORS_REPORTED, FRESH_INDEX, MEMORY_BOUNDED
 from tests.campaigns.systems import CALLS, Program
 from tests.campaigns.trial import Trial
 
-LAW = (
+INVARIANT = (
     "Where the machine has no more to give, a call does what was asked, or says that it did not "
     "and changes nothing, or says in its notes what it left out; no process ends by it."
 )
 PROMISES = {
-    3: "every call on a full disk, at a limit of the size of files, and without descriptors",
-    11: "edits by hand where the system gives no watches",
-    19: "large and strange files under RLIMIT_AS, in a cgroup and with `memory_limit` of 256 MB, "
+    ERRORS_REPORTED: "every call on a full disk, at a limit of the size of files, and "
+    "without descriptors",
+    FRESH_INDEX: "edits by hand where the system gives no watches",
+    MEMORY_BOUNDED: "large and strange files under RLIMIT_AS, in a cgroup and with "
+    "`memory_limit` of 256 MB, "
     "512 MB and 1 GB: built, searched, scanned, changed, imported",
 }
 MB = 1 << 20
@@ -47,7 +50,7 @@ def tmpfs(folder: Path, options: str) -> str | None:
     return None if done else f"a small tmpfs: {os.strerror(ctypes.get_errno())}; it needs root"
 
 
-def call_on(root: Path, seed: str, limit: Callable[[Random], None], board: Board) -> None:
+def call_on(root: Path, seed: str, limit: Callable[[Random], None], shared: SharedLog) -> None:
     """Make calls until time is over, and say of each how it ended."""
     random = Random(seed)
     program = Program(root, f"p{os.getpid()}", watch=random.random() < 0.5)
@@ -64,12 +67,12 @@ def call_on(root: Path, seed: str, limit: Callable[[Random], None], board: Board
             CALLS[chosen].run(program, token)
         except (CommonplaceError, OSError) as error:
             if not isinstance(error, InDoubt):
-                board.say(
+                shared.append(
                     {"refused": chosen, "token": token, "why": f"{type(error).__name__}: {error}"}
                 )
         else:
-            board.say({"done": chosen, "token": token})
-    board.say({"end": True})
+            shared.append({"done": chosen, "token": token})
+    shared.append({"end": True})
 
 
 # Calls of one step: refused means that nothing of it is there.
@@ -86,46 +89,56 @@ FLEETING = {
 def check_call(trial: Trial, what: str, child: Child) -> None:
     """Compare what was said of each call with what is there."""
     ended = child.wait(60)
-    if not trial.check(3, ended and not child.crash, f"{what}: {child.crash or 'hung'}"):
+    if not trial.check(
+        ERRORS_REPORTED, ended and not child.crash, f"{what}: {child.crash or 'hung'}"
+    ):
         return
     texts = [path.read_text(errors="replace") for path in trial.root.rglob("*") if path.is_file()]
     everything = "\0".join(texts)
-    for record in child.board.records():
+    for record in child.shared.records():
         chosen, token = record.get("done") or record.get("refused"), record.get("token")
         if "done" in record and chosen not in FLEETING:
-            trial.check(3, token in everything, f"{what}: {chosen}: ok, and {token} is nowhere")
+            trial.check(
+                ERRORS_REPORTED,
+                token in everything,
+                f"{what}: {chosen}: ok, and {token} is nowhere",
+            )
         elif "refused" in record and chosen in ONE_STEP:
             message = f"{what}: {chosen}: {record['why']}, and {token} is there"
-            trial.check(3, token not in everything, message)
+            trial.check(ERRORS_REPORTED, token not in everything, message)
         elif "refused" in record:
-            trial.count(3, 1)
+            trial.count(ERRORS_REPORTED, 1)
 
 
 def afterwards(trial: Trial, what: str) -> None:
     """With room again, all is as it should be."""
 
-    def work(board: Board) -> None:
+    def work(shared: SharedLog) -> None:
         with commonplace.open(trial.root) as store:
             store.write("after.md", "zyzzyva\n")
             found = [hit.path for hit in store.search("zyzzyva")]
-            board.say({"differences": store.verify().differences, "found": found})
+            shared.append({"differences": store.verify().differences, "found": found})
 
     child = Child(work)
     ended = child.wait(20)
-    trial.check(3, ended and not child.crash, f"{what}, afterwards: {child.crash or 'hung'}")
-    for record in child.board.records():
+    trial.check(
+        ERRORS_REPORTED,
+        ended and not child.crash,
+        f"{what}, afterwards: {child.crash or 'hung'}",
+    )
+    for record in child.shared.records():
         if "found" in record:
             good = record["differences"] == [] and record["found"] == ["after.md"]
-            trial.check(3, good, f"{what}, afterwards: {record}")
+            trial.check(ERRORS_REPORTED, good, f"{what}, afterwards: {record}")
     litter = [path.name for path in trial.root.rglob("*.swap")]
-    trial.check(3, not litter, f"{what}, left lying: {litter[:3]}")
+    trial.check(ERRORS_REPORTED, not litter, f"{what}, left lying: {litter[:3]}")
 
 
 def full_disk(trial: Trial) -> None:
     random = trial.random
     options = random.choice(["size=900k", "size=1500k", "size=3m,nr_inodes=220"])
     if why := tmpfs(trial.root, options):
-        return trial.skip(3, why)
+        return trial.skip(ERRORS_REPORTED, why)
     ballast = trial.root / "ballast.bin"
 
     def limit(random: Random) -> None:
@@ -171,7 +184,7 @@ def few_descriptors_to_read(trial: Trial) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("- quokka\n")
 
-    def work(board: Board) -> None:
+    def work(shared: SharedLog) -> None:
         store = commonplace.open(trial.root, watch=trial.random.random() < 0.5)
         used = max(int(name) for name in os.listdir("/proc/self/fd"))  # noqa: PTH208
         asks: dict[str, Callable[[], tuple[int, bool]]] = {
@@ -187,33 +200,41 @@ def few_descriptors_to_read(trial: Trial) -> None:
                     found, is_all = ask()
                 except (CommonplaceError, OSError):
                     continue
-                board.say({"asked": name, "more": more, "found": found, "all": is_all})
+                shared.append({"asked": name, "more": more, "found": found, "all": is_all})
 
     child = Child(work)
     ended = child.wait(30)
-    trial.check(3, ended and not child.crash, f"few descriptors: {child.crash or 'hung'}")
-    for one in child.board.records():
+    trial.check(
+        ERRORS_REPORTED,
+        ended and not child.crash,
+        f"few descriptors: {child.crash or 'hung'}",
+    )
+    for one in child.shared.records():
         if "asked" in one:
             good = one["found"] == 20 or not one["all"]
-            trial.check(3, good, f"{one['asked']} with {one['more']} descriptors: {one}")
+            trial.check(
+                ERRORS_REPORTED,
+                good,
+                f"{one['asked']} with {one['more']} descriptors: {one}",
+            )
 
 
 def no_watches(trial: Trial) -> None:
     """The system refuses watches, from the first or the n-th on; edits are seen all the same."""
     if why := no_strace():
-        return trial.skip(11, f"refusing inotify: {why}")
+        return trial.skip(FRESH_INDEX, f"refusing inotify: {why}")
     for number in range(6):
         (trial.root / f"folder{number}").mkdir()
         (trial.root / f"folder{number}/note.md").write_text("- word0e\n")
 
-    def work(board: Board) -> None:
+    def work(shared: SharedLog) -> None:
         store = commonplace.open(trial.root)
         for number in range(1, 12):
             path = trial.root / f"folder{number % 6}/note.md"
             path.write_text(f"- word{number}e\n")
             hits = store.search(f"word{number}e")
             found = [hit.path for hit in hits] == [f"folder{number % 6}/note.md"]
-            board.say({"seen": found or hits.freshness != "fresh", "number": number})
+            shared.append({"seen": found or hits.freshness != "fresh", "number": number})
 
     refused = trial.random.choice(
         [
@@ -225,10 +246,14 @@ def no_watches(trial: Trial) -> None:
     inject = f"{refused}:when={trial.random.randrange(1, 6)}+" if "watch" in refused else refused
     child = Child(work, [inject])
     ended = child.wait(30)
-    trial.check(11, ended and not child.crash, f"{inject}: {child.crash or 'hung'}")
-    for record in child.board.records():
+    trial.check(FRESH_INDEX, ended and not child.crash, f"{inject}: {child.crash or 'hung'}")
+    for record in child.shared.records():
         if "seen" in record:
-            trial.check(11, record["seen"], f"{inject}: edit {record['number']} is not seen")
+            trial.check(
+                FRESH_INDEX,
+                record["seen"],
+                f"{inject}: edit {record['number']} is not seen",
+            )
     return None
 
 
@@ -255,7 +280,7 @@ def strange(random: Random, path: Path, size: int) -> str:
     return shape
 
 
-def use(root: Path, limit: Callable[[], None], given: int | None, board: Board) -> None:
+def use(root: Path, limit: Callable[[], None], given: int | None, shared: SharedLog) -> None:
     """Use a store in every way under a limit of memory."""
     limit()
     before = kilobytes("VmRSS")
@@ -274,13 +299,13 @@ def use(root: Path, limit: Callable[[], None], given: int | None, board: Board) 
         "close": store.close,
     }
     for name, ask in asks.items():
-        board.say({"asked": name})
+        shared.append({"asked": name})
         try:
-            board.say({"answered": name, "answer": repr(ask())[:200]})
+            shared.append({"answered": name, "answer": repr(ask())[:200]})
         except (CommonplaceError, OSError, MemoryError) as error:
-            board.say({"refused": name, "why": f"{type(error).__name__}: {error}"[:200]})
+            shared.append({"refused": name, "why": f"{type(error).__name__}: {error}"[:200]})
         if given:
-            board.say({"peak": (kilobytes("VmHWM") - before) << 10, "at": name})
+            shared.append({"peak": (kilobytes("VmHWM") - before) << 10, "at": name})
 
 
 def kilobytes(name: str) -> int:
@@ -315,21 +340,29 @@ def own_limit(trial: Trial) -> None:
     limit, message = strange_root(trial, trial.root)
     child = Child(partial(use, trial.root, lambda: None, limit))
     survived(trial, f"{message} as memory_limit", child)
-    for one in child.board.records():
+    for one in child.shared.records():
         if "peak" in one:
             taken = f"{one['peak'] >> 20} MB after {one['at']}"
-            trial.check(19, one["peak"] <= limit, f"{message} as memory_limit: it took {taken}")
+            trial.check(
+                MEMORY_BOUNDED,
+                one["peak"] <= limit,
+                f"{message} as memory_limit: it took {taken}",
+            )
 
 
 def survived(trial: Trial, message: str, child: Child) -> None:
     ended = child.wait(80)
-    records = child.board.records()
+    records = child.shared.records()
     asked = [record["asked"] for record in records if "asked" in record]
     why = child.crash or (
         "hung" if not ended else f"died of {child.status}" if child.status else None
     )
-    trial.count(19, max(0, len(asked) - 1))
-    trial.check(19, why is None, f"{message}: {asked[-1] if asked else 'opening'}: {why}")
+    trial.count(MEMORY_BOUNDED, max(0, len(asked) - 1))
+    trial.check(
+        MEMORY_BOUNDED,
+        why is None,
+        f"{message}: {asked[-1] if asked else 'opening'}: {why}",
+    )
 
 
 def cgroup(trial: Trial) -> None:
@@ -340,7 +373,7 @@ def cgroup(trial: Trial) -> None:
     try:
         group.mkdir()
     except OSError as error:
-        return trial.skip(19, f"a cgroup: {error.strerror}: {group}")
+        return trial.skip(MEMORY_BOUNDED, f"a cgroup: {error.strerror}: {group}")
     try:
         # on a disk: files in memory would count as memory of the group
         with tempfile.TemporaryDirectory() as folder:
@@ -354,7 +387,7 @@ def cgroup(trial: Trial) -> None:
                 trial, f"{message} for a cgroup", Child(partial(use, Path(folder), enter, None))
             )
     except OSError as error:
-        trial.skip(19, f"a cgroup: {error.strerror}: {group}")
+        trial.skip(MEMORY_BOUNDED, f"a cgroup: {error.strerror}: {group}")
     finally:
         group.rmdir()
     return None

@@ -1,4 +1,4 @@
-"""Names that become links, folders and FIFOs while they are used, and that are so from the start.
+"""Fault campaign: names that become links, folders and FIFOs while they are used, or before.
 
 Outside the root lie files that hold a canary. Nobody may be shown it, nothing outside may change,
 and nothing may wait for a FIFO.
@@ -18,17 +18,20 @@ from pathlib import Path
 
 from commonplace import CommonplaceError
 from commonplace.memories import FourLayers
-from tests.campaigns.children import Board, Child
+from tests.campaigns.children import Child, SharedLog
+from tests.campaigns.promises import SPECIAL_FILES, SWAPPED_LINKS
 from tests.campaigns.systems import CALLS, Program
 from tests.campaigns.trial import Trial
 
-LAW = (
+INVARIANT = (
     "Whatever a name below the root is made to be, and whenever: nothing that lies outside is "
     "shown or changed, and no call waits for a FIFO or a device."
 )
 PROMISES = {
-    13: "hard links, symbolic links and folders swapped in a loop beside every kind of call",
-    14: "FIFO, device, socket, folder and links in place of notes and of all in `.commonplace`",
+    SWAPPED_LINKS: "hard links, symbolic links and folders swapped in a loop beside every "
+    "kind of call",
+    SPECIAL_FILES: "FIFO, device, socket, folder and links in place of notes and of all in "
+    "`.commonplace`",
 }
 CANARY = "CANARYWORD"
 # Longest that a call may take on a machine that does other things as well, in seconds.
@@ -120,7 +123,7 @@ def make(kind: str, path: Path, outside: Path) -> None:
             path.mkdir()
 
 
-def swap(kind: str, path: Path, outside: Path, _: Board) -> None:
+def swap(kind: str, path: Path, outside: Path, _: SharedLog) -> None:
     """Let a name be in turn a file of the root and something else, as fast as can be."""
     other, new, aside = (path.with_name(f".{name}") for name in ("other", "new", "aside"))
     text = b'{"role":"user","content":"own"}\n' if path.suffix == ".jsonl" else b"own\n"
@@ -153,14 +156,14 @@ def swap(kind: str, path: Path, outside: Path, _: Board) -> None:
                 back()
 
 
-def ask(root: Path, asks: list[str], seconds: float, number: int, board: Board) -> None:
+def ask(root: Path, asks: list[str], seconds: float, number: int, shared: SharedLog) -> None:
     """Make calls, and say how many of each, how long the longest took, and what was shown."""
     running = Program(root, f"p{number}", watch=number % 2 == 0)
     until = time.monotonic() + seconds
     done = 0
     while time.monotonic() < until:
         what = asks[done % len(asks)]
-        board.say({"asked": what})
+        shared.append({"asked": what})
         begun = time.monotonic()
         try:
             answer = repr(ASKS[what](running, done))
@@ -168,10 +171,10 @@ def ask(root: Path, asks: list[str], seconds: float, number: int, board: Board) 
             answer = str(error)
         done += 1
         if CANARY in answer and not (what in GIVEN and f"{CANARY} outside" not in answer):
-            board.say({"shown": what, "answer": answer[:300]})
+            shared.append({"shown": what, "answer": answer[:300]})
         if (took := time.monotonic() - begun) > SOON:
-            board.say({"slow": what, "took": took})
-    board.say({"tries": done})
+            shared.append({"slow": what, "took": took})
+    shared.append({"checks": done})
 
 
 def races(trial: Trial) -> None:
@@ -195,14 +198,14 @@ def races(trial: Trial) -> None:
     where = f"{place} ↔ {kind}"
     for caller in callers:
         ended = caller.wait(1.5 + 2 * SOON)
-        check_call(trial, 13, where, caller, ended=ended)
+        check_call(trial, SWAPPED_LINKS, where, caller, ended=ended)
     swapper.kill()
-    trial.check(13, swapper.crash is None, f"the swapper ended: {swapper.crash}")
-    changed(trial, 13, f"{where}, {', '.join(asks)}", before)
+    trial.check(SWAPPED_LINKS, swapper.crash is None, f"the swapper ended: {swapper.crash}")
+    changed(trial, SWAPPED_LINKS, f"{where}, {', '.join(asks)}", before)
 
 
 def check_call(trial: Trial, promise: int, where: str, caller: Child, *, ended: bool) -> None:
-    reported = caller.board.records()
+    reported = caller.shared.records()
     asked = [record["asked"] for record in reported if "asked" in record]
     trial.count(promise, len(asked))
     for record in reported:
@@ -240,7 +243,7 @@ def own_places(root: Path) -> list[Path]:
     ]
 
 
-def fill(root: Path, _: Board) -> None:
+def fill(root: Path, _: SharedLog) -> None:
     """Make everything that there may be in `.commonplace`."""
     running = Program(root, "first")
     for number, call in enumerate(CALLS.values()):
@@ -277,7 +280,7 @@ def specials(trial: Trial) -> Iterator[tuple[str, Path, Path]]:
         try:
             make(kind, place, outside)
         except PermissionError as error:
-            trial.skip(14, f"{kind}: {error.strerror}; only root can make one")
+            trial.skip(SPECIAL_FILES, f"{kind}: {error.strerror}; only root can make one")
             continue
         yield kind, place, outside
 
@@ -289,29 +292,29 @@ def standing(trial: Trial) -> None:
         where = f"{place.relative_to(trial.root)} is a {kind} ({outside.name})"
         asks = trial.random.sample(list(ASKS), 8)
         caller = Child(partial(once, trial.root, asks))
-        check_call(trial, 14, where, caller, ended=caller.wait(3 * SOON))
-        changed(trial, 14, where, before)
+        check_call(trial, SPECIAL_FILES, where, caller, ended=caller.wait(3 * SOON))
+        changed(trial, SPECIAL_FILES, where, before)
         for path, text in before.items():
             (trial.outside / path).write_text(text)
 
 
-def once(root: Path, asks: list[str], board: Board) -> None:
+def once(root: Path, asks: list[str], shared: SharedLog) -> None:
     """Make each call once."""
     try:
         running = Program(root, "p", watch=len(asks) % 2 == 0)
     except (CommonplaceError, OSError):
         return
     for number, what in enumerate(asks):
-        board.say({"asked": what})
+        shared.append({"asked": what})
         begun = time.monotonic()
         try:
             answer = repr(ASKS[what](running, number))
         except (CommonplaceError, OSError) as error:
             answer = str(error)
         if CANARY in answer and what not in GIVEN:
-            board.say({"shown": what, "answer": answer[:300]})
+            shared.append({"shown": what, "answer": answer[:300]})
         if (took := time.monotonic() - begun) > SOON:
-            board.say({"slow": what, "took": took})
+            shared.append({"slow": what, "took": took})
     with contextlib.suppress(CommonplaceError, OSError):
         running.store.close()
 

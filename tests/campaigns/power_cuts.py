@@ -1,4 +1,4 @@
-"""Power cuts: file systems on a disk that records its writes, left as a cut could have left them.
+"""Fault campaign: power cuts, replayed from the recorded writes of a disk on ext4, XFS and btrfs.
 
 A program changes a memory on ext4, XFS or btrfs and notes after each change how much the disk had
 been given by then. Later, for many moments, an image is made of all that the disk had flushed and
@@ -20,6 +20,14 @@ from typing import NamedTuple
 import commonplace
 from commonplace import Store
 from commonplace.entries.blocks import parse
+from tests.campaigns.promises import (
+    ATOMIC_REPLACE,
+    COMPACTION,
+    DAMAGED_CACHE,
+    DURABLE,
+    SAVES_KEPT,
+    TORN_LOG_END,
+)
 from tests.campaigns.recorded_changes import (
     ARCHIVE,
     GROWING,
@@ -39,19 +47,22 @@ from tests.campaigns.recorded_disk import (
 )
 from tests.campaigns.trial import Trial
 
-LAW = (
+INVARIANT = (
     "Whenever the power fails: what was acknowledged is there, whole and once; a text that a "
     "person had saved and that we displaced is in the history; what was under way is old or new."
 )
 PROMISES = {
-    1: "images of cut disks: each note is one of its versions, and can be changed again",
-    2: "images of cut disks (ext4, XFS, btrfs): all that was acknowledged before the cut is there",
-    4: "images of cut disks: a torn line of a transcript costs no other line",
-    6: "images of cut disks: a person's unsynced save that we displaced is in the history, whole",
-    9: "images of cut disks: each entry that was compacted is live or in the archive",
-    10: "images of cut disks: an index that was torn finds what stands in the files",
+    ATOMIC_REPLACE: "images of cut disks: each note is one of its versions, and can be "
+    "changed again",
+    DURABLE: "images of cut disks (ext4, XFS, btrfs): all that was acknowledged before the "
+    "cut is there",
+    TORN_LOG_END: "images of cut disks: a torn line of a transcript costs no other line",
+    SAVES_KEPT: "images of cut disks: a person's unsynced save that we displaced is in the "
+    "history, whole",
+    COMPACTION: "images of cut disks: each entry that was compacted is live or in the archive",
+    DAMAGED_CACHE: "images of cut disks: an index that was torn finds what stands in the files",
 }
-# How many cuts are tried of one disk, if there is time.
+# How many cuts of one disk are checked, if there is time.
 CUTS = 24
 
 
@@ -94,7 +105,7 @@ def copy(image: Path, to: Path) -> None:
 def cut(trial: Trial, made: FileSystem) -> None:
     """Record a disk, and look at it as it would be after power cuts at many moments."""
     if not shutil.which(made.make[0], path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"):
-        trial.skip(2, f"no {made.make[0]}: {made.name} was not tried")
+        trial.skip(DURABLE, f"no {made.make[0]}: {made.name} was not tested")
         return
     own_mounts()
     with disk_image(trial, made) as (image, base):
@@ -114,7 +125,7 @@ def cut(trial: Trial, made: FileSystem) -> None:
         entries = list(disk.entries())
         moments = sorted(trial.random.randrange(first, len(entries) + 1) for _ in range(CUTS))
         for moment, cut_image in images(trial, made, base, entries, moments):
-            look(trial, made, cut_image, changes, moment)
+            read_and_verify(trial, made, cut_image, changes, moment)
 
 
 def images(
@@ -146,7 +157,9 @@ def put(image: Path, written: Iterable[Written]) -> None:
                 file.write(data)
 
 
-def look(trial: Trial, made: FileSystem, image: Path, changes: list[Change], moment: int) -> None:
+def read_and_verify(
+    trial: Trial, made: FileSystem, image: Path, changes: list[Change], moment: int
+) -> None:
     """Mount what a cut has left, open the memory, and compare it with what was acknowledged."""
     folder = trial.folder / "cut"
     case = f"{made.name}, cut at {moment}"
@@ -155,7 +168,7 @@ def look(trial: Trial, made: FileSystem, image: Path, changes: list[Change], mom
     except OSError as error:
         # what was in it cannot be looked at, and that it is lost is none of our doing
         why = str(error).partition(f"{folder}: ")[2].partition(" on /dev/")[0] or str(error)
-        trial.leave_out(2, f"images that {made.name} does not mount: {why:.120}")
+        trial.leave_out(DURABLE, f"images that {made.name} does not mount: {why:.120}")
         return
     try:
         compare(trial, folder / "memory", changes, moment, case)
@@ -172,7 +185,7 @@ def compare(trial: Trial, root: Path, changes: list[Change], moment: int, case: 
     with commonplace.open(root) as store:
         store.search("note")
         compare_files(trial, store, texts, under_way, case)
-        for kind, promise in (("kept", 2), ("saved", 6)):
+        for kind, promise in (("kept", DURABLE), ("saved", SAVES_KEPT)):
             for change in acknowledged:
                 for path, version, text in getattr(change, kind):
                     found = history(store, path, version)
@@ -180,11 +193,11 @@ def compare(trial: Trial, root: Path, changes: list[Change], moment: int, case: 
                         promise, found == text, f"{case}: of {path} {version}: {found!r:.60}"
                     )
         left = [path.name for path in root.rglob(".*.swap") if path.is_file()]
-        trial.check(2, not left, f"{case}: left behind: {left}")
+        trial.check(DURABLE, not left, f"{case}: left behind: {left}")
         empty = [path.name for path in root.rglob("*.conflict-*") if not path.stat().st_size]
-        trial.check(6, not empty, f"{case}: empty conflict copies: {empty}")
+        trial.check(SAVES_KEPT, not empty, f"{case}: empty conflict copies: {empty}")
         differences = store.verify().differences
-        trial.check(10, not differences, f"{case}: {differences}")
+        trial.check(DAMAGED_CACHE, not differences, f"{case}: {differences}")
         change_again(trial, store, case)
 
 
@@ -204,19 +217,19 @@ def compare_files(
             # a person's save that nobody flushed, or one of several writes of a compaction
             continue
         if path not in nearly:
-            trial.check(2, found == old, f"{case}: {path} is {found!r:.80}, not {old!r:.80}")
+            trial.check(DURABLE, found == old, f"{case}: {path} is {found!r:.80}, not {old!r:.80}")
         elif path in GROWING:
             before, after, now = old or "", nearly[path] or "", found or ""
             whole = now.startswith(before) and is_start(now, after)
-            trial.check(4, whole, f"{case}: {path} ends in {now[-60:]!r}")
+            trial.check(TORN_LOG_END, whole, f"{case}: {path} ends in {now[-60:]!r}")
         else:
             fits = found in {old, nearly[path]}
-            trial.check(1, fits, f"{case}: {path} under way is {found!r:.80}")
+            trial.check(ATOMIC_REPLACE, fits, f"{case}: {path} under way is {found!r:.80}")
     for path in (MONTH, ARCHIVE):
         archived |= {block.title for block in parse(read(store, path) or "")}
     entries = {b.title for path in (MONTH, ARCHIVE) for b in parse(texts.get(path) or "")}
     lost = {title for title in entries - archived if title.startswith("Task")}
-    trial.check(9, not lost, f"{case}: neither live nor archived: {sorted(lost)}")
+    trial.check(COMPACTION, not lost, f"{case}: neither live nor archived: {sorted(lost)}")
 
 
 def is_start(found: str, whole: str) -> bool:
@@ -235,13 +248,21 @@ def change_again(trial: Trial, store: Store, case: str) -> None:
             else:
                 store.append(entry.path, '{"role": "user", "content": "again"}')
         except commonplace.CommonplaceError as error:
-            trial.check(1, holds=False, what=f"{case}: {entry.path} cannot be changed: {error}")
+            trial.check(
+                ATOMIC_REPLACE,
+                holds=False,
+                what=f"{case}: {entry.path} cannot be changed: {error}",
+            )
         else:
-            trial.count(1, 1)
+            trial.count(ATOMIC_REPLACE, 1)
     last = read(store, LOG)
     if last is not None:
         lines = last.splitlines()
-        trial.check(4, json.loads(lines[-1])["content"] == "again", f"{case}: {lines[-1]!r:.80}")
+        trial.check(
+            TORN_LOG_END,
+            json.loads(lines[-1])["content"] == "again",
+            f"{case}: {lines[-1]!r:.80}",
+        )
 
 
 def read(store: Store, path: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Changes on a recorded disk, with the moments at which each began and ended."""
+"""Changes on a recorded disk for the power cuts, with the moments at which each began and ended."""
 
 from __future__ import annotations
 

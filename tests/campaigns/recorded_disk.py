@@ -1,4 +1,4 @@
-"""A disk that records each block written to it and each flush: one file of a FUSE file system.
+"""Recording disk: a FUSE file whose writes and flushes are kept in order, to replay power cuts.
 
 A loop device on that file passes every block that a file system writes on to us, in order, and
 every flush. From the record any state can be made in which a power cut could have left the disk:

@@ -1,4 +1,4 @@
-"""Report of a run, `docs/reliability.md`: each of the 25 promises and its evidence."""
+"""Report of a run, written to `docs/reliability.md`: each of the 25 promises and its evidence."""
 
 from __future__ import annotations
 
@@ -14,46 +14,47 @@ from pathlib import Path
 from typing import NamedTuple
 
 import commonplace
+from tests.campaigns.promises import (
+    APPENDED_ONCE,
+    ATOMIC_REPLACE,
+    COMPACTION,
+    CONSISTENT_READS,
+    DAMAGED_CACHE,
+    DURABLE,
+    ERRORS_REPORTED,
+    FRESH_INDEX,
+    HOSTILE_LINES,
+    HOSTILE_MARKDOWN,
+    INTERRUPTIBLE,
+    MEMORY_BOUNDED,
+    MUTATION_TESTED,
+    NO_LOST_UPDATE,
+    NO_SERVER,
+    PATHS_CONFINED,
+    PORTABLE_NAMES,
+    PROMISES,
+    RECALLED_DATA,
+    REDACTION,
+    SAVES_KEPT,
+    SOUND_THREADS,
+    SPECIAL_FILES,
+    SWAPPED_LINKS,
+    TORN_LOG_END,
+)
 from tests.campaigns.runner import Result
 
 ROOT = Path(__file__).parents[2]
 REPORT = ROOT / "docs" / "reliability.md"
 
 WORDS = (
-    "What is promised, how it was tried, how often, and how often it failed. A promise counts as "
-    "tried only by what stands in its rows; where something could not be tried, a row says so and "
-    "why. This page is written by `make campaign`; its words are in `tests/campaigns`.\n\n"
-    "A *try* of a campaign is one comparison of what was promised with what is there, after one "
-    "kill, error, cut, race or edit, with random moments and values. A *test* is one function of "
+    "What is promised, how it was tested, how often, and how often it failed. A promise counts as "
+    "tested only by what stands in its rows; where something could not be tested, a row says so "
+    "and why. This page is written by `make campaign`; its words are in `tests/campaigns`.\n\n"
+    "A *check* of a campaign is one comparison of what was promised with what is there, after one "
+    "kill, error, cut, race or edit, with random moments and values; a *trial* is a seeded run "
+    "that makes many checks. A *test* is one function of "
     "the test suite, which mostly goes through many cases."
 )
-PROMISES = {
-    1: "A replace gives the old text or the new one, never a torn one.",
-    2: "What was acknowledged survives a power cut.",
-    3: "An error of the system is never reported as success, and no success as an error.",
-    4: "A torn end of a log costs nothing that was acknowledged.",
-    5: "Of many writers each line stands once.",
-    6: "What a person saves is never lost.",
-    7: "No change of another process is overwritten unseen.",
-    8: "Readers never wait and never see a mixture.",
-    9: "Compaction loses nothing and keeps nothing twice.",
-    10: "A damaged cache never gives a wrong answer.",
-    11: "A stale index never shows.",
-    12: "No path leads out of the root.",
-    13: "Links that are swapped in between lead nowhere.",
-    14: "FIFO, device, socket and hard link are refused or passed over, at once.",
-    15: "Names of Windows and Unicode get the same verdict everywhere.",
-    16: "A pattern takes bounded time, and a long call can be interrupted.",
-    17: "Hostile Markdown takes bounded time.",
-    18: "A hostile line of a log hides no other.",
-    19: "Memory is bounded.",
-    20: "Under load nothing grows.",
-    21: "Threads, forks and unsafe code are sound, and no panic crosses the border.",
-    22: "Recalled text is data.",
-    23: "Secrets are redacted when that is asked.",
-    24: "Web and MCP are closed to other sites.",
-    25: "The tests have teeth.",
-}
 
 
 class Suite(NamedTuple):
@@ -85,80 +86,85 @@ WRITES = rust("writes", "many writers at once, and people who save meanwhile")
 FUZZ = rust("fuzz", "laws of sections, queries, transcripts, snapshots and patches, random inputs")
 NAMES = "names of Windows and Unicode"
 SUITES = {
-    1: [CRASHES, WRITES],
-    2: [CRASHES, DURABILITY],
-    3: [
+    ATOMIC_REPLACE: [CRASHES, WRITES],
+    DURABLE: [CRASHES, DURABILITY],
+    ERRORS_REPORTED: [
         CRASHES,
         ANSWERS,
         python("test_answers", "which error a call of Python raises, and what is there then"),
     ],
-    4: [CRASHES, IMPORTS],
-    5: [WRITES, IMPORTS],
-    6: [WRITES, GUARDS],
-    7: [WRITES, python("test_history", "changes by a function from threads and processes")],
-    8: [WRITES],
-    9: [
+    TORN_LOG_END: [CRASHES, IMPORTS],
+    APPENDED_ONCE: [WRITES, IMPORTS],
+    SAVES_KEPT: [WRITES, GUARDS],
+    NO_LOST_UPDATE: [
+        WRITES,
+        python("test_history", "changes by a function from threads and processes"),
+    ],
+    CONSISTENT_READS: [WRITES],
+    COMPACTION: [
         python("test_compaction", "failures and interruptions between the steps"),
         python("test_two_compactors", "two that compact at once"),
     ],
-    10: [
+    DAMAGED_CACHE: [
         rust("snapshot", "each byte cut and flipped"),
         rust("snapshot_crafted", "numbers changed, with right checksums"),
         rust("gram_index", "grep with a gram index and without, and with ones that lie"),
         SIDE_FILES,
     ],
-    11: [
+    FRESH_INDEX: [
         rust("freshness", "random edits under clocks of 1 ns, 4 ms, 1 s and 2 s"),
         rust("random_edits", "random changes by anybody, compared with a full scan"),
         python("test_interleaving", "two programs, five systems, a person, and a dictionary"),
     ],
-    12: [
+    PATHS_CONFINED: [
         SANDBOX,
         python("test_hostile", "the corpus of hostile paths", "path"),
         python("test_file_access", "no module opens files of a memory by itself"),
     ],
-    13: [SANDBOX, LINKS, GUARDS],
-    14: [SANDBOX, SIDE_FILES],
-    15: [
+    SWAPPED_LINKS: [SANDBOX, LINKS, GUARDS],
+    SPECIAL_FILES: [SANDBOX, SIDE_FILES],
+    PORTABLE_NAMES: [
         rust("path_rules", "each rule of names"),
         python("test_spelling", "spellings of one name"),
         python("test_hostile", NAMES, "path_windows or path_unicode"),
     ],
-    16: [
+    INTERRUPTIBLE: [
         rust("queries", "queries of every form"),
         python("test_interrupts", "long calls that are interrupted"),
         python("test_hostile", "hostile patterns and queries", "regex or query"),
     ],
-    17: [
+    HOSTILE_MARKDOWN: [
         rust("sections", "incremental and whole parsing, compared"),
         FUZZ,
         python("test_hostile", "the corpus of hostile Markdown", "markdown"),
     ],
-    18: [
+    HOSTILE_LINES: [
         rust("transcripts", "foreign formats and broken lines"),
         rust("grep_bytes", "raw bytes"),
         FUZZ,
     ],
-    19: [
+    MEMORY_BOUNDED: [
         rust("memory_limit", "limits of memory in the core"),
         python("test_memory_limit", "limits of memory in processes"),
     ],
-    21: [
+    SOUND_THREADS: [
         python("test_fork", "forks of an open store, multiprocessing, threads"),
         python("test_refuse", "the layer for systems without openat2, inotify and leases"),
     ],
-    22: [
+    RECALLED_DATA: [
         python("test_injection", "frames, read back to the same bytes"),
         python("test_fuzz_frames", "frames of random texts"),
         python("test_hostile", "the corpus of injections", "injection"),
     ],
 }
 UNTESTED = {
-    21: "ThreadSanitizer and Miri need a nightly compiler, and pytest-run-parallel a free-threaded "
+    SOUND_THREADS: "ThreadSanitizer and Miri need a nightly compiler, and "
+    "pytest-run-parallel a free-threaded "
     "Python: neither is run here",
-    23: "redaction is an issue of its own",
-    24: "the package opens no port and has no server",
-    25: "`make mutants` deletes what protects on the write and open paths, and prints its figures; "
+    REDACTION: "redaction is an issue of its own",
+    NO_SERVER: "the package opens no port and has no server",
+    MUTATION_TESTED: "`make mutants` deletes what protects on the write and open paths, and "
+    "prints its figures; "
     "it takes too long to be run by this report",
 }
 
@@ -198,8 +204,8 @@ def counted(suite: Suite, tell: Callable[[str], None]) -> tuple[int, int]:
 
 
 def in_turn(results: list[Result]) -> list[Suite]:
-    """Return the suites, first those of promises that no campaign tries."""
-    tried = {number for result in results for number in result.tries}
+    """Return the suites, first those of promises that no campaign checks."""
+    tried = {number for result in results for number in result.checks}
     numbers = sorted(SUITES, key=lambda number: (number in tried, number))
     return [suite for number in numbers for suite in SUITES[number]]
 
@@ -245,7 +251,7 @@ def rendered(
         "",
         run,
         "",
-        "| # | promise | how it was tried | tries | failures | by | date |",
+        "| # | promise | how it was tested | checks | failures | by | date |",
         "|--:|---|---|--:|--:|---|---|",
     ]
     for number, promise in PROMISES.items():
@@ -253,8 +259,8 @@ def rendered(
         for position, row in enumerate(rows):
             head = f"{number} | {promise}" if position == 0 else " | "
             lines.append(f"| {head} | {row} |")
-    lines += ["", "## The laws", ""]
-    lines += [f"- `{result.campaign.name}`: {result.campaign.law}" for result in results]
+    lines += ["", "## The invariants", ""]
+    lines += [f"- `{result.campaign.name}`: {result.campaign.invariant}" for result in results]
     return "\n".join(lines) + "\n"
 
 
@@ -269,9 +275,9 @@ def rows_of(
         if how is None:
             continue
         by = f"`--only {result.campaign.name}`"
-        if result.tries[number]:
-            tries, failures = f"{result.tries[number]:,}", f"{result.failures[number]:,}"
-            rows.append(f"{how} | {tries} | {failures} | {by} | {today}")
+        if result.checks[number]:
+            checks, failures = f"{result.checks[number]:,}", f"{result.failures[number]:,}"
+            rows.append(f"{how} | {checks} | {failures} | {by} | {today}")
         if why := result.untested.get(number):
             rows.append(f"not tested here: {why} | | | {by} | {today}")
         for (of, what), times in result.left_out.items():
@@ -290,4 +296,4 @@ def rows_of(
         rows.append(f"not tested here, as this run was too short: {what} | | | {by} | ")
     if why := UNTESTED.get(number):
         rows.append(f"not tested here: {why} | | | | ")
-    return rows or ["not tested here: no campaign and no suite tries it | | | | "]
+    return rows or ["not tested here: no campaign and no suite tests it | | | | "]

@@ -1,7 +1,7 @@
-"""Tries one after another, each in a process of its own, within a time limit.
+"""Runner of trials: each seeded run in a process of its own, one after another, in a time limit.
 
-What a try does to its process (a crash, a hang, a lost lock) ends with it, and the process that
-runs the tries never opens a store, so that tries can fork.
+What a trial does to its process (a crash, a hang, a lost lock) ends with it, and the process that
+runs the trials never opens a store, so that trials can fork.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from tests.campaigns.children import Board, Child
+from tests.campaigns.children import Child, SharedLog
 from tests.campaigns.trial import Campaign, Outcome, Trial, scratch_parent
 
-# No try takes so long; one that does hangs.
+# No trial takes so long; one that does hangs.
 LONGEST = 90
-# One try of many small ones goes on for so long, or for this part of the time that there is.
+# A trial of many small checks goes on for so long, or for this part of the time that there is.
 LEAST, PART = 2.0, 0.1
 
 
@@ -35,26 +35,26 @@ class Result:
     """What a campaign has shown so far."""
 
     campaign: Campaign
-    tries: Counter[int] = field(default_factory=Counter)
+    checks: Counter[int] = field(default_factory=Counter)
     failures: Counter[int] = field(default_factory=Counter)
     untested: dict[int, str] = field(default_factory=dict)
     # of a promise and what it was: how many
     left_out: Counter[tuple[int, str]] = field(default_factory=Counter)
-    attempts: int = 0
+    trials: int = 0
     seconds: float = 0.0
 
 
-def attempt(campaign: Campaign, seed: int, number: int, seconds: float) -> dict[str, Any]:
-    """Make one try; what went wrong outside all checks counts against its first promise."""
+def run_trial(campaign: Campaign, seed: int, number: int, seconds: float) -> dict[str, Any]:
+    """Run one trial; what went wrong outside all checks counts against its first promise."""
     kind = campaign.kinds[number % len(campaign.kinds)]
     folder = Path(tempfile.mkdtemp(prefix="campaign-", dir=scratch_parent()))
 
-    def work(board: Board) -> None:
+    def work(shared: SharedLog) -> None:
         os.setpgid(0, 0)
         os.dup2(os.open(folder / "stderr", os.O_WRONLY | os.O_CREAT | os.O_APPEND), 2)
         trial = Trial(Random(f"{seed}/{campaign.name}/{number}"), folder, seconds)
         kind(trial)
-        board.say(trial.outcome()._asdict())
+        shared.append(trial.outcome()._asdict())
 
     child, stderr = Child(work), ""
     try:
@@ -62,12 +62,12 @@ def attempt(campaign: Campaign, seed: int, number: int, seconds: float) -> dict[
         with suppress(FileNotFoundError):
             stderr = (folder / "stderr").read_text(errors="replace")
     finally:
-        # also when somebody interrupts us: what the try has left running, and its files
+        # also when somebody interrupts us: what the trial has left running, and its files
         with suppress(ProcessLookupError):
             os.killpg(child.pid, signal.SIGKILL)
         child.kill()
         shutil.rmtree(folder, ignore_errors=True)
-    reported = [record for record in child.board.records() if "tries" in record]
+    reported = [record for record in child.shared.records() if "checks" in record]
     if reported and child.status == 0:
         outcome = dict(reported[0])
         if outcome["texts"] and (panics := re.findall(r"panicked at .*|memory alloc.*", stderr)):
@@ -89,7 +89,7 @@ def run(
     times: int = 1,
     kind: str | None = None,
 ) -> Result:
-    """Make tries until the time is over, all or those of one kind; or one of them so many times."""
+    """Run trials until the time is over, all or those of one kind; or one of them so many times."""
     result = Result(campaign)
     start = time.monotonic()
     # a short run does not come to all kinds, and is to begin with another one each time
@@ -100,14 +100,14 @@ def run(
     reported: Counter[tuple[int, str]] = Counter()
     for number in numbers:
         # each is tried at least once, however little time is left
-        if only is None and result.attempts and time.monotonic() - start >= seconds:
+        if only is None and result.trials and time.monotonic() - start >= seconds:
             break
         name = campaign.kinds[number % len(campaign.kinds)].__name__
         if kind not in {None, name}:
             continue
-        outcome = attempt(campaign, seed, number, min(LONGEST / 3, max(LEAST, PART * seconds)))
-        result.attempts += 1
-        result.tries.update({int(key): value for key, value in outcome["tries"].items()})
+        outcome = run_trial(campaign, seed, number, min(LONGEST / 3, max(LEAST, PART * seconds)))
+        result.trials += 1
+        result.checks.update({int(key): value for key, value in outcome["checks"].items()})
         result.failures.update({int(key): value for key, value in outcome["failures"].items()})
         result.left_out.update((promise, what) for promise, what in outcome["left_out"])
         result.untested |= {int(key): why for key, why in outcome["untested"].items()}

@@ -1,4 +1,4 @@
-"""Single store calls as a table: what each changes or returns, and how to check it."""
+"""Table of single store calls: what each changes or returns, and how to check it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clocks that jump and stamps that lie: what a search finds is what the files hold.
+"""Fault campaign: clocks that jump, and file times that are set back, ahead or cut.
 
 Files are edited with their old size, and their stamps set back, ahead, equal to those of before,
 or cut to what coarse file systems keep. The inner clock of the core with 1 ns, 4 ms, 1 s and 2 s
@@ -14,11 +14,15 @@ from pathlib import Path
 
 import commonplace
 from commonplace import Store
+from tests.campaigns.promises import FRESH_INDEX
 from tests.campaigns.trial import Trial
 
-LAW = "However stamps and clocks are set, a search finds what stands in the files and nothing else."
+INVARIANT = (
+    "However stamps and clocks are set, a search finds what stands in the files and nothing else."
+)
 PROMISES = {
-    11: "edits by hand of the same size under stamps set back, ahead, equal, cut to 4 ms, 1 s, 2 s",
+    FRESH_INDEX: "edits by hand of the same size under stamps set back, ahead, equal, cut "
+    "to 4 ms, 1 s, 2 s",
 }
 WORDS = [f"{first}{second}word" for first in "abcd" for second in "efgh"]
 SECOND = 10**9
@@ -76,9 +80,9 @@ def compare(trial: Trial, store: Store, notes: list[Path], what: str) -> None:
         hits = store.search(word, 100)
         found, wanted = {hit.path for hit in hits}, {n for n, text in texts.items() if word in text}
         message = f"{what}: {word} is in {sorted(wanted)}, the search says {sorted(found)}"
-        trial.check(11, found == wanted or hits.freshness != "fresh", message)
+        trial.check(FRESH_INDEX, found == wanted or hits.freshness != "fresh", message)
         stands = all(hit.text in texts.get(hit.path, "") for hit in hits)
-        trial.check(11, stands, f"{what}: a hit says what does not stand there")
+        trial.check(FRESH_INDEX, stands, f"{what}: a hit says what does not stand there")
 
 
 def stamps(trial: Trial) -> None:
@@ -98,7 +102,7 @@ def stamps(trial: Trial) -> None:
         message = "; ".join(done[-3:])
         compare(trial, store, notes, f"{'watched' if watch else 'stamps'}: {message}")
     differences = store.verify().differences
-    trial.check(11, not differences, f"verify: {differences[:3]}")
+    trial.check(FRESH_INDEX, not differences, f"verify: {differences[:3]}")
     store.close()
 
 

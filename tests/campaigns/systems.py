@@ -1,4 +1,4 @@
-"""All calls of the store and of the five memory systems that change something, as a table.
+"""Table of all calls of the store and of the five memory systems that change something.
 
 Each is told a token, a word that nothing else holds, and puts it where the call keeps its texts.
 """
@@ -262,8 +262,8 @@ CALLS = {
 }
 
 
-def look(program: Program, token: str) -> None:
-    """Call what only reads."""
+def read_everything(program: Program, token: str) -> None:
+    """Call everything that only reads, for its effects on caches and locks."""
     program.store.search(token)
     list(program.store.grep(token))
     program.store.list()
@@ -279,5 +279,10 @@ def look(program: Program, token: str) -> None:
     program.profile.inject(token)
 
 
-# What several processes at once may be told, and means that nothing was changed.
-TURNED_AWAY = (Conflict, commonplace.Busy, commonplace.CompactionFailed, commonplace.PatchFailed)
+# Errors that concurrent processes may get; each means that nothing was changed.
+EXPECTED_ERRORS = (
+    Conflict,
+    commonplace.Busy,
+    commonplace.CompactionFailed,
+    commonplace.PatchFailed,
+)

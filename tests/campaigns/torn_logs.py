@@ -1,4 +1,4 @@
-"""Damaged transcripts: torn lines, zeros, and lines that no tool writes."""
+"""Fault campaign: damaged transcripts (torn lines, zeros, lines that no tool writes)."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import json
 from random import Random
 
 import commonplace
+from tests.campaigns.promises import HOSTILE_LINES, TORN_LOG_END
 from tests.campaigns.trial import Trial
 
-LAW = "Every line that Python reads as a message is served; an append stands behind all the rest."
+INVARIANT = (
+    "Every line that Python reads as a message is served; an append stands behind all the rest."
+)
 PROMISES = {
-    4: "a log cut at a random byte, with or without zeros behind it, then appended to",
-    18: "logs of good lines between hostile ones, compared with Python's json",
+    TORN_LOG_END: "a log cut at a random byte, with or without zeros behind it, then appended to",
+    HOSTILE_LINES: "logs of good lines between hostile ones, compared with Python's json",
 }
 
 
@@ -63,19 +66,22 @@ def hostile_lines(trial: Trial) -> None:
             lines.append(good(trial.random, token).encode() if is_good else hostile(trial.random))
         path.write_bytes(trial.random.choice([b"\n", b"\r\n"]).join(lines) + b"\n")
         expected = served(path.read_bytes())
-        trial.count(18, len(lines))
+        trial.count(HOSTILE_LINES, len(lines))
         try:
             messages = list(store.transcript("log"))
         except commonplace.FormatError:
             # as a whole in UTF-16, which the error says: then Python reads no line of it either
-            trial.check(18, not expected, f"refused in spite of {expected[:5]}")
+            trial.check(HOSTILE_LINES, not expected, f"refused in spite of {expected[:5]}")
             continue
         tokens = [one.text.split()[0] for one in messages if one.text.startswith("t")]
         if not set(expected) <= set(tokens):
-            trial.fail(18, f"missed {sorted(set(expected) - set(tokens))[:5]} of {lines!r:.2000}")
+            trial.fail(
+                HOSTILE_LINES,
+                f"missed {sorted(set(expected) - set(tokens))[:5]} of {lines!r:.2000}",
+            )
         for token in expected[:2]:
             found = [match.line for match in store.grep(rf"\b{token}\b")]
-            trial.check(18, len(found) == 1, f"grep finds {token} at {found}")
+            trial.check(HOSTILE_LINES, len(found) == 1, f"grep finds {token} at {found}")
 
 
 def torn_tails(trial: Trial) -> None:
@@ -94,14 +100,22 @@ def torn_tails(trial: Trial) -> None:
         before = served(cut)
         line = log.append({"role": "user", "content": f"t{number + 3}e appended"})
         after = path.read_bytes()
-        trial.check(4, after.startswith(cut), f"an append changed what was there: {cut!r}")
         trial.check(
-            4,
+            TORN_LOG_END,
+            after.startswith(cut),
+            f"an append changed what was there: {cut!r}",
+        )
+        trial.check(
+            TORN_LOG_END,
             line is not None and log[line].text.startswith(f"t{number + 3}e"),
             f"not readable behind {cut!r}",
         )
         found = {one.text.split()[0] for one in log if one.text.startswith("t")}
-        trial.check(4, {*before, f"t{number + 3}e"} <= found, f"whole lines are lost of {cut!r}")
+        trial.check(
+            TORN_LOG_END,
+            {*before, f"t{number + 3}e"} <= found,
+            f"whole lines are lost of {cut!r}",
+        )
 
 
 KINDS = (torn_tails, hostile_lines)

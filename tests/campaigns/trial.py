@@ -1,4 +1,4 @@
-"""One trial of a campaign: its random numbers, its folder and its counts."""
+"""Trial (one seeded run of a campaign): its random numbers, its folder, and its counted checks."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from random import Random
 from types import ModuleType
 from typing import NamedTuple
 
-# Failures of one promise in one try that are told in words.
+# Failures of one promise in one trial that are told in words.
 TOLD = 8
 
 
 class Outcome(NamedTuple):
-    """What tries have shown of each promise, by its number in the table of 25."""
+    """What a trial has shown of each promise: checks made, failures, and what was not tested."""
 
-    tries: dict[int, int]
+    checks: dict[int, int]
     failures: dict[int, int]
     texts: list[tuple[int, str]]
     untested: dict[int, str]
@@ -26,9 +26,9 @@ class Outcome(NamedTuple):
 
 
 class Trial:
-    """What a try is given, and where it says what it has seen.
+    """What one seeded run is given, and where it counts its checks.
 
-    `random` depends on the seed, the campaign and the number of the try alone; `folder` is empty
+    `random` depends on the seed, the campaign and the number of the trial alone; `folder` is empty
     and, where the machine has one, on a file system in memory, where `fsync` takes no time;
     `seconds` is how long it may take, about.
     """
@@ -38,7 +38,7 @@ class Trial:
         self.folder = folder
         self.root = folder / "root"
         self.outside = folder / "outside"
-        self.tries: dict[int, int] = defaultdict(int)
+        self.checks: dict[int, int] = defaultdict(int)
         self.failures: dict[int, int] = defaultdict(int)
         self.texts: list[tuple[int, str]] = []
         self.untested: dict[int, str] = {}
@@ -49,24 +49,24 @@ class Trial:
         self.outside.mkdir()
 
     def check(self, promise: int, holds: bool, what: str) -> bool:
-        """Count one try of a promise, and a failure unless it holds; return whether it does."""
-        self.tries[promise] += 1
+        """Count one check of a promise, and a failure unless it holds; return whether it does."""
+        self.checks[promise] += 1
         if not holds:
             self.fail(promise, what)
         return holds
 
-    def count(self, promise: int, tries: int) -> None:
-        """Count tries that are checked together."""
-        self.tries[promise] += tries
+    def count(self, promise: int, checks: int) -> None:
+        """Count checks that are made together."""
+        self.checks[promise] += checks
 
     def fail(self, promise: int, what: str) -> None:
-        """Count a failure of a try that was counted."""
+        """Count a failure of a check that was counted."""
         self.failures[promise] += 1
         if sum(number == promise for number, _ in self.texts) < TOLD:
             self.texts.append((promise, what))
 
     def skip(self, promise: int, reason: str) -> None:
-        """Say that a promise cannot be tried in this way on this machine, and why."""
+        """Say that a promise cannot be tested in this way on this machine, and why."""
         self.untested[promise] = reason
 
     def leave_out(self, promise: int, what: str) -> None:
@@ -83,23 +83,23 @@ class Trial:
         return time.monotonic() < self._end
 
     def outcome(self) -> Outcome:
-        tries, failures = dict(self.tries), dict(self.failures)
-        return Outcome(tries, failures, self.texts, self.untested, self.left_out)
+        checks, failures = dict(self.checks), dict(self.failures)
+        return Outcome(checks, failures, self.texts, self.untested, self.left_out)
 
 
 Kind = Callable[[Trial], None]
 
 
 class Campaign(NamedTuple):
-    """A module of this folder: its law, what it tries of each promise, and its kinds of tries.
+    """A module of this folder: its invariant, how it checks each promise, and its kinds of trials.
 
-    The module has `LAW` (one sentence), `PROMISES` (number of the promise → how it is tried here)
-    and `KINDS` (functions of a `Trial`, tried in turn); it may have `missing()`, which returns why
+    The module has `INVARIANT` (one sentence), `PROMISES` (a promise → how it is tested here) and
+    `KINDS` (functions of a `Trial`, run in turn); it may have `missing()`, which returns why
     it cannot run on this machine.
     """
 
     name: str
-    law: str
+    invariant: str
     promises: dict[int, str]
     kinds: Sequence[Kind]
     missing: str | None
@@ -108,7 +108,7 @@ class Campaign(NamedTuple):
     def of(cls, module: ModuleType) -> Campaign:
         missing: Callable[[], str | None] = getattr(module, "missing", lambda: None)
         name = module.__name__.rpartition(".")[2]
-        return cls(name, module.LAW, module.PROMISES, module.KINDS, missing())
+        return cls(name, module.INVARIANT, module.PROMISES, module.KINDS, missing())
 
 
 def scratch_parent() -> Path | None:

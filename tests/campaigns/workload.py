@@ -10,36 +10,37 @@ from random import Random
 from typing import Any
 
 import commonplace
-from tests.campaigns.children import Board, Child
-from tests.campaigns.systems import CALLS, TURNED_AWAY, Program, look
+from tests.campaigns.children import Child, SharedLog
+from tests.campaigns.promises import SAVES_KEPT
+from tests.campaigns.systems import CALLS, EXPECTED_ERRORS, Program, read_everything
 from tests.campaigns.trial import Trial
 
-# Notes that the person works on, and programs as well.
-HAND = 12
+# Number of notes that the person edits, and programs as well.
+EDITOR_NOTES = 12
 
 
-def program(root: Path, name: str, calls: list[str], seed: str, board: Board) -> None:
+def program(root: Path, name: str, calls: list[str], seed: str, shared: SharedLog) -> None:
     """Make calls until killed; say of each when it begins and how it ends."""
     random = Random(seed)
     running = Program(root, name, watch=random.random() < 0.5)
     for number in range(100_000):
         token = f"t{name}x{number}e"
         chosen = random.choice(calls)
-        board.say({"begun": chosen, "token": token})
+        shared.append({"begun": chosen, "token": token})
         try:
             key = CALLS[chosen].run(running, token)
-        except TURNED_AWAY:
+        except EXPECTED_ERRORS:
             continue
-        board.say({"done": chosen, "token": token, "key": key})
+        shared.append({"done": chosen, "token": token, "key": key})
         if random.random() < 0.05:
-            look(running, token)
+            read_everything(running, token)
         if random.random() < 0.2:
             edit_open_note(running, random, token)
 
 
 def edit_open_note(running: Program, random: Random, token: str) -> None:
     """Change a note that a person has open."""
-    path = f"hand/{random.randrange(HAND)}.md"
+    path = f"hand/{random.randrange(EDITOR_NOTES)}.md"
     try:
         match random.randrange(3):
             case 0:
@@ -48,16 +49,16 @@ def edit_open_note(running: Program, random: Random, token: str) -> None:
                 running.store.append(path, f"- {token}")
             case _:
                 running.store.update(path, lambda text: f"{text}- {token}\n")
-    except (*TURNED_AWAY, commonplace.FormatError):
+    except (*EXPECTED_ERRORS, commonplace.FormatError):
         pass
 
 
-def editor(root: Path, seed: str, board: Board) -> None:
+def editor(root: Path, seed: str, shared: SharedLog) -> None:
     """Save notes as editors do, until told to stop by the file `stop` beside the root."""
     random = Random(seed)
     stop = root.parent / "stop"
     for number in range(100_000):
-        note, token = root / f"hand/{random.randrange(HAND)}.md", f"person{number}e"
+        note, token = root / f"hand/{random.randrange(EDITOR_NOTES)}.md", f"person{number}e"
         style = random.choice(["in place", "by rename", "through an open handle"])
         if style == "by rename":
             new = note.with_name(f".{note.name}.new")
@@ -71,7 +72,7 @@ def editor(root: Path, seed: str, board: Board) -> None:
                 handle.seek(0)
                 handle.write(text + f"- {token}\n")
                 handle.truncate()
-        board.say({"saved": token, "path": f"hand/{note.name}", "style": style})
+        shared.append({"saved": token, "path": f"hand/{note.name}", "style": style})
         if stop.exists():
             return
         time.sleep(random.random() / 100)
@@ -82,7 +83,7 @@ class Workload:
 
     def __init__(self, trial: Trial, calls: list[str], kill: Callable[[Workload], None]) -> None:
         self.trial, self.root, self.calls = trial, trial.root, calls
-        for number in range(HAND):
+        for number in range(EDITOR_NOTES):
             note = trial.root / f"hand/{number}.md"
             note.parent.mkdir(exist_ok=True)
             note.write_text("- by hand\n")
@@ -94,7 +95,7 @@ class Workload:
         finally:
             (trial.folder / "stop").touch()
             if not self.person.wait(10):
-                self.trial.fail(6, "the editor waited 10 seconds for a save")
+                self.trial.fail(SAVES_KEPT, "the editor waited 10 seconds for a save")
 
     def begin(self, inject: list[str] | None = None) -> Child:
         name = f"p{len(self.killed)}"
@@ -119,5 +120,5 @@ class Workload:
             child.kill()
 
     def records_of(self, word: str) -> list[dict[str, Any]]:
-        found = [record for child in self.killed for record in child.board.records()]
+        found = [record for child in self.killed for record in child.shared.records()]
         return [record for record in found if word in record]

@@ -1,4 +1,4 @@
-"""The vectors that adapters/local.py must equal, made with torch by those who made the models.
+"""Generator of reference vectors for the local encoder's tests, with torch.
 
 Run it where sentence-transformers is installed, with the folder of all-MiniLM-L6-v2:
 `python reference_vectors.py FOLDER > reference_vectors.json`. Each text is encoded by itself, so

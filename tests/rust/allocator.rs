@@ -1,4 +1,4 @@
-//! Global allocator of the extension: blocks keep their content before and after a fork.
+//! Tests of the extension's global allocator: blocks keep their content before and after a fork.
 //!
 //! They are tested here because the extension itself needs an interpreter to be linked with.
 

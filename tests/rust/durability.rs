@@ -24,7 +24,7 @@ use commonplace_core::files::version::Version;
 use commonplace_core::files::write_rules::WriteRules;
 use commonplace_core::files::{Expected, Files};
 use rustix::fs::FlockOperation;
-use strace::can_trace;
+use strace::require_strace_or_skip;
 use system::has_exchange;
 
 const OLD: &str = "old\n";
@@ -193,7 +193,7 @@ fn in_order(found: &[String], wanted: &[&str]) -> bool {
 
 #[test]
 fn each_change_is_flushed_before_it_is_acknowledged() {
-    if !can_trace() {
+    if !require_strace_or_skip() {
         return;
     }
     for (op, wanted) in [
@@ -238,7 +238,7 @@ fn check_flags(op: &str, trace: &[String]) {
 
 #[test]
 fn what_recovery_moves_is_flushed_too() {
-    if !can_trace() {
+    if !require_strace_or_skip() {
         return;
     }
     let base = Version::of(OLD.as_bytes()).to_string();
@@ -282,7 +282,7 @@ fn lie(op: &str, file: &str, written: usize) -> (Change, String) {
 
 #[test]
 fn a_disk_that_takes_less_than_it_says_is_noticed() {
-    if !can_trace() {
+    if !require_strace_or_skip() {
         return;
     }
     let (change, word) = lie("replace", ".swap", NEW.len());
@@ -296,7 +296,7 @@ fn a_disk_that_takes_less_than_it_says_is_noticed() {
 
 #[test]
 fn the_same_text_is_in_doubt_when_it_cannot_be_flushed() {
-    if !can_trace() {
+    if !require_strace_or_skip() {
         return;
     }
     let change = Change::new();
@@ -307,7 +307,7 @@ fn the_same_text_is_in_doubt_when_it_cannot_be_flushed() {
 
 #[test]
 fn a_line_goes_into_the_file_that_has_the_name_now() {
-    if !can_trace() {
+    if !require_strace_or_skip() {
         return;
     }
     let change = Change::new();
@@ -324,7 +324,7 @@ fn a_line_goes_into_the_file_that_has_the_name_now() {
 
 #[test]
 fn no_line_goes_into_a_file_that_has_left_the_root() {
-    if !can_trace() {
+    if !require_strace_or_skip() {
         return;
     }
     let change = Change::new();
@@ -341,7 +341,7 @@ fn no_line_goes_into_a_file_that_has_left_the_root() {
 
 #[test]
 fn a_save_at_the_last_moment_keeps_its_name() {
-    if !can_trace() {
+    if !require_strace_or_skip() {
         return;
     }
     for op in ["delete", "move this", "replace"] {
@@ -359,7 +359,7 @@ fn a_save_at_the_last_moment_keeps_its_name() {
 
 #[test]
 fn a_refused_text_that_cannot_go_to_the_history_stays() {
-    if !can_trace() {
+    if !require_strace_or_skip() {
         return;
     }
     let by_link = "renameat2:error=EINVAL linkat:delay_exit=600000:when=1";
@@ -385,7 +385,7 @@ fn a_refused_text_that_cannot_go_to_the_history_stays() {
 
 #[test]
 fn a_lock_on_a_file_that_lost_its_name_is_none() {
-    if !can_trace() {
+    if !require_strace_or_skip() {
         return;
     }
     let change = Change::new();

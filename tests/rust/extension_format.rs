@@ -1,4 +1,4 @@
-//! A transcript format from outside the crate: the recipe of CONTRIBUTING.md, followed by a toy.
+//! Transcript format defined outside the crate: the recipe of CONTRIBUTING.md with a toy format.
 
 use commonplace_core::error::Result;
 use commonplace_core::memory_limit::MemoryLimit;

@@ -1,4 +1,4 @@
-//! A language rule from outside the core, as the recipe of CONTRIBUTING.md has it.
+//! Language rule defined outside the crate: the recipe of CONTRIBUTING.md with a toy language.
 
 #![allow(missing_docs)]
 

@@ -1,4 +1,4 @@
-//! Consistent snapshots that disagree with the files: detected and rebuilt.
+//! Snapshot tests: an index that is consistent but disagrees with the files is detected and rebuilt.
 
 #![allow(missing_docs)]
 

@@ -1,6 +1,6 @@
 //! Gram index tests: grep with and without one, and indexes that must not be used.
 
-mod scans;
+mod grep_helpers;
 
 use std::cell::Cell;
 use std::fs::File;
@@ -13,8 +13,8 @@ use commonplace_core::files::root::Stat;
 use commonplace_core::filter::SearchFilter;
 use commonplace_core::grep::gram_index::{GramIndex, Layout, Transcript, build};
 use commonplace_core::grep::{Case, GrepOptions, Match, Report, Scan};
+use grep_helpers::{all, at_rest, file, never, spell};
 use proptest::prelude::*;
-use scans::{all, at_rest, file, never, spell};
 
 const PATH: &str = "sessions/a/messages.jsonl";
 const TINY: Layout = layout(40, 9, [128, 384]);

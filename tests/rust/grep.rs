@@ -1,6 +1,6 @@
-//! grep against a plain reference that decodes every line with `serde_json` and runs `regex` on it.
+//! Grep tests against a reference that decodes every line with `serde_json` and runs `regex` on it.
 
-mod scans;
+mod grep_helpers;
 
 use std::io::Write;
 
@@ -9,10 +9,10 @@ use commonplace_core::filter::SearchFilter;
 use commonplace_core::grep::{Case, GrepOptions, Match, Report, Scan};
 use commonplace_core::store::grep::GrepFiles;
 use commonplace_core::store::{self, Store};
+use grep_helpers::{all, at_rest, file, never, spell};
 use proptest::prelude::*;
 use regex_automata::meta::Regex;
 use regex_automata::util::syntax;
-use scans::{all, at_rest, file, never, spell};
 use serde_json::Value;
 
 fn options(pattern: &str) -> GrepOptions {

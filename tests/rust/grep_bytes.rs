@@ -1,15 +1,15 @@
-//! grep over hostile bytes, against a plain reference that decodes every line.
+//! Grep tests over hostile bytes, against a reference that decodes every line.
 
-mod scans;
+mod grep_helpers;
 
 use commonplace_core::filter::SearchFilter;
 use commonplace_core::grep::{Case, GrepOptions, Match, Scan};
 use commonplace_core::messages::message::{ParsedLine, parse};
+use grep_helpers::{all, at_rest, file, never, spell};
 use proptest::prelude::*;
 use proptest::sample::select;
 use regex_automata::meta::Regex;
 use regex_automata::util::syntax;
-use scans::{all, at_rest, file, never, spell};
 
 /// The numbers of the lines that hold a pattern.
 fn reference(content: &[u8], json: bool, options: &GrepOptions) -> Vec<u64> {

@@ -297,7 +297,7 @@ fn child_has_no_watches() {
 
 #[test]
 fn without_enough_watches_stamps_are_compared() {
-    if !strace::can_trace() {
+    if !strace::require_strace_or_skip() {
         return;
     }
     let memory = TestRoot::new();

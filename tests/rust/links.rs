@@ -1,4 +1,4 @@
-//! Race tests of hard links: a file outside that is linked into the root for a moment is neither
+//! Race tests of hard links: a file outside the root that is linked into it for a moment is neither
 //! read nor written.
 //!
 //! The second name is gone again when the open file is looked at, so that its link count says

@@ -9,7 +9,7 @@ use commonplace_core::error::Error;
 use commonplace_core::files::file_kind::FileKind;
 use commonplace_core::filter::SearchFilter;
 use commonplace_core::index::dictionary::expansion::Expander;
-use commonplace_core::search::query::{MAX_PATTERNS, MAX_QUERY_BYTES, Query, holds};
+use commonplace_core::search::query::{MAX_PATTERNS, MAX_QUERY_BYTES, Query, contains_phrase};
 use commonplace_core::search::query_plan::most_frequent;
 use commonplace_core::search::search;
 use commonplace_core::store::hit::{Hit, Hits};
@@ -317,10 +317,10 @@ fn phrases_are_compared_word_by_word() {
         ("a", "!!!", false),
         ("", "a", false),
     ] {
-        assert_eq!(holds(text, phrase), stands, "{phrase:?} in {text:?}");
+        assert_eq!(contains_phrase(text, phrase), stands, "{phrase:?} in {text:?}");
     }
     let text = "a ".repeat(100_000) + "b";
-    assert!(!holds(&text, &("a ".repeat(30_000) + "c")));
+    assert!(!contains_phrase(&text, &("a ".repeat(30_000) + "c")));
 }
 
 const OWN_CASES: &str = r#"[

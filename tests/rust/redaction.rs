@@ -1,4 +1,4 @@
-//! Redaction of lines: what changes, what does not, and hostile input.
+//! Redaction tests: which bytes of a line are replaced, which are kept, and hostile input.
 
 #![allow(missing_docs)]
 

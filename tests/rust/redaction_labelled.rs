@@ -1,4 +1,4 @@
-//! Recall and precision of redaction on the labelled sets, whose secrets are drawn here.
+//! Recall and precision of redaction on the labelled sets, with generated secrets.
 
 #![allow(missing_docs)]
 

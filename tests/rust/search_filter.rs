@@ -1,4 +1,4 @@
-//! Search filters: what is found with one is what is found without it and the plain predicate keeps.
+//! Search filter tests: results with a filter equal the unfiltered results that pass the predicate.
 
 #![allow(missing_docs)]
 

@@ -1,4 +1,4 @@
-//! Status and verify: bad lines, conflict markers and hidden folders are counted and named.
+//! Tests of status and verify: bad lines, conflict markers and hidden folders are counted, named.
 
 #![allow(missing_docs)]
 

@@ -18,7 +18,7 @@ use commonplace_core::filter::{FieldPredicate, SearchFilter};
 use commonplace_core::index::bm25f::{Field, Weights};
 use commonplace_core::index::dictionary::expansion::Expander;
 use commonplace_core::index::topk::collector::{Scored, Scoring};
-use commonplace_core::search::query::{Atom, Query, holds};
+use commonplace_core::search::query::{Atom, Query, contains_phrase};
 use commonplace_core::search::scoring::QueryScorer;
 use commonplace_core::search::{search, session_rescore};
 use commonplace_core::text::query_terms::query_terms;
@@ -168,7 +168,8 @@ impl World {
                 Some((f64::from(part) * 4_294_967_296.0) as i64)
             });
             let sum: i64 = parts.sum();
-            let holds_phrase = |phrase: &String| holds(&self.text(document).unwrap(), phrase);
+            let holds_phrase =
+                |phrase: &String| contains_phrase(&self.text(document).unwrap(), phrase);
             if sum > 0
                 && query.phrases.iter().all(holds_phrase)
                 && !query.excluded.iter().any(holds_phrase)

@@ -1,4 +1,4 @@
-//! Exports and documents: Gemini CLI, opencode, ChatGPT, SpecStory.
+//! Import tests of whole documents and exports: Gemini CLI, opencode, ChatGPT, SpecStory.
 
 use commonplace_core::memory_limit::MemoryLimit;
 use commonplace_core::messages::formats::{Imported, import};

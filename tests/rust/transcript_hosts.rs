@@ -1,4 +1,4 @@
-//! The rules of each host: what nobody said, headers of sessions, exports and damaged lines.
+//! Transcript format tests: text a host wrote as the user, session headers, damaged lines.
 
 use commonplace_core::memory_limit::MemoryLimit;
 use commonplace_core::messages::formats::{Imported, import};

@@ -1,4 +1,5 @@
-"""Embedders over a function, an OpenAI-compatible API, or sentence-transformers.
+"""Embedders that wrap what the caller hands over: a function, an `openai` client, a
+sentence-transformers model.
 
 None of the packages is imported here: the caller hands over an object of theirs.
 """

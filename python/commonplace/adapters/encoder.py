@@ -25,21 +25,21 @@ BERT = {
     "query": "encoder.layer.{}.attention.self.query",
     "key": "encoder.layer.{}.attention.self.key",
     "value": "encoder.layer.{}.attention.self.value",
-    "merge": "encoder.layer.{}.attention.output.dense",
-    "attended": "encoder.layer.{}.attention.output.LayerNorm",
-    "widen": "encoder.layer.{}.intermediate.dense",
-    "narrow": "encoder.layer.{}.output.dense",
-    "done": "encoder.layer.{}.output.LayerNorm",
+    "attention_output": "encoder.layer.{}.attention.output.dense",
+    "attention_norm": "encoder.layer.{}.attention.output.LayerNorm",
+    "ffn_in": "encoder.layer.{}.intermediate.dense",
+    "ffn_out": "encoder.layer.{}.output.dense",
+    "output_norm": "encoder.layer.{}.output.LayerNorm",
 }
 DISTILBERT = {
     "query": "transformer.layer.{}.attention.q_lin",
     "key": "transformer.layer.{}.attention.k_lin",
     "value": "transformer.layer.{}.attention.v_lin",
-    "merge": "transformer.layer.{}.attention.out_lin",
-    "attended": "transformer.layer.{}.sa_layer_norm",
-    "widen": "transformer.layer.{}.ffn.lin1",
-    "narrow": "transformer.layer.{}.ffn.lin2",
-    "done": "transformer.layer.{}.output_layer_norm",
+    "attention_output": "transformer.layer.{}.attention.out_lin",
+    "attention_norm": "transformer.layer.{}.sa_layer_norm",
+    "ffn_in": "transformer.layer.{}.ffn.lin1",
+    "ffn_out": "transformer.layer.{}.ffn.lin2",
+    "output_norm": "transformer.layer.{}.output_layer_norm",
 }
 NAMES = {
     "bert": BERT,
@@ -77,7 +77,7 @@ class Encoder:
     """The transformer: token numbers in, one state a token out."""
 
     words: Matrix
-    places: Matrix
+    positions: Matrix
     start: Linear
     layers: list[dict[str, Linear]]
     heads: int
@@ -91,7 +91,7 @@ class Encoder:
     @property
     def longest(self) -> int:
         """How many tokens a text may have."""
-        return len(self.places)
+        return len(self.positions)
 
     @classmethod
     def assemble(cls, config: Mapping[str, Any], weights: Mapping[str, Any]) -> Encoder:
@@ -108,11 +108,11 @@ class Encoder:
             return Linear(np.ascontiguousarray(weight.T), tensor(f"{name}.bias"))
 
         kind = config["model_type"]
-        # RoBERTa counts places from behind the number of its padding
+        # RoBERTa counts positions from behind the number of its padding
         offset = config.get("pad_token_id", 1) + 1 if NAMES[kind] is BERT and kind != "bert" else 0
-        places = tensor("embeddings.position_embeddings.weight")[offset:]
+        positions = tensor("embeddings.position_embeddings.weight")[offset:]
         if f"{prefix}embeddings.token_type_embeddings.weight" in weights:
-            places = places + tensor("embeddings.token_type_embeddings.weight")[0]
+            positions = positions + tensor("embeddings.token_type_embeddings.weight")[0]
         count = config.get("num_hidden_layers", config.get("n_layers"))
         layers = [
             {part: linear(name.format(number)) for part, name in NAMES[kind].items()}
@@ -123,7 +123,7 @@ class Encoder:
             raise ValueError(f"{words.shape[1]} numbers do not go into {heads} heads")
         return cls(
             words=words,
-            places=places,
+            positions=positions,
             start=linear("embeddings.LayerNorm"),
             layers=layers,
             heads=heads,
@@ -132,17 +132,17 @@ class Encoder:
 
     def run(self, tokens: NDArray[np.int64], present: NDArray[np.bool_]) -> Matrix:
         """Return the last states, `[texts, tokens, width]`; `present` is false at padding."""
-        hidden = self.words[tokens] + self.places[: tokens.shape[1]]
+        hidden = self.words[tokens] + self.positions[: tokens.shape[1]]
         states = self.start.norm(hidden, self.epsilon)
-        unseen = np.where(present, np.float32(0), np.float32(-np.inf))[:, None, None, :]
+        attention_mask = np.where(present, np.float32(0), np.float32(-np.inf))[:, None, None, :]
         for layer in self.layers:
-            states += layer["merge"](self.attend(layer, states, unseen))
-            states = layer["attended"].norm(states, self.epsilon)
-            states += layer["narrow"](gelu(layer["widen"](states)))
-            states = layer["done"].norm(states, self.epsilon)
+            states += layer["attention_output"](self.attend(layer, states, attention_mask))
+            states = layer["attention_norm"].norm(states, self.epsilon)
+            states += layer["ffn_out"](gelu(layer["ffn_in"](states)))
+            states = layer["output_norm"].norm(states, self.epsilon)
         return states
 
-    def attend(self, layer: Mapping[str, Linear], states: Matrix, unseen: Matrix) -> Matrix:
+    def attend(self, layer: Mapping[str, Linear], states: Matrix, attention_mask: Matrix) -> Matrix:
         """Return for each token the mean of the values that it attends to, head by head."""
         texts, tokens, width = states.shape
 
@@ -152,7 +152,7 @@ class Encoder:
 
         scores: Matrix = split("query") @ split("key").swapaxes(2, 3)
         scores *= np.float32(1 / math.sqrt(width // self.heads))
-        scores += unseen
+        scores += attention_mask
         scores -= scores.max(axis=-1, keepdims=True)
         np.exp(scores, out=scores)
         scores /= scores.sum(axis=-1, keepdims=True)
@@ -181,7 +181,9 @@ BELOW = (
 
 
 def gelu(states: Matrix) -> Matrix:
-    """Replace each x by x · Φ(x), in place (Hendrycks & Gimpel 2016, with erf, not its guess).
+    """Replace each x by x · Φ(x), in place (Hendrycks & Gimpel 2016).
+
+    It is computed with erf, not its tanh approximation.
 
     >>> [round(float(x), 4) for x in gelu(np.array([[-9.0, -1.0, 0.0, 2.0]], np.float32))[0]]
     [-0.0, -0.1587, 0.0, 1.9545]

@@ -1,4 +1,4 @@
-"""Output of commands: the opened root, JSON lines, errors, exit codes."""
+"""Output of commands: opening the store, choice of printer, JSON lines, errors, exit codes."""
 
 from __future__ import annotations
 

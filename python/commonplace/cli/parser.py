@@ -33,7 +33,7 @@ class Command:
 
 
 class RootOptions:
-    """How the command line has the root opened."""
+    """Options for opening the store."""
 
     def __init__(self, root: str | None, memory_limit: int | None) -> None:
         self.root, self.memory_limit = root, memory_limit

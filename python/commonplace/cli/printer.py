@@ -288,7 +288,8 @@ class Printer:
                 self.line((f"              {count:,} {what}", "dim"))
         self.line(f"text          {size(status.text_bytes)}")
         self.line(f"index         {size(status.index_bytes)}, {status.terms:,} terms")
-        self.line(f"changes       {'watched' if status.watching else 'found by comparing stamps'}")
+        found = "watched" if status.watching else "found by comparing file times and sizes"
+        self.line(f"changes       {found}")
         self.line(f"snapshot      {status.snapshot}")
         for path, why in status.skipped:
             # a sentence names its file
@@ -309,7 +310,7 @@ class Printer:
         for note in verified.notes:
             self.warn(note)
         differ, unread = len(verified.differences), len(verified.unread)
-        verdict = f"{differ} differences; the index is mended" if differ else ""
+        verdict = f"{differ} differences; the index was repaired" if differ else ""
         if unread:
             verdict += f"{'; ' if verdict else ''}{unread} could not be read or compared"
         self.line(f"{verified.files:,} files: {verdict or 'all agree with the index'}")

@@ -1,4 +1,4 @@
-"""Commands that do not change the files of a memory."""
+"""Commands that change no file: search, grep, list, read, status, verify, explain, eval, demo."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Screen: the printer with rules, tables and progress bars, over rich."""
+"""Rich terminal screen: the printer with rules, tables and progress bars."""
 
 from __future__ import annotations
 

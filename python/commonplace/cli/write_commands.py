@@ -1,4 +1,4 @@
-"""Commands that change a memory."""
+"""Commands that change files: write, append, patch, move, delete, import."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Claims of a statement: subject, attribute, value and scope."""
+"""Extraction of claims from a statement: subject, attribute, value and scope."""
 
 from __future__ import annotations
 

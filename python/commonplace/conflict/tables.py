@@ -1,4 +1,4 @@
-"""Rule tables of `conflict.toml`."""
+"""Loader of the rule tables of `conflict.toml`."""
 
 from __future__ import annotations
 

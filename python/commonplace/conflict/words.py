@@ -1,4 +1,4 @@
-"""Normalisation of statements, so that they can be compared."""
+"""Normalisation of statements (stems, negation, scalars, scope words), to compare them."""
 
 from __future__ import annotations
 

@@ -35,9 +35,9 @@ _META_LINE = re.compile(r"(?:[-*] )?(?P<key>[\w-]+):[ \t]*(?P<value>.*)")
 _FOLLOWER = "\n## follower\n\nx\n"
 _KEY = re.compile(r"[\w-]+\Z")
 # What a quotation must spell out: a carriage return ends a line in Markdown, NUL is not allowed.
-_SPELLED = {"\r": "&#13;", "\0": "&#0;", "&": "&amp;"}
-_SPELL = re.compile(r"[\r\0]|&(?=amp;|#13;|#0;)")
-_READ = re.compile(r"&amp;|&#13;|&#0;")
+_ESCAPES = {"\r": "&#13;", "\0": "&#0;", "&": "&amp;"}
+_TO_ESCAPE = re.compile(r"[\r\0]|&(?=amp;|#13;|#0;)")
+_ESCAPED = re.compile(r"&amp;|&#13;|&#0;")
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,7 @@ def quote(text: str) -> str:
     >
     > tea
     """
-    spelled = _SPELL.sub(lambda found: _SPELLED[found[0]], text)
+    spelled = _TO_ESCAPE.sub(lambda found: _ESCAPES[found[0]], text)
     return "\n".join(f"> {line}" if line else ">" for line in spelled.split("\n"))
 
 
@@ -192,7 +192,7 @@ def unquote(text: str) -> str:
     if not all(line.startswith(">") for line in lines):
         return text
     text = "\n".join(line[1:].removeprefix(" ") for line in lines)
-    return _READ.sub(lambda found: {v: k for k, v in _SPELLED.items()}[found[0]], text)
+    return _ESCAPED.sub(lambda found: {v: k for k, v in _ESCAPES.items()}[found[0]], text)
 
 
 def comment(meta: Mapping[str, Any] | None) -> str:

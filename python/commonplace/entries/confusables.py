@@ -1,4 +1,4 @@
-"""Confusable characters as ASCII, and character references decoded."""
+"""Mapping of confusable Unicode characters to ASCII, and decoding of character references."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text that is embedded for a document, and which documents of a changed file need a new vector."""
+"""Text that is embedded for a document, and detection of documents that need a new vector."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vectors of a store: embedded once a text, kept beside the index, searched exactly.
+"""Vectors of a store's documents: embedded once a text, cached beside the index, searched exactly.
 
 A vector belongs to a text, not to a place: it is kept by the hash of what the embedder was given,
 so that what moves or comes back costs nothing. The files stay the truth;

@@ -1,4 +1,4 @@
-"""Tools of a memory system: their schemas, and one way to call them."""
+"""Tools of a memory system: JSON schemas, and calls by a model with checked arguments."""
 
 from commonplace.tools.toolset import Effect, Tool, Toolset, tool, tools_for, tools_of
 

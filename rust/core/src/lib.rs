@@ -1,4 +1,4 @@
-//! The engine of `commonplace`: plain Markdown and `messages.jsonl` in, ranked sections out.
+//! Core of `commonplace`: index, ranked search, grep and safe writes over Markdown and JSON Lines.
 //!
 //! It knows no Python. Every file is reached through [`files::root::Root`], every failure is an
 //! [`error::Error`]. Each module uses only those above it in this list.

@@ -1,4 +1,4 @@
-//! Python class `SearchFilter`: one line a field.
+//! Python class `SearchFilter`: fields, conversion, predicate.
 
 use commonplace_core::files::file_kind::FileKind;
 use commonplace_core::filter;

@@ -1,4 +1,4 @@
-//! Markdown that lies in no file: its sections, its list items and other blocks, its front matter.
+//! Parsing of Markdown text for Python: sections, list items and other blocks, front matter.
 
 use commonplace_core::store::sections::list_sections;
 use commonplace_core::text::block_entries::{self, list_blocks};

@@ -1,4 +1,4 @@
-"""Acceptance tests of facts and episodes, and the input of the reflector."""
+"""Acceptance tests of facts and episodes: memory across restarts, readable and editable files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Entries of a month: heading, summary, date, and what follows them."""
+"""Entries of an episode file: heading, summary, date, and the text that follows them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The index message, and what it leaves out over its budget."""
+"""Index message of facts and episodes, and what it omits over its budget."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tools of a memory of facts and episodes."""
+"""Tools of facts and episodes: read, write, patch, append, list."""
 
 from __future__ import annotations
 

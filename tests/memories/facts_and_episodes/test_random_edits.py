@@ -1,4 +1,4 @@
-"""Tools and hand edits in any order."""
+"""Property test of facts and episodes: tool calls and hand edits in any order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The summary line of a file."""
+"""Summary line of a note: given by the caller or generated from the text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A large month that is divided into weeks."""
+"""Division of a large month of episodes into weeks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Old months that are summarised on the page of a year."""
+"""Yearly summary of old months of episodes, and their archive."""
 
 from __future__ import annotations
 

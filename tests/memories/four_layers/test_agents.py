@@ -1,4 +1,4 @@
-"""Sub-agents, hooks, rules for a task, prompts and lessons."""
+"""Agents with four layers: sub-agents, runtime hooks, rules for a task, prompts, lessons."""
 
 from __future__ import annotations
 

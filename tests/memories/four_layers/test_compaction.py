@@ -1,4 +1,4 @@
-"""Compaction of a layer: summaries, the archive, and what fails midway."""
+"""Compaction of one of the four layers: summaries, the archive, failures midway."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The JSON files of the four layers: import and export."""
+"""JSON import and export of the four layers."""
 
 from __future__ import annotations
 

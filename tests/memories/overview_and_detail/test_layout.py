@@ -1,4 +1,4 @@
-"""Folders of a session, its overview template and its notes."""
+"""Layout of a session: its folder, the overview template and the detail notes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A long session is compacted and recalled."""
+"""Acceptance tests of long sessions: compaction of old turns, and their recall."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Edits of the overview by section."""
+"""Edits of a session's overview note by section."""
 
 from __future__ import annotations
 

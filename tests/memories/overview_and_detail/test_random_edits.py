@@ -1,4 +1,4 @@
-"""Tools, hand edits and branches of a session in any order."""
+"""Property test of overview and detail: tools, hand edits and branches in any order."""
 
 from __future__ import annotations
 

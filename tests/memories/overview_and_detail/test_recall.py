@@ -1,4 +1,4 @@
-"""Search of a session: format, scope, limits, snippets and citations."""
+"""Search of a session (`recall_memory`): format, scope, limits, snippets and citations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Entries that contradict each other or say the same."""
+"""Conflicting and duplicate entries of a profile."""
 
 from __future__ import annotations
 

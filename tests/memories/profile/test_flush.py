@@ -1,4 +1,4 @@
-"""The flush of a session into a profile."""
+"""Flush of a session's messages into a profile and its daily log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A profile that a person edits."""
+"""Hand edits of a profile's MEMORY.md."""
 
 from __future__ import annotations
 

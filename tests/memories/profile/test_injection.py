@@ -1,4 +1,4 @@
-"""The injection of a profile within a budget."""
+"""Injection of a profile into a prompt, within a budget."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decay with time, users, categories and missing embedders."""
+"""Options of a profile: decay with time, users, categories, no embedder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Older entries on pages of their own."""
+"""Pages of a profile: older entries that moved out of MEMORY.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random texts, categories, hand edits and calls on a profile."""
+"""Property tests of a profile: any text and category, hand edits and calls in any order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Search of a profile by words and vectors, and its tool."""
+"""Search of a profile by words and vectors, and its `memory_recall` tool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Entries that are remembered: the note, words and vectors."""
+"""Insertion of profile entries (`remember`): the note, its indexing, refused texts."""
 
 from __future__ import annotations
 

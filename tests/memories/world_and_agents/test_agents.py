@@ -1,4 +1,4 @@
-"""Several agents in one shared world."""
+"""World and agents: several agents that share facts and not diaries."""
 
 from __future__ import annotations
 

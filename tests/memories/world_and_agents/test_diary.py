@@ -1,4 +1,4 @@
-"""The pages of a diary."""
+"""Diary pages of an agent: appends by several writers."""
 
 from __future__ import annotations
 

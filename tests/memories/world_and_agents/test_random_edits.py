@@ -1,4 +1,4 @@
-"""Random texts, calls and hand edits in any order."""
+"""Property tests of world and agents: any text, calls and hand edits in any order."""
 
 from __future__ import annotations
 

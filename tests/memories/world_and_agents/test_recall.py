@@ -1,4 +1,4 @@
-"""The layout, the four tools, and the recall of world, memory and days."""
+"""World and agents: the layout, the tools, and `recall` of world, memory and days."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notes that are rewritten whole."""
+"""Rewrites of whole notes of world and agents: kept old text, expected versions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Search of world, memory and days."""
+"""Search of the world, an agent's memory and its diary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Topics and the names of their notes."""
+"""Topics of the world and the file names made of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-//! Crafted snapshots: changed arrays, with checksums made valid again.
+//! Test helper: crafted snapshots, with changed arrays and checksums made valid again.
 
 #![allow(dead_code, missing_docs)]
 

@@ -1,4 +1,4 @@
-//! Test helper: the files of a root without an index, and listings of a folder.
+//! Test helper: `Files` over a temporary root without an index, and listings of a folder.
 
 #![allow(dead_code, missing_docs)]
 

@@ -1,4 +1,4 @@
-//! Hostile test cases, from `hostile.json` beside the repository.
+//! Test helper: hostile test cases, from `hostile.json` beside the repository.
 
 #![allow(dead_code, missing_docs, clippy::print_stdout)]
 

@@ -1,4 +1,4 @@
-//! Invariants of sections, and a reference implementation for headings.
+//! Test helper: invariants of sections, and a reference implementation for headings.
 
 #![allow(dead_code, missing_docs)]
 

@@ -1,14 +1,14 @@
-//! Test helper: whether `strace` can trace here.
+//! Test helper: requires a working `strace`, or `COMMONPLACE_NO_PTRACE=1` to skip.
 
 use std::io::Write as _;
 use std::process::Command;
 
-/// Says whether `strace` can trace here.
+/// Returns whether the test can use `strace`; if not, it is to be skipped.
 ///
 /// # Panics
 /// If not, unless `COMMONPLACE_NO_PTRACE=1` says that this is known, as where a container forbids
 /// ptrace: nothing is to hide that a tool was not installed.
-pub fn can_trace() -> bool {
+pub fn require_strace_or_skip() -> bool {
     let traced = Command::new("strace").args(["-qq", "-o", "/dev/null", "true"]).output();
     let why = match traced {
         Ok(traced) if traced.status.success() => return true,

@@ -1,4 +1,4 @@
-//! Calls of Linux that `tests/refuse.py` may refuse.
+//! Detection of the Linux calls that `tests/refuse.py` may refuse.
 
 use std::fs;
 

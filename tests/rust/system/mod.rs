@@ -1,4 +1,4 @@
-//! Test helper: which of the calls without which a memory works this system has.
+//! Test helper: which optional system calls (openat2, inotify, leases) this system has.
 
 #![allow(dead_code, missing_docs, unused_imports)]
 

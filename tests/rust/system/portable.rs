@@ -1,4 +1,4 @@
-//! Systems other than Linux, where the portable platform asks for none of its calls.
+//! Stand-in for systems other than Linux: none of the optional calls is there.
 
 pub fn has_watch() -> bool {
     false

@@ -1,4 +1,4 @@
-"""Demo screen of facts and episodes."""
+"""Demo screen of facts and episodes: the list a task begins with, a new entry, a patch."""
 
 from __future__ import annotations
 

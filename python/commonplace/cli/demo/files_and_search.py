@@ -1,4 +1,4 @@
-"""Demo screen of the store: files, ranked search, grep, edits by hand."""
+"""Demo screens of the store: files, ranked search, explained scores, grep, edits by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Demo screen of the four layers."""
+"""Demo screen of the four layers: episodes, a learned fact, compaction, rules, JSON export."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Demo screen of overview and detail."""
+"""Demo screen of overview and detail: old turns leave the context and are found again; a branch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Demo screen of the profile."""
+"""Demo screen of the profile: an entry that replaces another, a flushed session, an injection."""
 
 from __future__ import annotations
 

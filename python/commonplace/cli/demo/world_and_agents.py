@@ -1,4 +1,4 @@
-"""Demo screen of world and agents."""
+"""Demo screen of world and agents: two agents that share facts and keep diaries of their own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notes of this memory, whose summary lines follow their text."""
+"""Notes of facts and episodes: read, write and patch, with their summary lines kept up to date."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Usage log of the notes: reads, and the summary lines that we made."""
+"""Usage log of notes: when each was read, and which summary lines were generated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hooks of a runtime: what the four layers do before, during and after an agent runs.
+"""Agent runtime hooks: what the four layers do before, during and after an agent runs.
 
 The design lists it as planned: memories and rules in the prompt, episodes when agents start,
 complete or fail, and what was learned from them. It plugs into any runtime that can call three

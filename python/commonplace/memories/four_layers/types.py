@@ -1,4 +1,4 @@
-"""Types of the four layers: what callers pass and get."""
+"""Data classes of the four layers: entries, rules, compaction options, statistics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reader of a profile: hybrid search, listing, or all of it."""
+"""Reader of a profile: hybrid search of its entries, listing by category, or the whole text."""
 
 from __future__ import annotations
 

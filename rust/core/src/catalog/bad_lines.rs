@@ -1,4 +1,4 @@
-//! Bad lines: what a crash, an editor or a merge left in a file, in the words of an answer.
+//! Bad lines and conflict markers of a file: counting them, and the note that a status shows.
 
 use crate::catalog::{FileMeta, ReadProgress};
 use crate::files::file_kind::FileKind;

@@ -1,5 +1,4 @@
-//! Estimates of the memory that a note or a message takes until it is indexed, made before it is
-//! allocated.
+//! Estimates of the memory that parsing a note or message takes, made before it is allocated.
 
 use std::hash::Hasher as _;
 

@@ -1,4 +1,4 @@
-//! Omissions: what of a file is not indexed, and why, in the words of an answer.
+//! Omissions: files or parts of files that are not indexed, with the reason.
 
 use crate::catalog::file_reader::{ENCODING, LARGE, MAX_NOTE_BYTES, NO_MEMORY};
 use crate::catalog::{Catalog, FileMeta};

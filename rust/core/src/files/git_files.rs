@@ -1,4 +1,4 @@
-//! What git is told of a memory: which files are derived, and how transcripts are merged.
+//! `.gitignore` and `.gitattributes` of a memory: derived files, and the merge of transcripts.
 //!
 //! Both files are made beside a new `.commonplace`, where there is none of that name, and never
 //! changed: from then on they are the user's.

@@ -1,4 +1,4 @@
-//! Hidden folders of a root, which no listing enters.
+//! Search for the hidden folders of a root, which no listing enters.
 
 use rustix::fs::{AtFlags, Dir, FileType};
 

@@ -1,4 +1,4 @@
-//! What stands in the way of a root: a file, a broken link, a file system that keeps nothing.
+//! Checks before a root is created: a file or broken link in its place, a pseudo file system.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};

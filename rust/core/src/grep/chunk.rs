@@ -1,4 +1,4 @@
-//! Chunk of a file: mapped or read up to the end of its last line, then scanned.
+//! Scan of one chunk of a file, mapped or read up to the end of its last line.
 
 use memchr::{memchr, memrchr};
 

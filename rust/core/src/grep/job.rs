@@ -1,4 +1,4 @@
-//! Scan job: what all threads of a scan share, and the buffers that each has of its own.
+//! Scan job: the inputs that all threads of a scan share, and each worker's buffers.
 
 use std::fs::File;
 

@@ -1,4 +1,4 @@
-//! Scan of one file: the next range to scan, and the results so far.
+//! Searcher (a compiled pattern with its buffers), and its scan of one file, range by range.
 
 use std::collections::VecDeque;
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! Snippet of a match: a few hundred characters around it.
+//! Snippet of a grep match: a few hundred characters around it.
 
 use regex_automata::Span;
 

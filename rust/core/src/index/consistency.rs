@@ -1,4 +1,4 @@
-//! Consistency of an index: with documents analyzed anew, and of its lists with each other.
+//! Consistency checks of an index: against documents analyzed anew, and between its lists.
 //!
 //! The concepts of a document are stored twice: by document (forward index), to delete it, and by
 //! concept (posting lists), to find it.

@@ -1,4 +1,4 @@
-//! Upper bounds of the memory that an index takes while it is changed or packed.
+//! Upper bounds of the memory that packing an index and adding to it take.
 
 use crate::index::bm25f::Lengths;
 use crate::index::inverted_index::DeltaList;

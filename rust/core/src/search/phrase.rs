@@ -1,9 +1,10 @@
-//! Phrases: words that are in a document one after the other.
+//! Phrase filter: posting lists preselect, the document's text decides (the index stores no
+//! positions).
 
 use crate::catalog::Catalog;
 use crate::error::{Interrupt, Result};
 use crate::index::postings::reader::PostingList;
-use crate::search::query::holds;
+use crate::search::query::contains_phrase;
 use crate::text::query_terms::{QueryTerm, query_terms};
 
 /// A phrase of a query.
@@ -37,7 +38,8 @@ impl<'a> Phrase<'a> {
 
     /// Says whether a document holds the phrase.
     pub fn is_in(&self, document: u32, text: &mut dyn FnMut(u32) -> Option<String>) -> bool {
-        self.has_words_in(document) && text(document).is_some_and(|text| holds(&text, &self.words))
+        self.has_words_in(document)
+            && text(document).is_some_and(|text| contains_phrase(&text, &self.words))
     }
 }
 

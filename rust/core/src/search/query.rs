@@ -226,7 +226,7 @@ fn normalized(text: &str) -> String {
 }
 
 /// Says whether the words of `phrase` are in `text` one after the other.
-pub fn holds(text: &str, phrase: &str) -> bool {
+pub fn contains_phrase(text: &str, phrase: &str) -> bool {
     let phrase = normalized(phrase);
     // linear time, whatever repeats in the two
     phrase.len() > 1

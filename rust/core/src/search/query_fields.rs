@@ -1,4 +1,4 @@
-//! Names before a colon in a query: fields that are scored, filters, and what is neither.
+//! Field prefixes of a query (`name:`): scored fields, filters, and unknown names.
 
 use crate::filter::{self, SearchFilter};
 use crate::index::bm25f::Field;

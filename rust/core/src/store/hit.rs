@@ -1,4 +1,4 @@
-//! Search hits: the document with its score, and the passage that shows why it was found.
+//! Search hits: the document, its score, and the passage that is shown.
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};

@@ -1,4 +1,4 @@
-//! One store per process: a forked child opens the store again.
+//! Store handle that survives a fork: a child process opens the store again.
 
 use std::sync::Arc;
 

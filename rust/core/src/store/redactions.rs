@@ -1,4 +1,4 @@
-//! Log of how many secrets each import replaced, by kind, for the status.
+//! Redaction log: how many secrets each import replaced, by kind.
 //!
 //! A line of `.commonplace/redactions.jsonl` is one import. So the counts are summed without reading
 //! a transcript; the placeholders in the transcripts stay what holds. An import that was killed

@@ -1,4 +1,4 @@
-//! Listing of files, and statistics of a store.
+//! Listing of files with their counts, and the status of a store.
 
 use crate::catalog::extract;
 use crate::catalog::file_reader::read_note;

@@ -1,4 +1,4 @@
-//! Verification: comparison of the index with every file, which mends the index.
+//! Verification: compares the index with every file, and repairs the index.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
@@ -18,7 +18,7 @@ use crate::store::{IndexState, Store};
 pub struct Verified {
     /// How many files there are.
     pub files: usize,
-    /// What differed, one sentence each; the index is mended. Not what others wrote meanwhile.
+    /// What differed, one sentence each; the index was repaired. Not what others wrote meanwhile.
     pub differences: Vec<String>,
     /// What could not be read, and so not be compared, and why.
     pub unread: Vec<String>,
@@ -47,7 +47,7 @@ enum Difference {
 }
 
 impl Store {
-    /// Reads every file, compares it with the index, and mends the index where they differ.
+    /// Reads every file, compares it with the index, and repairs the index where they differ.
     ///
     /// # Errors
     /// Those of listing the root; [`Error::Interrupted`].

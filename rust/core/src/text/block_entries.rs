@@ -1,4 +1,4 @@
-//! List items and other blocks of a note, each as an entry with its place and its text.
+//! List items and other blocks of a note, each as an entry with its position and its text.
 //!
 //! They are the documents that the index makes of a note whose front matter says `unit: item`.
 

@@ -1,4 +1,4 @@
-//! Text with white space folded, as snippets show it.
+//! Text with white space folded, put together from parts of a source, for snippets.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Conflict markers, which a merge of git leaves in a file that two have changed.
+//! Detection of git's conflict markers in a note.
 
 /// Returns whether a line, without its end, is a conflict marker. Alone, a row of `=` may also be
 /// the underline of a heading.

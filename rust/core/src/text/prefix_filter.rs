@@ -1,4 +1,4 @@
-//! Prefix filter of query terms: most of a text need not be tokenized.
+//! Prefix filter of query terms: skips words of a text that cannot match, before tokenizing.
 //!
 //! A word can match a term only if it begins as the term or one of its forms does.
 

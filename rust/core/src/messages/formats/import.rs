@@ -1,4 +1,4 @@
-//! Import of a source: its lines, the elements of its array or the whole of it go to their formats.
+//! Import of a source: finds the format of its lines, its array's elements or its whole document.
 //!
 //! Each message becomes one line as [`MessageLine`] has it. Nothing is dropped unseen: the outcome
 //! counts what was skipped and why, and names the bad lines.

@@ -1,4 +1,4 @@
-//! Conversion of a line of JSON that is one message.
+//! Import of a line of JSON that is one message: reads its fields and passes them to the sink.
 
 use super::{ImportSink, MessageLine, Record, TranscriptFormat};
 use crate::error::Result;

@@ -1,4 +1,4 @@
-//! Plain messages: `{role?, content, timestamp?, name?, session?}`, as this program writes them too.
+//! Plain messages `{role?, content, timestamp?, name?, session?}`: the format that imports write.
 
 use super::{Record, TranscriptFormat};
 

@@ -1,4 +1,4 @@
-//! Session header: what a source says about a session, in the words of no host.
+//! Session header: what a source says about a session (id, title, folder), in a common form.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Skip of tool output: whether a match may be in conversation text, by a few bytes.
+//! Skip of tool output: a few bytes tell whether a match may be in conversation text.
 //!
 //! Most places that hold a frequent word are in tool output; taking their whole
 //! line apart to learn that would cost more than all the rest of a search.

@@ -1,4 +1,4 @@
-//! Assignments to names of credentials: `password=…`, `"api_key": "…"`, `--token …`.
+//! Detection of assignments to names of credentials: `password=…`, `"api_key": "…"`, `--token …`.
 
 use std::ops::Range;
 

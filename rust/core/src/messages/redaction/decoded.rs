@@ -1,4 +1,4 @@
-//! Decoded JSON string with the place of each byte in the raw text.
+//! Decoded JSON string that maps its byte positions back to the raw text.
 
 use std::borrow::Cow;
 use std::ops::Range;

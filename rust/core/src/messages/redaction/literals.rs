@@ -1,4 +1,4 @@
-//! Multi-literal prefilter (Teddy): where a text may hold a secret.
+//! Multi-literal prefilter (Teddy) for redaction: the positions where a secret may begin.
 //!
 //! Nearly all lines of a transcript hold none of the literals, and nothing else of them is looked
 //! at. So the cost of redaction is that of this scan.

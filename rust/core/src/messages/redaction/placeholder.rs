@@ -1,4 +1,4 @@
-//! Placeholders of secrets: comparison of lines but for them, and counting.
+//! Placeholders of redacted secrets: comparison of lines that ignores them, and counting.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Tests of randomness and of placeholders, against false positives.
+//! Tests of randomness and of placeholder values, against false positives.
 
 use crate::messages::redaction::table::Table;
 

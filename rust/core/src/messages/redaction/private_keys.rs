@@ -1,4 +1,4 @@
-//! Private keys between the lines of RFC 7468, and passwords in URLs.
+//! Detection of private keys (PEM, RFC 7468) and of passwords in URLs.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Tables of the forms of secrets, read from the data files beside this one.
+//! Tables of secret forms and credential names, read from the data files beside this one.
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, OnceLock};

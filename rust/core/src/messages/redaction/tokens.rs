@@ -1,4 +1,4 @@
-//! Tokens of published forms, whole or broken across lines.
+//! Detection of tokens of published forms, whole or broken across lines.
 
 use std::ops::Range;
 

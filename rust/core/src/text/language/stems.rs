@@ -1,4 +1,4 @@
-//! Stems of words, and a cache of them.
+//! Stemming of a word by the registered languages, with a cache.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! The merged rules of all languages: what a text is asked of them costs one lookup.
+//! Registry of languages: their rules merged into tables with one lookup each.
 
 use std::borrow::Cow;
 

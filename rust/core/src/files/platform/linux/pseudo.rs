@@ -1,4 +1,4 @@
-//! Pseudo file systems: their files are made up by the kernel, and nothing can be kept there.
+//! Detection of pseudo file systems (proc, sysfs, …), where no file can be kept.
 
 use std::os::fd::BorrowedFd;
 

@@ -1,4 +1,4 @@
-"""Benchmark of updates: a changed section, reopening, memory, freshness, growth.
+"""Benchmark of updates and open indexes: a changed section, reopening, memory, freshness, growth.
 
 Corpus: the larger one of the run (win32-docs ×2.5; with --quick rust-book ×2.5). Why it exists:
 an agent's memory changes between any two questions; this is what that costs.
@@ -13,12 +13,12 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
+from benches.baselines import Change, Ranked
 from benches.corpora import SEED, Query
 from benches.ours import Ours
 from benches.ranked import LIMIT, Notes, answer
 from benches.ratios import OURS, Figures, Row, Table, percentiles, rounds
 from benches.resident import Growth, measure
-from benches.rivals import Change, Ranked
 from benches.sections import read
 
 # a p99 of twenty would be the slowest of them
@@ -66,10 +66,10 @@ def change_once(contender: Ranked, batch: Sequence[tuple[str, Change]], lost: li
 
 
 def next_batch(
-    contender: Ranked, turns: Iterator[list[tuple[str, Change]]], lost: list[str]
+    contender: Ranked, batches: Iterator[list[tuple[str, Change]]], lost: list[str]
 ) -> Figures:
-    """Take this contender's next batch; in one round all have the same one."""
-    return change_once(contender, next(turns), lost)
+    """Output this contender's next batch; in one round all have the same one."""
+    return change_once(contender, next(batches), lost)
 
 
 def update(
@@ -78,7 +78,7 @@ def update(
     contenders: Mapping[str, Ranked],
     count: int,
     folder: Path,
-    most: float | None,
+    max_value: float | None,
 ) -> None:
     """Time changes that need not be on disk yet, then changes that must.
 
@@ -91,13 +91,13 @@ def update(
         wanted = min(CHANGES, len({section.path for section in notes.sections}) // count)
         batches = [[next(source) for _ in range(wanted)] for _ in range(count)]
         lost: dict[str, list[str]] = {name: [] for name in able}
-        turns = {name: iter(batches) for name in able}
+        own_batches = {name: iter(batches) for name in able}
 
         for contender in able.values():
             contender.sync(durable)
         measured = rounds(
             {
-                name: partial(next_batch, contender, turns[name], lost[name])
+                name: partial(next_batch, contender, own_batches[name], lost[name])
                 for name, contender in able.items()
             },
             count,
@@ -115,8 +115,10 @@ def update(
                 notes.corpus.label,
                 measured,
                 figure,
-                most=None if durable or figure == "p50" else most,
-                floors={"tantivy-py": 20} if figure == "p50" and not durable and most else None,
+                max_value=None if durable or figure == "p50" else max_value,
+                min_ratios={"tantivy-py": 20}
+                if figure == "p50" and not durable and max_value
+                else None,
                 wrong=wrong,
             )
             if OURS in measured and not durable:
@@ -125,7 +127,7 @@ def update(
                     notes.corpus.label,
                     {OURS: measured[OURS]},
                     f"saved {figure}",
-                    most=None if figure == "p50" else most,
+                    max_value=None if figure == "p50" else max_value,
                 )
 
 
@@ -136,7 +138,7 @@ def reopen(
     built: float | None,
     count: int,
     folder: Path,
-    most: float | None,
+    max_value: float | None,
 ) -> None:
     """Time from closed to the first hit, with the pages of `folder` in memory.
 
@@ -155,7 +157,11 @@ def reopen(
     }
     measured = rounds(able, count, warm=folder)
     table.compare(
-        "open what is on disk, to the first hit", notes.corpus.label, measured, "wall", most=most
+        "open what is on disk, to the first hit",
+        notes.corpus.label,
+        measured,
+        "wall",
+        max_value=max_value,
     )
     if built and measured.get(OURS):
         opened = median(figures["wall"] for figures in measured[OURS])
@@ -168,12 +174,12 @@ def reopen(
                 built,
                 built / opened,
                 rounds=count,
-                floor=10 if most else None,
+                min_ratio=10 if max_value else None,
             )
         )
 
 
-def memory(table: Table, notes: Notes, places: Mapping[str, Path], most: float | None) -> None:
+def memory(table: Table, notes: Notes, places: Mapping[str, Path], max_value: float | None) -> None:
     """Compare resident memory of open indexes per byte of Markdown, each in a fresh process."""
     words = [list(query.words) for query in notes.queries[::5]]
     grown: dict[str, Growth] = {}
@@ -181,7 +187,7 @@ def memory(table: Table, notes: Notes, places: Mapping[str, Path], most: float |
         if growth := measure(name, place, words):
             grown[name] = growth
     ours = grown.get("ours-open")
-    for kind, bar in (("resident", most), ("anonymous", None)):
+    for kind, target in (("resident", max_value), ("anonymous", None)):
         for name in [name for name in grown if not name.startswith("ours")] or ["–"]:
             mine = ours[kind] / notes.size if ours else None  # type: ignore[literal-required]
             theirs = grown[name][kind] / notes.size if name in grown else None  # type: ignore[literal-required]
@@ -194,7 +200,7 @@ def memory(table: Table, notes: Notes, places: Mapping[str, Path], most: float |
                     theirs,
                     theirs / mine if mine and theirs else None,
                     "B/B",
-                    most=bar,
+                    max_value=target,
                 )
             )
     if after := grown.get("ours-build"):
@@ -204,7 +210,7 @@ def memory(table: Table, notes: Notes, places: Mapping[str, Path], most: float |
         )
 
 
-def freshness(table: Table, notes: Notes, count: int, most: float | None) -> None:
+def freshness(table: Table, notes: Notes, count: int, max_value: float | None) -> None:
     """Time a query that matches nothing while nothing changed: call and freshness check alone."""
     for watch, how in ((True, "watched"), (False, "stat sweep")):
         store = Ours(notes.corpus.root, watch=watch)
@@ -217,7 +223,7 @@ def freshness(table: Table, notes: Notes, count: int, most: float | None) -> Non
             notes.corpus.label,
             measured,
             "p50",
-            most=most if watch else None,
+            max_value=max_value if watch else None,
         )
 
 
@@ -226,9 +232,9 @@ def growth(
     small: tuple[Notes, Mapping[str, Ranked]],
     large: tuple[Notes, Mapping[str, Ranked]],
     count: int,
-    most: float | None,
+    max_value: float | None,
 ) -> None:
-    """Compare the median query on ten times the sections; queries are drawn from the small side."""
+    """Compare the median query on ten times the sections; queries are of the small corpus."""
     queries = small[0].queries[::5]
     factors: dict[str, list[Figures]] = {}
     for name in small[1]:
@@ -250,5 +256,5 @@ def growth(
         factors,
         "factor",
         unit="×",
-        most=most,
+        max_value=max_value,
     )

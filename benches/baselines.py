@@ -1,6 +1,6 @@
-"""Peers in ranked search, one class each, behind one protocol.
+"""Baselines of ranked search: tantivy-py, SQLite FTS5 and bm25s, behind one protocol.
 
-Why it exists: a ratio is worth as much as the care taken with the other side. Every rival gets
+Why it exists: a ratio is worth as much as the care taken with the other side. Every baseline gets
 sections ready made (see sections.py), its writer kept open, its bulk-load settings, its own way
 to ask for ten results without counting the rest; merging and `optimize` after the build are free.
 """
@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 from benches.sections import CJK, Section
 
-Take = Literal["text", "snippet"]
+Output = Literal["text", "snippet"]
 TITLE, HEADING, BODY = 2.0, 2.0, 1.0
 
 
@@ -37,8 +37,8 @@ class Ranked(Protocol):
     def settle(self) -> None:
         """Do what a careful user does once after a bulk load; not timed."""
 
-    def query(self, words: Sequence[str], limit: int, take: Take) -> list[str]:
-        """Return the citations of the best sections, having fetched `take` of each."""
+    def query(self, words: Sequence[str], limit: int, output: Output) -> list[str]:
+        """Return the citations of the best sections, having fetched `output` of each."""
 
     def update(self, change: Change) -> None:
         """Replace one section so that the next query sees it."""
@@ -96,12 +96,12 @@ class Tantivy:
         self._searcher = self._index.searcher()
         self._writer = None
 
-    def query(self, words: Sequence[str], limit: int, take: Take) -> list[str]:
+    def query(self, words: Sequence[str], limit: int, output: Output) -> list[str]:
         # the lenient parser is the one that never raises on odd text
         query, _ = self._index.parse_query_lenient(" ".join(words), self.fields, self.boosts)
         found = self._searcher.search(query, limit, count=False).hits
         documents = [self._searcher.doc(address) for _, address in found]
-        if take == "snippet":
+        if output == "snippet":
             maker = self._tantivy.SnippetGenerator.create(
                 self._searcher, query, self._schema, "body"
             )
@@ -178,7 +178,7 @@ class FullText:
         self.base.execute("INSERT INTO sections(sections) VALUES ('optimize')")
         self.base.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
-    def query(self, words: Sequence[str], limit: int, take: Take) -> list[str]:
+    def query(self, words: Sequence[str], limit: int, output: Output) -> list[str]:
         terms = trigrams(words) if self._tokenizer == "trigram" else words
         if not terms:
             return []
@@ -190,7 +190,7 @@ class FullText:
             (match, limit),
         ).fetchall()
         rows = ",".join(str(row) for (row,) in best)
-        if take == "snippet":
+        if output == "snippet":
             fetched = self.base.execute(
                 "SELECT rowid, citation, snippet(sections, 3, '[', ']', '…', 32) FROM sections "
                 f"WHERE sections MATCH ? AND rowid IN ({rows})",
@@ -258,7 +258,7 @@ class Bm25s:
     def settle(self) -> None:
         self.query(["warm"], 10, "text")  # numba compiles at the first call
 
-    def query(self, words: Sequence[str], limit: int, take: Take) -> list[str]:  # noqa: ARG002 - it has only texts
+    def query(self, words: Sequence[str], limit: int, output: Output) -> list[str]:  # noqa: ARG002 - it has only texts
         tokens = self._bm25s.tokenize(
             [" ".join(words)],
             stopwords="en",

@@ -1,4 +1,4 @@
-//! Test helper for scans: sample files, their matches, and spellings of JSON strings.
+//! Test helper for grep: temporary files, all matches of a scan, JSON strings with chosen escapes.
 
 use std::fs::File;
 use std::io::Write;

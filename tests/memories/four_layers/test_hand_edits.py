@@ -1,4 +1,4 @@
-"""Random texts, hand edits and calls in any order on four layers."""
+"""Property tests of four layers: any text, hand edits and calls in any order."""
 
 from __future__ import annotations
 
