@@ -263,7 +263,10 @@ class Imported:
 
 @final
 class Status:
-    """The state of a store in numbers."""
+    """The state of a store in numbers.
+
+    `redactions` counts the secrets that imports replaced in the transcripts that are there, by kind.
+    """
 
     root: str
     notes: int
@@ -276,6 +279,7 @@ class Status:
     watching: bool
     snapshot: str
     skipped: list[tuple[str, str]]
+    redactions: dict[str, int]
     recovered: list[str]
 
 @final

@@ -129,6 +129,7 @@ FIELDS: dict[type[Any], tuple[str, ...]] = {
         "watching",
         "snapshot",
         "skipped",
+        "redactions",
         "recovered",
     ),
     Verified: ("files", "differences", "unread", "notes"),

@@ -247,6 +247,8 @@ class Screen:
         self.line(f"index         {size(status.index_bytes)}, {status.terms:,} terms")
         self.line(f"changes       {'watched' if status.watching else 'found by comparing stamps'}")
         self.line(f"snapshot      {status.snapshot}")
+        for kind, count in sorted(status.redactions.items()):
+            self.line((f"redacted      {count} × {kind}", "dim"))
         for path, why in status.skipped:
             # a sentence names its file
             message = why if " " in why else f"{path}: {LEFT_OUT.get(why, why)}"

@@ -1,5 +1,7 @@
 //! Results of reads as Python objects: sections, messages, entries, status.
 
+use std::collections::BTreeMap;
+
 use commonplace_core::files::file_kind::FileKind;
 use commonplace_core::messages::message;
 use commonplace_core::store::sections::SectionEntry;
@@ -205,6 +207,7 @@ pub struct Status {
     pub watching: bool,
     pub snapshot: String,
     pub skipped: Vec<(String, String)>,
+    pub redactions: BTreeMap<String, u64>,
     pub recovered: Vec<String>,
 }
 
@@ -223,6 +226,7 @@ impl Status {
             watching: status.watching,
             snapshot: status.snapshot,
             skipped: status.skipped,
+            redactions: status.redactions,
             recovered: status.recovered,
         }
     }

@@ -18,7 +18,9 @@ use crate::messages::fields::trim;
 use crate::messages::formats::{self, Imported, read_line};
 use crate::messages::line_reader::check_encoding;
 use crate::messages::message::{self, ParsedLine};
-use crate::messages::redaction::{Redactions, differs_only_by_redaction, redact_line};
+use crate::messages::redaction::{
+    Redactions, count_placeholders, differs_only_by_redaction, redact_line,
+};
 use crate::store::{Store, opencode_storage};
 
 /// How much is appended at once: enough that waiting for the disk does not count.
@@ -84,7 +86,6 @@ impl Store {
             imported.messages -= target.already_there;
             imported.skipped.insert(ALREADY_THERE.to_owned(), target.already_there);
         }
-        self.log_redactions(&target.path, &target.redacted)?;
         imported.redacted = target.redacted;
         Ok((target.path, imported))
     }
@@ -135,8 +136,9 @@ struct ImportTarget<'a> {
     /// Whether what it holds was flushed by us.
     durable: bool,
     options: ImportOptions,
-    /// Secrets that were replaced in what was added.
+    /// Secrets that were replaced in what was added, and in the batch.
     redacted: Redactions,
+    batch_redacted: Redactions,
 }
 
 impl<'a> ImportTarget<'a> {
@@ -162,6 +164,7 @@ impl<'a> ImportTarget<'a> {
             durable,
             options,
             redacted: Redactions::new(),
+            batch_redacted: Redactions::new(),
         };
         target.open_at_end()?;
         Ok(target)
@@ -190,7 +193,7 @@ impl<'a> ImportTarget<'a> {
         }
         let redacted = match self.options.keep_secrets {
             true => None,
-            false => redact_line(line, &mut self.redacted, interrupt)?,
+            false => redact_line(line, &mut self.batch_redacted, interrupt)?,
         };
         self.batch.extend_from_slice(redacted.as_deref().unwrap_or(line));
         if self.batch.len() >= BATCH_BYTES { self.append() } else { Ok(()) }
@@ -211,6 +214,7 @@ impl<'a> ImportTarget<'a> {
     fn append(&mut self) -> Result<()> {
         while !self.batch.is_empty() {
             let end = self.end + self.torn;
+            self.store.log_redactions(&self.path, end, &self.batch_redacted)?;
             match self.store.files().append_at(&self.path, &self.batch, end) {
                 Ok(done) => {
                     self.end = done.span.map_or(end + self.batch.len() as u64, |span| span.end);
@@ -219,6 +223,9 @@ impl<'a> ImportTarget<'a> {
                     (self.torn, self.durable, self.reader) = (0, true, None);
                     self.path = done.path;
                     self.batch.clear();
+                    for (kind, count) in std::mem::take(&mut self.batch_redacted) {
+                        *self.redacted.entry(kind).or_default() += count;
+                    }
                 }
                 Err(conflict @ Error::Conflict { .. }) => {
                     self.compare_batch()?;
@@ -243,6 +250,10 @@ impl<'a> ImportTarget<'a> {
                 break;
             }
             (self.already_there, self.durable, left) = (self.already_there + 1, false, rest);
+        }
+        if left.len() < batch.len() {
+            self.batch_redacted.clear();
+            count_placeholders(left, &mut self.batch_redacted);
         }
         self.batch = left.to_vec();
         Ok(())

@@ -3,6 +3,7 @@
 use crate::error::{Error, Interrupt, Result, wait_for};
 use crate::files::file_kind::FileKind;
 use crate::files::paths::is_below;
+use crate::messages::redaction::Redactions;
 use crate::store::Store;
 
 /// A file as a listing shows it.
@@ -43,6 +44,8 @@ pub struct Status {
     pub snapshot: String,
     /// Files that were left out or could not be read, and why.
     pub skipped: Vec<(String, String)>,
+    /// How many secrets imports have replaced in the transcripts that are there, by kind.
+    pub redactions: Redactions,
     /// Copies that were made of texts which a crash had left half-way; they are files like others.
     pub recovered: Vec<String>,
 }
@@ -96,13 +99,14 @@ impl Store {
     /// Returns the state of the store in numbers.
     ///
     /// # Errors
-    /// [`Error::Interrupted`].
+    /// [`Error::Refused`] or [`Error::Io`] for the log of redactions; [`Error::Interrupted`].
     pub fn status(&self, interrupt: Interrupt<'_>) -> Result<Status> {
         let state = self.refresh(interrupt)?;
         let mut status = Status {
             terms: state.main.index.used_words(),
             index_bytes: state.main.bytes(),
             snapshot: state.snapshot.clone().unwrap_or_default(),
+            redactions: self.redactions(&state)?,
             recovered: state.recovered.clone(),
             ..Status::default()
         };

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::value::RawValue;
 
 use super::SessionHeader;
+use super::session_header::title_of_prompt;
 use crate::error::Result;
 use crate::messages::fields::Fields;
 use crate::messages::json::PullParser;
@@ -13,8 +14,6 @@ use crate::messages::json::PullParser;
 pub const MAX_BAD_LINES: usize = 20;
 /// How many different reasons are told apart; the rest is `other`.
 const MAX_REASONS: usize = 64;
-/// Characters of a prompt that stand for a title.
-const MAX_TITLE: usize = 100;
 /// The format of a source without a message.
 pub const UNKNOWN_FORMAT: &str = "unknown";
 
@@ -130,6 +129,7 @@ impl<'s> ImportSink<'s> {
         if std::mem::take(&mut self.is_begun) {
             ended.title = ended.title.or(prompt);
             ended.id = ended.id.or(named);
+            ended.redact_title();
             self.outcome.sessions.push(ended);
         }
     }
@@ -180,9 +180,7 @@ impl<'s> ImportSink<'s> {
             self.named = message.session();
         }
         if self.prompt.is_none() && message.role() == "user" {
-            let said = message.conversation_text();
-            let line = said.lines().map(str::trim).find(|line| !line.is_empty());
-            self.prompt = line.map(|line| line.chars().take(MAX_TITLE).collect());
+            self.prompt = title_of_prompt(&message.conversation_text());
         }
     }
 }

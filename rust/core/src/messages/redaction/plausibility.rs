@@ -57,6 +57,16 @@ fn changes_kind(first: u8, second: u8) -> bool {
     first != second && (first, second) != (3, 2) && first != 4 && second != 4
 }
 
+/// Whether a value is a version, as packages have names such as `parse-passwd`: `^1.0.0`.
+pub(super) fn is_version(value: &str) -> bool {
+    let numbers = value.trim_start_matches(['^', '~', '>', '<', '=', 'v', ' ']);
+    let mut parts = numbers.split('.').map(|part| part.starts_with(|c: char| c.is_ascii_digit()));
+    numbers.starts_with(|c: char| c.is_ascii_digit())
+        && value.len() <= 24
+        && parts.clone().count() > 2
+        && parts.all(|is_number| is_number)
+}
+
 /// Whether a value is a UUID.
 pub(super) fn is_uuid(value: &[u8]) -> bool {
     value.len() == 36
