@@ -22,14 +22,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
-from benches import corpora, transcripts, upkeep
+from benches import corpora, processes, transcripts, upkeep
 from benches.ours import Ours, missing
 from benches.ranked import Floors, Makers, Notes, build, prepare, query, unasked
 from benches.ratios import OURS, Row, Table, report, versions
 from benches.rivals import Bm25s, FullText, Ranked, Tantivy
 from benches.sections import Section
 
-WORKS = ("ranked", "large", "chinese", "grep", "messages")
+WORKS = ("start", "ranked", "large", "chinese", "grep", "messages")
 PACKAGES = ("tantivy", "bm25s", "numba", "orjson", "commonplace")
 
 
@@ -85,6 +85,15 @@ class Run:
         target = self.folder / f"{name}-{times:g}"
         copied = corpora.copies(corpora.markdown(name), target, times)
         return prepare(copied, self.scale.queries)
+
+    def start(self) -> None:
+        """Start commands on a warm root, beside a bare interpreter."""
+        notes = self.notes(self.scale.notes)
+        if self.with_ours:
+            label, times = notes.corpus.label, 4 * self.scale.rounds
+            query = " ".join(notes.queries[0].words)
+            root, check_floors = notes.corpus.root, self.scale.check_floors
+            processes.start(self.table, root, label, query, times, check_floors=check_floors)
 
     def ranked(self) -> None:
         """Build and query the plain corpus; every rival takes part."""
@@ -188,6 +197,8 @@ class Run:
             scale.rounds,
             check_floors=scale.check_floors,
         )
+        if self.with_ours:
+            processes.count(self.table, root, file, scale.rounds, check_floors=scale.check_floors)
         transcripts.listing(self.table, sample, file, store, scale.rounds)
         if store is not None:
             transcripts.imports(

@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 
 import commonplace
-from commonplace.cli import app, run
+from commonplace.cli import read_commands, run, write_commands
+from commonplace.cli.parser import COMMANDS
 
 USER = "# User\n\n> Summary: name, role\n\n- Name: Zhang San\n- Role: developer\n"
 TALK = [
@@ -366,12 +367,17 @@ def test_text_cannot_command_the_terminal(shell: Shell) -> None:
     assert (shell.root / "evil.md").read_text().startswith(f"# {evil}")
 
 
-@pytest.mark.parametrize("command", app.registered_commands, ids=lambda c: c.callback.__name__)
-def test_every_command_has_help_and_json(shell: Shell, command: Any) -> None:
-    name = command.name or command.callback.__name__
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_and_json(shell: Shell, name: str) -> None:
     out = shell(name, "--help")
-    assert command.callback.__doc__.split(";")[0][:30] in out
+    assert COMMANDS[name].help.split(";")[0][:30] in out
     assert "--json" in out or name == "demo"
+    assert f"    {name} " in shell("--help")
+
+
+def test_both_modules_register_their_commands() -> None:
+    found = {run.run.__module__ for run in COMMANDS.values()}
+    assert found == {read_commands.__name__, write_commands.__name__}
 
 
 def spawn(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
@@ -463,3 +469,45 @@ def test_nothing_found_is_reported_on_stderr(shell: Shell) -> None:
 
 def test_version(shell: Shell) -> None:
     assert shell("--version") == f"commonplace {commonplace.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["grep", "walrus", "-c"], 1),
+        (["grep", "filler", "-c"], 0),
+        (["grep", "filler", "nowhere"], 2),
+        (["list"], 0),
+        (["list", "sessions"], 0),
+        (["list", "nowhere"], 1),
+    ],
+)
+def test_grep_and_list_build_no_index(shell: Shell, arguments: list[str], code: int) -> None:
+    line = json.dumps({"role": "user", "content": "filler " * 100}) + "\n"
+    log = shell.root / "sessions" / "large" / "messages.jsonl"
+    log.parent.mkdir(parents=True)
+    log.write_text(line * 3000)
+    index = shell.root / ".commonplace" / "index"
+    out = shell(*arguments, code=code)
+    assert not index.exists()
+    assert ("name, role" in out) == (arguments == ["list"])
+    shell("search", "filler")
+    assert index.exists()
+    assert shell(*arguments, code=code) == out
+
+
+@pytest.mark.parametrize("shell_name", ["bash", "zsh", "fish"])
+def test_completion(shell: Shell, shell_name: str) -> None:
+    script = shell("--completion", shell_name)
+    assert all(word in script for word in ("search", "newest-first", "memory-limit"))
+    shell("--completion", "dos", code=2)
+    assert "bash" in shell.err
+
+
+def test_arguments_and_options_in_any_order(shell: Shell) -> None:
+    assert shell("search", "--json", "my", "-m", "1", "name").count('"citation"') == 1
+    assert shell("grep", "-ci", "FERRY", "sessions") == "2\n"
+    shell("append", "b.md", "--", "-m")
+    assert (shell.root / "b.md").read_text() == "-m\n"
+    shell("append", "b.md", "--", "-m", "--json", code=2)
+    assert "'--json' is an argument too many" in shell.err

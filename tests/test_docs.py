@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 import commonplace
-from commonplace.cli import app
+from commonplace.cli import read_commands, write_commands  # noqa: F401 - they register
+from commonplace.cli.parser import COMMANDS
 from commonplace.memories import find_system, system_names
 from commonplace.tools import tools_of
 
@@ -28,11 +29,6 @@ PAGES = {
     ]
 }
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-COMMANDS = sorted(
-    command.name or command.callback.__name__
-    for command in app.registered_commands
-    if command.callback
-)
 
 
 @pytest.mark.parametrize("page", [page for page, text in PAGES.items() if BLOCK.search(text)])

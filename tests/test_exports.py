@@ -16,7 +16,7 @@ SUBMODULES |= {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
 
 def test_all_is_sorted_and_complete() -> None:
     assert commonplace.__all__ == sorted(commonplace.__all__)
-    public = {name for name in vars(commonplace) if not name.startswith("_")} - SUBMODULES
+    public = {name for name in dir(commonplace) if not name.startswith("_")} - SUBMODULES
     assert public | {"__version__"} == set(commonplace.__all__)
 
 

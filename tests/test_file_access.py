@@ -36,7 +36,7 @@ BANNED = words(
 # Of `os` whatever is not one of these, which take a descriptor or nothing.
 OF_OS = words(
     "PathLike environ fspath getpid fstat pread pwrite ftruncate close curdir linesep sep urandom "
-    "cpu_count strerror register_at_fork"
+    "cpu_count get_terminal_size strerror register_at_fork"
 )
 # Of a path these look at its name only, or (the last line) are known by the number of arguments.
 OF_NAMES = words(

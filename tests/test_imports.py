@@ -16,8 +16,9 @@ PACKAGE = Path(commonplace.__file__).parent
 
 # A module may import what stands in the rows above it, and nothing beside or below.
 ROWS = [
-    {"_core", "errors", "locks", "timestamps"},
-    {"transcript", "side_files", "records", "protocols", "search_filter"},
+    {"_core", "errors", "locks", "timestamps", "typed_dict"},
+    {"paths"},
+    {"transcript", "side_files", "records", "protocols", "search_filter", "stamp"},
     {"files"},
     {"store"},
     {"entries", "extraction", "conflict"},
@@ -32,7 +33,7 @@ ROWS = [
 ]
 # what comes with extras, and loads when it is first needed
 FOREIGN = {"anthropic", "langgraph", "mcp", "openai", "sentence_transformers", "tokenizers"}
-ONLY_THE_COMMAND_LINE = {"rich", "typer"}
+ONLY_THE_COMMAND_LINE = {"argparse", "rich", "shtab"}
 
 
 def imported(path: Path, *, names: bool = False) -> set[str]:

@@ -1,42 +1,48 @@
 """Memory for long-running agents: plain Markdown and messages.jsonl, searched by a Rust core."""
 
-from commonplace._core import (
-    Entry,
-    Grep,
-    Hit,
-    Hits,
-    Imported,
-    Match,
-    Message,
-    Revision,
-    SearchFilter,
-    Section,
-    SessionHeader,
-    Status,
-    Verified,
-    Weights,
-    Written,
-    __version__,
-)
-from commonplace.errors import (
-    Busy,
-    CommonplaceError,
-    CompactionFailed,
-    Conflict,
-    EncodingError,
-    FormatError,
-    InDoubt,
-    MemoryLimit,
-    ModelError,
-    NotFound,
-    PatchFailed,
-    QueryError,
-    Refused,
-    StorageError,
-    ToolError,
-)
-from commonplace.store import Store, find_root, open  # noqa: A004
-from commonplace.transcript import Transcript
+from __future__ import annotations
+
+from importlib import import_module
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from commonplace._core import (
+        Entry,
+        Grep,
+        Hit,
+        Hits,
+        Imported,
+        Match,
+        Message,
+        Revision,
+        SearchFilter,
+        Section,
+        SessionHeader,
+        Status,
+        Verified,
+        Weights,
+        Written,
+        __version__,
+    )
+    from commonplace.errors import (
+        Busy,
+        CommonplaceError,
+        CompactionFailed,
+        Conflict,
+        EncodingError,
+        FormatError,
+        InDoubt,
+        MemoryLimit,
+        ModelError,
+        NotFound,
+        PatchFailed,
+        QueryError,
+        Refused,
+        StorageError,
+        ToolError,
+    )
+    from commonplace.store import Store, find_root, open  # noqa: A004
+    from commonplace.transcript import Transcript
 
 __all__ = [
     "Busy",
@@ -75,3 +81,34 @@ __all__ = [
     "find_root",
     "open",
 ]
+
+# Where the names are that are imported when first asked for: a command starts at once.
+_ORIGINS = {
+    "_core": (
+        "Entry Grep Hit Hits Imported Match Message Revision SearchFilter Section SessionHeader"
+        " Status Verified Weights Written __version__"
+    ),
+    "errors": (
+        "Busy CommonplaceError CompactionFailed Conflict EncodingError FormatError InDoubt"
+        " MemoryLimit ModelError NotFound PatchFailed QueryError Refused StorageError ToolError"
+    ),
+    "store": "Store find_root open",
+    "transcript": "Transcript",
+}
+
+
+def __getattr__(name: str) -> object:
+    for origin, names in _ORIGINS.items():
+        if name in names.split():
+            value: object = getattr(import_module(f"commonplace.{origin}"), name)
+            break
+        if name == origin:
+            return import_module(f"commonplace.{origin}")
+    else:
+        raise AttributeError(f"module 'commonplace' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__} - {"annotations", "import_module", "TYPE_CHECKING"})

@@ -3,37 +3,43 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
 
-import orjson
-import typer
+from commonplace.cli.printer import Printer, clean
 
-import commonplace
-from commonplace.records import record
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from commonplace import Store, Written
+    from commonplace.cli.parser import RootOptions
     from commonplace.cli.render import Screen
+    from commonplace.records import Result
 
 FOUND, NOTHING, ERROR, INTERRUPTED = 0, 1, 2, 130
 
 
-class RootOptions(NamedTuple):
-    """How the command line has the root opened."""
-
-    root: Path | None
-    memory_limit: int | None
-
-
-def opened(context: typer.Context, *, create: bool = False) -> commonplace.Store:
+def opened(opening: RootOptions, *, create: bool = False) -> Store:
     """Open the root that the command line means."""
-    opening: RootOptions = context.obj
-    return commonplace.open(opening.root, create=create, memory_limit=opening.memory_limit)
+    from commonplace.store import open as open_store
+
+    return open_store(opening.root, create=create, memory_limit=opening.memory_limit)
+
+
+def record(result: Result) -> dict[str, Any]:
+    """Return a result as `commonplace.records` shows it."""
+    from commonplace import records
+
+    return records.record(result)
+
+
+def printer() -> Printer:
+    """Return the printer of results for people."""
+    return Printer()
 
 
 def screen() -> Screen:
-    """Return the printer for people; loaded late, since a program's `--json` needs none."""
+    """Return the printer with tables and bars; loaded late, since few commands need them."""
     from commonplace.cli.render import Screen
 
     return Screen()
@@ -41,19 +47,21 @@ def screen() -> Screen:
 
 def emit(document: Any) -> None:
     """Print one line of JSON, at once."""
+    import orjson
+
     sys.stdout.buffer.write(orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE))
     sys.stdout.buffer.flush()
 
 
-def done(written: commonplace.Written, verb: str, as_json: bool) -> int:
+def done(written: Written, verb: str, as_json: bool) -> int:
     """Report a write."""
-    emit(record(written)) if as_json else screen().written(written, verb)
+    emit(record(written)) if as_json else printer().written(written, verb)
     return FOUND
 
 
-def nothing(store: commonplace.Store, prefixes: Sequence[str]) -> None:
+def nothing(store: Store, prefixes: Sequence[str]) -> None:
     """Say on stderr that nothing was found, and where there was nothing to look at."""
-    missing = [prefix for prefix in prefixes or [""] if not store.list(prefix)]
+    missing = [prefix for prefix in prefixes or [""] if not store.holds(prefix)]
     where = " or ".join(f"{store.root}/{prefix}".rstrip("/") for prefix in missing)
     print_message(f"nothing found{f': no file is at or below {where}' if missing else ''}")
 
@@ -66,6 +74,4 @@ def print_error(text: str) -> int:
 
 def print_message(text: str) -> None:
     """Print one line on stderr."""
-    from commonplace.cli.render import clean
-
     print(f"commonplace: {clean(' '.join(text.split()))}", file=sys.stderr)

@@ -2,61 +2,89 @@
 
 from __future__ import annotations
 
-import typer
-
-from commonplace._core import SearchFilter
 from commonplace.cli import options
-from commonplace.cli.output import FOUND, NOTHING, emit, nothing, opened, print_message, screen
-from commonplace.records import record
+from commonplace.cli.output import (
+    FOUND,
+    NOTHING,
+    emit,
+    nothing,
+    opened,
+    print_message,
+    printer,
+    record,
+    screen,
+)
+from commonplace.cli.parser import JSON, RootOptions, command
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any
 
 
-@options.filtered
+@command(options.QUERY, options.LIMIT, *options.FILTER.values(), JSON)
 def search(
-    context: typer.Context,
-    query: options.Query,
-    filter: SearchFilter,
-    limit: options.Limit = 10,
-    as_json: options.Json = False,
+    opening: RootOptions, query: list[str], limit: int, *, as_json: bool, **fields: Any
 ) -> int:
     """Rank the sections and messages that answer a question."""
-    with opened(context) as store:
-        hits = store.search(" ".join(query), limit, filter=filter)
+    wanted = options.search_filter(fields)
+    with opened(opening) as store:
+        hits = store.search(" ".join(query), limit, filter=wanted)
         if as_json:
             found = [record(hit) for hit in hits]
             emit({"hits": found, "freshness": hits.freshness, "notes": hits.notes})
         else:
-            screen().hits(hits)
+            printer().hits(hits)
         if not hits:
-            nothing(store, filter.prefix or ())
+            nothing(store, wanted.prefix or ())
     return FOUND if hits else NOTHING
 
 
-@options.filtered
+@command(
+    options.PATTERN,
+    options.PREFIXES,
+    options.FIXED,
+    options.ANY_CASE,
+    options.SAME_CASE,
+    *options.FILTER.values(),
+    options.BEFORE,
+    options.AFTER,
+    options.AROUND,
+    options.MOST,
+    options.NEWEST_FIRST,
+    options.COUNT,
+    options.WIDTH,
+    options.KEEP,
+    JSON,
+)
 def grep(
-    context: typer.Context,
-    pattern: options.Pattern,
-    filter: SearchFilter,
-    prefixes: options.Prefixes = None,  # noqa: ARG001 - they are in the filter
-    fixed: options.Fixed = False,
-    any_case: options.AnyCase = False,
-    same_case: options.SameCase = False,
-    before: options.Before = 0,
-    after: options.After = 0,
-    around: options.Around = 0,
-    limit: options.Most = None,
-    newest_first: options.NewestFirst = False,
-    count: options.Count = False,
-    width: options.Width = 300,
-    keep: options.Keep = False,
-    as_json: options.Json = False,
+    opening: RootOptions,
+    pattern: str,
+    prefixes: list[str],
+    *,
+    any_case: bool,
+    same_case: bool,
+    before: int,
+    after: int,
+    around: int,
+    count: bool,
+    keep: bool,
+    as_json: bool,
+    fixed: bool,
+    limit: int | None,
+    newest_first: bool,
+    width: int,
+    **fields: Any,
 ) -> int:
     """Scan notes and transcripts for a pattern and print the matches as they come."""
-    with opened(context) as store:
+    ignore_case = options.case(any_case, same_case)
+    wanted = options.search_filter(fields, prefixes)
+    with opened(opening) as store:
         scan = store.grep(
             pattern,
-            filter=filter,
+            filter=wanted,
             fixed=fixed,
-            ignore_case=options.case(any_case, same_case),
+            ignore_case=ignore_case,
             before=max(before, around),
             after=max(after, around),
             limit=limit,
@@ -68,45 +96,40 @@ def grep(
             matched = scan.count()
         else:
             matched = 0
-            show = (lambda match: emit(record(match))) if as_json else screen().match
+            show = (lambda match: emit(record(match))) if as_json else printer().match
             for match in scan:
                 matched += 1
                 show(match)
         if scan.notes or scan.bad_line_count:
-            screen().scanned(scan)
+            printer().scanned(scan)
         if keep:
             store.wait_for_gram_indexes()
         if not matched:
-            nothing(store, filter.prefix or ())
+            nothing(store, wanted.prefix or ())
     if count:
         emit({"count": matched}) if as_json else print(matched)
     return FOUND if matched else NOTHING
 
 
-def list_(
-    context: typer.Context, prefix: options.Prefix = "", as_json: options.Json = False
-) -> int:
+@command(options.PREFIX, JSON)
+def list_(opening: RootOptions, prefix: str | None, *, as_json: bool) -> int:
     """List the files with size, last change and summary."""
-    with opened(context) as store:
-        entries = store.list(prefix)
+    with opened(opening) as store:
+        entries = store.list(prefix or "")
         if not entries:
-            nothing(store, [prefix])
+            nothing(store, [prefix or ""])
     if as_json:
         emit([record(entry) for entry in entries])
     elif entries:
-        screen().entries(entries)
+        printer().entries(entries)
     return FOUND if entries else NOTHING
 
 
-def read(
-    context: typer.Context,
-    where: options.Where,
-    lines: options.Lines = None,
-    as_json: options.Json = False,
-) -> int:
+@command(options.WHERE, options.LINES, JSON)
+def read(opening: RootOptions, where: str, lines: str | None, *, as_json: bool) -> int:
     """Print a file, some of its lines, or the messages that a citation names."""
     path, first, last = options.located(where, lines)
-    with opened(context) as store:
+    with opened(opening) as store:
         if path.endswith(".jsonl") and first and last:
             found = store.transcript(path).messages(first, last + 1 - first)
             # where a line is no message, later ones come up for it
@@ -114,7 +137,7 @@ def read(
             if as_json:
                 emit({"path": path, "messages": [record(message) for message in messages]})
             else:
-                screen().messages(messages)
+                printer().messages(messages)
             if not messages:
                 print_message(f"there is no message at {where}")
             return FOUND if messages else NOTHING
@@ -124,48 +147,47 @@ def read(
     if as_json:
         emit({"path": path, "version": version, "text": text})
     else:
-        screen().text(text)
+        printer().text(text)
     if first and not text:
         print_message(f"there is no text at {path}, line {first}")
         return NOTHING
     return FOUND
 
 
-def status(context: typer.Context, as_json: options.Json = False) -> int:
+@command(JSON)
+def status(opening: RootOptions, *, as_json: bool) -> int:
     """Show how many files, sections and messages there are."""
-    with opened(context) as store:
+    with opened(opening) as store:
         state = store.status()
-    emit(record(state)) if as_json else screen().status(state)
+    emit(record(state)) if as_json else printer().status(state)
     return FOUND
 
 
-def verify(context: typer.Context, as_json: options.Json = False) -> int:
+@command(JSON)
+def verify(opening: RootOptions, *, as_json: bool) -> int:
     """Compare the index with every file and repair it.
 
     Exits with 1 when they differed or a file could not be read, else with 0.
 
     A file that is left out for its encoding or size is named; it is no difference.
     """
-    with opened(context) as store:
+    with opened(opening) as store:
         verified = store.verify()
-    emit(record(verified)) if as_json else screen().verified(verified)
+    emit(record(verified)) if as_json else printer().verified(verified)
     return NOTHING if verified.differences or verified.unread else FOUND
 
 
-def explain(
-    context: typer.Context,
-    query: options.OneQuery,
-    citation: options.Citation,
-    as_json: options.Json = False,
-) -> int:
+@command(options.ONE_QUERY, options.CITATION, JSON)
+def explain(opening: RootOptions, query: str, citation: str, *, as_json: bool) -> int:
     """Explain the score of one section or message."""
-    with opened(context) as store:
+    with opened(opening) as store:
         text = store.explain(query, citation)
-    emit({"query": query, "citation": citation, "text": text}) if as_json else screen().text(text)
+    emit({"query": query, "citation": citation, "text": text}) if as_json else printer().text(text)
     return FOUND
 
 
-def eval_(files: options.Sets, run: options.Run = None, as_json: options.Json = False) -> int:
+@command(options.SETS, options.RUN, JSON)
+def eval_(_opening: RootOptions, files: list[Path], run: Path | None, *, as_json: bool) -> int:
     """Measure the ranking on labelled sets."""
     from commonplace.evaluation import evaluate
 
@@ -176,9 +198,10 @@ def eval_(files: options.Sets, run: options.Run = None, as_json: options.Json = 
     return FOUND
 
 
-def demo(context: typer.Context) -> int:
+@command()
+def demo(opening: RootOptions) -> int:
     """Build a small memory and show what can be done with it."""
     from commonplace.cli.demo import tour
 
-    tour(context.obj.root, screen())
+    tour(options.path_of(opening.root) if opening.root else None, screen())
     return FOUND

@@ -2,93 +2,90 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import typer
-
 from commonplace.cli import options
-from commonplace.cli.output import FOUND, NOTHING, done, emit, opened, screen
-from commonplace.records import record
+from commonplace.cli.output import FOUND, NOTHING, done, emit, opened, record, screen
+from commonplace.cli.parser import JSON, RootOptions, UsageError, command
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any
 
 
+@command(options.TARGET, options.CONTENT, options.FILE, options.EXPECTED, JSON)
 def write(
-    context: typer.Context,
-    path: options.Target,
-    content: options.Content = None,
-    file: options.File = None,
-    expected: options.Expected = None,
-    as_json: options.Json = False,
+    opening: RootOptions,
+    path: str,
+    content: str | None,
+    file: Path | None,
+    expected: str | None,
+    *,
+    as_json: bool,
 ) -> int:
     """Create a file or replace its text; the old text goes to the history."""
     text = options.content(content, file)
-    with opened(context, create=True) as store:
+    with opened(opening, create=True) as store:
         return done(store.write(path, text, expected_version=expected), "wrote", as_json)
 
 
+@command(options.TARGET, options.CONTENT, options.FILE, options.EXPECTED, JSON)
 def append(
-    context: typer.Context,
-    path: options.Target,
-    content: options.Content = None,
-    file: options.File = None,
-    expected: options.Expected = None,
-    as_json: options.Json = False,
+    opening: RootOptions,
+    path: str,
+    content: str | None,
+    file: Path | None,
+    expected: str | None,
+    *,
+    as_json: bool,
 ) -> int:
     """Add text and a line end to a file."""
     text = options.content(content, file)
-    with opened(context, create=True) as store:
+    with opened(opening, create=True) as store:
         return done(store.append(path, text, expected_version=expected), "added to", as_json)
 
 
+@command(options.EXISTING, options.OLD, options.NEW, options.EXPECTED, JSON)
 def patch(
-    context: typer.Context,
-    path: options.Existing,
-    old: options.Old = None,
-    new: options.New = None,
-    expected: options.Expected = None,
-    as_json: options.Json = False,
+    opening: RootOptions,
+    path: str,
+    old: list[str] | None,
+    new: list[str] | None,
+    expected: str | None,
+    *,
+    as_json: bool,
 ) -> int:
     """Replace texts by others, all or none; without --old the edits come from stdin."""
     edits = options.edits(old, new)
-    with opened(context) as store:
+    with opened(opening) as store:
         return done(store.patch(path, edits, expected_version=expected), "patched", as_json)
 
 
+@command(options.SOURCE, options.NEW_NAME, options.EXPECTED, JSON)
 def move(
-    context: typer.Context,
-    source: options.Existing,
-    target: options.NewName,
-    expected: options.Expected = None,
-    as_json: options.Json = False,
+    opening: RootOptions, source: str, target: str, expected: str | None, *, as_json: bool
 ) -> int:
     """Rename a file."""
-    with opened(context) as store:
+    with opened(opening) as store:
         return done(store.move(source, target, expected_version=expected), "moved to", as_json)
 
 
-def delete(
-    context: typer.Context,
-    path: options.Existing,
-    expected: options.Expected = None,
-    as_json: options.Json = False,
-) -> int:
+@command(options.EXISTING, options.EXPECTED, JSON)
+def delete(opening: RootOptions, path: str, expected: str | None, *, as_json: bool) -> int:
     """Delete a file; its text goes to the history."""
-    with opened(context) as store:
+    with opened(opening) as store:
         return done(store.delete(path, expected_version=expected), "deleted", as_json)
 
 
+@command(options.LOGS, options.TO, options.KEEP_SECRETS, JSON)
 def import_(
-    context: typer.Context,
-    files: options.Logs,
-    to: options.To = None,
-    keep_secrets: options.KeepSecrets = False,
-    as_json: options.Json = False,
+    opening: RootOptions, files: list[Path], to: str | None, *, keep_secrets: bool, as_json: bool
 ) -> int:
     """Import transcripts of Claude Code, Codex, pi, OpenAI chat, or plain lines."""
     if to and len(files) > 1:
-        raise typer.BadParameter("--to takes one file; without it each file gets its own folder")
+        raise UsageError("--to takes one file; without it each file gets its own folder")
     reports = []
     shown = screen()
-    with opened(context, create=True) as store, shown.progress() as bar:
+    with opened(opening, create=True) as store, shown.progress() as bar:
         for file in files:
             # many tools name every log alike; there the folder tells them apart
             name = file.absolute().parent.name if file.stem == "messages" else file.stem

@@ -24,7 +24,6 @@ import orjson
 
 from commonplace._core import Hit
 from commonplace.errors import Conflict, ModelError, NotFound, Refused
-from commonplace.files import Stamp
 from commonplace.locks import Lock
 from commonplace.protocols import Embedder
 from commonplace.recall.nearest import Rows, normal
@@ -37,6 +36,7 @@ from commonplace.recall.vector_documents import (
     smooth,
     unchanged,
 )
+from commonplace.stamp import Stamp
 from commonplace.store import Store
 
 if TYPE_CHECKING:

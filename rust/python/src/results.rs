@@ -208,6 +208,9 @@ pub struct Status {
     pub snapshot: String,
     pub skipped: Vec<(String, String)>,
     pub redactions: BTreeMap<String, u64>,
+    pub hidden: Vec<String>,
+    pub bad_line_count: u64,
+    pub bad_lines: Vec<String>,
     pub recovered: Vec<String>,
 }
 
@@ -227,6 +230,9 @@ impl Status {
             snapshot: status.snapshot,
             skipped: status.skipped,
             redactions: status.redactions,
+            hidden: status.hidden,
+            bad_line_count: status.bad_line_count,
+            bad_lines: status.bad_lines,
             recovered: status.recovered,
         }
     }

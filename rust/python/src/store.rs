@@ -144,6 +144,10 @@ impl Store {
         Ok(entries.into_iter().map(Entry::from).collect())
     }
 
+    fn holds(&self, py: Python<'_>, prefix: Text) -> PyResult<bool> {
+        self.call(py, |store, interrupt| store.holds(&prefix, interrupt))
+    }
+
     #[pyo3(signature = (path, content, expected_version = None))]
     fn write(
         &self,

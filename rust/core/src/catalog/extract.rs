@@ -102,9 +102,21 @@ pub fn note(
         &SectionRange { note: &note, count, title, above: &[], from: (0, 1) },
         each,
     );
+    Ok(summary_of(&note))
+}
+
+/// Returns the summary that a note gives of itself.
+///
+/// # Errors
+/// [`crate::error::Error::Interrupted`].
+pub fn summary(text: &str, interrupt: Interrupt<'_>) -> Result<Option<String>> {
+    Ok(summary_of(&parser::parse_unless(text, interrupt)?))
+}
+
+fn summary_of(note: &Note) -> Option<String> {
     let first = note.sections.iter().take_while(|section| section.level <= 1);
     let front = note.front.summary.clone();
-    Ok(front.or_else(|| first.filter_map(|s| s.metadata.summary.clone()).next()))
+    front.or_else(|| first.filter_map(|s| s.metadata.summary.clone()).next())
 }
 
 /// A range of the sections of a note, with the context that it inherits.

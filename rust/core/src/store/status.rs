@@ -1,10 +1,14 @@
 //! Listing of files, and statistics of a store.
 
+use crate::catalog::extract;
+use crate::catalog::file_reader::read_note;
 use crate::error::{Error, Interrupt, Result, wait_for};
 use crate::files::file_kind::FileKind;
 use crate::files::paths::is_below;
+use crate::files::root::Stat;
 use crate::messages::redaction::Redactions;
 use crate::store::Store;
+use crate::text::encoding::as_text;
 
 /// A file as a listing shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,6 +50,12 @@ pub struct Status {
     pub skipped: Vec<(String, String)>,
     /// How many secrets imports have replaced in the transcripts that are there, by kind.
     pub redactions: Redactions,
+    /// Hidden folders, whose files are left out: those of git, of editors and of other programs.
+    pub hidden: Vec<String>,
+    /// Lines of transcripts that are no JSON, and conflict markers in notes.
+    pub bad_line_count: u64,
+    /// Where the first of these is in each file, and what to do, one sentence a file.
+    pub bad_lines: Vec<String>,
     /// Copies that were made of texts which a crash had left half-way; they are files like others.
     pub recovered: Vec<String>,
 }
@@ -58,6 +68,9 @@ impl Store {
     /// [`Error::Io`] when the files cannot be listed; [`Error::Interrupted`].
     pub fn list(&self, prefix: &str, interrupt: Interrupt<'_>) -> Result<Vec<FileEntry>> {
         let prefix = &*self.root().normalized(prefix);
+        if !self.is_indexed() {
+            return self.list_unindexed(prefix, interrupt);
+        }
         let mut state = self.refresh(interrupt)?;
         if state.check_error.is_some() {
             drop(state);
@@ -96,6 +109,55 @@ impl Store {
         Ok(entries)
     }
 
+    /// Lists without the index, which would take longer to open than the notes to read.
+    fn list_unindexed(&self, prefix: &str, interrupt: Interrupt<'_>) -> Result<Vec<FileEntry>> {
+        let recovered = self.files().recheck_if_due()?;
+        if !recovered.is_empty() {
+            self.write_state(interrupt)?.recovered.extend(recovered);
+        }
+        let files = self.files_at(prefix, interrupt)?;
+        let entry = |(path, stat): (String, Stat)| {
+            let kind = FileKind::of(&path);
+            let summary = match kind {
+                FileKind::Note => self.summary(&path, &stat, interrupt)?,
+                _ => None,
+            };
+            let Stat { size, mtime_ns: modified_ns, .. } = stat;
+            Ok(FileEntry { path, size, modified_ns, kind, summary })
+        };
+        let mut entries = files.into_iter().map(entry).collect::<Result<Vec<FileEntry>>>()?;
+        entries.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(entries)
+    }
+
+    /// Returns whether a file is `prefix` or lies below it; the index is not asked.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when the files cannot be listed; [`Error::Interrupted`].
+    pub fn holds(&self, prefix: &str, interrupt: Interrupt<'_>) -> Result<bool> {
+        Ok(!self.files_at(&self.root().normalized(prefix), interrupt)?.is_empty())
+    }
+
+    fn files_at(&self, prefix: &str, interrupt: Interrupt<'_>) -> Result<Vec<(String, Stat)>> {
+        let prefix = prefix.trim_end_matches('/');
+        if let Ok(stat) = self.root().stat(prefix) {
+            return Ok(vec![(prefix.to_owned(), stat)]);
+        }
+        match self.root().walk(prefix, interrupt) {
+            Err(Error::NotFound { .. } | Error::Refused { .. }) => Ok(Vec::new()),
+            walk => Ok(walk?.files),
+        }
+    }
+
+    /// Returns the summary of a note, as far as it can be read.
+    fn summary(&self, path: &str, stat: &Stat, interrupt: Interrupt<'_>) -> Result<Option<String>> {
+        let allows = |more| self.limit.check("listing", more).is_ok();
+        match read_note(self.root(), path, stat, &self.limit, &allows) {
+            Ok(Ok(bytes)) => extract::summary(&as_text(&bytes), interrupt),
+            _ => Ok(None),
+        }
+    }
+
     /// Returns the state of the store in numbers.
     ///
     /// # Errors
@@ -119,6 +181,8 @@ impl Store {
             *files += 1;
             *documents += file.documents.len();
             status.text_bytes += file.stat.size;
+            status.bad_line_count += u64::from(file.bad_line_count());
+            status.bad_lines.extend(file.bad_lines_note());
             let left_out = file.left_out.map(|why| (file.path.clone(), why.to_owned()));
             let in_part =
                 || Some((file.path.clone(), state.incomplete.get(&file.path)?.why.clone()));
@@ -128,8 +192,10 @@ impl Store {
         let unreadable = state.unreadable.iter().map(|(path, why)| (path.clone(), why.clone()));
         status.skipped.extend(left_out.chain(unreadable));
         status.skipped.sort();
+        status.bad_lines.sort_unstable();
         // here and not by the caller, who may hold a lock that whoever has the watch waits for
         drop(state);
+        status.hidden = self.root().hidden_folders(interrupt)?;
         let watch = wait_for(interrupt, |slice| self.watch.try_lock_for(slice))?;
         status.watching = watch.is_some();
         drop(watch);

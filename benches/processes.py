@@ -1,0 +1,73 @@
+"""Whole processes: a command from a clean start, beside a bare interpreter and ripgrep."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from benches.ratios import OURS, Figures, Table, rounds
+from benches.scanners import PREFIX, Pattern, available, counted
+
+COMMAND = str(Path(sys.executable).with_name("commonplace"))
+BARE = "python -c pass"
+# in the sample transcripts and in the raw JSON of them
+LITERAL = Pattern("literal", "the", "the")
+# an installed package is compiled once; without this setting a checkout is too
+ENVIRONMENT = {
+    name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
+}
+
+
+def timed(run: Callable[[], object]) -> Callable[[], Figures]:
+    """Return a contender that says how long `run` takes."""
+
+    def measure() -> Figures:
+        start = time.perf_counter()
+        run()
+        return {"seconds": time.perf_counter() - start}
+
+    return measure
+
+
+def quiet(*command: str) -> Callable[[], object]:
+    """Return a call of a command whose output goes nowhere."""
+    return lambda: subprocess.run(command, capture_output=True, check=True, env=ENVIRONMENT)
+
+
+def start(
+    table: Table, root: Path, label: str, query: str, times: int, *, check_floors: bool
+) -> None:
+    """Add what `--version` and a search of a warm root take, in runs of a bare interpreter."""
+    search = quiet(COMMAND, "--root", str(root), "search", query)
+    # the first one builds the index, and compiles what is imported
+    search()
+    bare = timed(quiet(sys.executable, "-c", "pass"))
+    for work, run, most in (
+        ("process --version", quiet(COMMAND, "--version"), 3),
+        ("process search", search, 6),
+    ):
+        measured = rounds({OURS: timed(run), BARE: bare}, times)
+        floors = {BARE: 1 / most} if check_floors else None
+        table.compare(work, label, measured, "seconds", floors=floors)
+
+
+def count(table: Table, root: Path, file: Path, times: int, *, check_floors: bool) -> None:
+    """Add what `grep -c` of a transcript takes, beside the other scanners."""
+    command = [COMMAND, "--root", str(root), "grep", "-c", "-F", "-s", LITERAL.text, PREFIX]
+    scanners = available(file)
+    # compiles what is imported
+    quiet(COMMAND, "--version")()
+    found = {OURS: counted(command)} | {name: run(LITERAL) for name, run in scanners.items()}
+    contenders = {OURS: timed(lambda: counted(command))} | {
+        name: timed(partial(run, LITERAL)) for name, run in scanners.items()
+    }
+    label = f"{file.stat().st_size / 1e9:.2f} GB transcript"
+    wrong = {name: f"found {many}" for name, many in found.items() if many == 0}
+    floors = {name: 1.5 for name in found if name.startswith("rg")} if check_floors else None
+    measured = rounds(contenders, times)
+    table.compare("process grep -c", label, measured, "seconds", floors=floors, wrong=wrong)

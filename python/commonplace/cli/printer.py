@@ -1,0 +1,270 @@
+"""Printer of results as lines, with colours on a terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import TextIO
+
+    from commonplace._core import (
+        Entry,
+        Grep,
+        Hits,
+        Imported,
+        Match,
+        Message,
+        Status,
+        Verified,
+        Written,
+    )
+
+Part = str | tuple[str, str]
+"""A piece of a line, with its style when it has one."""
+
+# ANSI codes (ECMA-48 SGR) of the styles
+STYLES = {
+    "bold": "1",
+    "bold red": "1;31",
+    "cyan": "36",
+    "dim": "2",
+    "green": "32",
+    "yellow": "33",
+}
+
+# C0 but tab and newline, DEL, C1, and the marks that reorder text: what a file says
+# must not move the cursor, retitle the window or hide a word from the reader.
+CONTROLS = dict.fromkeys([
+    *range(0x09), *range(0x0B, 0x20), *range(0x7F, 0xA0), 0x061C, 0x200E, 0x200F,
+    *range(0x202A, 0x202F), *range(0x2066, 0x206A),
+])  # fmt: skip
+
+# What the words of a status for files that are not indexed mean, and what to do
+LEFT_OUT = {
+    "encoding": "it is in UTF-16; save it as UTF-8",
+    "large": "it is too large to be indexed; split it",
+    "memory": "the memory limit allows no more; raise it, or split the file",
+    "perm": "it cannot be listed (permission denied); allow it",
+    "hardlink": "it has a second name, which may be outside the memory; copy it",
+    "symlink": "it is a symbolic link; put the file itself there",
+}
+
+
+def clean(text: str) -> str:
+    r"""Return text without the control characters that a terminal would obey.
+
+    >>> clean("a\x1b[31mred\x1b[0m\tb")
+    'a[31mred[0m\tb'
+    """
+    return text.translate(CONTROLS)
+
+
+def marked(text: str, highlights: Iterable[tuple[int, int]]) -> Iterator[Part]:
+    """Yield text as one line with the ranges in `highlights` in bold."""
+    at = 0
+    line = text.replace("\n", " ")
+    for start, end in sorted(highlights):
+        if start < at:
+            continue
+        yield line[at:start]
+        yield line[start:end], "bold red"
+        at = end
+    yield line[at:]
+
+
+def styled(parts: Iterable[Part], *, colours: bool) -> str:
+    r"""Return parts as one cleaned text, with ANSI codes where colours can be shown.
+
+    >>> styled([("a", "cyan"), " b"], colours=True), styled([("a", "cyan"), " b"], colours=False)
+    ('\x1b[36ma\x1b[0m b', 'a b')
+    """
+    shown = ""
+    for part in parts:
+        text, style = (part, "") if isinstance(part, str) else part
+        text = clean(text)
+        shown += f"\x1b[{STYLES[style]}m{text}\x1b[0m" if colours and style and text else text
+    return shown
+
+
+def shows_colours(stream: TextIO) -> bool:
+    """Say whether a stream shows colours; `NO_COLOR` and `FORCE_COLOR` come first."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or (
+        stream.isatty() and os.environ.get("TERM") not in {"dumb", "unknown"}
+    )
+
+
+def size(count: int) -> str:
+    """Return a number of bytes as people write it.
+
+    >>> size(320), size(1234), size(100_000_000)
+    ('320 B', '1.2 kB', '100.0 MB')
+    """
+    if count < 1000:
+        return f"{count} B"
+    amount = float(count)
+    for unit in ("kB", "MB", "GB"):
+        amount /= 1000
+        if amount < 1000 or unit == "GB":
+            break
+    return f"{amount:.1f} {unit}"
+
+
+class Printer:
+    """Prints results: colours on a terminal, plain whole lines elsewhere."""
+
+    def __init__(self) -> None:
+        self._colours = shows_colours(sys.stdout)
+
+    def line(self, *parts: Part) -> None:
+        """Print one line of plain and styled parts; their control characters are left out."""
+        print(styled(parts, colours=self._colours), flush=True)
+
+    def brief(self, *parts: Part) -> None:
+        """Print one line, which a narrow screen may cut."""
+        self.line(*parts)
+
+    def warn(self, text: str) -> None:
+        """Print a note to stderr."""
+        parts = [(f"commonplace: {text}", "yellow")]
+        print(styled(parts, colours=shows_colours(sys.stderr)), file=sys.stderr)
+
+    def text(self, text: str) -> None:
+        """Print the text of a file as it is, but for control characters."""
+        if text:
+            self.line(clean(text).removesuffix("\n"))
+
+    def hits(self, hits: Hits, *, brief: bool = False) -> None:
+        """Print ranked hits with citation, heading trail or speaker, score and snippet."""
+        put = self.brief if brief else self.line
+        for rank, hit in enumerate(hits, 1):
+            where = " › ".join(hit.heading) or speaker_and_time(hit.role, hit.name, hit.time)
+            put(
+                (f"{rank:>2} ", "dim"),
+                (hit.citation, "cyan"),
+                f"  {where}" if where else "",
+                (f"  {hit.score:.2f}", "dim"),
+            )
+            put("   ", *marked(hit.snippet, hit.highlights))
+        if hits.freshness != "fresh":
+            self.warn(f"these results are {hits.freshness}")
+        for note in hits.notes:
+            self.warn(note)
+
+    def match(self, match: Match) -> None:
+        """Print one grep match, with its neighbours in file order around it."""
+        for line, role, snippet in match.before:
+            self.neighbour(match.path, line, role, snippet)
+        who = (f" {match.name or match.role}", "green") if match.role else ""
+        body = marked(match.snippet, match.highlights)
+        self.line((match.citation, "cyan"), who, ": ", *body)
+        for line, role, snippet in match.after:
+            self.neighbour(match.path, line, role, snippet)
+        if match.before or match.after:
+            self.line(("--", "dim"))
+
+    def neighbour(self, path: str, line: int, role: str | None, snippet: str) -> None:
+        """Print one line of context."""
+        who = f" {role}" if role else ""
+        self.line((f"{path}#L{line}{who}- {' '.join(snippet.split())}", "dim"))
+
+    def scanned(self, scan: Grep) -> None:
+        """Say what a scan could not read."""
+        for note in scan.notes:
+            self.warn(note)
+        if scan.bad_line_count:
+            some = ", ".join(scan.bad_lines[:3])
+            self.warn(f"{scan.bad_line_count} lines hold no readable record: {some}")
+
+    def entries(self, entries: Iterable[Entry], *, brief: bool = False) -> None:
+        """Print files one a line: size, last change, path and summary."""
+        put = self.brief if brief else self.line
+        for entry in entries:
+            changed = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.modified))
+            put(
+                f"{size(entry.size):>8}",
+                (f"  {changed}  ", "dim"),
+                (entry.path, "cyan"),
+                f"  {entry.summary}" if entry.summary else "",
+            )
+
+    def messages(self, messages: Iterable[Message]) -> None:
+        """Print messages with their citation, who said them and when."""
+        for message in messages:
+            who = speaker_and_time(message.role, message.name, message.time)
+            self.line((f"{message.path}#L{message.line}", "cyan"), f"  {who}")
+            if message.text:
+                self.text(message.text)
+            if message.tools:
+                self.line((f"[tools] {message.tools}", "dim"))
+
+    def written(self, written: Written, verb: str) -> None:
+        """Say what a write did and where the old text lies."""
+        self.line(f"{verb} ", (written.path, "cyan"), (f"  version {written.version}", "dim"))
+        if written.history:
+            self.line((f"the old text is in {written.history}", "dim"))
+
+    def imported(self, imported: Imported) -> None:
+        """Say what an import took and what it left out."""
+        self.line(f"{imported.messages} messages ({imported.format}) → ", (imported.path, "cyan"))
+        for kind, count in sorted(imported.skipped.items()):
+            self.line((f"  left out: {count} × {kind}", "dim"))
+        for kind, count in sorted(imported.redacted.items()):
+            self.line((f"  redacted: {count} × {kind}", "dim"))
+        if imported.bad_line_count:
+            lines = ", ".join(map(str, imported.bad_lines[:5]))
+            self.warn(f"{imported.bad_line_count} lines could not be read, such as {lines}")
+        if imported.trailing_garbage_count:
+            lines = ", ".join(map(str, imported.trailing_garbage[:5]))
+            count = imported.trailing_garbage_count
+            self.warn(f"{count} lines had something behind their message, such as {lines}")
+
+    def status(self, status: Status) -> None:
+        """Print the state of a store."""
+        self.line("root          ", (status.root, "cyan"))
+        self.line(f"notes         {status.notes:,} with {status.sections:,} sections")
+        self.line(f"transcripts   {status.transcripts:,} with {status.messages:,} messages")
+        self.line(f"text          {size(status.text_bytes)}")
+        self.line(f"index         {size(status.index_bytes)}, {status.terms:,} terms")
+        self.line(f"changes       {'watched' if status.watching else 'found by comparing stamps'}")
+        self.line(f"snapshot      {status.snapshot}")
+        for path, why in status.skipped:
+            # a sentence names its file
+            message = why if " " in why else f"{path}: {LEFT_OUT.get(why, why)}"
+            self.warn(f"skipped {message}")
+        if status.hidden:
+            some = ", ".join(status.hidden[:5]) + (", …" if len(status.hidden) > 5 else "")
+            self.line(f"hidden        {len(status.hidden):,} folders are passed over: {some}")
+        for kind, count in sorted(status.redactions.items()):
+            self.line((f"redacted      {count:,} × {kind}", "dim"))
+        for line in status.bad_lines:
+            self.warn(line)
+        for path in status.recovered:
+            self.warn(f"recovered {path}: compare it with its original, then delete it")
+
+    def verified(self, verified: Verified) -> None:
+        """Say whether index and files agree."""
+        for line in (*verified.differences, *verified.unread):
+            self.line(line)
+        for note in verified.notes:
+            self.warn(note)
+        differ, unread = len(verified.differences), len(verified.unread)
+        verdict = f"{differ} differences; the index is mended" if differ else ""
+        if unread:
+            verdict += f"{'; ' if verdict else ''}{unread} could not be read or compared"
+        self.line(f"{verified.files:,} files: {verdict or 'all agree with the index'}")
+
+
+def speaker_and_time(role: str | None, name: str | None, time: str | None) -> str:
+    """Return who said something and when, as far as known.
+
+    >>> speaker_and_time("user", "Alex", "2026-02-01")
+    'user Alex · 2026-02-01'
+    """
+    who = " ".join(part for part in (role, name) if part)
+    return " · ".join(part for part in (who, time) if part)
