@@ -265,7 +265,8 @@ class Imported:
 class Status:
     """The state of a store in numbers.
 
-    `redactions` counts the secrets that imports replaced in the transcripts that are there, by kind.
+    `redactions` counts, by kind, the secrets that imports replaced in the transcripts that are
+    there.
     """
 
     root: str

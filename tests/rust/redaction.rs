@@ -265,6 +265,11 @@ fn what_names_or_computes_a_value_stays() {
         "ftp://user:invalid@host/",
         "arn:aws:secretsmanager:us-west-2:123456789012:secret:Billing-a1b2c3",
         "\"parse-passwd\": \"^1.0.0\"",
+        "\"passwd\": `root:x:0:0::/bin:/bin/false`",
+        "{\"Password\": \"webdavgeneratedpassword1\", \"secret\": \"1a2b3c4d-5e6f-7g8h-9i0j-k1l2m3n4o5p6\"}",
+        "aws list --starting-token eyJOZXh0VG9rZW4iOiBudWxsLCAiYm90b19",
+        "\"ClientToken\": \"c9adb218-3222-4889-8216-0cf0e52dc37e:\"",
+        "if (!pem.startsWith('-----BEGIN PRIVATE KEY-----')) { return 'MIIEvgIBADANBgkqhkiG9w0BAQEFAASCBKgwggSkAgEAAoIBAQ'; }",
         "\"PolicyUpdateToken\": \"1:p+2RpKR4wPFx7mcrL1UOQQ==\"",
     ] {
         let line = json!({ "content": text }).to_string();
@@ -325,7 +330,7 @@ fn an_import_that_ends_early_counts_what_it_wrote() {
     let memory = TestRoot::new();
     let from = memory.outside().join("source.jsonl");
     let row = |n: usize| {
-        let (token, rest) = (github_token(), "word ".repeat(1 << 18));
+        let (token, rest) = (github_token(), "x".repeat(1 << 20));
         format!("{}\n", json!({ "role": "user", "content": format!("{n} {token} {rest}") }))
     };
     fs::write(&from, (0..10).map(row).collect::<String>()).unwrap();

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use crate::messages::redaction::plausibility::{is_placeholder, is_uuid, is_version, looks_random};
+use crate::messages::redaction::plausibility::{
+    is_description, is_placeholder, is_uuid, is_version, looks_random,
+};
 use crate::messages::redaction::table::Table;
 
 /// The longest name, on each side of the word that tells it.
@@ -213,15 +215,17 @@ fn is_secret(table: &Table, value: Value<'_>, kind: &str) -> bool {
     let reference = text
         .starts_with(['$', '{', '<', '/', '~', '@', '*', '(', '[', '&', '.', '%', '-', '`'])
         // what stands between two strings that are joined
-        || text.starts_with('+') && text.ends_with(['+', ','])
-        || text.contains("://")
+        || text.starts_with('+') && text.ends_with(['+', ',', '('])
+        // a URL, or a line of `/etc/passwd`
+        || text.contains(":/")
         || text
             .bytes()
             .any(|byte| byte.is_ascii_whitespace() || byte.is_ascii_control() || byte >= 0x80);
     let made_up = table.placeholder_starts.iter().any(|word| lower.starts_with(word))
         || is_placeholder(table, text)
+        || is_description(table, text)
         || is_version(text)
-        || is_uuid(text.as_bytes());
+        || is_uuid(text.trim_end_matches(':').as_bytes());
     if reference || made_up {
         return false;
     }

@@ -58,6 +58,7 @@ pub(super) struct Table {
     pub placeholder_starts: Vec<&'static str>,
     pub placeholders: Vec<&'static str>,
     pub not_credentials: Vec<&'static str>,
+    pub descriptions: Vec<&'static str>,
     pub not_passwords: Vec<&'static str>,
 }
 
@@ -101,6 +102,7 @@ impl Table {
             placeholder_starts: list("placeholder start")?,
             placeholders: list("placeholder")?,
             not_credentials: list("not a credential")?,
+            descriptions: list("says what it is")?,
             not_passwords: list("not a password")?,
         })
     }
