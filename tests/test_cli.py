@@ -241,6 +241,8 @@ def test_import_of_secrets(shell: Shell, tmp_path: Path) -> None:
     assert "redacted: 1 × password" in shell("import", str(source))
     [stored] = shell.root.glob("sessions/plain/*-talk-*/messages.jsonl")
     assert "password=[redacted: password]" in stored.read_text()
+    assert "redacted      1 × password" in shell("status")
+    assert shell.json("status")["redactions"] == {"password": 1}
     report = shell.json("import", "--keep-secrets", str(source), "--to", "sessions/kept")
     assert report[0]["redacted"] == {}
     assert "password=Tr0ub4dor3" in (shell.root / "sessions/kept/messages.jsonl").read_text()

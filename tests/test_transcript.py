@@ -261,6 +261,7 @@ def test_import_redacts_secrets(store: Store, tmp_path: Path) -> None:
     source.write_bytes(lines_of([{"role": "user", "content": "the password is Tr0ub4dor&3."}]))
     assert log.load(source).redacted == {"password": 1}
     assert log[1].text == "the password is [redacted: password]."
+    assert store.status().redactions == {"password": 1}
     # known again, whichever way it is imported
     assert log.load(source, keep_secrets=True).messages == 0
     kept = store.transcript("kept")

@@ -311,7 +311,11 @@ class ImportReport:
 
 @final
 class Status:
-    """The state of a store in numbers."""
+    """The state of a store in numbers.
+
+    `redactions` counts, by kind, the secrets that imports replaced in the transcripts that are
+    there.
+    """
 
     root: str
     notes: int
@@ -331,6 +335,7 @@ class Status:
     watching: bool
     snapshot: str
     skipped: list[tuple[str, str]]
+    redactions: dict[str, int]
     hidden: list[str]
     """Hidden folders, whose files are left out: those of git, of editors and of other programs."""
     bad_line_count: int

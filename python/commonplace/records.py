@@ -185,6 +185,7 @@ FIELDS: dict[type[Any], tuple[str, ...]] = {
         "watching",
         "snapshot",
         "skipped",
+        "redactions",
         "hidden",
         "bad_line_count",
         "bad_lines",

@@ -1,4 +1,4 @@
-"""Conversion of a caller's timestamp to them: moments, ISO 8601, and words such as `yesterday` or `3d`."""
+"""Conversion of timestamps as callers write them: moments, ISO 8601, and words such as `3d`."""
 
 from __future__ import annotations
 

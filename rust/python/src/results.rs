@@ -1,5 +1,7 @@
 //! Results of reads as Python objects: sections, messages, entries, status.
 
+use std::collections::BTreeMap;
+
 use commonplace_core::files::file_kind::FileKind;
 use commonplace_core::messages::message;
 use commonplace_core::store::sections::SectionEntry;
@@ -208,6 +210,7 @@ pub struct Status {
     pub watching: bool,
     pub snapshot: String,
     pub skipped: Vec<(String, String)>,
+    pub redactions: BTreeMap<String, u64>,
     pub hidden: Vec<String>,
     pub bad_line_count: u64,
     pub bad_lines: Vec<String>,
@@ -232,6 +235,7 @@ impl Status {
             watching: status.watching,
             snapshot: status.snapshot,
             skipped: status.skipped,
+            redactions: status.redactions,
             hidden: status.hidden,
             bad_line_count: status.bad_line_count,
             bad_lines: status.bad_lines,

@@ -6,6 +6,7 @@ use crate::error::{Error, Interrupt, Result, wait_for};
 use crate::files::file_kind::FileKind;
 use crate::files::paths::is_below;
 use crate::files::root::Stat;
+use crate::messages::redaction::Redactions;
 use crate::store::Store;
 use crate::text::encoding::as_text;
 
@@ -53,6 +54,8 @@ pub struct Status {
     pub snapshot: String,
     /// Files that were left out or could not be read, and why.
     pub skipped: Vec<(String, String)>,
+    /// How many secrets imports have replaced in the transcripts that are there, by kind.
+    pub redactions: Redactions,
     /// Hidden folders, whose files are left out: those of git, of editors and of other programs.
     pub hidden: Vec<String>,
     /// Lines of transcripts that are no JSON, and conflict markers in notes.
@@ -164,13 +167,14 @@ impl Store {
     /// Returns the state of the store in numbers.
     ///
     /// # Errors
-    /// [`Error::Interrupted`].
+    /// [`Error::Refused`] or [`Error::Io`] for the log of redactions; [`Error::Interrupted`].
     pub fn status(&self, interrupt: Interrupt<'_>) -> Result<Status> {
         let state = self.refresh(interrupt)?;
         let mut status = Status {
             terms: state.main.index.used_words(),
             index_bytes: state.main.bytes(),
             snapshot: state.snapshot.clone().unwrap_or_default(),
+            redactions: self.redactions(&state)?,
             recovered: state.recovered.clone(),
             ..Status::default()
         };

@@ -3,6 +3,12 @@
 use std::collections::BTreeMap;
 
 use crate::messages::fields::{Fields, word};
+use crate::messages::redaction::redact_text;
+
+/// Characters of a prompt that stand for a title.
+const MAX_TITLE: usize = 100;
+/// Characters of it that are looked at for secrets: what is cut would not be known as one.
+const MAX_LOOKED_AT: usize = 4096;
 
 /// What a source says about a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -108,6 +114,20 @@ impl SessionHeader {
     pub fn set_title(&mut self, title: Option<String>) {
         self.title = title.filter(|title| !title.trim().is_empty()).or_else(|| self.title.take());
     }
+
+    /// Takes secrets out of the title. It is shown in lists, so it never has any, also where the
+    /// messages keep theirs.
+    pub(super) fn redact_title(&mut self) {
+        self.title = self.title.take().map(|title| redact_text(&title));
+    }
+}
+
+/// The first line of a prompt as a title, without secrets.
+pub(super) fn title_of_prompt(said: &str) -> Option<String> {
+    let said: String = said.trim_start().chars().take(MAX_LOOKED_AT).collect();
+    let redacted = redact_text(&said);
+    let line = redacted.lines().map(str::trim).find(|line| !line.is_empty());
+    line.map(|line| line.chars().take(MAX_TITLE).collect())
 }
 
 /// Text without control characters, which a title may have from a terminal.

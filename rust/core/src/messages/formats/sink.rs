@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::value::RawValue;
 
 use super::SessionHeader;
+use super::session_header::title_of_prompt;
 use crate::error::Result;
 use crate::messages::fields::Fields;
 use crate::messages::json::PullParser;
@@ -13,8 +14,6 @@ use crate::messages::json::PullParser;
 pub const MAX_BAD_LINES: usize = 20;
 /// How many different reasons are told apart; the rest is `other`.
 const MAX_REASONS: usize = 64;
-/// Characters of a prompt that stand for a title.
-const MAX_TITLE: usize = 100;
 /// The format of a source without a message.
 pub const UNKNOWN_FORMAT: &str = "unknown";
 
@@ -230,9 +229,7 @@ impl<'s> ImportSink<'s> {
             session.named = message.session();
         }
         if session.prompt.is_none() && message.role() == "user" {
-            let said = message.conversation_text();
-            let line = said.lines().map(str::trim).find(|line| !line.is_empty());
-            session.prompt = line.map(|line| line.chars().take(MAX_TITLE).collect());
+            session.prompt = title_of_prompt(&message.conversation_text());
         }
     }
 }

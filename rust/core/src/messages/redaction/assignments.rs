@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use crate::messages::redaction::plausibility::{is_placeholder, is_uuid, looks_random};
+use crate::messages::redaction::plausibility::{
+    is_description, is_placeholder, is_uuid, is_version, looks_random,
+};
 use crate::messages::redaction::table::Table;
 
 /// The longest name, on each side of the word that tells it.
@@ -43,18 +45,32 @@ pub(super) struct Name {
 pub(super) fn assigned(table: &Table, text: &str, name: Name) -> Option<Range<usize>> {
     let (start, end) = whole_name(table, text, name)?;
     let bytes = text.as_bytes();
-    if bytes[..start].ends_with(b"/") {
-        return None; // a file, such as `/etc/passwd`
+    // a file, such as `/etc/passwd`; a part of an ARN; `$PWD`
+    let is_part = bytes[..start].ends_with(b"/")
+        || bytes[..start].ends_with(b":") && bytes[end..].starts_with(b":");
+    if is_part || table.not_credentials.contains(&&text[start..end]) {
+        return None;
     }
     let (mut from, binding) = binding(bytes, start, end, name)?;
     let opened = quote(bytes, from);
-    let quoted = opened.is_some();
     let close = opened.map(|(inside, close)| {
         from = inside;
         close
     });
     let in_url = start > 0 && matches!(bytes[start - 1], b'?' | b'&' | b'#');
-    let window = &bytes[from..bytes.len().min(from + LONGEST_VALUE)];
+    let end = from + length(&bytes[from..], close, in_url, binding)?;
+    let next = bytes.get(end);
+    let ends_line = next.is_none_or(|byte| matches!(byte, b'\n' | b'\r' | b'\\' | b'#' | b'`'));
+    let quoted = close.is_some();
+    let value = Value { text: text.get(from..end)?, quoted, binding, ends_line };
+    // a call, or the type of a variable
+    let is_code = !quoted && [&b"("[..], b" = "].iter().any(|code| bytes[end..].starts_with(code));
+    (!is_code && is_secret(table, value, name.kind)).then_some(from..end)
+}
+
+/// How long the value is at the start of a text, before the mark that closes it or, without one,
+/// before what ends a word; `None` if it is too long.
+fn length(text: &[u8], close: Option<u8>, in_url: bool, binding: Binding) -> Option<usize> {
     let ends = |byte: &u8| match close {
         Some(close) => *byte == close || matches!(byte, b'\n' | b'\\'),
         None => {
@@ -67,24 +83,12 @@ pub(super) fn assigned(table: &Table, text: &str, name: Name) -> Option<Range<us
                 || *byte == b'#' && in_url
         }
     };
-    let mut length = match window.iter().position(ends) {
-        Some(length) => length,
-        None if quoted || window.len() == LONGEST_VALUE => return None,
-        None => window.len(),
-    };
-    while binding == Binding::Prose
-        && length > 0
-        && matches!(window[length - 1], b'.' | b'!' | b'?' | b':')
-    {
-        length -= 1;
-    }
-    let next = bytes.get(from + length);
-    let ends_line = next.is_none_or(|byte| matches!(byte, b'\n' | b'\r' | b'\\' | b'#' | b'`'));
-    let value = Value { text: text.get(from..from + length)?, quoted, binding, ends_line };
-    // a call, or the type of a variable
-    let is_code =
-        !quoted && [&b"("[..], b" = "].iter().any(|code| window[length..].starts_with(code));
-    (!is_code && is_secret(table, value, name.kind)).then_some(from..from + length)
+    let window = &text[..text.len().min(LONGEST_VALUE)];
+    let is_whole = close.is_none() && window.len() < LONGEST_VALUE;
+    let end = window.iter().position(ends).or(is_whole.then_some(window.len()))?;
+    let is_stop = |byte: &u8| matches!(byte, b'.' | b'!' | b'?' | b':');
+    let stops = window[..end].iter().rev().take_while(|byte| is_stop(byte)).count();
+    Some(if binding == Binding::Prose { end - stops } else { end })
 }
 
 /// Whether a whole string is the value of a JSON key with this name in it.
@@ -114,20 +118,12 @@ fn whole_name(table: &Table, text: &str, name: Name) -> Option<(usize, usize)> {
     // `forgets`, `secretly`, `detoken`: only whole words count
     let is_lower = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_lowercase);
     let starts_low = bytes[at].is_ascii_lowercase();
-    let within_word = is_lower(bytes[..at].last()) && starts_low && !is_compound(&text[start..at])
+    let is_joined = |before: &str| {
+        words(before).last().is_some_and(|last| table.joined_before.contains(&last.as_str()))
+    };
+    let within_word = is_lower(bytes[..at].last()) && starts_low && !is_joined(&text[start..at])
         || is_lower(bytes.get(behind)) && behind < end && !known(&words(text.get(behind..end)?)[0]);
     (allowed && !within_word).then_some((start, end))
-}
-
-/// Whether names such as `dbpassword` are written as one word.
-fn is_compound(before: &str) -> bool {
-    let words = words(before);
-    let last = words.last().map_or("", String::as_str);
-    [
-        "db", "user", "my", "auth", "access", "client", "pg", "admin", "root", "refresh",
-        "private", "app",
-    ]
-    .contains(&last)
 }
 
 /// The words of a name in lower case: `dbPassword_2` has `db`, `password` and `2`.
@@ -217,25 +213,30 @@ fn is_secret(table: &Table, value: Value<'_>, kind: &str) -> bool {
     let text = value.text;
     let lower = text.to_ascii_lowercase();
     let reference = text
-        .starts_with(['$', '{', '<', '/', '~', '@', '*', '(', '[', '&', '.', '%', '-'])
-        || text.contains("://")
+        .starts_with(['$', '{', '<', '/', '~', '@', '*', '(', '[', '&', '.', '%', '-', '`'])
+        // what stands between two strings that are joined
+        || text.starts_with('+') && text.ends_with(['+', ',', '('])
+        // a URL, or a line of `/etc/passwd`
+        || text.contains(":/")
         || text
             .bytes()
             .any(|byte| byte.is_ascii_whitespace() || byte.is_ascii_control() || byte >= 0x80);
     let made_up = table.placeholder_starts.iter().any(|word| lower.starts_with(word))
         || is_placeholder(table, text)
-        || is_uuid(text.as_bytes());
+        || is_description(table, text)
+        || is_version(text)
+        || is_uuid(text.trim_end_matches(':').as_bytes());
     if reference || made_up {
         return false;
     }
     match kind {
-        "password" => is_password(value),
+        "password" => is_password(table, value),
         _ => is_key(value),
     }
 }
 
 /// Passwords are short and chosen by people: letters with digits or signs will do.
-fn is_password(value: Value<'_>) -> bool {
+fn is_password(table: &Table, value: Value<'_>) -> bool {
     let bytes = value.text.as_bytes();
     let has = |wanted: fn(&u8) -> bool| bytes.iter().any(wanted);
     let sign = has(|byte| {
@@ -261,8 +262,8 @@ fn is_password(value: Value<'_>) -> bool {
     }
     let random = looks_random(bytes) || sign && digit;
     match value.binding {
-        Binding::Tight => random || !is_named(&value),
-        _ => value.ends_line && (random || !is_named(&value)),
+        Binding::Tight => random || !is_named(table, &value),
+        _ => value.ends_line && (random || !is_named(table, &value)),
     }
 }
 
@@ -290,9 +291,7 @@ fn is_identifier(value: &[u8]) -> bool {
 
 /// Whether a value looks like the name of a variable or a type: it is made of words, or has a word
 /// for what it holds.
-fn is_named(value: &Value<'_>) -> bool {
-    const HELD: [&str; 11] =
-        ["pass", "pwd", "pw", "text", "string", "str", "bytes", "base", "value", "sha", "hash"];
+fn is_named(table: &Table, value: &Value<'_>) -> bool {
     let lower = value.text.to_ascii_lowercase();
     let vowel = |byte: u8| b"aeiouy".contains(&byte);
     let is_word = |word: &String| word.len() > 2 && word.bytes().any(vowel);
@@ -301,5 +300,7 @@ fn is_named(value: &Value<'_>) -> bool {
         words.iter().filter(|word| word.bytes().all(|byte| byte.is_ascii_alphabetic()));
     let joined = letters.clone().count() > 1 && letters.all(is_word);
     is_identifier(value.text.as_bytes())
-        && (joined || value.text.contains('_') || HELD.iter().any(|word| lower.contains(word)))
+        && (joined
+            || value.text.contains('_')
+            || table.names_of_variables.iter().any(|word| lower.contains(word)))
 }

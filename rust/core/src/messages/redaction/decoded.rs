@@ -11,28 +11,27 @@ use crate::messages::json_string::{decode, escape};
 #[derive(Debug)]
 pub(super) struct DecodedString<'a> {
     pub text: Cow<'a, str>,
-    /// Before and behind each escape: the place in the text, and in the body.
-    places: Vec<(usize, usize)>,
+    /// Where each escape ends: in the text, and in the body.
+    places: Vec<(u32, u32)>,
 }
 
 impl<'a> DecodedString<'a> {
     pub fn new(body: &'a [u8]) -> Self {
         // what is not UTF-8 is lengthened by decoding, and never gets here: lines are checked
-        if memchr(b'\\', body).is_none() || std::str::from_utf8(body).is_err() {
+        let Some(mut rest) = std::str::from_utf8(body).ok().filter(|body| body.contains('\\'))
+        else {
             return Self { text: decode(body), places: Vec::new() };
-        }
+        };
         let (mut text, mut places) = (String::with_capacity(body.len()), Vec::new());
-        let mut at = 0;
-        while let Some(slash) = memchr(b'\\', &body[at..]) {
-            text.push_str(&String::from_utf8_lossy(&body[at..at + slash]));
-            at += slash;
-            let (c, used) = escape(&body[at..]);
-            places.push((text.len(), at));
+        while let Some(slash) = memchr(b'\\', rest.as_bytes()) {
+            let (plain, escaped) = rest.split_at(slash);
+            text.push_str(plain);
+            let (c, used) = escape(escaped.as_bytes());
             text.push(c);
-            at += used;
-            places.push((text.len(), at));
+            rest = escaped.get(used..).unwrap_or_default();
+            places.push((place(text.len()), place(body.len() - rest.len())));
         }
-        text.push_str(&String::from_utf8_lossy(&body[at..]));
+        text.push_str(rest);
         Self { text: Cow::Owned(text), places }
     }
 
@@ -42,10 +41,15 @@ impl<'a> DecodedString<'a> {
     }
 
     fn raw_place(&self, at: usize) -> usize {
-        let behind = self.places.partition_point(|place| place.0 <= at);
-        match behind.checked_sub(1) {
-            Some(last) => self.places[last].1 + (at - self.places[last].0),
+        let behind = self.places.partition_point(|escape| escape.0 as usize <= at);
+        match behind.checked_sub(1).map(|last| self.places[last]) {
+            Some((text, body)) => body as usize + (at - text as usize),
             None => at,
         }
     }
+}
+
+/// A place in a line. No line has 4 GiB, as [`MAX_LINE`](crate::messages::formats::MAX_LINE) tells.
+fn place(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(u32::MAX)
 }

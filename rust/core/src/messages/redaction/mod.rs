@@ -80,6 +80,14 @@ pub fn redact_line(
     Ok(redacted)
 }
 
+/// Returns a text that is no JSON with each secret replaced.
+#[must_use]
+pub fn redact_text(text: &str) -> String {
+    let line = serde_json::Value::from(text).to_string();
+    let redacted = redact_line(line.as_bytes(), &mut Redactions::new(), &|| false).ok().flatten();
+    redacted.and_then(|line| serde_json::from_slice(&line).ok()).unwrap_or_else(|| text.to_owned())
+}
+
 /// The secrets in the strings of a line, in order, by their places in the raw line.
 fn secrets_of_line(table: &Table, line: &[u8], interrupt: Interrupt<'_>) -> Result<Vec<Secret>> {
     let (mut hits, mut found) = (Vec::new(), Vec::new());

@@ -5,13 +5,28 @@ use crate::messages::redaction::table::Table;
 /// Whether a value was made up for an example, shortened, or is computed elsewhere.
 pub(super) fn is_placeholder(table: &Table, value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
-    table.placeholders.iter().any(|word| lower.contains(word)) || is_sequence(value.as_bytes())
+    table.placeholders.iter().any(|word| lower.contains(word))
+        || is_sequence(value.as_bytes())
+        || is_alternating_sequence(value.as_bytes())
+}
+
+/// Whether a value says in words what it is: `test-password1`.
+pub(super) fn is_description(table: &Table, value: &str) -> bool {
+    let plain =
+        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_-".contains(&byte);
+    value.bytes().all(plain) && table.descriptions.iter().any(|word| value.contains(word))
 }
 
 /// Whether at least half of the bytes repeat or follow the one before them: `aaaa`, `abcd1234`.
 fn is_sequence(value: &[u8]) -> bool {
     let follows = |pair: &&[u8]| matches!(pair[1].wrapping_sub(pair[0]), 0 | 1);
     value.len() > 3 && value.windows(2).filter(follows).count() * 2 >= value.len() - 1
+}
+
+/// Whether a value is two sequences in turn: `1a2b3c4d5e6f`.
+fn is_alternating_sequence(value: &[u8]) -> bool {
+    let follows = |three: &&[u8]| three[0].abs_diff(three[2]) == 1;
+    value.len() >= 12 && value.windows(3).filter(follows).count() * 2 >= value.len()
 }
 
 /// The Shannon entropy of the bytes of a value, in bits a byte.
@@ -55,6 +70,16 @@ fn changes_kind(first: u8, second: u8) -> bool {
     };
     let (first, second) = (kind(first), kind(second));
     first != second && (first, second) != (3, 2) && first != 4 && second != 4
+}
+
+/// Whether a value is a version, as packages have names such as `parse-passwd`: `^1.0.0`.
+pub(super) fn is_version(value: &str) -> bool {
+    let numbers = value.trim_start_matches(['^', '~', '>', '<', '=', 'v', ' ']);
+    let mut parts = numbers.split('.').map(|part| part.starts_with(|c: char| c.is_ascii_digit()));
+    numbers.starts_with(|c: char| c.is_ascii_digit())
+        && value.len() <= 24
+        && parts.clone().count() > 2
+        && parts.all(|is_number| is_number)
 }
 
 /// Whether a value is a UUID.

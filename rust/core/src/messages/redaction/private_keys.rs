@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use memchr::memmem;
 
-use crate::messages::redaction::plausibility::{entropy, is_placeholder};
+use crate::messages::redaction::plausibility::{entropy, is_description, is_placeholder};
 use crate::messages::redaction::table::Table;
 use crate::messages::redaction::tokens::line_break;
 
@@ -46,6 +46,11 @@ fn key_lines(body: &[u8]) -> Option<usize> {
         let run = body[at..].iter().take_while(|byte| base64(byte)).count();
         let line = &body[at..at + run];
         if run >= KEY_LINE && entropy(line) > 3.5 {
+            // code that names the first line of a key, and has a key elsewhere
+            let is_code = |byte: &u8| matches!(byte, b'=' | b';' | b'{');
+            if last.is_none() && body[..at].iter().any(is_code) {
+                return None;
+            }
             last = Some(at + run);
         } else if last == Some(at) || last.is_some_and(|end| line_break(body, end) == Some(at)) {
             last = last.filter(|_| run == 0).or(Some(at + run));
@@ -75,6 +80,10 @@ pub(super) fn url_password(table: &Table, text: &str, at: usize) -> Option<Range
         || password.starts_with(['$', '%', '<', ':'])
         || password.bytes().any(is_variable)
         || user.eq_ignore_ascii_case(lower.as_bytes());
-    let is_one = scheme && password.len() >= 3 && !is_word && !is_placeholder(table, password);
+    let is_one = scheme
+        && password.len() >= 3
+        && !is_word
+        && !is_placeholder(table, password)
+        && !is_description(table, password);
     is_one.then_some(start + colon + 1..start + host)
 }

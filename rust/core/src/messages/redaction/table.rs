@@ -52,9 +52,13 @@ pub(super) struct Table {
     pub announced: Vec<Announced>,
     pub scan: LiteralScan,
     pub after: Vec<&'static str>,
+    pub joined_before: Vec<&'static str>,
     pub not_before: Vec<&'static str>,
+    pub names_of_variables: Vec<&'static str>,
     pub placeholder_starts: Vec<&'static str>,
     pub placeholders: Vec<&'static str>,
+    pub not_credentials: Vec<&'static str>,
+    pub descriptions: Vec<&'static str>,
     pub not_passwords: Vec<&'static str>,
 }
 
@@ -92,9 +96,13 @@ impl Table {
             scan: LiteralScan::new(&literals.texts)?,
             announced: literals.announced,
             after: list("after")?,
+            joined_before: list("joined before")?,
             not_before: list("not before")?,
+            names_of_variables: list("name of variable")?,
             placeholder_starts: list("placeholder start")?,
             placeholders: list("placeholder")?,
+            not_credentials: list("not a credential")?,
+            descriptions: list("says what it is")?,
             not_passwords: list("not a password")?,
         })
     }

@@ -16,7 +16,9 @@ use crate::messages::fields::trim;
 use crate::messages::formats::{self, Imported, read_line};
 use crate::messages::line_reader::check_encoding;
 use crate::messages::message::{self, ParsedLine};
-use crate::messages::redaction::{Redactions, differs_only_by_redaction, redact_line};
+use crate::messages::redaction::{
+    Redactions, count_placeholders, differs_only_by_redaction, redact_line,
+};
 use crate::store::Store;
 use crate::store::import::{ImportOptions, NO_MESSAGE, open_source, opencode_storage};
 
@@ -74,7 +76,6 @@ impl Store {
             imported.messages -= target.already_there;
             imported.skipped.insert(ALREADY_THERE.to_owned(), target.already_there);
         }
-        self.log_redactions(&target.path, &target.redacted)?;
         imported.redacted = target.redacted;
         Ok((target.path, imported))
     }
@@ -105,8 +106,9 @@ struct ImportTarget<'a> {
     /// Whether what it holds was flushed by us.
     durable: bool,
     options: ImportOptions,
-    /// Secrets that were replaced in what was added.
+    /// Secrets that were replaced in what was added, and in the batch.
     redacted: Redactions,
+    batch_redacted: Redactions,
 }
 
 impl<'a> ImportTarget<'a> {
@@ -132,6 +134,7 @@ impl<'a> ImportTarget<'a> {
             durable,
             options,
             redacted: Redactions::new(),
+            batch_redacted: Redactions::new(),
         };
         target.open_at_end()?;
         Ok(target)
@@ -160,7 +163,7 @@ impl<'a> ImportTarget<'a> {
         }
         let redacted = match self.options.keep_secrets {
             true => None,
-            false => redact_line(line, &mut self.redacted, interrupt)?,
+            false => redact_line(line, &mut self.batch_redacted, interrupt)?,
         };
         self.batch.extend_from_slice(redacted.as_deref().unwrap_or(line));
         if self.batch.len() >= BATCH_BYTES { self.append() } else { Ok(()) }
@@ -181,6 +184,7 @@ impl<'a> ImportTarget<'a> {
     fn append(&mut self) -> Result<()> {
         while !self.batch.is_empty() {
             let end = self.end + self.torn;
+            self.store.log_redactions(&self.path, end, &self.batch_redacted)?;
             match self.store.files().append_at(&self.path, &self.batch, end) {
                 Ok(done) => {
                     self.end = done.span.map_or(end + self.batch.len() as u64, |span| span.end);
@@ -189,6 +193,9 @@ impl<'a> ImportTarget<'a> {
                     (self.torn, self.durable, self.reader) = (0, true, None);
                     self.path = done.path;
                     self.batch.clear();
+                    for (kind, count) in std::mem::take(&mut self.batch_redacted) {
+                        *self.redacted.entry(kind).or_default() += count;
+                    }
                 }
                 Err(conflict @ Error::Conflict { .. }) => {
                     self.compare_batch()?;
@@ -213,6 +220,10 @@ impl<'a> ImportTarget<'a> {
                 break;
             }
             (self.already_there, self.durable, left) = (self.already_there + 1, false, rest);
+        }
+        if left.len() < batch.len() {
+            self.batch_redacted.clear();
+            count_placeholders(left, &mut self.batch_redacted);
         }
         self.batch = left.to_vec();
         Ok(())
