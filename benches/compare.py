@@ -22,7 +22,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
-from benches import corpora, processes, transcripts, upkeep
+from benches import corpora, processes, session_imports, transcripts, upkeep
 from benches.ours import Ours, missing
 from benches.ranked import Floors, Makers, Notes, build, prepare, query, unasked
 from benches.ratios import OURS, Row, Table, report, versions
@@ -204,6 +204,8 @@ class Run:
             transcripts.imports(
                 self.table, sample, self.folder, scale.rounds, check_floors=scale.check_floors
             )
+            most = 0.1 if scale.check_floors else None
+            session_imports.measure(self.table, self.folder / "sessions", 1_000, 1, most)
             transcripts.again(
                 self.table,
                 sample,
