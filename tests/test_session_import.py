@@ -81,6 +81,7 @@ def test_a_host_is_imported_and_again(store: Store, root: Path) -> None:
     assert store.search("ferry")[0].path == PATH
     assert store.status().messages == 1
     assert store.verify().notes == []
+    assert (store.grep("ferry").count(), store.grep("session").bad_line_count) == (1, 0)
     again = store.import_sessions(hosts=["all"])
     assert (again.unchanged, again.sources, again.messages) == (1, [], 0)
     with pytest.raises(commonplace.FormatError, match="known are"):
