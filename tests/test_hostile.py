@@ -97,7 +97,7 @@ def files(folder: Path) -> dict[str, bytes]:
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in sorted(folder.rglob("*"))
-        if path.is_file() and ".commonplace" not in path.parts
+        if path.is_file() and not {".commonplace", ".gitattributes"} & {*path.parts}
     }
 
 

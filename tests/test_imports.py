@@ -16,7 +16,8 @@ PACKAGE = Path(commonplace.__file__).parent
 
 # A module may import what stands in the rows above it, and nothing beside or below.
 ROWS = [
-    {"_core", "errors", "locks", "timestamps"},
+    {"_core", "errors", "locks", "timestamps", "typed_dict"},
+    {"paths"},
     {"transcript", "side_files", "records", "protocols", "search_filter", "stamp"},
     {"files"},
     {"store"},

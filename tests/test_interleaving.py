@@ -196,7 +196,7 @@ class Interleaving(RuleBasedStateMachine):
         return {
             path.relative_to(self.root).as_posix(): path.read_bytes()
             for path in sorted(self.root.rglob("*"))
-            if path.is_file() and ".commonplace" not in path.parts
+            if path.is_file() and not {".commonplace", ".gitattributes"} & {*path.parts}
         }
 
     def held(self, path: str) -> set[str]:

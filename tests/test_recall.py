@@ -212,6 +212,15 @@ def test_vectors_add_nothing_to_a_phrase_or_an_exclusion(
     assert found == ({"a.md"} if "-" in query else {"a.md", "b.md"})
 
 
+def test_a_filter_in_the_query_holds_for_vectors_too(store: commonplace.Store) -> None:
+    log = store.transcript("s1")
+    log.append({"role": "user", "content": "abba"})
+    log.append({"role": "assistant", "content": "aabb bbaa"})
+    recall = HybridSearch(store, letters())
+    assert len(list(recall.search("abba"))) == 2
+    assert [one.hit.role for one in recall.search("abba role:user")] == ["user"]
+
+
 def test_nearly_the_same_is_said_once(store: commonplace.Store) -> None:
     store.write("a.md", "- The user prefers dark mode in every single editor\n")
     store.write("b.md", "- The user prefers dark mode in every single editor, always\n")

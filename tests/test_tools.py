@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, Literal, TypedDict, get_type_hints
 
 import msgspec
+import pydantic
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -178,6 +180,36 @@ def test_one_declaration_is_given_out_in_every_form(toolset: Toolset) -> None:
         assert openai["function"]["parameters"] == anthropic["input_schema"] == one.parameters
         assert one.parameters["type"] == "object"
     assert toolset.callables()["memory_read"]("facts/user.md").startswith("# User")
+
+
+@pytest.mark.parametrize("name", memories.system_names())
+def test_frameworks_that_use_pydantic_take_the_callables(name: str, tmp_path: Path) -> None:
+    system = memories.find_system(name)
+    toolset = tools_for(system(commonplace.open(tmp_path, watch=False), *ARGUMENTS.get(name, ())))
+    for one, function in toolset.callables().items():
+        hints = get_type_hints(function)
+        answer = hints.pop("return")
+        # as LangChain and others do: a model of the arguments, and its schema
+        fields = {
+            name: (hints[name], ... if given.default is given.empty else given.default)
+            for name, given in inspect.signature(function).parameters.items()
+        }
+        schema = pydantic.create_model(one, **fields).model_json_schema()  # type: ignore[call-overload]
+        assert schema["properties"].keys() == fields.keys()
+        # as MCP does for what comes back
+        pydantic.TypeAdapter(answer).json_schema()
+        pydantic.validate_call(function)
+
+
+def test_pydantic_gives_a_patch_to_the_method(tmp_path: Path) -> None:
+    memory = memories.FactsAndEpisodes(commonplace.open(tmp_path, watch=False))
+    memory.memory_write("facts/user.md", "# User\n\n- Name: Zhang San\n")
+    patch = pydantic.validate_call(tools_for(memory).callables()["memory_patch"])
+    edit = {"oldText": "Zhang", "newText": "Li"}
+    assert patch(path="facts/user.md", patches=[edit])["success"]
+    assert "Li San" in memory.memory_read("facts/user.md")
+    with pytest.raises(pydantic.ValidationError):
+        patch(path="facts/user.md", patches=[{"oldText": "Li"}])
 
 
 def test_answers(toolset: Toolset) -> None:

@@ -323,6 +323,12 @@ class Status:
     watching: bool
     snapshot: str
     skipped: list[tuple[str, str]]
+    hidden: list[str]
+    """Hidden folders, whose files are left out: those of git, of editors and of other programs."""
+    bad_line_count: int
+    """Lines of transcripts that are no JSON, and conflict markers in notes."""
+    bad_lines: list[str]
+    """Where the first of these is in each file, and what to do, one sentence a file."""
     recovered: list[str]
 
 @final
@@ -335,7 +341,8 @@ class Verified:
     unread: list[str]
     """What could not be read, and so not be compared, and why."""
     notes: list[str]
-    """What the index leaves out, why, and what to do: no damage of the index."""
+    """What the index leaves out, bad lines and conflict markers, each with what to do: no damage
+    of the index."""
 
 @final
 class Weights:

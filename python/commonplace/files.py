@@ -10,6 +10,7 @@ from commonplace import _core
 from commonplace._core import Entry, Revision, Section, Weights, Written
 from commonplace.errors import Conflict
 from commonplace.locks import Lock
+from commonplace.paths import GivenPath, relative
 
 # for types only: a command starts without `typing`
 TYPE_CHECKING = False
@@ -25,7 +26,11 @@ UPDATES = 64
 
 
 class Files:
-    """The files of a root: what a store is before it is searched."""
+    """The files of a root: what a store is before it is searched.
+
+    A path is text relative to the root, or an object such as `pathlib.Path`. Such an object may be
+    absolute, if it is in the root.
+    """
 
     def __init__(
         self,
@@ -44,7 +49,12 @@ class Files:
             memory_limit=memory_limit,
         )
         self._root = self._core.root
+        # a link on the way to the root is not in the core's name of it
+        self._given_root = os.fspath(root)
         self._update = Lock()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self._root)!r})"
 
     @property
     def root(self) -> Path:
@@ -53,14 +63,28 @@ class Files:
 
         return Path(self._root)
 
-    def list(self, prefix: str = "") -> list[Entry]:
+    def relative(self, path: GivenPath) -> str:
+        """Return a path as text relative to the root, as calls that take one do by themselves.
+
+        Raises:
+            Refused: An object with an absolute path that is not in the root.
+            TypeError: It is no path.
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> store.relative(store.root / "facts" / "user.md")
+        'facts/user.md'
+        """
+        return relative(path, self._root, self._given_root)
+
+    def list(self, prefix: GivenPath = "") -> list[Entry]:
         """Return the files whose path starts with the folder or file `prefix`, sorted by path.
 
         A folder that this user may not read is left out; `status().skipped` names it.
         """
-        return self._core.list(prefix)
+        return self._core.list(self.relative(prefix))
 
-    def holds(self, prefix: str = "") -> bool:
+    def holds(self, prefix: GivenPath = "") -> bool:
         r"""Say whether a file is `prefix` or lies below it; the index is not asked.
 
         >>> import commonplace, tempfile
@@ -69,9 +93,9 @@ class Files:
         >>> store.holds("facts"), store.holds("fact")
         (True, False)
         """
-        return self._core.holds(prefix)
+        return self._core.holds(self.relative(prefix))
 
-    def read(self, path: str, version: str | None = None) -> str:
+    def read(self, path: GivenPath, version: str | None = None) -> str:
         """Return the text of a file; bytes that are not UTF-8 are shown as U+FFFD.
 
         Args:
@@ -83,13 +107,13 @@ class Files:
             Refused: The path leaves the root, or is a link or a special file.
             MemoryLimit: The file is larger than the memory limit allows.
         """
-        return self._core.read(path, version)
+        return self._core.read(self.relative(path), version)
 
-    def version(self, path: str) -> str | None:
+    def version(self, path: GivenPath) -> str | None:
         """Return the version (a content hash) of a file, or None when there is none."""
-        return self._core.version(path)
+        return self._core.version(self.relative(path))
 
-    def spelled(self, path: str) -> str:
+    def spelled(self, path: GivenPath) -> str:
         r"""Return a path as it is stored: in NFC, but for parts that are on disk as given.
 
         Calls that take a path do so by themselves; this is for comparing paths.
@@ -99,9 +123,9 @@ class Files:
         >>> [len(path) for path in ("cafe\u0301.md", store.spelled("cafe\u0301.md"))]
         [8, 7]
         """
-        return self._core.spelled(path)
+        return self._core.spelled(self.relative(path))
 
-    def stamp(self, path: str) -> Stamp:
+    def stamp(self, path: GivenPath) -> Stamp:
         """Return inode, size and times of a file, without reading it.
 
         Raises:
@@ -116,9 +140,9 @@ class Files:
         """
         from commonplace.stamp import Stamp
 
-        return Stamp(*self._core.stamp(path))
+        return Stamp(*self._core.stamp(self.relative(path)))
 
-    def lines_at(self, path: str, offsets: Sequence[int]) -> builtins.list[bytes]:
+    def lines_at(self, path: GivenPath, offsets: Sequence[int]) -> builtins.list[bytes]:
         r"""Return the lines that begin at these bytes of a file, each with its end.
 
         Raises:
@@ -132,13 +156,15 @@ class Files:
         >>> store.lines_at("a.md", [4, 8, 99])
         [b'two\n', b'three', b'']
         """
-        return self._core.lines_at(path, offsets)
+        return self._core.lines_at(self.relative(path), offsets)
 
-    def sections(self, path: str) -> builtins.list[Section]:
+    def sections(self, path: GivenPath) -> builtins.list[Section]:
         """Return the sections of a note in file order; their spans cover the file exactly once."""
-        return self._core.sections(path)
+        return self._core.sections(self.relative(path))
 
-    def write(self, path: str, content: str, *, expected_version: str | None = None) -> Written:
+    def write(
+        self, path: GivenPath, content: str, *, expected_version: str | None = None
+    ) -> Written:
         """Create a file or replace its whole text, durably and all at once.
 
         Args:
@@ -154,9 +180,9 @@ class Files:
             Conflict: The file is no longer the expected version; nothing was changed.
             Refused: The name is not one that tools may create.
         """
-        return self._core.write(path, content, expected_version)
+        return self._core.write(self.relative(path), content, expected_version)
 
-    def update(self, path: str, change: Callable[[str], str]) -> Written:
+    def update(self, path: GivenPath, change: Callable[[str], str]) -> Written:
         r"""Change the text of a file by a function of its text, and lose nothing that others write.
 
         The text is read, changed, and written if it is still the one that was read; if not, all
@@ -183,6 +209,7 @@ class Files:
         >>> store.read("facts/user.md").splitlines()
         ['- Name: Li Si', '- City: Beijing']
         """
+        path = self.relative(path)
         with self._update:
             for _ in range(UPDATES - 1):
                 text, version = self._core.read_to_change(path)
@@ -194,7 +221,9 @@ class Files:
             text, version = self._core.read_to_change(path)
             return self._core.write(path, change(text), version)
 
-    def append(self, path: str, content: str, *, expected_version: str | None = None) -> Written:
+    def append(
+        self, path: GivenPath, content: str, *, expected_version: str | None = None
+    ) -> Written:
         """Add `content` and a line end to a file, as one durable write; create it if needed.
 
         Raises:
@@ -202,27 +231,33 @@ class Files:
             InDoubt: It is not known whether the text is in the file; read it before you repeat.
             Conflict: The file is no longer the expected version; nothing was added.
         """
-        return self._core.append(path, content, expected_version)
+        return self._core.append(self.relative(path), content, expected_version)
 
     def patch(
-        self, path: str, edits: Iterable[tuple[str, str]], *, expected_version: str | None = None
+        self,
+        path: GivenPath,
+        edits: Iterable[tuple[str, str]],
+        *,
+        expected_version: str | None = None,
     ) -> Written:
         """Replace each old text by its new text, all of them or none.
 
         Raises:
             PatchFailed: An old text is not found, or found more than once; nothing was changed.
         """
-        return self._core.patch(path, list(edits), expected_version)
+        return self._core.patch(self.relative(path), list(edits), expected_version)
 
-    def move(self, source: str, target: str, *, expected_version: str | None = None) -> Written:
+    def move(
+        self, source: GivenPath, target: GivenPath, *, expected_version: str | None = None
+    ) -> Written:
         """Rename a file; the target must not exist."""
-        return self._core.move(source, target, expected_version)
+        return self._core.move(self.relative(source), self.relative(target), expected_version)
 
-    def delete(self, path: str, *, expected_version: str | None = None) -> Written:
+    def delete(self, path: GivenPath, *, expected_version: str | None = None) -> Written:
         """Take a file out of the store; its text goes to `.commonplace/history/`."""
-        return self._core.delete(path, expected_version)
+        return self._core.delete(self.relative(path), expected_version)
 
-    def history(self, path: str) -> builtins.list[Revision]:
+    def history(self, path: GivenPath) -> builtins.list[Revision]:
         """Return the texts that the history keeps of a file, newest first; also of a deleted one.
 
         A text gets there when `write`, `patch` or `delete` takes its place, or by `keep`.
@@ -236,9 +271,9 @@ class Files:
         >>> store.read("a.md", first.version)
         'one'
         """
-        return self._core.history(path)
+        return self._core.history(self.relative(path))
 
-    def keep(self, path: str) -> Revision:
+    def keep(self, path: GivenPath) -> Revision:
         """Put a copy of what a file says now into the history, durably.
 
         Of a text that the history keeps already, the one that is there is returned.
@@ -254,13 +289,13 @@ class Files:
         >>> store.read("plan.md", kept.version)
         'one'
         """
-        return self._core.keep(path)
+        return self._core.keep(self.relative(path))
 
-    def transcript(self, path: str) -> Transcript:
+    def transcript(self, path: GivenPath) -> Transcript:
         """Return the transcript at `path`: a folder that holds `messages.jsonl`, or the file."""
         from commonplace.transcript import Transcript
 
-        return Transcript(self._core, path)
+        return Transcript(self._core, self.relative(path))
 
     def side_files(self, folder: str = "") -> SideFiles:
         """Return the logs and caches in `folder` below `.commonplace`."""

@@ -39,6 +39,9 @@ class SideFiles:
         self._core = core
         self._folder = f"{folder}/" if folder else ""
 
+    def __repr__(self) -> str:
+        return f"SideFiles({self._folder.rstrip('/')!r})"
+
     def handle(self, name: str, mode: Literal["r", "a", "r+"]) -> FileIO:
         """Open a file, unbuffered; all modes but `r` make it if it is not there.
 

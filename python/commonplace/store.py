@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         Verified,
         Weights,
     )
+    from commonplace.paths import GivenPath
     from commonplace.search_filter import FilterFields
 
 
@@ -72,7 +73,7 @@ def open(  # noqa: A001 - commonplace.open() reads as it should
         A store, ready to search: only files that changed since the last time were read.
 
     Raises:
-        Refused: `root` is `/` or the home folder, or not a folder.
+        Refused: `root` is `/`, the home folder, no folder, or where nothing can be kept (`/proc`).
         NotFound: `root` is not there and `create` is false.
         MemoryLimit: `memory_limit` is below 16 MB.
 
@@ -110,8 +111,9 @@ class Store(Files):
         r"""Return up to `limit` sections and messages that answer `query`, best first.
 
         Ties go by path, then by position. Words are OR-ed; `"a phrase"`, `-not`, `field:word`,
-        `prefix*` and `word~1` (one typo) are understood, anything else is plain text and never
-        an error.
+        `role:user`, `session:s1`, `category:tea`, `prefix*` and `word~1` (one typo) are
+        understood, anything else is plain text and never an error. What of the query was not
+        used is in the notes of the answer, as are fields that there are not.
 
         Args:
             query: Words in any language.
@@ -131,7 +133,7 @@ class Store(Files):
         >>> [hit.path for hit in store.search("tea", prefix="facts", source="note")]
         ['facts/tea.md']
         """
-        return self._core.search(query, limit, given_filter(filter, fields))
+        return self._core.search(query, limit, given_filter(filter, fields, self.relative))
 
     def predicate(self, filter: SearchFilter) -> Callable[[Hit], bool] | None:
         r"""Return the function that says whether a hit passes a filter; None when all do.
@@ -148,7 +150,7 @@ class Store(Files):
         own = self._core.normalized_filter(filter)
         return None if own.is_open() else own.admits
 
-    def documents(self, path: str) -> builtins.list[Hit]:
+    def documents(self, path: GivenPath) -> builtins.list[Hit]:
         r"""Return all that is indexed of one file as hits, in file order, with a score of 0.
 
         These are what `search` can find there: sections, parts of long sections, messages. The
@@ -165,7 +167,7 @@ class Store(Files):
         >>> [(hit.citation, hit.heading) for hit in store.documents("a.md")]
         [('a.md#L1', ('Tea',)), ('a.md#L5', ('Coffee',))]
         """
-        return self._core.documents(path)
+        return self._core.documents(self.relative(path))
 
     def revision(self) -> int:
         """Return a number that changes whenever anything `documents` returns has changed.
@@ -232,7 +234,7 @@ class Store(Files):
         """
         return self._core.grep(
             pattern,
-            given_filter(filter, fields),
+            given_filter(filter, fields, self.relative),
             fixed=fixed,
             ignore_case=ignore_case,
             before=before,
@@ -335,6 +337,3 @@ class Store(Files):
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-    def __repr__(self) -> str:
-        return f"Store({str(self.root)!r})"

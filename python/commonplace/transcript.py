@@ -18,10 +18,11 @@ class Transcript:
     """An append-only log of messages, one JSON object a line; made by `Store.transcript()`."""
 
     def __init__(self, core: _core.Store, path: str) -> None:
-        if not isinstance(path, str):
-            raise TypeError(f"the path of a transcript is text (str), not {type(path).__name__}")
         self._core = core
         self.path = path if path.endswith(".jsonl") else f"{path.rstrip('/')}/messages.jsonl"
+
+    def __repr__(self) -> str:
+        return f"Transcript({self.path!r})"
 
     def append(self, message: Mapping[str, Any]) -> int | None:
         """Add one message as one durable line and return its line number, from 1.

@@ -311,6 +311,8 @@ fn a_line_goes_into_the_file_that_has_the_name_now() {
         return;
     }
     let change = Change::new();
+    // a new one gets a `.gitignore`, whose write would be held up
+    fs::create_dir_all(change.at(".commonplace")).unwrap();
     let child = change.start("append", &held_up("write"));
     change.wait_for_the_lock();
     // the file is open, and the line is about to be written into it

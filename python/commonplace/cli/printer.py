@@ -282,6 +282,11 @@ class Printer:
             # a sentence names its file
             message = why if " " in why else f"{path}: {LEFT_OUT.get(why, why)}"
             self.warn(f"skipped {message}")
+        if status.hidden:
+            some = ", ".join(status.hidden[:5]) + (", …" if len(status.hidden) > 5 else "")
+            self.line(f"hidden        {len(status.hidden):,} folders are passed over: {some}")
+        for line in status.bad_lines:
+            self.warn(line)
         for path in status.recovered:
             self.warn(f"recovered {path}: compare it with its original, then delete it")
 

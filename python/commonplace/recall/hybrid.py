@@ -51,8 +51,10 @@ DAY = 86_400
 # Scripts without spaces between words: their terms are pairs of characters
 UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 RUN = re.compile(rf"([{UNSPACED}]+)|[^\W_{UNSPACED}]+")
-# A phrase that must stand there, or a word that must not: vectors know nothing of either
-STRICT = re.compile(r'(?:^|\s)-?"[^"]*[^"\s][^"]*"|(?:^|\s)-\w{3}')
+# A phrase that must stand there, a word that must not, or a filter: vectors know nothing of them
+STRICT = re.compile(
+    r'(?:^|\s)-?"[^"]*[^"\s][^"]*"|(?:^|\s)-\w{3}|(?:^|\s)(?:role|session|category):\S*\w'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +154,9 @@ class HybridSearch:
 
             self.vectors = Vectors(store, embedder, text_of=text_of)
 
+    def __repr__(self) -> str:
+        return f"HybridSearch({self._store!r}{', words only' if self.vectors is None else ''})"
+
     def search(
         self,
         query: str,
@@ -163,15 +168,15 @@ class HybridSearch:
         """Return up to `limit` documents that answer `query`, best first.
 
         Ties go by path, then by position. Filter, fields and query language are those of
-        `Store.search`. Where the query holds a phrase or an exclusion, vectors only order what
-        the words find. What is of tools has no vectors: with `tools` the words find it.
+        `Store.search`. Where the query holds a phrase, an exclusion or a filter, vectors only
+        order what the words find. What is of tools has no vectors: with `tools` the words find it.
 
         Raises:
             QueryError: The query is empty or not text, or nothing can pass the filter.
             TypeError, ValueError: As for `Store.search`.
         """
         depth = max(DEPTH, 3 * limit)
-        filter = given_filter(filter, fields)
+        filter = given_filter(filter, fields, self._store.relative)
         words = partial(self._store.search, query, depth, filter=filter)
         why = "there is no embedder"
         if self.vectors is not None:

@@ -54,6 +54,9 @@ class Tool:
         pages = effect == "reads" and "start" not in inspect.signature(function).parameters
         return cls(Signature.of(function, _START if pages else {}), function, effect, pages)
 
+    def __repr__(self) -> str:
+        return f"Tool({self.name!r}, {self.effect!r})"
+
     @property
     def name(self) -> str:
         """What a model calls it."""
@@ -87,6 +90,9 @@ class Toolset:
 
     tools: tuple[Tool, ...]
     longest: int = LONGEST
+
+    def __repr__(self) -> str:
+        return f"Toolset({', '.join(tool.name for tool in self.tools)})"
 
     def __iter__(self) -> Iterator[Tool]:
         return iter(self.tools)

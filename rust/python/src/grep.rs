@@ -63,6 +63,7 @@ impl Match {
 #[pyclass(frozen, module = "commonplace")]
 pub struct Grep {
     store: Arc<Store>,
+    pattern: String,
     running: Mutex<Running>,
 }
 
@@ -79,9 +80,10 @@ impl Grep {
         options: GrepOptions,
         keep: bool,
     ) -> PyResult<Self> {
+        let pattern = options.pattern.clone();
         let mut files = detached(py, |interrupt| GrepFiles::new(&store, options, interrupt))?;
         files.write_gram_index = keep;
-        Ok(Self { store, running: Mutex::new(Running { files, ready: VecDeque::new() }) })
+        Ok(Self { store, pattern, running: Mutex::new(Running { files, ready: VecDeque::new() }) })
     }
 
     /// Refuses to go on in a forked child: a thread of the parent may have been in the scan.
@@ -127,6 +129,14 @@ impl Grep {
             let ready = std::mem::take(&mut running.ready).len() as u64;
             Ok(ready + running.files.count(&self.store, interrupt)?)
         })
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let seen = match self.summary(py) {
+            Ok(seen) => format!("{} matched in {} lines so far", seen.matched, seen.lines),
+            Err(_) => "of another process".to_owned(),
+        };
+        format!("<Grep {:?}: {seen}>", self.pattern)
     }
 
     #[getter]

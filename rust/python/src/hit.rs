@@ -136,6 +136,9 @@ pub struct Hits {
     notes: Vec<String>,
 }
 
+/// How many hits a representation names.
+const SHOWN: usize = 3;
+
 impl Hits {
     /// Wraps an answer of the engine.
     pub fn new(py: Python<'_>, answer: hit::Hits) -> PyResult<Self> {
@@ -175,6 +178,14 @@ impl Hits {
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {
-        format!("<{} hits, {}>", self.hits.bind(py).len(), self.freshness)
+        let hits = self.hits.bind(py);
+        let shown = hits.iter().take(SHOWN).filter_map(|hit| {
+            let hit = hit.cast_into::<Hit>().ok()?;
+            Some(hit.get().passage(py).citation.clone())
+        });
+        let mut citations: Vec<String> = shown.collect();
+        citations.extend((hits.len() > SHOWN).then(|| "…".to_owned()));
+        let colon = if citations.is_empty() { "" } else { ": " };
+        format!("<{} hits, {}{colon}{}>", hits.len(), self.freshness, citations.join(", "))
     }
 }

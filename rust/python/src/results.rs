@@ -205,6 +205,9 @@ pub struct Status {
     pub watching: bool,
     pub snapshot: String,
     pub skipped: Vec<(String, String)>,
+    pub hidden: Vec<String>,
+    pub bad_line_count: u64,
+    pub bad_lines: Vec<String>,
     pub recovered: Vec<String>,
 }
 
@@ -223,6 +226,9 @@ impl Status {
             watching: status.watching,
             snapshot: status.snapshot,
             skipped: status.skipped,
+            hidden: status.hidden,
+            bad_line_count: status.bad_line_count,
+            bad_lines: status.bad_lines,
             recovered: status.recovered,
         }
     }

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
-from typing import TypedDict
 
 from commonplace._core import Written
 from commonplace.entries.compaction import compaction_lock
@@ -27,6 +26,7 @@ from commonplace.protocols import ChatModel
 from commonplace.records import receipt
 from commonplace.store import Store
 from commonplace.tools import tool
+from commonplace.typed_dict import TypedDict
 
 _DAY = 86_400
 
@@ -76,11 +76,16 @@ class FactsAndEpisodes:
         month_limit: int = 64 << 10,
         clock: Callable[[], datetime] = _now,
     ) -> None:
+        self._folder = folder
         self._clock = clock
         self._usage = Usage(store.side_files())
         self._notes = Notes(store, folder, self._usage)
         self._months = Months(self._notes, month_limit)
         self._turn = Lock()
+
+    def __repr__(self) -> str:
+        where = f", {self._folder!r}" if self._folder else ""
+        return f"FactsAndEpisodes({self._notes.store!r}{where})"
 
     # The tools
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Callable, Sequence
-from typing import TypedDict
 
 from commonplace.memories.facts_and_episodes.notes import EPISODES
 from commonplace.memories.facts_and_episodes.summary_line import shortened
+from commonplace.typed_dict import TypedDict
 
 
 class Listed(TypedDict):

@@ -92,12 +92,18 @@ class FourLayers:
                 )
             base = f"{base}agents/{agent}/"
         self._store = store
+        self._folder = folder
         self._notes = LayerNotes(store, base, clock)
         self._agent = agent
         self._model = model
         self._clock = clock
         self._most = max_working_entries
         self._working: list[MemoryEntry] = []
+
+    def __repr__(self) -> str:
+        where = f", {self._folder!r}" if self._folder else ""
+        who = f", agent={self._agent!r}" if self._agent else ""
+        return f"FourLayers({self._store!r}{where}{who})"
 
     # The design's own
 

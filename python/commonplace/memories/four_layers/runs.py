@@ -80,6 +80,9 @@ class AgentRuns:
         self._longest = longest
         self._learned_from: set[str] = set()
 
+    def __repr__(self) -> str:
+        return f"AgentRuns({self._memory!r})"
+
     # Hooks
 
     def on_start(self, agent_id: str, prompt: str) -> str:

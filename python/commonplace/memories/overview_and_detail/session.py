@@ -92,10 +92,14 @@ class Session:
         self.overview_limit = overview_limit
         self.messages = store.transcript(self.folder)
         self.branches = Branches(store, f"{self.folder}/working-memory", clock)
+        self._session_id = session_id
         self._store = store
         self._clock = clock
         self._last = 0
         self._marks: dict[tuple[str, int, float], int] = {}
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._store!r}, {self._session_id!r})"
 
     # Messages
 

@@ -18,7 +18,7 @@ import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal
 
 from commonplace.entries.injection import Injection, Piece
 from commonplace.errors import (
@@ -43,6 +43,7 @@ from commonplace.protocols import Embedder
 from commonplace.recall import HybridSearch
 from commonplace.store import Store
 from commonplace.tools import tool
+from commonplace.typed_dict import TypedDict
 
 _USER = re.compile(r"[^\W_](?:[\w.-]{0,62}[\w-])?")
 
@@ -112,6 +113,11 @@ class Profile:
         self._limit = limit
         self._recall = HybridSearch(store, embedder, weights=weights, text_of=entry_text)
         self._bind_user(user)
+
+    def __repr__(self) -> str:
+        who = f", user={self.user!r}" if self.user is not None else ""
+        where = f", folder={self._root.rstrip('/')!r}" if self._root else ""
+        return f"Profile({self.store!r}{who}{where})"
 
     def of(self, user: str) -> Profile:
         """Return the profile of another user of this store, which shares only the vectors.

@@ -76,10 +76,15 @@ class WorldAndAgents:
         base = f"{folder}/" if folder else ""
         self.store = store
         self.agent_id = agent_id
+        self._folder = folder
         self._world = f"{base}world"
         self._own = f"{base}agents/{agent_id}"
         self._diary = f"{self._own}/daily"
         self._clock = clock
+
+    def __repr__(self) -> str:
+        where = f", folder={self._folder!r}" if self._folder else ""
+        return f"WorldAndAgents({self.store!r}, {self.agent_id!r}{where})"
 
     # Tools
 

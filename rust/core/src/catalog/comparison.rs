@@ -3,7 +3,6 @@
 use crate::catalog::file_reader::{DocContent, DocSink, FileReader, IndexedDocs};
 use crate::catalog::{Catalog, DocIds, DocMeta, DocTable};
 use crate::error::{Error, Interrupt, Result};
-use crate::files::file_kind::FileKind;
 use crate::files::root::Root;
 use crate::index::consistency::{ForwardIndex, ProfilePairs};
 use crate::index::memory_bounds::packing_bytes;
@@ -117,7 +116,7 @@ impl Catalog {
             return Ok(None);
         }
         let summary = self.labels.text(file.summary);
-        let seen = file.kind == FileKind::Note || file.cut || reading.progress == file.progress;
+        let seen = file.cut || reading.progress == file.progress;
         let same = all && self.index.are_same(&pairs);
         Ok(Some(same && seen && summary == reading.summary))
     }

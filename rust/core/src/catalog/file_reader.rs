@@ -175,6 +175,7 @@ impl FileReader<'_> {
     /// Reads all of a note.
     pub fn note(&mut self, path: &str, text: &str, reading: &mut ReadResult) -> Result<()> {
         let interrupt = self.interrupt;
+        reading.progress.note_conflicts(text);
         let summary =
             extract::note(path, text, interrupt, &mut |input| self.emit(&input, reading))?;
         reading.summary = summary.unwrap_or_default();
@@ -189,6 +190,7 @@ impl FileReader<'_> {
         range: &SectionRange<'_>,
         reading: &mut ReadResult,
     ) -> Result<()> {
+        reading.progress.note_conflicts(text);
         extract::section_inputs(path, text, range, &mut |input| self.emit(&input, reading));
         reading.check_complete()
     }
@@ -228,6 +230,9 @@ impl FileReader<'_> {
                     progress.lines += 1;
                     progress.offset = start + bytes.len() as u64;
                     progress.bad_lines += u32::from(!sound);
+                    if whole && !sound {
+                        progress.note_bad_line(bytes);
+                    }
                     progress.long_lines += u32::from(!whole);
                 }
             });

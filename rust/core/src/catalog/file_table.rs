@@ -15,7 +15,8 @@ pub struct FileMeta {
     pub stat: Stat,
     /// What a note says of itself in one line, as a label.
     pub summary: u32,
-    /// How far a transcript was read, so that only what was appended is read next time.
+    /// How far a transcript was read, so that only what was appended is read next time; of a note
+    /// the conflict markers alone.
     pub progress: ReadProgress,
     /// Its documents.
     pub documents: DocIds,
@@ -58,6 +59,10 @@ pub struct ReadProgress {
     pub bad_lines: u32,
     /// Lines among those that were too long.
     pub long_lines: u32,
+    /// Conflict markers of git: of a transcript those among the bad lines, also of a note.
+    pub merge_markers: u32,
+    /// The first line, from 1, that is a conflict marker, or is bad and not too long; 0 for none.
+    pub first_bad_line: u32,
     /// Hash of the bytes just before `offset`.
     pub tail: u64,
 }

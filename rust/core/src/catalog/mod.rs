@@ -3,6 +3,7 @@
 //! The catalog reads a file, compares the inputs that it extracts with what the
 //! index holds of it, and changes only the difference.
 
+mod bad_lines;
 mod build;
 mod comparison;
 mod doc_ids;

@@ -103,8 +103,11 @@ pub fn write(catalog: &Catalog, root: u64) -> Option<Vec<u8>> {
     out.put(paths.as_bytes());
     out.put(&ends);
     out.put(&kept().map(|file| file.stat).collect::<Vec<_>>());
-    let progress = |ReadProgress { offset, tail, lines, bad_lines, long_lines }| {
-        [offset, tail, u64::from(lines), u64::from(long_lines) << 32 | u64::from(bad_lines)]
+    let pair = |high, low| u64::from(high) << 32 | u64::from(low);
+    let progress = |seen: ReadProgress| {
+        let bad = pair(seen.long_lines, seen.bad_lines);
+        let damage = pair(seen.merge_markers, seen.first_bad_line);
+        [seen.offset, seen.tail, u64::from(seen.lines), bad, damage]
     };
     out.put(&kept().map(|file| progress(file.progress)).collect::<Vec<_>>());
     out.put(&kept().map(|file| [file.summary, file.documents.len() as u32]).collect::<Vec<_>>());
@@ -335,7 +338,7 @@ impl ArrayReader {
     /// Reads the files, in order of their paths, which share out so many documents.
     fn files(&mut self, documents: usize, labels: u32) -> Result<Vec<FileMeta>, LoadError> {
         let (paths, ends): (String, Vec<u32>) = (self.text()?, self.array()?);
-        let (stats, progress): (Vec<Stat>, Vec<[u64; 4]>) = (self.array()?, self.array()?);
+        let (stats, progress): (Vec<Stat>, Vec<[u64; 5]>) = (self.array()?, self.array()?);
         let numbers: Vec<[u32; 2]> = self.array()?;
         if [stats.len(), progress.len(), numbers.len()] != [ends.len(); 3] {
             return Err(INCONSISTENT);
@@ -349,8 +352,9 @@ impl ArrayReader {
             if summary >= labels || files.last().is_some_and(|before| *before.path >= *path) {
                 return Err(INCONSISTENT);
             }
-            let [offset, tail, lines, bad] = progress[at];
+            let [offset, tail, lines, bad, damage] = progress[at];
             let (bad_lines, long_lines) = (bad as u32, (bad >> 32) as u32);
+            let (first_bad_line, merge_markers) = (damage as u32, (damage >> 32) as u32);
             let read = !is_trusted(&stats[at]) || offset <= stats[at].size;
             let lines_fit = u64::from(bad_lines.max(long_lines)) <= lines && lines <= offset;
             let (true, true, Ok(lines)) = (read, lines_fit, u32::try_from(lines)) else {
@@ -362,7 +366,15 @@ impl ArrayReader {
             files.push(FileMeta {
                 stat: stats[at],
                 summary,
-                progress: ReadProgress { offset, tail, lines, bad_lines, long_lines },
+                progress: ReadProgress {
+                    offset,
+                    tail,
+                    lines,
+                    bad_lines,
+                    long_lines,
+                    merge_markers,
+                    first_bad_line,
+                },
                 documents: DocIds::Range(first..last),
                 ..FileMeta::new(path.to_owned())
             });

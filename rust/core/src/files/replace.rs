@@ -241,7 +241,8 @@ mod tests {
             let kept = std::fs::read_dir(history).unwrap().map(|e| e.unwrap().path());
             let texts: Vec<_> = kept.map(|path| std::fs::read(path).unwrap()).collect();
             assert_eq!(texts, [b"ours"], "by link: {by_link}");
-            assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2, "no litter");
+            // the note, `.commonplace` and `.gitattributes`
+            assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 3, "no litter");
         }
     }
 }

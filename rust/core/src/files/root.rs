@@ -14,6 +14,7 @@ use rustix::fs::Mode;
 use rustix::io::Errno;
 
 use crate::error::{Error, Result};
+use crate::files::git_files;
 pub use crate::files::open::MAX_WHOLE;
 use crate::files::open::{
     DIRECTORY_FLAGS, MAX_LINK_WAITS, READ_FLAGS, check_regular, file_id, open_regular, read_whole,
@@ -22,6 +23,7 @@ use crate::files::open::{
 use crate::files::path_handle::PathHandle;
 use crate::files::paths::{self, OWN};
 use crate::files::platform::{Platform as _, System};
+use crate::files::root_creation;
 use crate::memory_limit::MemoryLimit;
 
 /// Stat data that identify the state of a file without reading it.
@@ -68,20 +70,25 @@ impl Root {
     /// Opens the folder at `path`; with `create`, makes it (mode 0700) if it is missing.
     ///
     /// # Errors
-    /// [`Error::Refused`] with the code `config` for `/` and the home folder,
-    /// [`Error::Missing`], [`Error::Io`].
+    /// [`Error::Refused`] with the code `config` for `/`, the home folder, a file, and a folder where
+    /// nothing can be kept, such as one of `/proc`; [`Error::Missing`], [`Error::Io`].
     pub fn open(path: impl AsRef<Path>, create: bool) -> Result<Self> {
         let path = path.as_ref();
         let shown = path.to_string_lossy();
         if create {
             let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
-            made.map_err(|e| Error::io("create", shown.as_ref(), e))?;
+            made.map_err(|source| {
+                let system =
+                    Error::Io { action: "create", path: shown.as_ref().to_owned(), source };
+                root_creation::obstacle(path).unwrap_or(system)
+            })?;
         }
         let real = path.canonicalize().map_err(|e| match Error::io("open", shown.as_ref(), e) {
-            Error::NotFound { path } => {
-                Error::missing(&path, "create it, or choose another folder with --root")
+            Error::NotFound { path: missing } => {
+                let hint = "create it, or choose another folder with --root";
+                root_creation::obstacle(path).unwrap_or_else(|| Error::missing(&missing, hint))
             }
-            error => error,
+            error => root_creation::obstacle(path).unwrap_or(error),
         })?;
         let home = std::env::var_os("HOME").and_then(|home| Path::new(&home).canonicalize().ok());
         if real == Path::new("/") || home.is_some_and(|home| home == real) {
@@ -90,7 +97,11 @@ impl Root {
         }
         let opened = rustix::fs::open(&real, DIRECTORY_FLAGS, Mode::empty())
             .and_then(|dir| Ok((file_id(&rustix::fs::fstat(&dir)?), dir)));
-        let (identity, dir) = opened.map_err(|e| Error::io("open", shown.as_ref(), e))?;
+        let (identity, dir) = opened.map_err(|e| match e {
+            Errno::NOTDIR => root_creation::is_no_folder(&shown, &real),
+            e => Error::io("open", shown.as_ref(), e),
+        })?;
+        root_creation::check_file_system(&shown, &real, dir.as_fd())?;
         Ok(Self { dir, identity, path: real, limit: MemoryLimit::default() })
     }
 
@@ -236,6 +247,7 @@ impl Root {
             done => return done.map_err(|e| refusal("open", path, e)),
         }
         let mut dir = self.open_dir("").map_err(|e| refusal("open", path, e))?;
+        let is_new = paths::is_below(path, OWN) && matches!(self.open_dir(OWN), Err(Errno::NOENT));
         for component in path.split('/') {
             let next = match System::open_beneath((dir.as_fd(), component), DIRECTORY_FLAGS) {
                 Err(Errno::NOENT) => {
@@ -252,6 +264,9 @@ impl Root {
             };
             dir = next.map_err(|e| refusal("open", path, e))?;
         }
+        if is_new {
+            git_files::create(self.fd());
+        }
         Ok(dir)
     }
 }
@@ -267,5 +282,34 @@ mod tests {
             assert!(matches!(refused, Error::Refused { code: "config", .. }), "{refused}");
         }
         assert!(matches!(Root::open("/no/such", false), Err(Error::Missing { .. })));
+    }
+
+    #[test]
+    fn a_root_that_cannot_be_made_says_why() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        std::os::unix::fs::symlink("nowhere", dir.path().join("link")).unwrap();
+        let mut cases = vec![
+            (file.clone(), true, "is no folder"),
+            (file.clone(), false, "is no folder"),
+            (file.join("below/it"), true, "file\" is no folder"),
+            (file.join("below/it"), false, "file\" is no folder"),
+            (dir.path().join("link"), true, "leads nowhere"),
+            (dir.path().join("link"), false, "leads nowhere"),
+        ];
+        if cfg!(target_os = "linux") {
+            cases.extend([
+                ("/proc/x".into(), true, "pseudo file system (proc)"),
+                ("/proc/self/x/y".into(), true, "pseudo file system (proc)"),
+                ("/proc/x".into(), false, "pseudo file system (proc)"),
+                ("/proc/self".into(), false, "pseudo file system (proc)"),
+            ]);
+        }
+        for (path, create, told) in cases {
+            let refused = Root::open(&path, create).unwrap_err();
+            assert!(matches!(refused, Error::Refused { code: "config", .. }), "{refused}");
+            assert!(refused.to_string().contains(told), "{refused}");
+        }
     }
 }

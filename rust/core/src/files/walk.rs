@@ -314,7 +314,7 @@ impl Walk {
     }
 }
 
-fn join(folder: &str, name: &str) -> String {
+pub(super) fn join(folder: &str, name: &str) -> String {
     if folder.is_empty() { name.to_owned() } else { [folder, "/", name].concat() }
 }
 

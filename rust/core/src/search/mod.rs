@@ -5,6 +5,7 @@ mod doc_filter;
 mod explain;
 mod phrase;
 pub mod query;
+pub mod query_fields;
 pub mod query_plan;
 pub mod result;
 pub mod scoring;

@@ -1,12 +1,12 @@
-//! The query language: words, `"phrase"`, `-not`, `field:word`, `prefix*`, `word~1`.
+//! The query language: words, `"phrase"`, `-not`, `field:word`, `role:user`, `prefix*`, `word~1`.
 //!
 //! Anything else is literal text and never an error: `C++`, `-rf`, `a/b`, `NOT`, an unclosed
 //! quote, an emoji. A leading `-` excludes only where it can be meant so: a word of three or more
-//! letters, or a phrase, beside another word.
+//! letters, or a phrase. A query of exclusions and filters alone finds nothing, and says so.
 
 use crate::error::{Error, Result};
-use crate::filter;
 use crate::index::bm25f::Field;
+use crate::search::query_fields::{self, FilterField};
 use crate::text::segmentation;
 use crate::text::tokens::{self, Form};
 
@@ -17,6 +17,11 @@ pub const MAX_TERMS: usize = 512;
 pub const MAX_PATTERNS: usize = 64;
 /// Longest query that is read, in bytes.
 pub const MAX_QUERY_BYTES: usize = 1 << 16;
+/// Most notes about words that look like fields.
+const MAX_FIELD_NOTES: usize = 3;
+/// What is said of a query of exclusions and filters alone. There is nothing to rank by.
+const NO_WORDS: &str = "the query only excludes or filters, so it finds nothing: add a word to look \
+                        for, or leave out the \"-\" to look for the excluded word itself";
 
 /// One word or pattern of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +47,8 @@ pub struct Query {
     pub phrases: Vec<String>,
     /// Phrases that it must not hold.
     pub excluded: Vec<String>,
+    /// What a document must say of itself, as `role:user` asks.
+    pub filters: Vec<(FilterField, String)>,
     /// What of the query was not used.
     pub notes: Vec<String>,
 }
@@ -76,20 +83,18 @@ impl Query {
             query.notes.push(note);
         }
         query.phrases.truncate(MAX_PATTERNS);
+        query.excluded = excluded;
+        query.excluded.truncate(MAX_PATTERNS);
         if query.atoms.is_empty() {
-            // a query of exclusions alone: then they were not meant as such
-            query.atoms = excluded.into_iter().map(|(word, _)| Atom::Words(word)).collect();
-        } else {
-            let excluded = excluded.into_iter().take(MAX_PATTERNS);
-            query.excluded = excluded.map(|(_, word)| word).collect();
+            query.notes.push(NO_WORDS.to_owned());
         }
         query.question_words = question_words(&query.atoms);
         Ok(query)
     }
 
-    /// Reads words, phrases and patterns. Returns the exclusions, each as it is written and without
-    /// its `-`, and the number of patterns.
-    fn read_atoms(&mut self, text: &str) -> (Vec<(String, String)>, usize) {
+    /// Reads words, phrases, patterns and filters. Returns the exclusions without their `-`, and the
+    /// number of patterns.
+    fn read_atoms(&mut self, text: &str) -> (Vec<String>, usize) {
         let (mut rest, mut excluded, mut patterns) = (text, Vec::new(), 0);
         while let Some(start) = rest.find(|c: char| !c.is_whitespace()) {
             rest = &rest[start..];
@@ -99,7 +104,7 @@ impl Query {
             };
             if let Some((phrase, after)) = quoted(body) {
                 if minus {
-                    excluded.push((format!("-\"{phrase}\""), phrase.to_owned()));
+                    excluded.push(phrase.to_owned());
                 } else {
                     self.phrases.push(phrase.to_owned());
                     self.atoms.push(Atom::Words(phrase.to_owned()));
@@ -109,15 +114,15 @@ impl Query {
             }
             let (word, after) = rest.split_at(word_end(rest));
             rest = after;
-            if let Some(hint) = filter_hint(word)
-                && !self.notes.contains(&hint)
-            {
-                self.notes.push(hint);
-            }
             if minus && is_plain_word(&word[1..]) {
-                excluded.push((word.to_owned(), word[1..].to_owned()));
+                excluded.push(word[1..].to_owned());
+            } else if let Some(filter) = FilterField::read(word) {
+                self.filters.push(filter);
             } else {
                 let atom = atom(word);
+                if matches!(atom, Atom::Words(_)) {
+                    self.note_field(word);
+                }
                 patterns += usize::from(!matches!(atom, Atom::Words(_)));
                 if matches!(atom, Atom::Words(_)) || patterns <= MAX_PATTERNS {
                     self.atoms.push(atom);
@@ -125,6 +130,16 @@ impl Query {
             }
         }
         (excluded, patterns)
+    }
+
+    /// Notes that a word which looks like a field or a filter was searched as text.
+    fn note_field(&mut self, word: &str) {
+        if self.notes.len() < MAX_FIELD_NOTES
+            && let Some(note) = query_fields::note(word)
+            && !self.notes.contains(&note)
+        {
+            self.notes.push(note);
+        }
     }
 }
 
@@ -170,7 +185,7 @@ fn is_plain_word(word: &str) -> bool {
 
 fn atom(word: &str) -> Atom {
     if let Some((field, value)) = word.split_once(':')
-        && let Some(field) = Field::named(field)
+        && let Some(field) = query_fields::field_named(field)
         && value.chars().any(char::is_alphanumeric)
     {
         return Atom::InField(field, value.to_owned());
@@ -184,13 +199,6 @@ fn atom(word: &str) -> Atom {
         }
     }
     Atom::Words(word.to_owned())
-}
-
-/// Tells of `role:user` and the like that the name is one of a filter, which no query sets.
-fn filter_hint(word: &str) -> Option<String> {
-    let (name, value) = word.split_once(':')?;
-    let meant = filter::FIELD_NAMES.contains(&name) && value.contains(char::is_alphanumeric);
-    meant.then(|| format!("{name}:… was searched as text; {name} is a filter beside the query"))
 }
 
 /// Returns the folded form of a text that is one word, else none.
@@ -262,17 +270,29 @@ mod tests {
                 words("-rf"),
             ]
         );
-        assert_eq!(Query::parse("-dog").unwrap().atoms, [words("-dog")]);
     }
 
     #[test]
-    fn the_name_of_a_filter_is_told() {
-        let query = Query::parse("tea role:user since:2026 role:user role: xrole:user").unwrap();
-        let told = ["role", "since"].map(|name| {
-            format!("{name}:… was searched as text; {name} is a filter beside the query")
-        });
-        assert_eq!(query.notes, told);
-        assert_eq!(query.atoms[1], words("role:user"));
+    fn exclusions_alone_are_exclusions() {
+        for text in ["-kiwi", "-\"red kiwi\"", "-kiwi -lemon", "role:user", "role:user -kiwi"] {
+            let query = Query::parse(text).unwrap();
+            assert_eq!((query.atoms, query.notes), (vec![], vec![NO_WORDS.to_owned()]), "{text}");
+        }
+    }
+
+    #[test]
+    fn filters_are_read_and_what_looks_like_one_is_told() {
+        let query = Query::parse("tea role:user session:s-1 name:Ann rol:user http://a.b -role:x");
+        let query = query.unwrap();
+        assert_eq!(
+            query.filters,
+            [(FilterField::Role, "user".to_owned()), (FilterField::Session, "s-1".to_owned())]
+        );
+        assert_eq!(query.atoms[1], Atom::InField(Field::Speaker, "Ann".to_owned()));
+        assert_eq!(query.atoms.len(), 5);
+        assert_eq!(query.notes.len(), 2, "{:?}", query.notes);
+        assert!(query.notes[0].contains("rol is no field") && query.notes[0].contains("category"));
+        assert!(query.notes[1].starts_with("-role:x was searched as text"));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::files::file_kind::FileKind;
 use crate::files::walk::unlistable_note;
 use crate::filter::SearchFilter;
 use crate::search::query::Query;
+use crate::search::query_fields::restrict;
 use crate::search::{explain, search};
 use crate::store::document_reader::{DocumentReader, MAX_ATTEMPTS};
 use crate::store::hit::Hits;
@@ -37,6 +38,7 @@ impl Store {
         let query = Query::parse(&request.query)?;
         request.filter.check()?;
         let mut request = request.clone();
+        let impossible = restrict(&mut request.filter, &query.filters).err();
         request.filter = request.filter.normalized(self.root());
         if request.filter.tools {
             drop(self.refresh(interrupt)?);
@@ -48,6 +50,10 @@ impl Store {
             let state = self.refresh(interrupt)?;
             let (mut answer, [changed, doubted]) =
                 self.search_once(&state, &query, &request, interrupt)?;
+            if let Some(note) = &impossible {
+                answer.hits.clear();
+                answer.notes.push(note.clone());
+            }
             let damaged = state.main.is_damaged();
             drop(state);
             if damaged && tries < MAX_ATTEMPTS {

@@ -47,6 +47,12 @@ pub struct Status {
     pub snapshot: String,
     /// Files that were left out or could not be read, and why.
     pub skipped: Vec<(String, String)>,
+    /// Hidden folders, whose files are left out: those of git, of editors and of other programs.
+    pub hidden: Vec<String>,
+    /// Lines of transcripts that are no JSON, and conflict markers in notes.
+    pub bad_line_count: u64,
+    /// Where the first of these is in each file, and what to do, one sentence a file.
+    pub bad_lines: Vec<String>,
     /// Copies that were made of texts which a crash had left half-way; they are files like others.
     pub recovered: Vec<String>,
 }
@@ -171,6 +177,8 @@ impl Store {
             *files += 1;
             *documents += file.documents.len();
             status.text_bytes += file.stat.size;
+            status.bad_line_count += u64::from(file.bad_line_count());
+            status.bad_lines.extend(file.bad_lines_note());
             let left_out = file.left_out.map(|why| (file.path.clone(), why.to_owned()));
             let in_part =
                 || Some((file.path.clone(), state.incomplete.get(&file.path)?.why.clone()));
@@ -180,8 +188,10 @@ impl Store {
         let unreadable = state.unreadable.iter().map(|(path, why)| (path.clone(), why.clone()));
         status.skipped.extend(left_out.chain(unreadable));
         status.skipped.sort();
+        status.bad_lines.sort_unstable();
         // here and not by the caller, who may hold a lock that whoever has the watch waits for
         drop(state);
+        status.hidden = self.root().hidden_folders(interrupt)?;
         let watch = wait_for(interrupt, |slice| self.watch.try_lock_for(slice))?;
         status.watching = watch.is_some();
         drop(watch);

@@ -22,7 +22,8 @@ pub struct Verified {
     pub differences: Vec<String>,
     /// What could not be read, and so not be compared, and why.
     pub unread: Vec<String>,
-    /// What the index leaves out, why, and what to do: no damage of the index.
+    /// What the index leaves out, bad lines and conflict markers, each with what to do: no damage
+    /// of the index.
     pub notes: Vec<String>,
 }
 
@@ -98,7 +99,11 @@ impl Store {
         differences.dedup();
         let closed = state.skipped.iter().filter_map(|(path, why)| unlistable_note(path, why));
         let unread = state.unreadable.values().cloned().chain(closed).collect();
-        let notes = state.incomplete.values().map(|omission| omission.why.clone()).collect();
+        let omissions = state.incomplete.values().map(|omission| omission.why.clone());
+        let files_there = state.main.files.iter().filter(|file| file.present);
+        let mut notes: Vec<String> = files_there.filter_map(FileMeta::bad_lines_note).collect();
+        notes.sort_unstable();
+        notes.splice(..0, omissions);
         self.remove_stale_gram_indexes();
         if state.main.is_damaged() {
             // what is on disk is not believed again, and what is in memory is built anew

@@ -5,6 +5,7 @@ mod blocks;
 pub mod encoding;
 mod folded_text;
 pub mod language;
+pub mod merge_markers;
 pub mod metadata;
 pub mod parser;
 pub mod prefix_filter;

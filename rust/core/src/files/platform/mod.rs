@@ -77,6 +77,12 @@ pub(crate) trait Platform {
 
     /// Lets all other threads go before this one; a hint, which may do nothing.
     fn lower_thread_priority();
+
+    /// Returns the name of the file system of an open folder if the kernel makes up what is in it,
+    /// so that nothing can be kept there.
+    fn pseudo_file_system(_: BorrowedFd<'_>) -> Option<&'static str> {
+        None
+    }
 }
 
 /// A queue of changes below the root. Where there is none, each call compares stamps.

@@ -5,6 +5,7 @@
 
 mod inotify;
 mod lease;
+mod pseudo;
 
 use std::num::NonZeroU64;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -73,6 +74,10 @@ impl Platform for Linux {
     /// On Linux a thread has a priority of its own.
     fn lower_thread_priority() {
         let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), 19);
+    }
+
+    fn pseudo_file_system(folder: BorrowedFd<'_>) -> Option<&'static str> {
+        pseudo::name(folder)
     }
 }
 

@@ -1,0 +1,43 @@
+//! What git is told of a memory: which files are derived, and how transcripts are merged.
+//!
+//! Both files are made beside a new `.commonplace`, where there is none of that name, and never
+//! changed: from then on they are the user's.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::os::fd::BorrowedFd;
+
+use rustix::fs::OFlags;
+
+use crate::files::open::READ_FLAGS;
+use crate::files::paths::OWN;
+use crate::files::platform::{Platform as _, System};
+
+/// `history/`, `quarantine/` and `usage.jsonl` are no copies of anything, and not in it.
+const IGNORE: &str = "\
+# What commonplace makes again from the notes and transcripts, and its locks.
+# Not ignored: history/ and quarantine/ hold old texts, usage.jsonl what was used.
+/index
+/index.new
+/gram_index/
+/vectors/
+/lock
+*.lock
+*.swap
+*.aside
+";
+
+/// It holds for its own folder and those below, so it is in the root and not in `.commonplace`.
+const ATTRIBUTES: &str = "\
+# Two machines both append to a transcript: a merge keeps the lines of both.
+*.jsonl merge=union
+";
+
+/// Makes both files below the folder of a root. Whatever keeps one from being made, the memory does without it.
+pub(super) fn create(root: BorrowedFd<'_>) {
+    for (path, text) in [(&*format!("{OWN}/.gitignore"), IGNORE), (".gitattributes", ATTRIBUTES)] {
+        let flags = READ_FLAGS | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+        let made = System::open_beneath((root, path), flags);
+        let _ = made.map(|file| File::from(file).write_all(text.as_bytes()));
+    }
+}

@@ -1,0 +1,78 @@
+//! Conflict markers, which a merge of git leaves in a file that two have changed.
+
+/// Returns whether a line, without its end, is a conflict marker. Alone, a row of `=` may also be
+/// the underline of a heading.
+pub fn is_marker(line: &[u8]) -> bool {
+    b"<|=>".iter().any(|&sign| is_marker_of(line, sign))
+}
+
+fn is_marker_of(line: &[u8], sign: u8) -> bool {
+    let label = line.strip_prefix(&[sign; 7]);
+    label.is_some_and(|label| label.is_empty() || label[0] == b' ')
+}
+
+/// Returns the line of the first marker in a note, from 1, and the number of markers; 0 and 0 where
+/// there are none.
+///
+/// Only whole conflicts count (`<<<<<<<`, `=======`, `>>>>>>>`, in this order), and none in fenced
+/// code, where a note about git may show one.
+pub fn in_note(text: &str) -> (u32, u32) {
+    if memchr::memmem::find(text.as_bytes(), b"<<<<<<< ").is_none() {
+        return (0, 0);
+    }
+    let (mut first, mut count) = (0, 0);
+    let mut fence: Option<&str> = None;
+    // where the open conflict began, and how many of its markers were seen
+    let (mut opened, mut seen, mut split) = (0, 0, false);
+    for (number, line) in (1..).zip(text.lines()) {
+        let inner = line.trim_start_matches(' ');
+        let run = &inner[..inner.len() - inner.trim_start_matches(['`', '~']).len()];
+        match fence {
+            Some(open) => {
+                let closes = run.starts_with(open) && inner[run.len()..].trim().is_empty();
+                fence = if closes { None } else { fence };
+                continue;
+            }
+            None if run.len() >= 3 => {
+                fence = Some(run);
+                continue;
+            }
+            None => {}
+        }
+        let line = line.as_bytes();
+        if is_marker_of(line, b'<') {
+            (opened, seen, split) = (number, 1, false);
+        } else if opened > 0 && is_marker_of(line, b'|') && !split {
+            seen += 1;
+        } else if opened > 0 && is_marker_of(line, b'=') && !split {
+            (seen, split) = (seen + 1, true);
+        } else if split && is_marker_of(line, b'>') {
+            first = if first == 0 { opened } else { first };
+            count += seen + 1;
+            (opened, split) = (0, false);
+        }
+    }
+    (first, count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CONFLICT: &str = "<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> other\n";
+
+    #[test]
+    fn a_whole_conflict_is_found_and_a_heading_is_none() {
+        assert_eq!(in_note(&format!("# A\n\n{CONFLICT}rest\n{CONFLICT}")), (3, 6));
+        assert_eq!(in_note("<<<<<<< a\n||||||| b\n=======\r\n>>>>>>> c"), (1, 4));
+        for plain in [
+            "Heading\n=======\n\ntext <<<<<<< HEAD\n".to_owned(),
+            "<<<<<<< a\nHeading\n=======\n".to_owned(),
+            ">>>>>>> c\n=======\n<<<<<<< a\n".to_owned(),
+            "<<<<<<<< eight\n=======\n>>>>>>>> eight\n<<<<<<< x".to_owned(),
+            format!("```diff\n{CONFLICT}```\n~~~~\n```\n{CONFLICT}"),
+        ] {
+            assert_eq!(in_note(&plain), (0, 0), "{plain}");
+        }
+    }
+}

@@ -1,0 +1,82 @@
+"""Paths: text or `pathlib` objects, of which absolute ones may be given."""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+import commonplace
+from commonplace import Refused, Store
+from commonplace.recall import HybridSearch
+
+
+@pytest.mark.parametrize("absolute", [False, True])
+def test_a_path_object_is_taken_wherever_text_is(store: Store, root: Path, absolute: bool) -> None:
+    def path(name: str) -> Path:
+        return root / name if absolute else Path(name)
+
+    note, moved = path("facts/a.md"), path("facts/b.md")
+    store.write(note, "# Tea\n\ngreen tea\n")
+    version = store.append(note, "black tea").version
+    store.patch(note, [("black", "white")])
+    store.update(note, lambda text: text + "- oolong tea\n")
+    assert store.read(note, version).endswith("black tea\n")
+    assert store.version(note) == store.keep(note).version
+    assert len(store.history(note)) == 3
+    assert store.stamp(note).size == len(store.read(note))
+    assert store.sections(note)[0].heading == ("Tea",)
+    assert store.lines_at(note, [0]) == [b"# Tea\n"]
+    assert store.spelled(note) == "facts/a.md"
+    assert store.documents(note)[0].path == "facts/a.md"
+    assert store.move(note, moved).path == "facts/b.md"
+    assert [entry.path for entry in store.list(path("facts"))] == ["facts/b.md"]
+    assert len(store.list(root if absolute else Path())) == 1
+    log = store.transcript(path("sessions/s1"))
+    log.append({"role": "user", "content": "tea"})
+    assert log.path == store.transcript(path(log.path)).path == "sessions/s1/messages.jsonl"
+    for prefix in (path("sessions"), [path("sessions"), path("none")]):
+        assert [hit.path for hit in store.search("tea", prefix=prefix)] == [log.path]
+        assert [one.hit.path for one in HybridSearch(store).search("tea", prefix=prefix)] == [
+            log.path
+        ]
+    assert store.grep("tea", prefix=path("facts")).count() == 4
+    assert store.delete(moved).path == "facts/b.md"
+
+
+def test_a_root_behind_a_link_has_two_names(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    store = commonplace.open(tmp_path / "link")
+    store.write(tmp_path / "link/a.md", "one")
+    assert store.read(tmp_path / "real/a.md") == store.read("a.md") == "one"
+
+
+def test_a_path_outside_the_root_is_refused(store: Store, root: Path) -> None:
+    for outside in (root.parent / "a.md", Path("/etc/passwd"), Path(f"{root}x/a.md")):
+        with pytest.raises(Refused, match="not in the memory") as refused:
+            store.read(outside)
+        assert refused.value.code == "absolute"
+        with pytest.raises(Refused):
+            store.search("tea", prefix=[outside])
+    for hostile in (Path("../a.md"), root / "../a.md", PurePosixPath("a/../../b.md")):
+        with pytest.raises(Refused):
+            store.write(hostile, "x")
+    (root / "out").symlink_to(root.parent)
+    with pytest.raises(Refused):
+        store.read(root / "out/a.md")
+    # text stays what it was: relative to the root
+    with pytest.raises(Refused):
+        store.read(str(root / "a.md"))
+
+
+class Bytes:
+    def __fspath__(self) -> bytes:
+        return b"a.md"
+
+
+@pytest.mark.parametrize("path", [b"a.md", 1, None, Bytes()])
+def test_what_is_no_path_is_told(store: Store, path: Path) -> None:
+    for call in (store.read, store.list, store.transcript, store.documents, store.delete):
+        with pytest.raises(TypeError, match=r"os\.PathLike"):
+            call(path)

@@ -1,0 +1,45 @@
+"""The query language: exclusions alone, filters, and what only looks like a field."""
+
+from __future__ import annotations
+
+import commonplace
+
+
+def test_exclusions_alone_find_nothing_and_say_what_to_write(store: commonplace.Store) -> None:
+    store.write("a.md", "a kiwi and a lemon\n")
+    store.write("b.md", "a lemon\n")
+    for query in ("-kiwi", '-"a kiwi"', "-kiwi -lemon", "role:user"):
+        hits = store.search(query)
+        assert not hits
+        assert "only excludes or filters" in hits.notes[0]
+    assert [hit.path for hit in store.search("lemon -kiwi")] == ["b.md"]
+    assert [hit.path for hit in store.search('"-kiwi"')] == ["a.md"]
+    assert "scores 0" in store.explain("-kiwi", "a.md#L1")
+
+
+def test_a_query_filters_by_role_session_and_category(store: commonplace.Store) -> None:
+    log = store.transcript("s1")
+    log.append({"role": "user", "content": "where is the ferry", "session": "one", "name": "Ann"})
+    log.append({"role": "assistant", "content": "the ferry is late", "session": "two"})
+    store.write("a.md", "# Ferry\n\n<!--\nMETA:\n- category: boats\n-->\n\nA ferry.\n")
+
+    def found(query: str, **filters: str) -> list[str]:
+        hits = store.search(query, **filters)  # type: ignore[arg-type]
+        return sorted(hit.role or hit.category or "" for hit in hits)
+
+    assert found("ferry") == ["assistant", "boats", "user"]
+    assert found("ferry role:user") == found("ferry session:one") == ["user"]
+    assert found("category:boats ferry") == ["boats"]
+    assert found("ferry role:user", session="two") == []
+    assert found("ferry role:user", role="user") == ["user"]
+    assert found("name:Ann") == ["user"]
+    hits = store.search("ferry role:user", role="assistant")
+    assert not hits
+    assert "leave out one" in hits.notes[-1]
+    (note,) = store.search("ferry rol:user").notes
+    assert note.startswith(
+        "rol:user was searched as text: rol is no field; there are body, heading"
+    )
+    (note,) = store.search("ferry since:2026").notes
+    assert note.endswith("since is an argument of the search, beside the query")
+    assert not store.search("ferry http://a.b at 10:30 std::io C:x").notes
