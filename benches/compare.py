@@ -22,7 +22,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
-from benches import corpora, processes, transcripts, updates
+from benches import corpora, processes, session_imports, transcripts, updates
 from benches.baselines import Bm25s, FullText, Ranked, Tantivy
 from benches.ours import Ours, missing
 from benches.ranked import Makers, MinRatios, Notes, build, first_time_queries, prepare, query
@@ -211,6 +211,8 @@ class Run:
             transcripts.imports(
                 self.table, sample, self.folder, scale.rounds, check_targets=scale.check_targets
             )
+            most = 0.1 if scale.check_targets else None
+            session_imports.measure(self.table, self.folder / "sessions", 1_000, 1, most)
             transcripts.grep_with_gram_index(
                 self.table,
                 sample,

@@ -9,16 +9,33 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from benches.ours import Ours
-from benches.ratios import OURS, Figures, Row, Table, paired
-from benches.transcripts import seconds
+from benches.processes import timed
+from benches.ratios import OURS, Row, Table, paired
+
+if TYPE_CHECKING:
+    from commonplace import Store
 
 LOAD = "Transcript.load"
-WORDS = "ferry pier island ticket timetable storm captain harbour morning gull".split()
+SPREAD = 0x9E3779B97F4A7C15F39CC0605CEDC835
+WORDS = [
+    "ferry",
+    "pier",
+    "island",
+    "ticket",
+    "timetable",
+    "storm",
+    "captain",
+    "harbour",
+    "morning",
+    "gull",
+]
 
 
 def line(session: str, number: int) -> str:
@@ -26,12 +43,13 @@ def line(session: str, number: int) -> str:
     role = "user" if number % 2 == 0 else "assistant"
     said = " ".join(WORDS[(number + shift * 3) % len(WORDS)] for shift in range(20))
     message = {"role": role, "content": f"{number} {said}"}
+    time = f"{number // 3600 % 24:02}:{number // 60 % 60:02}:{number % 60:02}"
     record = {
         "type": role,
         "uuid": f"{session}-{number}",
         "sessionId": session,
         "cwd": f"/home/me/project{number % 7}",
-        "timestamp": f"2026-01-22T{number // 3600 % 24:02}:{number // 60 % 60:02}:{number % 60:02}Z",
+        "timestamp": f"2026-01-22T{time}Z",
         "message": message,
     }
     return json.dumps(record) + "\n"
@@ -41,11 +59,18 @@ def write(folder: Path, count: int, messages: int) -> list[Path]:
     """Write so many sessions of so many messages below a folder."""
     files = []
     for number in range(count):
-        session = str(UUID(int=number * 0x9E3779B97F4A7C15F39CC0605CEDC835 % 2**128))
+        # spread over all ids, as random ones are
+        session = str(UUID(int=number * SPREAD % 2**128))
         files.append(folder / f"project{number % 7}" / f"{session}.jsonl")
         files[-1].parent.mkdir(parents=True, exist_ok=True)
         files[-1].write_text("".join(line(session, at) for at in range(messages)))
     return files
+
+
+def load(store: Store, files: Sequence[Path]) -> None:
+    """Import each file into a transcript of its own name."""
+    for file in files:
+        store.transcript(f"sessions/{file.stem}").load(file)
 
 
 def measure(table: Table, folder: Path, count: int, rounds: int, most: float | None) -> None:
@@ -57,15 +82,14 @@ def measure(table: Table, folder: Path, count: int, rounds: int, most: float | N
     same, grown = [], []
     for number in range(rounds):
         with Ours(folder / "loaded", watch=False).store as store:
-            loads = [(store.transcript(f"sessions/{file.stem}"), file) for file in files]
-            full[LOAD].append(seconds(lambda: [log.load(file) for log, file in loads])["wall"])
+            full[LOAD].append(timed(partial(load, store, files))()["seconds"])
         with Ours(folder / "root", watch=False).store as store:
             run = partial(store.import_sessions, sources)
-            full[OURS].append(seconds(run)["wall"])
-            same.append(seconds(run)["wall"])
+            full[OURS].append(timed(run)()["seconds"])
+            same.append(timed(run)()["seconds"])
             with files[number].open("a") as file:
                 file.write(line(files[number].stem, 1000 + number))
-            grown.append(seconds(run)["wall"])
+            grown.append(timed(run)()["seconds"])
         for root in ("loaded", "root"):
             shutil.rmtree(folder / root)
     values = sorted(full[OURS]), sorted(full[LOAD])
@@ -76,7 +100,7 @@ def measure(table: Table, folder: Path, count: int, rounds: int, most: float | N
         ("again, nothing new", same, None),
         ("again, one turn", grown, most),
     ):
-        table.add(Row(work, label, "–", sorted(times)[middle], None, None, most=limit))
+        table.add(Row(work, label, "–", sorted(times)[middle], None, None, max_value=limit))
     shutil.rmtree(sources)
 
 
@@ -86,11 +110,11 @@ def long(table: Table, folder: Path) -> None:
     label = f"a session of {file.stat().st_size / 1e6:.0f} MB"
     with Ours(folder / "long-root", watch=False).store as store:
         run = partial(store.import_sessions, file)
-        first: Figures = seconds(run)
+        first = timed(run)()
         with file.open("a") as more:
             more.write(line(file.stem, 999_999))
-        for work, figures in (("import sessions", first), ("again, one turn", seconds(run))):
-            table.add(Row(work, label, "–", figures["wall"], None, None))
+        for work, figures in (("import sessions", first), ("again, one turn", timed(run)())):
+            table.add(Row(work, label, "–", figures["seconds"], None, None))
     shutil.rmtree(folder / "long")
     shutil.rmtree(folder / "long-root")
 

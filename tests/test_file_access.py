@@ -56,7 +56,6 @@ ALLOWED = {
     "extraction/__init__.py": ({"read_text"}, "rules that are part of the package"),
     "cli/options.py": ({"read_bytes"}, "a file named on the command line"),
     "cli/pager.py": ({"subprocess.Popen", "subprocess.PIPE"}, "runs the pager of the user"),
-    "cli/write_commands.py": ({"stat"}, "the size of a file named on the command line"),
     "adapters/local.py": ({"open", "is_file", "read_bytes", "resolve"}, "the folder of a model"),
     "memories/four_layers/json_files.py": (
         {"read_bytes", "exists", "mkdir", "write_bytes", "replace"},

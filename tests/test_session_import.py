@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pytest
 
@@ -22,7 +23,7 @@ TITLE = "Where is\x1b[2J the \u202eferry?"
 def message(session: str, text: str, number: int = 0) -> str:
     line = {
         "type": "user",
-        "uuid": f"{session}-{number}-{text[:20]}",
+        "uuid": f"{session}-{number}-{crc32(text.encode())}",
         "sessionId": session,
         "cwd": "/home/me/../me/tea/",
         "timestamp": f"2226-01-22T05:17:{number:02}Z",
@@ -57,7 +58,7 @@ def cli(root: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[s
 def records(root: Path) -> dict[str, list[dict[str, Any]]]:
     """Return the lines of each transcript."""
     return {
-        str(path.relative_to(root)): [json.loads(line) for line in path.open()]
+        str(path.relative_to(root)): [json.loads(line) for line in path.read_bytes().splitlines()]
         for path in sorted((root / "sessions").rglob("messages.jsonl"))
     }
 
@@ -65,7 +66,8 @@ def records(root: Path) -> dict[str, list[dict[str, Any]]]:
 PATH = "sessions/tea/2226-01-22-0198c1d2/messages.jsonl"
 
 
-def test_a_host_is_imported_and_again(store: Store, root: Path, home: Path) -> None:
+@pytest.mark.usefixtures("home")
+def test_a_host_is_imported_and_again(store: Store, root: Path) -> None:
     told: list[tuple[int, int]] = []
     report = store.import_sessions(hosts=["claude-code"], progress=lambda *at: told.append(at))
     assert (report.new, report.messages) == (1, 1)
@@ -79,13 +81,15 @@ def test_a_host_is_imported_and_again(store: Store, root: Path, home: Path) -> N
     assert store.search("ferry")[0].path == PATH
     assert store.status().messages == 1
     assert store.verify().notes == []
+    assert (store.grep("ferry").count(), store.grep("session").bad_line_count) == (1, 0)
     again = store.import_sessions(hosts=["all"])
     assert (again.unchanged, again.sources, again.messages) == (1, [], 0)
     with pytest.raises(commonplace.FormatError, match="known are"):
         store.import_sessions(hosts=["nobody"])
 
 
-def test_progress_can_stop_it(store: Store, root: Path, home: Path) -> None:
+@pytest.mark.usefixtures("home")
+def test_progress_can_stop_it(store: Store, root: Path) -> None:
     def stop(done: int, total: int) -> None:
         raise RuntimeError(f"enough at {done} of {total}")
 
@@ -95,10 +99,10 @@ def test_progress_can_stop_it(store: Store, root: Path, home: Path) -> None:
     assert len(records(root)[PATH]) == 2
 
 
-def test_the_command(cli: Callable[..., tuple[str, str]], root: Path, home: Path) -> None:
+def test_the_command(cli: Callable[..., tuple[str, str]], home: Path) -> None:
     out, err = cli("--claude-code")
     assert out.splitlines() == [
-        f"new  {PATH}  Where is [2J the ferry?",
+        f"new  {PATH}  Where is[2J the ferry?",
         "1 new, 0 grown, 0 unchanged, 0 skipped; 1 messages",
     ]
     assert err == ""

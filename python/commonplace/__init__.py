@@ -58,9 +58,9 @@ __all__ = [
     "Grep",
     "Hit",
     "Hits",
+    "ImportReport",
     "Imported",
     "ImportedSource",
-    "ImportReport",
     "InDoubt",
     "Match",
     "MemoryLimit",
@@ -91,8 +91,8 @@ __all__ = [
 # Where the names are that are imported when first asked for: a command starts at once.
 _ORIGINS = {
     "_core": (
-        "Entry Grep Hit Hits Imported ImportedSource ImportReport Match Message Revision SearchFilter"
-        " Section Session SessionHeader Status Verified Weights Written __version__"
+        "Entry Grep Hit Hits Imported ImportedSource ImportReport Match Message Revision"
+        " SearchFilter Section Session SessionHeader Status Verified Weights Written __version__"
     ),
     "errors": (
         "Busy CommonplaceError CompactionFailed Conflict EncodingError FormatError InDoubt"

@@ -268,11 +268,11 @@ class Imported:
 class ImportedSource:
     """What `Store.import_sessions` took from one source.
 
-    `outcome` is `new`, `grown`, `unchanged` or `skipped`, and `why` says why it was skipped. `paths`
-    are the transcripts that hold its sessions, `messages` were added, and `copies` are pointed to
-    where they are stored already. `cut_off`: the last line is half-written, and left to the next
-    import. `left_out` counts records that are no messages, by kind; numbers of lines are those of
-    the source.
+    `outcome` is `new`, `grown`, `unchanged` or `skipped`, and `why` says why it was skipped.
+    `paths` are the transcripts that hold its sessions, `messages` were added, and `copies` are
+    pointed to where they are stored already. `cut_off`: the last line is half-written, and left to
+    the next import. `left_out` counts records that are no messages, by kind; numbers of lines are
+    those of the source, of one that has grown as of its start.
     """
 
     source: str
@@ -499,8 +499,8 @@ class Store:
     ) -> Imported: ...
     def import_sessions(
         self,
-        paths: list[str],
-        hosts: list[str],
+        paths: builtins.list[str],
+        hosts: builtins.list[str],
         progress: Callable[[int, int], None] | None,
         *,
         keep_secrets: bool,

@@ -256,7 +256,7 @@ class Store(Files):
         progress: Callable[[int, int], None] | None = None,
         keep_secrets: bool = False,
     ) -> ImportReport:
-        """Import sessions of agents, each to `sessions/<project>/<date>-<id>/messages.jsonl`.
+        r"""Import sessions of agents, each to `sessions/<project>/<date>-<id>/messages.jsonl`.
 
         Only what is new is read: sources are known by size and time, and of one that has grown only
         what stands behind the last import. A message that another transcript holds already (hosts
@@ -291,7 +291,7 @@ class Store(Files):
         >>> import commonplace, pathlib, tempfile
         >>> store = commonplace.open(tempfile.mkdtemp())
         >>> chat = pathlib.Path(tempfile.mkdtemp(), "chat.jsonl")
-        >>> _ = chat.write_text('{"role": "user", "content": "Where is the ferry?"}\\n')
+        >>> _ = chat.write_text('{"role": "user", "content": "Where is the ferry?"}\n')
         >>> store.import_sessions(chat)
         ImportReport(1 new, 0 grown, 0 unchanged, 0 skipped, 1 messages)
         >>> store.import_sessions(chat).unchanged

@@ -6,6 +6,7 @@ mod fixture;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use commonplace_core::error::Result;
 use commonplace_core::store::Store;
@@ -342,7 +343,8 @@ fn what_is_no_session_is_named() {
     let good = report.sources.iter().find(|one| one.source.ends_with("good.jsonl")).unwrap();
     assert_eq!(good.imported.first_bad_lines, [2]);
     // a file of another program is not read again
-    assert_eq!(sessions.import().count("skipped"), 2);
+    let again = sessions.import();
+    assert_eq!((again.count("skipped"), again.sources.len()), (3, 2));
 }
 
 #[test]
@@ -446,6 +448,47 @@ fn hosts_are_found_in_their_places() {
     let codex = import(&[ImportFrom::Host("codex".to_owned())], None).unwrap();
     assert!(codex.sources[0].outcome.reason().unwrap().contains("CODEX_HOME"));
     assert!(import(&[ImportFrom::Host("nobody".to_owned())], None).is_err());
+}
+
+#[test]
+fn a_session_that_grows_while_it_is_read() {
+    let sessions = Sessions::new();
+    let path = sessions.put("a.jsonl", claude_lines("aaaaaaaa-1", &["one", "two", "three"]));
+    let places = [ImportFrom::Path(path.clone())];
+    let more = claude_lines("aaaaaaaa-1", &["four", "five"]);
+    // first in the middle of a line
+    let half = more.len() / 2 - 9;
+    let calls = AtomicU32::new(0);
+    let grow = || {
+        if calls.fetch_add(1, Ordering::Relaxed) + 1 == 7 {
+            append(&path, &more[..half]);
+        }
+        false
+    };
+    let options = ImportOptions::default();
+    let store = &sessions.store;
+    store.import_sessions(&places, options, &|_| None, &mut |_, _| {}, &grow).unwrap();
+    assert!(calls.into_inner() >= 7);
+    append(&path, &more[half..]);
+    sessions.import();
+    assert_eq!(sessions.texts(), ["five", "four", "one", "three", "two"]);
+}
+
+#[test]
+fn lines_that_an_older_import_wrote_are_known() {
+    let sessions = Sessions::new();
+    let reminder = "<system-reminder>x</system-reminder> one";
+    let line =
+        claude("aaaaaaaa-1", 0, reminder).replace("\"uuid\"", "\"parentUuid\":\"p\",\"uuid\"");
+    sessions.put("a.jsonl", line);
+    sessions.import();
+    let stored = fs::read_to_string(sessions.memory.at(FIRST)).unwrap();
+    let older = stored.replace(",\"format\":\"claude-code\"", "").replace(",\"parent\":\"p\"", "");
+    assert_ne!(older, stored);
+    fs::write(sessions.memory.at(FIRST), older).unwrap();
+    ["sources", "messages"].iter().for_each(|file| sessions.forget(file));
+    assert_eq!(counts(&sessions.import()), [0, 0, 1, 0]);
+    assert_eq!(sessions.texts(), [reminder]);
 }
 
 #[test]

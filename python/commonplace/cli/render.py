@@ -169,9 +169,7 @@ class Screen(Printer):
 
         The bar is drawn again at each percent, so a hundred times at most.
         """
-        bar = self.progress()
-        bar.auto_refresh = False
-        with bar:
+        with self.progress(auto_refresh=False) as bar:
             task = bar.add_task("reading", total=None)
             shown = -1
 
@@ -188,7 +186,7 @@ class Screen(Printer):
         """Print a remark to stderr."""
         self.err.print(Text(f"commonplace: {clean(text)}", style="yellow"), soft_wrap=True)
 
-    def progress(self) -> Progress:
+    def progress(self, *, auto_refresh: bool = True) -> Progress:
         """Return a progress bar for bytes read, on stderr, silent when that is no terminal."""
         return Progress(
             TextColumn("{task.description}", markup=False),
@@ -198,4 +196,5 @@ class Screen(Printer):
             console=self.err,
             disable=not self.err.is_terminal,
             transient=True,
+            auto_refresh=auto_refresh,
         )

@@ -17,6 +17,7 @@ from commonplace.cli.parser import JSON, RootOptions, UsageError, command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -113,6 +114,10 @@ def import_(
     return FOUND if report.new + report.grown + report.unchanged else ERROR
 
 
+def _of_unknown_size(advance: Callable[[int, int], None], read: int) -> None:
+    advance(read, 0)
+
+
 def _import_to(
     opening: RootOptions,
     files: list[str],
@@ -122,10 +127,12 @@ def _import_to(
     keep_secrets: bool,
     as_json: bool,
 ) -> int:
+    from functools import partial
+
     if len(files) != 1 or hosts:
         raise UsageError("--to takes one file; without it each session gets its own folder")
     with opened(opening, create=True) as store, import_progress() as advance:
-        told = advance and (lambda read: advance(read, 0))
+        told = partial(_of_unknown_size, advance) if advance else None
         report = store.transcript(to).load(files[0], told, keep_secrets=keep_secrets)
     emit([record(report)]) if as_json else printer().imported(report)
     return FOUND

@@ -79,8 +79,7 @@ mod tests {
 
     #[test]
     fn utf16_is_distinguished_from_garbage_before_lines_of_bytes() {
-        for text in ["# Tea\n", "记忆", "记忆\n记忆\n", "{\"role\": \"user\"}\n"]
-        {
+        for text in ["# Tea\n", "记忆", "记忆\n记忆\n", "{\"role\": \"user\"}\n"] {
             assert!(is_utf16(&utf16(text)), "{text}");
         }
         // as UTF-16, pairs of brackets are Chinese

@@ -91,9 +91,10 @@ impl Store {
             let entry =
                 entry.filter(|entry| entry.targets.iter().all(|target| self.holds_all_of(target)));
             if let Some(entry) = entry.filter(|entry| entry.stamp == stamp) {
-                match entry.skipped.as_deref().filter(|_| *is_named) {
-                    Some(why) => report.skip(&source.shown(), why),
+                match &entry.skipped {
                     None => report.unread += 1,
+                    Some(why) if *is_named => report.skip(&source.shown(), why),
+                    Some(_) => report.unread_skipped += 1,
                 }
                 continue;
             }

@@ -79,6 +79,9 @@ pub struct ImportReport {
     pub places: Vec<String>,
     /// Sources whose size and time were as they were the last time.
     pub unread: u64,
+    /// Sources of which nothing was taken the last time, and that are as they were; but for those
+    /// that the caller named.
+    pub unread_skipped: u64,
     /// All other sources, in the order in which they were imported.
     pub sources: Vec<SourceReport>,
 }
@@ -93,7 +96,12 @@ impl ImportReport {
     #[must_use]
     pub fn count(&self, outcome: &str) -> u64 {
         let read = self.sources.iter().filter(|source| source.outcome.name() == outcome).count();
-        read as u64 + if outcome == "unchanged" { self.unread } else { 0 }
+        let unread = match outcome {
+            "unchanged" => self.unread,
+            "skipped" => self.unread_skipped,
+            _ => 0,
+        };
+        read as u64 + unread
     }
 
     /// Messages that were added.

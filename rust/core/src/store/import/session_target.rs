@@ -16,7 +16,7 @@ use crate::messages::fields::trim;
 use crate::messages::formats::SessionHeader;
 use crate::messages::line_reader::{LONGEST_LINE, check_encoding, lines};
 use crate::messages::message_key::MessageKey;
-use crate::messages::redaction::{Redactions, redact_line};
+use crate::messages::redaction::{Redactions, count_placeholders, redact_line};
 use crate::store::Store;
 use crate::store::import::ImportOptions;
 use crate::store::import::message_index::{Entry, Location, MessageIndex};
@@ -70,6 +70,7 @@ pub(super) struct SessionTarget {
     pub copies: u64,
     /// Secrets that were replaced in what was added.
     pub redacted: Redactions,
+    batch_redacted: Redactions,
     number: u32,
     held: Held,
     batch: Vec<u8>,
@@ -120,6 +121,7 @@ impl SessionTarget {
             messages: 0,
             copies: 0,
             redacted: Redactions::new(),
+            batch_redacted: Redactions::new(),
             number,
             held: Held::default(),
             batch: Vec::new(),
@@ -145,7 +147,7 @@ impl SessionTarget {
             None => (line, keys[0]),
             Some(redacted) => {
                 for (kind, count) in secrets {
-                    *self.redacted.entry(kind).or_default() += count;
+                    *self.batch_redacted.entry(kind).or_default() += count;
                 }
                 (redacted, keys[1])
             }
@@ -187,8 +189,7 @@ impl SessionTarget {
                 self.push(self.record.clone().as_bytes());
             }
         }
-        self.flush(context)?;
-        context.store.log_redactions(&self.path, &self.redacted)
+        self.flush(context)
     }
 
     /// Adds a message to the batch.
@@ -245,6 +246,7 @@ impl SessionTarget {
             }
             let record = if self.end == 0 { self.header.record() } else { String::new() };
             let bytes = [record.as_bytes(), &*self.batch].concat();
+            context.store.log_redactions(&self.path, self.end, &self.batch_redacted)?;
             match context.store.files().append_at(&self.path, &bytes, self.end) {
                 Ok(done) => {
                     let span = done.span.unwrap_or(self.end..self.end + bytes.len() as u64);
@@ -278,6 +280,9 @@ impl SessionTarget {
         }
         let lines = [before, before + head + self.batch_lines];
         self.end = span.end;
+        for (kind, count) in std::mem::take(&mut self.batch_redacted) {
+            *self.redacted.entry(kind).or_default() += count;
+        }
         let is_next = context.index.add(self.number, span, lines, &self.entries);
         self.batch.clear();
         self.entries.clear();
@@ -312,6 +317,9 @@ impl SessionTarget {
                 }
                 None => self.push_message(line, MessageKey::of(line)),
             }
+        }
+        if !std::mem::take(&mut self.batch_redacted).is_empty() {
+            count_placeholders(&self.batch, &mut self.batch_redacted);
         }
         Ok(())
     }
