@@ -58,7 +58,9 @@ class Screen(Printer):
     def __init__(self) -> None:
         # through a pager it is still the terminal that shows it
         on_terminal = Console().is_terminal or None
-        self.out = _Console(highlight=False, markup=False, emoji=False, force_terminal=on_terminal)
+        self.out: Console = _Console(
+            highlight=False, markup=False, emoji=False, force_terminal=on_terminal
+        )
         self.err = Console(stderr=True, highlight=False, markup=False, emoji=False)
         if not self.out.is_terminal:
             self.out.width = UNBROKEN
