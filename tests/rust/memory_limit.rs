@@ -84,6 +84,30 @@ fn of_too_many_lines_the_first_are_indexed() {
 }
 
 #[test]
+fn records_behind_the_last_message_that_fits_are_not_counted() {
+    let with_records = |from: usize, count: usize| {
+        let record = "{\"level\":\"info\"}\n";
+        lines(from, count)
+            .split_inclusive('\n')
+            .fold(String::new(), |text, line| text + line + record + record)
+    };
+    let memory = TestRoot::new();
+    memory.put("log.jsonl", with_records(0, 45_000));
+    let store = memory.open_with(little());
+    let counts = |store: &Store| {
+        let status = store.status(&|| false).unwrap();
+        (status.messages, status.other_records)
+    };
+    let (held, records) = counts(&store);
+    assert!((10_000..45_000).contains(&held), "{held}");
+    assert_eq!(records, 2 * held);
+    let mut log = OpenOptions::new().append(true).open(memory.at("log.jsonl")).unwrap();
+    log.write_all(with_records(45_000, 10).as_bytes()).unwrap();
+    let (held, records) = counts(&store);
+    assert_eq!(records, 2 * held);
+}
+
+#[test]
 fn a_transcript_that_grows_too_large_is_indexed_in_part() {
     let memory = TestRoot::new();
     memory.put("log.jsonl", lines(0, 10));

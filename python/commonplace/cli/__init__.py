@@ -11,7 +11,6 @@ from commonplace.cli.output import ERROR, FOUND, INTERRUPTED, print_error
 from commonplace.cli.parser import (
     RootOptions,
     UsageError,
-    completion,
     full_parser,
     help_of,
     parse_command,
@@ -51,6 +50,8 @@ def _run(arguments: Sequence[str]) -> int:
     )
 
     if given.completion:
+        from commonplace.cli.completion import completion
+
         print(completion(given.completion))
         return FOUND
     if name is None or given.help:

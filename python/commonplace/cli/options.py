@@ -72,7 +72,10 @@ FILTER = {
     ),
     "role": argument("--role", metavar="ROLE", help="Only messages of this role."),
     "session": argument(
-        "--session", metavar="ID", help="Only messages of this session; the beginning will do."
+        "--session",
+        metavar="ID",
+        completer="_commonplace_sessions",
+        help="Only messages of this session; the beginning of its id will do.",
     ),
     "category": argument("--category", metavar="NAME", help="Only sections of this category."),
     "since": argument(
@@ -86,7 +89,11 @@ FILTER = {
 }
 
 # Sessions
-SESSION = argument("session", help="The beginning of its id, its folder, or its path.")
+SESSION = argument(
+    "session",
+    completer="_commonplace_sessions",
+    help="The beginning of its id, its folder, or its path.",
+)
 PROJECT = argument("--project", metavar="NAME", help="Only sessions of this project.")
 TURN = argument("--turn", type=count(0), metavar="N", help="Only this turn, counted from 1.")
 UNFOLDED = argument("--tools", action="store_true", help="Show what tools were given and said.")

@@ -20,8 +20,17 @@ class Argument:
     """An option or a positional argument: its names, and what argparse is told of it."""
 
     def __init__(self, names: tuple[str, ...], settings: dict[str, Any]) -> None:
+        # a shell function of `commonplace.cli.completion` that completes its value
+        self.completer: str | None = settings.pop("completer", None)
         self.names, self.settings = names, settings
         self.is_option = names[0].startswith("-")
+
+    def add_to(self, parser: argparse.ArgumentParser) -> None:
+        """Declare it to a parser of argparse, and to shtab, which completes it."""
+        action = parser.add_argument(*self.names, **self.settings)
+        if self.completer:
+            named = dict.fromkeys(("bash", "zsh"), self.completer)
+            action.complete = named  # type: ignore[attr-defined]
 
 
 class Command:
@@ -43,7 +52,7 @@ COMMANDS: dict[str, Command] = {}
 
 
 def argument(*names: str, **settings: Any) -> Argument:
-    """Declare an argument as `ArgumentParser.add_argument` takes it."""
+    """Declare an argument as `ArgumentParser.add_argument` takes it, and its `completer`."""
     return Argument(names, settings)
 
 
@@ -129,7 +138,7 @@ def _parser(name: str, arguments: Iterable[Argument], description: str | None = 
         formatter_class=_Formatter,
     )
     for one in arguments:
-        parser.add_argument(*one.names, **one.settings)
+        one.add_to(parser)
     return parser
 
 
@@ -233,7 +242,7 @@ def full_parser() -> argparse.ArgumentParser:
     for name, one in COMMANDS.items():
         sub = commands.add_parser(name, help=one.help, add_help=False)
         for each in (*one.arguments, HELP):
-            sub.add_argument(*each.names, **each.settings)
+            each.add_to(sub)
     return parser
 
 
@@ -245,17 +254,3 @@ def help_of(name: str) -> str:
     parser = _parser(name, (*found.arguments, HELP), getdoc(found.run))
     parser.usage = f"{_usage(name)} [options]"
     return parser.format_help()
-
-
-def completion(shell: str) -> str:
-    """Return the completion script of a shell.
-
-    Raises:
-        UsageError: There is none for this shell.
-    """
-    import shtab
-
-    if shell not in shtab.SUPPORTED_SHELLS:
-        known = ", ".join(shtab.SUPPORTED_SHELLS)
-        raise UsageError(f"there is no completion for {shell!r}, only for {known}")
-    return str(shtab.complete(full_parser(), shell=shell))

@@ -279,13 +279,13 @@ class Printer:
         self.line("root          ", (status.root, "cyan"))
         self.line(f"notes         {status.notes:,} with {status.sections:,} sections")
         self.line(f"transcripts   {status.transcripts:,} with {status.messages:,} messages")
-        for count, what in (
-            (status.tool_messages, "messages more of tools only, which --tools finds"),
-            (status.copies, "copies of messages, which are found where they were first said"),
-            (status.other_records, "records that are no messages"),
+        for what, count, where in (
+            ("of tools only", status.tool_messages, " more, found with --tools"),
+            ("copies", status.copies, ", found where they were first said"),
+            ("other records", status.other_records, ""),
         ):
             if count:
-                self.line((f"              {count:,} {what}", "dim"))
+                self.line((f"              {what}: {count:,}{where}", "dim"))
         self.line(f"text          {size(status.text_bytes)}")
         self.line(f"index         {size(status.index_bytes)}, {status.terms:,} terms")
         found = "watched" if status.watching else "found by comparing file times and sizes"

@@ -46,13 +46,21 @@ def assembled(parts: tuple[Part, ...]) -> Text:
     return Text.assemble(*((clean(text), style) for text, style in pairs))
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Leave it to the pager, which may end before it has read everything."""
+        raise BrokenPipeError
+
+
 class Screen(Printer):
     """Prints results, and what needs the width of the terminal."""
 
     def __init__(self) -> None:
         # through a pager it is still the terminal that shows it
         on_terminal = Console().is_terminal or None
-        self.out = Console(highlight=False, markup=False, emoji=False, force_terminal=on_terminal)
+        self.out: Console = _Console(
+            highlight=False, markup=False, emoji=False, force_terminal=on_terminal
+        )
         self.err = Console(stderr=True, highlight=False, markup=False, emoji=False)
         if not self.out.is_terminal:
             self.out.width = UNBROKEN

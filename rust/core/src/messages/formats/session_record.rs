@@ -4,8 +4,6 @@
 //! has changed; of each field the last value holds. What no such line says is taken from the
 //! first lines, as the host wrote them.
 
-use std::borrow::Cow;
-
 use serde_json::Value;
 
 use super::{LINE_FORMATS, Record, SessionHeader, lazy_message};
@@ -127,11 +125,7 @@ pub(crate) fn copies_of(line: &[u8]) -> u32 {
 /// Reads a line that is a record of a type of ours.
 fn record_of(line: &[u8], kind: &str) -> Option<Value> {
     let line = trim(line);
-    let begin = String::from_utf8_lossy(&line[..line.len().min(TYPE_BYTES)]);
-    let is_ours = |begin: Cow<'_, str>| begin.contains(&format!("\"{kind}\""));
-    if !is_ours(begin) {
-        return None;
-    }
+    memchr::memmem::find(&line[..line.len().min(TYPE_BYTES)], kind.as_bytes())?;
     let record: Value = serde_json::from_slice(line).ok()?;
     (record["type"].as_str() == Some(kind) && record["role"].is_null()).then_some(record)
 }
