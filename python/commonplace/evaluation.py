@@ -200,7 +200,7 @@ def rank(store: Store, query: str, layout: Layout) -> tuple[list[Any], float]:
     """Return the ids of the best documents for a query, each once, and the seconds it took."""
     began = time.perf_counter()
     try:
-        hits = store.search(query, DEPTH)
+        hits = store.search(query, DEPTH, unit="message")
     except QueryError:
         return [], time.perf_counter() - began
     seconds = time.perf_counter() - began
@@ -212,7 +212,7 @@ def rank(store: Store, query: str, layout: Layout) -> tuple[list[Any], float]:
         if len(ranked) >= DEPTH or len(hits) < limit:
             return ranked[:DEPTH], seconds
         limit *= 2
-        hits = store.search(query, limit)
+        hits = store.search(query, limit, unit="message")
 
 
 def metrics(ranked: Sequence[Any], relevant: Sequence[Any]) -> dict[str, float]:

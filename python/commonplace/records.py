@@ -53,6 +53,9 @@ FIELDS: dict[type[Any], tuple[str, ...]] = {
         "time",
         "session",
         "category",
+        "prompt",
+        "title",
+        "project",
     ),
     Imported: (
         "path",

@@ -19,6 +19,7 @@ class FilterFields(TypedDict, total=False):
     role: str | None
     session: str | None
     category: str | None
+    exclude: Iterable[tuple[str, int, int]] | None
     tools: bool
 
 

@@ -7,11 +7,13 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Self, Unpack
+from typing import Literal, Self, Unpack
 
 from commonplace._core import Grep, Hit, Hits, SearchFilter, Status, Verified, Weights
 from commonplace.files import Files
 from commonplace.search_filter import FilterFields, given_filter
+
+Unit = Literal["turn", "message"]
 
 
 def find_root(start: str | os.PathLike[str] | None = None) -> Path:
@@ -87,10 +89,11 @@ class Store(Files):
         query: str,
         limit: int = 10,
         *,
+        unit: Unit = "turn",
         filter: SearchFilter | None = None,
         **fields: Unpack[FilterFields],
     ) -> Hits:
-        r"""Return up to `limit` sections and messages that answer `query`, best first.
+        r"""Return up to `limit` sections and turns that answer `query`, best first.
 
         Ties go by path, then by position. Words are OR-ed; `"a phrase"`, `-not`, `field:word`,
         `prefix*` and `word~1` (one typo) are understood, anything else is plain text and never
@@ -99,13 +102,17 @@ class Store(Files):
         Args:
             query: Words in any language.
             limit: Most hits to return.
-            filter: Which of them may be found.
+            unit: What a hit of a transcript is: a `turn`, which is a prompt and all messages up to
+                the next prompt, or a `message`. What is of tools is found by message.
+            filter: Which of them may be found; a turn is found by those of its messages that pass.
             **fields: The fields of a filter, in its place: `prefix`, `source`, `since`, `until`,
-                `role`, `session`, `category`, `tools`. `SearchFilter` says what each means.
+                `role`, `session`, `category`, `exclude`, `tools`. `SearchFilter` says what each
+                means.
 
         Raises:
             QueryError: The query is empty or not text, or nothing can pass the filter.
-            ValueError: A field has no such value, as `prefix` a list of nothing.
+            ValueError: A field has no such value, as `prefix` a list of nothing; or there is no
+                such unit.
             TypeError: There is no such field, or filter and fields were both given.
 
         >>> import commonplace, tempfile
@@ -114,7 +121,7 @@ class Store(Files):
         >>> [hit.path for hit in store.search("tea", prefix="facts", source="note")]
         ['facts/tea.md']
         """
-        return self._core.search(query, limit, given_filter(filter, fields))
+        return self._core.search(query, limit, given_filter(filter, fields), unit)
 
     def predicate(self, filter: SearchFilter) -> Callable[[Hit], bool] | None:
         r"""Return the function that says whether a hit passes a filter; None when all do.

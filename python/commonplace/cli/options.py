@@ -25,6 +25,31 @@ def moment(text: str) -> float:
         raise BadParameter(str(error)) from None
 
 
+def excluded(text: str) -> tuple[str, int, int]:
+    """Return path or session, first and last line of what a search leaves out."""
+    path, first, last = located(text, None)
+    # without lines it is all of it
+    return path, first or 1, last or 2**63 - 1
+
+
+def located(where: str, lines: str | None) -> tuple[str, int | None, int | None]:
+    """Return path, first and last line of a citation.
+
+    >>> located("a#b.md#L10-L20", None), located("a.md", "7"), located("a.md", None)
+    (('a#b.md', 10, 20), ('a.md', 7, 7), ('a.md', None, None))
+    """
+    cited = re.fullmatch(r"(.+)#(L\d+(?:-L?\d+)?)", where, re.DOTALL)
+    path, span = cited.groups() if cited else (where, "")
+    span = lines or span
+    if not span:
+        return path, None, None
+    parts = re.fullmatch(r"L?(\d+)(?:-L?(\d+))?", span)
+    first, last = (int(parts[1]), int(parts[2] or parts[1])) if parts else (0, 0)
+    if not 0 < first <= last:
+        raise BadParameter(f"{span!r} is no range of lines; write 10 or 10-20, counted from 1")
+    return path, first, last
+
+
 Root = Annotated[
     Path | None,
     Option(
@@ -84,10 +109,23 @@ FILTER: dict[str, object] = {
         float | None,
         Option("--until", parser=moment, metavar="TIME", help="Only before this time."),
     ],
+    "exclude": Annotated[
+        list[Any] | None,
+        Option(
+            "--exclude",
+            parser=excluded,
+            metavar="PATH#L10-L24",
+            help="Not these lines of a transcript or session, as they are known already.",
+        ),
+    ],
     "tools": Annotated[bool, Option("--tools", help="Search tool input and output as well.")],
 }
 
 # How much to show
+Unit = Annotated[
+    Literal["turn", "message"],
+    Option("--unit", help="Of transcripts: a prompt with its reply, or single messages."),
+]
 Limit = Annotated[int, Option("--limit", "-m", min=1, help="Most hits to show.")]
 Most = Annotated[int | None, Option("--limit", "-m", min=1, help="Stop after so many matches.")]
 Before = Annotated[
@@ -197,21 +235,3 @@ def edits(old: list[str] | None, new: list[str] | None) -> list[tuple[str, str]]
     raise BadParameter(
         'use --old TEXT --new TEXT, or put [{"oldText": "…", "newText": "…"}] on stdin'
     )
-
-
-def located(where: str, lines: str | None) -> tuple[str, int | None, int | None]:
-    """Return path, first and last line of a citation.
-
-    >>> located("a#b.md#L10-L20", None), located("a.md", "7"), located("a.md", None)
-    (('a#b.md', 10, 20), ('a.md', 7, 7), ('a.md', None, None))
-    """
-    cited = re.fullmatch(r"(.+)#(L\d+(?:-L?\d+)?)", where, re.DOTALL)
-    path, span = cited.groups() if cited else (where, "")
-    span = lines or span
-    if not span:
-        return path, None, None
-    parts = re.fullmatch(r"L?(\d+)(?:-L?(\d+))?", span)
-    first, last = (int(parts[1]), int(parts[2] or parts[1])) if parts else (0, 0)
-    if not 0 < first <= last:
-        raise BadParameter(f"{span!r} is no range of lines; write 10 or 10-20, counted from 1")
-    return path, first, last

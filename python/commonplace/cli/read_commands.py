@@ -16,11 +16,12 @@ def search(
     query: options.Query,
     filter: SearchFilter,
     limit: options.Limit = 10,
+    unit: options.Unit = "turn",
     as_json: options.Json = False,
 ) -> int:
-    """Rank the sections and messages that answer a question."""
+    """Rank the sections and turns that answer a question."""
     with opened(context) as store:
-        hits = store.search(" ".join(query), limit, filter=filter)
+        hits = store.search(" ".join(query), limit, unit=unit, filter=filter)
         if as_json:
             found = [record(hit) for hit in hits]
             emit({"hits": found, "freshness": hits.freshness, "notes": hits.notes})

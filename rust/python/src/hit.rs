@@ -30,6 +30,7 @@ impl Hit {
     fn source(&self) -> &'static str {
         match self.hit.source {
             HitSource::Note => "note",
+            HitSource::Message if self.hit.turn.is_some() => "turn",
             HitSource::Message => "message",
             HitSource::Tool => "tool",
         }
@@ -113,6 +114,21 @@ impl Hit {
     #[getter]
     fn session(&self) -> Option<&str> {
         self.hit.message.as_ref().and_then(|message| message.session.as_deref())
+    }
+
+    #[getter]
+    fn prompt(&self) -> Option<&str> {
+        self.hit.turn.as_ref().and_then(|turn| turn.prompt.as_deref())
+    }
+
+    #[getter]
+    fn title(&self) -> Option<&str> {
+        self.hit.turn.as_ref().and_then(|turn| turn.title.as_deref())
+    }
+
+    #[getter]
+    fn project(&self) -> Option<&str> {
+        self.hit.project()
     }
 
     #[getter]

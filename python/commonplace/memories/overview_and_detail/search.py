@@ -126,6 +126,7 @@ def _ranked(
         hits = store.search(
             query,
             wanted,
+            unit="message",
             prefix=where,
             source="note" if source == "detail" else "message",
         )
@@ -140,7 +141,9 @@ def _ranked(
         wanted *= 4
     if source == "messages" and len(kept) < limit:
         # tool traffic comes after conversation text
-        more = store.search(query, limit, prefix=where, source="message", tools=True)
+        more = store.search(
+            query, limit, unit="message", prefix=where, source="message", tools=True
+        )
         kept += [hit for hit in more if hit.source == "tool"]
     notes += hits.notes
     if hits.freshness != "fresh":

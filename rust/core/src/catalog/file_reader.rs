@@ -17,6 +17,7 @@ use crate::index::dictionary::interner::Interner;
 use crate::index::dictionary::lexicon::{AnalyzedDocument, Lexicon};
 use crate::memory_limit::MemoryLimit;
 use crate::messages::line_reader::{LONGEST_LINE, is_in_utf16, lines};
+use crate::messages::session_record::session_title;
 use crate::text::encoding::{as_text, is_utf16};
 use crate::text::segmentation;
 
@@ -27,6 +28,7 @@ pub const MAX_NOTE_BYTES: u64 = 256 << 20;
 #[derive(Debug, Default)]
 pub(crate) struct ReadResult {
     pub progress: ReadProgress,
+    /// What a note says of itself in one line, or the title of a transcript's session.
     pub summary: String,
     /// Why nothing of it was read, when that is so.
     pub left_out: Option<&'static str>,
@@ -161,8 +163,8 @@ impl FileReader<'_> {
         stat: &Stat,
         resume: TranscriptResume,
     ) -> Result<ReadResult> {
-        let TranscriptResume { file, progress, before, last } = resume;
-        let mut reading = ReadResult { progress, ..ReadResult::default() };
+        let TranscriptResume { file, progress, before, last, title } = resume;
+        let mut reading = ReadResult { progress, summary: title, ..ReadResult::default() };
         let mut messages = MessageInputs::new(self.corpus, before);
         // a last line without its end is behind `seen` and comes again by itself
         if let Some((doc, bytes)) = last.filter(|(doc, _)| doc.start < progress.offset) {
@@ -224,6 +226,9 @@ impl FileReader<'_> {
                 let sound = whole
                     && messages
                         .line(start, progress.lines + 1, bytes, &mut |d| self.emit(&d, reading));
+                if let Some(title) = session_title(bytes) {
+                    reading.summary = title;
+                }
                 if bytes.ends_with(b"\n") {
                     progress.lines += 1;
                     progress.offset = start + bytes.len() as u64;

@@ -13,7 +13,7 @@ pub struct FileMeta {
     pub kind: FileKind,
     /// The stamps it had when it was read, or [`untrusted`] ones.
     pub stat: Stat,
-    /// What a note says of itself in one line, as a label.
+    /// What a note says of itself in one line, or the title of a transcript's session, as a label.
     pub summary: u32,
     /// How far a transcript was read, so that only what was appended is read next time.
     pub progress: ReadProgress,

@@ -22,6 +22,8 @@ pub(crate) struct TranscriptResume {
     pub(super) before: Option<Message>,
     /// The last message, whose context the new lines may complete.
     pub(super) last: Option<(DocMeta, Vec<u8>)>,
+    /// The title of the session, as far as it was read.
+    pub(super) title: String,
 }
 
 impl TranscriptResume {
@@ -31,6 +33,7 @@ impl TranscriptResume {
         path: &str,
         progress: ReadProgress,
         last: [Option<DocMeta>; 2],
+        title: &str,
     ) -> Result<Option<Self>> {
         if progress.offset == 0 {
             return Ok(None);
@@ -53,7 +56,7 @@ impl TranscriptResume {
             Some((doc, Some(bytes))) => Some((doc, bytes)),
             Some((_, None)) => return Ok(None),
         };
-        Ok(Some(Self { file, progress, before, last }))
+        Ok(Some(Self { file, progress, before, last, title: title.to_owned() }))
     }
 }
 

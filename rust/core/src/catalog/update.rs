@@ -328,7 +328,8 @@ impl Catalog {
         }
         let mut last = file.documents.iter().rev().map(|number| self.docs[number as usize]);
         let (last, before) = (last.next(), last.next());
-        TranscriptResume::new(root, &file.path, file.progress, [before, last])
+        let title = self.labels.text(file.summary);
+        TranscriptResume::new(root, &file.path, file.progress, [before, last], title)
     }
 
     /// Returns whether there is room by now for what of a file was left out for want of it.

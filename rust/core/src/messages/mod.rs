@@ -9,3 +9,4 @@ pub mod lazy_message;
 pub mod line_reader;
 pub mod message;
 mod quote_scan;
+pub(crate) mod session_record;
