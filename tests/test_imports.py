@@ -17,7 +17,7 @@ PACKAGE = Path(commonplace.__file__).parent
 # A module may import what stands in the rows above it, and nothing beside or below.
 ROWS = [
     {"_core", "errors", "locks", "timestamps"},
-    {"transcript", "side_files", "records", "protocols", "search_filter"},
+    {"transcript", "side_files", "records", "protocols", "search_filter", "longmemeval"},
     {"files"},
     {"store"},
     {"entries", "extraction", "conflict"},

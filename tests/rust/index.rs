@@ -105,11 +105,10 @@ fn check_turns(
     catalog: &Catalog,
     reference: &Reference,
     query: &str,
-    (filter, passes): (&SearchFilter, Passes),
+    filter: &SearchFilter,
     scores: &BTreeMap<Position, f64>,
 ) -> Result<(), TestCaseError> {
-    let expected =
-        reference.turn_scores(query, scores, |place| passes(place, &reference.documents[place]));
+    let expected = reference.turn_scores(scores);
     let all = ranked_turns(catalog, query, filter, usize::MAX);
     prop_assert_eq!(all.len(), expected.len(), "{}", query);
     for (place, score) in &all {
@@ -154,7 +153,7 @@ fn check(
                 scores.iter().filter(|(place, _)| passes(place, &reference.documents[place]));
             let mut expected: BTreeMap<Position, f64> =
                 expected.map(|(p, s)| (p.clone(), *s)).collect();
-            check_turns(catalog, reference, query, (filter, *passes), &expected)?;
+            check_turns(catalog, reference, query, filter, &expected)?;
             reference.rescore(&mut expected);
             prop_assert_eq!(all.len(), expected.len(), "{}", query);
             for (place, score) in &all {

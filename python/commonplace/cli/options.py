@@ -159,14 +159,21 @@ Expected = Annotated[
 Logs = Annotated[list[Path], Argument(metavar="FILE...", help="Transcripts of other tools.")]
 To = Annotated[str | None, Option("--to", help="Default: sessions/<name of the file>.")]
 Sets = Annotated[
-    list[Path],
+    list[Path] | None,
     Argument(
-        metavar="FILE.jsonl.gz...",
+        metavar="[FILE.jsonl.gz]...",
         help=(
             "Labelled sets, one group a line: {documents: [{id, text, speaker?, session?, time?,"
             " heading?, path?}], queries: [{text, relevant: [id]}]}."
         ),
     ),
+]
+EvalUnit = Annotated[
+    Literal["message", "turn", "session"],
+    Option("--unit", help="What counts as an answer: a document, or its turn or session."),
+]
+LongMemEval = Annotated[
+    list[Path] | None, Option("--longmemeval", help="A file of LongMemEval, as published.")
 ]
 Run = Annotated[Path | None, Option("--run", help="Write the ranking of every query here.")]
 

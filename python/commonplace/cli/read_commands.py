@@ -166,13 +166,21 @@ def explain(
     return FOUND
 
 
-def eval_(files: options.Sets, run: options.Run = None, as_json: options.Json = False) -> int:
+def eval_(
+    files: options.Sets = None,
+    unit: options.EvalUnit = "message",
+    longmemeval: options.LongMemEval = None,
+    run: options.Run = None,
+    as_json: options.Json = False,
+) -> int:
     """Measure the ranking on labelled sets."""
     from commonplace.evaluation import evaluate
 
     shown = screen()
     with shown.progress_counter() as bar:
-        scores = evaluate(files, run=run, progress=bar)
+        scores = evaluate(
+            files or (), unit=unit, longmemeval=longmemeval or (), run=run, progress=bar
+        )
     emit([score.as_dict() for score in scores]) if as_json else shown.scores(scores)
     return FOUND
 

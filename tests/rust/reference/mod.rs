@@ -34,15 +34,6 @@ pub struct Reference {
     pub documents: BTreeMap<Position, Document>,
 }
 
-/// A concept of a query with its weights: in any field, as one word, in headings, as the speaker.
-struct QueryConcept {
-    concept: String,
-    any: f64,
-    spelled: Option<(String, f64)>,
-    heading: f64,
-    speaker: f64,
-}
-
 /// English words with one stem are one concept; any other token is its own.
 fn concept(text: &str, stem: Option<&str>) -> String {
     stem.map_or_else(|| format!("={text}"), |stem| format!("~{stem}"))
@@ -88,16 +79,17 @@ impl Reference {
         (1.0 + (self.documents.len() as f64 - doc_freq + 0.5) / (doc_freq + 0.5)).ln()
     }
 
-    /// Returns the concepts of a query with their weights.
-    fn query_concepts(&self, query: &str) -> Vec<QueryConcept> {
+    /// Scores every document that holds a concept of the query.
+    pub fn scores(&self, query: &str) -> BTreeMap<Position, f64> {
+        let averages = self.averages();
+        let mut scores = BTreeMap::new();
         let in_question = in_question(query);
         let words: Vec<(&str, f32)> = query
             .split_whitespace()
             .enumerate()
             .map(|(at, word)| (word, if in_question[at] { 1.5 } else { 1.0 }))
             .collect();
-        let terms = query_terms(&words, |word| stem(word).map(Cow::into_owned));
-        let weighted = terms.into_iter().map(|term| {
+        for term in query_terms(&words, |word| stem(word).map(Cow::into_owned)) {
             let concept = concept(&term.text, term.stem.as_deref());
             let times =
                 f64::from(term.times) * if term.form == Form::Character { 0.5 } else { 1.0 };
@@ -107,49 +99,31 @@ impl Reference {
                 let holds = |counts: &Counts| fields.iter().any(|&f| counts[f as usize] > 0);
                 self.idf(|d| d.concepts.get(&concept).is_some_and(|w| w.values().any(holds)))
             };
+            let heading = 0.5 * in_field(&[Field::Heading, Field::Title]);
             let speaks = term.form != Form::Whole && !ROLES.contains(&shown);
+            let speaker = if speaks { 2.0 * in_field(&[Field::Speaker]) } else { 0.0 };
             let spelled = self.idf(|d| {
                 d.concepts.get(&concept).is_some_and(|words| words.contains_key(&term.text))
             });
-            let share = if term.stem.is_some() { 2.0 / 3.0 } else { 1.0 };
-            QueryConcept {
-                any: times * share * any,
-                spelled: term.stem.is_some().then(|| (term.text.clone(), times * spelled / 3.0)),
-                heading: times * 0.5 * in_field(&[Field::Heading, Field::Title]),
-                speaker: if speaks { times * 2.0 * in_field(&[Field::Speaker]) } else { 0.0 },
-                concept,
-            }
-        });
-        weighted.collect()
-    }
-
-    /// Scores every document that holds a concept of the query.
-    pub fn scores(&self, query: &str) -> BTreeMap<Position, f64> {
-        let averages = self.averages();
-        let mut scores = BTreeMap::new();
-        for term in self.query_concepts(query) {
             for (place, document) in &self.documents {
-                let Some(words) = document.concepts.get(&term.concept) else { continue };
+                let Some(words) = document.concepts.get(&concept) else { continue };
                 let saturated = |weight: f64, counts: &[Counts], fields: &[Field]| {
                     let of = |&f: &Field| self.part(f, counts, &document.lengths, &averages);
-                    self.saturated(weight, fields.iter().map(of).sum())
+                    let frequency: f64 = fields.iter().map(of).sum();
+                    times * weight * frequency / (f64::from(self.weights.k1) + frequency)
                 };
                 let all: Vec<Counts> = words.values().copied().collect();
-                let mut score = saturated(term.any, &all, &Field::ALL);
-                let spelled = term.spelled.iter();
-                let own = spelled.filter_map(|(word, weight)| Some((words.get(word)?, weight)));
-                score +=
-                    own.map(|(own, weight)| saturated(*weight, &[*own], &Field::ALL)).sum::<f64>();
-                score += saturated(term.heading, &all, &[Field::Heading, Field::Title]);
-                score += saturated(term.speaker, &all, &[Field::Speaker]);
+                let share = if term.stem.is_some() { 2.0 / 3.0 } else { 1.0 };
+                let mut score = saturated(share * any, &all, &Field::ALL);
+                if let Some(own) = words.get(&term.text).filter(|_| term.stem.is_some()) {
+                    score += saturated(spelled / 3.0, &[*own], &Field::ALL);
+                }
+                score += saturated(heading, &all, &[Field::Heading, Field::Title]);
+                score += saturated(speaker, &all, &[Field::Speaker]);
                 *scores.entry(place.clone()).or_default() += score;
             }
         }
         scores
-    }
-
-    fn saturated(&self, weight: f64, frequency: f64) -> f64 {
-        weight * frequency / (f64::from(self.weights.k1) + frequency)
     }
 
     /// Returns the turns of a file, each with the positions of its messages: a turn begins with a
@@ -174,12 +148,7 @@ impl Reference {
 
     /// Returns the scores of turns and sections, by their first documents, from those of the
     /// documents that pass a filter, as `search/turns.rs` makes them.
-    pub fn turn_scores(
-        &self,
-        query: &str,
-        scores: &BTreeMap<Position, f64>,
-        passes: impl Fn(&Position) -> bool,
-    ) -> BTreeMap<Position, f64> {
+    pub fn turn_scores(&self, scores: &BTreeMap<Position, f64>) -> BTreeMap<Position, f64> {
         // the first of equal messages stands for the turn
         let best_of = |turn: &[Position]| {
             let scored = turn.iter().filter_map(|p| Some((p.clone(), *scores.get(p)?)));
@@ -192,86 +161,30 @@ impl Reference {
             .collect();
         found.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         let behind = found.split_off(found.len().min(20));
-        let scored = |turn: &[Position]| -> Vec<Position> {
-            turn.iter().filter(|place| passes(place)).cloned().collect()
-        };
-        let mut alone: BTreeMap<Position, f64> = BTreeMap::new();
-        let mut long = Vec::new();
-        for (best, score, turn) in &found {
-            let messages = scored(turn);
-            match messages.len() > 1 {
-                true => long.push((turn[0].clone(), *score, self.fields(&turn[0], &messages))),
-                false => drop(alone.insert(best.clone(), *score)),
-            }
-        }
-        self.rescore(&mut alone);
-        let first_of: HashMap<&Position, &Position> =
-            found.iter().map(|(best, _, turn)| (best, &turn[0])).collect();
-        let mut all: BTreeMap<Position, f64> =
-            alone.iter().map(|(best, score)| (first_of[best].clone(), *score)).collect();
-        let average = |field: usize| {
-            let lengths = long.iter().map(|(_, _, fields)| self.length(&fields[field]));
-            let having: Vec<f64> = lengths.filter(|&length| length > 0.0).collect();
-            if having.is_empty() { 0.0 } else { having.iter().sum::<f64>() / having.len() as f64 }
-        };
-        let averages = [average(0), average(1)];
-        let concepts = self.query_concepts(query);
-        for (first, score, fields) in &long {
-            let own: f64 = concepts.iter().map(|c| self.turn_part(c, fields, averages)).sum();
-            all.insert(first.clone(), own + 0.1 * score);
-        }
+        let mut rescored: BTreeMap<Position, f64> = found
+            .iter()
+            .map(|(best, _, turn)| (best.clone(), self.turn_score(turn, scores)))
+            .collect();
+        self.rescore(&mut rescored);
+        let by_first = found.iter().map(|(best, _, turn)| (turn[0].clone(), rescored[best]));
+        let mut all: BTreeMap<Position, f64> = by_first.collect();
         let least = all.values().copied().fold(f64::INFINITY, f64::min);
         all.extend(behind.into_iter().map(|(_, score, turn)| (turn[0].clone(), score.min(least))));
         all
     }
 
-    /// Returns prompt and reply of a turn, as documents with their weights.
-    fn fields(&self, first: &Position, messages: &[Position]) -> [Vec<(&Document, f64)>; 2] {
-        let is_prompt = &messages[0] == first && self.documents[first].role == "user";
-        let (prompt, reply) = messages.split_at(usize::from(is_prompt));
-        let weight = |at| if at + 1 == reply.len() { 1.0 } else { 0.1 };
-        let reply = reply.iter().enumerate().map(|(at, p)| (&self.documents[p], weight(at)));
-        [prompt.iter().map(|p| (&self.documents[p], 1.0)).collect(), reply.collect()]
-    }
-
-    fn length(&self, field: &[(&Document, f64)]) -> f64 {
-        field.iter().map(|(document, weight)| weight * f64::from(document.lengths[0])).sum()
-    }
-
-    fn turn_part(
-        &self,
-        concept: &QueryConcept,
-        fields: &[Vec<(&Document, f64)>; 2],
-        averages: [f64; 2],
-    ) -> f64 {
-        let (b, m) = (f64::from(self.weights.b[0]), f64::from(self.weights.m[0]));
-        let frequency = |word: Option<&String>| -> f64 {
-            let field = |at: usize| -> f64 {
-                let norm = 1.0 - b + b * (self.length(&fields[at]) + m) / (averages[at] + m);
-                let count = |document: &Document| -> f64 {
-                    let words = document.concepts.get(&concept.concept).into_iter().flatten();
-                    let words = words.filter(|(other, _)| word.is_none_or(|word| word == *other));
-                    words.map(|(_, counts)| f64::from(counts[0])).sum()
-                };
-                fields[at].iter().map(|(document, w)| w * count(document)).sum::<f64>()
-                    * f64::from(self.weights.weight[0])
-                    / norm
-            };
-            field(0) + field(1)
-        };
-        let of_prompt = |f: Field| -> f64 {
-            let part = |(document, _): &(&Document, f64)| {
-                let words = document.concepts.get(&concept.concept);
-                let all: Vec<Counts> = words.into_iter().flatten().map(|(_, c)| *c).collect();
-                self.part(f, &all, &document.lengths, &[1.0; FIELDS])
-            };
-            fields[0].iter().map(part).sum()
-        };
-        let (speaker, time) = (of_prompt(Field::Speaker), of_prompt(Field::Time));
-        let spelled = concept.spelled.iter();
-        self.saturated(concept.any, frequency(None) + speaker + time)
-            + spelled.map(|(word, w)| self.saturated(*w, frequency(Some(word)))).sum::<f64>()
-            + self.saturated(concept.speaker, speaker)
+    fn turn_score(&self, turn: &[Position], scores: &BTreeMap<Position, f64>) -> f64 {
+        let score = |place: &Position| scores.get(place).copied().unwrap_or_default();
+        if FileKind::of(&turn[0].0) == FileKind::Note {
+            return score(&turn[0]);
+        }
+        let prompt = usize::from(self.documents[&turn[0]].role == "user");
+        let last = turn.len() - 1;
+        let weighted =
+            (prompt..turn.len()).map(|at| score(&turn[at]) * if at == last { 1.0 } else { 0.5 });
+        let reply = weighted.fold(0.0, f64::max);
+        let prompt = turn[..prompt].iter().map(score).sum::<f64>();
+        prompt.max(reply) + 0.3 * prompt.min(reply)
     }
 
     /// Rescores messages among the best twenty by their neighbours and session, as

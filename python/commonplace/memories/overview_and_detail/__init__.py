@@ -100,6 +100,8 @@ class OverviewAndDetail(Session):
         - detail/: Summaries and notes you've written
         - messages.jsonl: Raw conversation history
 
+        Messages that are in your context are left out.
+
         Returns: Matching entries with citations.
 
         Args:
@@ -309,7 +311,9 @@ class OverviewAndDetail(Session):
         if not self.enabled:
             return SessionHits([], ["memory is not enabled"])
         folders = (self.folder, self.branches.workspace())
-        return search_session(self._store, folders, options, self.default_limit, all_sessions)
+        return search_session(
+            self._store, folders, options, self.default_limit, all_sessions, self.in_context
+        )
 
     def _detail(self, name: str) -> str:
         return f"{self.branches.workspace()}/detail/{stem(name)}.md"

@@ -249,7 +249,7 @@ impl<'a> QueryScorer<'a> {
     }
 
     /// Returns the counts of one variant in a profile.
-    pub(super) fn variant_counts(&self, number: u16, profile: u32) -> Option<&Counts> {
+    fn variant_counts(&self, number: u16, profile: u32) -> Option<&Counts> {
         let variants = self.catalog.index.lexicon().profiles.variants(profile);
         variants.iter().find(|variant| variant.variant == number).map(|s| &s.counts)
     }

@@ -1,36 +1,38 @@
 //! Turns: a prompt and the messages up to the next one, found and scored as one result.
 //!
 //! The best turns by their best message are exact (`index/topk/collector` keeps one message of
-//! each). The best [`WINDOW`] of them are then scored anew, each
-//! from all of its messages, by BM25F over two fields:
+//! each). The best [`WINDOW`] of them are then scored anew from all of their messages:
 //!
 //! ```text
-//! tf~(t,T)   = Σ_f Σ_m w_m · tf(t,m) / ((1 − b) + b · (len(f,T) + m) / (avglen_f + m))
-//! score(q,T) = Σ_t weight(t) · tf~ / (k1 + tf~) + 0.1 · best message
+//! reply(q,T) = max over the messages m of the reply: w(m) · score(q,m)
+//! score(q,T) = max(prompt, reply) + 0.3 · min(prompt, reply)
 //! ```
-//! The fields `f` are the prompt and the reply, each with its own length. A message of the reply
-//! has weight 1 if it is the last one, and [`NARRATION`] if others follow: what an agent says
-//! between calls of tools tells what it is about to do, and the last message what came of it.
-//! Lengths are compared with the mean over the turns of the window. `docs/explanation/ranking.md`
-//! has the experiments.
+//! `w` is 1 for the last message of a reply, and [`NARRATION`] for those before: what an agent says
+//! between calls of tools tells what it is about to do, the last message what came of it. At last
+//! the turns are rescored by session as messages are, so that where every message is a prompt, as
+//! in a chat of two people, turns rank as messages do. `docs/explanation/ranking.md` has the
+//! experiments.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use rustc_hash::FxHashMap;
+
 use crate::catalog::{Catalog, DocIds};
 use crate::files::file_kind::FileKind;
-use crate::index::bm25f::{Counts, Field};
+use crate::index::bm25f::Field;
+use crate::index::postings::reader::PostingList;
 use crate::index::topk::collector::{Scored, Scoring as _};
+use crate::index::topk::upper_bound::{from_fixed, to_fixed};
 use crate::search::result::SearchResult;
-use crate::search::scoring::{QueryConcept, QueryScorer};
+use crate::search::scoring::QueryScorer;
 use crate::search::session_rescore::{WINDOW, rescore};
 
 /// The weight of a message of a reply that is not its last.
-const NARRATION: f32 = 0.1;
-/// How much of the score of its best message a turn gets: it decides between equal turns, and finds
-/// those that hold the words only in what is indexed beside the text.
-const BEST_MESSAGE: f32 = 0.1;
+const NARRATION: f32 = 0.5;
+/// The weight of the lower score of prompt and reply.
+const OTHER: f32 = 0.3;
 
 /// The unit of an answer over transcripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -101,190 +103,79 @@ fn begins_turn(catalog: &Catalog, documents: &DocIds, at: usize) -> bool {
     at == 0 || row(at).section_meta.starts == 1 || row(at).session != row(at - 1).session
 }
 
-/// The messages of a turn that are scored: those that pass the filter.
+/// The scores of a turn that decide between it and others.
 struct ScoredTurn {
     turn: Turn,
-    prompt: Option<u32>,
-    reply: Vec<u32>,
-    /// Terms of the prompt and of the reply.
-    lengths: [f32; 2],
+    score: f32,
 }
-
-impl ScoredTurn {
-    /// Returns the messages with the field that each is of, and its weight.
-    fn messages(&self) -> impl Iterator<Item = (u32, usize, f32)> {
-        let last = self.reply.len().saturating_sub(1);
-        let weight = move |at| if at == last { 1.0 } else { NARRATION };
-        let reply = self.reply.iter().enumerate();
-        let reply = reply.map(move |(at, &document)| (document, REPLY, weight(at)));
-        self.prompt.map(|document| (document, PROMPT, 1.0)).into_iter().chain(reply)
-    }
-}
-
-const PROMPT: usize = 0;
-const REPLY: usize = 1;
 
 impl QueryScorer<'_> {
     /// Scores the best of what was found by turns. What is behind them stays there.
     pub(super) fn rank_turns(&self, finder: &TurnFinder<'_>, result: &mut SearchResult) {
-        let behind = result.ranked.split_off(result.ranked.len().min(WINDOW));
-        result.turns = self.rescore_turns(finder, &mut result.ranked);
-        let least = result.ranked.last().map_or(0.0, |scored| scored.score);
-        for scored in behind {
-            let turn = self.scored_turn(finder, scored.document).map(|mut turn| {
-                turn.turn.shown = self.best_of_reply(&turn).unwrap_or(scored.document);
-                turn.turn
-            });
-            result.ranked.push(Scored { score: scored.score.min(least), ..scored });
-            result.turns.push(turn);
-        }
-    }
-
-    /// Scores the turns in `window`, the best by their best message, and sorts it again. A turn of
-    /// one message is scored as a message is, with its neighbours and session.
-    ///
-    /// Returns the turn of each, none for a section of a note.
-    pub(super) fn rescore_turns(
-        &self,
-        finder: &TurnFinder<'_>,
-        window: &mut Vec<Scored>,
-    ) -> Vec<Option<Turn>> {
-        let turns: Vec<Option<ScoredTurn>> =
-            window.iter().map(|scored| self.scored_turn(finder, scored.document)).collect();
-        let is_long = |turn: &ScoredTurn| turn.messages().nth(1).is_some();
-        let (mut alone, mut long): (Vec<_>, Vec<_>) = (Vec::new(), Vec::new());
-        for (scored, turn) in window.drain(..).zip(turns) {
-            match turn {
-                Some(turn) if is_long(&turn) => long.push((scored, turn)),
-                turn => alone.push((scored, turn.map(|turn| turn.turn))),
-            }
-        }
-        let mut scores: Vec<Scored> = alone.iter().map(|(scored, _)| *scored).collect();
-        rescore(self.catalog, &mut scores);
-        let turn_of = |document| alone.iter().find(|(scored, _)| scored.document == document);
-        let mut ranked: Vec<(Scored, Option<Turn>)> = scores
-            .iter()
-            .map(|&scored| (scored, turn_of(scored.document).and_then(|(_, turn)| turn.clone())))
-            .collect();
-        let averages = average_lengths(long.iter().map(|(_, turn)| turn));
-        ranked.extend(long.into_iter().map(|(scored, mut turn)| {
-            let score = self.score_turn(&turn, averages, |_, _| {}) + BEST_MESSAGE * scored.score;
-            turn.turn.shown = self.best_of_reply(&turn).unwrap_or(scored.document);
-            (Scored { score, ..scored }, Some(turn.turn))
-        }));
-        ranked.sort_by(|(a, _), (b, _)| {
-            let by_place = || self.catalog.order(a.document, b.document);
-            b.score.total_cmp(&a.score).then_with(by_place)
-        });
-        let turns;
-        (*window, turns) = ranked.into_iter().unzip();
-        turns
-    }
-
-    /// Returns the turn of a document, with the messages that pass the filter.
-    fn scored_turn(&self, finder: &TurnFinder<'_>, document: u32) -> Option<ScoredTurn> {
-        let (documents, places) = finder.places(document)?;
-        let (first, last) = (documents.get(places.start), documents.get(places.end - 1));
-        let mut reply: Vec<u32> =
-            places.map(|at| documents.get(at)).filter(|&document| self.passes(document)).collect();
-        let is_prompt = |&document: &u32| {
-            document == first && self.catalog.docs[document as usize].section_meta.starts == 1
+        let lists: Vec<_> = (0..self.concepts.len()).map(|at| self.list(at)).collect();
+        let mut turns: FxHashMap<u32, Turn> = FxHashMap::default();
+        let mut score = |scored: &Scored| -> f32 {
+            let Some(found) = self.score_turn(finder, &lists, scored.document) else {
+                return scored.score;
+            };
+            turns.insert(scored.document, found.turn);
+            found.score
         };
-        let prompt = reply.first().copied().filter(is_prompt);
-        reply.drain(..usize::from(prompt.is_some()));
-        let turn = Turn { first, last, shown: document };
-        let mut turn = ScoredTurn { turn, prompt, reply, lengths: [0.0; 2] };
-        let mut lengths = [0.0; 2];
-        for (document, field, weight) in turn.messages() {
-            let length = self.catalog.index.lengths(document)[Field::Body as usize];
-            lengths[field] += weight * f32::from(length);
+        let mut behind = result.ranked.split_off(result.ranked.len().min(WINDOW));
+        for scored in &mut result.ranked {
+            scored.score = score(scored);
         }
-        turn.lengths = lengths;
-        Some(turn)
+        rescore(self.catalog, &mut result.ranked);
+        let least = result.ranked.last().map_or(0.0, |scored| scored.score);
+        for scored in &mut behind {
+            score(scored);
+            scored.score = scored.score.min(least);
+        }
+        result.ranked.append(&mut behind);
+        result.turns = result.ranked.iter().map(|scored| turns.remove(&scored.document)).collect();
     }
 
-    /// Returns the score of a turn; `each` is called with the name and the part of each concept.
+    /// Scores the turn of a message by those of its messages that pass the filter; none for a
+    /// section of a note.
     fn score_turn(
         &self,
-        turn: &ScoredTurn,
-        averages: [f32; 2],
-        mut each: impl FnMut(&str, f32),
-    ) -> f32 {
-        let weights = self.catalog.index.weights();
-        let body = Field::Body as usize;
-        let (b, m) = (weights.b[body], weights.m[body]);
-        let norm = |field: usize| {
-            (1.0 - b) + b * (turn.lengths[field] + m) / (averages[field] + m).max(1.0)
-        };
-        let norms = [norm(PROMPT), norm(REPLY)].map(|norm| weights.weight[body] / norm.max(1e-3));
-        let concepts = self.concepts.iter().enumerate();
-        let parts = concepts.map(|(at, concept)| {
-            let part = self.score_concept(at, concept, turn, norms);
-            each(&concept.name, part);
-            part
-        });
-        parts.sum()
-    }
-
-    fn score_concept(
-        &self,
-        at: usize,
-        concept: &QueryConcept,
-        turn: &ScoredTurn,
-        norms: [f32; 2],
-    ) -> f32 {
-        let list = self.list(at);
-        let count = |counts: &Counts| f32::from(counts[Field::Body as usize]);
-        let (mut any, mut speaker) = (0.0, 0.0);
-        let mut variants = vec![0.0; concept.variants.len()];
-        for (document, field, weight) in turn.messages() {
-            let Some(profile) = list.find(document) else { continue };
-            let counts = self.counts(profile);
-            any += weight * norms[field] * count(counts);
-            for ((number, _), sum) in concept.variants.iter().zip(&mut variants) {
-                let own = self.variant_counts(*number, profile).map_or(0.0, count);
-                *sum += weight * norms[field] * own;
+        finder: &TurnFinder<'_>,
+        lists: &[PostingList<'_>],
+        found_by: u32,
+    ) -> Option<ScoredTurn> {
+        let (documents, places) = finder.places(found_by)?;
+        let (first, last) = (documents.get(places.start), documents.get(places.end - 1));
+        let messages = places.map(|at| documents.get(at)).filter(|&message| self.passes(message));
+        let is_prompt = self.catalog.docs[first as usize].section_meta.starts == 1;
+        let (mut prompt, mut reply, mut shown) = (0.0, 0.0, None);
+        let mut most_said = f32::NEG_INFINITY;
+        for message in messages {
+            let (score, said) = self.score_message(lists, message);
+            if message == first && is_prompt {
+                prompt = score;
+                continue;
             }
-            if field == PROMPT {
-                // who asked, and when
-                let lengths = self.catalog.index.lengths(document);
-                let time = Field::Time as usize;
-                speaker = self.formula.speaker_frequency(counts, lengths);
-                any += speaker + self.formula.part(time, counts[time], lengths[time]);
+            let weight = if message == last { 1.0 } else { NARRATION };
+            reply = f32::max(reply, weight * score);
+            // of equal ones the last
+            if weight * said >= most_said {
+                (most_said, shown) = (weight * said, Some(message));
             }
         }
-        let variants = concept.variants.iter().zip(variants);
-        self.formula.score(concept.any, any)
-            + variants.map(|((_, weight), tf)| self.formula.score(*weight, tf)).sum::<f32>()
-            + self.formula.score(concept.speaker, speaker)
+        let turn = Turn { first, last, shown: shown.unwrap_or(found_by) };
+        Some(ScoredTurn { turn, score: f32::max(prompt, reply) + OTHER * f32::min(prompt, reply) })
     }
 
-    /// Returns the message of a reply that has most of the query; the last one if none has any.
-    fn best_of_reply(&self, turn: &ScoredTurn) -> Option<u32> {
-        let lists: Vec<_> = (0..self.concepts.len()).map(|at| self.list(at)).collect();
-        let score = |document: u32| -> f32 {
-            let parts = lists.iter().enumerate().filter_map(|(at, list)| {
-                let profile = list.find(document)?;
-                let is_said = self.counts(profile)[Field::Body as usize] > 0;
-                is_said.then(|| self.term_score(at, document, profile))
-            });
-            parts.sum()
-        };
-        let reply = turn.messages().filter(|&(_, field, _)| field == REPLY);
-        let scored = reply.map(|(document, _, weight)| (document, weight * score(document)));
-        // of equal ones the last
-        scored.max_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(document, _)| document)
-    }
-}
-
-/// Returns the mean lengths of prompts and replies, each over the turns that have one.
-fn average_lengths<'t>(turns: impl Iterator<Item = &'t ScoredTurn>) -> [f32; 2] {
-    let (mut sums, mut counts) = ([0.0; 2], [0.0; 2]);
-    for turn in turns {
-        for field in [PROMPT, REPLY] {
-            sums[field] += turn.lengths[field];
-            counts[field] += if turn.lengths[field] > 0.0 { 1.0 } else { 0.0 };
+    /// Returns the score of a message, and how much of it is of words in the message itself.
+    fn score_message(&self, lists: &[PostingList<'_>], message: u32) -> (f32, f32) {
+        let (mut sum, mut said) = (0, 0.0);
+        for (at, list) in lists.iter().enumerate() {
+            let Some(profile) = list.find(message) else { continue };
+            let part = self.term_score(at, message, profile);
+            // the sum is that of the top-k search, to the last bit
+            sum += to_fixed(part);
+            said += if self.counts(profile)[Field::Body as usize] > 0 { part } else { 0.0 };
         }
+        (from_fixed(sum), said)
     }
-    [PROMPT, REPLY].map(|field| if counts[field] > 0.0 { sums[field] / counts[field] } else { 0.0 })
 }

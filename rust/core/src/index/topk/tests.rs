@@ -9,7 +9,7 @@ use super::*;
 use crate::index::postings::codec::{BLOCK, Impact, Posting, encode};
 use crate::index::postings::reader::PostingList;
 use crate::index::topk::term_scorer::TermBounds;
-use crate::index::topk::upper_bound::to_fixed;
+use crate::index::topk::upper_bound::{FixedScore, to_fixed};
 
 /// The score of a posting depends on its profile alone; each term has three weights.
 /// Neighbours are grouped, if at all, as the messages of a turn are.
