@@ -100,9 +100,7 @@ class OverviewAndDetail(Session):
         - detail/: Summaries and notes you've written
         - messages.jsonl: Raw conversation history
 
-        Messages that are in your context are left out.
-
-        Returns: Matching entries with citations.
+        Returns: Matching entries with citations. Messages that are in your context are left out.
 
         Args:
             query: Search query
