@@ -37,7 +37,7 @@ def store(root: Path) -> Store:
 
 def test_a_hit_is_a_turn(store: Store) -> None:
     hit = store.search("late orders")[0]
-    assert (hit.source, hit.citation) == ("turn", f"{PATH}#L2-L4")
+    assert (hit.source, hit.is_turn, hit.citation) == ("message", True, f"{PATH}#L2-L4")
     assert (hit.first_line, hit.line, hit.end_line) == (2, 4, 4)
     assert hit.prompt == TALK[1]["content"]
     assert hit.text == TALK[3]["content"]
@@ -49,7 +49,7 @@ def test_a_hit_is_a_turn(store: Store) -> None:
 
 def test_by_message_each_is_a_hit(store: Store) -> None:
     hits = store.search("late orders", unit="message")
-    assert {hit.source for hit in hits} == {"message"}
+    assert {(hit.source, hit.is_turn) for hit in hits} == {("message", False)}
     assert {hit.citation for hit in hits} >= {f"{PATH}#L{line}" for line in (2, 3, 4)}
     assert {(hit.prompt, hit.title, hit.project) for hit in hits} == {(None, None, "web")}
     with pytest.raises(ValueError, match='unit is "turn" or "message", not "session"'):

@@ -118,10 +118,11 @@ class Hit:
 
     A turn is a prompt and the messages up to the next one. `line`, `text`, `snippet`, `role`,
     `name` and `time` are those of the message of the reply that answers best, `first_line` is that
-    of the prompt, and `citation` names the range: `sessions/s/messages.jsonl#L10-L24`.
+    of the prompt, and `citation` names the range: `sessions/s/messages.jsonl#L10-L24`. The command
+    `read` shows these lines; `explain()` explains the prompt alone.
     """
 
-    source: Literal["note", "message", "turn", "tool"]
+    source: Literal["note", "message", "tool"]
     path: str
     line: int
     first_line: int
@@ -139,6 +140,8 @@ class Hit:
     time: str | None
     session: str | None
     category: str | None
+    is_turn: bool
+    """Whether it is a turn, which has source `message`."""
     prompt: str | None
     """Of a turn, what the person said; None where a transcript begins without a prompt."""
     title: str | None

@@ -53,6 +53,7 @@ FIELDS: dict[type[Any], tuple[str, ...]] = {
         "time",
         "session",
         "category",
+        "is_turn",
         "prompt",
         "title",
         "project",

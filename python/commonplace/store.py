@@ -174,7 +174,8 @@ class Store(Files):
     def explain(self, query: str, citation: str) -> str:
         """Return how the score of one section or message for `query` comes about, as text.
 
-        It is the score of a search without filters.
+        It is the score of a search by message without filters; of a turn, cited by its range of
+        lines, the first message is explained.
         """
         return self._core.explain(query, citation)
 

@@ -155,7 +155,7 @@ class Screen:
         """Print ranked hits with citation, heading trail or speaker, score and snippet."""
         put = self.brief if brief else self.line
         for rank, hit in enumerate(hits, 1):
-            if hit.source == "turn":
+            if hit.is_turn:
                 self.turn(rank, hit)
                 continue
             where = " › ".join(hit.heading) or speaker_and_time(hit.role, hit.name, hit.time)
@@ -175,9 +175,9 @@ class Screen:
         """Print a turn: date, project and session, the prompt, the best passage, the citation."""
         # the date is the beginning of a stamp; other times are words
         when = (hit.time or "").partition("T")[0]
-        session = hit.title or hit.session or ""
+        session = hit.title or hit.session or hit.path.rpartition("/")[0]
         where = " · ".join(part for part in (when, hit.project, session) if part)
-        self.brief((f"{rank:>2} ", "dim"), where or hit.path, (f"  {hit.score:.2f}", "dim"))
+        self.brief((f"{rank:>2} ", "dim"), where, (f"  {hit.score:.2f}", "dim"))
         if hit.prompt and hit.prompt != hit.text:
             self.brief("   ", (f"> {' '.join(hit.prompt.split())}", "green"))
         self.line("   ", marked(hit.snippet, hit.highlights))

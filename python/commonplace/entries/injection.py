@@ -39,7 +39,6 @@ _ROLES: dict[str | None, Author] = {
     "system": "system",
     "developer": "system",
 }
-_SPOKEN = {"message", "turn"}
 _AGENTS = {"agents", "archive", "episodes", "sessions", "world"}
 _META_AUTHOR = re.compile(
     r"\A(?:#[^\n]*\n)?\s*<!--\s*META:(?:(?!-->).)*?^[-* \t]*author:[ \t]*\"?(\w+)",
@@ -173,7 +172,7 @@ def piece_of(hit: Hit, store: Store | None = None) -> Piece:
     text = _META.sub(r"\1", hit.text).strip("\n")
     headed = text.startswith("#")
     above = hit.heading[:-1] if headed else hit.heading
-    author: Author = _ROLES.get(hit.role, "untrusted") if hit.source in _SPOKEN else "untrusted"
+    author: Author = _ROLES.get(hit.role, "untrusted") if hit.source == "message" else "untrusted"
     if hit.source == "note":
         section = hit.text
         if store and not headed:

@@ -30,7 +30,6 @@ impl Hit {
     fn source(&self) -> &'static str {
         match self.hit.source {
             HitSource::Note => "note",
-            HitSource::Message if self.hit.turn.is_some() => "turn",
             HitSource::Message => "message",
             HitSource::Tool => "tool",
         }
@@ -114,6 +113,11 @@ impl Hit {
     #[getter]
     fn session(&self) -> Option<&str> {
         self.hit.message.as_ref().and_then(|message| message.session.as_deref())
+    }
+
+    #[getter]
+    fn is_turn(&self) -> bool {
+        self.hit.turn.is_some()
     }
 
     #[getter]

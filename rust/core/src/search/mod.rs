@@ -10,6 +10,7 @@ pub mod result;
 pub mod scoring;
 pub mod session_rescore;
 mod term_bounds;
+mod turn_rescore;
 pub mod turns;
 
 use crate::catalog::Catalog;
