@@ -118,7 +118,7 @@ def score(
     return scores
 
 
-def groups(file: Path, progress: Progress | None) -> Iterator[dict[str, Any]]:
+def groups(file: Path, progress: Progress | None = None) -> Iterator[dict[str, Any]]:
     """Yield the groups of a set; `progress` is told how much of the file is read."""
     name, total = file.name, file.stat().st_size
     with file.open("rb") as raw:
