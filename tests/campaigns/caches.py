@@ -215,7 +215,7 @@ def ask_crafted(root: Path, known: set[str], board: Board) -> None:
     """Ask a store whose snapshot cannot be believed, and say what it shows that is not there."""
     with commonplace.open(root) as store:
         for query in QUERIES:
-            for hit in store.search(query, 20):
+            for hit in store.search(query, 20, unit="message"):
                 if shown(hit) not in known:
                     board.say({"wrong": f"{query}: {shown(hit):.300}"})
                 store.explain(query, hit.citation)

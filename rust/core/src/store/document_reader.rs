@@ -179,8 +179,14 @@ impl<'a> DocumentReader<'a> {
         let title = Some(title).filter(|title| !title.is_empty()).map(str::to_owned);
         let hit = self.hit(&Scored { document: turn.shown, score }, terms)?;
         let prompt = match first.section_meta.starts {
-            1 if turn.first == turn.shown => Some(hit.text.clone()),
-            1 => Some(self.text(turn.first)?.0),
+            1 => {
+                let (text, message) = self.text(turn.first)?;
+                // as for the other labels: a snapshot may have been crafted
+                if !message.is_some_and(|message| message.is_prompt) && self.catalog.reject() {
+                    return None;
+                }
+                Some(text)
+            }
             _ => None,
         };
         Some(Hit {
