@@ -90,8 +90,7 @@ def answers(group: Mapping[str, Any], embedder: CachedEmbedder) -> Iterator[dict
 def measure(name: str, embedder: CachedEmbedder) -> Iterator[str]:
     """Yield a row of the table for each way to search one set."""
     path = data().parent / "labelled" / f"{name}.jsonl.gz"
-    with path.open("rb") as raw:
-        scored = [score for group in groups(path, raw) for score in answers(group, embedder)]
+    scored = [score for group in groups(path) for score in answers(group, embedder)]
     for way in scored[0]:
         values = np.array([score[way] for score in scored])
         halves = " / ".join(f"{values[half::2, 1].mean():.1f}" for half in (0, 1))

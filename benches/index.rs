@@ -11,7 +11,6 @@ use std::fs;
 use std::hint::black_box;
 use std::path::Path;
 
-use commonplace_core::filter::SearchFilter;
 use commonplace_core::store::search::SearchRequest;
 use commonplace_core::store::{Store, StoreOptions};
 use commonplace_core::text::parser::parse;
@@ -65,8 +64,7 @@ fn store(root: &Path) -> Store {
 }
 
 fn ask(store: &Store, query: &str) -> usize {
-    let request =
-        SearchRequest { query: query.to_owned(), limit: 10, filter: SearchFilter::default() };
+    let request = SearchRequest { query: query.to_owned(), limit: 10, ..SearchRequest::default() };
     store.search(&request, &|| false).expect("the query has words").hits.len()
 }
 

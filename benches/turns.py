@@ -5,7 +5,8 @@
 
 The questions and transcripts are those of benches/labelled_turns.py. What nobody said is left out
 for everybody. A message counts when the pattern matches its text, a turn when it matches the text
-of its messages. Turns are ranked by their best message.
+of its messages. Ours ranks turns by itself; those of the others are ranked by their best message.
+Last comes the time of a query by message and by turn.
 
 Why it exists: the unit of an answer and the formula of its score are chosen by these figures.
 """
@@ -14,16 +15,19 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import re
 import shutil
 import sqlite3
 import subprocess
 import tempfile
+import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from statistics import median
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from benches.corpora import data, sample_transcript
 from benches.labelled_turns import Message, Question, Turn, questions, read_turns
@@ -31,8 +35,13 @@ from benches.labelled_turns import Message, Question, Turn, questions, read_turn
 if TYPE_CHECKING:
     import commonplace
 
+Unit = Literal["message", "turn"]
+
 DEPTH = 200  # messages asked for, so that five turns are left of them
 FIRST, FEW = 1, 5
+HITS = 10
+ROUNDS = 5
+UNITS: tuple[Unit, ...] = ("message", "turn")
 LONGER = 4  # letters of a word worth looking for with ripgrep
 
 
@@ -43,6 +52,9 @@ class Contender(Protocol):
 
     def search(self, question: str) -> list[Message]:
         """Return the best messages, best first, among those that somebody said."""
+
+    def search_turns(self, question: str) -> list[Turn]:
+        """Return the best turns, best first."""
 
     def close(self) -> None:
         """Let go of files and memory."""
@@ -57,6 +69,7 @@ class Ours:
         import commonplace  # noqa: PLC0415 - the rivals can be measured without it
 
         said_by_uuid = {message.uuid: message for turn in turns for message in turn.messages}
+        self._turns = turns
         self._messages: dict[tuple[str, int], Message] = {}
         self._store: commonplace.Store = commonplace.open(folder / "root")
         for session, own in by_session(lines).items():
@@ -70,8 +83,21 @@ class Ours:
                     self._messages[path, number] = message
 
     def search(self, question: str) -> list[Message]:
-        hits = self._store.search(question, DEPTH)
-        places = ((hit.path, hit.first_line) for hit in hits)
+        return self._messages_of(self._store.search(question, DEPTH, unit="message"))
+
+    def search_turns(self, question: str) -> list[Turn]:
+        # each shows one of its messages
+        return fold(self._messages_of(self._store.search(question, DEPTH)), self._turns)
+
+    def seconds(self, question: str, unit: Unit) -> float:
+        """Return the time of one query for ten hits with their snippets."""
+        began = time.perf_counter()
+        for hit in self._store.search(question, HITS, unit=unit):
+            _ = hit.snippet
+        return time.perf_counter() - began
+
+    def _messages_of(self, hits: Iterable[commonplace.Hit]) -> list[Message]:
+        places = ((hit.path, hit.line) for hit in hits)
         return [self._messages[place] for place in places if place in self._messages]
 
     def close(self) -> None:
@@ -93,6 +119,7 @@ class FullText:
     name = "FTS5"
 
     def __init__(self, turns: Sequence[Turn]) -> None:
+        self._turns = turns
         self._messages = list(chain.from_iterable(turn.messages for turn in turns))
         self._base = sqlite3.connect(":memory:")
         self._base.execute("CREATE VIRTUAL TABLE messages USING fts5(text, tokenize='porter')")
@@ -106,6 +133,9 @@ class FullText:
             (match, DEPTH),
         )
         return [self._messages[row] for (row,) in best]
+
+    def search_turns(self, question: str) -> list[Turn]:
+        return fold(self.search(question), self._turns)
 
     def close(self) -> None:
         self._base.close()
@@ -121,6 +151,7 @@ class Ripgrep:
     name = "ripgrep"
 
     def __init__(self, folder: Path, turns: Sequence[Turn]) -> None:
+        self._turns = turns
         self._messages = list(chain.from_iterable(turn.messages for turn in turns))
         self._lines = [" ".join(message.text.lower().split()) for message in self._messages]
         self._file = folder / "messages.txt"
@@ -133,6 +164,9 @@ class Ripgrep:
         counts = Counter(chain.from_iterable(self.rows(word) for word in longer))
         best = sorted(counts, key=lambda row: (-counts[row], len(self._lines[row])))
         return [self._messages[row] for row in best[:DEPTH]]
+
+    def search_turns(self, question: str) -> list[Turn]:
+        return fold(self.search(question), self._turns)
 
     def program_rows(self, word: str) -> set[int]:
         command = ["rg", "--no-config", "-i", "-F", "-n", "-o", "-e", word, str(self._file)]
@@ -170,15 +204,13 @@ def rank(question: Question, texts: Iterable[str]) -> int | None:
     return next(ranks, None)
 
 
-def ranks(
-    contender: Contender, asked: Iterable[Question], turns: Sequence[Turn]
-) -> list[tuple[int | None, int | None]]:
+def ranks(contender: Contender, asked: Iterable[Question]) -> list[tuple[int | None, int | None]]:
     """Return for each question the ranks of the first message and the first turn that answer."""
     found = []
     for question in asked:
         messages = contender.search(question.question)
         as_message = rank(question, (message.text for message in messages))
-        as_turn = rank(question, (turn.text for turn in fold(messages, turns)))
+        as_turn = rank(question, (turn.text for turn in contender.search_turns(question.question)))
         found.append((as_message, as_turn))
     return found
 
@@ -192,17 +224,30 @@ def figures(found: Sequence[int | None]) -> Figures:
     return Figures(*shares)
 
 
+def times(ours: Ours, asked: Sequence[Question]) -> dict[Unit, float]:
+    """Return the median time of a query by unit, each the best of some interleaved rounds."""
+    best: dict[tuple[Unit, str], float] = {}
+    for _ in range(ROUNDS):
+        for question in asked:
+            for unit in UNITS:
+                key = unit, question.question
+                best[key] = min(best.get(key, math.inf), ours.seconds(question.question, unit))
+    return {unit: median(best[unit, one.question] for one in asked) for unit in UNITS}
+
+
 def report(half: str, asked: Sequence[Question], lines: Sequence[bytes], *, detail: bool) -> None:
     """Print the figures of all contenders, and with `detail` the rank of each answer."""
     turns = read_turns(lines)
     with tempfile.TemporaryDirectory(prefix="commonplace-bench-turns-") as made:
         folder = Path(made)
+        ours = Ours(folder, lines, turns)
         contenders: list[Contender] = [
-            Ours(folder, lines, turns),
+            ours,
             FullText(turns),
             Ripgrep(folder, turns),
         ]
-        found = {one.name: ranks(one, asked, turns) for one in contenders}
+        found = {one.name: ranks(one, asked) for one in contenders}
+        spent = times(ours, asked)
         for one in contenders:
             one.close()
     if detail:
@@ -221,6 +266,8 @@ def report(half: str, asked: Sequence[Question], lines: Sequence[bytes], *, deta
         as_message, as_turn = (figures(column) for column in zip(*each, strict=True))
         shares = " | ".join(f"{share:.3f}" for share in (*as_message, *as_turn))
         print(f"| {name} | {shares} |")
+    told = ", ".join(f"{1000 * seconds:.2f} ms by {unit}" for unit, seconds in spent.items())
+    print(f"\nA query of ours for {HITS} hits with snippets, p50: {told}")
     if not shutil.which("rg"):
         print("\nripgrep is not installed; Python looked for the same words.")
 

@@ -73,11 +73,10 @@ def test_search(shell: Shell) -> None:
 
 
 def test_search_filters(shell: Shell) -> None:
+    messages = ("--source", "message", "--unit", "message")
+
     def lines(*options: str) -> list[int]:
-        return [
-            hit["line"]
-            for hit in shell.json("search", "ferry", "--source", "message", *options)["hits"]
-        ]
+        return [hit["line"] for hit in shell.json("search", "ferry", *messages, *options)["hits"]]
 
     assert sorted(lines())[:2] == [1, 2]
     assert lines("--role", "assistant") == [2]

@@ -152,3 +152,40 @@ def test_a_shared_set(shared: Path) -> None:
     scores = evaluate([shared / "data/labelled/cookbook-docs.jsonl.gz"])[0]
     assert (scores.documents, scores.queries) == (232, 100)
     assert scores.ndcg_at_10 >= 0.75
+
+
+CHAT: dict[str, Any] = {
+    "documents": [
+        {"id": number, "text": text, "speaker": speaker, "session": session}
+        for number, (session, speaker, text) in enumerate(
+            [
+                ("a", "user", "Where does the ferry leave?"),
+                ("a", "assistant", "I look it up."),
+                ("a", "assistant", "From pier 7, at noon."),
+                ("a", "user", "And the bus?"),
+                ("b", "assistant", "Welcome back."),
+                ("b", "Li", "The walrus sleeps."),
+                ("b", "Mo", "So does the bus driver."),
+            ]
+        )
+    ],
+    "queries": [{"text": "pier noon", "relevant": [2]}, {"text": "walrus", "relevant": [5]}],
+}
+
+
+def test_answers_by_turn_and_by_session(tmp_path: Path) -> None:
+    layout = write_corpus(CHAT["documents"], tmp_path)
+    # a turn begins with a user, and with another session; in a chat of two with each message
+    assert list(layout.turns.values()) == [0, 0, 0, 3, 4, 5, 6]
+    file = write_set(tmp_path / "chat.jsonl", CHAT)
+    run = tmp_path / "run.jsonl"
+    for unit, ranked in (("message", [2, 5]), ("turn", [0, 5]), ("session", ["a", "b"])):
+        (scores,) = evaluate([file], unit=unit, run=run)  # type: ignore[arg-type]
+        assert scores.any_at_1 == 1, unit
+        first = [json.loads(line)["ranked"][0] for line in run.read_text().splitlines()]
+        assert first == ranked
+
+
+def test_notes_are_their_own_session(tmp_path: Path) -> None:
+    (scores,) = evaluate([write_set(tmp_path / "notes.jsonl", NOTES)], unit="session")
+    assert scores.any_at_1 == 2 / 4

@@ -18,7 +18,7 @@ PACKAGE = Path(commonplace.__file__).parent
 ROWS = [
     {"_core", "errors", "locks", "timestamps", "typed_dict"},
     {"paths"},
-    {"transcript", "side_files", "records", "protocols", "search_filter", "stamp"},
+    {"transcript", "side_files", "records", "protocols", "search_filter", "stamp", "longmemeval"},
     {"files"},
     {"store"},
     {"entries", "extraction", "conflict"},

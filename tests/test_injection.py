@@ -331,7 +331,7 @@ def test_the_class_of_an_author(store: commonplace.Store) -> None:
         log.append(
             {"role": role, "content": f"walrus {author}", "timestamp": "2026-02-24T10:00:00Z"}
         )
-    found = [piece_of(hit) for hit in store.search("walrus", 50, tools=True)]
+    found = [piece_of(hit) for hit in store.search("walrus", 50, unit="message", tools=True)]
     assert len(found) == 14
     for piece in found:
         assert piece.author in piece.text, piece

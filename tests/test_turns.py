@@ -113,19 +113,15 @@ def test_what_nobody_said_is_in_no_turn(turns: list[Turn]) -> None:
     assert "<" not in text
 
 
-def test_a_turn_ranks_no_lower_than_its_message(
-    contenders: list[Contender], turns: list[Turn]
-) -> None:
+def test_a_turn_ranks_no_lower_than_its_message(contenders: list[Contender]) -> None:
     for contender in contenders:
-        found = ranks(contender, ASKED, turns)
+        found = ranks(contender, ASKED)
         assert all(turn and turn <= message for message, turn in found if message)
         assert found[-1] == (None, None)  # only what nobody said answers the last question
 
 
-def test_the_turns_that_answer_are_found(contenders: list[Contender], turns: list[Turn]) -> None:
-    found = {
-        one.name: figures([turn for _, turn in ranks(one, ASKED[:-1], turns)]) for one in contenders
-    }
+def test_the_turns_that_answer_are_found(contenders: list[Contender]) -> None:
+    found = {one.name: figures([turn for _, turn in ranks(one, ASKED[:-1])]) for one in contenders}
     assert found["commonplace"].few == found["FTS5"].few == 1
     assert found["ripgrep"].few >= 0.85
 

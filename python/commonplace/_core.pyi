@@ -118,6 +118,11 @@ class Hit:
     `line` is where the passage in `snippet` begins, which may be below the heading; `first_line`,
     `end_line`, `start` and `end` (bytes) are those of the whole. `citation` names path and `line`;
     `explain()` and the command `read` take it as it is.
+
+    A turn is a prompt and the messages up to the next one. `line`, `text`, `snippet`, `role`,
+    `name` and `time` are those of the message of the reply that answers best, `first_line` is that
+    of the prompt, and `citation` names the range: `sessions/s/messages.jsonl#L10-L24`. The command
+    `read` shows these lines; `explain()` explains the prompt alone.
     """
 
     source: Literal["note", "message", "tool"]
@@ -138,6 +143,14 @@ class Hit:
     time: str | None
     session: str | None
     category: str | None
+    is_turn: bool
+    """Whether it is a turn, which has source `message`."""
+    prompt: str | None
+    """Of a turn, what the person said; None where a transcript begins without a prompt."""
+    title: str | None
+    """Of a turn, the title of its session, if its transcript says one."""
+    project: str | None
+    """The folder below `sessions/` that holds the session's own, as imports make it."""
 
 @final
 class Hits(Sequence[Hit]):
@@ -432,6 +445,9 @@ class SearchFilter:
     """Only messages of this session."""
     category: str | None
     """Only sections of this category. Grep refuses it: it reads lines."""
+    exclude: tuple[tuple[str, int, int], ...] | None
+    """Lines to leave out: a path, a folder or the id of a session, its first and last line. Such
+    are what an agent still has in its context. Grep refuses it: it counts no lines."""
     tools: bool
     """Search what went into and came out of tools as well."""
     def is_open(self) -> bool:
@@ -505,7 +521,9 @@ class Store:
         *,
         keep_secrets: bool,
     ) -> ImportReport: ...
-    def search(self, query: str, limit: int, filter: SearchFilter) -> Hits: ...
+    def search(
+        self, query: str, limit: int, filter: SearchFilter, unit: Literal["turn", "message"]
+    ) -> Hits: ...
     def normalized_filter(self, filter: SearchFilter) -> SearchFilter:
         """Return the filter with its prefixes as `spelled` returns them."""
     def explain(self, query: str, citation: str) -> str: ...

@@ -2,7 +2,11 @@
 
 A set is a file of groups, one JSON object a line, plain or gzip:
 `{"documents": [{"id", "text", "speaker"?, "session"?, "time"?, "heading"?, "path"?}, …],
-"queries": [{"text", "relevant": [ids]}, …]}`. Each group is a memory of its own.
+"queries": [{"text", "relevant": [ids], "sessions"?}, …]}`. Each group is a memory of its own.
+
+An answer is a document, or the turn or the session that it is of: then the relevant ones are those
+of the relevant documents, unless a query names its `sessions`. A turn begins with a document of a
+user. In a chat of two people each message is one, so by turn and by message are the same there.
 """
 
 from __future__ import annotations
@@ -11,19 +15,24 @@ import gzip
 import math
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 import orjson
 
 from commonplace.errors import FormatError, QueryError
+from commonplace.longmemeval import questions
 from commonplace.store import Store
 from commonplace.store import open as open_store
 
+Unit = Literal["message", "turn", "session"]
+
 DEPTH = 20
+# So many messages are folded to sessions
+SESSION_DEPTH = 100
 LOG = "messages.jsonl"
 # What a file name cannot hold on some system or in some shell
 UNFIT = dict.fromkeys(map(ord, "<>:\"|?*;&$`'{}\\"), "-") | dict.fromkeys([*range(32), 127], "-")
@@ -55,17 +64,24 @@ class Scores:
 
 
 def evaluate(
-    files: Sequence[Path], *, run: Path | None = None, progress: Progress | None = None
+    files: Sequence[Path],
+    *,
+    unit: Unit = "message",
+    longmemeval: Sequence[Path] = (),
+    run: Path | None = None,
+    progress: Progress | None = None,
 ) -> list[Scores]:
     """Score every set in `files`.
 
     Args:
         files: Labelled sets, `.jsonl` or `.jsonl.gz`.
+        unit: What an answer is: a document, or its turn or session.
+        longmemeval: Files of LongMemEval; one needs about ten times its size of memory.
         run: Write one line a query here: set, group, query and the ranked document ids.
         progress: Called after each query with the set, the bytes read and their total.
 
     Returns:
-        One `Scores` a file, in the order given.
+        One `Scores` a file, in the order given. Queries without a relevant answer do not count.
 
     Raises:
         OSError: A file cannot be read.
@@ -73,29 +89,28 @@ def evaluate(
     """
     with ExitStack() as stack:
         out = stack.enter_context(run.open("wb")) if run else None
-        return [score(file, out, progress) for file in files]
+        scores = [score(file, groups(file, progress), unit, out) for file in files]
+        return scores + [score(file, questions(file), unit, out) for file in longmemeval]
 
 
-def score(file: Path, out: IO[bytes] | None, progress: Progress | None) -> Scores:
-    """Score one set; `out` takes the ranking of each query."""
-    scores = Scores(file.name.removesuffix(".gz").removesuffix(".jsonl"))
+def score(
+    file: Path, groups: Iterable[Mapping[str, Any]], unit: Unit, out: IO[bytes] | None
+) -> Scores:
+    """Score the groups of one set; `out` takes the ranking of each query."""
+    scores = Scores(file.name.removesuffix(".gz").removesuffix(".jsonl").removesuffix(".json"))
     sums: dict[str, float] = {}
     spent: list[float] = []
-    with file.open("rb") as raw:
-        total = file.stat().st_size
-        for number, group in enumerate(groups(file, raw)):
-            scores.groups += 1
-            scores.documents += len(group["documents"])
-            with tempfile.TemporaryDirectory(prefix="commonplace-eval-") as root:
-                for text, relevant, ranked, seconds in answers(group, Path(root)):
-                    spent.append(seconds)
-                    for name, value in metrics(ranked, relevant).items():
-                        sums[name] = sums.get(name, 0.0) + value
-                    if out:
-                        line = {"set": scores.set, "group": number, "query": text, "ranked": ranked}
-                        out.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
-                    if progress:
-                        progress(scores.set, raw.tell(), total)
+    for number, group in enumerate(groups):
+        scores.groups += 1
+        scores.documents += len(group["documents"])
+        with tempfile.TemporaryDirectory(prefix="commonplace-eval-") as root:
+            for text, relevant, ranked, seconds in answers(group, unit, Path(root)):
+                spent.append(seconds)
+                for name, value in metrics(ranked, relevant).items():
+                    sums[name] = sums.get(name, 0.0) + value
+                if out:
+                    line = {"set": scores.set, "group": number, "query": text, "ranked": ranked}
+                    out.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
     scores.queries = len(spent)
     for name, value in sums.items():
         setattr(scores, name, value / len(spent))
@@ -103,25 +118,29 @@ def score(file: Path, out: IO[bytes] | None, progress: Progress | None) -> Score
     return scores
 
 
-def groups(file: Path, raw: IO[bytes]) -> Iterator[dict[str, Any]]:
-    """Yield the groups of a set."""
-    packed = raw.read(2) == b"\x1f\x8b"
-    raw.seek(0)
-    # the caller closes what lies below
-    lines = gzip.GzipFile(fileobj=raw) if packed else raw
-    for number, line in enumerate(lines, 1):
-        try:
-            group = orjson.loads(line)
-            missing = {"documents", "queries"} - group.keys()
-        except (orjson.JSONDecodeError, AttributeError):
-            missing = {"a JSON object"}
-        if missing:
-            raise FormatError(f"{file}, line {number}: no labelled set, it lacks {sorted(missing)}")
-        yield group
+def groups(file: Path, progress: Progress | None = None) -> Iterator[dict[str, Any]]:
+    """Yield the groups of a set; `progress` is told how much of the file is read."""
+    name, total = file.name, file.stat().st_size
+    with file.open("rb") as raw:
+        packed = raw.read(2) == b"\x1f\x8b"
+        raw.seek(0)
+        lines = gzip.GzipFile(fileobj=raw) if packed else raw
+        for number, line in enumerate(lines, 1):
+            try:
+                group = orjson.loads(line)
+                missing = {"documents", "queries"} - group.keys()
+            except (orjson.JSONDecodeError, AttributeError):
+                missing = {"a JSON object"}
+            if missing:
+                why = f"no labelled set, it lacks {sorted(missing)}"
+                raise FormatError(f"{file}, line {number}: {why}")
+            yield group
+            if progress:
+                progress(name, raw.tell(), total)
 
 
 def answers(
-    group: Mapping[str, Any], root: Path
+    group: Mapping[str, Any], unit: Unit, root: Path
 ) -> Iterator[tuple[str, list[Any], list[Any], float]]:
     """Yield text, relevant ids, ranked ids and seconds of each query of a group."""
     layout = write_corpus(group["documents"], root)
@@ -129,8 +148,18 @@ def answers(
         # opens the index, which the first query would otherwise be charged with
         store.status()
         for query in group["queries"]:
-            ranked, seconds = rank(store, query["text"], layout)
-            yield query["text"], query["relevant"], ranked, seconds
+            relevant = relevant_units(query, unit, layout)
+            # what is labelled by session alone has no relevant message
+            if relevant or not query.get("sessions"):
+                ranked, seconds = rank(store, query["text"], unit, layout)
+                yield query["text"], relevant, ranked, seconds
+
+
+def relevant_units(query: Mapping[str, Any], unit: Unit, layout: Layout) -> list[Any]:
+    """Return the answers to a query: documents, or their turns or sessions."""
+    if unit == "session" and "sessions" in query:
+        return [str(session) for session in query["sessions"]]
+    return list(dict.fromkeys(layout.unit(one, unit) for one in query["relevant"]))
 
 
 @dataclass(slots=True)
@@ -139,10 +168,28 @@ class Layout:
 
     notes: dict[str, Any] = field(default_factory=dict)
     messages: list[Any] = field(default_factory=list)
+    turns: dict[Any, Any] = field(default_factory=dict)
+    """By message, the first of its turn."""
+    sessions: dict[Any, Any] = field(default_factory=dict)
 
     def document(self, source: str, path: str, line: int) -> Any:
         """Return the id of the document that a hit lies in."""
         return self.notes[path] if source == "note" else self.messages[line - 1]
+
+    def unit(self, document: Any, unit: Unit) -> Any:
+        """Return the turn or the session of a document; itself where it has none."""
+        owner = {"message": {}, "turn": self.turns, "session": self.sessions}[unit]
+        return owner.get(document, document)
+
+    def add_message(self, document: Mapping[str, Any]) -> None:
+        """Take the next message of the transcript."""
+        own, session = document["id"], str(document.get("session") or "")
+        before = self.messages[-1] if self.messages else None
+        begins = message(document)["role"] == "user" or session != self.sessions.get(before, "")
+        self.turns[own] = own if begins or before is None else self.turns[before]
+        if session:
+            self.sessions[own] = session
+        self.messages.append(own)
 
 
 def write_corpus(documents: Sequence[Mapping[str, Any]], root: Path) -> Layout:
@@ -153,7 +200,7 @@ def write_corpus(documents: Sequence[Mapping[str, Any]], root: Path) -> Layout:
         for number, document in enumerate(documents):
             if "speaker" in document or "session" in document:
                 log.write(orjson.dumps(message(document), option=orjson.OPT_APPEND_NEWLINE))
-                layout.messages.append(document["id"])
+                layout.add_message(document)
                 continue
             path = note_path(document.get("path") or f"{number:06}", taken)
             heading = " ".join((document.get("heading") or "").split())
@@ -196,23 +243,24 @@ def note_path(wanted: str, taken: set[str]) -> str:
     return path
 
 
-def rank(store: Store, query: str, layout: Layout) -> tuple[list[Any], float]:
-    """Return the ids of the best documents for a query, each once, and the seconds it took."""
+def rank(store: Store, query: str, unit: Unit, layout: Layout) -> tuple[list[Any], float]:
+    """Return the ids of the best answers to a query, each once, and the seconds it took."""
+    limit = SESSION_DEPTH if unit == "session" else DEPTH
+    searched: Literal["turn", "message"] = "turn" if unit == "turn" else "message"
     began = time.perf_counter()
     try:
-        hits = store.search(query, DEPTH)
+        hits = store.search(query, limit, unit=searched)
     except QueryError:
         return [], time.perf_counter() - began
     seconds = time.perf_counter() - began
-    limit = DEPTH
     while True:
         found = [layout.document(hit.source, hit.path, hit.line) for hit in hits]
-        ranked = list(dict.fromkeys(found))
+        ranked = list(dict.fromkeys(layout.unit(one, unit) for one in found))
         # a long document answers with several sections: ask on until there are enough others
-        if len(ranked) >= DEPTH or len(hits) < limit:
+        if len(ranked) >= DEPTH or len(hits) < limit or unit == "session":
             return ranked[:DEPTH], seconds
         limit *= 2
-        hits = store.search(query, limit)
+        hits = store.search(query, limit, unit=searched)
 
 
 def metrics(ranked: Sequence[Any], relevant: Sequence[Any]) -> dict[str, float]:

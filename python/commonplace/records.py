@@ -59,6 +59,10 @@ FIELDS: dict[type[Any], tuple[str, ...]] = {
         "time",
         "session",
         "category",
+        "is_turn",
+        "prompt",
+        "title",
+        "project",
     ),
     Imported: (
         "path",

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         role: str | None
         session: str | None
         category: str | None
+        exclude: Iterable[tuple[str, int, int]] | None
         tools: bool
 
 

@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
-    from typing import Self, Unpack
+    from typing import Literal, Self, Unpack
 
     from commonplace._core import (
         Grep,
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from commonplace.paths import GivenPath
     from commonplace.search_filter import FilterFields
     from commonplace.timestamps import When
+
+    Unit = Literal["turn", "message"]
 
 
 def find_root(start: str | os.PathLike[str] | None = None) -> Path:
@@ -107,10 +109,11 @@ class Store(Files):
         query: str,
         limit: int = 10,
         *,
+        unit: Unit = "turn",
         filter: SearchFilter | None = None,
         **fields: Unpack[FilterFields],
     ) -> Hits:
-        r"""Return up to `limit` sections and messages that answer `query`, best first.
+        r"""Return up to `limit` sections and turns that answer `query`, best first.
 
         Ties go by path, then by position. Words are OR-ed; `"a phrase"`, `-not`, `field:word`,
         `role:user`, `session:s1`, `category:tea`, `prefix*` and `word~1` (one typo) are
@@ -120,13 +123,17 @@ class Store(Files):
         Args:
             query: Words in any language.
             limit: Most hits to return.
-            filter: Which of them may be found.
+            unit: What a hit of a transcript is: a `turn`, which is a prompt and all messages up to
+                the next prompt, or a `message`. What is of tools is found by message.
+            filter: Which of them may be found; a turn is found by those of its messages that pass.
             **fields: The fields of a filter, in its place: `prefix`, `source`, `since`, `until`,
-                `role`, `session`, `category`, `tools`. `SearchFilter` says what each means.
+                `role`, `session`, `category`, `exclude`, `tools`. `SearchFilter` says what each
+                means.
 
         Raises:
             QueryError: The query is empty or not text, or nothing can pass the filter.
-            ValueError: A field has no such value, as `prefix` a list of nothing.
+            ValueError: A field has no such value, as `prefix` a list of nothing; or there is no
+                such unit.
             TypeError: There is no such field, or filter and fields were both given.
 
         >>> import commonplace, tempfile
@@ -135,7 +142,7 @@ class Store(Files):
         >>> [hit.path for hit in store.search("tea", prefix="facts", source="note")]
         ['facts/tea.md']
         """
-        return self._core.search(query, limit, given_filter(filter, fields, self.relative))
+        return self._core.search(query, limit, given_filter(filter, fields, self.relative), unit)
 
     def predicate(self, filter: SearchFilter) -> Callable[[Hit], bool] | None:
         r"""Return the function that says whether a hit passes a filter; None when all do.
@@ -188,7 +195,8 @@ class Store(Files):
     def explain(self, query: str, citation: str) -> str:
         """Return how the score of one section or message for `query` comes about, as text.
 
-        It is the score of a search without filters.
+        It is the score of a search by message without filters; of a turn, cited by its range of
+        lines, the first message is explained.
         """
         return self._core.explain(query, citation)
 

@@ -217,7 +217,7 @@ def ask_crafted(root: Path, known: set[str], shared: SharedLog) -> None:
     """Ask a store whose snapshot cannot be believed, and say what it shows that is not there."""
     with commonplace.open(root) as store:
         for query in QUERIES:
-            for hit in store.search(query, 20):
+            for hit in store.search(query, 20, unit="message"):
                 if shown(hit) not in known:
                     shared.append({"wrong": f"{query}: {shown(hit):.300}"})
                 store.explain(query, hit.citation)

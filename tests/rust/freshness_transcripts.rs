@@ -112,6 +112,7 @@ fn the_index_of_tools_is_refreshed_too() {
                 query: word.into(),
                 limit: 9,
                 filter: SearchFilter { tools: true, ..SearchFilter::default() },
+                ..SearchRequest::default()
             };
             store.search(&request, &|| false).unwrap().hits.len()
         };

@@ -14,8 +14,10 @@ use commonplace_core::files::root::Root;
 use commonplace_core::filter::SearchFilter;
 use commonplace_core::index::bm25f::Weights;
 use commonplace_core::index::dictionary::expansion::Expander;
+use commonplace_core::index::topk::collector::Scored;
 use commonplace_core::search::query::Query;
-use commonplace_core::search::search;
+use commonplace_core::search::turns::Turn;
+use commonplace_core::search::{search, search_turns};
 use proptest::prelude::*;
 use reference::{Document, Position, Reference};
 
@@ -77,7 +79,52 @@ fn ranked(
     found.ranked.into_iter().map(|scored| (place(scored.document), scored.score)).collect()
 }
 
+/// Returns the first documents of turns and sections, and their scores.
+fn ranked_turns(
+    catalog: &Catalog,
+    query: &str,
+    filter: &SearchFilter,
+    limit: usize,
+) -> Vec<(Position, f32)> {
+    let query = Query::parse(query).unwrap();
+    let expander = Expander::default();
+    let found =
+        search_turns(catalog, &expander, &query, filter, limit, &mut |_| None, &|| false).unwrap();
+    assert_eq!(found.ranked.len(), found.turns.len());
+    let first = |(scored, turn): (Scored, Option<Turn>)| {
+        let row = &catalog.docs[turn.map_or(scored.document, |turn| turn.first) as usize];
+        ((catalog.files[row.file as usize].path.clone(), row.start), scored.score)
+    };
+    found.ranked.into_iter().zip(found.turns).map(first).collect()
+}
+
 type Passes = fn(&Position, &Document) -> bool;
+
+/// Compares all turns with the reference; `scores` are those of the documents that pass.
+fn check_turns(
+    catalog: &Catalog,
+    reference: &Reference,
+    query: &str,
+    filter: &SearchFilter,
+    scores: &BTreeMap<Position, f64>,
+) -> Result<(), TestCaseError> {
+    let expected = reference.turn_scores(scores);
+    let all = ranked_turns(catalog, query, filter, usize::MAX);
+    prop_assert_eq!(all.len(), expected.len(), "{}", query);
+    for (place, score) in &all {
+        let exact = expected.get(place).copied();
+        prop_assert!(exact.is_some(), "{query}: {place:?} begins no turn");
+        let off = (f64::from(*score) - exact.unwrap()).abs();
+        let limit = 1e-5 * exact.unwrap().max(1e-3);
+        prop_assert!(off <= limit, "{query}: {place:?} {score} {exact:?}");
+    }
+    prop_assert!(all.windows(2).all(|pair| pair[0].1 >= pair[1].1), "{query}: {all:?}");
+    for k in [1, 3, 10, 30] {
+        let best = ranked_turns(catalog, query, filter, k);
+        prop_assert_eq!(&best[..], &all[..k.min(all.len())], "{} top {}", query, k);
+    }
+    Ok(())
+}
 
 /// Compares all answers with the reference.
 fn check(
@@ -106,6 +153,7 @@ fn check(
                 scores.iter().filter(|(place, _)| passes(place, &reference.documents[place]));
             let mut expected: BTreeMap<Position, f64> =
                 expected.map(|(p, s)| (p.clone(), *s)).collect();
+            check_turns(catalog, reference, query, filter, &expected)?;
             reference.rescore(&mut expected);
             prop_assert_eq!(all.len(), expected.len(), "{}", query);
             for (place, score) in &all {

@@ -157,7 +157,12 @@ fn filters() {
     let (_memory, store) = world();
     let files = |filter: SearchFilter, tools: bool| {
         let filter = SearchFilter { tools, ..filter };
-        let request = SearchRequest { query: "quick fox".into(), limit: 99, filter };
+        let request = SearchRequest {
+            query: "quick fox".into(),
+            limit: 99,
+            filter,
+            ..SearchRequest::default()
+        };
         files_of(&store.search(&request, &|| false).unwrap())
     };
     let all = SearchFilter::default();
@@ -345,6 +350,7 @@ fn hostile_queries() {
                 query: query.clone(),
                 limit: 10,
                 filter: SearchFilter { tools, ..SearchFilter::default() },
+                ..SearchRequest::default()
             };
             let answer = store.search(&request, &|| false);
             let shown: String = query.chars().take(40).collect();

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use commonplace_core::error::Error;
 use commonplace_core::files::file_kind::FileKind;
-use commonplace_core::filter::{FieldPredicate, SearchFilter};
+use commonplace_core::filter::{ExcludedLines, FieldPredicate, SearchFilter};
 use commonplace_core::grep::GrepOptions;
 use commonplace_core::store::Store;
 use commonplace_core::store::grep::GrepFiles;
@@ -72,7 +72,8 @@ fn world() -> (TestRoot, Store, Vec<Known>) {
 }
 
 fn search(store: &Store, filter: SearchFilter) -> Result<BTreeSet<(String, u64)>, Error> {
-    let request = SearchRequest { query: "tea".into(), limit: 1000, filter };
+    let request =
+        SearchRequest { query: "tea".into(), limit: 1000, filter, ..SearchRequest::default() };
     let hits = store.search(&request, &|| false)?.hits;
     Ok(hits.into_iter().map(|hit| (hit.path.clone(), hit.passage().line)).collect())
 }
@@ -103,6 +104,10 @@ fn passes(filter: &SearchFilter, doc: &Known) -> bool {
         && is(&filter.role, doc.role)
         && is(&filter.session, &doc.session)
         && is(&filter.category, doc.category)
+        && !filter.exclude.iter().any(|lines| {
+            (lines.first..=lines.last).contains(&doc.line)
+                && (below(&lines.of) || doc.session == lines.of)
+        })
         && (filter.predicates.is_empty() || doc.session == "s1" || doc.path.len() == 4)
 }
 
@@ -121,8 +126,16 @@ fn any_filter() -> impl Strategy<Value = SearchFilter> {
     let session = text(&["s0", "s1", "none"]);
     let role = text(&["user", "tool", "nobody"]);
     let category = text(&["style", "other"]);
-    (prefixes, kind, days, role, session, category, prop::bool::weighted(0.2), any::<bool>())
-        .prop_map(|(prefixes, kind, days, role, session, category, own, tools)| SearchFilter {
+    let lines = (select(vec!["a/s.jsonl", "a/deep", "s1"]), 1u64..9, 0u64..6);
+    let lines = lines.prop_map(|(of, first, more)| ExcludedLines {
+        of: of.to_owned(),
+        first,
+        last: first + more,
+    });
+    let exclude = prop_oneof![2 => Just(Vec::new()), 1 => prop::collection::vec(lines, 1..3)];
+    let own = prop::bool::weighted(0.2);
+    (prefixes, kind, days, role, session, category, exclude, own, any::<bool>()).prop_map(
+        |(prefixes, kind, days, role, session, category, exclude, own, tools)| SearchFilter {
             prefixes: prefixes.into_iter().map(str::to_owned).collect(),
             kind,
             since: days.map(|(since, _)| JANUARY + since * DAY),
@@ -132,11 +145,13 @@ fn any_filter() -> impl Strategy<Value = SearchFilter> {
             role: role.map(str::to_owned),
             session: session.map(str::to_owned),
             category: category.map(str::to_owned),
+            exclude,
             tools,
             predicates: Vec::from_iter(own.then(|| {
                 FieldPredicate::new(|doc| doc.session() == "s1" || doc.path().len() == 4)
             })),
-        })
+        },
+    )
 }
 
 #[test]
@@ -149,7 +164,7 @@ fn what_is_found_is_what_the_predicate_keeps() {
             let seen = |doc: &Known| filter.tools || doc.role != "tool";
             let expected = places(&known, |doc| seen(doc) && passes(&filter, doc));
             prop_assert_eq!(search(&store, filter.clone()).unwrap(), expected);
-            if filter.category.is_some() {
+            if filter.category.is_some() || !filter.exclude.is_empty() {
                 let refused = grep(&store, filter);
                 let refused = matches!(refused, Err(Error::Query { code: "filter", .. }));
                 prop_assert!(refused, "grep takes no category");

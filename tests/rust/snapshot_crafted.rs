@@ -90,7 +90,8 @@ fn varied() -> TestRoot {
 type Shown = Vec<String>;
 
 fn request(store: &Store, query: &str, filter: SearchFilter, limit: usize) -> Shown {
-    let request = SearchRequest { query: query.to_owned(), limit, filter };
+    let request =
+        SearchRequest { query: query.to_owned(), limit, filter, ..SearchRequest::default() };
     let answer = store.search(&request, &|| false).unwrap();
     let hit = |hit: commonplace_core::store::hit::Hit| {
         let passage = hit.passage().clone();

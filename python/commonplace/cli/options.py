@@ -38,6 +38,31 @@ def moment(text: str) -> float:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
+def excluded(text: str) -> tuple[str, int, int]:
+    """Return path or session, first and last line of what a search leaves out."""
+    path, first, last = located(text, None)
+    # without lines it is all of it
+    return path, first or 1, last or 2**63 - 1
+
+
+def located(where: str, lines: str | None) -> tuple[str, int | None, int | None]:
+    """Return path, first and last line of a citation.
+
+    >>> located("a#b.md#L10-L20", None), located("a.md", "7"), located("a.md", None)
+    (('a#b.md', 10, 20), ('a.md', 7, 7), ('a.md', None, None))
+    """
+    cited = re.fullmatch(r"(.+)#(L\d+(?:-L?\d+)?)", where, re.DOTALL)
+    path, span = cited.groups() if cited else (where, "")
+    span = lines or span
+    if not span:
+        return path, None, None
+    parts = re.fullmatch(r"L?(\d+)(?:-L?(\d+))?", span)
+    first, last = (int(parts[1]), int(parts[2] or parts[1])) if parts else (0, 0)
+    if not 0 < first <= last:
+        raise UsageError(f"{span!r} is no range of lines; write 10 or 10-20, counted from 1")
+    return path, first, last
+
+
 # What to look for
 QUERY = argument("query", nargs="+", help='Words, "a phrase", -not, prefix*, word~1.')
 ONE_QUERY = argument("query", help="The query, in one argument.")
@@ -85,6 +110,13 @@ FILTER = {
         help="Only at or after this time: 2026-02-01, yesterday, 3d, last week.",
     ),
     "until": argument("--until", type=moment, metavar="TIME", help="Only before this time."),
+    "exclude": argument(
+        "--exclude",
+        action="append",
+        type=excluded,
+        metavar="PATH#L10-L24",
+        help="Not these lines of a transcript or session, as they are known already.",
+    ),
     "tools": argument("--tools", action="store_true", help="Search tool input and output as well."),
 }
 
@@ -99,6 +131,12 @@ TURN = argument("--turn", type=count(0), metavar="N", help="Only this turn, coun
 UNFOLDED = argument("--tools", action="store_true", help="Show what tools were given and said.")
 
 # How much to show
+UNIT = argument(
+    "--unit",
+    choices=["turn", "message"],
+    default="turn",
+    help="Of transcripts: a prompt with its reply (turn), or single messages.",
+)
 LIMIT = argument(
     "--limit",
     "-n",
@@ -193,11 +231,24 @@ TO = argument(
 )
 SETS = argument(
     "files",
-    nargs="+",
+    nargs="*",
     type=path_of,
     metavar="FILE.jsonl.gz",
     help="Labelled sets, one group a line: {documents: [{id, text, speaker?, session?, time?,"
     " heading?, path?}], queries: [{text, relevant: [id]}]}.",
+)
+EVAL_UNIT = argument(
+    "--unit",
+    choices=["message", "turn", "session"],
+    default="message",
+    help="What counts as an answer: a document (message), or its turn or session.",
+)
+LONGMEMEVAL = argument(
+    "--longmemeval",
+    action="append",
+    type=path_of,
+    metavar="FILE",
+    help="A file of LongMemEval, as published.",
 )
 RUN = argument("--run", type=path_of, metavar="FILE", help="Write the ranking of every query here.")
 
@@ -273,21 +324,3 @@ def edits(old: list[str] | None, new: list[str] | None) -> list[tuple[str, str]]
     raise UsageError(
         'use --old TEXT --new TEXT, or put [{"oldText": "…", "newText": "…"}] on stdin'
     )
-
-
-def located(where: str, lines: str | None) -> tuple[str, int | None, int | None]:
-    """Return path, first and last line of a citation.
-
-    >>> located("a#b.md#L10-L20", None), located("a.md", "7"), located("a.md", None)
-    (('a#b.md', 10, 20), ('a.md', 7, 7), ('a.md', None, None))
-    """
-    cited = re.fullmatch(r"(.+)#(L\d+(?:-L?\d+)?)", where, re.DOTALL)
-    path, span = cited.groups() if cited else (where, "")
-    span = lines or span
-    if not span:
-        return path, None, None
-    parts = re.fullmatch(r"L?(\d+)(?:-L?(\d+))?", span)
-    first, last = (int(parts[1]), int(parts[2] or parts[1])) if parts else (0, 0)
-    if not 0 < first <= last:
-        raise UsageError(f"{span!r} is no range of lines; write 10 or 10-20, counted from 1")
-    return path, first, last

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from commonplace._core import (
         Entry,
         Grep,
+        Hit,
         Hits,
         Imported,
         ImportedSource,
@@ -154,6 +155,9 @@ class Printer:
         """Print ranked hits with citation, heading trail or speaker, score and snippet."""
         put = self.brief if brief else self.line
         for rank, hit in enumerate(hits, 1):
+            if hit.is_turn:
+                self.turn(rank, hit)
+                continue
             where = " › ".join(hit.heading) or speaker_and_time(hit.role, hit.name, hit.time)
             put(
                 (f"{rank:>2} ", "dim"),
@@ -166,6 +170,18 @@ class Printer:
             self.warn(f"these results are {hits.freshness}")
         for note in hits.notes:
             self.warn(note)
+
+    def turn(self, rank: int, hit: Hit) -> None:
+        """Print a turn: date, project and session, the prompt, the best passage, the citation."""
+        # the date is the beginning of a stamp; other times are words
+        when = (hit.time or "").partition("T")[0]
+        session = hit.title or hit.session or hit.path.rpartition("/")[0]
+        where = " · ".join(part for part in (when, hit.project, session) if part)
+        self.brief((f"{rank:>2} ", "dim"), where, (f"  {hit.score:.2f}", "dim"))
+        if hit.prompt and hit.prompt != hit.text:
+            self.brief("   ", (f"> {' '.join(hit.prompt.split())}", "green"))
+        self.line("   ", *marked(hit.snippet, hit.highlights))
+        self.line("   ", (hit.citation, "cyan"))
 
     def match(self, match: Match) -> None:
         """Print one grep match, with its neighbours in file order around it."""

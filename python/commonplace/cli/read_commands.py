@@ -19,17 +19,23 @@ from commonplace.cli.parser import JSON, RootOptions, command
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
-    from typing import Any
+    from typing import Any, Literal
 
 
-@command(options.QUERY, options.LIMIT, *options.FILTER.values(), JSON)
+@command(options.QUERY, options.LIMIT, options.UNIT, *options.FILTER.values(), JSON)
 def search(
-    opening: RootOptions, query: list[str], limit: int, *, as_json: bool, **fields: Any
+    opening: RootOptions,
+    query: list[str],
+    limit: int,
+    unit: Literal["turn", "message"],
+    *,
+    as_json: bool,
+    **fields: Any,
 ) -> int:
-    """Rank the sections and messages that answer a question."""
+    """Rank the sections and turns that answer a question."""
     with opened(opening) as store:
         wanted = options.search_filter(store, fields)
-        hits = store.search(" ".join(query), limit, filter=wanted)
+        hits = store.search(" ".join(query), limit, unit=unit, filter=wanted)
         if as_json:
             found = [record(hit) for hit in hits]
             emit({"hits": found, "freshness": hits.freshness, "notes": hits.notes})
@@ -188,14 +194,22 @@ def explain(opening: RootOptions, query: str, citation: str, *, as_json: bool) -
     return FOUND
 
 
-@command(options.SETS, options.RUN, JSON)
-def eval_(_opening: RootOptions, files: list[Path], run: Path | None, *, as_json: bool) -> int:
+@command(options.SETS, options.EVAL_UNIT, options.LONGMEMEVAL, options.RUN, JSON)
+def eval_(
+    _opening: RootOptions,
+    files: list[Path],
+    unit: Literal["message", "turn", "session"],
+    longmemeval: list[Path] | None,
+    run: Path | None,
+    *,
+    as_json: bool,
+) -> int:
     """Measure the ranking on labelled sets."""
     from commonplace.evaluation import evaluate
 
     shown = screen()
     with shown.progress_counter() as bar:
-        scores = evaluate(files, run=run, progress=bar)
+        scores = evaluate(files, unit=unit, longmemeval=longmemeval or (), run=run, progress=bar)
     emit([score.as_dict() for score in scores]) if as_json else shown.scores(scores)
     return FOUND
 

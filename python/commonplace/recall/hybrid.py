@@ -170,6 +170,7 @@ class HybridSearch:
         Ties go by path, then by position. Filter, fields and query language are those of
         `Store.search`. Where the query holds a phrase, an exclusion or a filter, vectors only
         order what the words find. What is of tools has no vectors: with `tools` the words find it.
+        Of a transcript it finds messages; `exclude` leaves out what an agent has in its context.
 
         Raises:
             QueryError: The query is empty or not text, or nothing can pass the filter.
@@ -177,7 +178,8 @@ class HybridSearch:
         """
         depth = max(DEPTH, 3 * limit)
         filter = given_filter(filter, fields, self._store.relative)
-        words = partial(self._store.search, query, depth, filter=filter)
+        # vectors are of messages
+        words = partial(self._store.search, query, depth, unit="message", filter=filter)
         why = "there is no embedder"
         if self.vectors is not None:
             admits = self._store.predicate(filter)

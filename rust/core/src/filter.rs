@@ -13,8 +13,8 @@ use crate::files::paths::is_below;
 use crate::files::root::Root;
 
 /// The names of the fields for callers, by which a query is told that it meant one of them.
-pub const FIELD_NAMES: [&str; 8] =
-    ["prefix", "source", "since", "until", "role", "session", "category", "tools"];
+pub const FIELD_NAMES: [&str; 9] =
+    ["prefix", "source", "since", "until", "role", "session", "category", "exclude", "tools"];
 
 /// Which documents may be found: those that pass every field that is set.
 ///
@@ -37,10 +37,31 @@ pub struct SearchFilter {
     pub session: Option<String>,
     /// Only sections of this category; grep refuses it, for it reads lines.
     pub category: Option<String>,
+    /// Lines that are left out, such as those that are still in an agent's context; grep refuses
+    /// it, for it counts lines later.
+    pub exclude: Vec<ExcludedLines>,
     /// Whether what went into and came out of tools is searched too.
     pub tools: bool,
     /// Predicates of the caller, which all must hold.
     pub predicates: Vec<FieldPredicate>,
+}
+
+/// Lines of a file, or of a session, that are left out of an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExcludedLines {
+    /// The path of the file or of a folder above it, or the id of the session.
+    pub of: String,
+    /// The first line, from 1.
+    pub first: u64,
+    /// The last line.
+    pub last: u64,
+}
+
+impl ExcludedLines {
+    fn holds(&self, doc: &impl FilterFields) -> bool {
+        (self.first..=self.last).contains(&doc.line())
+            && (is_below(doc.path(), &self.of) || doc.session() == self.of)
+    }
 }
 
 /// The fields of a document that a filter compares; empty text where there is none.
@@ -51,6 +72,11 @@ pub trait FilterFields {
     /// The time, in milliseconds since 1970.
     fn timestamp_ms(&self) -> Option<i64> {
         None
+    }
+
+    /// The line where it begins, from 1; 0 where lines are not counted.
+    fn line(&self) -> u64 {
+        0
     }
 
     /// The role of who speaks.
@@ -135,6 +161,7 @@ impl SearchFilter {
             && self.role.as_ref().is_none_or(|role| doc.has_role(role))
             && self.session.as_ref().is_none_or(|session| doc.has_session(session))
             && self.category.as_ref().is_none_or(|category| doc.has_category(category))
+            && !self.exclude.iter().any(|lines| lines.holds(doc))
             && self.predicates.iter().all(|predicate| (predicate.0)(doc))
     }
 
@@ -157,6 +184,13 @@ impl SearchFilter {
         for prefix in &mut self.prefixes {
             *prefix = root.normalized(prefix.trim_end_matches('/')).into_owned();
         }
+        // what is no path may be a session, whose id stays as it is
+        let as_path = |lines: &ExcludedLines| {
+            let of = root.normalized(lines.of.trim_end_matches('/')).into_owned();
+            (of != lines.of).then(|| ExcludedLines { of, ..lines.clone() })
+        };
+        let paths: Vec<_> = self.exclude.iter().filter_map(as_path).collect();
+        self.exclude.extend(paths);
         self
     }
 
@@ -169,6 +203,13 @@ impl SearchFilter {
             [("role", &self.role), ("session", &self.session), ("category", &self.category)];
         if let Some((name, _)) = texts.iter().find(|(_, text)| text.as_deref() == Some("")) {
             return Err(refused(name, "the text is empty; leave it out to find any"));
+        }
+        let is_wrong = |lines: &&ExcludedLines| {
+            lines.of.is_empty() || !(1..=lines.last).contains(&lines.first)
+        };
+        if let Some(ExcludedLines { of, first, last }) = self.exclude.iter().find(is_wrong) {
+            let why = "name a path or a session, its first line from 1, and its last line";
+            return Err(refused(&format!("exclude {of:?} {first}-{last}"), why));
         }
         match (self.since, self.until) {
             (Some(since), Some(until)) if since >= until => {
@@ -185,13 +226,15 @@ impl SearchFilter {
     /// [`Error::Query`] with code `filter`.
     pub fn check_for_lines(&self) -> Result<()> {
         self.check()?;
-        match self.category {
-            Some(_) => {
-                let why = "grep reads lines, and only sections have a category; use search";
-                Err(refused("category", why))
-            }
-            None => Ok(()),
+        if self.category.is_some() {
+            let why = "grep reads lines, and only sections have a category; use search";
+            return Err(refused("category", why));
         }
+        if !self.exclude.is_empty() {
+            let why = "grep counts lines only where they match; use search";
+            return Err(refused("exclude", why));
+        }
+        Ok(())
     }
 }
 

@@ -1,14 +1,14 @@
 //! Python class `SearchFilter`: fields, conversion, predicate.
 
 use commonplace_core::files::file_kind::FileKind;
-use commonplace_core::filter;
+use commonplace_core::filter::{self, ExcludedLines};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 
 use crate::detached::to_py_err;
-use crate::from_python::{Text, Timestamp};
+use crate::from_python::{Count, Text, Timestamp};
 use crate::hit::Hit;
 
 /// Which documents a search or a grep may find; immutable.
@@ -82,6 +82,7 @@ fields! {
     role: Text => role,
     session: Text => session,
     category: Text => category,
+    exclude: Exclusions => exclude,
     tools: bool => tools,
 }
 
@@ -116,6 +117,36 @@ impl Field for Prefixes {
     fn shown<'py>(core: &Self::Core, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let prefixes = (!core.is_empty()).then(|| PyTuple::new(py, core)).transpose()?;
         prefixes.into_bound_py_any(py)
+    }
+}
+
+/// Lines of files or sessions, as tuples.
+struct Exclusions(Vec<ExcludedLines>);
+
+impl FromPyObject<'_, '_> for Exclusions {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        let lines = given.try_iter()?.map(|one| {
+            let (of, first, last): (Text, Count, Count) = one?.extract()?;
+            Ok(ExcludedLines { of: of.into(), first: first.0, last: last.0 })
+        });
+        lines.collect::<PyResult<_>>().map(Self)
+    }
+}
+
+impl Field for Exclusions {
+    type Core = Vec<ExcludedLines>;
+
+    fn into_core(self) -> Self::Core {
+        self.0
+    }
+
+    fn shown<'py>(core: &Self::Core, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let lines = core.iter().map(|lines| (&lines.of, lines.first, lines.last));
+        let lines: Vec<_> = lines.collect();
+        let lines = (!lines.is_empty()).then(|| PyTuple::new(py, lines)).transpose()?;
+        lines.into_bound_py_any(py)
     }
 }
 

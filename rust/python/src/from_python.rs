@@ -8,6 +8,7 @@ use commonplace_core::error::Result;
 use commonplace_core::files::Expected;
 use commonplace_core::files::version::Version;
 use commonplace_core::index::bm25f;
+use commonplace_core::search::turns;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
@@ -48,6 +49,24 @@ impl FromPyObject<'_, '_> for Text {
                  text.encode(errors=\"replace\").decode()"
             ))
         })
+    }
+}
+
+/// The unit of an answer over transcripts.
+pub struct Unit(pub turns::Unit);
+
+impl FromPyObject<'_, '_> for Unit {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        match &*value.extract::<Text>()? {
+            "turn" => Ok(Self(turns::Unit::Turn)),
+            "message" => Ok(Self(turns::Unit::Message)),
+            other => {
+                let why = format!("unit is \"turn\" or \"message\", not {other:?}");
+                Err(PyValueError::new_err(why))
+            }
+        }
     }
 }
 

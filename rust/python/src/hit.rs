@@ -116,6 +116,26 @@ impl Hit {
     }
 
     #[getter]
+    fn is_turn(&self) -> bool {
+        self.hit.turn.is_some()
+    }
+
+    #[getter]
+    fn prompt(&self) -> Option<&str> {
+        self.hit.turn.as_ref().and_then(|turn| turn.prompt.as_deref())
+    }
+
+    #[getter]
+    fn title(&self) -> Option<&str> {
+        self.hit.turn.as_ref().and_then(|turn| turn.title.as_deref())
+    }
+
+    #[getter]
+    fn project(&self) -> Option<&str> {
+        self.hit.project()
+    }
+
+    #[getter]
     fn category(&self) -> Option<&str> {
         self.hit.category.as_deref()
     }

@@ -17,7 +17,7 @@ use pyo3::prelude::*;
 
 use crate::detached::{detached, is_interrupted, to_py_err};
 use crate::filter::SearchFilter;
-use crate::from_python::{ABSENT, Count, Text, Timestamp, Weights, expected};
+use crate::from_python::{ABSENT, Count, Text, Timestamp, Unit, Weights, expected};
 use crate::grep::Grep;
 use crate::hit::{Hit, Hits};
 use crate::import::{import, import_sessions};
@@ -308,9 +308,10 @@ impl Store {
         query: Text,
         limit: Count,
         filter: &SearchFilter,
+        unit: Unit,
     ) -> PyResult<Hits> {
-        let filter = filter.filter.clone();
-        let request = SearchRequest { query: query.into(), limit: limit.into(), filter };
+        let (filter, unit) = (filter.filter.clone(), unit.0);
+        let request = SearchRequest { query: query.into(), limit: limit.into(), filter, unit };
         let answer = self.call(py, |store, interrupt| store.search(&request, interrupt))?;
         Hits::new(py, answer)
     }

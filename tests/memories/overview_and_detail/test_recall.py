@@ -190,3 +190,16 @@ def test_other_sessions_are_searched_when_asked(opened: Store) -> None:
     for result in found:
         assert "ferry" in one.read_citation(result.citation)
     assert "Found 2 result(s)" in one.recall_memory("ferry", all_sessions=True)
+
+
+def test_what_is_in_the_context_is_not_recalled(store: Store) -> None:
+    memory = remember(store)
+    talk = [("user", "Where is the ferry?"), ("assistant", "The ferry is at pier 7.")]
+    log(store, [{"role": role, "content": text} for role, text in [*talk, *talk, *talk]])
+    assert {one.line_number for one in memory.search(SearchOptions("ferry", 9))} == set(range(1, 7))
+    memory.build_context("You help.", turns=2)
+    assert {one.line_number for one in memory.search(SearchOptions("ferry", 9))} == {1, 2}
+    # the question just asked is in the context as well
+    memory.append({"role": "user", "content": "ferry?"})
+    assert {one.line_number for one in memory.search(SearchOptions("ferry", 9))} == {1, 2}
+    assert "L7" not in memory.recall_memory("ferry")

@@ -126,6 +126,67 @@ impl Reference {
         scores
     }
 
+    /// Returns the turns of a file, each with the positions of its messages: a turn begins with a
+    /// message of a user and where the session changes.
+    fn turns(&self) -> Vec<Vec<Position>> {
+        let mut turns: Vec<Vec<Position>> = Vec::new();
+        let mut before: Option<&Position> = None;
+        for (place, document) in &self.documents {
+            let goes_on = FileKind::of(&place.0) == FileKind::Transcript
+                && document.role != "user"
+                && before.is_some_and(|before| {
+                    before.0 == place.0 && self.session(before) == self.session(place)
+                });
+            before = Some(place);
+            match turns.last_mut() {
+                Some(turn) if goes_on => turn.push(place.clone()),
+                _ => turns.push(vec![place.clone()]),
+            }
+        }
+        turns
+    }
+
+    /// Returns the scores of turns and sections, by their first documents, from those of the
+    /// documents that pass a filter, as `search/turns.rs` makes them.
+    pub fn turn_scores(&self, scores: &BTreeMap<Position, f64>) -> BTreeMap<Position, f64> {
+        // the first of equal messages stands for the turn
+        let best_of = |turn: &[Position]| {
+            let scored = turn.iter().filter_map(|p| Some((p.clone(), *scores.get(p)?)));
+            scored.reduce(|best, next| if next.1 > best.1 { next } else { best })
+        };
+        let mut found: Vec<(Position, f64, Vec<Position>)> = self
+            .turns()
+            .into_iter()
+            .filter_map(|turn| best_of(&turn).map(|(best, score)| (best, score, turn)))
+            .collect();
+        found.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        let behind = found.split_off(found.len().min(20));
+        let mut rescored: BTreeMap<Position, f64> = found
+            .iter()
+            .map(|(best, _, turn)| (best.clone(), self.turn_score(turn, scores)))
+            .collect();
+        self.rescore(&mut rescored);
+        let by_first = found.iter().map(|(best, _, turn)| (turn[0].clone(), rescored[best]));
+        let mut all: BTreeMap<Position, f64> = by_first.collect();
+        let least = all.values().copied().fold(f64::INFINITY, f64::min);
+        all.extend(behind.into_iter().map(|(_, score, turn)| (turn[0].clone(), score.min(least))));
+        all
+    }
+
+    fn turn_score(&self, turn: &[Position], scores: &BTreeMap<Position, f64>) -> f64 {
+        let score = |place: &Position| scores.get(place).copied().unwrap_or_default();
+        if FileKind::of(&turn[0].0) == FileKind::Note {
+            return score(&turn[0]);
+        }
+        let prompt = usize::from(self.documents[&turn[0]].role == "user");
+        let last = turn.len() - 1;
+        let weighted =
+            (prompt..turn.len()).map(|at| score(&turn[at]) * if at == last { 1.0 } else { 0.5 });
+        let reply = weighted.fold(0.0, f64::max);
+        let prompt = turn[..prompt].iter().map(score).sum::<f64>();
+        prompt.max(reply) + 0.3 * prompt.min(reply)
+    }
+
     /// Rescores messages among the best twenty by their neighbours and session, as
     /// `session_rescore.rs` does.
     pub fn rescore(&self, scores: &mut BTreeMap<Position, f64>) {

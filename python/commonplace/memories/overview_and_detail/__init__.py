@@ -100,7 +100,7 @@ class OverviewAndDetail(Session):
         - detail/: Summaries and notes you've written
         - messages.jsonl: Raw conversation history
 
-        Returns: Matching entries with citations.
+        Returns: Matching entries with citations. Messages that are in your context are left out.
 
         Args:
             query: Search query
@@ -309,7 +309,9 @@ class OverviewAndDetail(Session):
         if not self.enabled:
             return SessionHits([], ["memory is not enabled"])
         folders = (self.folder, self.branches.workspace())
-        return search_session(self._store, folders, options, self.default_limit, all_sessions)
+        return search_session(
+            self._store, folders, options, self.default_limit, all_sessions, self.in_context
+        )
 
     def _detail(self, name: str) -> str:
         return f"{self.branches.workspace()}/detail/{stem(name)}.md"

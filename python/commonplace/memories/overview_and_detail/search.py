@@ -68,6 +68,7 @@ def search_session(
     options: SearchOptions,
     default_limit: int,
     all_sessions: bool = False,
+    known: Sequence[tuple[str, int, int]] = (),
 ) -> SessionHits:
     """Return what answers a query, best first.
 
@@ -77,6 +78,7 @@ def search_session(
         options: The query, how many results, which sources.
         default_limit: How many where the options do not say.
         all_sessions: Search every session; what is of another is cited with its whole path.
+        known: Lines that are in the context already, as `exclude` of a search takes them.
 
     Raises:
         QueryError: The query is empty, a source unknown, or the limit less than 1.
@@ -89,7 +91,7 @@ def search_session(
         raise QueryError(f"sources are detail and messages, not {sources!r:.80}")
     notes: list[str] = []
     found = [
-        _ranked(store, folders, source, options.query, limit, all_sessions, notes)
+        _ranked(store, folders, source, options.query, limit, all_sessions, known, notes)
         for source in SOURCES
         if source in sources
     ]
@@ -114,6 +116,7 @@ def _ranked(
     query: str,
     limit: int,
     all_sessions: bool,
+    known: Sequence[tuple[str, int, int]],
     notes: list[str],
 ) -> list[Hit]:
     """Return the best hits of one source; adds to `notes` what is to be said about them."""
@@ -126,8 +129,10 @@ def _ranked(
         hits = store.search(
             query,
             wanted,
+            unit="message",
             prefix=where,
             source="note" if source == "detail" else "message",
+            exclude=known,
         )
         kept = list(hits)
         if source == "detail":
@@ -140,7 +145,15 @@ def _ranked(
         wanted *= 4
     if source == "messages" and len(kept) < limit:
         # tool traffic comes after conversation text
-        more = store.search(query, limit, prefix=where, source="message", tools=True)
+        more = store.search(
+            query,
+            limit,
+            unit="message",
+            prefix=where,
+            source="message",
+            exclude=known,
+            tools=True,
+        )
         kept += [hit for hit in more if hit.source == "tool"]
     notes += hits.notes
     if hits.freshness != "fresh":

@@ -62,6 +62,8 @@ OVERVIEW = """\
 _TURNS = 50
 # What of a turn is handed to a model that summarises, in characters.
 _BATCH_CHARACTERS = 4000
+# Behind any line that a log has
+_LAST_LINE = 2**32 - 1
 _CITED = re.compile(r"[ \t]*\(?messages\.jsonl#L([0-9]+)\)?")
 
 
@@ -96,6 +98,7 @@ class Session:
         self._store = store
         self._clock = clock
         self._last = 0
+        self._context_from: int | None = None
         self._marks: dict[tuple[str, int, float], int] = {}
 
     def __repr__(self) -> str:
@@ -140,8 +143,20 @@ class Session:
                 cut = overview[: self.overview_limit].rpartition("\n")[0]
                 overview = f"{cut}\n[… {len(overview) - len(cut)} more characters in overview.md]\n"
             context.append({"role": "system", "content": overview})
-        recent = last_turns(self.messages, turns, after=self.compacted, end=self._end())
+        end = self._end()
+        recent = last_turns(self.messages, turns, after=self.compacted, end=end)
+        self._context_from = recent[0].line if recent else end + 1
         return context + chat_messages(self.messages, recent)
+
+    @property
+    def in_context(self) -> list[tuple[str, int, int]]:
+        """The lines of the log that the last context held, and all since, as path, first and last.
+
+        A search leaves them out as its `exclude`. None before `build_context` was called.
+        """
+        if self._context_from is None:
+            return []
+        return [(self.messages.path, self._context_from, _LAST_LINE)]
 
     @property
     def compacted(self) -> int:

@@ -38,11 +38,12 @@ pub struct DocMeta {
 }
 
 /// Metadata of the section that begins with a document, for incremental parsing: see
-/// `catalog/incremental_parse.rs`. All zeros for the further parts of a section, and for messages.
+/// `catalog/incremental_parse.rs`. All zeros for the further parts of a section; a message has
+/// only `starts`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct SectionMeta {
-    /// 1 if a section begins with the document.
+    /// 1 if a section begins with the document, or a turn: then it is a prompt.
     pub starts: u8,
     /// Of the heading, 1 to 6; 0 for a preamble.
     pub level: u8,

@@ -51,7 +51,7 @@ pub struct IndexInput<'a> {
     pub session: String,
     /// The category of a section.
     pub category: String,
-    /// Metadata of its section.
+    /// Metadata of its section; of a message, whether a turn begins with it.
     pub section_meta: SectionMeta,
     /// What is indexed.
     pub fields: Vec<(Field, &'a str)>,
@@ -334,6 +334,10 @@ impl MessageInputs {
             time: message.timestamp_ms,
             role: message.role.clone(),
             session: message.session.clone().unwrap_or_default(),
+            section_meta: SectionMeta {
+                starts: u8::from(message.is_prompt),
+                ..SectionMeta::default()
+            },
             ..IndexInput::default()
         };
         let speaker = message.name.as_deref().unwrap_or(&message.role);

@@ -227,6 +227,21 @@ impl Catalog {
         self.index.bytes() + self.docs.bytes() + self.labels.bytes() + files.sum::<usize>()
     }
 
+    /// Returns the place of a document among those of its file.
+    pub fn place_in_file(&self, document: u32) -> Option<usize> {
+        let row = &self.docs[document as usize];
+        let documents = &self.files[row.file as usize].documents;
+        let is_at = |at: usize| at < documents.len() && documents.get(at) == document;
+        // numbers are consecutive until the file changes, and then a binary search is fast enough
+        let first = if documents.is_empty() { 0 } else { documents.get(0) };
+        let guess = document.wrapping_sub(first) as usize;
+        let place = match is_at(guess) {
+            true => guess,
+            false => documents.partition_point(|d| self.docs[d as usize].start < row.start),
+        };
+        is_at(place).then_some(place)
+    }
+
     /// Orders documents by path, then by position.
     pub fn order(&self, a: u32, b: u32) -> Ordering {
         // packing numbers documents in this order, and an edit may move them

@@ -168,6 +168,11 @@ impl<'a> ContentBlock<'a> {
         Some(block)
     }
 
+    pub fn is_tool_result(&self) -> bool {
+        let kind = self.kind.and_then(string_body);
+        kind.is_some_and(|kind| matches!(&*unescaped(kind), b"tool_result" | b"toolResult"))
+    }
+
     pub fn is_text_block(&self) -> bool {
         match self.kind.and_then(string_body) {
             None => true,

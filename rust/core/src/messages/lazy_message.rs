@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use crate::messages::fields::{Fields, RawJson, first_word, string_body};
+use crate::messages::fields::{ContentBlock, Fields, RawJson, first_word, string_body};
 use crate::messages::harness_text::HarnessText;
 use crate::messages::json::PullParser;
 use crate::messages::json_string::{decode, decode_into};
@@ -30,6 +30,8 @@ pub struct Message {
     pub text: String,
     /// Tool input and output, thinking, injected text; parts are joined by a newline.
     pub tools: String,
+    /// Whether a turn begins with it: a person says something, and answers no tool beside.
+    pub is_prompt: bool,
 }
 
 /// A message whose fields are located in its line but not yet decoded.
@@ -170,6 +172,14 @@ impl<'a> LazyMessage<'a> {
         joined(|visit| self.each_conversation_string(visit))
     }
 
+    /// Whether a person says something in it, and answers no tool beside.
+    fn is_prompt(&self) -> bool {
+        let is_user = matches!(&*self.role, "user" | "human");
+        let mut is_said = false;
+        self.each_conversation_string(|body| is_said |= !body.is_empty());
+        is_user && is_said && !self.body().blocks.iter().any(ContentBlock::is_tool_result)
+    }
+
     pub fn tools(&self) -> Cow<'a, str> {
         joined(|visit| self.each_tool_string(visit))
     }
@@ -185,6 +195,7 @@ impl<'a> LazyMessage<'a> {
             id: self.id(),
             text: self.conversation_text().into_owned(),
             tools: self.tools().into_owned(),
+            is_prompt: self.is_prompt(),
         }
     }
 }

@@ -63,6 +63,11 @@ impl FilterFields for CatalogDoc<'_> {
         Some(self.row.time).filter(|&time| time != NO_TIME)
     }
 
+    #[inline]
+    fn line(&self) -> u64 {
+        u64::from(self.row.line)
+    }
+
     fn role(&self) -> Cow<'_, str> {
         self.text(self.row.role)
     }

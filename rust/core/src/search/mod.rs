@@ -11,6 +11,8 @@ pub mod result;
 pub mod scoring;
 pub mod session_rescore;
 mod term_bounds;
+mod turn_rescore;
+pub mod turns;
 
 use crate::catalog::Catalog;
 use crate::error::{Error, Interrupt, Result};
@@ -25,6 +27,7 @@ use crate::search::query::Query;
 use crate::search::query_plan::plan;
 use crate::search::result::SearchResult;
 use crate::search::scoring::{DocPredicate, QueryScorer};
+use crate::search::turns::{TurnFinder, Unit};
 
 /// Returns the `limit` best documents for a query.
 ///
@@ -41,6 +44,36 @@ pub fn search(
     text: &mut dyn FnMut(u32) -> Option<String>,
     interrupt: Interrupt<'_>,
 ) -> Result<SearchResult> {
+    run(catalog, expander, query, filter, (limit, Unit::Message), text, interrupt)
+}
+
+/// Returns the `limit` best sections and turns for a query, each turn by its best message that
+/// passes the filter; as [`search`].
+///
+/// # Errors
+/// [`Error::Interrupted`].
+pub fn search_turns(
+    catalog: &Catalog,
+    expander: &Expander,
+    query: &Query,
+    filter: &SearchFilter,
+    limit: usize,
+    text: &mut dyn FnMut(u32) -> Option<String>,
+    interrupt: Interrupt<'_>,
+) -> Result<SearchResult> {
+    run(catalog, expander, query, filter, (limit, Unit::Turn), text, interrupt)
+}
+
+fn run(
+    catalog: &Catalog,
+    expander: &Expander,
+    query: &Query,
+    filter: &SearchFilter,
+    (limit, unit): (usize, Unit),
+    text: &mut dyn FnMut(u32) -> Option<String>,
+    interrupt: Interrupt<'_>,
+) -> Result<SearchResult> {
+    let finder = TurnFinder::new(catalog);
     let mut result = SearchResult { notes: query.notes.clone(), ..SearchResult::default() };
     let filter = DocFilter::new(filter, catalog);
     // where most files pass, most blocks pass too, and checking blocks does not pay
@@ -54,7 +87,9 @@ pub fn search(
         let may = move |document| required.iter().all(|phrase| phrase.has_words_in(document));
         Box::new(may) as DocPredicate<'_>
     });
-    let mut scorer = QueryScorer::new(catalog, allows, interrupt).requiring(requires);
+    let by_turn = (unit == Unit::Turn).then_some(&finder);
+    let mut scorer =
+        QueryScorer::new(catalog, allows, interrupt).requiring(requires).grouped(by_turn);
     if let Some(files) = files {
         let some = catalog.files.iter().zip(files).filter(|(_, passes)| *passes);
         scorer = scorer.within(some.map(|(file, _)| file));
@@ -63,12 +98,15 @@ pub fn search(
     let rescored = limit > 0 && has_speakers(catalog);
     let depth = if rescored { limit.max(session_rescore::WINDOW) } else { limit };
     result.ranked = best(&scorer, catalog, query, depth, text)?;
-    result.concepts = scorer.into_concepts();
-    if rescored {
+    if let Some(finder) = by_turn {
+        scorer.rank_turns(finder, &mut result);
+    } else if rescored {
         let window = result.ranked.len().min(session_rescore::WINDOW);
         session_rescore::rescore(catalog, &mut result.ranked[..window]);
-        result.ranked.truncate(limit);
     }
+    result.ranked.truncate(limit);
+    result.turns.truncate(limit);
+    result.concepts = scorer.into_concepts();
     Ok(result)
 }
 

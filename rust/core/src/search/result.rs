@@ -1,6 +1,7 @@
 //! Search result: the ranked documents of a query.
 
 use crate::index::topk::collector::Scored;
+use crate::search::turns::Turn;
 use crate::text::snippet_terms::SnippetTerms;
 
 /// The ranked documents of a query, with what is needed to show them.
@@ -8,6 +9,8 @@ use crate::text::snippet_terms::SnippetTerms;
 pub struct SearchResult {
     /// Best first.
     pub ranked: Vec<Scored>,
+    /// The turn of each, where turns were searched; none for a section of a note.
+    pub turns: Vec<Option<Turn>>,
     /// The terms to show in snippets.
     pub terms: SnippetTerms,
     /// What of the query was not used, and why.

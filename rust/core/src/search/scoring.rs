@@ -17,6 +17,7 @@ use crate::index::postings::codec::Impact;
 use crate::index::postings::reader::PostingList;
 use crate::index::postings::tf_profiles::ProfileSummary;
 use crate::index::topk::collector::Scoring;
+use crate::search::turns::TurnFinder;
 use crate::text::query_terms::QueryTerm;
 use crate::text::tokens::Form;
 
@@ -85,6 +86,8 @@ pub struct QueryScorer<'a> {
     requires: Option<DocPredicate<'a>>,
     /// Which blocks of [`FILTER_BLOCK`] documents hold any whose file passes the filter.
     blocks: Option<Vec<bool>>,
+    /// Finds the turns by which messages are grouped, if they are.
+    turns: Option<&'a TurnFinder<'a>>,
 }
 
 /// Documents of a block of the filter.
@@ -116,6 +119,7 @@ impl<'a> QueryScorer<'a> {
             allows,
             requires: None,
             blocks: None,
+            turns: None,
         }
     }
 
@@ -134,6 +138,18 @@ impl<'a> QueryScorer<'a> {
             }
         }
         Self { blocks: Some(blocks), ..self }
+    }
+
+    /// Keeps only the best message of each turn.
+    #[must_use]
+    pub(super) fn grouped(self, turns: Option<&'a TurnFinder<'a>>) -> Self {
+        Self { turns, ..self }
+    }
+
+    /// Returns whether a document exists and passes the filter.
+    pub(super) fn passes(&self, document: u32) -> bool {
+        self.catalog.index.is_live(document)
+            && self.allows.as_ref().is_none_or(|allows| allows(document))
     }
 
     /// Adds a check that takes longer.
@@ -224,7 +240,7 @@ impl<'a> QueryScorer<'a> {
         }
     }
 
-    fn counts(&self, profile: u32) -> &Counts {
+    pub(super) fn counts(&self, profile: u32) -> &Counts {
         let profiles = &self.catalog.index.lexicon().profiles;
         match (profile as usize).checked_sub(profiles.len()) {
             None => profiles.counts(profile),
@@ -314,9 +330,7 @@ impl Scoring for QueryScorer<'_> {
     }
 
     fn allows(&self, document: u32) -> bool {
-        self.catalog.index.is_live(document)
-            && self.allows.as_ref().is_none_or(|allows| allows(document))
-            && self.requires.as_ref().is_none_or(|requires| requires(document))
+        self.passes(document) && self.requires.as_ref().is_none_or(|requires| requires(document))
     }
 
     fn is_filtered(&self) -> bool {
@@ -334,6 +348,10 @@ impl Scoring for QueryScorer<'_> {
 
     fn prefetch(&self, document: u32) {
         self.catalog.index.prefetch(document);
+    }
+
+    fn group(&self, document: u32) -> Option<u32> {
+        self.turns?.group(document)
     }
 
     fn tie(&self, a: u32, b: u32) -> Ordering {

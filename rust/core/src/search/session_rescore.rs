@@ -57,20 +57,11 @@ pub fn rescore(catalog: &Catalog, best: &mut [Scored]) {
 /// Returns the message with its position; `None` for a section of a note.
 fn placed<'a>(catalog: &'a Catalog, scored: &Scored) -> Option<PlacedMessage<'a>> {
     let row = &catalog.docs[scored.document as usize];
-    let file = &catalog.files[row.file as usize];
-    if file.kind != FileKind::Transcript {
+    if catalog.files[row.file as usize].kind != FileKind::Transcript {
         return None;
     }
-    let documents = &file.documents;
-    let is_at = |at: usize| at < documents.len() && documents.get(at) == scored.document;
-    // numbers are consecutive until the file changes, and then a binary search is fast enough
-    let first = if documents.is_empty() { 0 } else { documents.get(0) };
-    let guess = scored.document.wrapping_sub(first) as usize;
-    let position = match is_at(guess) {
-        true => guess,
-        false => documents.partition_point(|d| catalog.docs[d as usize].start < row.start),
-    };
-    is_at(position).then_some(PlacedMessage { row, position, score: scored.score })
+    let position = catalog.place_in_file(scored.document)?;
+    Some(PlacedMessage { row, position, score: scored.score })
 }
 
 fn in_one_session(a: &PlacedMessage<'_>, b: &PlacedMessage<'_>) -> bool {

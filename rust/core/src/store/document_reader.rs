@@ -12,9 +12,11 @@ use crate::catalog::{Catalog, DocMeta, NO_TIME};
 use crate::error::{Error, Interrupt, Result};
 use crate::files::file_kind::FileKind;
 use crate::index::topk::collector::Scored;
+use crate::messages::formats::SessionRecord;
 use crate::messages::message::{self, Message, ParsedLine};
+use crate::search::turns::Turn;
 use crate::store::document_cache::DocumentCache;
-use crate::store::hit::{Hit, HitSource};
+use crate::store::hit::{Hit, HitSource, TurnHit};
 use crate::store::{IndexState, Store};
 use crate::sync::Mutex;
 use crate::text::encoding::{as_text, line_of};
@@ -165,6 +167,39 @@ impl<'a> DocumentReader<'a> {
         Some((text, Some(message)))
     }
 
+    /// Returns a turn as a hit; none when its file has changed since it was read.
+    pub(super) fn turn(
+        &mut self,
+        score: f32,
+        turn: &Turn,
+        terms: &Arc<SnippetTerms>,
+    ) -> Option<Hit> {
+        let (docs, files) = (&self.catalog.docs, &self.catalog.files);
+        let [first, last] = [turn.first, turn.last].map(|document| docs[document as usize]);
+        let record = self.catalog.labels.text(files[first.file as usize].summary);
+        let title = SessionRecord::parse(record).header.title;
+        let hit = self.hit(&Scored { document: turn.shown, score }, terms)?;
+        let prompt = match first.section_meta.starts {
+            1 => {
+                let (text, message) = self.text(turn.first)?;
+                // as for the other labels: a snapshot may have been crafted
+                if !message.is_some_and(|message| message.is_prompt) && self.catalog.reject() {
+                    return None;
+                }
+                Some(text)
+            }
+            _ => None,
+        };
+        Some(Hit {
+            turn: Some(TurnHit { prompt, title, line: hit.first_line }),
+            first_line: u64::from(first.line),
+            end_line: u64::from(last.line),
+            start: first.start,
+            end: last.start + u64::from(last.length),
+            ..hit
+        })
+    }
+
     /// Returns a document as a hit; none when its file has changed since it was read.
     pub(super) fn hit(&mut self, scored: &Scored, terms: &Arc<SnippetTerms>) -> Option<Hit> {
         let Scored { document, score } = *scored;
@@ -204,6 +239,7 @@ impl<'a> DocumentReader<'a> {
             timestamp_ms: Some(doc.time).filter(|&time| time != NO_TIME),
             message,
             category: Some(label(doc.category)).filter(|c| !c.is_empty()).map(str::to_owned),
+            turn: None,
             terms: terms.clone(),
             passage: OnceLock::new(),
         })

@@ -52,8 +52,22 @@ pub struct Hit {
     pub message: Option<Message>,
     /// The category of a section.
     pub category: Option<String>,
+    /// The turn, when it is one: then the lines and bytes are those of the turn, and text and
+    /// message those of the message that the passage is of.
+    pub turn: Option<TurnHit>,
     pub(super) terms: Arc<SnippetTerms>,
     pub(super) passage: OnceLock<Passage>,
+}
+
+/// What is shown of a turn besides its passage.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TurnHit {
+    /// What the person said; none where a transcript or a session begins without a prompt.
+    pub prompt: Option<String>,
+    /// The title of the session, if its transcript says one.
+    pub title: Option<String>,
+    /// The line of the message that the passage is of.
+    pub line: u64,
 }
 
 /// The part of a hit that best shows why it was found.
@@ -61,7 +75,7 @@ pub struct Hit {
 pub struct Passage {
     /// Its first line, from 1.
     pub line: u64,
-    /// `path#Lline`.
+    /// `path#Lline`; of a turn the range of its lines, `path#L10-L24`.
     pub citation: String,
     /// Its text, white space folded.
     pub snippet: String,
@@ -69,7 +83,16 @@ pub struct Passage {
     pub highlights: Vec<(usize, usize)>,
 }
 
+/// The folder that imports write sessions to, with a folder for each project.
+const SESSIONS: &str = "sessions/";
+
 impl Hit {
+    /// Returns the project of a session: the folder below `sessions` that holds its own.
+    pub fn project(&self) -> Option<&str> {
+        let (project, session) = self.path.strip_prefix(SESSIONS)?.split_once('/')?;
+        session.contains('/').then_some(project)
+    }
+
     /// Returns the passage to show; it is looked for when first asked for, which costs as much as
     /// all the rest of a hit.
     pub fn passage(&self) -> &Passage {
@@ -80,11 +103,19 @@ impl Hit {
                 _ => 0,
             };
             let found = snippet(&self.text[from..], &self.terms, SNIPPET_CHARS);
-            let line = match self.message {
-                Some(_) => self.first_line,
-                None => self.first_line + line_of(self.text.as_bytes(), from + found.start) - 1,
+            let line = match (&self.turn, &self.message) {
+                (Some(turn), _) => turn.line,
+                (None, Some(_)) => self.first_line,
+                (None, None) => {
+                    self.first_line + line_of(self.text.as_bytes(), from + found.start) - 1
+                }
             };
-            let citation = format!("{}#L{line}", self.path);
+            let citation = match self.turn {
+                Some(_) if self.first_line < self.end_line => {
+                    format!("{}#L{}-L{}", self.path, self.first_line, self.end_line)
+                }
+                _ => format!("{}#L{line}", self.path),
+            };
             Passage { line, citation, snippet: found.text, highlights: found.highlights }
         })
     }
@@ -97,6 +128,10 @@ impl FilterFields for Hit {
 
     fn timestamp_ms(&self) -> Option<i64> {
         self.timestamp_ms
+    }
+
+    fn line(&self) -> u64 {
+        self.turn.as_ref().map_or(self.first_line, |turn| turn.line)
     }
 
     fn role(&self) -> Cow<'_, str> {
@@ -118,6 +153,7 @@ impl PartialEq for Hit {
     fn eq(&self, other: &Self) -> bool {
         (self.source, self.score, self.start, self.end, &self.heading, &self.text)
             == (other.source, other.score, other.start, other.end, &other.heading, &other.text)
+            && self.turn == other.turn
             && self.passage() == other.passage()
     }
 }

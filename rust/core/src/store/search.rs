@@ -9,7 +9,8 @@ use crate::files::walk::unlistable_note;
 use crate::filter::SearchFilter;
 use crate::search::query::Query;
 use crate::search::query_fields::restrict;
-use crate::search::{explain, search};
+use crate::search::turns::Unit;
+use crate::search::{explain, search, search_turns};
 use crate::store::document_reader::{DocumentReader, MAX_ATTEMPTS};
 use crate::store::hit::Hits;
 use crate::store::{Freshness, IndexState, Store};
@@ -26,6 +27,8 @@ pub struct SearchRequest {
     pub limit: usize,
     /// Which documents may be found.
     pub filter: SearchFilter,
+    /// What a hit of a transcript is. What is of tools is always found by message.
+    pub unit: Unit,
 }
 
 impl Store {
@@ -138,15 +141,31 @@ impl Store {
             let (expander, filter, limit) =
                 (&self.expanders[number], &request.filter, request.limit);
             let mut text = |document| reader.text(document).map(|(text, _)| text);
+            let by_turn = request.unit == Unit::Turn && number == 0;
+            let search = if by_turn { search_turns } else { search };
             let found = search(catalog, expander, query, filter, limit, &mut text, interrupt)?;
             let terms = Arc::new(found.terms);
-            for scored in &found.ranked {
+            for (at, scored) in found.ranked.iter().enumerate() {
                 if interrupt() {
                     return Err(Error::Interrupted);
                 }
-                let Some(hit) = reader.hit(scored, &terms) else { continue };
+                let turn = found.turns.get(at).and_then(Option::as_ref);
+                let hit = match turn {
+                    Some(turn) => reader.turn(scored.score, turn, &terms),
+                    None => reader.hit(scored, &terms),
+                };
+                let Some(hit) = hit else { continue };
+                // a turn may be found by another message than is shown
+                let document = turn.map_or(scored.document, |turn| turn.shown);
+                let mut is_evident =
+                    catalog.is_verified(&hit.path) || reader.has_evidence(document, &hit, &terms);
+                if !is_evident && document != scored.document {
+                    let found_by = reader.hit(scored, &terms);
+                    is_evident = found_by
+                        .is_some_and(|hit| reader.has_evidence(scored.document, &hit, &terms));
+                }
                 let document = scored.document;
-                if !catalog.is_verified(&hit.path) && !reader.has_evidence(document, &hit, &terms) {
+                if !is_evident {
                     doubted.insert(hit.path.clone());
                     if !catalog.index.agrees_on(document, &found.concepts) {
                         catalog.reject();

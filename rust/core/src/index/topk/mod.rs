@@ -20,7 +20,7 @@ pub mod upper_bound;
 use crate::index::topk::best_first::{BestFirstSearch, PruningPolicy};
 use crate::index::topk::collector::{Scored, Scoring, TopDocs};
 use crate::index::topk::term_scorer::TermScorer;
-use crate::index::topk::upper_bound::{BoundScale, FIXED_ONE, FixedScore};
+use crate::index::topk::upper_bound::{BoundScale, from_fixed};
 
 /// Returns the `k` best documents, best first.
 ///
@@ -49,7 +49,6 @@ fn top_k_with_policy<S: Scoring>(
 ) -> Vec<Scored> {
     let mut search = BestFirstSearch::new(scorers, top, policy);
     search.run(accept);
-    let score = |sum: FixedScore| (sum as f64 / FIXED_ONE) as f32;
     let hits = search.finish().into_iter();
-    hits.map(|(sum, document)| Scored { document, score: score(sum) }).collect()
+    hits.map(|(sum, document)| Scored { document, score: from_fixed(sum) }).collect()
 }

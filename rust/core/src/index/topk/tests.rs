@@ -9,10 +9,11 @@ use super::*;
 use crate::index::postings::codec::{BLOCK, Impact, Posting, encode};
 use crate::index::postings::reader::PostingList;
 use crate::index::topk::term_scorer::TermBounds;
-use crate::index::topk::upper_bound::to_fixed;
+use crate::index::topk::upper_bound::{FixedScore, to_fixed};
 
 /// The score of a posting depends on its profile alone; each term has three weights.
-struct SimpleScoring(Vec<[f32; 3]>);
+/// Neighbours are grouped, if at all, as the messages of a turn are.
+struct SimpleScoring(Vec<[f32; 3]>, Option<u32>);
 
 fn saturation(profile: u32) -> f32 {
     (profile % 31 + 1) as f32 / 31.0
@@ -42,6 +43,10 @@ impl Scoring for SimpleScoring {
 
     fn may_allow(&self, mut documents: Range<u32>) -> bool {
         documents.any(|document| self.allows(document))
+    }
+
+    fn group(&self, document: u32) -> Option<u32> {
+        Some(document / self.1?)
     }
 
     fn tie(&self, a: u32, b: u32) -> Ordering {
@@ -76,8 +81,9 @@ proptest! {
         cut in 0usize..3000,
         k in 1usize..40,
         policy in (1usize..40, 0usize..200),
+        group in prop::option::of(prop_oneof![1u32..8, 100u32..3000]),
     ) {
-        let scoring = SimpleScoring(terms.iter().map(|(weight, _)| *weight).collect());
+        let scoring = SimpleScoring(terms.iter().map(|(weight, _)| *weight).collect(), group);
         let scale = BoundScale::new(scoring.0.iter().flatten().sum());
         let packed: Vec<(usize, Vec<u8>)> = terms.iter().map(|(_, list)| {
             let (cut, mut bytes) = (cut.min(list.len()), Vec::new());
@@ -115,6 +121,10 @@ proptest! {
         let mut all: Vec<(FixedScore, u32)> = sums.into_iter().map(|(d, sum)| (sum, d)).collect();
         all.retain(|&(_, document)| scoring.allows(document) && accepts(document));
         all.sort_by_key(|&(sum, document)| (Reverse(sum), document));
+        let mut groups = std::collections::BTreeSet::new();
+        all.retain(|&(_, document)| {
+            scoring.group(document).is_none_or(|group| groups.insert(group))
+        });
         all.truncate(k);
         let found: Vec<u32> = found.iter().map(|scored| scored.document).collect();
         prop_assert_eq!(found, all.iter().map(|&(_, d)| d).collect::<Vec<u32>>());

@@ -32,6 +32,12 @@ pub(crate) type FixedScore = i64;
 /// One point as a [`FixedScore`].
 pub(crate) const FIXED_ONE: f64 = 4_294_967_296.0;
 
+/// Converts a score from fixed point.
+#[inline]
+pub(crate) fn from_fixed(score: FixedScore) -> f32 {
+    (score as f64 / FIXED_ONE) as f32
+}
+
 /// Converts a score to fixed point.
 #[inline]
 pub(crate) fn to_fixed(score: f32) -> FixedScore {

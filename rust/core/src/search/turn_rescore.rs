@@ -1,0 +1,107 @@
+//! Rescoring of turns by their prompt and their reply, among the best by their best message.
+//!
+//! The best turns by their best message are exact (`index/topk/collector` keeps one message of
+//! each). The best [`WINDOW`] of them are then scored anew from all of their messages:
+//!
+//! ```text
+//! reply(q,T) = max over the messages m of the reply: w(m) · score(q,m)
+//! score(q,T) = max(prompt, reply) + 0.3 · min(prompt, reply)
+//! ```
+//! `w` is 1 for the last message of a reply, and [`NARRATION`] for those before: what an agent says
+//! between calls of tools tells what it is about to do, the last message what came of it. At last
+//! the turns are rescored by session as messages are, so that where every message is a prompt, as
+//! in a chat of two people, turns rank as messages do. `docs/explanation/ranking.md` has the
+//! experiments.
+
+use rustc_hash::FxHashMap;
+
+use crate::index::bm25f::Field;
+use crate::index::postings::reader::PostingList;
+use crate::index::topk::collector::{Scored, Scoring as _};
+use crate::index::topk::upper_bound::{from_fixed, to_fixed};
+use crate::search::result::SearchResult;
+use crate::search::scoring::QueryScorer;
+use crate::search::session_rescore::{WINDOW, rescore};
+use crate::search::turns::{Turn, TurnFinder};
+
+/// The weight of a message of a reply that is not its last.
+const NARRATION: f32 = 0.5;
+/// The weight of the lower score of prompt and reply.
+const OTHER: f32 = 0.3;
+
+/// The scores of a turn that decide between it and others.
+struct ScoredTurn {
+    turn: Turn,
+    score: f32,
+}
+
+impl QueryScorer<'_> {
+    /// Scores the best of what was found by turns. What is behind them stays there.
+    pub(super) fn rank_turns(&self, finder: &TurnFinder<'_>, result: &mut SearchResult) {
+        let lists: Vec<_> = (0..self.concepts.len()).map(|at| self.list(at)).collect();
+        let mut turns: FxHashMap<u32, Turn> = FxHashMap::default();
+        let mut score = |scored: &Scored| -> f32 {
+            let Some(found) = self.score_turn(finder, &lists, scored.document) else {
+                return scored.score;
+            };
+            turns.insert(scored.document, found.turn);
+            found.score
+        };
+        let mut behind = result.ranked.split_off(result.ranked.len().min(WINDOW));
+        for scored in &mut result.ranked {
+            scored.score = score(scored);
+        }
+        rescore(self.catalog, &mut result.ranked);
+        let least = result.ranked.last().map_or(0.0, |scored| scored.score);
+        for scored in &mut behind {
+            score(scored);
+            scored.score = scored.score.min(least);
+        }
+        result.ranked.append(&mut behind);
+        result.turns = result.ranked.iter().map(|scored| turns.remove(&scored.document)).collect();
+    }
+
+    /// Scores the turn of a message by those of its messages that pass the filter; none for a
+    /// section of a note.
+    fn score_turn(
+        &self,
+        finder: &TurnFinder<'_>,
+        lists: &[PostingList<'_>],
+        found_by: u32,
+    ) -> Option<ScoredTurn> {
+        let (documents, places) = finder.places(found_by)?;
+        let (first, last) = (documents.get(places.start), documents.get(places.end - 1));
+        let messages = places.map(|at| documents.get(at)).filter(|&message| self.passes(message));
+        let is_prompt = self.catalog.docs[first as usize].section_meta.starts == 1;
+        let (mut prompt, mut reply, mut shown) = (0.0, 0.0, None);
+        let mut most_said = f32::NEG_INFINITY;
+        for message in messages {
+            let (score, said) = self.score_message(lists, message);
+            if message == first && is_prompt {
+                prompt = score;
+                continue;
+            }
+            let weight = if message == last { 1.0 } else { NARRATION };
+            reply = f32::max(reply, weight * score);
+            // of equal ones the last
+            if weight * said >= most_said {
+                (most_said, shown) = (weight * said, Some(message));
+            }
+        }
+        let turn = Turn { first, last, shown: shown.unwrap_or(found_by) };
+        Some(ScoredTurn { turn, score: f32::max(prompt, reply) + OTHER * f32::min(prompt, reply) })
+    }
+
+    /// Returns the score of a message, and how much of it is of words in the message itself.
+    fn score_message(&self, lists: &[PostingList<'_>], message: u32) -> (f32, f32) {
+        let (mut sum, mut said) = (0, 0.0);
+        for (at, list) in lists.iter().enumerate() {
+            let Some(profile) = list.find(message) else { continue };
+            let part = self.term_score(at, message, profile);
+            // the sum is that of the top-k search, to the last bit
+            sum += to_fixed(part);
+            said += if self.counts(profile)[Field::Body as usize] > 0 { part } else { 0.0 };
+        }
+        (from_fixed(sum), said)
+    }
+}

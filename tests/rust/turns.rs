@@ -1,0 +1,193 @@
+//! Turns of transcripts: where they begin, what is shown of them, and what is left out.
+
+#![allow(missing_docs)]
+
+mod fixture;
+
+use commonplace_core::filter::{ExcludedLines, SearchFilter};
+use commonplace_core::search::turns::Unit;
+use commonplace_core::store::Store;
+use commonplace_core::store::hit::Hit;
+use commonplace_core::store::search::SearchRequest;
+use fixture::TestRoot;
+use serde_json::json;
+
+fn turns_of(store: &Store, query: &str, filter: SearchFilter) -> Vec<Hit> {
+    let request = SearchRequest { query: query.to_owned(), limit: 30, filter, unit: Unit::Turn };
+    store.search(&request, &|| false).unwrap().hits
+}
+
+fn turns(store: &Store, query: &str) -> Vec<Hit> {
+    turns_of(store, query, SearchFilter::default())
+}
+
+fn citations(hits: &[Hit]) -> Vec<String> {
+    hits.iter().map(|hit| hit.passage().citation.clone()).collect()
+}
+
+fn said(role: &str, text: &str) -> String {
+    format!("{}\n", json!({"role": role, "content": text, "session": "s"}))
+}
+
+const PATH: &str = "sessions/bakery/2026-01-05-ab/messages.jsonl";
+
+/// A session with its record, two turns and the traffic of a tool.
+fn session() -> String {
+    let record = json!({"type": "session", "host": "plain", "id": "s", "title": "Ovens"});
+    let call = json!({"role": "assistant", "content": [{"type": "tool_use", "input": "oven"}]});
+    let answer = json!({"role": "user", "session": "s", "content": [
+        {"type": "tool_result", "content": "oven"},
+        {"type": "text", "text": "it was read"},
+    ]});
+    format!(
+        "{record}\n{}{}{call}\n{answer}\n{}{}{}",
+        said("user", "Why is the oven cold?"),
+        said("assistant", "Let me look at the oven."),
+        said("assistant", "The thermostat of the oven is broken."),
+        said("user", "Order flour."),
+        said("assistant", "Ordered."),
+    )
+}
+
+#[test]
+fn a_turn_is_a_prompt_and_all_up_to_the_next() {
+    let memory = TestRoot::new();
+    memory.put(PATH, session());
+    memory.put("oven.md", "# Oven\n\nIt is cold.\n");
+    let store = memory.open(true);
+    // the next prompt stands beside a message with the words, and notes are found as ever
+    let found = turns(&store, "cold oven thermostat");
+    let all = ["oven.md#L1".to_owned(), format!("{PATH}#L2-L6"), format!("{PATH}#L7-L8")];
+    assert_eq!(citations(&found), all);
+    let hit = &found[1];
+    let turn = hit.turn.as_ref().unwrap();
+    assert_eq!(turn.prompt.as_deref(), Some("Why is the oven cold?"));
+    assert_eq!(turn.title.as_deref(), Some("Ovens"));
+    assert_eq!((hit.project(), turn.line), (Some("bakery"), 6));
+    assert_eq!(hit.passage().snippet, "The thermostat of the oven is broken.");
+    // nothing of the reply has the word: the prompt is found, the last message shown
+    let found = turns(&store, "flour");
+    assert_eq!(citations(&found)[0], format!("{PATH}#L7-L8"));
+    assert_eq!((found[0].text.as_str(), found[0].passage().highlights.len()), ("Ordered.", 0));
+}
+
+#[test]
+fn what_an_agent_says_on_its_way_counts_less_than_what_came_of_it() {
+    let memory = TestRoot::new();
+    let filler = said("user", "And the yeast?") + &said("assistant", "It is fresh.");
+    let turn = |narration: &str, last: &str| {
+        said("user", "Go on.") + &said("assistant", narration) + &said("assistant", last)
+    };
+    let text = turn("Now I check the kiln door.", "All is done as you wished.")
+        + &filler.repeat(4)
+        + &turn("All is done as you wished.", "Now I check the kiln door.");
+    memory.put("a.jsonl", &text);
+    let store = memory.open(true);
+    assert_eq!(citations(&turns(&store, "kiln door")), ["a.jsonl#L12-L14", "a.jsonl#L1-L3"]);
+}
+
+#[test]
+fn a_turn_ends_with_its_session_and_its_file() {
+    let memory = TestRoot::new();
+    let other = json!({"role": "assistant", "content": "walrus two", "session": "t"});
+    memory.put(
+        "a.jsonl",
+        said("assistant", "walrus zero") + &said("user", "walrus one") + &format!("{other}\n"),
+    );
+    memory.put("b.jsonl", said("assistant", "walrus three"));
+    let store = memory.open(true);
+    let mut found = citations(&turns(&store, "walrus"));
+    found.sort();
+    assert_eq!(found, ["a.jsonl#L1", "a.jsonl#L2", "a.jsonl#L3", "b.jsonl#L1"]);
+}
+
+#[test]
+fn a_turn_grows_with_its_transcript_and_the_title_changes() {
+    let memory = TestRoot::new();
+    memory.put(PATH, session());
+    let store = memory.open(true);
+    assert_eq!(turns(&store, "flour")[0].end_line, 8);
+    let renamed = json!({"type": "session", "id": "s", "title": " Flour\n and ovens "});
+    let call = json!({"role": "assistant", "content": [{"type": "tool_use", "input": "mill"}]});
+    let grown =
+        session() + &format!("{call}\n{renamed}\n") + &said("assistant", "The mill is shut.");
+    memory.put(PATH, &grown);
+    let check = |store: &Store| {
+        let found = turns(store, "mill");
+        assert_eq!(citations(&found), [format!("{PATH}#L7-L11")]);
+        let turn = found[0].turn.clone().unwrap();
+        assert_eq!(turn.title.as_deref(), Some("Flour and ovens"));
+        assert_eq!(turn.prompt.as_deref(), Some("Order flour."));
+        found
+    };
+    let before = check(&store);
+    assert_eq!(store.verify(&|| false).unwrap().differences, [""; 0]);
+    store.close(&|| false).unwrap();
+    // from the snapshot
+    assert_eq!(check(&memory.open(false)), before);
+}
+
+#[test]
+fn what_is_in_the_context_is_left_out() {
+    let memory = TestRoot::new();
+    memory.put(PATH, session());
+    let store = memory.open(true);
+    let exclude = |of: &str, first, last| SearchFilter {
+        exclude: vec![ExcludedLines { of: of.to_owned(), first, last }],
+        ..SearchFilter::default()
+    };
+    for of in [PATH, "sessions/bakery", "s"] {
+        let found = turns_of(&store, "oven", exclude(of, 2, 6));
+        assert_eq!(citations(&found), [format!("{PATH}#L7-L8")], "{of}");
+        assert_eq!(turns_of(&store, "flour", exclude(of, 2, 6)).len(), 1, "{of}");
+    }
+    // what is left of a turn is found by itself
+    let found = turns_of(&store, "oven", exclude("s", 3, 9));
+    assert_eq!((found[0].text.as_str(), found.len()), ("Why is the oven cold?", 1));
+    assert_eq!(turns_of(&store, "oven", exclude("other", 1, 9)).len(), 2);
+    for wrong in [exclude("", 1, 2), exclude("s", 0, 2), exclude("s", 3, 2)] {
+        let request =
+            SearchRequest { query: "x".into(), filter: wrong, ..SearchRequest::default() };
+        let told = store.search(&request, &|| false).unwrap_err().to_string();
+        assert!(told.contains("exclude") && told.contains("(filter)"), "{told}");
+    }
+}
+
+#[test]
+fn a_filter_chooses_the_messages_by_which_a_turn_is_found() {
+    let memory = TestRoot::new();
+    memory.put(PATH, session());
+    let store = memory.open(true);
+    let by = |role: &str| SearchFilter { role: Some(role.to_owned()), ..SearchFilter::default() };
+    let found = turns_of(&store, "why cold oven", by("user"));
+    let prompt = found[0].turn.as_ref().and_then(|turn| turn.prompt.as_deref());
+    assert_eq!(prompt, Some("Why is the oven cold?"));
+    assert!(found.iter().all(|hit| hit.message.as_ref().unwrap().role == "user"), "{found:?}");
+    // what is of tools is found by message
+    let tools = SearchFilter { tools: true, ..SearchFilter::default() };
+    let found = turns_of(&store, "oven", tools);
+    assert!(found.iter().any(|hit| hit.turn.is_none() && hit.first_line == 5), "{found:?}");
+}
+
+#[test]
+fn turns_beyond_those_that_are_rescored_keep_their_order() {
+    let memory = TestRoot::new();
+    let turn = |at: usize| {
+        said("user", &format!("turn {at}")) + &said("assistant", &"kelp ".repeat(1 + at % 7))
+    };
+    memory.put("a.jsonl", (0..60).map(turn).collect::<String>());
+    let store = memory.open(true);
+    let request = |limit| SearchRequest {
+        query: "kelp".to_owned(),
+        limit,
+        unit: Unit::Turn,
+        ..SearchRequest::default()
+    };
+    let all = store.search(&request(100), &|| false).unwrap().hits;
+    assert_eq!(all.len(), 60);
+    assert!(all.windows(2).all(|pair| pair[0].score >= pair[1].score));
+    for limit in [0, 1, 19, 20, 21, 45] {
+        let some = store.search(&request(limit), &|| false).unwrap().hits;
+        assert_eq!(some, all[..limit]);
+    }
+}

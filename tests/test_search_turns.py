@@ -1,0 +1,109 @@
+"""Turns as callers see them: hits of a search, the filter `exclude`, and the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import commonplace
+from commonplace import Store, cli
+from commonplace.recall import HybridSearch
+
+PATH = "sessions/web/2026-01-22-5f3a/messages.jsonl"
+TALK = [
+    {"type": "session", "host": "plain", "id": "s1", "title": "Fix the \x1b[31mclock"},
+    {"role": "user", "content": "Why did late orders land on another day?"},
+    {"role": "assistant", "content": "Let me look at the orders."},
+    {"role": "assistant", "content": "The clock runs in UTC; late orders take local time."},
+    {"role": "user", "content": "Thanks, and the label printer?"},
+    {"role": "assistant", "content": "It listens on port 9100."},
+]
+
+
+@pytest.fixture
+def store(root: Path) -> Store:
+    file = root / PATH
+    file.parent.mkdir(parents=True)
+    lines = [
+        line | {"timestamp": f"2026-01-22T08:00:0{at}Z", "session": "s1"}
+        for at, line in enumerate(TALK)
+    ]
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return commonplace.open(root)
+
+
+def test_a_hit_is_a_turn(store: Store) -> None:
+    hit = store.search("late orders")[0]
+    assert (hit.source, hit.is_turn, hit.citation) == ("message", True, f"{PATH}#L2-L4")
+    assert (hit.first_line, hit.line, hit.end_line) == (2, 4, 4)
+    assert hit.prompt == TALK[1]["content"]
+    assert hit.text == TALK[3]["content"]
+    assert (hit.role, hit.time, hit.session) == ("assistant", "2026-01-22T08:00:03Z", "s1")
+    assert (hit.project, hit.title) == ("web", "Fix the \x1b[31mclock")
+    # a citation is taken as it is
+    assert store.explain("late orders", hit.citation).startswith(f"{PATH}#L2 scores")
+
+
+def test_by_message_each_is_a_hit(store: Store) -> None:
+    hits = store.search("late orders", unit="message")
+    assert {(hit.source, hit.is_turn) for hit in hits} == {("message", False)}
+    assert {hit.citation for hit in hits} >= {f"{PATH}#L{line}" for line in (2, 3, 4)}
+    assert {(hit.prompt, hit.title, hit.project) for hit in hits} == {(None, None, "web")}
+    with pytest.raises(ValueError, match='unit is "turn" or "message", not "session"'):
+        store.search("late", unit="session")  # type: ignore[arg-type]
+
+
+def test_lines_in_the_context_are_left_out(store: Store) -> None:
+    for of in (PATH, "sessions/web/", "s1"):
+        known = [(of, 2, 4)]
+        assert [hit.first_line for hit in store.search("late orders", exclude=known)] == [5]
+        found = HybridSearch(store).search("late orders", exclude=known)
+        assert not {one.hit.first_line for one in found} & {2, 3, 4}
+    assert not store.search("late orders", exclude=[("s1", 1, 9)])
+    assert commonplace.SearchFilter(exclude=[("s1", 1, 9)]).exclude == (("s1", 1, 9),)
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        ([("s1", 0, 3)], commonplace.QueryError),
+        ([("s1", 3, 2)], commonplace.QueryError),
+        ([("", 1, 2)], commonplace.QueryError),
+        ([("s1", 1)], ValueError),
+        ([("s1", -1, 2)], ValueError),
+        ([("s1", "1", 2)], TypeError),
+        (7, TypeError),
+    ],
+)
+def test_what_excludes_nothing(store: Store, given: Any, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        store.search("late", exclude=given)
+
+
+def test_grep_takes_no_lines_to_exclude(store: Store) -> None:
+    with pytest.raises(commonplace.QueryError, match="exclude"):
+        store.grep("late", exclude=[("s1", 1, 2)])
+
+
+def test_the_command_line_shows_turns(
+    store: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+
+    def run(*arguments: str, code: int = 0) -> str:
+        capsys.readouterr()
+        assert cli.run(["--root", str(store.root), "search", "late orders", *arguments]) == code
+        return capsys.readouterr().out
+
+    first, prompt, passage, citation, *_ = run().splitlines()
+    assert first.startswith(" 1 2026-01-22 · web · Fix the [31mclock")
+    assert prompt == "   > Why did late orders land on another day?"
+    assert passage == "   The clock runs in UTC; late orders take local time."
+    assert citation == f"   {PATH}#L2-L4"
+    assert f"{PATH}#L3 " in run("--unit", "message")
+    (hit,) = json.loads(run("--json", "--exclude", f"{PATH}#L5-L9"))["hits"]
+    assert (hit["prompt"], hit["citation"]) == (TALK[1]["content"], f"{PATH}#L2-L4")
+    run("--exclude", "s1", code=1)
