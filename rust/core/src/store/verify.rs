@@ -8,7 +8,7 @@ use crate::catalog::{Catalog, FileMeta, snapshot_file};
 use crate::error::{Error, Interrupt, Result, wait_for};
 use crate::files::paths::is_below;
 use crate::files::platform::{Changes, Watch};
-use crate::files::racy_stat::now_ns;
+use crate::files::racy_stat::{is_trusted, now_ns};
 use crate::files::walk::unlistable_note;
 use crate::store::refresh::walk;
 use crate::store::{IndexState, Store};
@@ -122,7 +122,8 @@ impl Store {
         interrupt: Interrupt<'_>,
     ) -> Result<Option<Difference>> {
         let look = || self.root().stat(path).ok();
-        for _ in 0..MAX_READ_ATTEMPTS {
+        for attempt in 1..=MAX_READ_ATTEMPTS {
+            let began = now_ns();
             let (before, known) = (look(), state.main.file(path).map(|file| file.stat));
             let held = state.main.matches_file(self.root(), path, interrupt)?;
             if held == Some(true) && state.tools.is_none() {
@@ -144,7 +145,9 @@ impl Store {
             if held != Some(false) {
                 return Ok(None);
             }
-            if now == before {
+            // stamps that are still young prove nothing, but that often it is not written twice
+            let is_old = |stat| is_trusted(&self.clock.trusted(&stat, began));
+            if now == before && (before.is_some_and(is_old) || attempt == MAX_READ_ATTEMPTS) {
                 return Ok(Some(Difference::Misread));
             }
             // it was written between the two looks, and again as it was
