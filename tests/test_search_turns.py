@@ -42,7 +42,7 @@ def test_a_hit_is_a_turn(store: Store) -> None:
     assert hit.prompt == TALK[1]["content"]
     assert hit.text == TALK[3]["content"]
     assert (hit.role, hit.time, hit.session) == ("assistant", "2026-01-22T08:00:03Z", "s1")
-    assert (hit.project, hit.title) == ("web", "Fix the \x1b[31mclock")
+    assert (hit.project, hit.title) == ("web", "Fix the [31mclock")
     # a citation is taken as it is
     assert store.explain("late orders", hit.citation).startswith(f"{PATH}#L2 scores")
 

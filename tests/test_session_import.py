@@ -124,7 +124,7 @@ def test_the_command(cli: Callable[..., tuple[str, str]], home: Path) -> None:
     assert "CODEX_HOME" in err
     cli(code=2)
     report = json.loads(cli(str(odd), "--json")[0])
-    assert (report["unchanged"], report["sources"]) == (2, [])
+    assert (report["unchanged"], report["skipped"], report["sources"]) == (1, 1, [])
 
 
 def test_standard_input(root: Path) -> None:
