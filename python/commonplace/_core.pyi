@@ -9,17 +9,20 @@ from commonplace.timestamps import When
 
 __all__ = [
     "Entry",
+    "FrontMatter",
     "Grep",
     "Hit",
     "Hits",
     "ImportReport",
     "Imported",
     "ImportedSource",
+    "MarkdownBlock",
     "Match",
     "Message",
     "Revision",
     "SearchFilter",
     "Section",
+    "Session",
     "SessionHeader",
     "Status",
     "Store",
@@ -27,6 +30,8 @@ __all__ = [
     "Weights",
     "Written",
     "__version__",
+    "blocks",
+    "front_matter",
     "sections",
 ]
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         session: str | None
         category: str | None
         exclude: Iterable[tuple[str, int, int]] | None
-        tools: bool
+        tools: bool | None
 
 
 def given_filter(
