@@ -1,4 +1,4 @@
-"""Precision and recall of extraction and of conflict detection on the labelled sentences.
+"""Precision and recall on labelled sentences: what of a message is worth keeping, what conflicts.
 
     python -m benches.extraction_quality
 

@@ -1,4 +1,4 @@
-"""Entry point of `python -m commonplace`, the command `commonplace`."""
+"""Entry point of `python -m commonplace`; does the same as the command `commonplace`."""
 
 import sys
 

@@ -1,5 +1,4 @@
-"""Embedders that wrap what the caller hands over: a function, an `openai` client, a
-sentence-transformers model.
+"""Embedders over a caller's function, `openai` client or sentence-transformers model.
 
 None of the packages is imported here: the caller hands over an object of theirs.
 """

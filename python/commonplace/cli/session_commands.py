@@ -1,4 +1,4 @@
-"""Commands about sessions."""
+"""Commands about sessions: list them, show one turn by turn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Extraction of claims from a statement: subject, attribute, value and scope."""
+"""Claims read from a statement: subject, attribute, value and scope."""
 
 from __future__ import annotations
 

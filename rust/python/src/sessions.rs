@@ -1,4 +1,4 @@
-//! Sessions as Python objects.
+//! Session metadata as a Python object.
 
 use commonplace_core::store::sessions;
 use pyo3::prelude::*;

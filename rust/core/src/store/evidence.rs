@@ -1,4 +1,4 @@
-//! Verification of hits from a snapshot: what the index says of a hit is checked in its file.
+//! Defence against forged index snapshots: a hit must show a query term, or its file is compared.
 //!
 //! A snapshot that somebody crafted may give a hit that holds nothing of what it was found by, or
 //! name another heading, category or line. The text of a hit itself is checked first; only where
