@@ -77,7 +77,7 @@ fn false_snapshots(memory: &TestRoot) -> Vec<(&'static str, Vec<u8>, Vec<&'stati
     take(&mut listed, &other, &[PAGED[0]]);
     assert!(listed != bytes);
     let mut counted = bytes.clone();
-    let lines = parts(&bytes, SEEN)[0].start + 3 * 40 + 16;
+    let lines = parts(&bytes, SEEN)[0].start + 3 * 48 + 16;
     assert_eq!(word(&bytes, lines), 6);
     put(&mut counted, lines, 5);
     let mut headed = bytes.clone();

@@ -107,7 +107,7 @@ fn a_turn_grows_with_its_transcript_and_the_title_changes() {
     memory.put(PATH, session());
     let store = memory.open(true);
     assert_eq!(turns(&store, "flour")[0].end_line, 8);
-    let renamed = json!({"type": "session", "id": "s", "title": " Flour\n and ovens "});
+    let renamed = json!({"type": "session", "host": "plain", "id": "s", "title": " Flour\n and ovens "});
     let call = json!({"role": "assistant", "content": [{"type": "tool_use", "input": "mill"}]});
     let grown =
         session() + &format!("{call}\n{renamed}\n") + &said("assistant", "The mill is shut.");
