@@ -107,7 +107,8 @@ fn a_turn_grows_with_its_transcript_and_the_title_changes() {
     memory.put(PATH, session());
     let store = memory.open(true);
     assert_eq!(turns(&store, "flour")[0].end_line, 8);
-    let renamed = json!({"type": "session", "host": "plain", "id": "s", "title": " Flour\n and ovens "});
+    let renamed =
+        json!({"type": "session", "host": "plain", "id": "s", "title": " Flour\n and ovens "});
     let call = json!({"role": "assistant", "content": [{"type": "tool_use", "input": "mill"}]});
     let grown =
         session() + &format!("{call}\n{renamed}\n") + &said("assistant", "The mill is shut.");
@@ -190,4 +191,19 @@ fn turns_beyond_those_that_are_rescored_keep_their_order() {
         let some = store.search(&request(limit), &|| false).unwrap().hits;
         assert_eq!(some, all[..limit]);
     }
+}
+
+#[test]
+fn what_a_query_excludes_is_not_shown_of_a_turn() {
+    let memory = TestRoot::new();
+    let text = said("user", "What is in the salad?")
+        + &said("assistant", "Kiwi, kiwi fruit and salad.")
+        + &said("assistant", "The fruit salad has apples.");
+    memory.put("a.jsonl", &text);
+    let store = memory.open(true);
+    assert_eq!(turns(&store, "fruit salad")[0].text, "The fruit salad has apples.");
+    for query in ["fruit salad -kiwi", "\"fruit salad\""] {
+        assert_eq!(turns(&store, query)[0].text, "The fruit salad has apples.", "{query}");
+    }
+    assert_eq!(turns(&store, "kiwi -apples")[0].text, "Kiwi, kiwi fruit and salad.");
 }

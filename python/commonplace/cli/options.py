@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from commonplace.store import Store
 
 
-# Characters of a UUID
-FULL_ID = 32
+# A UUID, which is an id in full
+FULL_ID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[0-9a-fA-F]{32}")
 
 
 def path_of(text: str) -> Path:
@@ -58,6 +58,7 @@ def located(where: str, lines: str | None) -> tuple[str, int | None, int | None]
         return path, None, None
     parts = re.fullmatch(r"L?(\d+)(?:-L?(\d+))?", span)
     first, last = (int(parts[1]), int(parts[2] or parts[1])) if parts else (0, 0)
+    first, last = min(first, 2**40), min(last, 2**40)
     if not 0 < first <= last:
         raise UsageError(f"{span!r} is no range of lines; write 10 or 10-20, counted from 1")
     return path, first, last
@@ -266,7 +267,7 @@ def search_filter(
     prefixes = [*(prefixes or []), *(fields["prefix"] or [])]
     named = fields["session"]
     # an id in full needs no index, which a grep is not to build
-    meant = store.find_session(named) if named and len(named) < FULL_ID else None
+    meant = store.find_session(named) if named and not FULL_ID.fullmatch(named) else None
     if meant and meant.id != named:
         if prefixes and not any(is_below(meant.path, store.spelled(one)) for one in prefixes):
             where = " or ".join(prefixes)

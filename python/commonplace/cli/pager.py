@@ -19,7 +19,11 @@ def pager() -> Iterator[TextIO | None]:
     `$PAGER` is a program with its arguments, default `less`, which ends by itself where all fits
     on the screen; `cat` or nothing turns it off.
     """
-    command = shlex.split(os.environ.get("PAGER", "less"))
+    try:
+        command = shlex.split(os.environ.get("PAGER", "less"))
+    except ValueError:
+        # a quote that is not closed
+        command = []
     process = None
     if command not in ([], ["cat"]):
         # not a program of this machine: then there is no pager

@@ -71,7 +71,8 @@ def count(least: int) -> Callable[[str], int]:
 
     def parse(text: str) -> int:
         if text.isdecimal() and int(text) >= least:
-            return int(text)
+            # more than there can be of anything, and still a number of the core
+            return min(int(text), 2**40)
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number of {least} or more")
 
     return parse

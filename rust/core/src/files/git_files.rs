@@ -21,6 +21,8 @@ const IGNORE: &str = "\
 /index.new
 /gram_index/
 /vectors/
+/imports/
+/redactions.jsonl
 /lock
 *.lock
 *.swap

@@ -22,7 +22,7 @@ use crate::index::dictionary::expansion::Expander;
 use crate::index::topk::collector::{Scored, Scoring};
 use crate::index::topk::top_k;
 use crate::search::doc_filter::DocFilter;
-use crate::search::phrase::phrases;
+use crate::search::phrase::{QueryPhrases, phrases};
 use crate::search::query::Query;
 use crate::search::query_plan::plan;
 use crate::search::result::SearchResult;
@@ -97,9 +97,11 @@ fn run(
     plan(&mut scorer, catalog, expander, query, &mut result)?;
     let rescored = limit > 0 && has_speakers(catalog);
     let depth = if rescored { limit.max(session_rescore::WINDOW) } else { limit };
-    result.ranked = best(&scorer, catalog, query, depth, text)?;
+    let phrases = QueryPhrases::new(query, catalog, scorer.interrupt)?;
+    let mut accept = |document| phrases.accept(document, text);
+    result.ranked = best(&scorer, depth, &mut accept)?;
     if let Some(finder) = by_turn {
-        scorer.rank_turns(finder, &mut result);
+        scorer.rank_turns(finder, &mut accept, &mut result);
     } else if rescored {
         let window = result.ranked.len().min(session_rescore::WINDOW);
         session_rescore::rescore(catalog, &mut result.ranked[..window]);
@@ -115,22 +117,14 @@ fn has_speakers(catalog: &Catalog) -> bool {
     catalog.index.docs_with_field(Field::Speaker) > 0
 }
 
-/// Returns the best documents that hold the phrases and no excluded one.
+/// Returns the best documents that are accepted.
 fn best(
     scorer: &QueryScorer<'_>,
-    catalog: &Catalog,
-    query: &Query,
     limit: usize,
-    text: &mut dyn FnMut(u32) -> Option<String>,
+    accept: &mut dyn FnMut(u32) -> bool,
 ) -> Result<Vec<Scored>> {
-    let required = phrases(&query.phrases, catalog, scorer.interrupt)?;
-    let excluded = phrases(&query.excluded, catalog, scorer.interrupt)?;
-    let mut accept = |document: u32| {
-        required.iter().all(|phrase| phrase.is_in(document, text))
-            && !excluded.iter().any(|phrase| phrase.is_in(document, text))
-    };
     let (terms, scale) = scorer.term_scorers();
-    let best = top_k(&terms, scale, scorer, limit, &mut accept);
+    let best = top_k(&terms, scale, scorer, limit, accept);
     // documents found before an interrupt are not the best
     if scorer.is_stopped() { Err(Error::Interrupted) } else { Ok(best) }
 }
@@ -153,7 +147,9 @@ pub fn explain(
     if !has_speakers(catalog) {
         return Ok((score, lines));
     }
-    let mut best = best(&scorer, catalog, query, session_rescore::WINDOW, text)?;
+    let phrases = QueryPhrases::new(query, catalog, scorer.interrupt)?;
+    let mut accept = |document| phrases.accept(document, text);
+    let mut best = best(&scorer, session_rescore::WINDOW, &mut accept)?;
     let score_of = |best: &[Scored]| {
         best.iter().find(|scored| scored.document == document).map(|scored| scored.score)
     };

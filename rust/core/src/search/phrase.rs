@@ -4,7 +4,7 @@
 use crate::catalog::Catalog;
 use crate::error::{Interrupt, Result};
 use crate::index::postings::reader::PostingList;
-use crate::search::query::contains_phrase;
+use crate::search::query::{Query, contains_phrase};
 use crate::text::query_terms::{QueryTerm, query_terms};
 
 /// A phrase of a query.
@@ -40,6 +40,31 @@ impl<'a> Phrase<'a> {
     pub fn is_in(&self, document: u32, text: &mut dyn FnMut(u32) -> Option<String>) -> bool {
         self.has_words_in(document)
             && text(document).is_some_and(|text| contains_phrase(&text, &self.words))
+    }
+}
+
+/// The phrases that a document must hold, and those that it must not.
+pub(super) struct QueryPhrases<'a> {
+    required: Vec<Phrase<'a>>,
+    excluded: Vec<Phrase<'a>>,
+}
+
+impl<'a> QueryPhrases<'a> {
+    /// Returns those of a query.
+    ///
+    /// # Errors
+    /// [`crate::error::Error::Interrupted`].
+    pub fn new(query: &Query, catalog: &'a Catalog, interrupt: Interrupt<'_>) -> Result<Self> {
+        Ok(Self {
+            required: phrases(&query.phrases, catalog, interrupt)?,
+            excluded: phrases(&query.excluded, catalog, interrupt)?,
+        })
+    }
+
+    /// Says whether a document holds all that it must and nothing that it must not.
+    pub fn accept(&self, document: u32, text: &mut dyn FnMut(u32) -> Option<String>) -> bool {
+        self.required.iter().all(|phrase| phrase.is_in(document, text))
+            && !self.excluded.iter().any(|phrase| phrase.is_in(document, text))
     }
 }
 

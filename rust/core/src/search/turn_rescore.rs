@@ -37,11 +37,17 @@ struct ScoredTurn {
 
 impl QueryScorer<'_> {
     /// Scores the best of what was found by turns. What is behind them stays there.
-    pub(super) fn rank_turns(&self, finder: &TurnFinder<'_>, result: &mut SearchResult) {
+    /// A message that is not accepted, as it holds an excluded phrase, counts nothing.
+    pub(super) fn rank_turns(
+        &self,
+        finder: &TurnFinder<'_>,
+        accept: &mut dyn FnMut(u32) -> bool,
+        result: &mut SearchResult,
+    ) {
         let lists: Vec<_> = (0..self.concepts.len()).map(|at| self.list(at)).collect();
         let mut turns: FxHashMap<u32, Turn> = FxHashMap::default();
         let mut score = |scored: &Scored| -> f32 {
-            let Some(found) = self.score_turn(finder, &lists, scored.document) else {
+            let Some(found) = self.score_turn(finder, &lists, scored.document, accept) else {
                 return scored.score;
             };
             turns.insert(scored.document, found.turn);
@@ -68,10 +74,13 @@ impl QueryScorer<'_> {
         finder: &TurnFinder<'_>,
         lists: &[PostingList<'_>],
         found_by: u32,
+        accept: &mut dyn FnMut(u32) -> bool,
     ) -> Option<ScoredTurn> {
         let (documents, places) = finder.places(found_by)?;
         let (first, last) = (documents.get(places.start), documents.get(places.end - 1));
-        let messages = places.map(|at| documents.get(at)).filter(|&message| self.passes(message));
+        let messages = places
+            .map(|at| documents.get(at))
+            .filter(|&message| self.passes(message) && accept(message));
         let is_prompt = self.catalog.docs[first as usize].section_meta.starts == 1;
         let (mut prompt, mut reply, mut shown) = (0.0, 0.0, None);
         let mut most_said = f32::NEG_INFINITY;

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{OpenSession, SessionHeader};
+use crate::messages::redaction::{Redactions, redact_line};
 
 /// How far an import of a source that is read line by line has come, and what it needs to go on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,11 +21,11 @@ pub struct ImportState {
 }
 
 impl ImportState {
-    /// Returns the state as JSON.
+    /// Returns the state as JSON, without secrets: it is kept on the disk.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let OpenSession { header, is_begun, prompt, named } = &self.session;
-        json!({
+        let state = json!({
             "offset": self.offset,
             "lines": self.lines,
             "header": serde_json::from_str::<Value>(&header.record()).unwrap_or_default(),
@@ -32,7 +33,11 @@ impl ImportState {
             "is_begun": is_begun,
             "prompt": prompt,
             "named": named,
-        })
+        });
+        let line = state.to_string();
+        let redacted = redact_line(line.as_bytes(), &mut Redactions::new(), &|| false);
+        let redacted = redacted.ok().flatten().and_then(|line| serde_json::from_slice(&line).ok());
+        redacted.unwrap_or(state)
     }
 
     /// Reads a state; none if it is no state.

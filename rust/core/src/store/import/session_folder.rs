@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::files::paths::check_create;
 use crate::messages::formats::SessionHeader;
+use crate::messages::redaction::redact_text;
 use crate::text::time::{day_in_words, parse_time};
 
 /// The folder that all sessions are in.
@@ -27,7 +28,7 @@ pub(super) fn candidates(
     let date = day.split(' ').next().unwrap_or_default().to_owned();
     // `ses_` and the like are the same for all
     let id = header.id.as_deref().unwrap_or("session");
-    let id = safe(id.rsplit_once('_').map_or(id, |(_, rest)| rest), SHORT_ID[2]);
+    let id = safe(&redact_text(id.rsplit_once('_').map_or(id, |(_, rest)| rest)), SHORT_ID[2]);
     let id = if id.is_empty() { "session".to_owned() } else { id };
     let short = SHORT_ID.map(|length| {
         let short: String = id.chars().take(length).collect();
@@ -53,7 +54,7 @@ pub(super) fn beside_parent(
     header: &SessionHeader,
     parent: &str,
 ) -> impl Iterator<Item = String> + use<> {
-    let id = safe(header.id.as_deref().unwrap_or_default(), SHORT_ID[2]);
+    let id = safe(&redact_text(header.id.as_deref().unwrap_or_default()), SHORT_ID[2]);
     let id = if id.is_empty() { "agent".to_owned() } else { id };
     let first = format!("{parent}/subagents/{id}");
     let stem = first.clone();
@@ -71,7 +72,7 @@ pub(super) fn project(header: &SessionHeader) -> String {
             part => parts.push(part),
         }
     }
-    let named = parts.last().map(|name| safe(name, MAX_PROJECT));
+    let named = parts.last().map(|name| safe(&redact_text(name), MAX_PROJECT));
     let fallback = || Some(safe(&header.host, MAX_PROJECT)).filter(|name| !name.is_empty());
     let named = named.filter(|name| !name.is_empty()).or_else(fallback);
     named.unwrap_or_else(|| "other".to_owned())

@@ -82,8 +82,14 @@ pub(super) struct SessionTarget {
 }
 
 impl SessionTarget {
-    /// Opens the transcript of a session, which need not be there, for a source from its start.
-    pub fn open(path: String, header: &SessionHeader, context: &mut Context<'_>) -> Result<Self> {
+    /// Opens the transcript of a session, which need not be there, for a source of which the lines
+    /// up to byte `from` of the transcript have been taken.
+    pub fn open(
+        path: String,
+        from: u64,
+        header: &SessionHeader,
+        context: &mut Context<'_>,
+    ) -> Result<Self> {
         let mut target = Self::at_end(path, 0, String::new(), context);
         target.header = redacted_header(header, context)?;
         let file = match context.store.root().open_read(&target.path) {
@@ -96,13 +102,18 @@ impl SessionTarget {
         check_encoding(&file, &target.path)?;
         let size = file.metadata().map_err(|e| Error::io("read", &*target.path, e))?.len();
         let held = &mut target.held;
-        lines(&file, &target.path, 0..size, LONGEST_LINE, context.interrupt, &mut |_, line, _| {
-            match MessageKey::of(line) {
-                Some(key) if key.is_unique => {}
+        lines(
+            &file,
+            &target.path,
+            0..size,
+            LONGEST_LINE,
+            context.interrupt,
+            &mut |at, line, _| match MessageKey::of(line) {
+                Some(key) if key.is_unique || at < from => {}
                 Some(key) => *held.plain.entry(key.hash).or_default() += 1,
-                None => held.note(line),
-            }
-        })?;
+                None => held.note(line, at >= from),
+            },
+        )?;
         target.end = size;
         target.record = held.header.record();
         context.index.read_on(context.store, &target.path, context.interrupt)?;
@@ -321,6 +332,8 @@ impl SessionTarget {
         if !std::mem::take(&mut self.batch_redacted).is_empty() {
             count_placeholders(&self.batch, &mut self.batch_redacted);
         }
+        // other sessions may hold copies of what somebody else has added
+        context.index.read_on(context.store, &self.path, context.interrupt)?;
         Ok(())
     }
 }
@@ -339,12 +352,12 @@ fn redacted_header(header: &SessionHeader, context: &Context<'_>) -> Result<Sess
 }
 
 impl Held {
-    /// Notes a line that is no message.
-    fn note(&mut self, line: &[u8]) {
+    /// Notes a line that is no message; only new ones stand for copies that may come.
+    fn note(&mut self, line: &[u8], is_new: bool) {
         let Ok(record) = serde_json::from_slice::<Value>(trim(line)) else { return };
         match record["type"].as_str() {
             Some("session") => self.header.take_record(&record),
-            Some("copy") => self.copies += record["count"].as_u64().unwrap_or(0),
+            Some("copy") if is_new => self.copies += record["count"].as_u64().unwrap_or(0),
             _ => {}
         }
     }

@@ -102,7 +102,7 @@ impl<'a, 'n> SourceImport<'a, 'n> {
             // somebody else has added to it
             false => {
                 let header = self.adapted(&state.session.header());
-                SessionTarget::open(path, &header, &mut self.context)?
+                SessionTarget::open(path, end, &header, &mut self.context)?
             }
         });
         let offset = state.offset;
@@ -120,7 +120,8 @@ impl<'a, 'n> SourceImport<'a, 'n> {
             // two files of one name in two folders are two sessions
             let path = Path::new(&shown);
             let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-            let about = format!("{shown}\n{:?}\n{:?}", header.started, header.title);
+            // its title may become known only at its end
+            let about = format!("{shown}\n{:?}", header.started);
             header.id = Some(format!("{stem}-{:08x}", xxh3_64(about.as_bytes()) as u32));
         }
         header
@@ -172,7 +173,7 @@ impl SessionSink for SourceImport<'_, '_> {
     fn begin(&mut self, session: &SessionHeader) -> Result<()> {
         let header = self.adapted(session);
         let path = self.names.path(&header, self.one.modified)?;
-        self.target = Some(SessionTarget::open(path, &header, &mut self.context)?);
+        self.target = Some(SessionTarget::open(path, 0, &header, &mut self.context)?);
         Ok(())
     }
 

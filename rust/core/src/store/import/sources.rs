@@ -136,6 +136,12 @@ impl Listing<'_> {
         Ok(())
     }
 
+    /// Says whether a folder is the root of this memory.
+    fn is_own(&self, folder: &Path) -> bool {
+        let found = fs::metadata(folder).map(|meta| (meta.dev(), meta.ino())).ok();
+        found.is_some() && found == self.own
+    }
+
     /// Lists a file or a folder that the caller named.
     fn path(&mut self, path: &Path) -> Result<()> {
         let shown = path.to_string_lossy().into_owned();
@@ -143,6 +149,10 @@ impl Listing<'_> {
             Ok(path) => path,
             Err(_) => path.to_owned(),
         };
+        if path.ancestors().any(|folder| self.is_own(folder)) {
+            self.report.skip(&shown, "it lies in this memory, which has it already");
+            return Ok(());
+        }
         match fs::metadata(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 self.report.skip(&shown, "it does not exist; check the path");
@@ -194,11 +204,7 @@ impl Listing<'_> {
             if !kind.is_dir() || is_part || is_passed || depth == MAX_DEPTH {
                 continue;
             }
-            let is_own = || {
-                let found = fs::metadata(&path).map(|meta| (meta.dev(), meta.ino())).ok();
-                found.is_some() && found == self.own
-            };
-            if !is_own() {
+            if !self.is_own(&path) {
                 self.folder(&path, depth + 1, takes)?;
             }
         }
