@@ -88,6 +88,33 @@ def test_a_host_is_imported_and_again(store: Store, root: Path) -> None:
         store.import_sessions(hosts=["nobody"])
 
 
+def test_no_secret_of_a_header_reaches_the_disk(store: Store, root: Path, tmp_path: Path) -> None:
+    # in parts, so that nobody takes it for a real one
+    token = "ghp" + "_16C7e42F292c6912E7710c838347Ae178B4a"
+    line = json.loads(message("0198c1d2-1", f"Use {token}."))
+    lines = [
+        line | {"cwd": f"/home/me/{token}/", "gitBranch": f"feat/{token}"},
+        {"type": "custom-title", "customTitle": f"T {token}", "sessionId": "0198c1d2-1"},
+        {"type": "summary", "summary": f"old {token}", "leafUuid": "nobody"},
+    ]
+    source = tmp_path / "one.jsonl"
+    source.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert store.import_sessions(source).messages == 1
+    files = [path for path in root.rglob("*") if path.is_file()]
+    assert any(path.parent.name == "imports" for path in files)
+    assert not [path for path in files if token in str(path) or token.encode() in path.read_bytes()]
+    ignored = (root / ".commonplace/.gitignore").read_text().splitlines()
+    assert {"/imports/", "/redactions.jsonl"} <= {*ignored}
+
+
+@pytest.mark.usefixtures("home")
+def test_a_memory_does_not_import_itself(store: Store) -> None:
+    store.import_sessions(hosts=["all"])
+    for folder in (store.root, store.root / "sessions"):
+        report = store.import_sessions(folder)
+        assert (report.messages, report.new, report.skipped) == (0, 0, 1)
+
+
 @pytest.mark.usefixtures("home")
 def test_progress_can_stop_it(store: Store, root: Path) -> None:
     def stop(done: int, total: int) -> None:
