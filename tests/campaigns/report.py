@@ -156,12 +156,15 @@ SUITES = {
         python("test_fuzz_frames", "frames of random texts"),
         python("test_hostile", "the corpus of injections", "injection"),
     ],
+    REDACTION: [
+        rust("redaction", "imports of which nothing on the disk holds a secret; random lines"),
+        rust("redaction_labelled", "400 labelled texts: secrets that go, and others that stay"),
+    ],
 }
 UNTESTED = {
     SOUND_THREADS: "ThreadSanitizer and Miri need a nightly compiler, and "
     "pytest-run-parallel a free-threaded "
     "Python: neither is run here",
-    REDACTION: "redaction is an issue of its own",
     NO_SERVER: "the package opens no port and has no server",
     MUTATION_TESTED: "`make mutants` deletes what protects on the write and open paths, and "
     "prints its figures; "
