@@ -8,9 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 import commonplace
 from tests.doubles import Clock
+
+# no test is timed: a busy machine takes long for any example
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 # numpy's threads wait for each other where programs share the machine, and the model is small
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

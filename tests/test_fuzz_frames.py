@@ -52,7 +52,9 @@ _SEEN = str.maketrans(
 )
 _CLOSER = re.compile(r"<[\s/]*(?:user)?[\s_-]*memory", re.IGNORECASE)
 _TOKEN = re.compile(
-    r"<\||\[/?INST\]|<</?SYS>>|</?s>|<start_of_turn>|<end_of_utterance>|<(?:img|style|use)\b"
+    r"<\||\[/?INST\]|<</?SYS>>|</?s>|<start_of_turn>|<end_of_utterance>"
+    # a name of HTML ends with a blank, a slash or the bracket: `<style=` is another element
+    r"|<(?:img|use)[\s/]|<style[\s/>]"
 )
 _MARKDOWN = MarkdownIt("commonmark")
 
