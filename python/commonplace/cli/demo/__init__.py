@@ -71,6 +71,6 @@ def next_lines(root: Path | None) -> list[str]:
         *first,
         f"commonplace --root {kept} search 'what did we do about flaky tests'",
         f"commonplace --root {kept} grep --role assistant --since 2026-02-01 -C 1 'rate.?limit'",
-        "commonplace --root notes import ~/.claude/projects/*/*.jsonl",
+        "commonplace --root notes import --claude-code",
         "commonplace --help",
     ]
