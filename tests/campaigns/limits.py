@@ -167,10 +167,19 @@ def size_of_files(trial: Trial) -> None:
     afterwards(trial, "RLIMIT_FSIZE")
 
 
+def limit_descriptors(most: int) -> None:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, 4096))
+
+
+def highest_descriptor() -> int:
+    """Return the highest descriptor in use; listing them takes one itself."""
+    limit_descriptors(4096)
+    return max(int(name) for name in os.listdir("/proc/self/fd"))  # noqa: PTH208
+
+
 def descriptors(trial: Trial) -> None:
     def limit(random: Random) -> None:
-        used = max(int(name) for name in os.listdir("/proc/self/fd"))  # noqa: PTH208
-        resource.setrlimit(resource.RLIMIT_NOFILE, (used + random.randrange(-2, 10), 4096))
+        limit_descriptors(highest_descriptor() + random.randrange(-2, 10))
 
     seed = str(trial.random.random())
     check_call(trial, "RLIMIT_NOFILE", Child(partial(call_on, trial.root, seed, limit)))
@@ -186,7 +195,7 @@ def few_descriptors_to_read(trial: Trial) -> None:
 
     def work(shared: SharedLog) -> None:
         store = commonplace.open(trial.root, watch=trial.random.random() < 0.5)
-        used = max(int(name) for name in os.listdir("/proc/self/fd"))  # noqa: PTH208
+        used = highest_descriptor()
         asks: dict[str, Callable[[], tuple[int, bool]]] = {
             "list": lambda: (len(store.list()), True),
             "search": lambda: (len(hits := store.search("quokka", 50)), not hits.notes),
@@ -195,7 +204,7 @@ def few_descriptors_to_read(trial: Trial) -> None:
         }
         for name, ask in asks.items():
             for more in range(-3, 12):
-                resource.setrlimit(resource.RLIMIT_NOFILE, (used + more, 4096))
+                limit_descriptors(used + more)
                 try:
                     found, is_all = ask()
                 except (CommonplaceError, OSError):
