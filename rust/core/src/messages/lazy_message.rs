@@ -176,7 +176,7 @@ impl<'a> LazyMessage<'a> {
     fn is_prompt(&self) -> bool {
         let is_user = matches!(&*self.role, "user" | "human");
         let mut is_said = false;
-        self.each_conversation_string(|body| is_said |= !body.is_empty());
+        self.each_conversation_string(|body| is_said |= !decode(body).trim().is_empty());
         is_user && is_said && !self.body().blocks.iter().any(ContentBlock::is_tool_result)
     }
 

@@ -22,7 +22,7 @@ use crate::index::dictionary::expansion::Expander;
 use crate::index::topk::collector::{Scored, Scoring};
 use crate::index::topk::top_k;
 use crate::search::doc_filter::DocFilter;
-use crate::search::phrase::{QueryPhrases, phrases};
+use crate::search::phrase::QueryPhrases;
 use crate::search::query::Query;
 use crate::search::query_plan::plan;
 use crate::search::result::SearchResult;
@@ -82,11 +82,10 @@ fn run(
     let allows = filter
         .map(|filter| Box::new(move |document: u32| filter.passes(document)) as DocPredicate<'_>);
     // a document without all words of a phrase need not be scored or read
-    let required = phrases(&query.phrases, catalog, interrupt)?;
-    let requires = (!required.is_empty()).then(|| {
-        let may = move |document| required.iter().all(|phrase| phrase.has_words_in(document));
-        Box::new(may) as DocPredicate<'_>
-    });
+    let phrases = QueryPhrases::new(query, catalog, interrupt)?;
+    let requires = phrases
+        .is_required()
+        .then(|| Box::new(|document| phrases.has_words_in(document)) as DocPredicate<'_>);
     let by_turn = (unit == Unit::Turn).then_some(&finder);
     let mut scorer =
         QueryScorer::new(catalog, allows, interrupt).requiring(requires).grouped(by_turn);
@@ -97,7 +96,6 @@ fn run(
     plan(&mut scorer, catalog, expander, query, &mut result)?;
     let rescored = limit > 0 && has_speakers(catalog);
     let depth = if rescored { limit.max(session_rescore::WINDOW) } else { limit };
-    let phrases = QueryPhrases::new(query, catalog, scorer.interrupt)?;
     let mut accept = |document| phrases.accept(document, text);
     result.ranked = best(&scorer, depth, &mut accept)?;
     if let Some(finder) = by_turn {

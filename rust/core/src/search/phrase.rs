@@ -61,6 +61,16 @@ impl<'a> QueryPhrases<'a> {
         })
     }
 
+    /// Returns whether there is a phrase that documents must hold.
+    pub const fn is_required(&self) -> bool {
+        !self.required.is_empty()
+    }
+
+    /// Says whether a document holds all words of the phrases that it must hold.
+    pub fn has_words_in(&self, document: u32) -> bool {
+        self.required.iter().all(|phrase| phrase.has_words_in(document))
+    }
+
     /// Says whether a document holds all that it must and nothing that it must not.
     pub fn accept(&self, document: u32, text: &mut dyn FnMut(u32) -> Option<String>) -> bool {
         self.required.iter().all(|phrase| phrase.is_in(document, text))
@@ -72,7 +82,7 @@ impl<'a> QueryPhrases<'a> {
 ///
 /// # Errors
 /// [`crate::error::Error::Interrupted`].
-pub(super) fn phrases<'a>(
+fn phrases<'a>(
     texts: &[String],
     catalog: &'a Catalog,
     interrupt: Interrupt<'_>,

@@ -30,6 +30,11 @@ impl FilterField {
     pub(super) fn read(word: &str) -> Option<(Self, String)> {
         let (name, value) = word.split_once(':')?;
         let field = Self::ALL.into_iter().find(|field| field.name() == name)?;
+        // a quote that is not closed has a blank behind it, and is searched as text
+        let value = match value.strip_prefix('"') {
+            Some(quoted) => quoted.strip_suffix('"')?,
+            None => value.trim_end_matches([',', ';', '.']),
+        };
         value.contains(char::is_alphanumeric).then(|| (field, value.to_owned()))
     }
 }
@@ -76,12 +81,13 @@ pub(super) fn note(word: &str) -> Option<String> {
         return None;
     }
     let shown: String = word.chars().take(40).collect();
-    Some(if is_argument {
+    let is_filter = FilterField::ALL.iter().any(|field| field.name() == name);
+    Some(if minus {
+        format!("{shown} was searched as text: only words and \"phrases\" can be excluded")
+    } else if is_argument || is_filter {
         format!(
             "{shown} was searched as text: {name} is an argument of the search, beside the query"
         )
-    } else if minus {
-        format!("{shown} was searched as text: only words and \"phrases\" can be excluded")
     } else {
         let fields = Field::ALL.map(Field::name).join(", ");
         let filters = FilterField::ALL.map(FilterField::name).join(", ");

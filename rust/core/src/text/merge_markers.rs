@@ -25,19 +25,20 @@ pub fn in_note(text: &str) -> (u32, u32) {
     // where the open conflict began, and how many of its markers were seen
     let (mut opened, mut seen, mut split) = (0, 0, false);
     for (number, line) in (1..).zip(text.lines()) {
-        let inner = line.trim_start_matches(' ');
-        let run = &inner[..inner.len() - inner.trim_start_matches(['`', '~']).len()];
-        match fence {
-            Some(open) => {
-                let closes = run.starts_with(open) && inner[run.len()..].trim().is_empty();
+        match (fence, fence_of(line)) {
+            (Some(open), run) => {
+                let closes = run.is_some_and(|run| {
+                    run.starts_with(open) && line.trim_start()[run.len()..].trim().is_empty()
+                });
                 fence = if closes { None } else { fence };
                 continue;
             }
-            None if run.len() >= 3 => {
+            // within a conflict a fence may be what the two sides differ in
+            (None, Some(run)) if opened == 0 => {
                 fence = Some(run);
                 continue;
             }
-            None => {}
+            _ => {}
         }
         let line = line.as_bytes();
         if is_marker_of(line, b'<') {
@@ -55,6 +56,17 @@ pub fn in_note(text: &str) -> (u32, u32) {
     (first, count)
 }
 
+/// Returns the run of signs with which a line opens or closes fenced code, by the rules of
+/// CommonMark: three or more of one sign, and no backtick behind backticks.
+fn fence_of(line: &str) -> Option<&str> {
+    let inner = line.trim_start_matches(' ');
+    let sign = inner.chars().next().filter(|sign| matches!(sign, '`' | '~'))?;
+    let info = inner.trim_start_matches(sign);
+    let run = &inner[..inner.len() - info.len()];
+    let is_fence = line.len() - inner.len() <= 3 && run.len() >= 3;
+    (is_fence && !(sign == '`' && info.contains('`'))).then_some(run)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -65,6 +77,11 @@ mod tests {
     fn a_whole_conflict_is_found_and_a_heading_is_none() {
         assert_eq!(in_note(&format!("# A\n\n{CONFLICT}rest\n{CONFLICT}")), (3, 6));
         assert_eq!(in_note("<<<<<<< a\n||||||| b\n=======\r\n>>>>>>> c"), (1, 4));
+        // inline code is no fence, nor is a line of indented code; a fence may be in dispute
+        for before in ["```js``` is inline\n", "    ```\n", "``~\n"] {
+            assert_eq!(in_note(&format!("{before}{CONFLICT}")), (2, 3), "{before}");
+        }
+        assert_eq!(in_note("<<<<<<< a\n```sh\n=======\n```bash\n>>>>>>> b\n"), (1, 3));
         for plain in [
             "Heading\n=======\n\ntext <<<<<<< HEAD\n".to_owned(),
             "<<<<<<< a\nHeading\n=======\n".to_owned(),
