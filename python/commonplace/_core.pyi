@@ -164,9 +164,13 @@ class Hits(Sequence[Hit]):
     `freshness` is `fresh` when every file was seen as it is now, `stale` when the files could
     not be checked, `partial` when some could not be read; `notes` says which and why, and what
     of the query was not used.
+
+    `confidence`, in 0…1, says how much of what the query asks for the best hit holds, and can be
+    compared between queries; 0 without a hit. Where it is low, a note names words that are missing.
     """
 
     freshness: Literal["fresh", "stale", "partial"]
+    confidence: float
     notes: list[str]
     def __len__(self) -> int: ...
     @overload

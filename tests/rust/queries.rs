@@ -463,3 +463,40 @@ fn explain_answers_only_for_a_message_that_is_there() {
     assert!(store.explain("tea", "m.jsonl#L1", &|| false).is_ok());
     assert!(store.explain("tea", "m.jsonl#L9", &|| false).is_err());
 }
+
+/// Returns the confidence of an answer and the note of what its best match lacks.
+fn confidence(store: &Store, query: &str) -> (f32, Option<String>) {
+    let hits = ask(store, query);
+    let note = hits.notes.into_iter().find(|note| note.contains("lacks"));
+    (hits.confidence, note)
+}
+
+#[test]
+fn confidence_is_of_what_the_query_asks_for() {
+    let (_memory, store) = world();
+    let (own, note) = confidence(&store, "lazy brown fox");
+    assert!((0.4..=1.0).contains(&own) && note.is_none(), "{own} {note:?}");
+    let (foreign, note) = confidence(&store, "zeppelin rides over Timbuktu, fox");
+    assert!((0.0..0.3).contains(&foreign), "{foreign}");
+    assert_eq!(note.as_deref(), Some("the best match lacks: zeppelin, rides, timbuktu"));
+    // nothing found is nothing known; a filter does not change what a word is worth
+    assert_eq!(confidence(&store, "zeppelin"), (0.0, None));
+    assert_eq!(confidence(&store, "fox role:nobody").0, 0.0);
+    // a word that is said twice is asked for once
+    let (once, twice) =
+        (confidence(&store, "fox zeppelin"), confidence(&store, "fox fox zeppelin"));
+    assert!(twice.0 >= once.0, "{once:?} {twice:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn confidence_is_a_share(query in "[ a-zA-Z\"*~:?。福狐-]{1,40}") {
+        let (_memory, store) = world();
+        let request = SearchRequest { query, limit: 9, ..SearchRequest::default() };
+        if let Ok(hits) = store.search(&request, &|| false) {
+            prop_assert!((0.0..=1.0).contains(&hits.confidence));
+            prop_assert_eq!(hits.confidence > 0.0, !hits.hits.is_empty());
+        }
+    }
+}

@@ -153,6 +153,8 @@ pub struct Hits {
     #[pyo3(get)]
     freshness: &'static str,
     #[pyo3(get)]
+    confidence: f32,
+    #[pyo3(get)]
     notes: Vec<String>,
 }
 
@@ -170,6 +172,7 @@ impl Hits {
         Ok(Self {
             hits: PyList::new(py, hits)?.unbind(),
             freshness: answer.freshness.name(),
+            confidence: answer.confidence,
             notes: answer.notes,
         })
     }

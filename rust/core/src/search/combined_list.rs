@@ -36,6 +36,7 @@ impl QueryScorer<'_> {
         let bytes = self.catalog.index.encode_list(&list, &self.formula, counts);
         let list = ConceptList::Combined(bytes, doc_freq);
         let any = self.formula.idf(doc_freq);
+        self.asked += any;
         let (variants, heading, speaker) = (Vec::new(), 0.0, 0.0);
         let concept = QueryConcept { name, list, doc_freq, any, variants, heading, speaker };
         self.concepts.push(concept);

@@ -1,6 +1,7 @@
 //! Ranked search: from a query to the best documents of a catalog.
 
 mod combined_list;
+mod confidence;
 mod doc_filter;
 mod explain;
 mod phrase;
@@ -104,6 +105,7 @@ fn run(
         let window = result.ranked.len().min(session_rescore::WINDOW);
         session_rescore::rescore(catalog, &mut result.ranked[..window]);
     }
+    scorer.rate_confidence(&mut result);
     result.ranked.truncate(limit);
     result.turns.truncate(limit);
     result.concepts = scorer.into_concepts();

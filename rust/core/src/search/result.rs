@@ -15,6 +15,8 @@ pub struct SearchResult {
     pub terms: SnippetTerms,
     /// What of the query was not used, and why.
     pub notes: Vec<String>,
+    /// How much of the query the best document says, in 0…1.
+    pub confidence: f32,
     /// Concepts whose posting lists were opened.
     pub concepts: Vec<u32>,
 }

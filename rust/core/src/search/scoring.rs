@@ -72,6 +72,10 @@ pub struct QueryScorer<'a> {
     /// The factor by which stored impacts may have grown.
     pub(super) impact_growth: f32,
     pub(super) concepts: Vec<QueryConcept>,
+    /// The sum of the idf of all that the query asks for, each once.
+    pub(super) asked: f32,
+    /// The words of the query that no document holds.
+    pub(super) unknown: Vec<String>,
     by_concept: FxHashMap<u32, usize>,
     /// Concepts of the index whose lists were combined.
     pub(super) combined: Vec<u32>,
@@ -110,6 +114,8 @@ impl<'a> QueryScorer<'a> {
             formula,
             impact_growth,
             concepts: Vec::new(),
+            asked: 0.0,
+            unknown: Vec::new(),
             by_concept: FxHashMap::default(),
             combined: Vec::new(),
             query_profiles: Vec::new(),
@@ -174,14 +180,19 @@ impl<'a> QueryScorer<'a> {
             let stem = lexicon.stems.get(term.stem.as_deref()?)?;
             Some(lexicon.concept_of_stem[stem as usize])
         };
-        let Some(concept) = entry.map(|entry| entry.concept).or_else(by_stem) else {
+        let of_form = if term.form == Form::Character { weight::CHARACTER } else { 1.0 };
+        let times = term.times * of_form;
+        let concept = entry.map(|entry| entry.concept).or_else(by_stem);
+        let known = concept.map(|concept| (concept, index.doc_freqs(concept)));
+        let Some((concept, doc_freqs)) = known.filter(|(_, doc_freqs)| doc_freqs.any > 0) else {
+            // the parts of an identifier are terms too
+            if term.form != Form::Whole {
+                self.asked += of_form * self.formula.idf(0);
+                self.unknown.push(term.text.clone());
+            }
             return word;
         };
-        let doc_freqs = index.doc_freqs(concept);
-        if doc_freqs.any == 0 {
-            return word;
-        }
-        let times = term.times * if term.form == Form::Character { weight::CHARACTER } else { 1.0 };
+        self.asked += of_form * self.formula.idf(doc_freqs.any);
         let at = *self.by_concept.entry(concept).or_insert_with(|| {
             self.concepts.push(QueryConcept {
                 name: term.stem.as_ref().unwrap_or(&term.text).clone(),

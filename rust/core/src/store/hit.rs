@@ -165,6 +165,8 @@ pub struct Hits {
     pub hits: Vec<Hit>,
     /// How far they can be trusted.
     pub freshness: Freshness,
+    /// How much of the query the best hit says, in 0…1; 0 without a hit.
+    pub confidence: f32,
     /// What was not used or could not be read, and why.
     pub notes: Vec<String>,
 }

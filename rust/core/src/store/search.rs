@@ -55,6 +55,7 @@ impl Store {
                 self.search_once(&state, &query, &request, interrupt)?;
             if let Some(note) = &impossible {
                 answer.hits.clear();
+                answer.confidence = 0.0;
                 answer.notes.push(note.clone());
             }
             let damaged = state.main.is_damaged();
@@ -86,7 +87,8 @@ impl Store {
         request: &SearchRequest,
         interrupt: Interrupt<'_>,
     ) -> Result<(Hits, [BTreeSet<String>; 2])> {
-        let mut answer = Hits { hits: Vec::new(), freshness: Freshness::Fresh, notes: Vec::new() };
+        let (hits, notes) = (Vec::new(), Vec::new());
+        let mut answer = Hits { hits, freshness: Freshness::Fresh, confidence: 0.0, notes };
         let mut changed = Default::default();
         self.collect_hits(state, query, request, &mut answer, &mut changed, interrupt)?;
         if answer.hits.is_empty() && !query.phrases.is_empty() {
@@ -100,6 +102,9 @@ impl Store {
         // stable: of equal scores conversation text comes before tool traffic
         answer.hits.sort_by(|a, b| b.score.total_cmp(&a.score));
         answer.hits.truncate(request.limit);
+        if answer.hits.is_empty() {
+            answer.confidence = 0.0;
+        }
         let closed = state.skipped.iter().filter_map(|(path, why)| unlistable_note(path, why));
         answer.notes.extend(state.unreadable.values().cloned().chain(closed));
         if !answer.notes[before..].is_empty() {
@@ -173,6 +178,7 @@ impl Store {
                 }
                 answer.hits.push(hit);
             }
+            answer.confidence = answer.confidence.max(found.confidence);
             let new = found.notes.into_iter().filter(|note| !answer.notes.contains(note));
             let new: Vec<String> = new.collect();
             answer.notes.extend(new);

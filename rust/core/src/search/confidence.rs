@@ -1,0 +1,44 @@
+//! Confidence of an answer: the score of the best document, as a share of what the query asks for.
+//!
+//! ```text
+//! confidence(q) = s / (s + r)        s = score(q, d₁)        r = Σ_t idf(t) / (k1 + 1)
+//! ```
+//! `r` is the score of a document of average length that says each word of the query once; a best
+//! document like that gives ½. A word that no document holds counts there as the rarest do, so a
+//! query about other things scores low even where its common words are found.
+//! `docs/explanation/confidence.md` has the measurements.
+
+use crate::index::topk::collector::Scored;
+use crate::search::result::SearchResult;
+use crate::search::scoring::{QueryConcept, QueryScorer};
+
+/// Below this the words that the best document lacks are named.
+const DOUBTFUL: f32 = 0.3;
+/// Most words that are named.
+const MAX_MISSING: usize = 3;
+
+impl QueryScorer<'_> {
+    /// Sets the confidence of a result, whose documents are ranked by their own score; where it is
+    /// low, a note says what the best one lacks.
+    pub(super) fn rate_confidence(&self, result: &mut SearchResult) {
+        let Some(best) = result.ranked.first() else { return };
+        let reference = self.formula.score(self.asked, 1.0);
+        // a query of unknown words alone finds nothing, so there is a score
+        result.confidence = best.score / (best.score + reference);
+        if result.confidence < DOUBTFUL {
+            result.notes.extend(self.missing(best));
+        }
+    }
+
+    /// Says which words of the query a document lacks, those that say most first.
+    fn missing(&self, best: &Scored) -> Option<String> {
+        let lacks = |&(at, _): &(usize, _)| self.list(at).find(best.document).is_none();
+        let mut known: Vec<(usize, &QueryConcept)> =
+            self.concepts.iter().enumerate().filter(lacks).collect();
+        known.sort_by(|a, b| b.1.any.total_cmp(&a.1.any));
+        let known = known.into_iter().map(|(_, concept)| concept.name.as_str());
+        let unknown = self.unknown.iter().map(String::as_str);
+        let words: Vec<&str> = unknown.chain(known).take(MAX_MISSING).collect();
+        (!words.is_empty()).then(|| format!("the best match lacks: {}", words.join(", ")))
+    }
+}
