@@ -25,7 +25,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal, cast, get_args
 
-from commonplace._core import Hit, sections
+from commonplace._core import Hit, meta_comment, sections
+from commonplace.entries.blocks import fields_of
 from commonplace.entries.confusables import UNKNOWN_LETTER, is_plain, skeleton
 from commonplace.store import Store
 
@@ -40,11 +41,6 @@ _ROLES: dict[str | None, Author] = {
     "developer": "system",
 }
 _AGENTS = {"agents", "archive", "episodes", "sessions", "world"}
-_META_AUTHOR = re.compile(
-    r"\A(?:#[^\n]*\n)?\s*<!--\s*META:(?:(?!-->).)*?^[-* \t]*author:[ \t]*\"?(\w+)",
-    re.DOTALL | re.MULTILINE,
-)
-_META = re.compile(r"\A((?:#[^\n]*\n)?)\s*<!--\s*META:.*?-->[ \t]*\n?", re.DOTALL)
 _SENTENCE = re.compile(r"[.!?…][\"')\]»”’]*(?=\s)|[。！？][」』”’）]*|(?<=\S)(?=\n)")
 
 # What can stand for `<`: itself, what looks like it, and how it is spelled in HTML, JSON and URLs.
@@ -169,21 +165,21 @@ def piece_of(hit: Hit, store: Store | None = None) -> Piece:
         store: Where it was found. The hit may be a later part of a long section, which does not
             hold the comment: with the store it is looked up, without it the folder decides.
     """
-    text = _META.sub(r"\1", hit.text).strip("\n")
+    comment = meta_comment(hit.text)
+    text = (comment.heading + comment.after if comment else hit.text).strip("\n")
     headed = text.startswith("#")
     above = hit.heading[:-1] if headed else hit.heading
     author: Author = _ROLES.get(hit.role, "untrusted") if hit.source == "message" else "untrusted"
     if hit.source == "note":
-        section = hit.text
         if store and not headed:
             note = store.read(hit.path)
             begins = max(
                 (part.start for part in sections(note) if part.line <= hit.line), default=0
             )
-            section = note.encode()[begins:].decode()
-        named = _META_AUTHOR.match(section)
-        if named and named[1] in get_args(Author):
-            author = cast("Author", named[1])
+            comment = meta_comment(note.encode()[begins:].decode())
+        named = fields_of(comment).get("author")
+        if named in get_args(Author):
+            author = cast("Author", named)
         else:
             author = "agent" if _AGENTS & set(hit.path.split("/")[:-1]) else "owner"
     return Piece(text, hit.citation, author, " › ".join(above) or None, hit.time)
