@@ -17,7 +17,7 @@ from datetime import date
 
 from commonplace._core import meta_comment
 from commonplace.entries.blocks import Block, fields_of, parse, preamble, render, title_for
-from commonplace.entries.compaction import first_sentence
+from commonplace.entries.summaries import first_sentence
 from commonplace.memories.facts_and_episodes.summary_line import shortened
 
 _HEADING = re.compile(r"\s*#{1,6}[ \t]+(?P<title>\S[^\n]*)(?:\n|\Z)")

@@ -21,7 +21,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from commonplace.entries.compaction import compaction_lock, summarise
+from commonplace.entries.compaction import compaction_lock
+from commonplace.entries.summaries import summarise
 from commonplace.memories.four_layers.entries import KEYS, Record, checked, of_layer
 from commonplace.memories.four_layers.json_files import dump, read_files, write_files
 from commonplace.memories.four_layers.notes import LayerNotes

@@ -22,7 +22,8 @@ from typing import Any
 
 from commonplace._core import Message, sections
 from commonplace.entries.blocks import parse
-from commonplace.entries.compaction import INSTRUCTION, compaction_lock, first_sentence, summarise
+from commonplace.entries.compaction import compaction_lock
+from commonplace.entries.summaries import INSTRUCTION, first_sentence, summarise
 from commonplace.errors import CompactionFailed, Conflict, NotFound
 from commonplace.memories.overview_and_detail.branches import Branches
 from commonplace.memories.overview_and_detail.conversation import (
