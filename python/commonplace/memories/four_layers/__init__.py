@@ -9,7 +9,7 @@ are read, searched, counted and exported like all others, but `compact` and `cle
 where they are. What those two take away lies in `archive/` and in the history of the store.
 """
 
-# Longer than 350 lines: the methods of one class, which are tools, with the docstrings that models read.
+# Longer than 350 lines: the methods of one class are tools, with docstrings that models read.
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ The index and the vectors follow the files by themselves, so that an edit by han
 next call.
 """
 
-# Longer than 350 lines: the methods of one class, which are tools, with the docstrings that models read.
+# Longer than 350 lines: the methods of one class are tools, with docstrings that models read.
 
 from __future__ import annotations
 
