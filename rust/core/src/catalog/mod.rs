@@ -17,7 +17,6 @@ pub mod omission;
 mod pending_docs;
 mod repack;
 pub mod snapshot;
-pub(crate) mod snapshot_file;
 pub(crate) mod transcript_resume;
 mod update;
 

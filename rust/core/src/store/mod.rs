@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::catalog::extract::Corpus;
 use crate::catalog::omission::Omission;
-use crate::catalog::snapshot_file;
+use crate::catalog::snapshot::file as snapshot_file;
 use crate::catalog::{Catalog, FileMeta};
 use crate::error::{Error, Interrupt, Result, wait_for};
 use crate::files::Files;

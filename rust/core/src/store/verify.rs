@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use crate::catalog::{Catalog, FileMeta, snapshot_file};
+use crate::catalog::snapshot::file as snapshot_file;
+use crate::catalog::{Catalog, FileMeta};
 use crate::error::{Error, Interrupt, Result, wait_for};
 use crate::files::paths::is_below;
 use crate::files::platform::{Changes, Watch};

@@ -7,6 +7,8 @@
 //! snapshot that is damaged, cut short, of another root or of another version is ignored and
 //! rebuilt.
 
+pub(crate) mod file;
+
 use std::borrow::Cow;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
