@@ -5,7 +5,8 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
-use commonplace_core::catalog::extract::{Corpus, IndexInput, MessageInputs, note};
+use commonplace_core::catalog::extract::{Corpus, IndexInput, note};
+use commonplace_core::catalog::message_inputs::MessageInputs;
 use commonplace_core::files::file_kind::FileKind;
 use commonplace_core::index::bm25f::{Counts, FIELDS, Field, Lengths, Weights};
 use commonplace_core::text::language::stems::stem;

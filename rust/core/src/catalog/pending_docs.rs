@@ -1,7 +1,8 @@
 //! Pending documents of one file: read, and not yet applied to the index.
 
 use crate::catalog::extract::Corpus;
-use crate::catalog::file_reader::{DocContent, DocSink, IndexedDocs};
+use crate::catalog::file_reader::{DocContent, DocSink};
+use crate::catalog::indexed_docs::IndexedDocs;
 use crate::catalog::{Catalog, DocMeta};
 use crate::index::memory_bounds::{delta_bytes, packing_bytes};
 use crate::memory_limit::{ALWAYS_THERE, MemoryLimit};
