@@ -79,7 +79,7 @@ pub struct Catalog {
     /// Bytes read since the last snapshot, which the next opening would have to read again.
     pub reread_bytes: u64,
     /// The packing that was started and not waited for.
-    packing: Option<repack::Packing>,
+    packing: Option<repack::PackingThread>,
     /// How often it was packed: each time documents and terms are renumbered.
     pub packings: u64,
     /// Another number, of this process, each time that what it holds of any file has changed.
