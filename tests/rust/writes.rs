@@ -14,8 +14,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use commonplace_core::error::Error;
-use commonplace_core::files::{Expected, Files};
 use commonplace_core::files::version::Version;
+use commonplace_core::files::{Expected, Files};
 use files::{all_files, leftovers, open};
 use system::has_exchange;
 
