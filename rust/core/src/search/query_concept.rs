@@ -7,7 +7,7 @@
 use crate::index::bm25f::Bm25f;
 use crate::index::doc_freqs::DocFreqs;
 use crate::text::query_terms::QueryTerm;
-use crate::text::tokens::Form;
+use crate::text::tokens::TermForm;
 
 /// The weights of the parts of a word.
 mod weight {
@@ -79,7 +79,8 @@ impl QueryConcept {
         variant: Option<(u16, u32)>,
         formula: &Bm25f,
     ) {
-        let times = term.times * if term.form == Form::Character { weight::CHARACTER } else { 1.0 };
+        let times =
+            term.times * if term.form == TermForm::Character { weight::CHARACTER } else { 1.0 };
         let idf = |n: u32| if n > 0 { times * formula.idf(n) } else { 0.0 };
         if term.stem.is_none() {
             self.any += idf(doc_freqs.any);
@@ -94,7 +95,7 @@ impl QueryConcept {
             }
         }
         self.heading += weight::HEADING * idf(doc_freqs.heading);
-        if term.form != Form::Whole && !ROLES.contains(&self.name.as_str()) {
+        if term.form != TermForm::Whole && !ROLES.contains(&self.name.as_str()) {
             self.speaker += weight::SPEAKER * idf(doc_freqs.speaker);
         }
     }
