@@ -20,6 +20,7 @@ replacement, is worse than none, so both are measured before they are believed.
 
 from __future__ import annotations
 
+import argparse
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -92,6 +93,7 @@ def score(found: list[Answer], kind: str | None = None) -> Scores:
 
 
 def main() -> None:
+    argparse.ArgumentParser(description="Print precision and recall.").parse_args()
     print("| task | half | language | kind | items | right | wrong | missed | precision | recall |")
     print("|---|---|---|---|--:|--:|--:|--:|--:|--:|")
     for task in ("extraction", CONFLICT):

@@ -11,7 +11,7 @@ ten minutes. The halves are the even and the odd queries.
 
 from __future__ import annotations
 
-import sys
+import argparse
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -98,14 +98,17 @@ def measure(name: str, embedder: CachedEmbedder) -> Iterator[str]:
         yield f"| {name} | {way} | {figures} | {halves} |"
 
 
-def main(names: list[str]) -> None:
+def main() -> None:
     """Print the table."""
+    parser = argparse.ArgumentParser(description="Compare words, vectors and both.")
+    parser.add_argument("sets", nargs="*", default=SETS, help="names of labelled sets; default all")
+    names = parser.parse_args().sets
     embedder = CachedEmbedder(LocalEmbedder(MODEL_DIR))
     print("| set | by | R@5 | nDCG@10 | any@1 | nDCG@10 of the halves |\n|---|---|---|---|---|---|")
-    for name in names or SETS:
+    for name in names:
         for row in measure(name, embedder):
             print(row, flush=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -11,9 +11,9 @@ where that is). The names that are given choose layers: `002`, `daily`.
 
 from __future__ import annotations
 
+import argparse
 import os
 import random
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable
@@ -198,7 +198,9 @@ def disk(folder: str) -> float:
 
 def main() -> None:
     """Print a table, a row a layer, in milliseconds."""
-    wanted = sys.argv[1:] or [""]
+    parser = argparse.ArgumentParser(description="Time the layers of the memory systems.")
+    parser.add_argument("layers", nargs="*", default=[""], help="words in their names; default all")
+    wanted = parser.parse_args().layers
     with tempfile.TemporaryDirectory() as folder:
         print(f"a durable write of 300 bytes: {disk(folder):.2f} ms\n")
     titled = False

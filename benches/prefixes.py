@@ -10,8 +10,8 @@ several queries.
 
 from __future__ import annotations
 
+import argparse
 import random
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -43,7 +43,9 @@ def write_corpus(root: Path, sections: int) -> None:
 
 def main() -> None:
     """Ask for one word, and for prefixes of one and two letters."""
-    sections = int(sys.argv[1]) if len(sys.argv) > 1 else 50_000
+    parser = argparse.ArgumentParser(description="Time prefix queries.")
+    parser.add_argument("sections", nargs="?", type=int, default=50_000)
+    sections: int = parser.parse_args().sections
     table, draw, known = Table(), random.Random(1), words(20_000)
     with tempfile.TemporaryDirectory() as folder:
         write_corpus(Path(folder), sections)

@@ -1,14 +1,16 @@
 """Imports of sessions: all of them, the same again, and again after one has grown by a turn.
 
-Corpus: sessions of four messages, 1,000 or 10,000 of them, and one session of 100 MB; the rival is
-today's other way, `Transcript.load` file by file. Why it exists: a hook imports at the end of each
-turn, so what is known must cost nothing.
+Corpus: sessions of four messages, 1,000 or 10,000 of them, and one session of 100 MB. The
+baseline is today's other way, `Transcript.load` file by file. Why it exists: a hook imports at
+the end of each turn, so what is known must cost nothing.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import shutil
+import tempfile
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -121,8 +123,7 @@ def long(table: Table, folder: Path) -> None:
 
 def main() -> None:
     """Measure in a folder of its own, as `python -m benches.session_imports`."""
-    import tempfile  # noqa: PLC0415 - only when it is run by itself
-
+    argparse.ArgumentParser(description="Time imports of sessions.").parse_args()
     with tempfile.TemporaryDirectory() as folder:
         table = Table()
         for count, rounds in ((1_000, 3), (10_000, 1)):

@@ -66,7 +66,7 @@ class Ours:
     name = "commonplace"
 
     def __init__(self, folder: Path, lines: Iterable[bytes], turns: Sequence[Turn]) -> None:
-        import commonplace  # noqa: PLC0415 - the rivals can be measured without it
+        import commonplace  # noqa: PLC0415 - the baselines can be measured without it
 
         said_by_uuid = {message.uuid: message for turn in turns for message in turn.messages}
         self._turns = turns

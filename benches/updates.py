@@ -212,7 +212,7 @@ def memory(table: Table, notes: Notes, places: Mapping[str, Path], max_value: fl
 
 def freshness(table: Table, notes: Notes, count: int, max_value: float | None) -> None:
     """Time a query that matches nothing while nothing changed: call and freshness check alone."""
-    for watch, how in ((True, "watched"), (False, "stat sweep")):
+    for watch, how in ((True, "watched"), (False, "stat data compared")):
         store = Ours(notes.corpus.root, watch=watch)
         nothing = [Query(("zzqxqzz",), ())] * (200 if watch else 20)
         answer(store, nothing[:5], "text")

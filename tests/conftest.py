@@ -36,7 +36,7 @@ def root(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.fixture(params=[True, False], ids=["watch", "sweep"])
+@pytest.fixture(params=[True, False], ids=["watch", "stat"])
 def store(root: Path, request: pytest.FixtureRequest) -> Iterator[commonplace.Store]:
     with commonplace.open(root, watch=request.param) as opened:
         yield opened

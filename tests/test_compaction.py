@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 import commonplace
 from commonplace import CompactionFailed, Conflict, Refused, StorageError, Store
 from commonplace.entries.blocks import Block, parse, render, title_for
-from commonplace.entries.compaction import archive_blocks, first_sentence, replace_blocks, summarise
+from commonplace.entries.compaction import archive_blocks, replace_blocks
+from commonplace.entries.summaries import first_sentence, summarise
 from tests.doubles import RacingCore, SummaryModel
 
 LIVE = "episodes/2026-02.md"

@@ -9,7 +9,8 @@ from benches.extraction_quality import answers, score
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.extraction import LONGEST, Rule, classify, extract, is_ephemeral, load
+from commonplace.extraction import LONGEST, classify, extract, is_ephemeral
+from commonplace.extraction.rule_tables import Rule, load
 
 TABLES = {language: load(language) for language in ("english", "chinese")}
 RULES = [(language, rule) for language, table in TABLES.items() for rule in table.rules]

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 import commonplace
 from commonplace.entries.blocks import render
+from commonplace.entries.frame_escapes import Author
 from commonplace.entries.injection import (
     NOTICE,
-    Author,
     LeftOut,
     Piece,
     frame,

@@ -1,4 +1,4 @@
-"""Files of LongMemEval, on a small twin made here: the data itself cannot be shipped."""
+"""Files of LongMemEval, on a small sample made here: the data itself cannot be shipped."""
 
 from __future__ import annotations
 

@@ -19,6 +19,7 @@ __all__ = [
     "MarkdownBlock",
     "Match",
     "Message",
+    "MetaComment",
     "Revision",
     "SearchFilter",
     "Section",
@@ -32,6 +33,7 @@ __all__ = [
     "__version__",
     "blocks",
     "front_matter",
+    "meta_comment",
     "sections",
 ]
 
@@ -93,6 +95,21 @@ class FrontMatter:
 
 def front_matter(text: str) -> FrontMatter | None:
     """Return the front matter of Markdown; None where it has none."""
+
+@final
+class MetaComment:
+    """The `META` comment that a section begins with: what programs say about it.
+
+    `heading` is the line above it with its end, or empty; `fields` are keys and values as they are
+    written; `after` is the text behind the line that ends the comment.
+    """
+
+    heading: str
+    fields: tuple[tuple[str, str], ...]
+    after: str
+
+def meta_comment(text: str) -> MetaComment | None:
+    """Return the `META` comment that a text, or its heading, begins with; None where none is."""
 
 @final
 class Message:

@@ -1,4 +1,4 @@
-"""LongMemEval: its own files as groups of a labelled set.
+"""Reader of the files of LongMemEval: its questions as groups of a labelled set.
 
 A file is a JSON list of questions (Wu et al. 2024, *LongMemEval: Benchmarking Chat Assistants on
 Long-Term Interactive Memory*): `question_id`, `question`, `haystack_session_ids`, `haystack_dates`,

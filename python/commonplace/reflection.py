@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Literal
 
-from commonplace.entries.injection import Author, Piece, frame
+from commonplace.entries.frame_escapes import Author
+from commonplace.entries.injection import Piece, frame
 from commonplace.errors import CommonplaceError, InDoubt
 from commonplace.memories.facts_and_episodes import FactsAndEpisodes
 from commonplace.protocols import ChatModel, Reply, ToolCall, Turn

@@ -1,5 +1,7 @@
 """Store over a root folder: search, grep, status and verification; finding and opening a root."""
 
+# Longer than 350 lines: the methods of one class, of which most is their docstrings.
+
 from __future__ import annotations
 
 import builtins

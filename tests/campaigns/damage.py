@@ -10,9 +10,9 @@ from random import Random
 
 import xxhash
 
-# The layout of the snapshot (`catalog/snapshot.rs`): a head of 40 bytes, then the directory, whose
-# entries are the first byte of an array, its length, and XXH3 of it. Some arrays hold such entries
-# themselves, for their pages.
+# The layout of the snapshot (`catalog/snapshot/mod.rs`): a head of 40 bytes, then the directory,
+# whose entries are the first byte of an array, its length, and XXH3 of it. Some arrays hold such
+# entries themselves, for their pages.
 HEAD, ENTRY = 40, 24
 MAGIC, GRAM_INDEX = b"CMNPLACE", b"cmngrams"
 FOOT = 32

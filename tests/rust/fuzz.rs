@@ -434,14 +434,19 @@ impl Layout {
     }
 }
 
-#[test]
-fn snapshot() {
+/// The snapshot of the sample memory.
+fn sample_layout() -> Layout {
     let memory = TestRoot::new();
     sample(&memory);
     let store = memory.open(false);
     store.save().unwrap();
     drop(store);
-    let layout = Layout::of(fs::read(memory.at(".commonplace/index")).unwrap());
+    Layout::of(fs::read(memory.at(".commonplace/index")).unwrap())
+}
+
+#[test]
+fn snapshot() {
+    let layout = sample_layout();
     let (root, weights) = (word(&layout.bytes, 16), Weights::default());
     let read = |bytes: &[u8]| {
         let mut file = tempfile::tempfile().unwrap();
@@ -476,12 +481,7 @@ fn snapshot() {
 
 #[test]
 fn a_snapshot_with_files_out_of_order_is_refused() {
-    let memory = TestRoot::new();
-    sample(&memory);
-    let store = memory.open(false);
-    store.save().unwrap();
-    drop(store);
-    let layout = Layout::of(fs::read(memory.at(".commonplace/index")).unwrap());
+    let layout = sample_layout();
     let first = b"detail/auth.mdfacts/";
     let places = layout.bytes.windows(first.len());
     let at = places.into_iter().position(|bytes| bytes == first).unwrap();

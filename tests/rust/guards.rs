@@ -242,19 +242,25 @@ fn child_is_short_of_descriptors() {
     fs::write(Path::new(&root).join("../outcome"), found).unwrap();
 }
 
+/// Runs a test of this file, which finds the root in a variable, in a process with limits; returns
+/// what it wrote about its outcome.
+fn outcome_of((test, variable): (&str, &str), limits: &str, memory: &TestRoot) -> String {
+    let status = Command::new("sh")
+        .args(["-c", &format!("{limits}; exec \"$0\" --exact {test}")])
+        .arg(std::env::current_exe().unwrap())
+        .env(variable, memory.root())
+        .stdout(Stdio::null())
+        .status();
+    assert!(status.unwrap().success());
+    fs::read_to_string(memory.outside().join("outcome")).unwrap()
+}
+
 #[test]
 fn what_could_not_be_read_is_tried_again() {
     let memory = TestRoot::new();
     memory.put("a.md", "# A\nearly\n");
-    let script = "ulimit -n 64; exec \"$0\" --exact child_is_short_of_descriptors";
-    let status = Command::new("sh")
-        .args(["-c", script])
-        .arg(std::env::current_exe().unwrap())
-        .env("FEW_DESCRIPTORS_IN", memory.root())
-        .stdout(Stdio::null())
-        .status();
-    assert!(status.unwrap().success());
-    assert_eq!(fs::read_to_string(memory.outside().join("outcome")).unwrap(), "true 1");
+    let child = ("child_is_short_of_descriptors", "FEW_DESCRIPTORS_IN");
+    assert_eq!(outcome_of(child, "ulimit -n 64", &memory), "true 1");
 }
 
 /// The child of the test below.
@@ -272,15 +278,8 @@ fn what_went_in_of_a_line_that_did_not_fit_is_taken_back() {
     let memory = TestRoot::new();
     memory.put("s.jsonl", "{}\n");
     // no file grows beyond some KB
-    let script = "trap '' XFSZ; ulimit -f 8; exec \"$0\" --exact child_fills_the_disk";
-    let status = Command::new("sh")
-        .args(["-c", script])
-        .arg(std::env::current_exe().unwrap())
-        .env("FULL_DISK_IN", memory.root())
-        .stdout(Stdio::null())
-        .status();
-    assert!(status.unwrap().success());
-    assert_eq!(fs::read_to_string(memory.outside().join("outcome")).unwrap(), "true");
+    let child = ("child_fills_the_disk", "FULL_DISK_IN");
+    assert_eq!(outcome_of(child, "trap '' XFSZ; ulimit -f 8", &memory), "true");
     assert_eq!(fs::read(memory.at("s.jsonl")).unwrap(), b"{}\n");
 }
 

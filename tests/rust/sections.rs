@@ -12,6 +12,7 @@ use std::process::Command;
 
 use commonplace_core::catalog::extract::{IndexInput, note};
 use commonplace_core::text::encoding::as_text;
+use commonplace_core::text::metadata::meta_comment;
 use commonplace_core::text::parser::parse;
 use markdown::{assert_covered, assert_exactly_once, reference_headings};
 use proptest::prelude::*;
@@ -132,6 +133,30 @@ fn metadata_of_a_section() {
     // text in between: no longer about the section
     assert_eq!(marks("# A\ntext\n- Summary: no\n").summary, None);
     assert_eq!(marks("# A\n<!-- x --> <script>alert(1)</script> <!--\n").summary, None);
+}
+
+#[test]
+fn meta_comments() {
+    for (text, heading, fields, after) in [
+        ("<!--\nMETA:\n- a: 1\n-->\n\nx", "", &[("a", "1")][..], "\nx"),
+        ("# A\r\n\r\n<!-- META: a: b: c -->\r\nx", "# A\r\n", &[("a", "b: c")], "x"),
+        (
+            "# A\n<!--META:* a-b: \n\n-  c: 1\n: 1\nd e: 1\n-->  x",
+            "# A\n",
+            &[("a-b", ""), ("c", "1")],
+            "x",
+        ),
+        ("<!-- META: --> -->", "", &[], "-->"),
+    ] {
+        let found = meta_comment(text).unwrap_or_else(|| panic!("{text:?}"));
+        assert_eq!((found.heading, found.after), (heading, after), "{text:?}");
+        assert_eq!(found.fields().collect::<Vec<_>>(), fields, "{text:?}");
+    }
+    for text in
+        ["", "# A", "#\n<!-- a: 1 -->", "<!-- META: a", "x\n<!-- META: -->", "<!-->META:-->"]
+    {
+        assert_eq!(meta_comment(text), None, "{text:?}");
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Sessions: what is listed of each, in which order, and how one is named.
+//! Session listing tests: what is listed of each, in which order, and how one is named.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! Turns of transcripts: where they begin, what is shown of them, and what is left out.
+//! Turn search tests: where turns begin, what is shown of them, and what is left out.
 
 #![allow(missing_docs)]
 

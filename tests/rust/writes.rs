@@ -2,43 +2,22 @@
 
 #![allow(missing_docs)]
 
+mod files;
 mod system;
 
 use std::collections::HashSet;
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use commonplace_core::error::Error;
-use commonplace_core::files::root::Root;
 use commonplace_core::files::version::Version;
-use commonplace_core::files::write_rules::WriteRules;
 use commonplace_core::files::{Expected, Files};
+use files::{all_files, leftovers, open};
 use system::has_exchange;
-
-fn open(dir: &Path) -> Files {
-    Files::new(Root::open(dir, false).unwrap(), WriteRules::default())
-}
-
-/// Every file below, hidden ones included.
-fn all_files(dir: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(dir).into_iter().flatten().map(Result::unwrap) {
-        if entry.file_type().unwrap().is_dir() {
-            found.extend(all_files(&entry.path()));
-        } else {
-            found.push(entry.path());
-        }
-    }
-    found
-}
-
-fn leftovers(dir: &Path) -> usize {
-    all_files(dir).iter().filter(|path| path.extension().is_some_and(|e| e == "swap")).count()
-}
 
 fn is_conflict(result: &commonplace_core::error::Result<impl Sized>) -> bool {
     matches!(result, Err(Error::Conflict { .. }))

@@ -53,10 +53,6 @@ def load() -> Tables:
     """Read the tables."""
     source = resources.files("commonplace.conflict") / "conflict.toml"
     table: dict[str, Any] = tomllib.loads(source.read_text(encoding="utf-8"))
-
-    def optional(row: dict[str, Any], name: str) -> re.Pattern[str] | None:
-        return re.compile(row[name], re.ASCII) if name in row else None
-
     change = table["change"]
 
     def fill(pattern: str) -> str:
@@ -67,28 +63,14 @@ def load() -> Tables:
             pattern,
         )
 
-    families = {
-        name: Family(
-            row.get("exclusive", False),
-            {
-                m: re.compile(p, re.ASCII)
-                for m, p in row.items()
-                if m not in {"exclusive", "head", "only", "needs"}
-            },
-            optional(row, "head"),
-            optional(row, "only"),
-            optional(row, "needs"),
-        )
-        for name, row in table["family"].items()
-    }
     return Tables(
         frozenset(table["frame"]),
         re.compile(table["frame_zh"]),
         re.compile(table["strong"], re.ASCII),
         {name: re.compile(pattern, re.ASCII) for name, pattern in table["topics"].items()},
-        families,
+        {name: _family(row) for name, row in table["family"].items()},
         [
-            (row["attribute"], re.compile(row["pattern"]), optional(row, "needs"))
+            (row["attribute"], re.compile(row["pattern"]), _optional(row, "needs"))
             for row in table["form"]
         ],
         re.compile(table["keys"]["many"]),
@@ -117,3 +99,16 @@ def load() -> Tables:
         re.compile(change["person"], re.ASCII),
         re.compile(change["changed"], re.ASCII),
     )
+
+
+def _family(row: dict[str, Any]) -> Family:
+    """Compile a row of the table of families: its patterns by what they stand for."""
+    options = {"exclusive", "head", "only", "needs"}
+    patterns = {name: re.compile(p, re.ASCII) for name, p in row.items() if name not in options}
+    head, only, needs = (_optional(row, name) for name in ("head", "only", "needs"))
+    return Family(row.get("exclusive", False), patterns, head, only, needs)
+
+
+def _optional(row: dict[str, Any], name: str) -> re.Pattern[str] | None:
+    """Compile a pattern that a row may lack."""
+    return re.compile(row[name], re.ASCII) if name in row else None

@@ -28,10 +28,6 @@ import orjson
 from commonplace import _core
 from commonplace.errors import EncodingError
 
-_META = re.compile(
-    r"\A<!--[ \t]*\n?META:[ \t]*\n(?P<lines>.*?)^-->[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE
-)
-_META_LINE = re.compile(r"(?:[-*] )?(?P<key>[\w-]+):[ \t]*(?P<value>.*)")
 _FOLLOWER = "\n## follower\n\nx\n"
 _KEY = re.compile(r"[\w-]+\Z")
 # What a quotation must spell out: a carriage return ends a line in Markdown, NUL is not allowed.
@@ -223,12 +219,15 @@ def read_comment(text: str) -> tuple[dict[str, Any], str]:
     >>> read_comment('<!--\nMETA:\n- created: 2024-01-15\n-->\n\nrest')
     ({'created': '2024-01-15'}, '\nrest')
     """
-    match = _META.match(text)
-    if not match:
+    found = _core.meta_comment(text)
+    if not found or found.heading:
         return {}, text
-    lines = (_META_LINE.match(line.strip()) for line in match["lines"].split("\n"))
-    meta = {found["key"]: _value(found["value"].strip()) for found in lines if found}
-    return meta, text[match.end() :]
+    return fields_of(found), found.after
+
+
+def fields_of(comment: _core.MetaComment | None) -> dict[str, Any]:
+    """Return what a `META` comment says: JSON, or as text what a person wrote instead."""
+    return {key: _value(value) for key, value in comment.fields} if comment else {}
 
 
 def _round_trips(plain: str, title: str, text: str, meta: dict[str, Any]) -> bool:

@@ -8,31 +8,30 @@ The rules are tables in `english.toml` and `chinese.toml`, each with its example
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib import resources
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
-Kind = Literal["preference", "habit", "correction", "identity", "decision", "lesson"]
+from commonplace.extraction.rule_tables import (
+    Kind,
+    clause_of,
+    codes_for_rest_of_message,
+    matching_rules,
+    tables,
+)
 
 # A message as its role and text, or as chat APIs have it
 ChatMessage = tuple[str, str] | Mapping[str, Any]
 
 # Rules look at one short sentence; a bound on its length bounds the time of every pattern.
 LONGEST = 400
-# An assistant speaks of the user's memory only where it states what both know.
-ASSISTANTS = frozenset({"decision", "lesson"})
 
-CHINESE = re.compile(r"[\u3400-\u9fff]")
 ENDS = re.compile(
     r"(?<=[.!?…])(?<!\bDr\.)(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bSt\.)(?<!e\.g\.)(?<!i\.e\.)"
     r"(?<!\bvs\.)(?<!\betc\.)[\"')\]]{0,3}\s+|(?<=[。！？])[”」』）]?|\n+"
 )
 FENCE = re.compile(r"^\s{0,3}(?:```|~~~)")
 # Quoted lines, prompts, comments, log lines, stack frames, tables and statements of code
-CLAUSE = re.compile(r"[,;，；—–]| and | but | so ")
 CODE = re.compile(
     r"^(?:>|\$ |//|/\*|\*/|<!--|<\w|@@|[+-]{3} |#\s?\w+.*[=({]|#!|\||Traceback|\s*at \S+\()"
     r"|^\[?\d{4}-\d\d-\d\d[ T]\d\d:|^\[?(?:ERROR|WARN|WARNING|INFO|DEBUG|FATAL|TRACE)\b"
@@ -113,27 +112,6 @@ class Classification:
         return self.kind is not None
 
 
-class Rule(NamedTuple):
-    """One row of a table; a veto has no kind."""
-
-    code: str
-    pattern: re.Pattern[str]
-    kind: Kind | None
-    spares: frozenset[str]
-    roles: frozenset[str]
-    carries: bool
-    # a veto that later clauses do not give
-    clause: bool
-    examples: tuple[str, ...]
-
-
-class Rules(NamedTuple):
-    """The table of one language, in the order in which it is tried."""
-
-    vetoes: tuple[Rule, ...]
-    rules: tuple[Rule, ...]
-
-
 def classify(sentence: str, role: str = "user") -> Classification:
     """Decide whether one sentence is worth remembering, and as what.
 
@@ -174,13 +152,6 @@ def classify(sentence: str, role: str = "user") -> Classification:
     if rule:
         return Classification(text, rule.kind, f"{rule.kind}:{rule.code}")
     return Classification(text, None, "quoted" if unquoted != text and not now else "no-rule")
-
-
-def clause_of(rule: Rule, text: str) -> str:
-    """Return a sentence up to the end of the clause that a rule matches."""
-    found = rule.pattern.search(text)
-    end = CLAUSE.search(text, max(found.start() + 1, found.end() - 1)) if found else None
-    return text[: end.start()] if end else text
 
 
 def role_and_text(message: object) -> tuple[str, str]:
@@ -306,54 +277,3 @@ def sentences(text: str) -> Iterator[str]:
     for part in ENDS.split("\n".join(prose)):
         if part.strip():
             yield part.strip()
-
-
-def matching_rules(text: str, table: Literal["rules", "vetoes"], role: str) -> Iterator[Rule]:
-    """Yield the rows that match a sentence said by `role`, in order."""
-    for rules in tables(text):
-        rows: tuple[Rule, ...] = getattr(rules, table)
-        for row in rows:
-            if row.kind and role == "assistant" and row.kind not in ASSISTANTS:
-                continue
-            if role in row.roles and row.pattern.search(text):
-                yield row
-
-
-def tables(text: str) -> Iterator[Rules]:
-    """Yield the tables for the languages of a text; Chinese text may hold English, too."""
-    if CHINESE.search(text):
-        yield load("chinese")
-    yield load("english")
-
-
-@cache
-def codes_for_rest_of_message() -> frozenset[str]:
-    """Return the codes of the vetoes that hold for the rest of a message."""
-    vetoes = (*load("english").vetoes, *load("chinese").vetoes)
-    return frozenset(veto.code for veto in vetoes if veto.carries)
-
-
-@cache
-def load(language: str) -> Rules:
-    """Read the table of a language from `rules/`."""
-    source = resources.files("commonplace.extraction") / f"{language}.toml"
-    table: dict[str, Any] = tomllib.loads(source.read_text(encoding="utf-8"))
-
-    def compiled(row: dict[str, Any]) -> Rule:
-        pattern = row["pattern"]
-        while (
-            filled := re.sub(r"<(\w+)>", lambda name: f"(?:{table['words'][name[1]]})", pattern)
-        ) != pattern:
-            pattern = filled
-        return Rule(
-            row["code"],
-            re.compile(pattern, re.IGNORECASE),
-            row.get("kind"),
-            frozenset(row.get("spares", ())),
-            frozenset(row.get("roles", ("user", "assistant"))),
-            row.get("carries", False),
-            row.get("reach") == "clause",
-            tuple(row["examples"]),
-        )
-
-    return Rules(tuple(map(compiled, table["veto"])), tuple(map(compiled, table["rule"])))

@@ -117,7 +117,7 @@ class Vectors:
         return len(self._hits)
 
     def refresh(self) -> int:
-        """Follow the files: make vectors of what is new, drop those of what left.
+        """Update to the files as they are: make vectors of what is new, drop those of what left.
 
         What is done is kept as it goes, so that after an interrupt it goes on from there.
 

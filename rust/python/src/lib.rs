@@ -33,7 +33,9 @@ mod _core {
     #[pymodule_export]
     use super::hit::{Hit, Hits};
     #[pymodule_export]
-    use super::markdown::{FrontMatter, MarkdownBlock, blocks, front_matter, sections};
+    use super::markdown::{
+        FrontMatter, MarkdownBlock, MetaComment, blocks, front_matter, meta_comment, sections,
+    };
     #[pymodule_export]
     use super::results::{Entry, Message, Section, Status, Verified};
     #[pymodule_export]

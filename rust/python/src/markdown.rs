@@ -1,4 +1,4 @@
-//! Parsing of Markdown text for Python: sections, list items and other blocks, front matter.
+//! Parsing of Markdown text for Python: sections, list items and other blocks, metadata.
 
 use commonplace_core::store::sections::list_sections;
 use commonplace_core::text::block_entries::{self, list_blocks};
@@ -70,4 +70,21 @@ pub fn blocks(py: Python<'_>, text: Text) -> PyResult<Vec<MarkdownBlock>> {
 #[pyfunction]
 pub fn front_matter(text: Text) -> Option<FrontMatter> {
     metadata::front_matter(&text).map(FrontMatter)
+}
+
+/// The `META:` comment of a section.
+#[pyclass(frozen, get_all, module = "commonplace")]
+pub struct MetaComment {
+    heading: String,
+    fields: Py<PyTuple>,
+    after: String,
+}
+
+/// Returns the `META:` comment that Markdown begins with, if it has one.
+#[pyfunction]
+pub fn meta_comment(py: Python<'_>, text: Text) -> PyResult<Option<MetaComment>> {
+    let Some(found) = metadata::meta_comment(&text) else { return Ok(None) };
+    let fields = PyTuple::new(py, found.fields().collect::<Vec<_>>())?.unbind();
+    let (heading, after) = (found.heading.to_owned(), found.after.to_owned());
+    Ok(Some(MetaComment { heading, fields, after }))
 }

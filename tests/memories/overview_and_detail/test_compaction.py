@@ -39,7 +39,7 @@ def test_two_that_compact_at_once_both_end(store: Store, monkeypatch: pytest.Mon
         other.compact(1)
         return render_detail(*given, **more)
 
-    monkeypatch.setattr(f"{OverviewAndDetail.__module__}.session.render_detail", late)
+    monkeypatch.setattr(f"{OverviewAndDetail.__module__}.turn_summaries.render_detail", late)
     assert memory.compact(1) == ["detail/2026-02-24-summary-2.md"]
     assert memory.compacted == 2
 

@@ -5,13 +5,14 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
-use commonplace_core::catalog::extract::{Corpus, IndexInput, MessageInputs, note};
+use commonplace_core::catalog::extract::{Corpus, IndexInput, note};
+use commonplace_core::catalog::message_inputs::MessageInputs;
 use commonplace_core::files::file_kind::FileKind;
 use commonplace_core::index::bm25f::{Counts, FIELDS, Field, Lengths, Weights};
 use commonplace_core::text::language::stems::stem;
 use commonplace_core::text::query_terms::query_terms;
 use commonplace_core::text::segmentation;
-use commonplace_core::text::tokens::{self, Form};
+use commonplace_core::text::tokens::{self, TermForm};
 
 /// A document as the reference stores it.
 #[derive(Default)]
@@ -92,7 +93,7 @@ impl Reference {
         for term in query_terms(&words, |word| stem(word).map(Cow::into_owned)) {
             let concept = concept(&term.text, term.stem.as_deref());
             let times =
-                f64::from(term.times) * if term.form == Form::Character { 0.5 } else { 1.0 };
+                f64::from(term.times) * if term.form == TermForm::Character { 0.5 } else { 1.0 };
             let shown = term.stem.as_deref().unwrap_or(&term.text);
             let any = self.idf(|d| d.concepts.contains_key(&concept));
             let in_field = |fields: &'static [Field]| {
@@ -100,7 +101,7 @@ impl Reference {
                 self.idf(|d| d.concepts.get(&concept).is_some_and(|w| w.values().any(holds)))
             };
             let heading = 0.5 * in_field(&[Field::Heading, Field::Title]);
-            let speaks = term.form != Form::Whole && !ROLES.contains(&shown);
+            let speaks = term.form != TermForm::Whole && !ROLES.contains(&shown);
             let speaker = if speaks { 2.0 * in_field(&[Field::Speaker]) } else { 0.0 };
             let spelled = self.idf(|d| {
                 d.concepts.get(&concept).is_some_and(|words| words.contains_key(&term.text))

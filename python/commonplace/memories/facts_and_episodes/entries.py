@@ -15,8 +15,9 @@ from collections import Counter
 from collections.abc import Iterable
 from datetime import date
 
-from commonplace.entries.blocks import Block, parse, preamble, render, title_for
-from commonplace.entries.compaction import first_sentence
+from commonplace._core import meta_comment
+from commonplace.entries.blocks import Block, fields_of, parse, preamble, render, title_for
+from commonplace.entries.summaries import first_sentence
 from commonplace.memories.facts_and_episodes.summary_line import shortened
 
 _HEADING = re.compile(r"\s*#{1,6}[ \t]+(?P<title>\S[^\n]*)(?:\n|\Z)")
@@ -28,8 +29,6 @@ _DATE = re.compile(
     r"^[-*+][ \t]+(?:\*\*)?(?:Date|日期)(?:\*\*)?[ \t]*[:：][* \t]*(?P<day>\d{4}-\d{2}-\d{2})?",
     re.IGNORECASE | re.MULTILINE,
 )
-# the same in a `META:` comment
-_META_DATE = re.compile(r'^- date: "(?P<day>\d{4}-\d{2}-\d{2})"$', re.MULTILINE)
 # An entry that comes after it must be seen as one.
 _FOLLOWER = "\n## follower\n\nx\n"
 # What may have been left open at the end of a note ends with what began it, or with this.
@@ -109,9 +108,10 @@ def day_of(entry: str) -> date | None:
     >>> day_of("## Logger fix\n- Date: 2026-02-24\n")
     datetime.date(2026, 2, 24)
     """
-    found = _DATE.search(entry) or _META_DATE.search(entry)
+    found = _DATE.search(entry)
+    day = (found and found["day"]) or fields_of(meta_comment(entry)).get("date")
     try:
-        return date.fromisoformat(found["day"]) if found and found["day"] else None
+        return date.fromisoformat(day) if isinstance(day, str) else None
     except ValueError:
         return None
 

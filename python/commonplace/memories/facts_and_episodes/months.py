@@ -18,7 +18,8 @@ from typing import Self
 
 from commonplace._core import Written
 from commonplace.entries.blocks import parse, preamble
-from commonplace.entries.compaction import archive_blocks, summarise
+from commonplace.entries.compaction import archive_blocks
+from commonplace.entries.summaries import summarise
 from commonplace.errors import CompactionFailed, Conflict, NotFound
 from commonplace.memories.facts_and_episodes import summary_line
 from commonplace.memories.facts_and_episodes.entries import (

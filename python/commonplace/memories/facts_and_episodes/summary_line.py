@@ -15,7 +15,7 @@ from collections.abc import Iterable
 
 from commonplace import _core
 from commonplace.entries.blocks import parse
-from commonplace.entries.compaction import first_sentence
+from commonplace.entries.summaries import COMMENT, first_sentence
 
 MOST_WORDS = 9
 """Every word of a summary costs room in a prompt: "aim for under 10 words"."""
@@ -29,7 +29,6 @@ _LINE = re.compile(
     r" {0,3}>[ \t]*(?:\*\*)?Summary(?:\*\*)?[ \t]*:[ \t]*(?P<words>.*)", re.IGNORECASE
 )
 _FENCE = re.compile(r"^(```|~~~).*?(?:^\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
-_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 # `- Key: value`, `- **Key**: value`, `- 键：值`, and a link
 _KEY = re.compile(
     r"""^[-*+][ \t]+(?:\*\*)?
@@ -104,7 +103,7 @@ def make(note: str, *, newest_first: bool = False) -> str:
     body = without(note[: blocks[0].start] if blocks else note)
     keys = [
         found["link"] or _lowered(found["key"].strip())
-        for found in _KEY.finditer(_FENCE.sub("", _COMMENT.sub("", body)))
+        for found in _KEY.finditer(_FENCE.sub("", COMMENT.sub("", body)))
     ]
     keys = [key for key in keys if key and key.casefold() not in _ASIDE]
     items = titles[::-1] + keys if newest_first else keys + titles

@@ -9,6 +9,8 @@ are read, searched, counted and exported like all others, but `compact` and `cle
 where they are. What those two take away lies in `archive/` and in the history of the store.
 """
 
+# Longer than 350 lines: the methods of one class are tools, with docstrings that models read.
+
 from __future__ import annotations
 
 import re
@@ -17,15 +19,22 @@ from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from commonplace.entries.compaction import compaction_lock, summarise
+from commonplace.entries.compaction import compaction_lock
+from commonplace.memories.four_layers.compaction import (
+    compact_notes,
+    compact_working,
+    compacted,
+    summary_of,
+)
 from commonplace.memories.four_layers.entries import KEYS, Record, checked, of_layer
 from commonplace.memories.four_layers.json_files import dump, read_files, write_files
 from commonplace.memories.four_layers.notes import LayerNotes
-from commonplace.memories.four_layers.terms import by_terms, summary_text
+from commonplace.memories.four_layers.terms import by_terms
 from commonplace.memories.four_layers.types import (
     CompactOptions,
     EntryLike,
@@ -258,18 +267,12 @@ class FourLayers:
         if not isinstance(keep, int) or keep < 0:
             raise ValueError(f"keep_last is a whole number, 0 or more, not {keep!r:.60}")
         if layer == "semantic":
-            return _compacted(0)
+            return compacted(0)
+        summary = partial(summary_of, model=self._model) if options.summarize_older else None
         if layer == "working":
-            older = self._working[: max(0, len(self._working) - keep)]
-            if not older or (options.summarize_older and _is_summary(older)):
-                return _compacted(0)
-            summary = [self._summary(older)] if options.summarize_older else []
-            # not those that took their place while a model was asked
-            summarised_ids = set(map(id, older))
-            self._working[: sum(id(entry) in summarised_ids for entry in self._working)] = summary
-            return _compacted(len(older), summary=summary[0].id if summary else None)
+            return compact_working(self._working, keep, summary)
         with compaction_lock(self._store):
-            return self._compact_notes(layer, keep, summed=options.summarize_older)
+            return compact_notes(self._notes, layer, keep, summary)
 
     @tool("reads")
     def get_stats(self) -> MemoryStats:
@@ -382,26 +385,6 @@ class FourLayers:
 
     # Within
 
-    def _compact_notes(self, layer: Layer, keep: int, *, summed: bool) -> dict[str, Any]:
-        """Archive the older entries of a layer of notes; see `compact()`."""
-        held = self._notes.entries(layer)
-        kept = held[max(0, len(held) - keep) :]
-        leaving = [one for one in held[: len(held) - len(kept)] if one.is_own]
-        older = [one.entry for one in leaving]
-        summed = summed and layer == "episodic"
-        if not leaving or (summed and _is_summary(older)):
-            return _compacted(0)
-        if not summed:
-            archived = self._notes.archive_entries(layer, leaving, kept[0].path if kept else None)
-            return _compacted(len(leaving), archived)
-        entry = self._summary(older)
-
-        def cite(ranges: list[str]) -> MemoryEntry:
-            return replace(entry, metadata={**(entry.metadata or {}), "archived": ranges})
-
-        _, archived = self._notes.archive_with_summary(leaving, cite)
-        return _compacted(len(leaving), archived, entry.id)
-
     def _now(self) -> int:
         return int(self._clock().timestamp() * 1000)
 
@@ -409,20 +392,6 @@ class FourLayers:
         if layer == "working":
             return self._working
         return [one.entry for one in self._notes.entries(layer)]
-
-    def _summary(self, older: Sequence[MemoryEntry]) -> MemoryEntry:
-        """Return the entry that stands for others; it is as old as the newest of them."""
-        text = summary_text(older)
-        if self._model is not None:
-            first, _, _ = text.partition("\n")
-            summary = summarise([entry.content for entry in older], model=self._model)
-            text = f"{first}\n{summary}"
-        return MemoryEntry(
-            id=str(uuid.uuid4()),
-            timestamp=max(entry.timestamp for entry in older),
-            content=text,
-            metadata={"entries": len(older)},
-        )
 
 
 def _copies(entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
@@ -433,21 +402,8 @@ def _copies(entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
     ]
 
 
-def _is_summary(older: Sequence[MemoryEntry]) -> bool:
-    """Return whether there is nothing but an earlier summary: a summary of it only says less."""
-    (first, *rest) = older
-    is_made = first.content.startswith("[Summary of ") and "entries" in (first.metadata or {})
-    return is_made and not rest
-
-
 def _known(layer: MemoryType) -> MemoryType:
     """Return a layer that there is."""
     if layer not in get_args(MemoryType):
         raise ValueError(f"type is one of {', '.join(get_args(MemoryType))}, not {layer!r:.60}")
     return layer
-
-
-def _compacted(
-    count: int, archived: Sequence[str] = (), summary: str | None = None
-) -> dict[str, Any]:
-    return {"success": True, "compacted": count, "archived": list(archived), "summary": summary}

@@ -22,11 +22,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from commonplace.entries.blocks import comment, read_comment
+from commonplace._core import meta_comment
+from commonplace.entries.blocks import comment, fields_of
 
 _NAME = re.compile(r"\w[\w. @+-]*")
 _OWN_TITLE = re.compile(r"# (?P<title>[^\n]+)\n")
-_HEAD = re.compile(r"\A# (?P<title>[^\n]*)\n\n?(?=<!--[ \t]*\n?META:)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +81,15 @@ def parse_detail(name: str, text: str) -> Detail:
     >>> parse_detail("auth", render_detail("auth", "# JWT\nyes", "2024-01-15", [])).content
     '# JWT\nyes'
     """
-    head = _HEAD.match(text)
-    meta, rest = read_comment(text[head.end() :] if head else text)
-    if not meta:
+    found = meta_comment(text)
+    meta = fields_of(found)
+    if not found or not meta:
         return Detail(_plain(name), text)
-    if head and head["title"] != _title(name):
-        content = f"# {head['title']}\n{rest}"
+    content = found.after
+    if found.heading and found.heading != f"# {_title(name)}\n":
+        content = f"{found.heading}{content}"
     else:
-        content = rest.removeprefix("\n")
+        content = content.removeprefix("\n")
     words = meta.get("keywords", [])
     if not isinstance(words, list):
         words = [word.strip(" \"'") for word in str(words).strip("[]").split(",")]

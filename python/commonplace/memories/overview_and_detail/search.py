@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from commonplace._core import Hit
+from commonplace._core import Hit, meta_comment
 from commonplace.errors import QueryError
 from commonplace.store import Store
 
@@ -16,7 +16,6 @@ SOURCES: tuple[Source, ...] = ("detail", "messages")
 
 # The longest text of a result, in characters (from the overview/detail design).
 _WIDTH = 300
-_META = re.compile(r"<!--[ \t]*\n?META:.*?-->", re.DOTALL)
 _ANY_DETAIL = re.compile(r"sessions/(?:[^/]+/){1,2}working-memory/detail/")
 
 
@@ -166,8 +165,8 @@ def _result(hit: Hit, folders: tuple[str, str]) -> SearchResult:
     # what is of another session keeps its whole path
     path = hit.path.removeprefix(f"{workspace}/").removeprefix(f"{session}/")
     text, line = hit.snippet, hit.line
-    if _is_comment(hit):
-        text = _META.sub(" ", hit.text)
+    if (comment := meta_comment(hit.text)) and not comment.after.strip():
+        text = comment.heading
     return SearchResult(
         "detail" if hit.source == "note" else "messages",
         None if path == "messages.jsonl" else path,
@@ -184,6 +183,5 @@ def _rank(hit: Hit) -> tuple[bool, float, str, int]:
 
 def _is_comment(hit: Hit) -> bool:
     """Return whether a section holds nothing but its title and a `META` comment."""
-    bare, comments = _META.subn("", hit.text)
-    lines = [line for line in bare.splitlines() if line.strip()]
-    return bool(comments) and all(line.startswith("#") for line in lines)
+    comment = meta_comment(hit.text)
+    return comment is not None and not comment.after.strip()

@@ -13,17 +13,15 @@ The layout is that of the overview/detail design, with branches.
 
 from __future__ import annotations
 
-import contextlib
 import os
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from commonplace._core import Message, sections
 from commonplace.entries.blocks import parse
-from commonplace.entries.compaction import INSTRUCTION, compaction_lock, first_sentence, summarise
-from commonplace.errors import CompactionFailed, Conflict, NotFound
+from commonplace.entries.compaction import compaction_lock
+from commonplace.errors import NotFound
 from commonplace.memories.overview_and_detail.branches import Branches
 from commonplace.memories.overview_and_detail.conversation import (
     chat_messages,
@@ -31,8 +29,8 @@ from commonplace.memories.overview_and_detail.conversation import (
     last_turns,
     turns,
 )
-from commonplace.memories.overview_and_detail.detail import parse_detail, render_detail
 from commonplace.memories.overview_and_detail.folder import session_folder
+from commonplace.memories.overview_and_detail.turn_summaries import TurnSummaries
 from commonplace.protocols import ChatModel
 from commonplace.records import receipt
 from commonplace.store import Store
@@ -60,11 +58,8 @@ OVERVIEW = """\
 
 # How many turns one summary is made of; more become several notes.
 _TURNS = 50
-# What of a turn is handed to a model that summarises, in characters.
-_BATCH_CHARACTERS = 4000
 # Behind any line that a log has
 _LAST_LINE = 2**32 - 1
-_CITED = re.compile(r"[ \t]*\(?messages\.jsonl#L([0-9]+)\)?")
 
 
 class Session:
@@ -99,7 +94,9 @@ class Session:
         self._clock = clock
         self._last = 0
         self._context_from: int | None = None
-        self._marks: dict[tuple[str, int, float], int] = {}
+        self._summaries = TurnSummaries(
+            store, lambda: f"{self.branches.workspace()}/detail", self._now
+        )
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._store!r}, {self._session_id!r})"
@@ -161,9 +158,7 @@ class Session:
     @property
     def compacted(self) -> int:
         """The last line of the log that a summary stands for; 0 when there is none."""
-        end = self._end()
-        # a person may write any number there
-        return max((last for last in self._summarised() if last <= end), default=0)
+        return self._summaries.last_line(self._end())
 
     def compact(
         self, keep_turns: int = 10, *, model: ChatModel | None = None, limit: int = 6000
@@ -295,22 +290,6 @@ class Session:
             start = batch[-1].line + 1
         return found
 
-    def _summarised(self) -> list[int]:
-        """Return the last line that each summary of the active branch stands for."""
-        marks = {}
-        for entry in self._store.list(f"{self.branches.workspace()}/detail"):
-            if entry.path.rpartition("/")[2].partition("-summary")[1]:
-                seen = (entry.path, entry.size, entry.modified)
-                marks[seen] = self._marks[seen] if seen in self._marks else self._mark(entry.path)
-        self._marks = marks
-        return list(marks.values())
-
-    def _mark(self, path: str) -> int:
-        match parse_detail(path.rpartition("/")[2], self._store.read(path)).meta.get("lines"):
-            case [int(), int(last)]:
-                return last
-        return 0
-
     def _compact(self, keep_turns: int, model: ChatModel | None, limit: int) -> list[str]:
         """Summarise the turns before the last ones; see `compact()`."""
         end = self._end()
@@ -322,47 +301,11 @@ class Session:
         for turn in turns(self._between(first, stop)):
             batch.append(turn)
             if len(batch) == _TURNS:
-                notes.append(self._summarise(batch, model, limit))
+                notes.append(self._summaries.add(batch, model, limit))
                 batch = []
         if batch:
-            notes.append(self._summarise(batch, model, limit))
+            notes.append(self._summaries.add(batch, model, limit))
         return notes
-
-    def _summarise(
-        self, batch: Sequence[list[Message]], model: ChatModel | None, limit: int
-    ) -> str:
-        first, last = batch[0][0].line, batch[-1][-1].line
-        if model is None:
-            texts = [f"- Summary: {_outline(turn)}" for turn in batch]
-        else:
-            texts = [_turn_text(turn) for turn in batch]
-        instruction = f"{INSTRUCTION} End each item with where it stands: (messages.jsonl#L12)."
-        try:
-            text = summarise(texts, model=model, instruction=instruction, limit=limit)
-        except CompactionFailed:
-            # turns of which nothing can be said still leave the context, and are cited
-            if model is not None or any(message.text for turn in batch for message in turn):
-                raise
-            text = "- nothing was said, only tools were at work"
-        # a place that a model made up is no citation
-        text = _CITED.sub(lambda cited: cited[0] if first <= int(cited[1]) <= last else "", text)
-        date = self._now()[:10]
-        content = (
-            f"# Summary of {date}\n\n{text}\n\n"
-            f"Made of messages.jsonl#L{first} to messages.jsonl#L{last}.\n"
-        )
-        folder = f"{self.branches.workspace()}/detail"
-        while True:
-            taken = {entry.path.rpartition("/")[2] for entry in self._store.list(folder)}
-            number, name = 1, f"{date}-summary.md"
-            while name in taken:
-                number += 1
-                name = f"{date}-summary-{number}.md"
-            note = render_detail(name, content, self._now(), ["summary"], lines=[first, last])
-            # another process that compacts may take the name first
-            with contextlib.suppress(Conflict):
-                self._store.write(f"{folder}/{name}", note, expected_version="absent")
-                return f"detail/{name}"
 
 
 def _check_turns(count: int) -> None:
@@ -373,23 +316,3 @@ def _check_turns(count: int) -> None:
 def _cuts(text: str) -> list[int]:
     """Return at which bytes the sections of a text begin, and one that is put behind it."""
     return [part.start for part in sections(f"{text}\n## Next\n") if 1 <= part.level <= 2]
-
-
-def _outline(turn: Sequence[Message]) -> str:
-    """Return one line for a turn: where it stands, what was asked, what was said at last."""
-    with_text = [message for message in turn if message.text]
-    asked = first_sentence(with_text[0].text, 90) if with_text else "only tools were at work"
-    answers = [message.text for message in with_text[1:] if message.role == "assistant"]
-    answer = f" → {first_sentence(answers[-1], 70)}" if answers else ""
-    return f"{asked}{answer} (messages.jsonl#L{turn[0].line})"
-
-
-def _turn_text(turn: Sequence[Message]) -> str:
-    """Return what a model reads of a turn."""
-    with_text = [message for message in turn if message.text]
-    each = _BATCH_CHARACTERS // max(len(with_text), 1)
-    lines = (
-        f"{message.role} (messages.jsonl#L{message.line}): {message.text[:each]}"
-        for message in with_text
-    )
-    return "\n".join(lines)

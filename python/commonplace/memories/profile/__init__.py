@@ -10,6 +10,8 @@ The index and the vectors follow the files by themselves, so that an edit by han
 next call.
 """
 
+# Longer than 350 lines: the methods of one class are tools, with docstrings that models read.
+
 from __future__ import annotations
 
 import copy

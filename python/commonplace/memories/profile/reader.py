@@ -12,6 +12,7 @@ from commonplace.memories.profile.categories import key_of
 from commonplace.memories.profile.entries import Entry, is_by_item, parse
 from commonplace.memories.profile.pages import Pages
 from commonplace.recall import HybridSearch
+from commonplace.tools.text_page import page_of
 
 # Most characters that are shown at once
 PAGE = 16_000
@@ -128,22 +129,14 @@ class Reader:
 
     def full(self, start: int = 0) -> str:
         """Return MEMORY.md and its pages, from a character on."""
-        shown = ""
-        for path in self._pages.paths():
-            text = self._pages.text(path)
-            shown += f"\n\n[{path}]\n\n{text}" if shown else text
-            if len(shown) > start + PAGE:
-                break
-        if not shown:
+        texts = ((f"\n\n[{path}]\n\n", self._pages.text(path)) for path in self._pages.paths())
+        page, following = page_of(texts, start, PAGE)
+        if not page:
             return "Nothing is remembered yet; remember(content) begins MEMORY.md."
-        page = shown[start : start + PAGE]
-        if len(shown) <= start + PAGE:
-            return page or f"There is nothing after character {len(shown)}."
-        if (cut := page.rfind("\n") + 1) > PAGE // 2:
-            page = page[:cut]
+        if following is None:
+            return page
         return (
-            f"{page}\n[There is more: memory_recall(mode='full', start={start + len(page)}) goes "
-            "on here.]"
+            f"{page}\n[There is more: memory_recall(mode='full', start={following}) goes on here.]"
         )
 
     def _freshness(self, entry: Entry) -> float:

@@ -27,6 +27,7 @@ from commonplace.memories.world_and_agents import topics
 from commonplace.records import receipt
 from commonplace.store import Store
 from commonplace.tools import tool
+from commonplace.tools.text_page import page_of
 
 _AGENT = re.compile(r"[^\W_](?:[\w.-]{0,62}[\w-])?")
 _BREAK = "\n\n---\n\n"
@@ -121,25 +122,19 @@ class WorldAndAgents:
             last = self._clock().date()
             # the calendar begins with the year 1
             first = last - timedelta(min(days - 1, last.toordinal() - 1)) if days else date.max
-        shown = ""
-        for part in self._parts(first, last):
-            shown += f"{_BREAK}{part}" if shown else part
-            if len(shown) > start + limit:
-                break
-        if not shown:
+        parts = ((_BREAK, part) for part in self._parts(first, last))
+        page, following = page_of(parts, start, limit)
+        if not page:
             if pages := self._pages():
                 oldest = min(pages)
                 return (
                     f"Nothing of these days; recall(since={oldest}) reads the diary from its start."
                 )
             return "Nothing is remembered yet; remember(content) begins your diary."
-        page = shown[start : start + limit]
-        if start + limit >= len(shown):
-            return page or f"There is nothing after character {len(shown)}."
-        if (cut := page.rfind("\n") + 1) > limit // 2:
-            page = page[:cut]
+        if following is None:
+            return page
         return (
-            f"{page.rstrip()}{_BREAK}[There is more: the same call with start={start + len(page)} "
+            f"{page.rstrip()}{_BREAK}[There is more: the same call with start={following} "
             "goes on here; search_memory(query) finds passages.]"
         )
 

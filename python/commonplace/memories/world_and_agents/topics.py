@@ -13,23 +13,18 @@ topic says in a comment at its top what the topic is:
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import re
 import unicodedata
 from typing import NamedTuple
 
-import orjson
-
 from commonplace._core import Written
+from commonplace.entries.blocks import comment, read_comment
 from commonplace.errors import Conflict, EncodingError, Refused
 from commonplace.store import Store
 
 # Letters and digits, but for the two that show as nothing.
 _RUN = re.compile("[^\\W_\u115f\u1160]+")
-_MARK = re.compile(
-    r"\A<!--[ \t]*\r?\n?META:[ \t]*\r?\n- topic: (?P<topic>\".*\")[ \t]*\r?\n-->(?:\r?\n){0,2}"
-)
 _LONGEST = 200
 # A component of a path has at most 200 bytes; the suffix and the ending must fit.
 _LONGEST_NAME = 150
@@ -177,11 +172,9 @@ def marked(name: str, topic: str, content: str) -> str:
     >>> marked("people", "people", "- Mara\n")
     '- Mara\n'
     """
-    if topic == name and not _MARK.match(content):
+    if topic == name and unmarked(name, content) == (name, content):
         return content
-    # the same JSON, which cannot end the comment
-    text = orjson.dumps(topic).decode().replace("-->", r"--\u003e")
-    return f"<!--\nMETA:\n- topic: {text}\n-->\n\n{content}"
+    return f"{comment({'topic': topic})}\n{content}"
 
 
 def unmarked(name: str, text: str) -> tuple[str, str]:
@@ -190,7 +183,7 @@ def unmarked(name: str, text: str) -> tuple[str, str]:
     >>> unmarked("a-b", marked("a-b", "a/b", "one\n"))
     ('a/b', 'one\n')
     """
-    if mark := _MARK.match(text):
-        with contextlib.suppress(orjson.JSONDecodeError):
-            return orjson.loads(mark["topic"]), text[mark.end() :]
+    meta, rest = read_comment(text)
+    if meta.keys() == {"topic"} and isinstance(meta["topic"], str):
+        return meta["topic"], rest.removeprefix("\r\n" if rest.startswith("\r") else "\n")
     return name, text

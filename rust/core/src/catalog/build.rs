@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 
 use crate::catalog::extract::Corpus;
-use crate::catalog::file_reader::{DocContent, DocSink, FileReader, IndexedDocs, ReadResult};
+use crate::catalog::file_reader::{DocContent, DocSink, FileReader, ReadResult};
+use crate::catalog::indexed_docs::IndexedDocs;
 use crate::catalog::{Catalog, DocIds, DocMeta, FileMeta};
 use crate::error::{Error, Interrupt, POLL_INTERVAL, Result};
 use crate::files::racy_stat::{FsClock, now_ns};

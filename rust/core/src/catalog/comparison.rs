@@ -1,6 +1,7 @@
 //! Comparison of the indexed documents of a file with the file itself.
 
-use crate::catalog::file_reader::{DocContent, DocSink, FileReader, IndexedDocs};
+use crate::catalog::file_reader::{DocContent, DocSink, FileReader};
+use crate::catalog::indexed_docs::IndexedDocs;
 use crate::catalog::{Catalog, DocIds, DocMeta, DocTable};
 use crate::error::{Error, Interrupt, Result};
 use crate::files::root::Root;

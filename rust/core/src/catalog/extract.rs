@@ -1,4 +1,4 @@
-//! Extraction of index inputs: notes give sections, transcripts give messages.
+//! Index inputs, and their extraction from the sections of a note.
 //!
 //! An input is one future document with its position in the file, its fields as text, and two
 //! hashes: one of its own bytes, by which a hit is checked before it leaves, and one of all that
@@ -9,11 +9,9 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 use crate::catalog::doc_table::{HAS_DEFINITION, HAS_REFERENCE, SectionMeta};
 use crate::error::{Interrupt, Result};
 use crate::index::bm25f::Field;
-use crate::messages::message::{self, Message, ParsedLine};
 use crate::text::metadata::{Metadata, after_meta_comment};
 use crate::text::parser;
 use crate::text::section::{Note, Section, TRAIL};
-use crate::text::time;
 
 /// Sections longer than about this many bytes are split for retrieval.
 pub const MAX_PART_BYTES: usize = 1000;
@@ -58,13 +56,13 @@ pub struct IndexInput<'a> {
 }
 
 impl<'a> IndexInput<'a> {
-    fn add(&mut self, field: Field, text: &'a str) {
+    pub(super) fn add(&mut self, field: Field, text: &'a str) {
         if !text.is_empty() {
             self.fields.push((field, text));
         }
     }
 
-    fn set_key(&mut self) {
+    pub(super) fn set_key(&mut self) {
         let mut hasher = Xxh3::new();
         for (field, text) in &self.fields {
             hasher.update(&[*field as u8]);
@@ -265,100 +263,4 @@ fn collect_metadata<'a>(
     if category.is_none() {
         *category = metadata.category.as_deref();
     }
-}
-
-/// Extracts messages from lines; each is complete when the next one is known, which is its context.
-#[derive(Debug)]
-pub struct MessageInputs {
-    corpus: Corpus,
-    before: Option<Message>,
-    last: Option<(LineSpan, Message)>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct LineSpan {
-    start: u64,
-    length: u32,
-    line: u32,
-    hash: u64,
-}
-
-impl MessageInputs {
-    /// Starts at the beginning of a transcript, or behind the message `before`.
-    pub fn new(corpus: Corpus, before: Option<Message>) -> Self {
-        Self { corpus, before, last: None }
-    }
-
-    /// Takes the next line; returns what it is, and of a message whether it has text.
-    pub fn line(
-        &mut self,
-        start: u64,
-        line: u32,
-        bytes: &[u8],
-        each: &mut dyn FnMut(IndexInput<'_>) -> bool,
-    ) -> ParsedLine<bool> {
-        let message = match message::parse(bytes) {
-            ParsedLine::Message(message) => message,
-            ParsedLine::Other => return ParsedLine::Other,
-            ParsedLine::Blank => return ParsedLine::Blank,
-            ParsedLine::Bad => return ParsedLine::Bad,
-        };
-        if self.text(&message).is_empty() {
-            return ParsedLine::Message(false);
-        }
-        let line_span = LineSpan { start, length: bytes.len() as u32, line, hash: xxh3_64(bytes) };
-        self.emit(Some(&message), each);
-        self.last = Some((line_span, message));
-        ParsedLine::Message(true)
-    }
-
-    /// Hands out the last message, which has no successor.
-    pub fn finish(&mut self, each: &mut dyn FnMut(IndexInput<'_>) -> bool) {
-        self.emit(None, each);
-    }
-
-    fn text<'m>(&self, message: &'m Message) -> &'m str {
-        match self.corpus {
-            Corpus::Main => &message.text,
-            Corpus::Tools => &message.tools,
-        }
-    }
-
-    fn emit(&mut self, after: Option<&Message>, each: &mut dyn FnMut(IndexInput<'_>) -> bool) {
-        let Some((line_span, message)) = self.last.take() else { return };
-        let mut input = IndexInput {
-            start: line_span.start,
-            length: line_span.length,
-            line: line_span.line,
-            hash: line_span.hash,
-            time: message.timestamp_ms,
-            role: message.role.clone(),
-            session: message.session.clone().unwrap_or_default(),
-            section_meta: SectionMeta {
-                starts: u8::from(message.is_prompt),
-                ..SectionMeta::default()
-            },
-            ..IndexInput::default()
-        };
-        let speaker = message.name.as_deref().unwrap_or(&message.role);
-        let stamp = message.time.as_deref().unwrap_or_default();
-        let day = message.timestamp_ms.filter(|_| is_stamp(stamp)).map(time::day_in_words);
-        input.add(Field::Body, self.text(&message));
-        input.add(Field::Speaker, speaker);
-        input.add(Field::Time, day.as_deref().unwrap_or(stamp));
-        for neighbour in [self.before.as_ref(), after].into_iter().flatten() {
-            if neighbour.session == message.session {
-                input.add(Field::Context, self.text(neighbour));
-            }
-        }
-        input.set_key();
-        each(input);
-        self.before = Some(message);
-    }
-}
-
-/// Returns whether a time is written for machines: nobody asks for it in its letters, and with its
-/// seconds each would be a word of its own in the dictionary.
-fn is_stamp(time: &str) -> bool {
-    time.chars().all(|c| c.is_ascii() && (!c.is_ascii_alphabetic() || matches!(c, 'T' | 'Z')))
 }

@@ -109,17 +109,17 @@ impl Catalog {
                 gone.extend(is_below(&file.path).then(|| file.path.clone()));
             }
             let sorted = known.next_if(|file| file.path == *path);
-            let loose = || self.by_path.get(path).map(|&at| &self.files[at as usize]);
-            if sorted.or_else(loose).is_none_or(|file| file.stat != *stat) {
+            let unsorted = || self.by_path.get(path).map(|&at| &self.files[at as usize]);
+            if sorted.or_else(unsorted).is_none_or(|file| file.stat != *stat) {
                 changed.push(at);
             }
         }
         let behind = known.take_while(|file| file.path.starts_with(folder));
-        let loose = self.files[self.sorted..].iter().filter(|file| file.present);
+        let unsorted = self.files[self.sorted..].iter().filter(|file| file.present);
         let unseen = |file: &&FileMeta| {
             seen.binary_search_by(|(path, _)| path.as_str().cmp(&file.path)).is_err()
         };
-        let missing = behind.chain(loose.filter(unseen)).filter(|file| is_below(&file.path));
+        let missing = behind.chain(unsorted.filter(unseen)).filter(|file| is_below(&file.path));
         gone.extend(missing.map(|file| file.path.clone()));
         (changed, gone)
     }

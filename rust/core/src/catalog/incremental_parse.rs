@@ -344,6 +344,7 @@ mod tests {
         }
     }
 
+    // longer than 60 lines: a list
     fn block() -> impl Strategy<Value = String> {
         let odd = [
             "# Top\n",

@@ -9,15 +9,17 @@ mod comparison;
 mod doc_ids;
 pub mod doc_table;
 pub mod extract;
+mod file_change;
 pub(crate) mod file_reader;
 mod file_table;
 mod incremental_parse;
+mod indexed_docs;
 pub(crate) mod memory_estimate;
+pub mod message_inputs;
 pub mod omission;
 mod pending_docs;
 mod repack;
 pub mod snapshot;
-pub(crate) mod snapshot_file;
 pub(crate) mod transcript_resume;
 mod update;
 
@@ -77,7 +79,7 @@ pub struct Catalog {
     /// Bytes read since the last snapshot, which the next opening would have to read again.
     pub reread_bytes: u64,
     /// The packing that was started and not waited for.
-    packing: Option<repack::Packing>,
+    packing: Option<repack::PackingThread>,
     /// How often it was packed: each time documents and terms are renumbered.
     pub packings: u64,
     /// Another number, of this process, each time that what it holds of any file has changed.

@@ -1,7 +1,8 @@
 //! Pending documents of one file: read, and not yet applied to the index.
 
 use crate::catalog::extract::Corpus;
-use crate::catalog::file_reader::{DocContent, DocSink, IndexedDocs};
+use crate::catalog::file_reader::{DocContent, DocSink};
+use crate::catalog::indexed_docs::IndexedDocs;
 use crate::catalog::{Catalog, DocMeta};
 use crate::index::memory_bounds::{delta_bytes, packing_bytes};
 use crate::memory_limit::{ALWAYS_THERE, MemoryLimit};
@@ -21,7 +22,7 @@ pub(super) struct PendingDocs {
     documents: usize,
     postings: usize,
     /// Of these those that are not packed.
-    loose: usize,
+    delta_postings: usize,
     limit: MemoryLimit,
     corpus: Corpus,
 }
@@ -31,7 +32,7 @@ impl DocSink for PendingDocs {
         if let DocContent::New(document) = &content {
             self.documents += 1;
             self.postings += document.concepts.len();
-            self.loose += document.concepts.len();
+            self.delta_postings += document.concepts.len();
         }
         self.count += 1;
         match self.docs.last_mut().filter(|chunk| chunk.len() < DOCS_PER_CHUNK) {
@@ -44,8 +45,8 @@ impl DocSink for PendingDocs {
         let packing =
             packing_bytes(self.documents as u64, self.postings as u64, dictionaries as u64);
         let pending = self.count as u64 * PENDING + self.indexed;
-        let loose = delta_bytes(self.loose as u64, dictionaries as u64);
-        self.limit.allows(self.corpus as usize, (packing + loose + pending).saturating_add(more))
+        let delta = delta_bytes(self.delta_postings as u64, dictionaries as u64);
+        self.limit.allows(self.corpus as usize, (packing + delta + pending).saturating_add(more))
     }
 }
 
@@ -58,7 +59,7 @@ impl Catalog {
             indexed: 0,
             documents: self.index.max_doc() as usize,
             postings: self.index.postings(),
-            loose: self.index.delta_postings(),
+            delta_postings: self.index.delta_postings(),
             limit: self.limit.clone(),
             corpus: self.corpus,
         }

@@ -11,7 +11,7 @@ use crate::sync::Mutex;
 
 /// A catalog that another thread repacks.
 #[derive(Debug)]
-pub(super) struct Packing(JoinHandle<Option<Catalog>>);
+pub(super) struct PackingThread(JoinHandle<Option<Catalog>>);
 
 impl Catalog {
     /// Returns whether the delta has grown so large, or so many documents are deleted, that packing
@@ -42,7 +42,7 @@ impl Catalog {
             catalog
         });
         match started {
-            Ok(thread) => self.packing = Some(Packing(thread)),
+            Ok(thread) => self.packing = Some(PackingThread(thread)),
             // no thread can be started
             Err(_) => {
                 if let Some(catalog) = whole.lock().take() {
@@ -64,14 +64,14 @@ impl Catalog {
     /// # Errors
     /// [`crate::error::Error::Interrupted`].
     pub fn finish_packing(&mut self, interrupt: Interrupt<'_>) -> Result<()> {
-        let Some(Packing(thread)) = &self.packing else { return Ok(()) };
+        let Some(PackingThread(thread)) = &self.packing else { return Ok(()) };
         wait_for(interrupt, |slice| {
             if !thread.is_finished() {
                 thread::park_timeout(slice);
             }
             thread.is_finished().then_some(())
         })?;
-        if let Some(Packing(thread)) = self.packing.take() {
+        if let Some(PackingThread(thread)) = self.packing.take() {
             let packed = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             packed.into_iter().for_each(|catalog| *self = catalog);
         }

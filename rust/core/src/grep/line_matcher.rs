@@ -80,7 +80,7 @@ impl LineMatcher {
 
     /// Whether a message of the file passes the filter.
     pub fn admits(&self, path: &str, message: &LazyMessage<'_>) -> bool {
-        self.filter.admits_fields(&MessageLine { path, message })
+        self.filter.admits_fields(&TranscriptLine { path, message })
     }
 
     /// Matches a line whose first candidate is at `at`.
@@ -145,12 +145,12 @@ impl LineMatcher {
 }
 
 /// A message as the filter sees it.
-struct MessageLine<'a> {
+struct TranscriptLine<'a> {
     path: &'a str,
     message: &'a LazyMessage<'a>,
 }
 
-impl FilterFields for MessageLine<'_> {
+impl FilterFields for TranscriptLine<'_> {
     fn path(&self) -> &str {
         self.path
     }

@@ -5,7 +5,8 @@ use crate::index::bm25f::{Counts, FIELDS, Field};
 use crate::index::postings::codec::Posting;
 use crate::index::postings::tf_profiles::VariantCounts;
 use crate::index::topk::collector::Scoring;
-use crate::search::scoring::{ConceptList, QueryConcept, QueryScorer};
+use crate::search::query_concept::{ConceptList, QueryConcept};
+use crate::search::scoring::QueryScorer;
 
 impl QueryScorer<'_> {
     /// Adds several words as one concept; with `field`, only what is in this field of them.

@@ -9,8 +9,9 @@
 //! `docs/explanation/confidence.md` has the measurements.
 
 use crate::index::topk::collector::Scored;
+use crate::search::query_concept::QueryConcept;
 use crate::search::result::SearchResult;
-use crate::search::scoring::{QueryConcept, QueryScorer};
+use crate::search::scoring::QueryScorer;
 
 /// Below this the words that the best document lacks are named.
 const DOUBTFUL: f32 = 0.3;

@@ -6,6 +6,7 @@ mod doc_filter;
 mod explain;
 mod phrase;
 pub mod query;
+mod query_concept;
 pub mod query_fields;
 pub mod query_plan;
 pub mod result;

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::index::bm25f::Field;
 use crate::search::query_fields::{self, FilterField};
 use crate::text::segmentation;
-use crate::text::tokens::{self, Form};
+use crate::text::tokens::{self, TermForm};
 
 /// Most different terms of one query; more are dropped, with a note.
 pub const MAX_TERMS: usize = 512;
@@ -215,7 +215,7 @@ fn normalized(text: &str) -> String {
     let mut words = String::new();
     segmentation::each(text, &mut |chunk| {
         tokens::terms(chunk, &mut |term| {
-            if matches!(term.form, Form::Word | Form::Character) {
+            if matches!(term.form, TermForm::Word | TermForm::Character) {
                 words.push(' ');
                 words.push_str(term.text);
             }

@@ -1,8 +1,7 @@
 //! Scoring of a query: BM25F over its concepts, each with up to four weights.
 //!
-//! A word counts by its stem and, half as much, by its variant; what is in a heading, or is the
-//! speaker's name, counts once more with the idf it has there. All of these are read from the one
-//! posting of the concept. The weights are measured, see `docs/explanation/ranking.md`.
+//! All of the weights apply to the one posting of the concept: see
+//! [`query_concept`](crate::search::query_concept).
 
 use std::cell::Cell;
 use std::cmp::Ordering;
@@ -17,52 +16,10 @@ use crate::index::postings::codec::Impact;
 use crate::index::postings::reader::PostingList;
 use crate::index::postings::tf_profiles::ProfileSummary;
 use crate::index::topk::collector::Scoring;
+use crate::search::query_concept::{ConceptList, QueryConcept, form_weight};
 use crate::search::turns::TurnFinder;
 use crate::text::query_terms::QueryTerm;
-use crate::text::tokens::Form;
-
-/// The weights of the parts of a word.
-mod weight {
-    /// Its stem, and its variant.
-    pub const STEM: f32 = 1.0 / 1.5;
-    pub const WORD: f32 = 0.5 / 1.5;
-    /// A single character of an unspaced script says less than a pair.
-    pub const CHARACTER: f32 = 0.5;
-    /// In a heading or title, and as the name of the speaker.
-    pub const HEADING: f32 = 0.5;
-    pub const SPEAKER: f32 = 2.0;
-}
-
-/// Roles of speakers, by stem: they do not count as names.
-const ROLES: [&str; 11] = [
-    "user", "assist", "system", "tool", "human", "ai", "bot", "agent", "model", "develop",
-    "function",
-];
-
-/// One concept of a query, with its weights, each times its idf.
-pub(super) struct QueryConcept {
-    /// The name in an explanation.
-    pub name: String,
-    pub list: ConceptList,
-    /// Documents that hold the concept.
-    pub doc_freq: u32,
-    /// The weight in any field,
-    pub any: f32,
-    /// of single variants,
-    pub variants: Vec<(u16, f32)>,
-    /// in headings,
-    pub heading: f32,
-    /// and as the name of the speaker.
-    pub speaker: f32,
-}
-
-/// The postings of a concept of a query.
-pub(super) enum ConceptList {
-    /// The list of a concept of the index.
-    Indexed(u32),
-    /// A list that was encoded for this query, and its number of postings.
-    Combined(Vec<u8>, u32),
-}
+use crate::text::tokens::TermForm;
 
 /// The scoring function of a query over a catalog.
 pub struct QueryScorer<'a> {
@@ -180,13 +137,12 @@ impl<'a> QueryScorer<'a> {
             let stem = lexicon.stems.get(term.stem.as_deref()?)?;
             Some(lexicon.concept_of_stem[stem as usize])
         };
-        let of_form = if term.form == Form::Character { weight::CHARACTER } else { 1.0 };
-        let times = term.times * of_form;
+        let of_form = form_weight(term.form);
         let concept = entry.map(|entry| entry.concept).or_else(by_stem);
         let known = concept.map(|concept| (concept, index.doc_freqs(concept)));
         let Some((concept, doc_freqs)) = known.filter(|(_, doc_freqs)| doc_freqs.any > 0) else {
             // the parts of an identifier are terms too
-            if term.form != Form::Whole {
+            if term.form != TermForm::Whole {
                 self.asked += of_form * self.formula.idf(0);
                 self.unknown.push(term.text.clone());
             }
@@ -194,37 +150,13 @@ impl<'a> QueryScorer<'a> {
         };
         self.asked += of_form * self.formula.idf(doc_freqs.any);
         let at = *self.by_concept.entry(concept).or_insert_with(|| {
-            self.concepts.push(QueryConcept {
-                name: term.stem.as_ref().unwrap_or(&term.text).clone(),
-                list: ConceptList::Indexed(concept),
-                doc_freq: doc_freqs.any,
-                any: 0.0,
-                variants: Vec::new(),
-                heading: 0.0,
-                speaker: 0.0,
-            });
+            self.concepts.push(QueryConcept::new(term, concept, doc_freqs.any));
             self.concepts.len() - 1
         });
-        let idf = |n: u32| if n > 0 { times * self.formula.idf(n) } else { 0.0 };
-        let concept = &mut self.concepts[at];
-        match (&term.stem, word.zip(entry)) {
-            (None, _) => concept.any += idf(doc_freqs.any),
-            (Some(_), known) => {
-                concept.any += weight::STEM * idf(doc_freqs.any);
-                if let Some((word, entry)) = known {
-                    let weight = weight::WORD * idf(index.word_doc_freq(word));
-                    let number = entry.variant as u16;
-                    match concept.variants.iter_mut().find(|(known, _)| *known == number) {
-                        Some((_, sum)) => *sum += weight,
-                        None => concept.variants.push((number, weight)),
-                    }
-                }
-            }
-        }
-        concept.heading += weight::HEADING * idf(doc_freqs.heading);
-        if term.form != Form::Whole && !ROLES.contains(&concept.name.as_str()) {
-            concept.speaker += weight::SPEAKER * idf(doc_freqs.speaker);
-        }
+        let spelling = word.zip(entry);
+        let variant =
+            spelling.map(|(word, entry)| (entry.variant as u16, index.word_doc_freq(word)));
+        self.concepts[at].add_word(term, &doc_freqs, variant, &self.formula);
         word
     }
 

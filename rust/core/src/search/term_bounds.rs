@@ -4,7 +4,8 @@ use crate::index::bm25f::FIELDS;
 use crate::index::postings::tf_profiles::ProfileSummary;
 use crate::index::topk::term_scorer::{TermBounds, TermScorer};
 use crate::index::topk::upper_bound::BoundScale;
-use crate::search::scoring::{QueryConcept, QueryScorer};
+use crate::search::query_concept::QueryConcept;
+use crate::search::scoring::QueryScorer;
 
 impl QueryScorer<'_> {
     /// Returns the posting list and the bounds of each concept, and the scale of the bounds.

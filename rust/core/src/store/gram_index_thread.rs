@@ -36,14 +36,14 @@ pub(crate) struct GramIndexThread {
 
 #[derive(Debug, Default)]
 struct BuildQueue {
-    jobs: VecDeque<BuildJob>,
+    jobs: VecDeque<GramIndexJob>,
     /// The process whose thread works: after a fork there is no thread, but all the rest.
     runner: Option<u32>,
 }
 
 /// A transcript to write a gram index for.
 #[derive(Debug)]
-pub(crate) struct BuildJob {
+pub(crate) struct GramIndexJob {
     pub file: File,
     pub path: String,
     /// The folder of gram indexes.
@@ -55,7 +55,7 @@ pub(crate) struct BuildJob {
 
 impl GramIndexThread {
     /// Queues a job, and starts the thread if none works.
-    pub fn add(&self, job: BuildJob) {
+    pub fn add(&self, job: GramIndexJob) {
         let mut queue = self.queue.lock();
         if queue.jobs.iter().any(|waiting| waiting.path == job.path) {
             return;
@@ -114,7 +114,7 @@ impl Drop for ClearOnPanic<'_> {
     }
 }
 
-fn next(queue: &Mutex<BuildQueue>) -> Option<BuildJob> {
+fn next(queue: &Mutex<BuildQueue>) -> Option<GramIndexJob> {
     let mut queue = queue.lock();
     let job = queue.jobs.pop_front();
     if job.is_none() {
@@ -123,7 +123,7 @@ fn next(queue: &Mutex<BuildQueue>) -> Option<BuildJob> {
     job
 }
 
-impl BuildJob {
+impl GramIndexJob {
     /// Writes the gram index. A failure leaves none, and is not reported.
     fn run(&self, stop: &AtomicBool) {
         let interrupt = || stop.load(Ordering::Relaxed);

@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::files::paths::OWN;
 use crate::grep::gram_index::GramIndex;
 use crate::store::Store;
-use crate::store::gram_index_thread::{BuildJob, name, stat};
+use crate::store::gram_index_thread::{GramIndexJob, name, stat};
 
 /// The folder, below [`OWN`].
 const FOLDER: &str = "gram_index";
@@ -33,7 +33,7 @@ impl Store {
         self.remove_stale_gram_indexes();
         if let (Ok(own), Ok(folder)) = (self.root().own_dir(""), self.root().own_dir(FOLDER)) {
             let path = path.to_owned();
-            self.gram_indexes.add(BuildJob { file, path, folder, own, clock: self.clock });
+            self.gram_indexes.add(GramIndexJob { file, path, folder, own, clock: self.clock });
         }
     }
 

@@ -14,11 +14,8 @@ use crate::filter::FilterFields;
 use crate::grep::{GrepOptions, MAX_BAD_LINES, MAX_BATCH, Match, Report, Scan, Searcher};
 use crate::parallel::ordered_map;
 use crate::store::Store;
+use crate::store::grep_small_files::{FileMatches, FileOutcome, begin, search_small};
 
-/// A larger file is searched by itself.
-const MAX_SMALL_FILE: u64 = 64 << 10;
-/// A file with more matches is searched by itself too, and gives them as they are asked for.
-const MAX_SMALL_MATCHES: usize = 4096;
 /// So many files are handed out before their results are given.
 const MAX_READY_FILES: usize = 256;
 
@@ -42,24 +39,6 @@ pub struct GrepFiles {
     pub write_gram_index: bool,
     /// What was seen so far.
     pub summary: GrepSummary,
-}
-
-/// Result of a file that was handed out.
-#[derive(Debug)]
-enum FileOutcome {
-    Whole(FileMatches),
-    /// Not looked at yet: it is worth all threads.
-    Large,
-    Failed(Error),
-}
-
-/// Matches of a small file.
-#[derive(Debug)]
-struct FileMatches {
-    count: u64,
-    /// All of them, if they were to be built.
-    matches: Vec<Match>,
-    report: Report,
 }
 
 /// The next file to give the matches of.
@@ -266,7 +245,7 @@ impl GrepFiles {
         let work = |helper: &mut Searcher, index: usize| {
             let (path, kind) = &files[index];
             let outcome =
-                search(helper, store, path, *kind, build).unwrap_or_else(FileOutcome::Failed);
+                search_small(helper, store, path, *kind, build).unwrap_or_else(FileOutcome::Failed);
             let new = if let FileOutcome::Whole(found) = &outcome { found.count } else { 0 };
             let before = found.fetch_add(new, Ordering::Relaxed);
             Ok((outcome, before + new < enough))
@@ -321,45 +300,4 @@ impl FilterFields for NoteLine<'_> {
     fn path(&self) -> &str {
         self.path
     }
-}
-
-fn begin(searcher: &mut Searcher, store: &Store, path: &str, kind: FileKind) -> Result<Scan> {
-    let file = store.root().open_read(path)?;
-    searcher.scan(file, path, kind == FileKind::Transcript)
-}
-
-/// Searches a small file to its end.
-fn search(
-    helper: &mut Searcher,
-    store: &Store,
-    path: &str,
-    kind: FileKind,
-    build: bool,
-) -> Result<FileOutcome> {
-    // The calling thread alone asks whether to stop, before each file.
-    let never = || false;
-    let mut scan = begin(helper, store, path, kind)?;
-    if scan.bytes_left() > MAX_SMALL_FILE {
-        helper.reuse(scan);
-        return Ok(FileOutcome::Large);
-    }
-    let mut matches = Vec::new();
-    let count = if build {
-        loop {
-            let batch = scan.next_batch(&never)?;
-            if batch.is_empty() {
-                break matches.len() as u64;
-            }
-            matches.extend(batch);
-            if matches.len() > MAX_SMALL_MATCHES {
-                helper.reuse(scan);
-                return Ok(FileOutcome::Large);
-            }
-        }
-    } else {
-        scan.count(&never)?
-    };
-    let report = scan.report().clone();
-    helper.reuse(scan);
-    Ok(FileOutcome::Whole(FileMatches { count, matches, report }))
 }

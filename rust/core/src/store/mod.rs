@@ -6,6 +6,7 @@ mod evidence;
 mod gram_index_thread;
 mod gram_indexes;
 pub mod grep;
+mod grep_small_files;
 pub mod hit;
 pub mod import;
 pub mod lazy_version;
@@ -13,6 +14,7 @@ mod options;
 pub mod per_process;
 mod redactions;
 mod refresh;
+mod save;
 pub mod search;
 pub mod sections;
 pub mod sessions;
@@ -23,11 +25,11 @@ pub mod verify;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::catalog::Catalog;
 use crate::catalog::extract::Corpus;
 use crate::catalog::omission::Omission;
-use crate::catalog::snapshot_file;
-use crate::catalog::{Catalog, FileMeta};
-use crate::error::{Error, Interrupt, Result, wait_for};
+use crate::catalog::snapshot::file as snapshot_file;
+use crate::error::{Interrupt, Result, wait_for};
 use crate::files::Files;
 use crate::files::platform::{FolderWatch as _, Watch};
 use crate::files::racy_stat::FsClock;
@@ -35,7 +37,6 @@ use crate::files::root::Root;
 use crate::index::bm25f::Weights;
 use crate::index::dictionary::expansion::Expander;
 use crate::memory_limit::MemoryLimit;
-use crate::messages::line_reader::LONGEST_LINE;
 use crate::store::document_cache::DocumentCache;
 use crate::store::gram_index_thread::GramIndexThread;
 pub use crate::store::options::StoreOptions;
@@ -283,85 +284,5 @@ impl Store {
     /// Returns whether the system reports changes.
     pub fn is_watching(&self) -> bool {
         self.watch.lock().is_some()
-    }
-
-    /// Writes the snapshot, if opening again would otherwise cost much.
-    ///
-    /// # Errors
-    /// Those of writing; the store goes on without a snapshot.
-    pub fn save(&self) -> Result<()> {
-        self.save_unless(&|| false)
-    }
-
-    /// As [`Self::save`], unless the caller asks to stop.
-    ///
-    /// # Errors
-    /// Those of [`Self::save`]; [`Error::Interrupted`].
-    pub fn save_unless(&self, interrupt: Interrupt<'_>) -> Result<()> {
-        let wanted = |state: &IndexState| {
-            let text: u64 = state.main.files.iter().map(|file| file.stat.size).sum();
-            // the next opening may have more memory
-            let longest = self.limit.longest_line(LONGEST_LINE);
-            let lacks = |file: &FileMeta| {
-                file.lacks_memory() || longest < LONGEST_LINE && file.progress.long_lines > 0
-            };
-            !state.main.files.is_empty()
-                && !state.main.files.iter().any(lacks)
-                && (!self.snapshot_current.load(Ordering::Relaxed)
-                    || state.main.reread_bytes > text / 16)
-        };
-        if !wanted(&*self.read_state(interrupt)?) {
-            return Ok(());
-        }
-        let mut state = self.write_state(interrupt)?;
-        if !wanted(&state) {
-            return Ok(());
-        }
-        if interrupt() {
-            return Err(Error::Interrupted);
-        }
-        // to repack what was just built would take a third of the building
-        if !state.main.is_packed() {
-            self.expanders[0].reset();
-            state.main.repack_unless(interrupt)?;
-        }
-        if !state.main.is_packed() {
-            // there was no memory for it: the next opening reads the files
-            return Ok(());
-        }
-        let Some(bytes) = snapshot_file::bytes(&state.main, self.root())? else {
-            let damaged = state.main.is_damaged();
-            return if damaged { snapshot_file::discard(self.root()) } else { Ok(()) };
-        };
-        state.main.reread_bytes = 0;
-        self.snapshot_current.store(true, Ordering::Relaxed);
-        drop(state);
-        // One writer at a time, of all processes. Nobody waits for the index with the root locked,
-        // nor for the root with the index locked: others would wait for both.
-        let guard = self.files.begin();
-        guard
-            .and_then(|_guard| snapshot_file::publish(self.root(), &bytes, interrupt))
-            .inspect_err(|_| self.snapshot_current.store(false, Ordering::Relaxed))
-    }
-
-    /// Writes the snapshot for the last time: nothing is written any more when this is dropped.
-    ///
-    /// # Errors
-    /// [`Error::Interrupted`]; without a snapshot the next opening reads the files.
-    pub fn close(&self, interrupt: Interrupt<'_>) -> Result<()> {
-        self.closed.store(true, Ordering::Relaxed);
-        match self.save_unless(interrupt) {
-            Err(Error::Interrupted) => Err(Error::Interrupted),
-            _ => Ok(()),
-        }
-    }
-}
-
-impl Drop for Store {
-    fn drop(&mut self) {
-        // the snapshot only saves time; without it the next opening reads the files
-        if self.is_of_this_process() && !self.closed.load(Ordering::Relaxed) {
-            let _ = self.save();
-        }
     }
 }

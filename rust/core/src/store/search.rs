@@ -92,8 +92,15 @@ impl Store {
         let mut changed = Default::default();
         self.collect_hits(state, query, request, &mut answer, &mut changed, interrupt)?;
         if answer.hits.is_empty() && !query.phrases.is_empty() {
-            let loose = Query { phrases: Vec::new(), ..query.clone() };
-            self.collect_hits(state, &loose, request, &mut answer, &mut changed, interrupt)?;
+            let without_phrases = Query { phrases: Vec::new(), ..query.clone() };
+            self.collect_hits(
+                state,
+                &without_phrases,
+                request,
+                &mut answer,
+                &mut changed,
+                interrupt,
+            )?;
             answer
                 .notes
                 .push("no text holds the phrase; its words were searched instead".to_owned());

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use crate::catalog::{Catalog, FileMeta, snapshot_file};
+use crate::catalog::snapshot::file as snapshot_file;
+use crate::catalog::{Catalog, FileMeta};
 use crate::error::{Error, Interrupt, Result, wait_for};
 use crate::files::paths::is_below;
 use crate::files::platform::{Changes, Watch};
@@ -82,14 +83,7 @@ impl Store {
             wrong.extend(contradictions);
         }
         self.changes_unapplied.store(false, Ordering::Relaxed);
-        for _ in 0..MAX_NOTIFICATION_POLLS {
-            if watch.is_none() || written.is_empty() {
-                written.clear();
-                break;
-            }
-            let changes = self.poll_notifications(&mut state, &mut watch, interrupt)?;
-            written.retain(|path| !changes.name(path) && !self.is_changed_since(began, path));
-        }
+        self.await_notifications(&mut written, began, &mut state, &mut watch, interrupt)?;
         wrong.extend(written);
         if !state.main.is_lost() {
             // nothing can be compared with what is lost
@@ -159,6 +153,27 @@ impl Store {
     fn is_changed_since(&self, time_ns: i64, path: &str) -> bool {
         let stat = self.root().stat(path).map(|stat| self.clock.truncate(stat));
         stat.map_or(true, |stat| stat.ctime_ns > time_ns)
+    }
+
+    /// Takes the files out of `written` of which the system reports a change, or that have changed
+    /// since `began`; all of them where it reports none.
+    fn await_notifications(
+        &self,
+        written: &mut Vec<String>,
+        began: i64,
+        state: &mut IndexState,
+        watch: &mut Option<Watch>,
+        interrupt: Interrupt<'_>,
+    ) -> Result<()> {
+        for _ in 0..MAX_NOTIFICATION_POLLS {
+            if watch.is_none() || written.is_empty() {
+                written.clear();
+                break;
+            }
+            let changes = self.poll_notifications(state, watch, interrupt)?;
+            written.retain(|path| !changes.name(path) && !self.is_changed_since(began, path));
+        }
+        Ok(())
     }
 
     /// Takes in what the system tells by now, and returns it.

@@ -12,9 +12,9 @@ use std::ops::Range;
 
 use memchr::{memchr, memchr2, memmem};
 
-/// A block of the document itself.
+/// A block of the document itself, in no other block.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum MarkdownBlock {
+pub(super) enum TopLevelBlock {
     /// A paragraph, a table, tags, a comment, or a rule.
     Text,
     /// A heading, its level and its words.
@@ -153,7 +153,7 @@ pub(super) fn behind_empty(text: &str, mut at: usize) -> usize {
 
 /// Reads the block that begins with the line at `at`, where no other is open, and says where the
 /// next one begins; none if it may be something else than is told here.
-pub(super) fn plain(text: &str, at: usize) -> Option<(MarkdownBlock, usize)> {
+pub(super) fn plain(text: &str, at: usize) -> Option<(TopLevelBlock, usize)> {
     let bytes = text.as_bytes();
     let line = SourceLine::at(bytes, at)?;
     let end = match LineKind::of(line.bytes) {
@@ -164,16 +164,16 @@ pub(super) fn plain(text: &str, at: usize) -> Option<(MarkdownBlock, usize)> {
         LineKind::Heading => {
             let level = line.bytes.iter().take_while(|&&byte| byte == b'#').count();
             let words = words(&text[at + level..at + line.bytes.len()])?;
-            return Some((MarkdownBlock::Heading(level as u8, words), line.next));
+            return Some((TopLevelBlock::Heading(level as u8, words), line.next));
         }
         LineKind::Fence => {
             let (end, next) = fence(bytes, at, &line)?;
-            return Some((MarkdownBlock::Code(at..end), next));
+            return Some((TopLevelBlock::Code(at..end), next));
         }
         LineKind::Unsure if is_rule(line.bytes) => line.next,
         LineKind::Unsure | LineKind::Delimiter => return None,
     };
-    Some((MarkdownBlock::Text, end))
+    Some((TopLevelBlock::Text, end))
 }
 
 fn is_rule(line: &[u8]) -> bool {

@@ -166,13 +166,50 @@ pub fn leading_lines(text: &str) -> Metadata {
     metadata
 }
 
+/// `META:` comment of a section: what programs say about it, behind its heading.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MetaComment<'t> {
+    /// The line of the heading with its end; empty where the text begins with the comment.
+    pub heading: &'t str,
+    /// What stands between `META:` and the end of the comment.
+    pub inner: &'t str,
+    /// The text behind the line that ends the comment.
+    pub after: &'t str,
+}
+
+impl<'t> MetaComment<'t> {
+    /// Returns keys and values, in order; values as they are written. Other lines are passed over.
+    pub fn fields(&self) -> impl Iterator<Item = (&'t str, &'t str)> + use<'t> {
+        lines(self.inner).filter_map(|line| {
+            let bare = line.trim();
+            let item = ["- ", "* "].iter().find_map(|mark| bare.strip_prefix(mark));
+            let (key, value) = item.unwrap_or(bare).trim_start().split_once(':')?;
+            let is_key = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+            (!key.is_empty() && key.chars().all(is_key)).then(|| (key, value.trim()))
+        })
+    }
+}
+
+/// Returns the `META:` comment that a section begins with, if it has one.
+///
+/// White space may stand before and within it, as formatters of Markdown put it there.
+pub fn meta_comment(text: &str) -> Option<MetaComment<'_>> {
+    let behind_heading = match text.strip_prefix('#') {
+        Some(_) => memchr::memchr(b'\n', text.as_bytes())? + 1,
+        None => 0,
+    };
+    let (heading, rest) = text.split_at(behind_heading);
+    let comment = rest.trim_start().strip_prefix("<!--")?.trim_start().strip_prefix("META:")?;
+    let (inner, after) = comment.split_once("-->")?;
+    let blank = after.trim_start_matches([' ', '\t']);
+    let after = blank.strip_prefix("\r\n").or_else(|| blank.strip_prefix('\n')).unwrap_or(blank);
+    Some(MetaComment { heading, inner, after })
+}
+
 /// Returns the text of a section behind its heading and its `META:` comment, which is for programs
 /// to read; None where there is no such comment.
 pub fn after_meta_comment(text: &str) -> Option<&str> {
-    let heading = if text.starts_with('#') { text.find('\n').unwrap_or(0) } else { 0 };
-    let rest = text[heading..].trim_start().strip_prefix("<!--")?;
-    let comment = rest.trim_start().strip_prefix("META:")?;
-    comment.find("-->").map(|end| comment[end + 3..].trim_start())
+    meta_comment(text).map(|comment| comment.after.trim_start())
 }
 
 fn unquote(value: &str) -> &str {

@@ -12,7 +12,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use crate::error::{Interrupt, Result, wait_for};
 use crate::memory_limit::trim_heap;
-use crate::text::blocks::{self, MarkdownBlock};
+use crate::text::blocks::{self, TopLevelBlock};
 use crate::text::metadata::{self, Metadata};
 use crate::text::section::{LONGEST_HEADING, MAX_SECTIONS, Note, Section, TRAIL};
 
@@ -177,15 +177,15 @@ impl<'t> NoteBuilder<'t> {
     }
 
     /// Takes a block between two lines.
-    fn add(&mut self, block: MarkdownBlock, at: usize, end: usize) {
+    fn add(&mut self, block: TopLevelBlock, at: usize, end: usize) {
         self.note.breaks.push(at);
         match block {
-            MarkdownBlock::Text => {}
-            MarkdownBlock::Heading(level, words) => {
+            TopLevelBlock::Text => {}
+            TopLevelBlock::Heading(level, words) => {
                 self.open(level, at, end);
                 self.name(&words);
             }
-            MarkdownBlock::Code(range) => self.note.code.push(range),
+            TopLevelBlock::Code(range) => self.note.code.push(range),
         }
     }
 

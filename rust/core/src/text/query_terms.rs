@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use crate::text::language::{is_proper_noun, is_stop_run, is_stop_word, longest_stop_run};
 use crate::text::segmentation;
-use crate::text::tokens::{Form, Term, terms};
+use crate::text::tokens::{Term, TermForm, terms};
 
 /// A term of a query.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,7 +16,7 @@ pub struct QueryTerm {
     /// Its stem, when it has one.
     pub stem: Option<String>,
     /// What it is.
-    pub form: Form,
+    pub form: TermForm,
     /// How often it occurs in the query, by weight.
     pub times: f32,
 }
@@ -32,10 +32,10 @@ pub fn query_terms(texts: &[(&str, f32)], stem: impl Fn(&str) -> Option<String>)
         segmentation::each(text, &mut |chunk| {
             let stopped = stop_characters(chunk);
             terms(chunk, &mut |term| match term.form {
-                Form::Word if is_stop_word(term.text) && !is_proper_noun(chunk) => {
+                TermForm::Word if is_stop_word(term.text) && !is_proper_noun(chunk) => {
                     stops.add(&term, weight);
                 }
-                Form::Character | Form::Pair if term_is_stopped(&stopped, &term.range) => {}
+                TermForm::Character | TermForm::Pair if term_is_stopped(&stopped, &term.range) => {}
                 _ => collected.add(&term, weight),
             });
         });
@@ -46,7 +46,7 @@ pub fn query_terms(texts: &[(&str, f32)], stem: impl Fn(&str) -> Option<String>)
 struct TermCollector<S> {
     stem: S,
     terms: Vec<QueryTerm>,
-    places: FxHashMap<(Form, String), usize>,
+    places: FxHashMap<(TermForm, String), usize>,
 }
 
 impl<S: Fn(&str) -> Option<String>> TermCollector<S> {

@@ -19,7 +19,7 @@ const MAX_WHOLE: usize = 48;
 
 /// What a term is of its chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Form {
+pub enum TermForm {
     /// A folded word.
     Word,
     /// An identifier in one piece.
@@ -36,7 +36,7 @@ pub struct Term<'a> {
     /// As it stands in the dictionary.
     pub text: &'a str,
     /// What it is.
-    pub form: Form,
+    pub form: TermForm,
     /// Bytes in the chunk.
     pub range: Range<usize>,
     /// Whether it counts for the length of its field: no stop word, and once a word.
@@ -84,7 +84,7 @@ fn run_terms(run: &str, filter: Option<&PrefixFilter>, emit: &mut impl FnMut(Ter
         let begins = filter.is_none_or(|filter| filter.may_match_char(c));
         if begins {
             let range = range.clone();
-            emit(Term { text: &folded, form: Form::Character, range, counts: true });
+            emit(Term { text: &folded, form: TermForm::Character, range, counts: true });
         }
         if let Some((first, start)) = previous {
             let range = start..range.end;
@@ -94,7 +94,7 @@ fn run_terms(run: &str, filter: Option<&PrefixFilter>, emit: &mut impl FnMut(Ter
                 }
                 _ => Cow::Owned(format!("{first}{folded}")),
             };
-            emit(Term { text: &pair, form: Form::Pair, range, counts: false });
+            emit(Term { text: &pair, form: TermForm::Pair, range, counts: false });
         }
         previous = begins.then_some((folded, at));
     }
@@ -134,7 +134,7 @@ fn word_terms(chunk: &str, filter: Option<&PrefixFilter>, emit: &mut impl FnMut(
 fn whole_term(whole: &str, range: Range<usize>, emit: &mut impl FnMut(Term<'_>)) {
     if whole.len() <= MAX_WHOLE {
         let folded = fold(whole);
-        emit(Term { text: &folded, form: Form::Whole, range, counts: false });
+        emit(Term { text: &folded, form: TermForm::Whole, range, counts: false });
     }
 }
 
@@ -151,7 +151,7 @@ fn word_term(word: &str, range: Range<usize>, emit: &mut impl FnMut(Term<'_>)) {
     if text.is_empty() {
         return;
     }
-    emit(Term { text, form: Form::Word, range, counts: !is_stop_word(text) });
+    emit(Term { text, form: TermForm::Word, range, counts: !is_stop_word(text) });
 }
 
 /// Splits at everything but letters, digits, marks and inner apostrophes; drops a final clitic such as `'s`.
@@ -217,7 +217,7 @@ mod tests {
     use super::*;
     use crate::text::segmentation;
 
-    fn all(text: &str, forms: &[Form]) -> Vec<String> {
+    fn all(text: &str, forms: &[TermForm]) -> Vec<String> {
         let mut found = Vec::new();
         segmentation::each(text, &mut |chunk| {
             terms(chunk, &mut |term| {
@@ -234,12 +234,12 @@ mod tests {
     fn words_are_folded() {
         let text = "Straße CAFÉ ﬁnd İstanbul Running don't Alice's";
         let words = ["strasse", "cafe", "find", "istanbul", "running", "dont", "alice"];
-        assert_eq!(all(text, &[Form::Word]), words);
+        assert_eq!(all(text, &[TermForm::Word]), words);
     }
 
     #[test]
     fn identifiers_give_parts_and_the_whole() {
-        let forms = [Form::Word, Form::Whole];
+        let forms = [TermForm::Word, TermForm::Whole];
         assert_eq!(all("getUserName", &forms), ["get", "user", "name", "getusername"]);
         assert_eq!(all("snake_case", &forms), ["snake", "case", "snake_case"]);
         assert_eq!(all("src/a-b.rs", &forms), ["src", "a", "b", "rs", "src/a-b.rs"]);
@@ -253,10 +253,10 @@ mod tests {
 
     #[test]
     fn unspaced_scripts_give_characters_and_pairs() {
-        let forms = [Form::Character, Form::Pair];
+        let forms = [TermForm::Character, TermForm::Pair];
         assert_eq!(all("数据\n库", &forms), ["数", "据", "数据", "库", "据库"]);
         assert_eq!(all("数据\n\n库", &forms), ["数", "据", "数据", "库"]);
-        assert_eq!(all("用Rust写", &[Form::Character, Form::Word]), ["用", "rust", "写"]);
-        assert_eq!(all("ไทย", &[Form::Pair]), ["ไท", "ทย"]);
+        assert_eq!(all("用Rust写", &[TermForm::Character, TermForm::Word]), ["用", "rust", "写"]);
+        assert_eq!(all("ไทย", &[TermForm::Pair]), ["ไท", "ทย"]);
     }
 }

@@ -264,7 +264,7 @@ impl Lexicon {
                 // parts of identifiers are mostly words that are in the text elsewhere too
                 words.push(self.cache.word(term.text).unwrap_or_else(|| {
                     let word = self.intern(term.text);
-                    if term.form == tokens::Form::Word {
+                    if term.form == tokens::TermForm::Word {
                         self.cache.insert_word(term.text, word, counts);
                     }
                     word

@@ -30,7 +30,7 @@ impl TranscriptFormat for SpecStory {
     fn read(&self, record: Record<'_>, sink: &mut ImportSink<'_>) -> Result<()> {
         let text = String::from_utf8_lossy(record.text());
         sink.begin_session(SessionHeader::default());
-        let mut turn: Option<Turn> = None;
+        let mut turn: Option<SpecStoryTurn> = None;
         let mut fence = None;
         for line in text.lines() {
             fence = fence_after(fence, line);
@@ -76,7 +76,7 @@ fn fence_after<'t>(open: Option<&'t str>, line: &'t str) -> Option<&'t str> {
 }
 
 /// A message in the making.
-struct Turn {
+struct SpecStoryTurn {
     role: &'static str,
     time: Option<String>,
     model: Option<String>,
@@ -87,7 +87,7 @@ struct Turn {
 }
 
 /// The message that a line begins.
-fn speaker(line: &str) -> Option<Turn> {
+fn speaker(line: &str) -> Option<SpecStoryTurn> {
     let inside = line.trim().strip_prefix("_**")?.strip_suffix("**_")?;
     let (who, rest) = inside.split_once('(').unwrap_or((inside, ""));
     let role = match who.split_whitespace().next()? {
@@ -96,8 +96,14 @@ fn speaker(line: &str) -> Option<Turn> {
         _ => return None,
     };
     let rest = rest.strip_suffix(')').unwrap_or(rest);
-    let mut turn =
-        Turn { role, time: None, model: None, blocks: Vec::new(), text: String::new(), end: None };
+    let mut turn = SpecStoryTurn {
+        role,
+        time: None,
+        model: None,
+        blocks: Vec::new(),
+        text: String::new(),
+        end: None,
+    };
     if let Some(model) = rest.strip_prefix("model ") {
         turn.model = model.split(',').next().map(str::to_owned);
         return Some(turn);
@@ -111,7 +117,7 @@ fn speaker(line: &str) -> Option<Turn> {
     Some(turn)
 }
 
-impl Turn {
+impl SpecStoryTurn {
     fn line(&mut self, line: &str, in_code: bool) {
         let trimmed = line.trim();
         if !in_code && self.end.is_none() {

@@ -1,0 +1,95 @@
+"""Rule tables of extraction: the TOML of each language, compiled."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from importlib import resources
+from typing import Any, Literal, NamedTuple
+
+Kind = Literal["preference", "habit", "correction", "identity", "decision", "lesson"]
+# An assistant speaks of the user's memory only where it states what both know.
+ASSISTANTS = frozenset({"decision", "lesson"})
+CHINESE = re.compile(r"[\u3400-\u9fff]")
+CLAUSE = re.compile(r"[,;，；—–]| and | but | so ")
+
+
+class Rule(NamedTuple):
+    """One row of a table; a veto has no kind."""
+
+    code: str
+    pattern: re.Pattern[str]
+    kind: Kind | None
+    spares: frozenset[str]
+    roles: frozenset[str]
+    carries: bool
+    # a veto that later clauses do not give
+    clause: bool
+    examples: tuple[str, ...]
+
+
+class Rules(NamedTuple):
+    """The table of one language, in the order in which it is tried."""
+
+    vetoes: tuple[Rule, ...]
+    rules: tuple[Rule, ...]
+
+
+def clause_of(rule: Rule, text: str) -> str:
+    """Return a sentence up to the end of the clause that a rule matches."""
+    found = rule.pattern.search(text)
+    end = CLAUSE.search(text, max(found.start() + 1, found.end() - 1)) if found else None
+    return text[: end.start()] if end else text
+
+
+def matching_rules(text: str, table: Literal["rules", "vetoes"], role: str) -> Iterator[Rule]:
+    """Yield the rows that match a sentence said by `role`, in order."""
+    for rules in tables(text):
+        rows: tuple[Rule, ...] = getattr(rules, table)
+        for row in rows:
+            if row.kind and role == "assistant" and row.kind not in ASSISTANTS:
+                continue
+            if role in row.roles and row.pattern.search(text):
+                yield row
+
+
+def tables(text: str) -> Iterator[Rules]:
+    """Yield the tables for the languages of a text; Chinese text may hold English, too."""
+    if CHINESE.search(text):
+        yield load("chinese")
+    yield load("english")
+
+
+@cache
+def codes_for_rest_of_message() -> frozenset[str]:
+    """Return the codes of the vetoes that hold for the rest of a message."""
+    vetoes = (*load("english").vetoes, *load("chinese").vetoes)
+    return frozenset(veto.code for veto in vetoes if veto.carries)
+
+
+@cache
+def load(language: str) -> Rules:
+    """Read the table of a language from `rules/`."""
+    source = resources.files("commonplace.extraction") / f"{language}.toml"
+    table: dict[str, Any] = tomllib.loads(source.read_text(encoding="utf-8"))
+
+    def compiled(row: dict[str, Any]) -> Rule:
+        pattern = row["pattern"]
+        while (
+            filled := re.sub(r"<(\w+)>", lambda name: f"(?:{table['words'][name[1]]})", pattern)
+        ) != pattern:
+            pattern = filled
+        return Rule(
+            row["code"],
+            re.compile(pattern, re.IGNORECASE),
+            row.get("kind"),
+            frozenset(row.get("spares", ())),
+            frozenset(row.get("roles", ("user", "assistant"))),
+            row.get("carries", False),
+            row.get("reach") == "clause",
+            tuple(row["examples"]),
+        )
+
+    return Rules(tuple(map(compiled, table["veto"])), tuple(map(compiled, table["rule"])))
