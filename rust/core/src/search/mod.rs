@@ -3,6 +3,7 @@
 mod combined_list;
 mod doc_filter;
 mod explain;
+mod explain_turn;
 mod phrase;
 pub mod query;
 pub mod query_fields;
@@ -22,6 +23,7 @@ use crate::index::dictionary::expansion::Expander;
 use crate::index::topk::collector::{Scored, Scoring};
 use crate::index::topk::top_k;
 use crate::search::doc_filter::DocFilter;
+pub use crate::search::explain_turn::explain_turn;
 use crate::search::phrase::QueryPhrases;
 use crate::search::query::Query;
 use crate::search::query_plan::plan;

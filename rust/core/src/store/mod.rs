@@ -15,6 +15,7 @@ mod redactions;
 mod refresh;
 pub mod search;
 pub mod sections;
+mod session_lookup;
 pub mod sessions;
 pub mod status;
 pub mod transcript;
