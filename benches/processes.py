@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from benches.ratios import OURS, Figures, Table, rounds
+from benches.ratios import OURS, Figures, Row, Table, rounds
 from benches.scanners import PREFIX, Pattern, available, counted
 
 COMMAND = str(Path(sys.executable).with_name("commonplace"))
@@ -67,6 +67,8 @@ def count(table: Table, root: Path, file: Path, times: int, *, check_targets: bo
         name: timed(partial(run, LITERAL)) for name, run in scanners.items()
     }
     label = f"{file.stat().st_size / 1e9:.2f} GB transcript"
+    if not any(name.startswith("rg") for name in scanners):
+        table.add(Row("process grep -c", label, "rg (not installed)", None, None, None))
     wrong = {name: f"found {many}" for name, many in found.items() if many == 0}
     min_ratios = {name: 1.5 for name in found if name.startswith("rg")} if check_targets else None
     measured = rounds(contenders, times)

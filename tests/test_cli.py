@@ -369,6 +369,61 @@ def test_text_cannot_command_the_terminal(shell: Shell) -> None:
     assert (shell.root / "evil.md").read_text().startswith(f"# {evil}")
 
 
+# C0 but tab and newline, DEL, C1, and the marks that reorder text
+UNSHOWN = {
+    *map(chr, [*range(9), *range(11, 32), *range(0x7F, 0xA0), 0x061C, 0x200E, 0x200F]),
+    *map(chr, [*range(0x202A, 0x202F), *range(0x2066, 0x206A)]),
+}
+
+
+def test_nothing_of_a_transcript_commands_the_terminal(shell: Shell) -> None:
+    evil = "".join(sorted(UNSHOWN)) + "evil\n 1 forged line"
+    shell("append", "plan.md", f"# walrus {evil}")
+    log = shell.root / "sessions" / "p\u202e" / "2026-02-01-abcdef12" / "messages.jsonl"
+    log.parent.mkdir(parents=True)
+    record = {"type": "session", "host": evil, "id": "abcdef12", "title": evil, "cwd": evil}
+    said = {"name": evil, "timestamp": evil, "session": "abcdef12"}
+    tool = {"type": "tool_use", "name": "x", "input": {"command": evil}}
+    lines = [
+        record | {"model": evil, "git_branch": evil},
+        said | {"role": "user", "content": f"walrus {evil}"},
+        said | {"role": evil, "content": [{"type": "text", "text": f"walrus {evil}"}, tool]},
+        f"walrus {evil}",
+    ]
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    path = str(log.relative_to(shell.root))
+    calls: list[tuple[list[str], int]] = [
+        (["search", "walrus"], 0),
+        (["search", "walrus", "--unit", "message", "--tools"], 0),
+        (["search", f"walrus {evil}:x"], 0),
+        (["search", f"walrus session:x{evil}"], 1),
+        (["grep", "walrus", "-C", "2"], 0),
+        (["list"], 0),
+        (["sessions"], 0),
+        (["show", "abcdef12", "--tools"], 0),
+        (["show", evil.replace("\0", "")], 2),
+        (["read", f"{path}#L1-L9"], 0),
+        (["read", evil], 2),
+        (["explain", "walrus", f"{path}#L2-L3"], 0),
+        (["status"], 0),
+        (["verify"], 0),
+        (["write", f"{evil}.md", "x"], 2),
+        ([evil], 2),
+        (["--root", evil.replace("\0", ""), "list"], 2),
+    ]
+    for arguments, code in calls:
+        out = shell(*arguments, code=code)
+        assert not set(out + shell.err) & UNSHOWN, arguments
+        forged = [line for line in out.splitlines() if line.startswith(" 1 forged")]
+        # only where a text is shown as it is
+        assert not forged or arguments[0] in {"show", "read"}, arguments
+    # programs get what is there
+    hit = shell.json("search", "walrus", "--unit", "message", "--prefix", "sessions")["hits"][0]
+    assert {"\u202e", "\x9b", "\x07"} <= set(hit["text"])
+    raw = shell("search", "walrus", "--json")
+    assert not set(raw) & set(map(chr, range(10))), "JSON escapes C0"
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_help_and_json(shell: Shell, name: str) -> None:
     out = shell(name, "--help")

@@ -1,13 +1,15 @@
-"""Paths: text or `pathlib` objects, of which absolute ones may be given."""
+"""Paths: text or `pathlib` objects, relative to the root or absolute and in it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 import pytest
 
 import commonplace
-from commonplace import Refused, Store
+from commonplace import Hits, Refused, SearchFilter, Store
 from commonplace.recall import HybridSearch
 
 
@@ -65,9 +67,72 @@ def test_a_path_outside_the_root_is_refused(store: Store, root: Path) -> None:
     (root / "out").symlink_to(root.parent)
     with pytest.raises(Refused):
         store.read(root / "out/a.md")
-    # text stays what it was: relative to the root
-    with pytest.raises(Refused):
-        store.read(str(root / "a.md"))
+
+
+CALLS: dict[str, Callable[[Store, Any], object]] = {
+    "search": lambda store, path: store.search("tea", prefix=path),
+    "search several": lambda store, path: store.search("tea", prefix=["none", path]),
+    "search with a filter": lambda store, path: store.search(
+        "tea", filter=SearchFilter(prefix=path)
+    ),
+    "exclude": lambda store, path: store.search("tea", exclude=[(path, 1, 9)]),
+    "grep": lambda store, path: store.grep("tea", prefix=path).count(),
+    "list": lambda store, path: store.list(path),
+    "holds": lambda store, path: store.holds(path),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_one_folder_has_one_meaning_however_it_is_written(
+    store: Store, root: Path, name: str
+) -> None:
+    store.write("notes/a.md", "tea\n")
+    store.write("notes.md", "tea\n")
+    store.write("b/notes/a.md", "tea\n")
+    call = CALLS[name]
+    for plain in ("notes", "notes/a.md", ""):
+        expected = shown(call(store, plain)) if plain or name != "exclude" else "[]"
+        for given in (
+            f"./{plain}",
+            f"././{plain}",
+            f"{plain}/" if plain else ".",
+            str(root / plain),
+            f"{root / plain}/",
+            Path(plain),
+            root / plain,
+        ):
+            assert shown(call(store, given)) == expected, given
+    for outside in ("/etc", "/etc/passwd", Path("/etc"), f"{root}x", root.parent):
+        with pytest.raises(Refused, match="is not in the memory at") as refused:
+            call(store, outside)
+        assert refused.value.code == "absolute"
+
+
+def shown(answer: object) -> str:
+    if isinstance(answer, Hits):
+        return str([hit.citation for hit in answer])
+    return str(answer)
+
+
+def test_a_file_is_read_and_written_however_it_is_named(store: Store, root: Path) -> None:
+    for given in ("./notes/a.md", str(root / "notes/a.md"), root / "notes/a.md", "././notes/a.md"):
+        assert store.write(given, f"{given}\n").path == "notes/a.md"
+        assert store.read(given) == store.read("notes/a.md") == f"{given}\n"
+    for outside in ("/etc/a.md", f"{root}x/a.md", root.parent / "a.md"):
+        for call in (store.read, store.version, lambda path: store.write(path, "x")):
+            with pytest.raises(Refused, match="is not in the memory at"):
+                call(outside)
+    # no other repair: what is written so may be a mistake
+    for hostile in (
+        "notes/a.md/",
+        "notes//a.md",
+        "notes/./a.md",
+        "notes/../a.md",
+        "../a.md",
+        f"{root}/../a.md",
+    ):
+        with pytest.raises(Refused):
+            store.write(hostile, "x")
 
 
 class Bytes:

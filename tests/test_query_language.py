@@ -41,6 +41,15 @@ def test_a_query_filters_by_role_session_and_category(store: commonplace.Store) 
         "rol:user was searched as text: rol is no field; there are body, heading"
     )
     note, *_ = store.search("ferry since:2026").notes
-    assert note.endswith("since is an argument of the search, beside the query")
+    assert note.endswith("beside the query (on a command line --since 2026)")
     notes = store.search("ferry http://a.b at 10:30 std::io C:x").notes
     assert not [note for note in notes if "searched as text" in note]
+
+
+def test_a_category_of_several_words(store: commonplace.Store) -> None:
+    for name, category in (("a", "green tea"), ("b", "tea")):
+        store.write(f"{name}.md", f"---\ncategory: {category}\n---\n\nA ferry.\n")
+    for query in ('ferry category:"green tea"', 'category:"green tea" ferry'):
+        hits = store.search(query)
+        assert ([hit.path for hit in hits], hits.notes) == (["a.md"], [])
+    assert [hit.path for hit in store.search('ferry category:"tea"')] == ["b.md"]

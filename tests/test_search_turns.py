@@ -43,8 +43,30 @@ def test_a_hit_is_a_turn(store: Store) -> None:
     assert hit.text == TALK[3]["content"]
     assert (hit.role, hit.time, hit.session) == ("assistant", "2026-01-22T08:00:03Z", "s1")
     assert (hit.project, hit.title) == ("web", "Fix the [31mclock")
-    # a citation is taken as it is
-    assert store.explain("late orders", hit.citation).startswith(f"{PATH}#L2 scores")
+
+
+def test_the_score_of_a_turn_is_explained_by_its_prompt_and_its_reply(store: Store) -> None:
+    notes = "# Orders\n\nLate orders of the shop.\n"
+    store.write("notes/orders.md", notes)
+    query = "late orders clock"
+    (hit,) = [hit for hit in store.search(query) if hit.citation == f"{PATH}#L2-L4"]
+    lines = store.explain(query, hit.citation).splitlines()
+    assert lines[0] == f"{PATH}#L2-L4 scores {hit.score:.4f}"
+    prompt, reply = (
+        next(line for line in lines if part in line) for part in ("prompt, line", "reply, line")
+    )
+    # the last message of the reply, not the narration before it
+    assert prompt.split(", ")[1].startswith("line 2:")
+    assert reply.split(", ")[1].startswith("line 4:")
+    parts = sorted(float(line.split()[0]) for line in (prompt, reply))
+    rescored = [float(line.split()[0]) for line in lines if "session rescoring" in line]
+    assert hit.score == pytest.approx(parts[1] + 0.3 * parts[0] + sum(rescored), abs=2e-4)
+    # the words of both are explained
+    assert sum(line.strip().startswith("0 = clock") for line in lines) == 1
+    # one message, a section, and a path written in another way
+    assert store.explain(query, f"{PATH}#L2").startswith(f"{PATH}#L2 scores")
+    assert store.explain(query, "notes/orders.md#L1-L3").startswith("notes/orders.md#L1 scores")
+    assert store.explain(query, f"./{hit.citation}").splitlines() == lines
 
 
 def test_by_message_each_is_a_hit(store: Store) -> None:

@@ -9,20 +9,21 @@ import pty
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
 import commonplace
 from commonplace import Store
 from commonplace.cli import run
-from commonplace.cli.session_view import session_rows
+from commonplace.cli.session_view import numbered, session_rows
 from commonplace.timestamps import seconds, seconds_of_words
 
 TEA = "sessions/tea/2026-02-01-0198c1d2/messages.jsonl"
@@ -149,8 +150,10 @@ def test_short_ids_in_a_search_and_a_grep(shell: Any) -> None:
     assert paths(
         "grep", "Green", "--session", "2026-02-01-0198c1d2", "--prefix", "sessions/tea"
     ) == {TEA}
-    # an id in full is that of the messages, of which a subagent has some
-    assert paths("search", "green", "--session", "0198c1d2-aaaa") == {TEA, AGENT}
+    # a subagent has messages of the session that started it, however that is named
+    for session in ("0198c1d2-aaaa", "0198c1d2-a"):
+        for command in ("search", "grep"):
+            assert paths(command, "(?i)green", "--session", session) == {TEA, AGENT}
     assert "2 sessions" in shell("search", "green", "--session", "0198", code=2)[1]
     options = ["--session", "0198c1d2-b", "--prefix", "sessions/tea"]
     assert "not below" in shell("search", "green", *options, code=2)[1]
@@ -176,8 +179,67 @@ def test_show(shell: Any) -> None:
     found = json.loads(shell("show", "0198c1d2-a", "--json")[0])
     assert [one["turn"] for one in found["messages"]] == [1, 1, 1, 1, 2, 2]
     assert found["session"]["path"] == TEA
-    assert "the last is 2" in shell("show", TEA, "--turn", "9", code=1)[1]
-    assert "commonplace sessions" in shell("show", "nobody", code=2)[1]
+    for turn in ("0", "9"):
+        told = f"there is no turn {turn}: the session has 2 turns, counted from 1"
+        assert told in shell("show", TEA, "--turn", turn, code=1)[1]
+    assert "the list of sessions has their ids" in shell("show", "nobody", code=2)[1]
+    assert "did you mean 0198c1d2-a (Which tea [31m)" in shell("show", "0189c1d2-a", code=2)[1]
+
+
+def test_a_session_that_is_none_is_told_instead_of_nothing(shell: Any) -> None:
+    near = "did you mean 0198c1d2-b (网站：把旧的页面都迁移到新的格式)"
+    for line in (
+        ["search", "green", "--session", "0189c1d2-b"],
+        ["search", "green session:0189c1d2-b"],
+        ["grep", "green", "--session", "0189c1d2-b"],
+    ):
+        out, err = shell(*line, code=1)
+        assert (out, err.count("\n")) == ("", 1)
+        assert err.startswith('commonplace: no session "0189c1d2-b"; ')
+        assert near in err
+    known = shell("search", "green", "--json", "--exclude", "0198c1d2-b")[0]
+    assert WEB not in {hit["path"] for hit in json.loads(known)["hits"]}
+    assert "2 sessions are called so" in shell("search", "green", "--exclude", "0198", code=2)[1]
+
+
+KINDS: list[dict[str, Any]] = [
+    {"role": "user", "content": "Green?"},
+    {"role": "assistant", "content": "Yes."},
+    {"role": "user", "content": " \n"},
+    {"role": "tool", "content": "42"},
+    {"role": "assistant", "content": [{"type": "tool_use", "name": "x", "input": {}}]},
+    {
+        "role": "user",
+        "content": [{"type": "tool_result", "content": "42"}, {"type": "text", "text": "read"}],
+    },
+    {"role": "user", "content": [{"type": "tool_result", "content": "42"}]},
+    {"role": "system", "content": "Be kind."},
+    {"type": "session", "host": "codex", "title": "Tea"},
+    {"type": "copy", "of": "a.jsonl#L1", "count": 1},
+]
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(KINDS), st.sampled_from("ab")), min_size=1, max_size=12))
+def test_show_has_the_turns_of_a_search(lines: list[tuple[dict[str, Any], str]]) -> None:
+    with tempfile.TemporaryDirectory() as root:
+        file = Path(root, "s", "messages.jsonl")
+        file.parent.mkdir()
+        rows = [{**line, "session": session} for line, session in lines]
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        with commonplace.open(root) as store:
+            log = store.transcript("s")
+            shown: dict[int, list[int]] = {}
+            worded = set()
+            for turn, message in numbered(log, log.turns()):
+                if message.text:
+                    shown.setdefault(turn, []).append(message.line)
+                if message.text.strip():
+                    worded.add(turn)
+            hits = store.search("green yes read kind", limit=99)
+            found = {(hit.first_line, hit.end_line) for hit in hits}
+        assert {(shown[turn][0], shown[turn][-1]) for turn in worded} == found
+        assert [*shown] == [*range(1, len(shown) + 1)]
 
 
 def test_status_explains_the_counts(shell: Any) -> None:
@@ -241,16 +303,47 @@ try() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _shtab_commonplace; echo "${C
 try commonplace sess
 try commonplace search tea --sess
 try commonplace --root "$ROOT" show 0198c1d2-b
+try commonplace --root = "$ROOT" show 0198c1d2-b
+try commonplace "--root=$ROOT" show 0198c1d2-b
+try commonplace --root "'$ROOT'" search tea --session 0198c1d2-b
+try commonplace --root "~" show 0198c1d2-b
+try commonplace --root = "~/memory" read b
+try commonplace --root = "~/memory" read sessions/w
+try commonplace --root "$ROOT" grep tea --prefix b
+try commonplace --root /nowhere show 0198
+try commonplace --root "$ROOT" show 'x$'
 """
-    environment = {"PATH": f"{bin_folder}:{os.environ['PATH']}", "ROOT": str(filled)}
+    # what a file is called is no command
+    (filled / "b $(touch ran).md").write_text("tea\n")
+    hostile = {**record(id="x$(touch ran)"), "title": "tea"}
+    (filled / "x.jsonl").write_text(json.dumps(hostile) + "\n")
+    (filled / ".home").mkdir()
+    (filled / ".home" / "memory").symlink_to(filled)
+    environment = {
+        "PATH": f"{bin_folder}:{os.environ['PATH']}",
+        "ROOT": str(filled),
+        "HOME": str(filled / ".home"),
+    }
     done = subprocess.run(
         [bash, "--norc", "-c", script],
         env=os.environ | environment,
         capture_output=True,
         text=True,
         check=True,
+        cwd=tmp_path,
     )
-    assert done.stdout.split() == ["sessions", "--session", "0198c1d2-b"]
+    assert done.stdout.splitlines() == [
+        "sessions",
+        "--session",
+        *["0198c1d2-b"] * 4,
+        "",
+        "b $(touch ran).md",
+        WEB,
+        "b $(touch ran).md",
+        "",
+        "x\\$\\(touch",
+    ]
+    assert not (tmp_path / "ran").exists()
 
 
 NOON = datetime(2026, 2, 4, 12, 30).timestamp()  # noqa: DTZ001 - a Wednesday, as this machine counts

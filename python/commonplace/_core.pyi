@@ -468,12 +468,13 @@ class SearchFilter:
     role: str | None
     """Only messages of this role (`user`, `assistant`, …)."""
     session: str | None
-    """Only messages of this session."""
+    """Only messages of this session, named as for `Store.find_session`; of several sessions in one
+    transcript, by the name that its messages have."""
     category: str | None
     """Only sections of this category. Grep refuses it: it reads lines."""
     exclude: tuple[tuple[str, int, int], ...] | None
-    """Lines to leave out: a path, a folder or the id of a session, its first and last line. Such
-    are what an agent still has in its context. Grep refuses it: it counts no lines."""
+    """Lines to leave out: a path, a folder or a session (as in `session`), its first and last line.
+    Such are what an agent still has in its context. Grep refuses it: it counts no lines."""
     tools: bool
     """Search what went into and came out of tools as well."""
     def is_open(self) -> bool:
@@ -505,6 +506,11 @@ class Store:
         self, *, project: str | None, since: When | None, until: When | None
     ) -> list[Session]: ...
     def find_session(self, name: str) -> Session | None: ...
+    def session(self, name: str) -> Session: ...
+    def relative(self, path: str) -> str:
+        """Return the path of a file relative to the root, without `./` before it."""
+    def relative_folder(self, path: str) -> str:
+        """Return the path of a folder so, without `/` behind it."""
     def spelled(self, path: str) -> str:
         """Return the path with those parts in NFC that are not on disk as given."""
     def open_side(self, path: str, mode: Literal["r", "a", "r+", "x"]) -> int:
@@ -529,6 +535,8 @@ class Store:
     def revision(self) -> int: ...
     def message(self, path: str, line: int) -> Message: ...
     def messages(self, path: str, start: int, limit: int | None) -> builtins.list[Message]: ...
+    def turns(self, path: str) -> builtins.list[int]:
+        """Return the lines at which the turns of a transcript begin."""
     def append_message(self, path: str, line: bytes) -> int:
         """Append one JSON object as one durable line and return its line number."""
     def import_transcript(
@@ -550,8 +558,8 @@ class Store:
     def search(
         self, query: str, limit: int, filter: SearchFilter, unit: Literal["turn", "message"]
     ) -> Hits: ...
-    def normalized_filter(self, filter: SearchFilter) -> SearchFilter:
-        """Return the filter with its prefixes as `spelled` returns them."""
+    def resolved_filter(self, filter: SearchFilter) -> SearchFilter:
+        """Return the filter with paths as `spelled` returns them and sessions by full ids."""
     def explain(self, query: str, citation: str) -> str: ...
     def grep(
         self,

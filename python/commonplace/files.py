@@ -10,7 +10,7 @@ from commonplace import _core
 from commonplace._core import Entry, Revision, Section, Weights, Written
 from commonplace.errors import Conflict
 from commonplace.locks import Lock
-from commonplace.paths import GivenPath, relative
+from commonplace.paths import GivenPath, path_text
 
 # for types only: a command starts without `typing`
 TYPE_CHECKING = False
@@ -28,8 +28,8 @@ UPDATES = 64
 class Files:
     """The files of a root: what a store is before it is searched.
 
-    A path is text relative to the root, or an object such as `pathlib.Path`. Such an object may be
-    absolute, if it is in the root.
+    A path is text or an object such as `pathlib.Path`, relative to the root, or absolute and in it;
+    `./notes` is `notes`. That of a folder may end in `/`.
     """
 
     def __init__(
@@ -49,8 +49,6 @@ class Files:
             memory_limit=memory_limit,
         )
         self._root = self._core.root
-        # a link on the way to the root is not in the core's name of it
-        self._given_root = os.fspath(root)
         self._update = Lock()
 
     def __repr__(self) -> str:
@@ -67,22 +65,28 @@ class Files:
         """Return a path as text relative to the root, as calls that take one do by themselves.
 
         Raises:
-            Refused: An object with an absolute path that is not in the root.
+            Refused: An absolute path that is not in the root.
             TypeError: It is no path.
 
         >>> import commonplace, tempfile
         >>> store = commonplace.open(tempfile.mkdtemp())
-        >>> store.relative(store.root / "facts" / "user.md")
-        'facts/user.md'
+        >>> store.relative(store.root / "facts" / "user.md"), store.relative("./user.md")
+        ('facts/user.md', 'user.md')
         """
-        return relative(path, self._root, self._given_root)
+        return self._core.relative(path_text(path))
+
+    def _folder(self, path: GivenPath) -> str:
+        return self._core.relative_folder(path_text(path))
 
     def list(self, prefix: GivenPath = "") -> list[Entry]:
         """Return the files whose path starts with the folder or file `prefix`, sorted by path.
 
         A folder that this user may not read is left out; `status().skipped` names it.
+
+        Raises:
+            Refused: An absolute path that is not in the root.
         """
-        return self._core.list(self.relative(prefix))
+        return self._core.list(self._folder(prefix))
 
     def holds(self, prefix: GivenPath = "") -> bool:
         r"""Say whether a file is `prefix` or lies below it; the index is not asked.
@@ -93,7 +97,7 @@ class Files:
         >>> store.holds("facts"), store.holds("fact")
         (True, False)
         """
-        return self._core.holds(self.relative(prefix))
+        return self._core.holds(self._folder(prefix))
 
     def read(self, path: GivenPath, version: str | None = None) -> str:
         """Return the text of a file; bytes that are not UTF-8 are shown as U+FFFD.
@@ -295,7 +299,7 @@ class Files:
         """Return the transcript at `path`: a folder that holds `messages.jsonl`, or the file."""
         from commonplace.transcript import Transcript
 
-        return Transcript(self._core, self.relative(path))
+        return Transcript(self._core, self._folder(path))
 
     def side_files(self, folder: str = "") -> SideFiles:
         """Return the logs and caches in `folder` below `.commonplace`."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-
 from commonplace._core import SearchFilter
 
 # for types only: a command starts without `typing`
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
     from typing import Literal, TypedDict
 
     from commonplace.paths import GivenPath
@@ -25,34 +23,26 @@ if TYPE_CHECKING:
         role: str | None
         session: str | None
         category: str | None
-        exclude: Iterable[tuple[str, int, int]] | None
+        exclude: Iterable[tuple[GivenPath, int, int]] | None
         tools: bool | None
 
 
-def given_filter(
-    filter: SearchFilter | None, fields: FilterFields, relative: Callable[[GivenPath], str]
-) -> SearchFilter:
+def given_filter(filter: SearchFilter | None, fields: FilterFields) -> SearchFilter:
     """Return the filter that a caller gave, in either form.
 
     Args:
         filter: The one form.
         fields: The other.
-        relative: Makes a path relative to the root (`Files.relative`).
 
     Raises:
         TypeError: Both were given, or there is no such field.
         QueryError: Nothing can pass.
         ValueError: A field has no such value.
 
-    >>> given_filter(None, {"role": "user"}, str) == SearchFilter(role="user")
+    >>> given_filter(None, {"role": "user"}) == SearchFilter(role="user")
     True
     """
     if filter is None:
-        prefix = fields.get("prefix")
-        if isinstance(prefix, os.PathLike):
-            fields["prefix"] = relative(prefix)
-        elif prefix is not None and not isinstance(prefix, str):
-            fields["prefix"] = [relative(one) for one in prefix]
         return SearchFilter(**fields)
     if fields:
         named = ", ".join(fields)

@@ -118,9 +118,9 @@ class Store(Files):
         r"""Return up to `limit` sections and turns that answer `query`, best first.
 
         Ties go by path, then by position. Words are OR-ed; `"a phrase"`, `-not`, `field:word`,
-        `role:user`, `session:s1`, `category:tea`, `prefix*` and `word~1` (one typo) are
-        understood, anything else is plain text and never an error. What of the query was not
-        used is in the notes of the answer, as are fields that there are not.
+        `role:user`, `session:0198c1d2`, `category:"green tea"`, `prefix*` and `word~1` (one typo)
+        are understood, anything else is plain text and never an error. What of the query was not
+        used is in the notes of the answer, as are fields and sessions that there are not.
 
         Args:
             query: Words in any language.
@@ -133,7 +133,9 @@ class Store(Files):
                 means.
 
         Raises:
-            QueryError: The query is empty or not text, or nothing can pass the filter.
+            QueryError: The query is empty or not text, or nothing can pass the filter, or several
+                sessions are called as in `session`. Where none is, a note names similar ones.
+            Refused: A path is absolute and not in the root.
             ValueError: A field has no such value, as `prefix` a list of nothing; or there is no
                 such unit.
             TypeError: There is no such field, or filter and fields were both given.
@@ -144,7 +146,7 @@ class Store(Files):
         >>> [hit.path for hit in store.search("tea", prefix="facts", source="note")]
         ['facts/tea.md']
         """
-        return self._core.search(query, limit, given_filter(filter, fields, self.relative), unit)
+        return self._core.search(query, limit, given_filter(filter, fields), unit)
 
     def predicate(self, filter: SearchFilter) -> Callable[[Hit], bool] | None:
         r"""Return the function that says whether a hit passes a filter; None when all do.
@@ -158,7 +160,7 @@ class Store(Files):
         >>> [keep(hit) for hit in store.documents("a.md")]
         [False]
         """
-        own = self._core.normalized_filter(filter)
+        own = self._core.resolved_filter(filter)
         return None if own.is_open() else own.admits
 
     def documents(self, path: GivenPath) -> builtins.list[Hit]:
@@ -195,10 +197,11 @@ class Store(Files):
         return self._core.revision()
 
     def explain(self, query: str, citation: str) -> str:
-        """Return how the score of one section or message for `query` comes about, as text.
+        """Return how the score of a section, a message or a turn for `query` comes about, as text.
 
-        It is the score of a search by message without filters; of a turn, cited by its range of
-        lines, the first message is explained.
+        It is the score of a search without filters: by turn where the citation is a range of lines
+        of a transcript, else by message. Of a turn its prompt and the best message of its reply are
+        explained.
         """
         return self._core.explain(query, citation)
 
@@ -238,15 +241,16 @@ class Store(Files):
             **fields: The fields of a filter, in its place, as for `search`; not `category`.
 
         Raises:
-            QueryError: The pattern is empty, too long or not a regular expression, or the filter
-                has a field that lines have not.
+            QueryError: The pattern is empty, too long or not a regular expression, the filter has
+                a field that lines have not, or several sessions are called as in `session`.
             NotFound: No file is at or below a prefix.
+            Refused: A prefix is absolute and not in the root.
             ValueError: A field has no such value, as `prefix` a list of nothing.
             TypeError: There is no such field, or filter and fields were both given.
         """
         return self._core.grep(
             pattern,
-            given_filter(filter, fields, self.relative),
+            given_filter(filter, fields),
             fixed=fixed,
             ignore_case=ignore_case,
             before=before,
@@ -361,6 +365,22 @@ class Store(Files):
         'sessions/tea/2026-02-01-0198c1d2/messages.jsonl'
         """
         return self._core.find_session(name)
+
+    def session(self, name: str) -> Session:
+        r"""Return the session of this name, as `find_session` does.
+
+        Raises:
+            QueryError: There is none, and the message names similar ones; or several are called so.
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> log = store.transcript("sessions/tea/2026-02-01-0198c1d2")
+        >>> _ = log.append({"role": "user", "content": "Green?", "session": "0198c1d2-7aaa"})
+        >>> store.session("0189")
+        Traceback (most recent call last):
+        commonplace.errors.QueryError: ... no session "0189"; did you mean 0198c1d2 (Green?)?
+        """
+        return self._core.session(name)
 
     # Upkeep
 

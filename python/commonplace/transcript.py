@@ -99,6 +99,21 @@ class Transcript:
         """Return up to `limit` messages from line `start` on; other lines are passed over."""
         return self._core.messages(self.path, start, limit)
 
+    def turns(self) -> list[int]:
+        """Return the lines at which the turns begin, as `search` by turn has them.
+
+        A turn begins with a prompt, with the first message, and where the session changes. What is
+        of tools only begins none.
+
+        >>> import commonplace, tempfile
+        >>> log = commonplace.open(tempfile.mkdtemp()).transcript("sessions/s1")
+        >>> for role in ("user", "assistant", "user"):
+        ...     _ = log.append({"role": role, "content": "Tea."})
+        >>> log.turns()
+        [1, 3]
+        """
+        return self._core.turns(self.path)
+
     def records(self, messages: Sequence[Message]) -> list[dict[str, Any]]:
         """Return the JSON objects of messages of this transcript, as they were written.
 

@@ -150,6 +150,7 @@ fn any_filter() -> impl Strategy<Value = SearchFilter> {
             predicates: Vec::from_iter(own.then(|| {
                 FieldPredicate::new(|doc| doc.session() == "s1" || doc.path().len() == 4)
             })),
+            ..SearchFilter::default()
         },
     )
 }

@@ -1,10 +1,15 @@
 //! Session listing tests: what is listed of each, in which order, and how one is named.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use commonplace_core::error::Error;
-use commonplace_core::store::Store;
+use commonplace_core::filter::{ExcludedLines, SearchFilter};
+use commonplace_core::grep::GrepOptions;
+use commonplace_core::store::grep::GrepFiles;
+use commonplace_core::store::search::SearchRequest;
 use commonplace_core::store::sessions::{Session, SessionFilter};
+use commonplace_core::store::{Store, StoreOptions};
 use fixture::TestRoot;
 use proptest::prelude::*;
 
@@ -154,6 +159,164 @@ fn a_session_is_called_by_path_folder_and_id() {
     assert_eq!(code, "ambiguous");
     assert!(why.contains("0198c1d2-a sessions/tea/2026-02-01-0198c1d2/messages.jsonl Tea, twice"));
     assert!(why.contains("0198c1d2-b "), "{why}");
+}
+
+type Found = (BTreeSet<String>, Vec<String>);
+
+fn searched(store: &Store, query: &str, filter: SearchFilter) -> Result<Found, Error> {
+    let request =
+        SearchRequest { query: query.into(), limit: 99, filter, ..SearchRequest::default() };
+    let found = store.search(&request, &|| false)?;
+    Ok((found.hits.iter().map(|hit| hit.passage().citation.clone()).collect(), found.notes))
+}
+
+fn grepped(store: &Store, filter: SearchFilter) -> Result<Found, Error> {
+    let options = GrepOptions { pattern: "tea".into(), filter, ..GrepOptions::default() };
+    let mut files = GrepFiles::new(store, options, &|| false)?;
+    let mut found = BTreeSet::new();
+    while let Some((path, batch)) = files.next_batch(store, &|| false)? {
+        found.extend(batch.into_iter().map(|one| format!("{path}#L{}", one.line)));
+    }
+    Ok((found, files.summary.notes))
+}
+
+fn unindexed(root: &TestRoot) -> Store {
+    let options = StoreOptions { watch: false, ..StoreOptions::default() };
+    Store::open(root.root().to_str().unwrap(), options).unwrap()
+}
+
+fn of_session(name: &str) -> SearchFilter {
+    SearchFilter { session: Some(name.to_owned()), ..SearchFilter::default() }
+}
+
+const TEA_A: &str = "sessions/tea/2026-02-01-0198c1d2/messages.jsonl";
+const TEA_AGENT: &str = "sessions/tea/2026-02-01-0198c1d2/subagents/agent-7/messages.jsonl";
+const TEA_B: &str = "sessions/web/2026-02-02-0198c1d2/messages.jsonl";
+
+/// A root whose messages all speak of tea, with and without the names of their sessions.
+fn tea_root() -> TestRoot {
+    let root = TestRoot::new();
+    let tea = |session: &str| {
+        format!("{{\"role\":\"user\",\"content\":\"tea\",\"session\":\"{session}\"}}\n")
+    };
+    root.put(TEA_A, record(r#""id":"0198c1d2-aaaa","title":"Green""#) + &tea("0198c1d2-aaaa"));
+    // the messages of a subagent are of the session that started it, and of its own
+    root.put(TEA_AGENT, record(r#""id":"agent-7""#) + &tea("0198c1d2-aaaa"));
+    // these name none
+    root.put(TEA_B, record(r#""id":"0198c1d2-bbbb","title":"Black""#) + &tea(""));
+    root.put("opencode/messages.jsonl", record(r#""id":"ses_4f2e9a""#) + &tea("ses_4f2e9a"));
+    // several sessions in one transcript
+    let many = ["session_1", "session_2", "session_12"].map(tea).concat();
+    root.put("locomo/messages.jsonl", many);
+    root.put("byhand/messages.jsonl", tea(""));
+    root
+}
+
+#[test]
+fn a_filter_takes_a_session_by_what_it_is_called() {
+    let root = tea_root();
+    let at = |path: &str, line: usize| format!("{path}#L{line}");
+    let green = vec![at(TEA_A, 2), at(TEA_AGENT, 2)];
+    let black = vec![at(TEA_B, 2)];
+    let open = vec![at("opencode/messages.jsonl", 2)];
+    let of_many = |line| vec![at("locomo/messages.jsonl", line)];
+    let (plain, store) = (unindexed(&root), root.open(false));
+    for (name, expected) in [
+        ("0198c1d2-aaaa", &green),
+        ("0198c1d2-a", &green),
+        (TEA_A, &vec![at(TEA_A, 2)]),
+        ("2026-02-01-0198c1d2", &vec![at(TEA_A, 2)]),
+        ("./sessions/web/2026-02-02-0198c1d2/", &black),
+        ("agent-7", &vec![at(TEA_AGENT, 2)]),
+        ("agen", &vec![at(TEA_AGENT, 2)]),
+        ("0198c1d2-b", &black),
+        ("0198c1d2-bbbb", &black),
+        ("ses_4f2e", &open),
+        ("4f2e", &open),
+        ("session_1", &of_many(1)),
+        ("session_2", &of_many(2)),
+        ("session_12", &of_many(3)),
+        ("byhand", &vec![at("byhand/messages.jsonl", 1)]),
+    ] {
+        let expected: BTreeSet<String> = expected.iter().cloned().collect();
+        // a grep finds them without an index, and with one
+        assert_eq!(grepped(&plain, of_session(name)).unwrap().0, expected, "{name}");
+        assert_eq!(searched(&store, "tea", of_session(name)).unwrap().0, expected, "{name}");
+        assert_eq!(grepped(&store, of_session(name)).unwrap().0, expected, "{name}");
+        let query = format!("tea session:\"{name}\"");
+        let asked = searched(&store, &query, SearchFilter::default()).unwrap();
+        assert_eq!(asked.0, expected, "{query} {:?}", asked.1);
+        let both = searched(&store, &query, of_session(name)).unwrap();
+        assert_eq!(both.0, expected, "{query} {:?}", both.1);
+    }
+    drop(plain);
+    assert!(!root.at(".commonplace/index").exists());
+}
+
+#[test]
+fn a_session_that_is_none_is_told_with_those_that_are_near() {
+    let root = tea_root();
+    let (unindexed, store) = (unindexed(&root), root.open(false));
+    for (name, near) in [
+        ("0189c1d2", "did you mean 0198c1d2-a (Green) or 0198c1d2-b (Black)"),
+        ("black", "did you mean 0198c1d2-b (Black)?"),
+        ("nobody knows", "the list of sessions has their ids"),
+    ] {
+        let told = [
+            searched(&store, "tea", of_session(name)).unwrap(),
+            searched(&store, &format!("tea session:\"{name}\""), SearchFilter::default()).unwrap(),
+            grepped(&store, of_session(name)).unwrap(),
+            grepped(&unindexed, of_session(name)).unwrap(),
+        ];
+        for (found, notes) in told {
+            assert!(found.is_empty());
+            let [note] = &*notes else { panic!("{notes:?}") };
+            assert!(note.starts_with(&format!("no session {name:?}; ")), "{note}");
+            let mut parts: Vec<&str> = near.split(" or ").collect();
+            parts.retain(|part| !note.contains(part.trim_start_matches("did you mean ")));
+            assert!(parts.is_empty(), "{note}");
+        }
+        let none = store.session(name, &|| false).unwrap_err().to_string();
+        assert!(none.contains("no session"), "{none}");
+    }
+    // several: an error for the argument, a note for the query
+    for told in [
+        searched(&store, "tea", of_session("0198")),
+        grepped(&store, of_session("0198")),
+        grepped(&unindexed, of_session("0198")),
+    ] {
+        assert!(matches!(told, Err(Error::Query { code: "ambiguous", .. })), "{told:?}");
+    }
+    let (found, notes) = searched(&store, "tea session:0198", SearchFilter::default()).unwrap();
+    assert!(found.is_empty() && notes[0].contains("2 sessions are called so"), "{notes:?}");
+}
+
+#[test]
+fn lines_of_a_session_are_excluded_by_its_short_id() {
+    let root = tea_root();
+    let store = root.open(false);
+    let left = |of: &str| {
+        let lines = ExcludedLines { of: of.to_owned(), first: 1, last: u64::MAX };
+        let filter = SearchFilter { exclude: vec![lines], ..SearchFilter::default() };
+        searched(&store, "tea", filter).unwrap()
+    };
+    let all = searched(&store, "tea", SearchFilter::default()).unwrap().0;
+    for (of, fewer) in [
+        ("0198c1d2-a", 2),
+        ("0198c1d2-aaaa", 2),
+        ("0198c1d2-b", 1),
+        ("4f2e", 1),
+        ("2026-02-02-0198c1d2", 1),
+        ("sessions", 3),
+        ("./sessions/", 3),
+    ] {
+        let (found, notes) = left(of);
+        assert_eq!((all.len() - found.len(), notes), (fewer, vec![]), "{of}");
+    }
+    assert!(left("0189c1d2").1[0].starts_with("no session"));
+    // what an agent is told to leave out may not be there yet
+    assert_eq!(left("0198c1d2-7aaa-7aaa-8aaa-0123456789ab").1, [""; 0]);
+    assert_eq!(left("sessions/new/messages.jsonl").1, [""; 0]);
 }
 
 #[test]

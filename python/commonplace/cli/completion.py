@@ -8,26 +8,78 @@ import shtab
 
 from commonplace.cli.parser import UsageError, full_parser
 
-# By shell, the function that completes the id of a session: one of the latest of the root that is
-# meant
+# By shell, the functions that complete the id of a session (one of the latest) and the path of a
+# file, of the root that the line names. What files are called is never expanded: `compgen -W` would
+# run `$(…)`.
 SHELL_FUNCTIONS = {
-    "bash": """
-_commonplace_sessions() {
-  local root=() at
+    "bash": r"""
+_commonplace_root() {
+  local at word value
+  root=()
   for at in "${!COMP_WORDS[@]}"; do
-    [[ ${COMP_WORDS[at]} == --root ]] && root=(--root "${COMP_WORDS[at + 1]}")
+    word=${COMP_WORDS[at]}
+    case $word in
+      --root)
+        value=${COMP_WORDS[at + 1]}
+        # "=" is a word of its own
+        [[ $value == = ]] && value=${COMP_WORDS[at + 2]}
+        ;;
+      --root=*) value=${word#--root=} ;;
+      *) continue ;;
+    esac
+    value=${value#[\"\']} value=${value%[\"\']} value=${value//\\/}
+    case $value in "~" | "~/"*) value=$HOME${value#"~"} ;; esac
+    root=(--root "$value")
   done
-  local ids=$(commonplace "${root[@]}" sessions -n 200 2>/dev/null | awk '{ print $3 }')
-  compgen -W "$ids" -- "$1"
+}
+_commonplace_sessions() {
+  local root found
+  _commonplace_root
+  commonplace "${root[@]}" sessions -n 200 2>/dev/null | awk '{ print $3 }' |
+    while IFS= read -r found; do
+      [[ $found == "$1"* ]] && printf '%q\n' "$found"
+    done
+}
+# by this name shtab has readline quote what it inserts
+_commonplace_files() {
+  local root found typed=${1//\\/} folder=()
+  _commonplace_root
+  [[ $typed == */* ]] && folder=("${typed%/*}")
+  commonplace "${root[@]}" list "${folder[@]}" 2>/dev/null | sed -E 's/^.{28}//; s/  .*//' |
+    while IFS= read -r found; do
+      [[ $found == "$typed"* ]] && printf '%s\n' "$found"
+    done
 }
 """,
-    "zsh": """
+    "zsh": r"""
+_commonplace_root() {
+  local word value
+  local -i at
+  root=()
+  for at in {1..$#words}; do
+    word=${words[at]}
+    case $word in
+      (--root) value=${words[at + 1]} ;;
+      (--root=*) value=${word#--root=} ;;
+      (*) continue ;;
+    esac
+    value=${(Q)value}
+    case $value in ("~"|"~/"*) value=$HOME${value#"~"} ;; esac
+    root=(--root "$value")
+  done
+}
 _commonplace_sessions() {
-  local -a ids root
-  local at=${words[(I)--root]}
-  (( at )) && root=(--root "${(Q)words[at + 1]}")
-  ids=(${(f)"$(commonplace $root sessions -n 200 2>/dev/null | awk '{ print $3 }')"})
-  compadd -a ids
+  local -a found root
+  _commonplace_root
+  found=(${(f)"$(commonplace $root sessions -n 200 2>/dev/null | awk '{ print $3 }')"})
+  compadd -a found
+}
+_commonplace_files() {
+  local -a found root folder
+  _commonplace_root
+  [[ $PREFIX == */* ]] && folder=(${(Q)PREFIX%/*})
+  found=(${(f)"$(commonplace $root list $folder 2>/dev/null | sed -E 's/^.{28}//; s/  .*//')"})
+  compadd -a found
 }
 """,
 }

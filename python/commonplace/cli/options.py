@@ -14,11 +14,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from commonplace._core import SearchFilter
-    from commonplace.store import Store
-
-
-# A UUID, which is an id in full
-FULL_ID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[0-9a-fA-F]{32}")
 
 
 def path_of(text: str) -> Path:
@@ -64,14 +59,25 @@ def located(where: str, lines: str | None) -> tuple[str, int | None, int | None]
     return path, first, last
 
 
+# The shell functions that complete a path and a session (`commonplace.cli.completion`)
+FILES, SESSIONS = "_commonplace_files", "_commonplace_sessions"
+
 # What to look for
 QUERY = argument("query", nargs="+", help='Words, "a phrase", -not, prefix*, word~1.')
 ONE_QUERY = argument("query", help="The query, in one argument.")
 PATTERN = argument("pattern", help="A regular expression.")
-PREFIX = argument("prefix", nargs="?", help="Only files below this folder, or this file.")
-PREFIXES = argument("prefixes", nargs="*", metavar="prefix", help="Folders or files to look in.")
-CITATION = argument("citation", help="As search prints it: facts/user.md#L1.")
-WHERE = argument("where", metavar="PATH[#L10[-L20]]", help="A file, or lines of it.")
+PREFIX = argument(
+    "prefix", nargs="?", completer=FILES, help="Only files below this folder, or this file."
+)
+PREFIXES = argument(
+    "prefixes", nargs="*", metavar="prefix", completer=FILES, help="Folders or files to look in."
+)
+CITATION = argument(
+    "citation", completer=FILES, help="As search prints it: facts/user.md#L1, a.jsonl#L2-L9."
+)
+WHERE = argument(
+    "where", metavar="PATH[#L10[-L20]]", completer=FILES, help="A file, or lines of it."
+)
 LINES = argument("--lines", metavar="10[-20]", help="Only these lines.")
 FIXED = argument("--fixed", "-F", action="store_true", help="Take the pattern literally.")
 ANY_CASE = argument(
@@ -91,6 +97,7 @@ FILTER = {
         "--prefix",
         action="append",
         metavar="PATH",
+        completer=FILES,
         help="Only files below this folder, or this file; may be repeated.",
     ),
     "source": argument(
@@ -100,7 +107,7 @@ FILTER = {
     "session": argument(
         "--session",
         metavar="ID",
-        completer="_commonplace_sessions",
+        completer=SESSIONS,
         help="Only messages of this session; the beginning of its id will do.",
     ),
     "category": argument("--category", metavar="NAME", help="Only sections of this category."),
@@ -115,7 +122,7 @@ FILTER = {
         "--exclude",
         action="append",
         type=excluded,
-        metavar="PATH#L10-L24",
+        metavar="PATH|ID[#L10-L24]",
         help="Not these lines of a transcript or session, as they are known already.",
     ),
     "tools": argument("--tools", action="store_true", help="Search tool input and output as well."),
@@ -124,7 +131,7 @@ FILTER = {
 # Sessions
 SESSION = argument(
     "session",
-    completer="_commonplace_sessions",
+    completer=SESSIONS,
     help="The beginning of its id, its folder, or its path.",
 )
 PROJECT = argument("--project", metavar="NAME", help="Only sessions of this project.")
@@ -191,10 +198,10 @@ WIDTH = argument(
 )
 
 # What to write
-TARGET = argument("path", help="Relative to the root, ending in .md or .jsonl.")
-EXISTING = argument("path", help="A file of the memory, as list prints it.")
-SOURCE = argument("source", help="A file of the memory, as list prints it.")
-NEW_NAME = argument("target", help="Its new name, not yet taken.")
+TARGET = argument("path", completer=FILES, help="Relative to the root, ending in .md or .jsonl.")
+EXISTING = argument("path", completer=FILES, help="A file of the memory, as list prints it.")
+SOURCE = argument("source", completer=FILES, help="A file of the memory, as list prints it.")
+NEW_NAME = argument("target", completer=FILES, help="Its new name, not yet taken.")
 CONTENT = argument("content", nargs="?", help='The text; "-" or none: read it from stdin.')
 FILE = argument("--file", type=path_of, metavar="FILE", help="Take the text from this file.")
 OLD = argument("--old", action="append", metavar="TEXT", help="Text that is there exactly once.")
@@ -254,36 +261,13 @@ LONGMEMEVAL = argument(
 RUN = argument("--run", type=path_of, metavar="FILE", help="Write the ranking of every query here.")
 
 
-def search_filter(
-    store: Store, given: dict[str, Any], prefixes: list[str] | None = None
-) -> SearchFilter:
-    """Return the filter that the options of `FILTER` make, with further prefixes.
-
-    A session that is not named by its id in full is the transcript that is meant.
-    """
+def search_filter(given: dict[str, Any], prefixes: list[str] | None = None) -> SearchFilter:
+    """Return the filter that the options of `FILTER` make, with further prefixes."""
     from commonplace._core import SearchFilter
 
     fields = {name: given[name] for name in FILTER}
-    prefixes = [*(prefixes or []), *(fields["prefix"] or [])]
-    named = fields["session"]
-    # an id in full needs no index, which a grep is not to build
-    meant = store.find_session(named) if named and not FULL_ID.fullmatch(named) else None
-    if meant and meant.id != named:
-        if prefixes and not any(is_below(meant.path, store.spelled(one)) for one in prefixes):
-            where = " or ".join(prefixes)
-            raise UsageError(f"the session {named!r} is {meant.path}, which is not below {where}")
-        prefixes, fields["session"] = [meant.path], None
-    fields["prefix"] = prefixes or None
+    fields["prefix"] = [*(prefixes or []), *(fields["prefix"] or [])] or None
     return SearchFilter(**fields)
-
-
-def is_below(path: str, prefix: str) -> bool:
-    """Return whether a file is `prefix` or lies below it.
-
-    >>> is_below("a/b.md", "a/"), is_below("ab.md", "a"), is_below("a.md", "")
-    (True, False, True)
-    """
-    return f"{path}/".startswith(f"{prefix.rstrip('/')}/".removeprefix("/"))
 
 
 def case(any_case: bool, same_case: bool) -> bool | None:

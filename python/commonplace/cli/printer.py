@@ -73,6 +73,7 @@ def clean(text: str) -> str:
 def marked(text: str, highlights: Iterable[tuple[int, int]]) -> Iterator[Part]:
     """Yield text as one line with the ranges in `highlights` in bold."""
     at = 0
+    # cut before it is cleaned, so that the ranges hold
     line = text.replace("\n", " ")
     for start, end in sorted(highlights):
         if start < at:
@@ -83,8 +84,17 @@ def marked(text: str, highlights: Iterable[tuple[int, int]]) -> Iterator[Part]:
     yield line[at:]
 
 
+def one_line(text: str) -> str:
+    r"""Return cleaned text as one line: what a file says cannot pass for a line of ours.
+
+    >>> one_line("user\n 1 a.md#L1")
+    'user  1 a.md#L1'
+    """
+    return clean(text).replace("\n", " ")
+
+
 def styled(parts: Iterable[Part], *, colours: bool) -> str:
-    r"""Return parts as one cleaned text, with ANSI codes where colours can be shown.
+    r"""Return parts as one cleaned line, with ANSI codes where colours can be shown.
 
     >>> styled([("a", "cyan"), " b"], colours=True), styled([("a", "cyan"), " b"], colours=False)
     ('\x1b[36ma\x1b[0m b', 'a b')
@@ -92,7 +102,7 @@ def styled(parts: Iterable[Part], *, colours: bool) -> str:
     shown = ""
     for part in parts:
         text, style = (part, "") if isinstance(part, str) else part
-        text = clean(text)
+        text = one_line(text)
         shown += f"\x1b[{STYLES[style]}m{text}\x1b[0m" if colours and style and text else text
     return shown
 
@@ -149,7 +159,7 @@ class Printer:
     def text(self, text: str) -> None:
         """Print the text of a file as it is, but for control characters."""
         if text:
-            self.line(clean(text).removesuffix("\n"))
+            print(clean(text).removesuffix("\n"), flush=True)
 
     def hits(self, hits: Hits, *, brief: bool = False) -> None:
         """Print ranked hits with citation, heading trail or speaker, score and snippet."""
@@ -228,7 +238,7 @@ class Printer:
             if message.text:
                 self.text(message.text)
             if message.tools:
-                self.line((f"[tools] {message.tools}", "dim"))
+                self.text(f"[tools] {message.tools}")
 
     def written(self, written: Written, verb: str) -> None:
         """Say what a write did and where the old text lies."""

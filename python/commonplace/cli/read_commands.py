@@ -34,7 +34,7 @@ def search(
 ) -> int:
     """Rank the sections and turns that answer a question."""
     with opened(opening) as store:
-        wanted = options.search_filter(store, fields)
+        wanted = options.search_filter(fields)
         hits = store.search(" ".join(query), limit, unit=unit, filter=wanted)
         if as_json:
             found = [record(hit) for hit in hits]
@@ -42,7 +42,7 @@ def search(
         else:
             printer().hits(hits)
         if not hits:
-            nothing(store, wanted.prefix or ())
+            nothing(store, wanted.prefix or (), hits.notes)
     return FOUND if hits else NOTHING
 
 
@@ -85,7 +85,7 @@ def grep(
     """Scan notes and transcripts for a pattern and print the matches as they come."""
     ignore_case = options.case(any_case, same_case)
     with opened(opening) as store:
-        wanted = options.search_filter(store, fields, prefixes)
+        wanted = options.search_filter(fields, prefixes)
         scan = store.grep(
             pattern,
             filter=wanted,
@@ -111,7 +111,7 @@ def grep(
         if keep:
             store.wait_for_gram_indexes()
         if not matched:
-            nothing(store, wanted.prefix or ())
+            nothing(store, wanted.prefix or (), scan.notes)
     if count:
         emit({"count": matched}) if as_json else print(matched)
     return FOUND if matched else NOTHING

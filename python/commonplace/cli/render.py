@@ -20,7 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from commonplace.cli.pager import pager
-from commonplace.cli.printer import Part, Printer, clean
+from commonplace.cli.printer import Part, Printer, clean, one_line
 from commonplace.cli.session_view import heading, message_heading, preview
 
 if TYPE_CHECKING:
@@ -41,9 +41,9 @@ TIMED = ("p50_ms", "p99_ms")
 
 
 def assembled(parts: tuple[Part, ...]) -> Text:
-    """Return plain and styled parts as one cleaned text, ready to print."""
+    """Return plain and styled parts as one cleaned line, ready to print."""
     pairs = ((part, "") if isinstance(part, str) else part for part in parts)
-    return Text.assemble(*((clean(text), style) for text, style in pairs))
+    return Text.assemble(*((one_line(text), style) for text, style in pairs))
 
 
 class _Console(Console):
@@ -80,9 +80,14 @@ class Screen(Printer):
     def brief(self, *parts: Part, end: str = "") -> None:
         """Print one line, cut with a mark where the terminal ends; `end` is never cut."""
         shown = assembled(parts)
-        tail = Text(f"  {clean(end)}" if end else "", style="dim")
+        tail = Text(f"  {one_line(end)}" if end else "", style="dim")
         shown.truncate(min(self.out.width, BRIEF) - tail.cell_len, overflow="ellipsis")
         self.put(shown + tail)
+
+    def text(self, text: str) -> None:
+        """Print the text of a file as it is, but for control characters."""
+        if text:
+            self.put(Text(clean(text).removesuffix("\n")))
 
     def title(self, text: str) -> None:
         """Print a headline: a rule on a terminal, a line of its own elsewhere."""
@@ -115,12 +120,14 @@ class Screen(Printer):
             title, known = heading(session)
             self.line((title, "bold"))
             self.line((known, "dim"))
+            last = 0
             for turn, message in messages:
                 shown += 1
                 if message.text.strip():
                     self.line()
-                    self.line(*message_heading(turn, message))
+                    self.line(*message_heading(turn if turn != last else None, message))
                     self.markdown(message.text)
+                    last = turn
                 if message.tools.strip():
                     self._tools(message, unfolded=unfolded)
         return shown
@@ -128,7 +135,8 @@ class Screen(Printer):
     def _tools(self, message: Message, *, unfolded: bool) -> None:
         if unfolded:
             who = message.name or message.role
-            self.line((f"[tools] {who}  L{message.line}\n{message.tools.rstrip()}", "dim"))
+            self.line((f"[tools] {who}  L{message.line}", "dim"))
+            self.put(Text(clean(message.tools.rstrip()), style="dim"))
         else:
             self.brief((f"  [tools] {preview(message.tools)}", "dim"), end=f"L{message.line}")
 
@@ -151,7 +159,7 @@ class Screen(Printer):
         for row in scores:
             values = row.as_dict()
             table.add_row(
-                clean(row.set),
+                one_line(row.set),
                 *(f"{values[name]:,}" for name in COUNTED),
                 *(f"{100 * values[name]:.1f}" for name in MEASURED),
                 *(f"{values[name]:.2f}" for name in TIMED),
@@ -166,7 +174,7 @@ class Screen(Printer):
 
             def advance(name: str, done: int, total: int) -> None:
                 if name not in tasks:
-                    tasks[name] = bar.add_task(clean(name), total=total)
+                    tasks[name] = bar.add_task(one_line(name), total=total)
                 bar.update(tasks[name], completed=done)
 
             yield advance
@@ -192,7 +200,7 @@ class Screen(Printer):
 
     def warn(self, text: str) -> None:
         """Print a remark to stderr."""
-        self.err.print(Text(f"commonplace: {clean(text)}", style="yellow"), soft_wrap=True)
+        self.err.print(Text(f"commonplace: {one_line(text)}", style="yellow"), soft_wrap=True)
 
     def progress(self, *, auto_refresh: bool = True) -> Progress:
         """Return a progress bar for bytes read, on stderr, silent when that is no terminal."""

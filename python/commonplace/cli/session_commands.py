@@ -13,13 +13,11 @@ from commonplace.cli.output import (
     record,
     screen,
 )
-from commonplace.cli.parser import JSON, RootOptions, UsageError, command
+from commonplace.cli.parser import JSON, RootOptions, command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from commonplace._core import Message, Session
+    from commonplace._core import Session
 
 
 @command(options.PROJECT, options.FILTER["since"], options.FILTER["until"], options.MOST, JSON)
@@ -69,29 +67,23 @@ def show(
     opening: RootOptions, session: str, *, turn: int | None, tools: bool, as_json: bool
 ) -> int:
     """Show a session as a person reads it, turn by turn, in a pager on a terminal."""
-    from commonplace.cli.session_view import turns
+    from commonplace.cli.session_view import numbered
 
     with opened(opening) as store:
-        found = store.find_session(session)
-        if not found:
-            raise UsageError(f"there is no session {session!r}; commonplace sessions lists them")
-        last = 0
-
-        def wanted() -> Iterable[tuple[int, Message]]:
-            nonlocal last
-            for number, message in turns(store.transcript(found.path)):
-                last = number
-                if turn is None or number == turn:
-                    yield number, message
-                elif number > turn:
-                    break
-
+        found = store.session(session)
+        transcript = store.transcript(found.path)
+        starts = transcript.turns()
+        messages = (
+            (number, message)
+            for number, message in numbered(transcript, starts)
+            if turn is None or number == turn
+        )
+        if turn is not None and not 1 <= turn <= len(starts):
+            many = f"{len(starts)} turn{'' if len(starts) == 1 else 's'}"
+            print_message(f"there is no turn {turn}: the session has {many}, counted from 1")
+            return NOTHING
         if as_json:
-            messages = [{"turn": number, **record(message)} for number, message in wanted()]
-            emit({"session": record(found), "messages": messages})
-            shown = len(messages)
-        else:
-            shown = screen().session(found, wanted(), unfolded=tools)
-    if turn is not None and not shown:
-        print_message(f"there is no turn {turn}; the last is {last}")
-    return FOUND if shown else NOTHING
+            shown = [{"turn": number, **record(message)} for number, message in messages]
+            emit({"session": record(found), "messages": shown})
+            return FOUND if shown else NOTHING
+        return FOUND if screen().session(found, messages, unfolded=tools) else NOTHING

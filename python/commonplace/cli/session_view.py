@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from bisect import bisect_right
 from itertools import islice
 
 from commonplace.cli.printer import clean, size, speaker_and_time
@@ -103,30 +104,25 @@ def heading(session: Session) -> tuple[str, str]:
     return session.title or "(no title)", " · ".join(part for part in known if part)
 
 
-def turns(messages: Iterable[Message]) -> Iterator[tuple[int, Message]]:
-    """Yield each message with the number of its turn, which begins with what a person says.
+def numbered(messages: Iterable[Message], starts: Sequence[int]) -> Iterator[tuple[int, Message]]:
+    """Yield each message with the number of its turn, from 1.
 
-    What stands before the first prompt is of turn 0.
+    Args:
+        messages: Those of a transcript, in order.
+        starts: The lines at which its turns begin.
     """
-    number = 0
     for message in messages:
-        number += is_prompt(message)
-        yield number, message
+        # what is of tools only may stand before the first
+        yield max(bisect_right(starts, message.line), 1), message
 
 
-def is_prompt(message: Message) -> bool:
-    """Return whether a person says something in a message."""
-    return message.role in {"user", "human"} and bool(message.text.strip())
-
-
-def message_heading(turn: int, message: Message) -> tuple[Part, ...]:
-    """Return the line above a message: its turn where one begins, who, when, and its line."""
+def message_heading(turn: int | None, message: Message) -> tuple[Part, ...]:
+    """Return the line above a message: the turn that begins with it, who, when, and its line."""
     when = _moment(message.timestamp) if message.timestamp is not None else message.time
     who = speaker_and_time(message.role, message.name, when)
-    is_first = is_prompt(message)
     return (
-        (f"turn {turn}  " if is_first else "", "cyan"),
-        (who, "bold" if is_first else "green"),
+        (f"turn {turn}  " if turn else "", "cyan"),
+        (who, "bold" if turn else "green"),
         (f"  L{message.line}", "dim"),
     )
 

@@ -177,7 +177,7 @@ class HybridSearch:
             TypeError, ValueError: As for `Store.search`.
         """
         depth = max(DEPTH, 3 * limit)
-        filter = given_filter(filter, fields, self._store.relative)
+        filter = given_filter(filter, fields)
         # vectors are of messages
         words = partial(self._store.search, query, depth, unit="message", filter=filter)
         why = "there is no embedder"

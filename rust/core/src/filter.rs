@@ -35,6 +35,9 @@ pub struct SearchFilter {
     pub role: Option<String>,
     /// Only messages of this session.
     pub session: Option<String>,
+    /// Transcripts of that session whose messages do not say so; `Store::resolve_sessions` finds
+    /// them.
+    pub session_transcripts: Vec<String>,
     /// Only sections of this category; grep refuses it, for it reads lines.
     pub category: Option<String>,
     /// Lines that are left out, such as those that are still in an agent's context; grep refuses
@@ -159,7 +162,10 @@ impl SearchFilter {
         };
         (self.since.is_none() && self.until.is_none() || doc.timestamp_ms().is_some_and(in_time))
             && self.role.as_ref().is_none_or(|role| doc.has_role(role))
-            && self.session.as_ref().is_none_or(|session| doc.has_session(session))
+            && self.session.as_ref().is_none_or(|session| {
+                doc.has_session(session)
+                    || self.session_transcripts.iter().any(|path| path == doc.path())
+            })
             && self.category.as_ref().is_none_or(|category| doc.has_category(category))
             && !self.exclude.iter().any(|lines| lines.holds(doc))
             && self.predicates.iter().all(|predicate| (predicate.0)(doc))
@@ -178,20 +184,25 @@ impl SearchFilter {
         fields != Self::default()
     }
 
-    /// Returns the filter with its prefixes as paths are stored below `root`.
-    #[must_use]
-    pub fn normalized(mut self, root: &Root) -> Self {
+    /// Returns the filter with its paths as they are stored below `root`.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] for an absolute path that is not in it.
+    pub fn normalized(mut self, root: &Root) -> Result<Self> {
+        let stored = |path: &str| -> Result<String> {
+            Ok(root.normalized(&root.relative_folder(path)?).into_owned())
+        };
         for prefix in &mut self.prefixes {
-            *prefix = root.normalized(prefix.trim_end_matches('/')).into_owned();
+            *prefix = stored(prefix)?;
         }
         // what is no path may be a session, whose id stays as it is
-        let as_path = |lines: &ExcludedLines| {
-            let of = root.normalized(lines.of.trim_end_matches('/')).into_owned();
-            (of != lines.of).then(|| ExcludedLines { of, ..lines.clone() })
-        };
-        let paths: Vec<_> = self.exclude.iter().filter_map(as_path).collect();
-        self.exclude.extend(paths);
-        self
+        for at in 0..self.exclude.len() {
+            let of = stored(&self.exclude[at].of)?;
+            if of != self.exclude[at].of {
+                self.exclude.push(ExcludedLines { of, ..self.exclude[at].clone() });
+            }
+        }
+        Ok(self)
     }
 
     /// Checks that there is a document that could pass.

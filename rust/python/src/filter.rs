@@ -4,11 +4,12 @@ use commonplace_core::files::file_kind::FileKind;
 use commonplace_core::filter::{self, ExcludedLines};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 
 use crate::detached::to_py_err;
-use crate::from_python::{Count, Text, Timestamp};
+use crate::from_python::{Count, Path, Text, Timestamp};
 use crate::hit::Hit;
 
 /// Which documents a search or a grep may find; immutable.
@@ -93,10 +94,10 @@ impl FromPyObject<'_, '_> for Prefixes {
     type Error = PyErr;
 
     fn extract(given: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
-        if given.is_instance_of::<PyString>() {
-            return Ok(Self(vec![given.extract::<Text>()?.into()]));
+        if given.is_instance_of::<PyString>() || given.hasattr(intern!(given.py(), "__fspath__"))? {
+            return Ok(Self(vec![given.extract::<Path>()?.into()]));
         }
-        let prefixes = given.try_iter()?.map(|one| Ok(one?.extract::<Text>()?.into()));
+        let prefixes = given.try_iter()?.map(|one| Ok(one?.extract::<Path>()?.into()));
         let prefixes = prefixes.collect::<PyResult<Vec<String>>>()?;
         if prefixes.is_empty() {
             // it is not guessed whether that means everything or nothing
@@ -128,7 +129,7 @@ impl FromPyObject<'_, '_> for Exclusions {
 
     fn extract(given: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
         let lines = given.try_iter()?.map(|one| {
-            let (of, first, last): (Text, Count, Count) = one?.extract()?;
+            let (of, first, last): (Path, Count, Count) = one?.extract()?;
             Ok(ExcludedLines { of: of.into(), first: first.0, last: last.0 })
         });
         lines.collect::<PyResult<_>>().map(Self)

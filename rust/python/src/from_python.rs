@@ -10,6 +10,7 @@ use commonplace_core::files::version::Version;
 use commonplace_core::index::bm25f;
 use commonplace_core::search::turns;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBool, PyString};
@@ -49,6 +50,27 @@ impl FromPyObject<'_, '_> for Text {
                  text.encode(errors=\"replace\").decode()"
             ))
         })
+    }
+}
+
+/// A path: text, or an object such as `pathlib.Path`.
+pub struct Path(Text);
+
+impl From<Path> for String {
+    fn from(path: Path) -> Self {
+        path.0.into()
+    }
+}
+
+impl FromPyObject<'_, '_> for Path {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        let method = intern!(value.py(), "__fspath__");
+        match value.getattr_opt(method)? {
+            Some(own) if !value.is_instance_of::<PyString>() => own.call0()?.extract().map(Self),
+            _ => value.extract().map(Self),
+        }
     }
 }
 

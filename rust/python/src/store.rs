@@ -127,6 +127,22 @@ impl Store {
         Ok(found.map(Session::from))
     }
 
+    fn session(&self, py: Python<'_>, name: Text) -> PyResult<Session> {
+        self.call(py, |store, interrupt| store.session(&name, interrupt)).map(Session::from)
+    }
+
+    fn relative(&self, py: Python<'_>, path: Text) -> PyResult<String> {
+        let store = self.open(py)?;
+        let relative = store.root().relative(&path).map_err(|error| to_py_err(py, error))?;
+        Ok(relative.into_owned())
+    }
+
+    fn relative_folder(&self, py: Python<'_>, path: Text) -> PyResult<String> {
+        let store = self.open(py)?;
+        let relative = store.root().relative_folder(&path).map_err(|error| to_py_err(py, error))?;
+        Ok(relative.into_owned())
+    }
+
     #[pyo3(name = "spelled")]
     fn normalized(&self, py: Python<'_>, path: Text) -> PyResult<String> {
         Ok(self.open(py)?.root().normalized(&path).into_owned())
@@ -272,6 +288,10 @@ impl Store {
         Ok(found.into_iter().map(|located| Message::new(&path, located)).collect())
     }
 
+    fn turns(&self, py: Python<'_>, path: Text) -> PyResult<Vec<u64>> {
+        self.call(py, |store, interrupt| store.turns(&path, interrupt))
+    }
+
     fn append_message(&self, py: Python<'_>, path: Text, line: &[u8]) -> PyResult<Option<u64>> {
         self.call(py, |store, interrupt| store.append_message(&path, line, interrupt))
     }
@@ -316,8 +336,11 @@ impl Store {
         Hits::new(py, answer)
     }
 
-    fn normalized_filter(&self, py: Python<'_>, filter: &SearchFilter) -> PyResult<SearchFilter> {
-        Ok(SearchFilter { filter: filter.filter.clone().normalized(self.open(py)?.root()) })
+    fn resolved_filter(&self, py: Python<'_>, filter: &SearchFilter) -> PyResult<SearchFilter> {
+        let own = filter.filter.clone();
+        let (filter, _) =
+            self.call(py, |store, interrupt| store.resolve_sessions(own, interrupt))?;
+        Ok(SearchFilter { filter })
     }
 
     fn explain(&self, py: Python<'_>, query: Text, citation: Text) -> PyResult<String> {

@@ -10,6 +10,7 @@ mod collisions;
 mod expected;
 pub mod file_kind;
 mod git_files;
+mod given_path;
 mod hard_links;
 mod hidden;
 mod history;

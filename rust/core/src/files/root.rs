@@ -63,6 +63,8 @@ pub struct Root {
     /// The device and inode of the folder.
     identity: (u64, u64),
     path: PathBuf,
+    /// The absolute path that it was opened by; a link may be on its way.
+    given: Option<PathBuf>,
     limit: MemoryLimit,
 }
 
@@ -102,7 +104,8 @@ impl Root {
             e => Error::io("open", shown.as_ref(), e),
         })?;
         root_creation::check_file_system(&shown, &real, dir.as_fd())?;
-        Ok(Self { dir, identity, path: real, limit: MemoryLimit::default() })
+        let given = path.is_absolute().then(|| path.to_owned());
+        Ok(Self { dir, identity, path: real, given, limit: MemoryLimit::default() })
     }
 
     /// Reads no file as a whole that takes more memory than a limit allows.
@@ -127,8 +130,8 @@ impl Root {
             Some(dir) => dir,
             None => self.reopen()?,
         };
-        let (identity, path) = (self.identity, self.path.clone());
-        Ok(Self { dir, identity, path, limit: self.limit.for_child() })
+        let (identity, path, given) = (self.identity, self.path.clone(), self.given.clone());
+        Ok(Self { dir, identity, path, given, limit: self.limit.for_child() })
     }
 
     fn reopen(&self) -> Result<OwnedFd> {
@@ -163,6 +166,11 @@ impl Root {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Returns the absolute path that it was opened by, if it was.
+    pub(super) fn given_path(&self) -> Option<&Path> {
+        self.given.as_deref()
     }
 
     /// Opens a regular file for reading.

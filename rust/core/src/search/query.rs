@@ -112,12 +112,15 @@ impl Query {
                 rest = after;
                 continue;
             }
+            if let Some((field, value, after)) = FilterField::take(rest) {
+                self.filters.push((field, value));
+                rest = after;
+                continue;
+            }
             let (word, after) = rest.split_at(word_end(rest));
             rest = after;
             if minus && is_plain_word(&word[1..]) {
                 excluded.push(word[1..].to_owned());
-            } else if let Some(filter) = FilterField::read(word) {
-                self.filters.push(filter);
             } else {
                 let atom = atom(word);
                 if matches!(atom, Atom::Words(_)) {
@@ -151,7 +154,7 @@ fn quoted(text: &str) -> Option<(&str, &str)> {
 }
 
 /// Returns where the first word ends: before white space or behind the end of a sentence in CJK.
-fn word_end(text: &str) -> usize {
+pub(super) fn word_end(text: &str) -> usize {
     let end = |(at, c): (usize, char)| match c {
         '。' | '！' | '？' => Some(at + c.len_utf8()),
         _ => c.is_whitespace().then_some(at),
@@ -293,6 +296,22 @@ mod tests {
         assert_eq!(query.notes.len(), 2, "{:?}", query.notes);
         assert!(query.notes[0].contains("rol is no field") && query.notes[0].contains("category"));
         assert!(query.notes[1].starts_with("-role:x was searched as text"));
+    }
+
+    #[test]
+    fn the_value_of_a_filter_may_be_quoted() {
+        let read = |text: &str| {
+            let query = Query::parse(text).unwrap();
+            (query.filters, query.atoms.len(), query.notes.len())
+        };
+        let category = |value: &str| vec![(FilterField::Category, value.to_owned())];
+        assert_eq!(read("tea category:tea now"), (category("tea"), 2, 0));
+        assert_eq!(read("tea category:\"green tea\" now"), (category("green tea"), 2, 0));
+        assert_eq!(read("category:\"green\\n tea\"now"), (category("green\\n tea"), 1, 0));
+        // a quote that is not closed, and nothing in it, are text
+        assert_eq!(read("tea category:\"green now"), (vec![], 3, 1));
+        assert_eq!(read("tea category:\" \" now"), (vec![], 4, 1));
+        assert_eq!(read("tea subcategory:\"green tea\""), (vec![], 3, 1));
     }
 
     #[test]

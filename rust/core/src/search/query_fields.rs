@@ -1,7 +1,9 @@
 //! Field prefixes of a query (`name:`): scored fields, filters, and unknown names.
 
+use crate::files::paths::is_below;
 use crate::filter::{self, SearchFilter};
 use crate::index::bm25f::Field;
+use crate::search::query::word_end;
 
 /// A filter that a query can set: what a document says of itself is compared as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,40 +28,77 @@ impl FilterField {
         }
     }
 
-    /// Reads `name:value`.
-    pub(super) fn read(word: &str) -> Option<(Self, String)> {
-        let (name, value) = word.split_once(':')?;
-        let field = Self::ALL.into_iter().find(|field| field.name() == name)?;
-        // a quote that is not closed has a blank behind it, and is searched as text
-        let value = match value.strip_prefix('"') {
-            Some(quoted) => quoted.strip_suffix('"')?,
-            None => value.trim_end_matches([',', ';', '.']),
+    /// Takes `name:value` or `name:"value"` off the front of a text.
+    pub(super) fn take(text: &str) -> Option<(Self, String, &str)> {
+        let value = |field: Self| text.strip_prefix(field.name())?.strip_prefix(':');
+        let (field, value) =
+            Self::ALL.into_iter().find_map(|field| Some((field, value(field)?)))?;
+        let (value, rest) = match value.strip_prefix('"') {
+            // a quote that is not closed is searched as text
+            Some(quoted) => quoted.split_once('"')?,
+            None => {
+                let (value, rest) = value.split_at(word_end(value));
+                (value.trim_end_matches([',', ';', '.']), rest)
+            }
         };
-        value.contains(char::is_alphanumeric).then(|| (field, value.to_owned()))
+        value.contains(char::is_alphanumeric).then(|| (field, value.to_owned(), rest))
     }
 }
 
-/// Sets the filters of a query beside those of its caller: a document must pass both.
+/// Returns the filter that the filters of a query make.
 ///
 /// # Errors
 /// The note of an answer, when no document can pass.
-pub fn restrict(filter: &mut SearchFilter, asked: &[(FilterField, String)]) -> Result<(), String> {
+pub fn asked_filter(asked: &[(FilterField, String)]) -> Result<SearchFilter, String> {
+    let mut filter = SearchFilter::default();
     for (field, value) in asked {
-        let given = match field {
+        let one = match field {
             FilterField::Role => &mut filter.role,
             FilterField::Session => &mut filter.session,
             FilterField::Category => &mut filter.category,
         };
-        if let Some(given) = given.as_ref().filter(|given| *given != value) {
-            let name = field.name();
-            return Err(format!(
-                "nothing has two of a kind: {name} is {given:?} and {name}:{value} at once; leave \
-                 out one"
-            ));
+        set(one, Some(value.clone()), *field)?;
+    }
+    Ok(filter)
+}
+
+/// Sets the filter of a query beside that of its caller, both resolved: a document must pass both.
+///
+/// # Errors
+/// The note of an answer, when no document can pass.
+pub fn restrict(filter: &mut SearchFilter, asked: SearchFilter) -> Result<(), String> {
+    set(&mut filter.role, asked.role, FilterField::Role)?;
+    set(&mut filter.session, asked.session, FilterField::Session)?;
+    set(&mut filter.category, asked.category, FilterField::Category)?;
+    filter.session_transcripts.extend(asked.session_transcripts);
+    // a session that is named by its transcript
+    for path in asked.prefixes {
+        let places = &filter.prefixes;
+        if !places.is_empty() && !places.iter().any(|place| is_below(&path, place)) {
+            return Err(format!("{path} is not below {}; leave out one", places.join(" or ")));
         }
-        *given = Some(value.clone());
+        filter.prefixes = vec![path];
     }
     Ok(())
+}
+
+fn set(
+    given: &mut Option<String>,
+    value: Option<String>,
+    field: FilterField,
+) -> Result<(), String> {
+    let name = field.name();
+    match (&given, value) {
+        (Some(given), Some(value)) if *given != value => Err(format!(
+            "nothing has two of a kind: {name} is {given:?} and {name}:{value} at once; leave \
+             out one"
+        )),
+        (_, None) => Ok(()),
+        (_, value) => {
+            *given = value;
+            Ok(())
+        }
+    }
 }
 
 /// Returns the scored field of that name.
@@ -85,8 +124,10 @@ pub(super) fn note(word: &str) -> Option<String> {
     Some(if minus {
         format!("{shown} was searched as text: only words and \"phrases\" can be excluded")
     } else if is_argument || is_filter {
+        let value: String = value.chars().take(20).collect();
         format!(
-            "{shown} was searched as text: {name} is an argument of the search, beside the query"
+            "{shown} was searched as text: {name} is an argument of the search, beside the query \
+             (on a command line --{name} {value})"
         )
     } else {
         let fields = Field::ALL.map(Field::name).join(", ");

@@ -27,12 +27,16 @@ use crate::search::turns::{Turn, TurnFinder};
 /// The weight of a message of a reply that is not its last.
 const NARRATION: f32 = 0.5;
 /// The weight of the lower score of prompt and reply.
-const OTHER: f32 = 0.3;
+pub(super) const OTHER: f32 = 0.3;
 
 /// The scores of a turn that decide between it and others.
-struct ScoredTurn {
-    turn: Turn,
-    score: f32,
+pub(super) struct ScoredTurn {
+    pub turn: Turn,
+    pub score: f32,
+    /// The prompt and its score.
+    pub prompt: Option<(u32, f32)>,
+    /// The best message of the reply and its weighted score.
+    pub reply: Option<(u32, f32)>,
 }
 
 impl QueryScorer<'_> {
@@ -67,6 +71,17 @@ impl QueryScorer<'_> {
         result.turns = result.ranked.iter().map(|scored| turns.remove(&scored.document)).collect();
     }
 
+    /// Scores the turn of a message.
+    pub(super) fn score_turn_of(
+        &self,
+        finder: &TurnFinder<'_>,
+        message: u32,
+        accept: &mut dyn FnMut(u32) -> bool,
+    ) -> Option<ScoredTurn> {
+        let lists: Vec<_> = (0..self.concepts.len()).map(|at| self.list(at)).collect();
+        self.score_turn(finder, &lists, message, accept)
+    }
+
     /// Scores the turn of a message by those of its messages that pass the filter; none for a
     /// section of a note.
     fn score_turn(
@@ -83,6 +98,7 @@ impl QueryScorer<'_> {
             .filter(|&message| self.passes(message) && accept(message));
         let is_prompt = self.catalog.docs[first as usize].section_meta.starts == 1;
         let (mut prompt, mut reply, mut shown) = (0.0, 0.0, None);
+        let mut best_reply = None;
         let mut most_said = f32::NEG_INFINITY;
         for message in messages {
             let (score, said) = self.score_message(lists, message);
@@ -91,14 +107,22 @@ impl QueryScorer<'_> {
                 continue;
             }
             let weight = if message == last { 1.0 } else { NARRATION };
-            reply = f32::max(reply, weight * score);
+            if weight * score > reply {
+                reply = weight * score;
+                best_reply = Some((message, reply));
+            }
             // of equal ones the last
             if weight * said >= most_said {
                 (most_said, shown) = (weight * said, Some(message));
             }
         }
         let turn = Turn { first, last, shown: shown.unwrap_or(found_by) };
-        Some(ScoredTurn { turn, score: f32::max(prompt, reply) + OTHER * f32::min(prompt, reply) })
+        Some(ScoredTurn {
+            turn,
+            score: f32::max(prompt, reply) + OTHER * f32::min(prompt, reply),
+            prompt: is_prompt.then_some((first, prompt)),
+            reply: best_reply,
+        })
     }
 
     /// Returns the score of a message, and how much of it is of words in the message itself.

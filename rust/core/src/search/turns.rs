@@ -70,6 +70,13 @@ impl<'a> TurnFinder<'a> {
     }
 }
 
+/// Returns the lines at which the turns of a transcript begin.
+pub fn first_lines(catalog: &Catalog, documents: &DocIds) -> Vec<u64> {
+    let begins = |at: &usize| begins_turn(catalog, documents, *at);
+    let line = |at: usize| u64::from(catalog.docs[documents.get(at) as usize].line);
+    (0..documents.len()).filter(begins).map(line).collect()
+}
+
 /// Returns whether a turn begins at a place: with a prompt, or with another session.
 fn begins_turn(catalog: &Catalog, documents: &DocIds, at: usize) -> bool {
     let row = |at: usize| &catalog.docs[documents.get(at) as usize];

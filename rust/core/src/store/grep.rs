@@ -39,6 +39,8 @@ pub struct GrepFiles {
     pub write_gram_index: bool,
     /// What was seen so far.
     pub summary: GrepSummary,
+    /// Said at the end if nothing has matched: that there is no such session.
+    unknown: Vec<String>,
 }
 
 /// The next file to give the matches of.
@@ -73,10 +75,12 @@ impl GrepFiles {
     ///
     /// # Errors
     /// [`Error::Query`] for a pattern that cannot be run, or a filter that lines have no field
-    /// for; [`Error::NotFound`] when nothing is at a prefix; [`Error::Interrupted`].
+    /// for, or that several sessions pass; [`Error::NotFound`] when nothing is at a prefix;
+    /// [`Error::Refused`] for one outside the root; [`Error::Interrupted`].
     pub fn new(store: &Store, mut options: GrepOptions, interrupt: Interrupt<'_>) -> Result<Self> {
         options.filter.check_for_lines()?;
-        options.filter = options.filter.normalized(store.root());
+        let (filter, unknown) = store.resolve_sessions_unindexed(options.filter, interrupt)?;
+        options.filter = filter;
         let left = options.limit;
         let filter = options.filter.clone();
         let searcher = Searcher::new(options)?;
@@ -121,6 +125,7 @@ impl GrepFiles {
             lacks_gram_index: false,
             write_gram_index: true,
             summary,
+            unknown,
         })
     }
 
@@ -218,6 +223,10 @@ impl GrepFiles {
                 self.look_ahead(store, build, interrupt)?;
             }
             let Some((path, kind, outcome)) = self.ready.pop_front() else {
+                // a message may be of a session that no transcript is called by
+                if self.summary.matched == 0 {
+                    self.summary.notes.append(&mut self.unknown);
+                }
                 return Ok(None);
             };
             let next = match outcome {

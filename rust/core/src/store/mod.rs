@@ -17,6 +17,7 @@ mod refresh;
 mod save;
 pub mod search;
 pub mod sections;
+mod session_lookup;
 pub mod sessions;
 pub mod status;
 pub mod transcript;

@@ -8,9 +8,9 @@ use crate::files::file_kind::FileKind;
 use crate::files::walk::unlistable_note;
 use crate::filter::SearchFilter;
 use crate::search::query::Query;
-use crate::search::query_fields::restrict;
+use crate::search::query_fields::{asked_filter, restrict};
 use crate::search::turns::Unit;
-use crate::search::{explain, search, search_turns};
+use crate::search::{explain, explain_turn, search, search_turns};
 use crate::store::document_reader::{DocumentReader, MAX_ATTEMPTS};
 use crate::store::hit::Hits;
 use crate::store::{Freshness, IndexState, Store};
@@ -40,9 +40,9 @@ impl Store {
     pub fn search(&self, request: &SearchRequest, interrupt: Interrupt<'_>) -> Result<Hits> {
         let query = Query::parse(&request.query)?;
         request.filter.check()?;
-        let mut request = request.clone();
-        let impossible = restrict(&mut request.filter, &query.filters).err();
-        request.filter = request.filter.normalized(self.root());
+        let (filter, notes) = self.resolve_sessions(request.filter.clone(), interrupt)?;
+        let mut request = SearchRequest { filter, ..request.clone() };
+        let asked = self.restrict(&mut request.filter, &query, interrupt)?;
         if request.filter.tools {
             drop(self.refresh(interrupt)?);
             self.make_tools(interrupt)?;
@@ -53,10 +53,14 @@ impl Store {
             let state = self.refresh(interrupt)?;
             let (mut answer, [changed, doubted]) =
                 self.search_once(&state, &query, &request, interrupt)?;
-            if let Some(note) = &impossible {
-                answer.hits.clear();
-                answer.confidence = 0.0;
-                answer.notes.push(note.clone());
+            answer.notes.extend(notes.iter().cloned());
+            match &asked {
+                Ok(notes) => answer.notes.extend(notes.iter().cloned()),
+                Err(impossible) => {
+                    answer.hits.clear();
+                    answer.confidence = 0.0;
+                    answer.notes.push(impossible.clone());
+                }
             }
             let damaged = state.main.is_damaged();
             drop(state);
@@ -77,6 +81,27 @@ impl Store {
                 return Ok(answer);
             }
             self.read_again(&changed, interrupt)?;
+        }
+    }
+
+    /// Sets the filters of a query beside those of its caller. Returns notes, or why nothing can
+    /// pass: a query is never an error.
+    fn restrict(
+        &self,
+        filter: &mut SearchFilter,
+        query: &Query,
+        interrupt: Interrupt<'_>,
+    ) -> Result<std::result::Result<Vec<String>, String>> {
+        let asked = match asked_filter(&query.filters) {
+            Ok(asked) => asked,
+            Err(note) => return Ok(Err(note)),
+        };
+        match self.resolve_sessions(asked, interrupt) {
+            Ok((asked, notes)) => Ok(restrict(filter, asked).map(|()| notes)),
+            Err(error @ (Error::Query { .. } | Error::Refused { .. })) => {
+                Ok(Err(error.to_string()))
+            }
+            Err(error) => Err(error),
         }
     }
 
@@ -193,14 +218,16 @@ impl Store {
         Ok(())
     }
 
-    /// Writes how the score of a section or message comes about.
+    /// Writes how the score of a section, a message, or a turn comes about. A turn is cited by a
+    /// range of lines.
     ///
     /// # Errors
     /// [`Error::Query`] for an empty query, or a citation that names nothing;
     /// [`Error::NotFound`] for a file that is not there.
     pub fn explain(&self, text: &str, citation: &str, interrupt: Interrupt<'_>) -> Result<String> {
         let query = Query::parse(text)?;
-        let (path, line) = parse_citation(citation)?;
+        let (cited_path, line) = parse_citation(citation)?;
+        let path = &*self.root().relative(cited_path)?;
         let path = &*self.root().normalized(path);
         let state = self.refresh(interrupt)?;
         let catalog = &state.main;
@@ -219,14 +246,26 @@ impl Store {
         let mut reader = DocumentReader::new(self, catalog, &mut changed);
         let mut words = |document| reader.text(document).map(|(text, _)| text);
         let expander = &self.expanders[0];
-        let (score, lines) = explain(catalog, expander, &query, document, &mut words, interrupt)?;
-        let doc = catalog.docs[document as usize];
+        let by_turn = match citation.rsplit_once('#') {
+            Some((_, place)) if !is_note && place.contains('-') => {
+                explain_turn(catalog, expander, &query, document, &mut words, interrupt)?
+            }
+            _ => None,
+        };
+        let line = catalog.docs[document as usize].line;
+        let (cited, (score, lines)) = match by_turn {
+            Some(explained) => (citation.replacen(cited_path, path, 1), explained),
+            None => (
+                format!("{path}#L{line}"),
+                explain(catalog, expander, &query, document, &mut words, interrupt)?,
+            ),
+        };
         if catalog.is_damaged() {
             drop(state);
             // the index is rebuilt first, and what is built is not damaged
             return self.explain(text, citation, interrupt);
         }
-        Ok(format!("{path}#L{} scores {score:.4}\n{lines}", doc.line))
+        Ok(format!("{cited} scores {score:.4}\n{lines}"))
     }
 }
 

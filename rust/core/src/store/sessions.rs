@@ -6,19 +6,14 @@
 use rustc_hash::FxHashMap;
 
 use crate::catalog::{Catalog, DocMeta, FileMeta, NO_TIME};
-use crate::error::{Error, Interrupt, Result};
+use crate::error::{Interrupt, Result};
 use crate::files::file_kind::FileKind;
-use crate::files::paths::is_below;
 use crate::messages::formats::{SessionHeader, SessionRecord};
 use crate::store::Store;
 use crate::text::time::parse_time;
 
 /// Characters of an id that tell most sessions apart.
 const SHORT_ID: usize = 8;
-/// Characters of an id that must be given at least.
-const MIN_ID: usize = 4;
-/// Sessions that an ambiguous name is explained with.
-const MAX_CANDIDATES: usize = 8;
 /// Last messages that are asked for a time: some hosts write none for some.
 const ASKED_FOR_TIME: usize = 16;
 
@@ -81,7 +76,7 @@ impl SessionFilter {
 }
 
 impl Session {
-    fn of(catalog: &Catalog, file: &FileMeta) -> Option<Self> {
+    pub(super) fn of(catalog: &Catalog, file: &FileMeta) -> Option<Self> {
         let (messages, progress) = (file.documents.len(), file.progress);
         let record = SessionRecord::parse(catalog.labels.text(file.summary));
         if messages + progress.textless as usize == 0 && !record.is_written {
@@ -128,18 +123,6 @@ impl Session {
     fn first_time(&self) -> i64 {
         self.started.or(self.ended).unwrap_or(self.modified)
     }
-
-    /// The names that it can be called by in full.
-    fn is_called(&self, name: &str) -> bool {
-        let folder = folder(&self.path);
-        [&*self.id, distinct(&self.id), &*self.path, folder, folder_name(&self.path)]
-            .contains(&name)
-    }
-
-    fn is_abbreviated(&self, name: &str) -> bool {
-        name.chars().count() >= MIN_ID
-            && (self.id.starts_with(name) || distinct(&self.id).starts_with(name))
-    }
 }
 
 impl Store {
@@ -167,67 +150,21 @@ impl Store {
         let mut sessions: Vec<Option<Session>> = sessions.into_iter().map(Some).collect();
         Ok(order.into_iter().filter_map(|at| sessions[at].take()).collect())
     }
-
-    /// Returns the session that is called so: by its path or folder, its id, or four or more
-    /// characters with which only its id begins. None where there is no such session.
-    ///
-    /// # Errors
-    /// [`Error::Query`] with code `ambiguous`; [`Error::Interrupted`].
-    pub fn find_session(&self, name: &str, interrupt: Interrupt<'_>) -> Result<Option<Session>> {
-        let name = name.trim_end_matches('/');
-        let sessions = self.sessions(&SessionFilter::default(), interrupt)?;
-        let mut called: Vec<&Session> = sessions.iter().filter(|s| s.is_called(name)).collect();
-        if called.is_empty() && !self.names_messages(name, interrupt)? {
-            called = sessions.iter().filter(|session| session.is_abbreviated(name)).collect();
-        }
-        match *called {
-            [] => Ok(None),
-            [one] => Ok(Some(one.clone())),
-            // its subagents may carry its id
-            [first, ref others @ ..]
-                if others.iter().all(|other| is_below(&other.path, folder(&first.path))) =>
-            {
-                Ok(Some(first.clone()))
-            }
-            _ => Err(ambiguous(name, &called)),
-        }
-    }
-
-    /// Returns whether messages name their session so: a transcript may hold several sessions.
-    fn names_messages(&self, name: &str, interrupt: Interrupt<'_>) -> Result<bool> {
-        Ok(self.refresh(interrupt)?.main.labels.get(name).is_some())
-    }
-}
-
-fn ambiguous(name: &str, called: &[&Session]) -> Error {
-    let shown = |session: &&Session| {
-        let title = session.title.as_deref().unwrap_or_default();
-        format!("{} {} {title}", session.short_id, session.path).trim_end().to_owned()
-    };
-    let named: Vec<String> = called.iter().take(MAX_CANDIDATES).map(shown).collect();
-    let more = called.len().saturating_sub(MAX_CANDIDATES);
-    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-    let why = format!(
-        "{} sessions are called so; give more of the id, or the path: {}{more}",
-        called.len(),
-        named.join("; ")
-    );
-    Error::Query { query: name.to_owned(), code: "ambiguous", why }
 }
 
 /// The folder of a transcript; a transcript with a name of its own stands for itself.
-fn folder(path: &str) -> &str {
+pub(super) fn folder(path: &str) -> &str {
     let stem = path.strip_suffix(".jsonl").unwrap_or(path);
     stem.strip_suffix("/messages").unwrap_or(stem)
 }
 
-fn folder_name(path: &str) -> &str {
+pub(super) fn folder_name(path: &str) -> &str {
     let folder = folder(path);
     folder.rsplit_once('/').map_or(folder, |(_, name)| name)
 }
 
 /// What of an id differs from session to session: `ses_` and the like are the same for all.
-fn distinct(id: &str) -> &str {
+pub(super) fn distinct(id: &str) -> &str {
     id.rsplit_once('_').map_or(id, |(_, rest)| rest)
 }
 
@@ -248,22 +185,28 @@ fn project(path: &str, cwd: Option<&str>) -> String {
 
 /// Gives each session the beginning of its id, long enough to be told from the others.
 fn abbreviate(sessions: &mut [Session]) {
-    let mut ids: Vec<&str> = sessions.iter().map(|session| distinct(&session.id)).collect();
-    ids.sort_unstable();
-    ids.dedup();
-    let common = |a: &str, b: &str| a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
-    let needed: FxHashMap<String, usize> = (0..ids.len())
-        .map(|at| {
-            let neighbours = [at.checked_sub(1), Some(at + 1)].into_iter().flatten();
-            let shared =
-                neighbours.filter_map(|other| Some(common(ids[at], ids.get(other)?))).max();
-            (ids[at].to_owned(), SHORT_ID.max(shared.unwrap_or(0) + 1))
-        })
-        .collect();
+    let ids: Vec<String> = sessions.iter().map(|session| session.id.clone()).collect();
+    let needed = short_id_lengths(ids.iter().map(String::as_str));
     for session in sessions {
         let id = distinct(&session.id);
         session.short_id = id.chars().take(needed[id]).collect();
     }
+}
+
+/// Returns how many characters tell each id from the others, by what is distinct of it.
+pub(super) fn short_id_lengths<'a>(
+    ids: impl Iterator<Item = &'a str>,
+) -> FxHashMap<&'a str, usize> {
+    let mut ids: Vec<&str> = ids.map(distinct).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let common = |a: &str, b: &str| a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
+    let length = |at: usize| {
+        let neighbours = [at.checked_sub(1), Some(at + 1)].into_iter().flatten();
+        let shared = neighbours.filter_map(|other| Some(common(ids[at], ids.get(other)?))).max();
+        (ids[at], SHORT_ID.max(shared.unwrap_or(0) + 1))
+    };
+    (0..ids.len()).map(length).collect()
 }
 
 /// Returns the place of the session that started each, where it is known, and notes its id: by the

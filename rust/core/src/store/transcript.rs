@@ -11,6 +11,7 @@ use crate::files::file_kind::FileKind;
 use crate::messages::formats::read_line;
 use crate::messages::line_reader::{LONGEST_LINE, check_encoding, lines};
 use crate::messages::message::{self, Message, ParsedLine};
+use crate::search::turns::first_lines;
 use crate::store::Store;
 
 /// A message and where it stands.
@@ -79,6 +80,18 @@ impl Store {
             from = next;
         }
         Ok(found)
+    }
+
+    /// Returns the lines at which the turns of a transcript begin, as a search by turn has them; none
+    /// for a file without messages.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`].
+    pub fn turns(&self, path: &str, interrupt: Interrupt<'_>) -> Result<Vec<u64>> {
+        let path = &*self.root().normalized(path);
+        let catalog = &self.refresh(interrupt)?.main;
+        let file = catalog.file(path).filter(|file| file.kind == FileKind::Transcript);
+        Ok(file.map_or_else(Vec::new, |file| first_lines(catalog, &file.documents)))
     }
 
     /// Returns the message at a line.

@@ -39,7 +39,7 @@ pub use import::{ImportSource, MAX_LINE, import, import_sessions, import_with};
 pub use import_state::ImportState;
 pub use session_header::SessionHeader;
 pub use session_record::SessionRecord;
-pub(crate) use session_record::copies_of;
+pub(crate) use session_record::{DESCRIBED_LINES, copies_of};
 pub use sink::{
     ImportSink, Imported, MAX_BAD_LINES, MessageLine, OpenSession, SessionSink, UNKNOWN_FORMAT,
 };

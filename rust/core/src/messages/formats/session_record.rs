@@ -13,7 +13,7 @@ use crate::messages::json::PullParser;
 /// The first bytes of a record, which hold its type: most lines need not be read for that.
 const TYPE_BYTES: usize = 64;
 /// Lines that may say what no record says.
-const DESCRIBED_LINES: u32 = 32;
+pub(crate) const DESCRIBED_LINES: u32 = 32;
 /// Characters of a prompt that stand for a title.
 const MAX_TITLE: usize = 100;
 /// Characters of any other field.

@@ -1,0 +1,66 @@
+//! Explanation of the score of a turn: its prompt, its best reply message, and their sum.
+
+use std::fmt::Write;
+
+use crate::catalog::Catalog;
+use crate::error::{Interrupt, Result};
+use crate::filter::SearchFilter;
+use crate::index::dictionary::expansion::Expander;
+use crate::search::phrase::QueryPhrases;
+use crate::search::query::Query;
+use crate::search::query_plan::plan;
+use crate::search::result::SearchResult;
+use crate::search::scoring::QueryScorer;
+use crate::search::search_turns;
+use crate::search::session_rescore::WINDOW;
+use crate::search::turn_rescore::OTHER;
+use crate::search::turns::TurnFinder;
+
+/// Returns the score of the turn of a message and its explanation; none for a section of a note.
+///
+/// # Errors
+/// [`crate::error::Error::Interrupted`].
+pub fn explain_turn(
+    catalog: &Catalog,
+    expander: &Expander,
+    query: &Query,
+    document: u32,
+    text: &mut dyn FnMut(u32) -> Option<String>,
+    interrupt: Interrupt<'_>,
+) -> Result<Option<(f32, String)>> {
+    let mut scorer = QueryScorer::new(catalog, None, interrupt);
+    plan(&mut scorer, catalog, expander, query, &mut SearchResult::default())?;
+    let phrases = QueryPhrases::new(query, catalog, interrupt)?;
+    let finder = TurnFinder::new(catalog);
+    let scored =
+        scorer.score_turn_of(&finder, document, &mut |message| phrases.accept(message, text));
+    let Some(turn) = scored else { return Ok(None) };
+    let mut lines = format!(
+        "{:.4} = the higher score of prompt and reply, and {OTHER} of the lower one\n",
+        turn.score
+    );
+    for (what, part) in [("prompt", turn.prompt), ("reply", turn.reply)] {
+        let Some((message, weighted)) = part.filter(|(_, weighted)| *weighted > 0.0) else {
+            // writing to a String cannot fail
+            let _ = writeln!(lines, "0 = {what}");
+            continue;
+        };
+        let (alone, words) = scorer.explain(message);
+        let line = catalog.docs[message as usize].line;
+        let _ = writeln!(lines, "{weighted:.4} = {what}, line {line}: {alone:.4} of its words");
+        lines.extend(words.lines().map(|line| format!("    {line}\n")));
+    }
+    let found =
+        search_turns(catalog, expander, query, &SearchFilter::default(), WINDOW, text, interrupt)?;
+    let is_it = |first: u32| first == turn.turn.first;
+    let ranked = found.ranked.iter().zip(&found.turns);
+    let rescored = ranked
+        .filter(|(_, turn)| turn.as_ref().is_some_and(|turn| is_it(turn.first)))
+        .map(|(scored, _)| scored.score)
+        .next();
+    let by = rescored.map_or(0.0, |rescored| rescored - turn.score);
+    if by > 0.0 {
+        let _ = writeln!(lines, "{by:.4} = session rescoring (neighbours and session)");
+    }
+    Ok(Some((turn.score + by, lines)))
+}

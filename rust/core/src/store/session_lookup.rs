@@ -1,0 +1,396 @@
+//! Lookup of sessions by what callers call them: path, folder, id, or the beginning of an id.
+//!
+//! The one home of that question: a filter, an exclusion, a field of a query and `find_session` ask
+//! here. A grep is not to build an index, so the names are read from the first lines of the
+//! transcripts where there is none.
+
+use fst::automaton::{Automaton, Levenshtein};
+
+use crate::catalog::Catalog;
+use crate::error::{Error, Interrupt, Result};
+use crate::files::file_kind::FileKind;
+use crate::files::paths::is_below;
+use crate::filter::{ExcludedLines, SearchFilter};
+use crate::messages::formats::{DESCRIBED_LINES, SessionRecord};
+use crate::messages::line_reader::lines;
+use crate::messages::message::{self, ParsedLine};
+use crate::store::Store;
+use crate::store::sessions::{
+    Session, SessionFilter, distinct, folder, folder_name, short_id_lengths,
+};
+
+/// Characters of an id that must be given at least, of those that differ from id to id.
+const MIN_ID: usize = 4;
+/// Sessions that an ambiguous name is explained with.
+const MAX_CANDIDATES: usize = 8;
+/// Sessions that an unknown name is answered with.
+const MAX_SUGGESTIONS: usize = 4;
+/// Typos in the beginning of an id that are forgiven in a suggestion, and characters of a longer
+/// name, which is no id that was typed.
+const MAX_TYPOS: u32 = 2;
+const MAX_TYPED: usize = 40;
+/// Digits of a UUID: such an id was copied, and may be that of a session that nobody has imported.
+const UUID_DIGITS: usize = 32;
+/// Bytes of a transcript that tell its id: the session record and the first message.
+const HEAD: u64 = 256 << 10;
+
+/// What a session can be called by.
+#[derive(Debug, Clone, Default)]
+struct SessionName {
+    path: String,
+    id: String,
+    title: Option<String>,
+    /// Whether the transcript as a whole is this session, whatever its messages say: not where its
+    /// messages alone name it, for there may be several.
+    is_whole: bool,
+}
+
+/// What a name stands for in a filter.
+enum Meaning {
+    /// A session by its full id, with its transcripts.
+    Session(String, Vec<SessionName>),
+    /// The messages of one transcript.
+    Transcript(SessionName),
+    /// Nothing; the note says so.
+    Unknown(String),
+}
+
+impl SessionName {
+    /// Returns whether the name is this id, or its beginning.
+    fn has_id(&self, name: &str) -> bool {
+        let (whole, own) = (&*self.id, distinct(&self.id));
+        let is_beginning = |text: &str| {
+            let shared = whole.len() - own.len();
+            text.strip_prefix(&whole[..shared])
+                .into_iter()
+                .chain([text])
+                .any(|typed| typed.chars().count() >= MIN_ID && own.starts_with(typed))
+        };
+        name == whole || name == own || is_beginning(name)
+    }
+
+    /// Returns whether it is called so in full.
+    fn is_called(&self, name: &str) -> bool {
+        let folder = folder(&self.path);
+        [&*self.id, distinct(&self.id), &*self.path, folder, folder_name(&self.path)]
+            .contains(&name)
+    }
+
+    /// Returns whether a name is a beginning of its id, but for typos, or part of its title.
+    fn is_near(&self, name: &str, typed: Option<&Levenshtein>) -> bool {
+        let begins_alike = |text: &str| {
+            let Some(automaton) = typed.map(|typed| typed.starts_with()) else { return false };
+            let end = text.bytes().fold(automaton.start(), |state, b| automaton.accept(&state, b));
+            automaton.is_match(&end)
+        };
+        let title = self.title.as_deref().unwrap_or_default().to_lowercase();
+        begins_alike(distinct(&self.id))
+            || begins_alike(&self.id)
+            || begins_alike(folder_name(&self.path))
+            || name.chars().count() >= MIN_ID && title.contains(&name.to_lowercase())
+    }
+}
+
+impl Store {
+    /// Returns the session that is called so: by its path or folder, its id, or four or more
+    /// characters with which only its id begins. None where there is no such session.
+    ///
+    /// # Errors
+    /// [`Error::Query`] with code `ambiguous`; [`Error::Interrupted`].
+    pub fn find_session(&self, name: &str, interrupt: Interrupt<'_>) -> Result<Option<Session>> {
+        self.look_up(name, interrupt).map(std::result::Result::ok)
+    }
+
+    /// As [`Self::find_session`], for a session that is expected to be there.
+    ///
+    /// # Errors
+    /// [`Error::Query`] with code `session`, which names similar ones; those of
+    /// [`Self::find_session`].
+    pub fn session(&self, name: &str, interrupt: Interrupt<'_>) -> Result<Session> {
+        self.look_up(name, interrupt)?.map_err(|why| Error::Query {
+            query: name.to_owned(),
+            code: "session",
+            why,
+        })
+    }
+
+    /// Returns a session, or the note that there is none.
+    fn look_up(
+        &self,
+        name: &str,
+        interrupt: Interrupt<'_>,
+    ) -> Result<std::result::Result<Session, String>> {
+        let name = &*self.root().relative_folder(name).unwrap_or_else(|_| name.into());
+        let sessions = self.sessions(&SessionFilter::default(), interrupt)?;
+        let is_in_messages = self.refresh(interrupt)?.main.labels.get(name).is_some();
+        let names: Vec<SessionName> = sessions.iter().map(|session| session.into()).collect();
+        let Some(called) = called(&names, name, is_in_messages)? else {
+            return Ok(Err(unknown(name, &names)));
+        };
+        let found = sessions.iter().find(|session| session.path == called.path);
+        Ok(found.cloned().ok_or_else(|| unknown(name, &names)))
+    }
+
+    /// Returns a filter with its paths as they are stored and its sessions by their full ids, and
+    /// notes about sessions that there are not.
+    ///
+    /// # Errors
+    /// [`Error::Query`] with code `ambiguous`, or `filter` for a session outside the prefixes;
+    /// [`Error::Refused`] for an absolute path that is not in the root; [`Error::Interrupted`].
+    pub fn resolve_sessions(
+        &self,
+        filter: SearchFilter,
+        interrupt: Interrupt<'_>,
+    ) -> Result<(SearchFilter, Vec<String>)> {
+        self.resolve(filter, true, interrupt)
+    }
+
+    /// As [`Self::resolve_sessions`], and reads the first lines of transcripts where there is no
+    /// index yet.
+    pub(super) fn resolve_sessions_unindexed(
+        &self,
+        filter: SearchFilter,
+        interrupt: Interrupt<'_>,
+    ) -> Result<(SearchFilter, Vec<String>)> {
+        self.resolve(filter, self.is_indexed(), interrupt)
+    }
+
+    fn resolve(
+        &self,
+        filter: SearchFilter,
+        indexed: bool,
+        interrupt: Interrupt<'_>,
+    ) -> Result<(SearchFilter, Vec<String>)> {
+        let mut notes = Vec::new();
+        let given = filter.exclude.clone();
+        let mut filter = filter.normalized(self.root())?;
+        if let Some(name) = filter.session.take() {
+            match self.meaning(&name, indexed, interrupt)? {
+                Meaning::Session(id, transcripts) => {
+                    check_below(&name, &transcripts, &filter.prefixes)?;
+                    let whole = transcripts.into_iter().filter(|one| one.is_whole);
+                    filter.session_transcripts = whole.map(|one| one.path).collect();
+                    filter.session = Some(id);
+                }
+                Meaning::Transcript(one) => {
+                    check_below(&name, std::slice::from_ref(&one), &filter.prefixes)?;
+                    filter.prefixes = vec![one.path];
+                }
+                Meaning::Unknown(note) => {
+                    notes.push(note);
+                    filter.session = Some(name);
+                }
+            }
+        }
+        for lines in given {
+            if self.is_path(&lines.of, interrupt)? {
+                continue;
+            }
+            let of = |of: String| ExcludedLines { of, ..lines.clone() };
+            match self.meaning(&lines.of, indexed, interrupt)? {
+                Meaning::Session(id, transcripts) => {
+                    let whole = transcripts.into_iter().filter(|one| one.is_whole);
+                    filter.exclude.extend(whole.map(|one| of(one.path)));
+                    filter.exclude.push(of(id));
+                }
+                Meaning::Transcript(one) => filter.exclude.push(of(one.path)),
+                Meaning::Unknown(note) if may_be_typed(&lines.of) => notes.push(note),
+                Meaning::Unknown(_) => {}
+            }
+        }
+        Ok((filter, notes))
+    }
+
+    fn is_path(&self, of: &str, interrupt: Interrupt<'_>) -> Result<bool> {
+        let path = self.root().relative_folder(of)?;
+        self.holds(&path, interrupt)
+    }
+
+    fn meaning(&self, name: &str, indexed: bool, interrupt: Interrupt<'_>) -> Result<Meaning> {
+        let (names, is_in_messages) = match indexed {
+            true => {
+                let catalog = &self.refresh(interrupt)?.main;
+                let is_in_messages = catalog.labels.get(name).is_some();
+                // that is most often so, and then few records need to be read
+                let may_be = |record: &str| !is_in_messages || record.contains(name);
+                (indexed_names(catalog, may_be), is_in_messages)
+            }
+            false => (self.names_in_files(interrupt)?, false),
+        };
+        let of_id = |id: &str| {
+            let same = names.iter().filter(|one| one.id == id);
+            Meaning::Session(id.to_owned(), same.cloned().collect())
+        };
+        // several transcripts may have one id
+        if is_in_messages || names.iter().any(|one| one.id == name) {
+            return Ok(of_id(name));
+        }
+        let name = &*self.root().relative_folder(name).unwrap_or_else(|_| name.into());
+        Ok(match called(&names, name, false)? {
+            None => Meaning::Unknown(unknown(name, &names)),
+            Some(one) if one.has_id(name) => of_id(&one.id),
+            Some(one) => Meaning::Transcript(one.clone()),
+        })
+    }
+
+    /// Reads the names of all sessions from the first lines of their transcripts.
+    fn names_in_files(&self, interrupt: Interrupt<'_>) -> Result<Vec<SessionName>> {
+        let files = self.root().walk("", interrupt)?.files.into_iter();
+        let transcripts = files.filter(|(path, _)| FileKind::of(path) == FileKind::Transcript);
+        let mut names = Vec::new();
+        for (path, _) in transcripts {
+            match self.name_in_file(&path, interrupt) {
+                Err(Error::Interrupted) => return Err(Error::Interrupted),
+                // it cannot be read, or is gone: the grep says so
+                found => names.extend(found.ok().flatten()),
+            }
+        }
+        Ok(names)
+    }
+
+    fn name_in_file(&self, path: &str, interrupt: Interrupt<'_>) -> Result<Option<SessionName>> {
+        let file = self.root().open_read(path)?;
+        let size = file.metadata().map_err(|error| Error::io("read", path, error))?.len();
+        let mut record = SessionRecord::default();
+        let (mut number, mut has_messages) = (0, false);
+        lines(&file, path, 0..size.min(HEAD), HEAD as usize, interrupt, &mut |_, bytes, whole| {
+            number += 1;
+            if whole && number <= DESCRIBED_LINES && !(has_messages && record.header.id.is_some()) {
+                record.take_line(number, bytes);
+                has_messages |= matches!(message::parse(bytes), ParsedLine::Message(_));
+            }
+        })?;
+        let SessionRecord { header, is_written } = record;
+        let is_session = has_messages || is_written;
+        let (id, title) = (header.id.filter(|id| !id.is_empty()), header.title);
+        let is_whole = is_written || id.is_none();
+        let id = id.unwrap_or_else(|| folder_name(path).to_owned());
+        Ok(is_session.then(|| SessionName { path: path.to_owned(), id, title, is_whole }))
+    }
+}
+
+impl From<&Session> for SessionName {
+    fn from(session: &Session) -> Self {
+        Self {
+            path: session.path.clone(),
+            id: session.id.clone(),
+            title: session.title.clone(),
+            is_whole: true,
+        }
+    }
+}
+
+/// Returns the names of the sessions whose records may be meant.
+fn indexed_names(catalog: &Catalog, may_be: impl Fn(&str) -> bool) -> Vec<SessionName> {
+    let transcripts = catalog.files.iter().filter(|file| file.present);
+    let transcripts = transcripts.filter(|file| file.kind == FileKind::Transcript);
+    let named = transcripts.filter_map(|file| {
+        let text = catalog.labels.text(file.summary);
+        let session = may_be(text).then(|| Session::of(catalog, file)).flatten()?;
+        let record = SessionRecord::parse(text);
+        let is_whole = record.is_written || session.id == folder_name(&session.path);
+        Some(SessionName { is_whole, ..SessionName::from(&session) })
+    });
+    named.collect()
+}
+
+/// Returns the session that is called so; a beginning of an id counts only where nothing has that
+/// name in full.
+///
+/// # Errors
+/// [`Error::Query`] with code `ambiguous`.
+fn called<'n>(
+    names: &'n [SessionName],
+    name: &str,
+    is_in_messages: bool,
+) -> Result<Option<&'n SessionName>> {
+    let mut called: Vec<&SessionName> = names.iter().filter(|one| one.is_called(name)).collect();
+    if called.is_empty() && !is_in_messages {
+        called = names.iter().filter(|one| one.has_id(name)).collect();
+    }
+    match *called {
+        [] => Ok(None),
+        // its subagents may carry its id
+        [_, ..] => {
+            let top = called.iter().min_by_key(|one| one.path.len()).copied();
+            let is_inner = |top: &SessionName| {
+                called.iter().all(|other| is_below(&other.path, folder(&top.path)))
+            };
+            match top.filter(|top| called.len() == 1 || is_inner(top)) {
+                Some(top) => Ok(Some(top)),
+                None => Err(ambiguous(name, &called, names)),
+            }
+        }
+    }
+}
+
+/// Refuses prefixes that leave nothing of a session.
+fn check_below(name: &str, transcripts: &[SessionName], prefixes: &[String]) -> Result<()> {
+    let overlaps = |one: &SessionName| {
+        let meets =
+            |prefix: &String| is_below(&one.path, prefix) || is_below(prefix, folder(&one.path));
+        prefixes.iter().any(meets)
+    };
+    match transcripts {
+        [first, ..] if !prefixes.is_empty() && !transcripts.iter().any(overlaps) => {
+            let (path, places) = (&first.path, prefixes.join(" or "));
+            let why = format!("the session is {path}, which is not below {places}");
+            Err(Error::Query { query: name.to_owned(), code: "filter", why })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Returns whether a name is one that a person types: neither a path nor a whole id.
+fn may_be_typed(name: &str) -> bool {
+    let digits = name.bytes().filter(u8::is_ascii_hexdigit).count();
+    !name.contains('/') && digits < UUID_DIGITS
+}
+
+fn ambiguous(name: &str, called: &[&SessionName], names: &[SessionName]) -> Error {
+    let shown = listed(called, names, MAX_CANDIDATES, |one, short_id| {
+        let title = one.title.as_deref().unwrap_or_default();
+        format!("{short_id} {} {title}", one.path).trim_end().to_owned()
+    });
+    let more = called.len().saturating_sub(MAX_CANDIDATES);
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    let why = format!(
+        "{} sessions are called so; give more of the id, or the path: {}{more}",
+        called.len(),
+        shown.join("; ")
+    );
+    Error::Query { query: name.to_owned(), code: "ambiguous", why }
+}
+
+/// Returns the note that there is no such session, with those whose names are similar.
+fn unknown(name: &str, names: &[SessionName]) -> String {
+    let name: String = name.chars().take(MAX_TYPED + 1).collect();
+    let typed = (name.chars().count() <= MAX_TYPED)
+        .then(|| Levenshtein::new(&name, MAX_TYPOS.min(name.len() as u32 / 3)).ok())
+        .flatten();
+    let near: Vec<_> = names.iter().filter(|one| one.is_near(&name, typed.as_ref())).collect();
+    let near = listed(&near, names, MAX_SUGGESTIONS, |one, short_id| {
+        let title = one.title.as_deref().unwrap_or(&one.path);
+        format!("{short_id} ({title})")
+    });
+    match &*near {
+        [] => format!("no session {name:?}; the list of sessions has their ids"),
+        near => format!("no session {name:?}; did you mean {}?", near.join(" or ")),
+    }
+}
+
+/// Returns the first of some sessions as text, with their short ids.
+fn listed(
+    some: &[&SessionName],
+    all: &[SessionName],
+    most: usize,
+    shown: impl Fn(&SessionName, &str) -> String,
+) -> Vec<String> {
+    let lengths = short_id_lengths(all.iter().map(|one| &*one.id));
+    let text = |one: &&SessionName| {
+        let id = distinct(&one.id);
+        let short_id: String = id.chars().take(lengths.get(id).copied().unwrap_or(0)).collect();
+        shown(one, &short_id)
+    };
+    some.iter().take(most).map(text).collect()
+}
