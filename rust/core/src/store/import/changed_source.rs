@@ -88,8 +88,6 @@ impl Store {
             };
             let stamp = opencode_storage::stamp(path).unwrap_or_else(|| Stamp::of(&meta));
             let entry = path.to_str().and_then(|key| ledger.get(key));
-            let entry =
-                entry.filter(|entry| entry.targets.iter().all(|target| self.holds_all_of(target)));
             if let Some(entry) = entry.filter(|entry| entry.stamp == stamp) {
                 match &entry.skipped {
                     None => report.unread += 1,
@@ -105,11 +103,6 @@ impl Store {
         }
         changed.sort_by_key(|one| (one.is_subagent, one.started, one.modified));
         Ok(changed)
-    }
-
-    /// Whether a transcript is as long as it was when an import ended.
-    fn holds_all_of(&self, (path, size): &(String, u64)) -> bool {
-        self.root().stat(path).is_ok_and(|stat| stat.size >= *size)
     }
 }
 

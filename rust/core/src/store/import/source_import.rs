@@ -53,6 +53,25 @@ impl<'a, 'n> SourceImport<'a, 'n> {
 
     /// Imports the source; returns what the ledger is to know of it.
     pub fn import(&mut self, progress: &mut dyn FnMut(u64)) -> Result<Option<ledger::Entry>> {
+        let outcome = self.read(self.one.known.as_ref(), progress);
+        match self.target.take_if(|target| target.is_ambiguous) {
+            Some(mut target) => {
+                target.flush(&mut self.context)?;
+                self.ended(target);
+                self.targets.clear();
+                self.report.paths.clear();
+                self.read(None, progress)
+            }
+            None => outcome,
+        }
+    }
+
+    /// Reads the source from its start, or goes on behind what is known of it.
+    fn read(
+        &mut self,
+        known: Option<&ledger::Entry>,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Option<ledger::Entry>> {
         let shown = self.one.source.shown();
         let file = match &self.one.source {
             Source::File { path, .. } => open_source(path, &shown)?,
@@ -61,7 +80,7 @@ impl<'a, 'n> SourceImport<'a, 'n> {
                 File::from(input.map_err(|error| Error::io("read", &*shown, error))?)
             }
         };
-        let (mut state, start) = self.start(&file, &shown)?;
+        let (mut state, start) = self.start(known, &file, &shown)?;
         let document = match &self.one.source {
             Source::File { path, .. } => opencode_storage::document(path, self.context.limit())?,
             Source::Stdin => None,
@@ -87,8 +106,13 @@ impl<'a, 'n> SourceImport<'a, 'n> {
     }
 
     /// Goes to where the source is to be read from.
-    fn start(&mut self, mut file: &File, shown: &str) -> Result<(ImportState, u64)> {
-        let Some(entry) = &self.one.known else {
+    fn start(
+        &mut self,
+        known: Option<&ledger::Entry>,
+        mut file: &File,
+        shown: &str,
+    ) -> Result<(ImportState, u64)> {
+        let Some(entry) = known else {
             if !matches!(self.one.source, Source::Stdin) {
                 check_encoding(file, shown)?;
             }
@@ -97,7 +121,8 @@ impl<'a, 'n> SourceImport<'a, 'n> {
         let state = entry.state.clone().unwrap_or_default();
         file.seek(SeekFrom::Start(state.offset)).map_err(|e| Error::io("read", shown, e))?;
         let (path, end) = entry.targets[0].clone();
-        self.target = Some(match self.context.store.root().stat(&path)?.size == end {
+        let stat = self.context.store.root().stat(&path);
+        self.target = Some(match stat.is_ok_and(|stat| stat.size == end) {
             true => SessionTarget::at_end(path, end, entry.record.clone(), &mut self.context),
             // somebody else has added to it
             false => {
@@ -172,7 +197,7 @@ impl<'a, 'n> SourceImport<'a, 'n> {
 impl SessionSink for SourceImport<'_, '_> {
     fn begin(&mut self, session: &SessionHeader) -> Result<()> {
         let header = self.adapted(session);
-        let path = self.names.path(&header, self.one.modified)?;
+        let path = self.names.path(&header, self.one.modified, self.context.interrupt)?;
         self.target = Some(SessionTarget::open(path, 0, &header, &mut self.context)?);
         Ok(())
     }
