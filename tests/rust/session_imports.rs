@@ -545,3 +545,55 @@ fn imports_at_the_same_time_bring_each_message_once() {
         assert_eq!(once.len(), ids.len(), "{path}");
     }
 }
+
+#[test]
+fn a_relative_place_of_a_host_and_a_file_that_cannot_be_read() {
+    let sessions = Sessions::new();
+    // from the folder that the tests run in, as far up as is needed
+    let place = sessions.source("claude");
+    let up = std::env::current_dir().unwrap().components().count() - 1;
+    let relative = Path::new(&"../".repeat(up)).join(place.strip_prefix("/").unwrap());
+    sessions.put("claude/projects/-tea/a.jsonl", claude_lines("aaaaaaaa-1", &["one"]));
+    // nobody can read a folder as a file, not even root
+    std::os::unix::fs::symlink("nowhere", place.join("projects/-tea/b.jsonl")).unwrap();
+    sessions.put("claude/projects/-tea/c.jsonl", claude_lines("cccccccc-1", &["three"]));
+    let locked = sessions.put("claude/projects/-tea/d.jsonl", "\u{FFFD}");
+    fs::write(&locked, b"\xFF\xFE{\0}\0\n\0").unwrap();
+    let variable =
+        |name: &str| (name == "CLAUDE_CONFIG_DIR").then(|| relative.clone().into_os_string());
+    let places = [ImportFrom::Host("claude-code".to_owned())];
+    let options = ImportOptions::default();
+    let report = sessions
+        .store
+        .import_sessions(&places, options, &variable, &mut |_, _| {}, &|| false)
+        .unwrap();
+    assert_eq!(counts(&report), [2, 0, 0, 2]);
+    assert_eq!(sessions.texts(), ["one", "three"]);
+    for source in report.sources.iter().filter(|source| source.outcome.reason().is_some()) {
+        assert!(source.source.starts_with('/'), "{}", source.source);
+    }
+}
+
+#[test]
+fn links_in_a_folder_of_sessions_are_followed() {
+    use std::os::unix::fs::symlink;
+    let sessions = Sessions::new();
+    let elsewhere = sessions.memory.outside().join("elsewhere");
+    fs::create_dir_all(elsewhere.join("deep")).unwrap();
+    fs::write(elsewhere.join("deep/a.jsonl"), claude_lines("aaaaaaaa-1", &["one"])).unwrap();
+    fs::write(elsewhere.join("b.txt"), claude_lines("bbbbbbbb-1", &["two"])).unwrap();
+    sessions.put("real/c.jsonl", claude_lines("cccccccc-1", &["three"]));
+    // a circle, the same file by another name, the memory itself, and nothing
+    symlink(&elsewhere, sessions.source("project")).unwrap();
+    symlink(sessions.source(""), elsewhere.join("deep/up")).unwrap();
+    symlink(elsewhere.join("b.txt"), sessions.source("b.jsonl")).unwrap();
+    symlink("real/c.jsonl", sessions.source("again.jsonl")).unwrap();
+    symlink(sessions.memory.root(), sessions.source("memory")).unwrap();
+    symlink("nowhere", sessions.source("broken")).unwrap();
+    let report = sessions.import();
+    assert_eq!(counts(&report), [3, 0, 0, 1]);
+    assert_eq!(sessions.texts(), ["one", "three", "two"]);
+    let skipped = report.sources.iter().find_map(|source| source.outcome.reason()).unwrap();
+    assert!(skipped.contains("a link that cannot be followed"), "{skipped}");
+    assert_eq!(counts(&sessions.import()), [0, 0, 3, 1]);
+}

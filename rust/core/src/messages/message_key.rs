@@ -82,17 +82,21 @@ impl MessageKey {
 /// Whether an id has the form of one that no host gives twice: a UUID, or a long run of letters and
 /// figures such as `msg_01XFDUDYJgAACzvnptvVoYEL`.
 fn is_random(id: &str) -> bool {
-    let parts: Vec<&str> = id.split(|c: char| !c.is_ascii_alphanumeric()).collect();
-    let is_uuid = |parts: &[&str]| {
-        let is_hex = |part: &str| part.bytes().all(|byte| byte.is_ascii_hexdigit());
-        parts.iter().zip(UUID).all(|(part, length)| part.len() == length && is_hex(part))
-    };
-    let is_long = |part: &&str| {
+    let is_long = |part: &str| {
         part.len() >= LONG_ID
             && part.bytes().any(|byte| byte.is_ascii_digit())
             && part.bytes().any(|byte| byte.is_ascii_alphabetic())
     };
-    parts.windows(UUID.len()).any(is_uuid) || parts.iter().any(is_long)
+    let mut parts_of_uuid = 0;
+    id.split(|c: char| !c.is_ascii_alphanumeric()).any(|part| {
+        let is_hex = part.bytes().all(|byte| byte.is_ascii_hexdigit());
+        parts_of_uuid = match is_hex {
+            true if part.len() == UUID[parts_of_uuid] => parts_of_uuid + 1,
+            true => usize::from(part.len() == UUID[0]),
+            false => 0,
+        };
+        parts_of_uuid == UUID.len() || is_long(part)
+    })
 }
 
 /// Whether an id counts the messages of a session: `1`, `m2`, `msg-3`.

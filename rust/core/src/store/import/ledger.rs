@@ -88,6 +88,12 @@ impl Ledger {
         self.entries.get(source)
     }
 
+    /// The sources of which the names begin so.
+    pub fn of_names<'l>(&'l self, start: &'l str) -> impl Iterator<Item = (&'l str, &'l Entry)> {
+        let entries = self.entries.iter().map(|(source, entry)| (&**source, entry));
+        entries.filter(move |(source, _)| source.starts_with(start))
+    }
+
     /// The transcripts of known sources with the session records in them.
     pub fn records(&self) -> Vec<(String, String)> {
         let mut records: Vec<_> = self

@@ -28,6 +28,7 @@ mod session_target;
 mod sessions;
 mod source_import;
 mod sources;
+mod standard_input;
 mod transcript;
 
 pub use report::{ImportReport, Outcome, SourceReport};

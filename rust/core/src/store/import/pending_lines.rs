@@ -1,7 +1,5 @@
 //! Pending lines: what is to be added to a transcript, with the keys of its messages.
 
-use std::ops::Range;
-
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::messages::message::{ParsedLine, parse_lazy};
@@ -28,7 +26,6 @@ struct PendingLine {
 /// What was added to a transcript.
 #[derive(Debug)]
 pub(super) struct Added {
-    pub bytes: Vec<u8>,
     pub lines: u64,
     pub entries: Vec<Entry>,
     /// Secrets that were replaced in it.
@@ -116,10 +113,9 @@ impl PendingLines {
         text
     }
 
-    /// Takes all lines out: they stand at `span`, behind a record and so many lines.
-    pub fn take(&mut self, record: &str, span: Range<u64>, before: u64) -> Added {
-        let bytes = self.text(record);
-        let (mut offset, mut number) = (span.start + record.len() as u64, before);
+    /// Takes all lines out: they stand behind a record at byte `start`, and so many lines.
+    pub fn take(&mut self, record: &str, start: u64, before: u64) -> Added {
+        let (mut offset, mut number) = (start + record.len() as u64, before);
         number += u64::from(!record.is_empty());
         let mut entries = Vec::new();
         for line in self.lines.iter().filter(|line| !line.text.is_empty()) {
@@ -129,7 +125,7 @@ impl PendingLines {
             offset += line.text.len() as u64;
         }
         let redacted = std::mem::take(self).redacted;
-        Added { bytes, lines: number - before, entries, redacted }
+        Added { lines: number - before, entries, redacted }
     }
 
     fn recount(&mut self) {

@@ -25,6 +25,7 @@ pub(super) struct NewSession {
     pub path: String,
     /// Its number in the index.
     pub number: u32,
+    pub bytes: Vec<u8>,
     pub added: Added,
 }
 
@@ -43,11 +44,10 @@ pub(super) struct SessionBatch {
 }
 
 impl SessionBatch {
-    pub fn add(&mut self, session: NewSession) -> Result<()> {
-        self.bytes += session.added.bytes.len();
+    pub fn add(&mut self, session: NewSession) {
+        self.bytes += session.bytes.len();
         self.hashes.extend(session.added.entries.iter().map(|entry| entry.0));
         self.sessions.push((self.source, session));
-        Ok(())
     }
 
     pub fn is_full(&self) -> bool {
@@ -76,12 +76,13 @@ impl SessionBatch {
             store.log_redactions(path, 0, &added.redacted)?;
         }
         let files: Vec<(&str, &[u8])> =
-            sessions.iter().map(|(_, one)| (&*one.path, &*one.added.bytes)).collect();
+            sessions.iter().map(|(_, one)| (&*one.path, &*one.bytes)).collect();
         let made = store.files().create_all(&files)?;
-        for ((source, NewSession { path, number, added }), made) in sessions.iter().zip(made) {
+        for ((source, NewSession { path, number, bytes, added }), made) in sessions.iter().zip(made)
+        {
             match made {
                 Ok(()) => {
-                    let span = 0..added.bytes.len() as u64;
+                    let span = 0..bytes.len() as u64;
                     if !index.add(*number, span, [0, added.lines], &added.entries) {
                         // somebody else has it changed already
                         index.read_on(store, path, interrupt)?;

@@ -211,11 +211,13 @@ impl SessionTarget {
         self.end_copy(context);
         if self.is_new && self.end == 0 && !self.pending.is_empty() && !context.batch.is_direct {
             self.record = self.header.record();
-            let added = self.pending.take(&self.record, 0..0, 0);
-            self.end = added.bytes.len() as u64;
+            let bytes = self.pending.text(&self.record);
+            let added = self.pending.take(&self.record, 0, 0);
+            self.end = bytes.len() as u64;
             add_counts(&mut self.redacted, added.redacted.clone());
             let (path, number) = (self.path.clone(), self.number);
-            return context.batch.add(NewSession { path, number, added });
+            context.batch.add(NewSession { path, number, bytes, added });
+            return Ok(());
         }
         if !self.is_new || self.end > 0 {
             let mut known = SessionHeader::default();
@@ -296,7 +298,7 @@ impl SessionTarget {
     fn added(&mut self, span: Range<u64>, record: &str, context: &mut Context<'_>) -> Result<()> {
         let (before, _) = context.index.extent(self.number);
         self.end = span.end;
-        let added = self.pending.take(record, span.clone(), before);
+        let added = self.pending.take(record, span.start, before);
         add_counts(&mut self.redacted, added.redacted);
         let lines = [before, before + added.lines];
         if !context.index.add(self.number, span, lines, &added.entries) {

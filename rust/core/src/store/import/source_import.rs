@@ -7,7 +7,9 @@ use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::{Error, Result};
-use crate::messages::formats::{self, ImportSource, ImportState, SessionHeader, SessionSink};
+use crate::messages::formats::{
+    self, ImportSource, ImportState, Imported, SessionHeader, SessionSink,
+};
 use crate::messages::line_reader::check_encoding;
 use crate::messages::redaction::Redactions;
 use crate::store::import::changed_source::ChangedSource;
@@ -73,18 +75,15 @@ impl<'a, 'n> SourceImport<'a, 'n> {
         progress: &mut dyn FnMut(u64),
     ) -> Result<Option<ledger::Entry>> {
         let shown = self.one.source.shown();
-        let file = match &self.one.source {
-            Source::File { path, .. } => open_source(path, &shown)?,
-            Source::Stdin => {
-                let input = rustix::io::dup(std::io::stdin());
-                File::from(input.map_err(|error| Error::io("read", &*shown, error))?)
-            }
+        let Source::File { path, .. } = &self.one.source else {
+            let bytes = self.one.input.as_ref().map(|input| &*input.bytes).unwrap_or_default();
+            let mut state = ImportState::default();
+            let imported = self.convert(bytes, &mut state, progress)?;
+            return Ok(self.outcome(imported, state, None));
         };
+        let file = open_source(path, &shown)?;
         let (mut state, start) = self.start(known, &file, &shown)?;
-        let document = match &self.one.source {
-            Source::File { path, .. } => opencode_storage::document(path, self.context.limit())?,
-            Source::Stdin => None,
-        };
+        let document = opencode_storage::document(path, self.context.limit())?;
         let kept = file.try_clone().map_err(|error| Error::io("read", &*shown, error))?;
         let reader: Box<dyn BufRead> = match document {
             Some(text) => {
@@ -93,16 +92,26 @@ impl<'a, 'n> SourceImport<'a, 'n> {
             }
             None => Box::new(BufReader::with_capacity(1 << 18, file)),
         };
-        let (limit, interrupt) = (self.context.store.limit.clone(), self.context.interrupt);
-        let source =
-            ImportSource { formats: &[], reader, path: &shown, limit: &limit, state: &mut state };
         let mut tell = |read: u64| progress(read.saturating_sub(start));
-        let imported = formats::import_sessions(source, self, &mut tell, interrupt)?;
+        let imported = self.convert(reader, &mut state, &mut tell)?;
+        Ok(self.outcome(imported, state, Some(&kept)))
+    }
+
+    fn convert(
+        &mut self,
+        reader: impl BufRead,
+        state: &mut ImportState,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Imported> {
+        let (limit, interrupt) = (self.context.store.limit.clone(), self.context.interrupt);
+        let shown = self.one.source.shown();
+        let source = ImportSource { formats: &[], reader, path: &shown, limit: &limit, state };
+        let imported = formats::import_sessions(source, self, progress, interrupt)?;
         if let Some(target) = self.target.take() {
             // nothing but a title may have come since
             self.ended(target);
         }
-        Ok(self.outcome(imported, state, &kept))
+        Ok(imported)
     }
 
     /// Goes to where the source is to be read from.
@@ -113,9 +122,7 @@ impl<'a, 'n> SourceImport<'a, 'n> {
         shown: &str,
     ) -> Result<(ImportState, u64)> {
         let Some(entry) = known else {
-            if !matches!(self.one.source, Source::Stdin) {
-                check_encoding(file, shown)?;
-            }
+            check_encoding(file, shown)?;
             return Ok((ImportState::default(), 0));
         };
         let state = entry.state.clone().unwrap_or_default();
@@ -140,6 +147,9 @@ impl<'a, 'n> SourceImport<'a, 'n> {
         let shown = self.one.source.shown();
         if let (None, Source::File { path, .. }) = (&header.cwd, &self.one.source) {
             header.cwd = sources::working_directory(path);
+        }
+        if let (None, Some(input)) = (&header.id, &self.one.input) {
+            header.id = Some(input.session_id().to_owned());
         }
         if header.id.is_none() {
             // two files of one name in two folders are two sessions
@@ -166,9 +176,9 @@ impl<'a, 'n> SourceImport<'a, 'n> {
 
     fn outcome(
         &mut self,
-        imported: formats::Imported,
+        imported: Imported,
         mut state: ImportState,
-        file: &File,
+        file: Option<&File>,
     ) -> Option<ledger::Entry> {
         let mut entry = ledger::Entry { stamp: self.one.stamp, ..ledger::Entry::default() };
         self.report.is_cut_off = state.is_cut_off;
@@ -185,8 +195,12 @@ impl<'a, 'n> SourceImport<'a, 'n> {
         self.report.imported.redacted = std::mem::take(&mut self.redacted);
         state.is_cut_off = false;
         let is_resumable = !state.is_whole && self.targets.len() == 1;
-        if let Some(tail) = ledger::tail_hash(file, state.offset).filter(|_| is_resumable) {
+        let tail = file.and_then(|file| ledger::tail_hash(file, state.offset));
+        if let Some(tail) = tail.filter(|_| is_resumable) {
             (entry.tail, entry.state) = (tail, Some(state));
+        }
+        if let Some(input) = &self.one.input {
+            input.note(&mut entry);
         }
         entry.targets = std::mem::take(&mut self.targets);
         entry.record = std::mem::take(&mut self.record);
