@@ -597,3 +597,21 @@ fn links_in_a_folder_of_sessions_are_followed() {
     assert!(skipped.contains("a link that cannot be followed"), "{skipped}");
     assert_eq!(counts(&sessions.import()), [0, 0, 3, 1]);
 }
+
+#[test]
+fn a_database_of_a_host_is_named_and_not_read() {
+    let sessions = Sessions::new();
+    let database = sessions.put("data/opencode/opencode.db", "SQLite format 3\0");
+    let data = sessions.source("data");
+    let variable = |name: &str| (name == "XDG_DATA_HOME").then(|| data.clone().into_os_string());
+    let places = [ImportFrom::AllHosts];
+    let options = ImportOptions::default();
+    let report = sessions
+        .store
+        .import_sessions(&places, options, &variable, &mut |_, _| {}, &|| false)
+        .unwrap();
+    assert_eq!((counts(&report), report.sources.len()), ([0, 0, 0, 1], 1));
+    assert_eq!(report.sources[0].source, database.to_string_lossy());
+    let why = report.sources[0].outcome.reason().unwrap();
+    assert!(why.contains("opencode export"), "{why}");
+}

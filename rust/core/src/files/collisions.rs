@@ -44,19 +44,19 @@ impl Files {
     /// Only the first missing component can collide; `moving` is the file
     /// that is about to lose its name, and may collide with itself.
     pub(super) fn check_collisions(&self, path: &str, moving: Option<&str>) -> Result<()> {
-        self.check_names(path, moving, &mut |_, dir, name| find_collision(dir, name))
+        self.check_names(path, moving, None)
     }
 
     /// As [`Self::check_collisions`], for one of many files that are made under one lock.
     pub(super) fn check_collisions_with(&self, path: &str, names: &mut NameCache) -> Result<()> {
-        self.check_names(path, None, &mut |folder, dir, name| names.find_or_add(folder, dir, name))
+        self.check_names(path, None, Some(names))
     }
 
     fn check_names(
         &self,
         path: &str,
         moving: Option<&str>,
-        find: &mut dyn FnMut(&str, OwnedFd, &str) -> rustix::io::Result<Option<String>>,
+        mut names: Option<&mut NameCache>,
     ) -> Result<()> {
         let mut folder = String::new();
         for component in path.split('/') {
@@ -64,9 +64,12 @@ impl Files {
             match rustix::fs::statat(&dir, component, AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(_) => {}
                 Err(Errno::NOENT) => {
-                    let Some(other_name) =
-                        find(&folder, dir, component).map_err(|e| refusal("list", path, e))?
-                    else {
+                    let found = match &mut names {
+                        Some(names) => names.find_or_add(&folder, dir, component),
+                        None => find_collision(dir, component),
+                    };
+                    let found = found.map_err(|e| refusal("list", path, e))?;
+                    let Some(other_name) = found else {
                         return Ok(());
                     };
                     let found =

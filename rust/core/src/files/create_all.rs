@@ -1,13 +1,15 @@
 //! Creation of many files at once, with one wait for the disk.
 //!
-//! Each file is written beside its name, all are flushed together, and only then gets each its name:
-//! so a crash leaves a file whole or absent, as a single write does. Flushes of many files that wait
-//! at the same time share the commits of the file system's journal.
+//! Each file is written in a folder of ours, all are flushed together, and only then gets each its
+//! name: so a crash leaves a file whole or absent. What it leaves in our folder is removed by the next
+//! call, as callers can make these texts again; so it is not shown, as what other changes leave is.
+//! Flushes of many files that wait at the same time share the commits of the file system's journal.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use rustix::fs::{AtFlags, Dir};
 
 use crate::error::{Error, Result};
 use crate::files::Files;
@@ -15,13 +17,15 @@ use crate::files::collisions::NameCache;
 use crate::files::open::refusal;
 use crate::files::path_handle::PathHandle;
 use crate::files::platform::{Platform as _, System};
-use crate::files::recovery_list::RecoveryEntry;
 use crate::files::rename::{RenameOutcome, rename_noreplace};
-use crate::files::temp_file::{TempFile, temp_name};
+use crate::files::temp_file::TempFile;
 use crate::parallel::ordered_map;
 
 /// How many threads wait for the disk.
 const FLUSHING_THREADS: usize = 8;
+
+/// Where files are written, below our folder.
+const STAGING: &str = "imports/new";
 
 /// A file on its way to its name.
 struct NewFile {
@@ -36,21 +40,20 @@ impl Files {
     /// The lock is held until all are on the disk, so that callers bound their number.
     ///
     /// # Errors
-    /// Those of taking the lock and of the recovery list, and nothing is made. Each file has those of
+    /// Those of taking the lock, and nothing is made; those of flushing folders. Each file has those of
     /// [`Files::write`]; [`Error::Conflict`] where its name is taken.
     pub(crate) fn create_all(&self, files: &[(&str, &[u8])]) -> Result<Vec<Result<()>>> {
-        let guard = self.begin()?;
+        let _guard = self.begin()?;
         let (mut names, mut folders) = (NameCache::default(), FxHashSet::default());
-        let mut places: Vec<Result<_>> = Vec::with_capacity(files.len());
-        for (path, _) in files {
-            let target = self.new_target(path, &mut names, &mut folders);
-            places.push(target.and_then(|target| Ok((temp_name(&target, None)?, target))));
-        }
-        let pending = places.iter().flatten().map(|((_, temp), _)| temp.clone());
-        self.record_pending(&guard, pending.map(RecoveryEntry::TempFile).collect::<Vec<_>>())?;
+        let staging = self.root.own_dir(STAGING)?;
+        // whoever wrote it had the lock, and is gone
+        remove_all(&staging).map_err(|e| refusal("clear", STAGING, e))?;
         let mut new: Vec<Result<NewFile>> = Vec::with_capacity(files.len());
-        for (place, (_, bytes)) in places.into_iter().zip(files) {
-            new.push(place.and_then(|((at, _), target)| {
+        for (number, (path, bytes)) in files.iter().enumerate() {
+            let target = self.new_target(path, &mut names, &mut folders);
+            new.push(target.and_then(|target| {
+                let dir = staging.try_clone().map_err(|e| Error::io("write", *path, e))?;
+                let at = PathHandle { dir, name: number.to_string(), path: (*path).to_owned() };
                 let (temp, written) = TempFile::write_unflushed(at, bytes, None)?;
                 Ok(NewFile { target, temp, written })
             }));
@@ -161,6 +164,17 @@ impl NewFile {
         }
         Ok(self.target)
     }
+}
+
+/// Removes the files of a folder.
+fn remove_all(folder: &OwnedFd) -> rustix::io::Result<()> {
+    for entry in Dir::read_from(folder)? {
+        let entry = entry?;
+        if !matches!(entry.file_name().to_bytes(), b"." | b"..") {
+            rustix::fs::unlinkat(folder, entry.file_name(), AtFlags::empty())?;
+        }
+    }
+    Ok(())
 }
 
 /// Runs `work` for each number below `count` on threads that mostly wait; what came of each.

@@ -27,6 +27,7 @@ impl TranscriptFormat for Gemini {
             sessions: &["tmp"],
             within: Some("chats"),
             extensions: &["json", "jsonl"],
+            database: None,
         })
     }
 

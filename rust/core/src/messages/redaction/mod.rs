@@ -40,6 +40,13 @@ const HITS: usize = 1024;
 /// How many secrets were replaced, by kind.
 pub type Redactions = BTreeMap<String, u64>;
 
+/// Adds counts to a sum.
+pub(crate) fn add_counts(sum: &mut Redactions, counts: Redactions) {
+    for (kind, count) in counts {
+        *sum.entry(kind).or_default() += count;
+    }
+}
+
 /// A secret in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Secret {

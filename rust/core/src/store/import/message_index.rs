@@ -17,7 +17,6 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::error::{Error, Interrupt, Result};
 use crate::files::file_kind::FileKind;
@@ -26,11 +25,10 @@ use crate::files::side_files::Access;
 use crate::messages::line_reader::{LONGEST_LINE, lines};
 use crate::messages::message_key::MessageKey;
 use crate::store::Store;
+use crate::store::import::index_frame;
 use crate::store::import::ordinals::Ordinals;
 
 const FILE: &str = "imports/messages";
-/// What keys are made of: an index with others is read as damaged.
-const KEY_VERSION: u64 = 2;
 /// Bytes of an entry.
 const ENTRY: usize = 28;
 /// How much of a line is read at once.
@@ -222,9 +220,7 @@ impl MessageIndex {
             payload.extend_from_slice(&offset.to_le_bytes());
             payload.extend_from_slice(&line.to_le_bytes());
         }
-        self.unsaved.extend_from_slice(&(payload.len() as u32).to_le_bytes());
-        self.unsaved.extend_from_slice(&payload);
-        self.unsaved.extend_from_slice(&checksum(&payload).to_le_bytes());
+        index_frame::write(&payload, &mut self.unsaved);
         true
     }
 
@@ -268,7 +264,7 @@ impl MessageIndex {
     /// Takes frames up to the first that is damaged.
     fn load(&mut self, bytes: &[u8]) {
         let mut left = bytes;
-        while let Some((payload, rest)) = frame(left) {
+        while let Some((payload, rest)) = index_frame::read(left) {
             if self.take(payload).is_none() {
                 break;
             }
@@ -339,16 +335,4 @@ impl MessageIndex {
             }
         }
     }
-}
-
-/// Returns the payload of the first frame, and what follows it.
-fn frame(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let (length, rest) = bytes.split_first_chunk::<4>()?;
-    let (payload, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
-    let (sum, rest) = rest.split_first_chunk::<8>()?;
-    (checksum(payload) == u64::from_le_bytes(*sum)).then_some((payload, rest))
-}
-
-fn checksum(payload: &[u8]) -> u64 {
-    xxh3_64_with_seed(payload, KEY_VERSION)
 }

@@ -15,6 +15,8 @@
 //! counts, so to lose them costs time and no message.
 
 mod changed_source;
+mod context;
+mod index_frame;
 mod ledger;
 mod message_index;
 mod opencode_storage;

@@ -3,7 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::messages::message::{ParsedLine, parse_lazy};
-use crate::messages::redaction::{Redactions, count_placeholders};
+use crate::messages::redaction::{Redactions, add_counts, count_placeholders};
 use crate::store::import::message_index::Entry;
 
 #[derive(Debug, Default)]
@@ -50,9 +50,7 @@ impl PendingLines {
     }
 
     pub fn count_redacted(&mut self, counts: Redactions) {
-        for (kind, count) in counts {
-            *self.redacted.entry(kind).or_default() += count;
-        }
+        add_counts(&mut self.redacted, counts);
     }
 
     /// Adds a line with its end, of a message or of a record.

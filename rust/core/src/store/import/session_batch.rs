@@ -88,7 +88,11 @@ impl SessionBatch {
                         index.read_on(store, path, interrupt)?;
                     }
                 }
-                Err(error) => drop(self.failed.entry(*source).or_insert(error)),
+                Err(error) => {
+                    // somebody else may have made it: what is in it is no longer to be stored
+                    index.read_on(store, path, interrupt)?;
+                    self.failed.entry(*source).or_insert(error);
+                }
             }
         }
         Ok(())

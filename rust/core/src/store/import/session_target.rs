@@ -10,19 +10,17 @@ use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::error::{Error, Interrupt, Result};
-use crate::memory_limit::MemoryLimit;
+use crate::error::{Error, Result};
 use crate::messages::fields::trim;
 use crate::messages::formats::{self, SessionHeader};
 use crate::messages::line_reader::{LONGEST_LINE, check_encoding, lines};
 use crate::messages::message_key::MessageKey;
-use crate::messages::redaction::{Redactions, redact_line};
-use crate::store::Store;
-use crate::store::import::ImportOptions;
-use crate::store::import::message_index::{Known, Location, MessageIndex};
+use crate::messages::redaction::{Redactions, add_counts, redact_line};
+use crate::store::import::context::Context;
+use crate::store::import::message_index::{Known, Location};
 use crate::store::import::ordinals::Ordinals;
 use crate::store::import::pending_lines::PendingLines;
-use crate::store::import::session_batch::{NewSession, SessionBatch};
+use crate::store::import::session_batch::NewSession;
 
 /// How much is appended at once: enough that waiting for the disk does not count.
 const BATCH_BYTES: usize = 8 << 20;
@@ -30,25 +28,6 @@ const BATCH_BYTES: usize = 8 << 20;
 const RECORD_START: usize = 64;
 /// How often others may add to the transcript before we give up.
 const MAX_TRIES: usize = 8;
-
-/// What an import works with.
-pub(super) struct Context<'a> {
-    pub store: &'a Store,
-    pub index: &'a mut MessageIndex,
-    pub batch: &'a mut SessionBatch,
-    pub options: ImportOptions,
-    pub interrupt: Interrupt<'a>,
-}
-
-impl Context<'_> {
-    pub fn limit(&self) -> &MemoryLimit {
-        &self.store.limit
-    }
-
-    fn publish_batch(&mut self) -> Result<()> {
-        self.batch.publish(self.store, self.index, self.interrupt)
-    }
-}
 
 /// A run of messages that stand one after the other in another transcript.
 struct CopyRun {
@@ -337,12 +316,6 @@ impl SessionTarget {
         });
         // other sessions may hold copies of what somebody else has added
         context.index.read_on(context.store, &self.path, context.interrupt)
-    }
-}
-
-fn add_counts(sum: &mut Redactions, counts: Redactions) {
-    for (kind, count) in counts {
-        *sum.entry(kind).or_default() += count;
     }
 }
 

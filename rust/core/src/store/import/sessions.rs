@@ -8,13 +8,13 @@ use crate::files::walk::Walk;
 use crate::store::Store;
 use crate::store::import::ImportOptions;
 use crate::store::import::changed_source::ChangedSource;
+use crate::store::import::context::Context;
 use crate::store::import::ledger::{self, Ledger};
 use crate::store::import::message_index::MessageIndex;
 use crate::store::import::report::{ImportReport, Outcome, SourceReport};
 use crate::store::import::session_batch::SessionBatch;
 use crate::store::import::session_folder::SESSIONS;
 use crate::store::import::session_names::SessionNames;
-use crate::store::import::session_target::Context;
 use crate::store::import::source_import::SourceImport;
 use crate::store::import::sources::{self, ImportFrom};
 

@@ -11,12 +11,13 @@ use crate::messages::formats::{
     self, ImportSource, ImportState, Imported, SessionHeader, SessionSink,
 };
 use crate::messages::line_reader::check_encoding;
-use crate::messages::redaction::Redactions;
+use crate::messages::redaction::{Redactions, add_counts};
 use crate::store::import::changed_source::ChangedSource;
+use crate::store::import::context::Context;
 use crate::store::import::ledger;
 use crate::store::import::report::{Outcome, SourceReport};
 use crate::store::import::session_names::SessionNames;
-use crate::store::import::session_target::{Context, SessionTarget};
+use crate::store::import::session_target::SessionTarget;
 use crate::store::import::sources::{self, Source};
 use crate::store::import::{NO_MESSAGE, open_source, opencode_storage};
 
@@ -165,9 +166,7 @@ impl<'a, 'n> SourceImport<'a, 'n> {
     fn ended(&mut self, target: SessionTarget) {
         self.report.messages += target.messages;
         self.report.copies += target.copies;
-        for (kind, count) in target.redacted {
-            *self.redacted.entry(kind).or_default() += count;
-        }
+        add_counts(&mut self.redacted, target.redacted);
         self.has_new |= target.is_new;
         self.report.paths.push(target.path.clone());
         self.targets.push((target.path, target.end));

@@ -134,6 +134,14 @@ impl Listing<'_> {
                 has_extension(path, folder.extensions) && folder.within.is_none_or(below)
             })?;
         }
+        if let Some(path) = folder.database_path(variable).filter(|path| path.is_file()) {
+            found = true;
+            let why = format!(
+                "{name} keeps its sessions in this database, which is not read; \
+                 import what `{name} export SESSION` writes"
+            );
+            self.report.skip(&absolute(path).to_string_lossy(), &why);
+        }
         if !found && is_named {
             let shown = paths.first().map(|path| path.to_string_lossy().into_owned());
             let variables: Vec<&str> = folder.variables.iter().map(|named| named.0).collect();
