@@ -35,7 +35,10 @@ for line in sys.stdin:
     child = os.fork()
     if child == 0:
         with commonplace.open(root) as store:
-            store.transcript("in").load(source)
+            if os.path.isdir(source):
+                store.import_sessions(source)
+            else:
+                store.transcript("in").load(source)
         os._exit(0)
     print(child, flush=True)
     print(os.waitpid(child, 0)[1], flush=True)
@@ -152,4 +155,57 @@ def test_every_message_comes_in_once(
         root.mkdir()
         scenario(importers, pick, partial(Importer.begin, root=root, source=source))
         check(root)
+        shutil.rmtree(root)
+
+
+# More than are made at once, so that there are several batches.
+SESSIONS = 150
+SHARED = "0198c1d2-7aaa-7bbb-8ccc-0123456789ab"
+
+
+@pytest.fixture(scope="module")
+def sessions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of small sessions, of which each tenth begins with a message of the first."""
+    folder = tmp_path_factory.mktemp("sessions")
+    for number in range(SESSIONS):
+        session = f"{number:08x}-0000-4000-8000-{number:012x}"
+        texts = [f"{number} {at} {'x' * 200}" for at in range(3)]
+        ids = [f"{session[:-1]}{at}-{number}" for at in range(3)]
+        if number % 10 == 0:
+            texts[0], ids[0] = "shared", SHARED
+        lines = [
+            {"role": "user", "content": said, "id": name, "session": session, "timestamp": number}
+            for said, name in zip(texts, ids, strict=True)
+        ]
+        (folder / f"{number:03}.jsonl").write_bytes(b"\n".join(map(orjson.dumps, lines)) + b"\n")
+    return folder
+
+
+def check_sessions(root: Path) -> None:
+    """Assert that each message is in one transcript, once, and each copy points to it."""
+    messages, copies = [], []
+    for path in (root / "sessions").rglob("messages.jsonl"):
+        lines = [orjson.loads(line) for line in path.read_bytes().splitlines()]
+        assert lines[0]["type"] == "session"
+        messages += [line["content"] for line in lines if "role" in line]
+        copies += [line["of"] for line in lines if line.get("type") == "copy"]
+    assert len(messages) == len({*messages}) == 3 * SESSIONS - SESSIONS // 10 + 1
+    for copy in copies:
+        path, line = copy.split("#L")
+        stored = (root / path).read_bytes().splitlines()[int(line) - 1]
+        assert orjson.loads(stored)["content"] == "shared"
+    assert not [*root.rglob("*.swap")]
+
+
+def test_a_batch_of_sessions_comes_in_once(
+    importers: list[Importer], sessions: Path, tmp_path: Path
+) -> None:
+    for run in range(RUNS):
+        pick, root = Random(run), tmp_path / str(run)  # noqa: S311 - not a secret
+        root.mkdir()
+        kill_and_repeat(importers, pick, partial(Importer.begin, root=root, source=sessions))
+        # what a kill left behind is cleaned up by the next that opens the memory
+        importers[0].begin(root, sessions)
+        assert importers[0].end() == 0
+        check_sessions(root)
         shutil.rmtree(root)

@@ -77,7 +77,7 @@ def test_a_host_is_imported_and_again(store: Store, root: Path) -> None:
     # a clock in the future, a working directory with `..` and a slash, a title with controls
     record = records(root)[PATH][0]
     assert record["type"] == "session"
-    assert record["title"] == "Where is [2J the \u202eferry?"
+    assert record["title"] == "Where is [2J the ferry?"
     assert store.search("ferry")[0].path == PATH
     assert store.status().messages == 1
     assert store.verify().notes == []
@@ -129,7 +129,7 @@ def test_progress_can_stop_it(store: Store, root: Path) -> None:
 def test_the_command(cli: Callable[..., tuple[str, str]], home: Path) -> None:
     out, err = cli("--claude-code")
     assert out.splitlines() == [
-        f"new  {PATH}  Where is[2J the ferry?",
+        f"new  {PATH}  Where is [2J the ferry?",
         "1 new, 0 grown, 0 unchanged, 0 skipped; 1 messages",
     ]
     assert err == ""
@@ -156,16 +156,31 @@ def test_the_command(cli: Callable[..., tuple[str, str]], home: Path) -> None:
 
 def test_standard_input(root: Path) -> None:
     command = [sys.executable, "-m", "commonplace", "--root", str(root), "import", "-"]
+
+    def imported(text: str) -> str:
+        done = subprocess.run(command, input=text, text=True, capture_output=True, check=True)
+        return done.stdout.splitlines()[-1]
+
     for wanted in ("1 new", "1 unchanged"):
-        done = subprocess.run(
-            command,
-            input=message("0198c1d2-1", "hello"),
-            text=True,
-            capture_output=True,
-            check=True,
-        )
-        assert wanted in done.stdout
+        assert wanted in imported(message("0198c1d2-1", "hello"))
     assert [*records(root)] == [PATH]
+    # without sessions and times: what comes is known by what it begins with
+    first, *rest = [
+        json.dumps({"role": role, "content": text}) + "\n"
+        for role, text in [("user", "Hi"), ("assistant", "Yes?"), ("user", "Hi"), ("user", "Bye")]
+    ]
+    for text, wanted in [
+        (first + rest[0], "1 new, 0 grown, 0 unchanged"),
+        (first + rest[0], "0 new, 0 grown, 1 unchanged"),
+        (first + rest[0] + rest[1], "0 new, 1 grown, 0 unchanged"),
+        (first + rest[2], "1 new, 0 grown, 0 unchanged"),
+        (first + rest[0] + rest[1] + rest[2], "0 new, 1 grown, 0 unchanged"),
+    ]:
+        assert wanted in imported(text)
+    found = {path: lines for path, lines in records(root).items() if path != PATH}
+    assert sorted(len(lines) for lines in found.values()) == [3, 5]
+    # no time is the first of 1970
+    assert all(path.split("/")[2] >= "2020" for path in found)
 
 
 FULL_DISK = """
@@ -230,3 +245,29 @@ def test_special_files_are_passed_over(store: Store, tmp_path: Path) -> None:
     report = store.import_sessions(tmp_path)
     assert report.new == 0
     assert store.import_sessions(tmp_path / "fifo.jsonl").sources[0].outcome == "skipped"
+
+
+def test_a_title_is_shown_in_one_short_line(
+    cli: Callable[..., tuple[str, str]], root: Path, tmp_path: Path
+) -> None:
+    title = {"type": "custom-title", "customTitle": "T\u2066\x07 " + "long " * 10_000}
+    lines = message("0198c1d2-1", "hello") + json.dumps(title | {"sessionId": "0198c1d2-1"}) + "\n"
+    (tmp_path / "one.jsonl").write_text(lines)
+    out, _ = cli(str(tmp_path / "one.jsonl"))
+    [stored] = [line["title"] for line in records(root)[PATH] if line.get("title")]
+    assert stored.startswith("T  long long")
+    assert (stored[-1], len(stored) <= 200) == ("…", True)
+    assert len(out.splitlines()[0]) < 300
+
+
+def test_a_file_without_times_is_dated_by_its_own(store: Store, root: Path, tmp_path: Path) -> None:
+    source = tmp_path / "plain.jsonl"
+    source.write_text('{"role": "user", "content": "hello"}\n')
+    os.utime(source, (1_600_000_000, 1_600_000_000))
+    store.import_sessions(source)
+    [path] = records(root)
+    assert path.startswith("sessions/plain/2020-09-13-")
+    os.utime(source, (0, 0))
+    source.rename(tmp_path / "other.jsonl")
+    store.import_sessions(tmp_path / "other.jsonl")
+    assert not [path for path in records(root) if "1970" in path]

@@ -23,6 +23,8 @@ use commonplace_core::files::root::Root;
 use commonplace_core::files::version::Version;
 use commonplace_core::files::write_rules::WriteRules;
 use commonplace_core::files::{Expected, Files};
+use commonplace_core::store::import::{ImportFrom, ImportOptions};
+use commonplace_core::store::{Store, StoreOptions};
 use rustix::fs::FlockOperation;
 use strace::require_strace_or_skip;
 use system::has_exchange;
@@ -58,10 +60,33 @@ fn child_makes_a_change() {
         "begin a file" => files.append("facts/log.md", b"x\n", Expected::Absent).map(|_| ()),
         "keep" => files.keep("facts/note.md").map(|_| ()),
         "recover" => files.recover().map(|_| ()),
+        "import" => import(scratch),
         other => panic!("{other}"),
     };
     let word = done.map_or_else(|error| error.to_string(), |()| "ok".to_owned());
     fs::write(scratch.join("outcome"), word).unwrap();
+}
+
+/// Imports three sessions.
+fn import(scratch: &Path) -> Result<(), Error> {
+    let sources = scratch.join("sources");
+    fs::create_dir(&sources).unwrap();
+    for name in ["a", "b", "c"] {
+        let line = format!("{{\"role\":\"user\",\"content\":\"{name}\"}}\n");
+        fs::write(sources.join(format!("{name}.jsonl")), line).unwrap();
+    }
+    let options = StoreOptions { watch: false, ..StoreOptions::default() };
+    let store = Store::open(scratch.join("root").to_str().unwrap(), options)?;
+    let places = [ImportFrom::Path(sources)];
+    let report = store.import_sessions(
+        &places,
+        ImportOptions::default(),
+        &|_| None,
+        &mut |_, _| {},
+        &|| false,
+    )?;
+    assert_eq!(report.count("new"), 3);
+    Ok(())
 }
 
 /// A memory in a scratch folder, for one change in a child under `strace`.
@@ -216,6 +241,37 @@ fn each_change_is_flushed_before_it_is_acknowledged() {
             assert!(in_order(&found, wanted), "{op}: no {wanted:?} in {found:?}");
         }
         check_flags(op, &trace);
+    }
+}
+
+#[test]
+fn a_batch_is_flushed_before_it_gets_names_and_is_acknowledged() {
+    if !require_strace_or_skip() {
+        return;
+    }
+    let change = Change::new();
+    // what a batch left that was killed is removed
+    change.put(".commonplace/imports/new/0", "left");
+    change.put(".commonplace/imports/new/7", "left");
+    assert_eq!(change.run("import", NOTHING), "ok");
+    let steps: Vec<String> = change.trace().iter().filter_map(|line| step(line)).collect();
+    let place = |wanted: &dyn Fn(&str) -> bool| steps.iter().position(|step| wanted(step));
+    let renamed = place(&|step| step == "rename").unwrap();
+    for staged in ["0", "1", "2"] {
+        assert!(place(&|step| step == staged).unwrap() < renamed, "{steps:?}");
+    }
+    let named = steps.iter().rposition(|step| step == "rename").unwrap();
+    let folders = &steps[named..];
+    // the three of the sessions, that of their project, `sessions` and the root
+    let sessions = folders.iter().filter(|step| step.starts_with("20")).count();
+    assert_eq!(sessions, 3, "{steps:?}");
+    for folder in ["plain", "sessions", "root"] {
+        assert!(folders.iter().any(|step| step == folder), "{folder}: {steps:?}");
+    }
+    assert_eq!(fs::read_dir(change.at(".commonplace/imports/new")).unwrap().count(), 0);
+    let walk = fs::read_dir(change.at("sessions/plain")).unwrap();
+    for folder in walk {
+        assert!(folder.unwrap().path().join("messages.jsonl").is_file());
     }
 }
 

@@ -84,10 +84,16 @@ impl Sessions {
     }
 }
 
+/// The UUID of the message with a text, as hosts give it one.
+fn uuid(text: &str) -> String {
+    let number = text.bytes().fold(7_u64, |sum, byte| sum.wrapping_mul(31) + u64::from(byte));
+    format!("0198c1d2-7aaa-7bbb-8ccc-{:012x}", number & 0xFFFF_FFFF_FFFF)
+}
+
 /// A line of Claude Code.
 fn claude(session: &str, n: usize, text: &str) -> String {
     let line = json!({
-        "type": "user", "uuid": format!("m-{text}"), "sessionId": session, "cwd": "/home/me/tea",
+        "type": "user", "uuid": uuid(text), "sessionId": session, "cwd": "/home/me/tea",
         "gitBranch": "main", "timestamp": format!("2026-01-22T05:17:{n:02}Z"),
         "message": { "role": "user", "content": text },
     });
@@ -214,13 +220,15 @@ fn a_copied_message_is_stored_once() {
     append(&fork, &claude("bbbbbbbb-1", 5, "five"));
     sessions.import();
     assert_eq!(sessions.texts(), ["five", "one", "three", "two"]);
-    // the first changes by hand: the copy is looked for where it is now, or stored
+    // the first changes by hand: the copy is looked for where it is now, and what was removed stays so
     let first = fs::read_to_string(sessions.memory.at(FIRST)).unwrap();
-    let without: String = first.lines().take(2).map(|line| format!("{line}\n")).collect();
-    fs::write(sessions.memory.at(FIRST), without).unwrap();
-    sessions.put("c.jsonl", claude_lines("cccccccc-1", &["one", "two"]));
+    let lines: Vec<&str> = first.lines().collect();
+    fs::write(sessions.memory.at(FIRST), format!("{}\n{{}}\n{}\n", lines[0], lines[1])).unwrap();
+    sessions.put("c.jsonl", claude_lines("cccccccc-1", &["one", "two", "six"]));
     sessions.import();
-    assert_eq!(sessions.texts(), ["five", "one", "three", "two"]);
+    assert_eq!(sessions.texts(), ["five", "one", "six", "three"]);
+    let copy = &sessions.lines("sessions/tea/2026-01-22-cccccccc/messages.jsonl")[1];
+    assert_eq!(copy["of"], format!("{FIRST}#L3"));
 }
 
 #[test]
@@ -276,6 +284,7 @@ fn a_half_written_line_waits_for_its_end() {
         assert_eq!(sessions.import().messages(), 1);
         assert_eq!(sessions.texts(), ["one", "two"]);
         fs::remove_dir_all(sessions.memory.at("sessions")).unwrap();
+        ["sources", "messages"].iter().for_each(|file| sessions.forget(file));
     }
     // all but the line end is all there is
     let path = sessions.put("a.jsonl", format!("{one}{}", two.trim_end()));
@@ -308,24 +317,42 @@ fn a_source_that_is_gone_changes_nothing() {
 }
 
 #[test]
-fn a_transcript_that_was_deleted_or_cut_comes_back() {
+fn what_the_user_removed_stays_removed() {
     let sessions = Sessions::new();
-    sessions.put("a.jsonl", claude_lines("aaaaaaaa-1", &["one", "two"]));
+    let path = sessions.put("a.jsonl", claude_lines("aaaaaaaa-1", &["one", "two", "three"]));
     sessions.import();
-    let whole = fs::read(sessions.memory.at(FIRST)).unwrap();
-    for cut in [0, 10, whole.len() - 20, whole.len() - 1] {
-        fs::write(sessions.memory.at(FIRST), &whole[..cut]).unwrap();
+    let whole = fs::read_to_string(sessions.memory.at(FIRST)).unwrap();
+    let lines: Vec<&str> = whole.lines().collect();
+    fs::write(sessions.memory.at(FIRST), [lines[0], lines[1], lines[3], ""].join("\n")).unwrap();
+    assert_eq!(counts(&sessions.import()), [0, 0, 1, 0]);
+    assert_eq!(sessions.texts(), ["one", "three"]);
+    // the source goes on
+    append(&path, &claude("aaaaaaaa-1", 4, "four"));
+    assert_eq!(counts(&sessions.import()), [0, 1, 0, 0]);
+    assert_eq!(sessions.texts(), ["four", "one", "three"]);
+    // the source is rewritten, shorter and longer, and then the ledger is lost
+    for (texts, wanted) in [
+        (&["one", "two"][..], &["four", "one", "three"][..]),
+        (&["zero", "one", "two", "three", "four"], &["four", "one", "three", "zero"]),
+    ] {
+        sessions.put("a.jsonl", claude_lines("aaaaaaaa-1", texts));
         sessions.import();
-        let text = fs::read_to_string(sessions.memory.at(FIRST)).unwrap();
-        for wanted in ["one", "two"] {
-            let line = format!("\"content\":\"{wanted}\"");
-            let whole = text.lines().filter(|line| serde_json::from_str::<Value>(line).is_ok());
-            assert_eq!(whole.filter(|found| found.contains(&line)).count(), 1, "{cut}: {text}");
-        }
+        assert_eq!(sessions.texts(), wanted);
     }
-    fs::remove_file(sessions.memory.at(FIRST)).unwrap();
+    sessions.forget("sources");
     sessions.import();
-    assert_eq!(sessions.texts(), ["one", "two"]);
+    assert_eq!(sessions.texts(), ["four", "one", "three", "zero"]);
+    // a whole transcript as well; only what is new in its source begins another
+    fs::remove_dir_all(sessions.memory.at("sessions")).unwrap();
+    assert_eq!(counts(&sessions.import()), [0, 0, 1, 0]);
+    append(&path, &claude("aaaaaaaa-1", 5, "five"));
+    sessions.import();
+    assert_eq!(sessions.texts(), ["five"]);
+    assert_eq!(sessions.lines(FIRST)[0]["type"], "session");
+    // who wants all of it again forgets what was imported
+    ["sources", "messages"].iter().for_each(|file| sessions.forget(file));
+    sessions.import();
+    assert_eq!(sessions.texts(), ["five", "four", "one", "three", "two", "zero"]);
 }
 
 #[test]
@@ -517,4 +544,74 @@ fn imports_at_the_same_time_bring_each_message_once() {
         once.dedup();
         assert_eq!(once.len(), ids.len(), "{path}");
     }
+}
+
+#[test]
+fn a_relative_place_of_a_host_and_a_file_that_cannot_be_read() {
+    let sessions = Sessions::new();
+    // from the folder that the tests run in, as far up as is needed
+    let place = sessions.source("claude");
+    let up = std::env::current_dir().unwrap().components().count() - 1;
+    let relative = Path::new(&"../".repeat(up)).join(place.strip_prefix("/").unwrap());
+    sessions.put("claude/projects/-tea/a.jsonl", claude_lines("aaaaaaaa-1", &["one"]));
+    // nobody can read a folder as a file, not even root
+    std::os::unix::fs::symlink("nowhere", place.join("projects/-tea/b.jsonl")).unwrap();
+    sessions.put("claude/projects/-tea/c.jsonl", claude_lines("cccccccc-1", &["three"]));
+    let locked = sessions.put("claude/projects/-tea/d.jsonl", "\u{FFFD}");
+    fs::write(&locked, b"\xFF\xFE{\0}\0\n\0").unwrap();
+    let variable =
+        |name: &str| (name == "CLAUDE_CONFIG_DIR").then(|| relative.clone().into_os_string());
+    let places = [ImportFrom::Host("claude-code".to_owned())];
+    let options = ImportOptions::default();
+    let report = sessions
+        .store
+        .import_sessions(&places, options, &variable, &mut |_, _| {}, &|| false)
+        .unwrap();
+    assert_eq!(counts(&report), [2, 0, 0, 2]);
+    assert_eq!(sessions.texts(), ["one", "three"]);
+    for source in report.sources.iter().filter(|source| source.outcome.reason().is_some()) {
+        assert!(source.source.starts_with('/'), "{}", source.source);
+    }
+}
+
+#[test]
+fn links_in_a_folder_of_sessions_are_followed() {
+    use std::os::unix::fs::symlink;
+    let sessions = Sessions::new();
+    let elsewhere = sessions.memory.outside().join("elsewhere");
+    fs::create_dir_all(elsewhere.join("deep")).unwrap();
+    fs::write(elsewhere.join("deep/a.jsonl"), claude_lines("aaaaaaaa-1", &["one"])).unwrap();
+    fs::write(elsewhere.join("b.txt"), claude_lines("bbbbbbbb-1", &["two"])).unwrap();
+    sessions.put("real/c.jsonl", claude_lines("cccccccc-1", &["three"]));
+    // a circle, the same file by another name, the memory itself, and nothing
+    symlink(&elsewhere, sessions.source("project")).unwrap();
+    symlink(sessions.source(""), elsewhere.join("deep/up")).unwrap();
+    symlink(elsewhere.join("b.txt"), sessions.source("b.jsonl")).unwrap();
+    symlink("real/c.jsonl", sessions.source("again.jsonl")).unwrap();
+    symlink(sessions.memory.root(), sessions.source("memory")).unwrap();
+    symlink("nowhere", sessions.source("broken")).unwrap();
+    let report = sessions.import();
+    assert_eq!(counts(&report), [3, 0, 0, 1]);
+    assert_eq!(sessions.texts(), ["one", "three", "two"]);
+    let skipped = report.sources.iter().find_map(|source| source.outcome.reason()).unwrap();
+    assert!(skipped.contains("a link that cannot be followed"), "{skipped}");
+    assert_eq!(counts(&sessions.import()), [0, 0, 3, 1]);
+}
+
+#[test]
+fn a_database_of_a_host_is_named_and_not_read() {
+    let sessions = Sessions::new();
+    let database = sessions.put("data/opencode/opencode.db", "SQLite format 3\0");
+    let data = sessions.source("data");
+    let variable = |name: &str| (name == "XDG_DATA_HOME").then(|| data.clone().into_os_string());
+    let places = [ImportFrom::AllHosts];
+    let options = ImportOptions::default();
+    let report = sessions
+        .store
+        .import_sessions(&places, options, &variable, &mut |_, _| {}, &|| false)
+        .unwrap();
+    assert_eq!((counts(&report), report.sources.len()), ([0, 0, 0, 1], 1));
+    assert_eq!(report.sources[0].source, database.to_string_lossy());
+    let why = report.sources[0].outcome.reason().unwrap();
+    assert!(why.contains("opencode export"), "{why}");
 }

@@ -2,12 +2,40 @@
 
 use std::os::fd::OwnedFd;
 
+use rustc_hash::FxHashMap;
 use rustix::fs::{AtFlags, Dir};
 use rustix::io::Errno;
 
 use crate::error::{Error, Result};
 use crate::files::open::refusal;
 use crate::files::{Files, paths};
+
+/// The names in folders, read once for many files that are made.
+#[derive(Debug, Default)]
+pub(super) struct NameCache(FxHashMap<String, FxHashMap<String, String>>);
+
+impl NameCache {
+    /// Returns the entry of a folder that a name collides with; else the name is one from now on.
+    fn find_or_add(
+        &mut self,
+        folder: &str,
+        dir: OwnedFd,
+        name: &str,
+    ) -> rustix::io::Result<Option<String>> {
+        if !self.0.contains_key(folder) {
+            let mut names = FxHashMap::default();
+            for entry in Dir::new(dir)? {
+                if let Ok(name) = entry?.file_name().to_str() {
+                    names.insert(paths::fold(name), name.to_owned());
+                }
+            }
+            self.0.insert(folder.to_owned(), names);
+        }
+        let names = self.0.entry(folder.to_owned()).or_default();
+        let other = names.entry(paths::fold(name)).or_insert_with(|| name.to_owned());
+        Ok(Some(other.clone()).filter(|other| other != name))
+    }
+}
 
 impl Files {
     /// Refuses a new name that a case-insensitive or normalizing file system would confuse with an
@@ -16,15 +44,32 @@ impl Files {
     /// Only the first missing component can collide; `moving` is the file
     /// that is about to lose its name, and may collide with itself.
     pub(super) fn check_collisions(&self, path: &str, moving: Option<&str>) -> Result<()> {
+        self.check_names(path, moving, None)
+    }
+
+    /// As [`Self::check_collisions`], for one of many files that are made under one lock.
+    pub(super) fn check_collisions_with(&self, path: &str, names: &mut NameCache) -> Result<()> {
+        self.check_names(path, None, Some(names))
+    }
+
+    fn check_names(
+        &self,
+        path: &str,
+        moving: Option<&str>,
+        mut names: Option<&mut NameCache>,
+    ) -> Result<()> {
         let mut folder = String::new();
         for component in path.split('/') {
             let dir = self.root.open_dir(&folder).map_err(|e| refusal("open", path, e))?;
             match rustix::fs::statat(&dir, component, AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(_) => {}
                 Err(Errno::NOENT) => {
-                    let Some(other_name) =
-                        find_collision(dir, component).map_err(|e| refusal("list", path, e))?
-                    else {
+                    let found = match &mut names {
+                        Some(names) => names.find_or_add(&folder, dir, component),
+                        None => find_collision(dir, component),
+                    };
+                    let found = found.map_err(|e| refusal("list", path, e))?;
+                    let Some(other_name) = found else {
                         return Ok(());
                     };
                     let found =

@@ -7,6 +7,7 @@
 
 pub mod append;
 mod collisions;
+mod create_all;
 mod expected;
 pub mod file_kind;
 mod git_files;

@@ -247,21 +247,48 @@ impl Root {
         Ok(PathHandle { dir, name: name.into(), path: path.into() })
     }
 
+    /// As [`Root::create_path_handle`]; `made_in` gets each folder that one was made in, which the
+    /// caller flushes.
+    pub(crate) fn create_path_handle_unflushed(
+        &self,
+        path: &str,
+        made_in: &mut dyn FnMut(String),
+    ) -> Result<PathHandle> {
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let dir = self.make_dirs_with(folder, &mut |_, made_below| {
+            made_in(made_below.to_owned());
+            Ok(())
+        })?;
+        Ok(PathHandle { dir, name: name.into(), path: path.into() })
+    }
+
     /// Opens a folder and makes what is missing, one component at a time, so
     /// that no link is ever walked through.
     fn make_dirs(&self, path: &str) -> Result<OwnedFd> {
+        // Its entry must be as durable as the file that will be in it.
+        self.make_dirs_with(path, &mut |dir, _| System::sync_folder(dir.as_fd()))
+    }
+
+    /// As [`Root::make_dirs`]; `made_in` gets each folder that one was made in, and its path.
+    fn make_dirs_with(
+        &self,
+        path: &str,
+        made_in: &mut dyn FnMut(&OwnedFd, &str) -> rustix::io::Result<()>,
+    ) -> Result<OwnedFd> {
         match self.open_dir(path) {
             Err(Errno::NOENT) => {}
             done => return done.map_err(|e| refusal("open", path, e)),
         }
         let mut dir = self.open_dir("").map_err(|e| refusal("open", path, e))?;
         let is_new = paths::is_below(path, OWN) && matches!(self.open_dir(OWN), Err(Errno::NOENT));
+        let mut end = 0;
         for component in path.split('/') {
+            let above = path[..end].trim_end_matches('/');
+            end += component.len() + 1;
             let next = match System::open_beneath((dir.as_fd(), component), DIRECTORY_FLAGS) {
                 Err(Errno::NOENT) => {
                     match rustix::fs::mkdirat(&dir, component, Mode::RWXU) {
-                        // Its entry must be as durable as the file that will be in it.
-                        Ok(()) => System::sync_folder(dir.as_fd()),
+                        Ok(()) => made_in(&dir, above),
                         Err(Errno::EXIST) => Ok(()),
                         Err(e) => Err(e),
                     }

@@ -56,6 +56,19 @@ pub(crate) fn is_temp_name(path: &str) -> bool {
 impl TempFile {
     /// Writes `bytes` to `at`, durably, with the owner, mode and attributes of `base`.
     pub(crate) fn write(at: PathHandle, bytes: &[u8], base: Option<&BaseFile>) -> Result<Self> {
+        let (temp, file) = Self::write_unflushed(at, bytes, base)?;
+        // Never tried twice: after a failure the kernel forgets what was dirty,
+        // and a second call would succeed over lost data.
+        file.sync_all().map_err(|e| Error::io("write", &*temp.at.path, e))?;
+        Ok(temp)
+    }
+
+    /// As [`TempFile::write`]; the caller flushes the file that it gets, once.
+    pub(crate) fn write_unflushed(
+        at: PathHandle,
+        bytes: &[u8],
+        base: Option<&BaseFile>,
+    ) -> Result<(Self, File)> {
         let path = at.path.clone();
         let path = path.as_str();
         let fail = |e: Errno| Error::io("write", path, e);
@@ -76,10 +89,7 @@ impl TempFile {
                 std::io::Error::from(std::io::ErrorKind::WriteZero),
             ));
         }
-        // Never tried twice: after a failure the kernel forgets what was dirty,
-        // and a second call would succeed over lost data.
-        file.sync_all().map_err(|e| Error::io("write", path, e))?;
-        Ok(temp)
+        Ok((temp, file))
     }
 }
 

@@ -57,6 +57,7 @@ impl TranscriptFormat for ClaudeCode {
             sessions: &["projects"],
             within: None,
             extensions: &["jsonl"],
+            database: None,
         })
     }
 

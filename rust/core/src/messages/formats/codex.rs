@@ -42,6 +42,7 @@ impl TranscriptFormat for Codex {
             sessions: &["sessions", "archived_sessions"],
             within: None,
             extensions: &["jsonl"],
+            database: None,
         })
     }
 

@@ -27,7 +27,12 @@ impl TranscriptFormat for Gemini {
             sessions: &["tmp"],
             within: Some("chats"),
             extensions: &["json", "jsonl"],
+            database: None,
         })
+    }
+
+    fn rewrites_messages(&self) -> bool {
+        true
     }
 
     fn is_document(&self, first_line: &[u8]) -> bool {

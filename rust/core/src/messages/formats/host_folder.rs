@@ -17,17 +17,26 @@ pub struct HostFolder {
     pub within: Option<&'static str>,
     /// How the names of its files end.
     pub extensions: &'static [&'static str],
+    /// The database beside the folders of sessions in which newer versions keep them. It is not read.
+    pub database: Option<&'static str>,
 }
 
 impl HostFolder {
     /// Returns the folders of sessions, whether they are there or not.
     pub fn paths(&self, variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
+        let folder = self.folder(variable).into_iter();
+        folder.flat_map(|folder| self.sessions.iter().map(move |name| folder.join(name))).collect()
+    }
+
+    /// Returns where the database of newer versions would be.
+    pub fn database_path(&self, variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+        Some(self.folder(variable)?.join(self.database?))
+    }
+
+    fn folder(&self, variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
         let value =
             |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let named = self.variables.iter().find_map(|(name, below)| Some(value(name)?.join(below)));
-        let Some(folder) = named.or_else(|| Some(value("HOME")?.join(self.home))) else {
-            return Vec::new();
-        };
-        self.sessions.iter().map(|sessions| folder.join(sessions)).collect()
+        named.or_else(|| Some(value("HOME")?.join(self.home)))
     }
 }

@@ -87,6 +87,11 @@ pub trait TranscriptFormat: Debug + Sync {
         None
     }
 
+    /// Whether the host writes a message again, under its id, when it has grown.
+    fn rewrites_messages(&self) -> bool {
+        false
+    }
+
     /// Notes what a line says about its session.
     fn describe(&self, _record: &Record<'_>, _session: &mut SessionHeader) {}
 
@@ -141,6 +146,11 @@ impl<'a> Record<'a> {
 pub fn hosts() -> impl Iterator<Item = (&'static str, HostFolder)> {
     let formats = LINE_FORMATS.iter().chain(&EXPORT_FORMATS);
     formats.filter_map(|format| Some((format.name(), format.folder()?)))
+}
+
+/// Whether a host writes a message again, under its id, when it has grown.
+pub(crate) fn rewrites_messages(host: &str) -> bool {
+    LINE_FORMATS.iter().any(|format| format.name() == host && format.rewrites_messages())
 }
 
 /// Reads a line that lies in a transcript as a message, if it is one.

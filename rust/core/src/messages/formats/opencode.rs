@@ -1,6 +1,7 @@
 //! Sessions of opencode: `info` and `messages`, each an `info` with its `parts`.
 //!
-//! This is what `opencode export` writes. Source: `packages/opencode/src/cli/cmd/export.ts` and
+//! This is what `opencode export` writes. Since version 1.2 opencode keeps its sessions in a database,
+//! which is not read here: only opencode knows when it may be. Source: `packages/opencode/src/cli/cmd/export.ts` and
 //! `src/session/message-v2.ts` of anomalyco/opencode (MIT).
 
 use serde_json::{Value, json};
@@ -24,6 +25,7 @@ impl TranscriptFormat for OpenCode {
             sessions: &["storage/session"],
             within: None,
             extensions: &["json"],
+            database: Some("opencode.db"),
         })
     }
 

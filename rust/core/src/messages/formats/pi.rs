@@ -21,6 +21,7 @@ impl TranscriptFormat for Pi {
             sessions: &[""],
             within: None,
             extensions: &["jsonl"],
+            database: None,
         })
     }
 

@@ -7,6 +7,8 @@ use crate::messages::redaction::redact_text;
 
 /// Characters of a prompt that stand for a title.
 const MAX_TITLE: usize = 100;
+/// Characters of a title that a host gave.
+const MAX_HOST_TITLE: usize = 200;
 /// Characters of it that are looked at for secrets: what is cut would not be known as one.
 const MAX_LOOKED_AT: usize = 4096;
 
@@ -112,25 +114,42 @@ impl SessionHeader {
 
     /// Takes a title from the host, if there is one.
     pub fn set_title(&mut self, title: Option<String>) {
-        self.title = title.filter(|title| !title.trim().is_empty()).or_else(|| self.title.take());
+        let title = title.filter(|title| !title.trim().is_empty());
+        self.title = title.map(|title| looked_at(&title)).or_else(|| self.title.take());
     }
 
-    /// Takes secrets out of the title. It is shown in lists, so it never has any, also where the
-    /// messages keep theirs.
-    pub(super) fn redact_title(&mut self) {
-        self.title = self.title.take().map(|title| redact_text(&title));
+    /// Makes of the title what lists show: one line without secrets, also where the messages keep
+    /// theirs, and no longer than is read at a glance.
+    pub(super) fn clean_title(&mut self) {
+        let title = self.title.take();
+        self.title = title.map(|title| shortened(&redact_text(&looked_at(&title)), MAX_HOST_TITLE));
     }
 }
 
 /// The first line of a prompt as a title, without secrets.
 pub(super) fn title_of_prompt(said: &str) -> Option<String> {
-    let said: String = said.trim_start().chars().take(MAX_LOOKED_AT).collect();
-    let redacted = redact_text(&said);
+    let redacted = redact_text(&looked_at(said.trim_start()));
     let line = redacted.lines().map(str::trim).find(|line| !line.is_empty());
     line.map(|line| line.chars().take(MAX_TITLE).collect())
 }
 
-/// Text without control characters, which a title may have from a terminal.
-fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+fn looked_at(text: &str) -> String {
+    text.chars().take(MAX_LOOKED_AT).collect()
+}
+
+/// Text on one line, without what steers a terminal or turns the direction of what follows.
+pub(super) fn printable(text: &str) -> String {
+    let is_bidi = |c: &char| matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
+    let shown = text.chars().filter(|c| !is_bidi(c));
+    shown.map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// Text as a list shows it, of so many characters at most: an ellipsis stands for what is cut.
+pub(super) fn shortened(text: &str, most: usize) -> String {
+    let text = printable(text);
+    if text.chars().nth(most).is_none() {
+        return text;
+    }
+    let kept: String = text.chars().take(most - 1).collect();
+    format!("{}…", kept.trim_end())
 }

@@ -6,6 +6,7 @@
 
 use serde_json::Value;
 
+use super::session_header::{printable, shortened};
 use super::{LINE_FORMATS, Record, SessionHeader, lazy_message};
 use crate::messages::fields::{Fields, trim};
 use crate::messages::json::PullParser;
@@ -106,14 +107,8 @@ impl SessionRecord {
 
 /// Cuts a text to [`MAX_FIELD`] characters, on one line.
 fn cut(text: &mut String) {
-    let is_clean = |text: &str| {
-        !text.contains(char::is_control) && !text.contains("  ") && text.trim().len() == text.len()
-    };
-    if text.len() > MAX_FIELD || !is_clean(text) {
-        let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        let folded = plain.split_whitespace().collect::<Vec<_>>().join(" ");
-        *text = folded.chars().take(MAX_FIELD).collect();
-    }
+    let folded = printable(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    *text = shortened(&folded, MAX_FIELD);
 }
 
 /// Returns how many messages of another transcript a line stands for.

@@ -111,7 +111,7 @@ impl OpenSession {
         let mut header = self.header.clone();
         header.title = header.title.or_else(|| self.prompt.clone());
         header.id = header.id.or_else(|| self.named.clone());
-        header.redact_title();
+        header.clean_title();
         header
     }
 }

@@ -16,6 +16,7 @@ mod private_keys;
 mod table;
 mod tokens;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -26,7 +27,7 @@ use crate::messages::quote_scan::{self, StopAt};
 use crate::messages::redaction::assignments::{Name, assigned, is_value_of_key};
 use crate::messages::redaction::decoded::DecodedString;
 use crate::messages::redaction::literals::LiteralHit;
-use crate::messages::redaction::private_keys::{private_key, url_password};
+use crate::messages::redaction::private_keys::{may_name_user, private_key, url_password};
 use crate::messages::redaction::table::{Announced, Form, Shape, TABLE, Table};
 use crate::messages::redaction::tokens::TokenForm;
 
@@ -38,6 +39,13 @@ const HITS: usize = 1024;
 
 /// How many secrets were replaced, by kind.
 pub type Redactions = BTreeMap<String, u64>;
+
+/// Adds counts to a sum.
+pub(crate) fn add_counts(sum: &mut Redactions, counts: Redactions) {
+    for (kind, count) in counts {
+        *sum.entry(kind).or_default() += count;
+    }
+}
 
 /// A secret in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,6 +100,7 @@ pub fn redact_text(text: &str) -> String {
 fn secrets_of_line(table: &Table, line: &[u8], interrupt: Interrupt<'_>) -> Result<Vec<Secret>> {
     let (mut hits, mut found) = (Vec::new(), Vec::new());
     table.scan.find(line, &mut hits, interrupt)?;
+    hits.retain(|hit| hit.literal != table.url || may_name_user(&line[hit.at + 3..]));
     let (mut next, mut at) = (0, 0);
     let mut key: Option<&[u8]> = None;
     while next < hits.len() || key.is_some() {
@@ -108,7 +117,13 @@ fn secrets_of_line(table: &Table, line: &[u8], interrupt: Interrupt<'_>) -> Resu
             let decoded = DecodedString::new(body);
             let key = named.map(DecodedString::new);
             let key = key.as_ref().map(|key| &*key.text);
-            for secret in secrets_of_text(table, &decoded.text, key, interrupt)? {
+            // what has no escapes was scanned with the line
+            let shift = |hit: &LiteralHit| {
+                Some(LiteralHit { at: hit.at.checked_sub(start)?, literal: hit.literal })
+            };
+            let scanned: Option<Vec<LiteralHit>> = matches!(decoded.text, Cow::Borrowed(_))
+                .then(|| hits[before..next].iter().filter_map(shift).collect());
+            for secret in secrets_of_text(table, &decoded.text, key, scanned, interrupt)? {
                 let raw = decoded.raw(secret.range);
                 found.push(Secret { range: start + raw.start..start + raw.end, ..secret });
             }
@@ -125,11 +140,13 @@ fn follows_colon(before: &[u8]) -> bool {
     before.trim_ascii_end().ends_with(b":")
 }
 
-/// The secrets in a text, in order and apart; `key` is the JSON key that the whole text belongs to.
+/// The secrets in a text, in order and apart; `key` is the JSON key that the whole text belongs to, and
+/// `scanned` are its literals if they are known.
 fn secrets_of_text(
     table: &Table,
     text: &str,
     key: Option<&str>,
+    scanned: Option<Vec<LiteralHit>>,
     interrupt: Interrupt<'_>,
 ) -> Result<Vec<Secret>> {
     let mut hits = Vec::new();
@@ -142,7 +159,10 @@ fn secrets_of_text(
             return Ok(vec![Secret { range: 0..text.len(), kind, by_form: true }]);
         }
     }
-    table.scan.find(text.as_bytes(), &mut hits, interrupt)?;
+    match scanned {
+        Some(scanned) => hits = scanned,
+        None => table.scan.find(text.as_bytes(), &mut hits, interrupt)?,
+    }
     let mut found = formed(table, text, &hits, interrupt)?;
     for (count, name) in names(table, &hits).enumerate() {
         check(count, interrupt)?;
@@ -236,4 +256,42 @@ fn apart(text: &str, mut found: Vec<Secret>) -> Vec<Secret> {
         }
     }
     apart
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_line_is_read_as_its_decoded_text(
+            parts in prop::collection::vec(prop::sample::select(vec![
+                "https://", "postgres://", "me:", "q7Rt2Lm9", "@", "db", "\n", "\t", "\"", "\\", "/", "é",
+                "\u{c}", "\u{8}", "?", " ", "password=", "token: ", "'", ":",
+            ]), 0..16),
+            escaped in prop::collection::vec(0..8_u8, 160),
+        ) {
+            let table = TABLE.as_ref().unwrap();
+            let text = parts.concat();
+            let wanted = secrets_of_text(table, &text, None, None, &|| false).unwrap();
+            let mut line = String::from("{\"content\":\"");
+            for (c, escaped) in text.chars().zip(escaped.iter().cycle()) {
+                match serde_json::Value::from(c.to_string()).to_string() {
+                    _ if *escaped == 0 => line += &format!("\\u{:04x}", u32::from(c)),
+                    plain => line += &plain[1..plain.len() - 1],
+                }
+            }
+            line += "\"}";
+            let found = secrets_of_line(table, line.as_bytes(), &|| false).unwrap();
+            let read = |secret: &Secret| {
+                let raw = format!("\"{}\"", &line[secret.range.clone()]);
+                (serde_json::from_str::<String>(&raw).unwrap(), secret.kind)
+            };
+            let wanted: Vec<_> =
+                wanted.iter().map(|one| (text[one.range.clone()].to_owned(), one.kind)).collect();
+            prop_assert_eq!(found.iter().map(read).collect::<Vec<_>>(), wanted);
+        }
+    }
 }

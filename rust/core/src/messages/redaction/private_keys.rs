@@ -60,6 +60,24 @@ fn key_lines(body: &[u8]) -> Option<usize> {
     last
 }
 
+/// Whether the URL whose `://` ends before a part of a raw line may name a user. Nearly none does, and
+/// nothing else of them need be looked at.
+pub(super) fn may_name_user(line: &[u8]) -> bool {
+    let window = &line[..line.len().min(LONGEST_AUTHORITY)];
+    let is_end = |byte: &u8| {
+        matches!(byte, b'@' | b'\\' | b'/' | b'?' | b'"' | b'\'' | b'`' | b'<' | b'>' | b'(' | b')')
+            || byte.is_ascii_whitespace()
+    };
+    let Some(end) = window.iter().position(is_end) else { return false };
+    match line[end..] {
+        [b'@', ..] => true,
+        // an escape of what ends a URL, or of anything
+        [b'\\', b'n' | b'r' | b't' | b'f' | b'"' | b'\\' | b'/', ..] => false,
+        [b'\\', ..] => true,
+        _ => false,
+    }
+}
+
 /// Returns where the password stands in the URL whose `://` is at `at`.
 pub(super) fn url_password(table: &Table, text: &str, at: usize) -> Option<Range<usize>> {
     let bytes = text.as_bytes();

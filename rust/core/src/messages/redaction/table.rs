@@ -51,6 +51,8 @@ pub(super) struct Table {
     pub forms: Vec<Form>,
     pub announced: Vec<Announced>,
     pub scan: LiteralScan,
+    /// The literal of URLs.
+    pub url: usize,
     pub after: Vec<&'static str>,
     pub joined_before: Vec<&'static str>,
     pub not_before: Vec<&'static str>,
@@ -90,11 +92,13 @@ impl Table {
             }
         }
         HIDING.iter().for_each(|escape| literals.add(escape, Announced::Escape));
+        let url = literals.texts.iter().position(|text| text == "://")?;
         let mut list = |name: &str| lists.remove(name);
         Some(Self {
             forms: read,
             scan: LiteralScan::new(&literals.texts)?,
             announced: literals.announced,
+            url,
             after: list("after")?,
             joined_before: list("joined before")?,
             not_before: list("not before")?,

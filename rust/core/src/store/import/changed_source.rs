@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::BufReader;
 use std::path::Path;
-use std::time::UNIX_EPOCH;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::error::{Error, Interrupt, Result};
 use crate::memory_limit::MemoryLimit;
@@ -12,11 +12,15 @@ use crate::store::Store;
 use crate::store::import::ledger::{self, Ledger, Stamp};
 use crate::store::import::report::ImportReport;
 use crate::store::import::sources::Source;
+use crate::store::import::standard_input::StandardInput;
 use crate::store::import::{open_source, opencode_storage};
 use crate::text::time::parse_time;
 
 /// How much of a source is read at once to know when its session began.
 const HEAD: usize = 1 << 16;
+
+/// Times before the year 1971 are those of machines that knew none, in milliseconds since 1970.
+pub(super) const FIRST_TIME: i64 = 31_536_000_000;
 
 /// A source that is to be read, or read on.
 #[derive(Debug, Default)]
@@ -28,8 +32,10 @@ pub(super) struct ChangedSource {
     is_subagent: bool,
     /// When its first message was written, in milliseconds since 1970.
     started: i64,
-    /// When its file was made or last changed, whichever is earlier.
+    /// When its file was made or last changed, whichever is earlier; now where that cannot be.
     pub modified: i64,
+    /// What came in, if it is standard input.
+    pub input: Option<StandardInput>,
 }
 
 impl ChangedSource {
@@ -43,15 +49,21 @@ impl ChangedSource {
     pub fn key(&self) -> Option<&str> {
         match &self.source {
             Source::File { path, .. } => path.to_str(),
-            Source::Stdin => None,
+            Source::Stdin => self.input.as_ref().map(|input| &*input.key),
         }
+    }
+
+    fn of_input(input: StandardInput) -> Self {
+        let stamp = input.stamp();
+        let modified = milliseconds(SystemTime::now());
+        Self { stamp, modified, started: modified, input: Some(input), ..Self::default() }
     }
 
     /// Reads the head of the source, to know in which order to import.
     fn look_ahead(&mut self, limit: &MemoryLimit, meta: &fs::Metadata, interrupt: Interrupt<'_>) {
         let times = [meta.created(), meta.modified()].into_iter().flatten();
-        let since = times.filter_map(|time| time.duration_since(UNIX_EPOCH).ok()).min();
-        self.modified = since.map_or(0, |since| since.as_millis() as i64);
+        let times = times.map(milliseconds).filter(|time| *time >= FIRST_TIME);
+        self.modified = times.min().unwrap_or_else(|| milliseconds(SystemTime::now()));
         let header = match (&self.known, &self.source) {
             (Some(entry), _) => entry.state.as_ref().map(|state| state.session.header()),
             (None, Source::File { path, .. }) => head(path, limit, interrupt),
@@ -79,7 +91,13 @@ impl Store {
                 return Err(Error::Interrupted);
             }
             let Source::File { path, is_named } = &source else {
-                changed.push(ChangedSource { source, ..ChangedSource::default() });
+                let read = StandardInput::read(ledger, &self.limit, interrupt);
+                match read {
+                    Ok(input) if input.is_known => report.unread += 1,
+                    Ok(input) => changed.push(ChangedSource::of_input(input)),
+                    Err(Error::Interrupted) => return Err(Error::Interrupted),
+                    Err(error) => report.skip(&source.shown(), &error.to_string()),
+                }
                 continue;
             };
             let Ok(meta) = fs::metadata(path) else {
@@ -88,8 +106,6 @@ impl Store {
             };
             let stamp = opencode_storage::stamp(path).unwrap_or_else(|| Stamp::of(&meta));
             let entry = path.to_str().and_then(|key| ledger.get(key));
-            let entry =
-                entry.filter(|entry| entry.targets.iter().all(|target| self.holds_all_of(target)));
             if let Some(entry) = entry.filter(|entry| entry.stamp == stamp) {
                 match &entry.skipped {
                     None => report.unread += 1,
@@ -106,11 +122,11 @@ impl Store {
         changed.sort_by_key(|one| (one.is_subagent, one.started, one.modified));
         Ok(changed)
     }
+}
 
-    /// Whether a transcript is as long as it was when an import ended.
-    fn holds_all_of(&self, (path, size): &(String, u64)) -> bool {
-        self.root().stat(path).is_ok_and(|stat| stat.size >= *size)
-    }
+/// A time in milliseconds since 1970.
+fn milliseconds(time: SystemTime) -> i64 {
+    time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64)
 }
 
 /// Whether a source still begins with what was read of it.

@@ -1,8 +1,9 @@
 //! Ledger of sources: how far each was imported, and into which transcripts.
 //!
-//! It is derived: `.commonplace/imports/sources` saves reading sources again. Each line is the xxh3 of
-//! a JSON object, and the object; what is damaged is passed over, the last line of a source counts.
-//! An entry is used only if the source and its transcripts still are as it says.
+//! `.commonplace/imports/sources` saves reading sources again. Each line is the xxh3 of a JSON object,
+//! and the object; what is damaged is passed over, the last line of a source counts. An entry is used
+//! only if the source still is as it says. It is written when what it says was imported is on the disk,
+//! so what a transcript lacks of it was removed by the user, and is not imported again.
 
 use std::fs::{File, Metadata};
 use std::io::{Read, Write};
@@ -87,14 +88,20 @@ impl Ledger {
         self.entries.get(source)
     }
 
+    /// The sources of which the names begin so.
+    pub fn of_names<'l>(&'l self, start: &'l str) -> impl Iterator<Item = (&'l str, &'l Entry)> {
+        let entries = self.entries.iter().map(|(source, entry)| (&**source, entry));
+        entries.filter(move |(source, _)| source.starts_with(start))
+    }
+
     /// The transcripts of known sources with the session records in them.
-    pub fn records(&self) -> Vec<(&str, &str)> {
+    pub fn records(&self) -> Vec<(String, String)> {
         let mut records: Vec<_> = self
             .entries
             .values()
             .filter_map(|entry| {
                 let (path, _) = entry.targets.last()?;
-                Some((&**path, &*entry.record))
+                Some((path.clone(), entry.record.clone()))
             })
             .collect();
         records.sort_unstable();

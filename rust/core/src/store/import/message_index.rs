@@ -1,22 +1,22 @@
 //! Message index: where in the stored transcripts each message is, by its key.
 //!
-//! It is derived: `.commonplace/imports/messages` saves reading the transcripts again, and what lies
-//! there is read up to the first damage. A message counts as stored only when its line, read again,
-//! has the key.
+//! `.commonplace/imports/messages` saves reading the transcripts again, and what lies there is read
+//! up to the first damage. A message counts as stored only when its line, read again, has the key.
+//! One that was in the index and is in no transcript was removed by the user, and stays so: its key
+//! is known as long as this file is.
 //!
 //! The file is a list of frames, each for a stretch of one transcript: length (u32), payload, xxh3 of
 //! the payload (u64). A payload is the length of the path (u32), the path, four u64 (first byte, end,
 //! lines before, lines up to the end), and for each message hash (u128), offset (u64) and line (u32).
-//! A frame that begins at 0 replaces those of its path before it; one that does not begin where the
-//! last of its path ended is passed over.
+//! A frame that begins at 0 replaces those of its path before it, whose messages are removed if it
+//! has them not; one that does not begin where the last of its path ended is passed over.
 
 use std::fs::File;
 use std::io::{Read, Write};
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
-use rustc_hash::FxHashMap;
-use xxhash_rust::xxh3::xxh3_64;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::error::{Error, Interrupt, Result};
 use crate::files::file_kind::FileKind;
@@ -25,6 +25,8 @@ use crate::files::side_files::Access;
 use crate::messages::line_reader::{LONGEST_LINE, lines};
 use crate::messages::message_key::MessageKey;
 use crate::store::Store;
+use crate::store::import::index_frame;
+use crate::store::import::ordinals::Ordinals;
 
 const FILE: &str = "imports/messages";
 /// Bytes of an entry.
@@ -43,6 +45,16 @@ pub(super) struct Location {
     pub offset: u64,
 }
 
+/// What the index knows of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Known {
+    No,
+    /// It is stored; its line was just read.
+    At(Location),
+    /// It was stored once, and somebody has removed it.
+    Removed,
+}
+
 /// A message of a stretch: hash of its key, first byte and line.
 pub(super) type Entry = (u128, u64, u32);
 
@@ -58,6 +70,8 @@ pub(super) struct MessageIndex {
     files: Vec<IndexedFile>,
     numbers: FxHashMap<String, u32>,
     keys: FxHashMap<u128, Location>,
+    /// Messages that were stored once and are in no transcript now.
+    removed: FxHashSet<u128>,
     /// Frames that are not saved.
     unsaved: Vec<u8>,
     /// How many bytes of the saved frames are sound.
@@ -67,12 +81,8 @@ pub(super) struct MessageIndex {
 }
 
 impl MessageIndex {
-    /// Reads what was saved, and the transcripts that have changed since.
-    pub fn open(
-        store: &Store,
-        stored: &[(String, Stat)],
-        interrupt: Interrupt<'_>,
-    ) -> Result<Self> {
+    /// Reads what was saved.
+    pub fn open(store: &Store) -> Result<Self> {
         let mut index = Self::default();
         let mut bytes = Vec::new();
         match store.root().open_side(FILE, Access::Read) {
@@ -83,35 +93,51 @@ impl MessageIndex {
             Err(error) => return Err(error),
         }
         index.load(&bytes);
+        Ok(index)
+    }
+
+    /// Reads the transcripts that have changed since the index was saved.
+    pub fn read_changed(
+        &mut self,
+        store: &Store,
+        stored: &[(String, Stat)],
+        interrupt: Interrupt<'_>,
+    ) -> Result<()> {
         for (path, stat) in stored {
-            let end = index.numbers.get(path).map(|&number| index.files[number as usize].end);
+            let end = self.numbers.get(path).map(|&number| self.files[number as usize].end);
             if FileKind::of(path) != FileKind::Transcript || end == Some(stat.size) {
                 continue;
             }
             if end.is_some_and(|end| end > stat.size) {
-                index.reset(path);
+                self.reset(path);
             }
-            index.read_on(store, path, interrupt)?;
+            self.read_on(store, path, interrupt)?;
         }
-        Ok(index)
+        Ok(())
     }
 
-    /// Returns where a message is stored; its line was just read.
+    /// Looks for the `ordinal`-th message with a key, which belongs to the transcript `path`.
     pub fn find(
         &mut self,
         store: &Store,
-        hash: u128,
+        (key, ordinal, path): (MessageKey, u32, &str),
         interrupt: Interrupt<'_>,
-    ) -> Result<Option<Location>> {
-        let Some(location) = self.keys.get(&hash).copied() else { return Ok(None) };
-        if self.is_at(store, hash, location)? {
-            return Ok(Some(location));
+    ) -> Result<Known> {
+        let hash = key.stored_hash(path, ordinal);
+        if let Some(location) = self.keys.get(&hash).copied() {
+            if self.is_at(store, key, location)? {
+                return Ok(Known::At(location));
+            }
+            // somebody has changed the transcript
+            let path = self.path(location.file).to_owned();
+            self.reset(&path);
+            self.read_on(store, &path, interrupt)?;
         }
-        // somebody has changed the transcript
-        let path = self.path(location.file).to_owned();
-        self.reset(&path);
-        self.read_on(store, &path, interrupt)?;
-        Ok(self.keys.get(&hash).copied())
+        Ok(match self.keys.get(&hash) {
+            Some(location) => Known::At(*location),
+            None if self.removed.contains(&hash) => Known::Removed,
+            None => Known::No,
+        })
     }
 
     /// The path of a transcript.
@@ -140,10 +166,16 @@ impl MessageIndex {
         let size = file.metadata().map_err(|error| Error::io("read", path, error))?.len();
         let IndexedFile { end: start, lines: before, .. } = self.files[number as usize];
         let (mut end, mut line, mut entries, mut last) = (start, before, Vec::new(), None);
+        let (mut ordinals, keys) = (Ordinals::default(), &self.keys);
         let mut each = |at: u64, bytes: &[u8], is_whole: bool| {
             let place = u32::try_from(line + 1).unwrap_or(u32::MAX);
-            let key = MessageKey::of(bytes).filter(|key| is_whole && key.is_unique);
-            let entry = key.map(|key| (key.hash, at, place));
+            let key = MessageKey::of(bytes).filter(|_| is_whole);
+            // a line that had no end was taken when it was read before
+            let is_taken = |hash: &u128| {
+                keys.get(hash).is_some_and(|known| (known.file, known.offset) != (number, at))
+            };
+            let hash = key.map(|key| ordinals.next_free(key, path, is_taken));
+            let entry = hash.map(|hash| (hash, at, place));
             if bytes.ends_with(b"\n") {
                 (end, line) = (at + bytes.len() as u64, line + 1);
                 entries.extend(entry);
@@ -155,7 +187,7 @@ impl MessageIndex {
         self.add(number, start..end, [before, line], &entries);
         // a last line without an end is read again when it has one
         if let Some((hash, offset, line)) = last {
-            self.keys.entry(hash).or_insert(Location { file: number, line, offset });
+            self.insert(hash, Location { file: number, line, offset });
         }
         Ok(())
     }
@@ -174,7 +206,7 @@ impl MessageIndex {
         }
         (file.end, file.lines) = (span.end, lines[1]);
         for &(hash, offset, line) in entries {
-            self.keys.entry(hash).or_insert(Location { file: number, line, offset });
+            self.insert(hash, Location { file: number, line, offset });
         }
         let path = self.files[number as usize].path.as_bytes();
         let mut payload = Vec::with_capacity(36 + path.len() + entries.len() * ENTRY);
@@ -188,9 +220,7 @@ impl MessageIndex {
             payload.extend_from_slice(&offset.to_le_bytes());
             payload.extend_from_slice(&line.to_le_bytes());
         }
-        self.unsaved.extend_from_slice(&(payload.len() as u32).to_le_bytes());
-        self.unsaved.extend_from_slice(&payload);
-        self.unsaved.extend_from_slice(&xxh3_64(&payload).to_le_bytes());
+        index_frame::write(&payload, &mut self.unsaved);
         true
     }
 
@@ -217,18 +247,24 @@ impl MessageIndex {
         Ok(())
     }
 
-    /// Forgets a transcript.
+    fn insert(&mut self, hash: u128, location: Location) {
+        self.keys.entry(hash).or_insert(location);
+        self.removed.remove(&hash);
+    }
+
+    /// Takes all messages of a transcript for removed, until they are read again.
     fn reset(&mut self, path: &str) {
         let number = self.number(path);
         (self.files[number as usize].end, self.files[number as usize].lines) = (0, 0);
-        self.keys.retain(|_, location| location.file != number);
+        let removed = self.keys.extract_if(|_, location| location.file == number);
+        self.removed.extend(removed.map(|(hash, _)| hash));
         self.opened = None;
     }
 
     /// Takes frames up to the first that is damaged.
     fn load(&mut self, bytes: &[u8]) {
         let mut left = bytes;
-        while let Some((payload, rest)) = frame(left) {
+        while let Some((payload, rest)) = index_frame::read(left) {
             if self.take(payload).is_none() {
                 break;
             }
@@ -266,15 +302,14 @@ impl MessageIndex {
             let (offset, line) = place.split_first_chunk::<8>()?;
             let (offset, line) =
                 (u64::from_le_bytes(*offset), u32::from_le_bytes(*line.first_chunk::<4>()?));
-            let location = Location { file: number, line, offset };
-            self.keys.entry(u128::from_le_bytes(*hash)).or_insert(location);
+            self.insert(u128::from_le_bytes(*hash), Location { file: number, line, offset });
             rest = left;
         }
         Some(())
     }
 
     /// Whether the line at a place is a message with this key.
-    fn is_at(&mut self, store: &Store, hash: u128, location: Location) -> Result<bool> {
+    fn is_at(&mut self, store: &Store, key: MessageKey, location: Location) -> Result<bool> {
         let path = &*self.files[location.file as usize].path;
         if self.opened.as_ref().is_none_or(|opened| opened.0 != location.file) {
             self.opened = match store.root().open_read(path) {
@@ -296,16 +331,8 @@ impl MessageIndex {
                 line.truncate(held + end);
             }
             if end.is_some() || read == 0 || line.len() > LONGEST_LINE {
-                return Ok(MessageKey::of(&line).is_some_and(|key| key.hash == hash));
+                return Ok(MessageKey::of(&line) == Some(key));
             }
         }
     }
-}
-
-/// Returns the payload of the first frame, and what follows it.
-fn frame(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let (length, rest) = bytes.split_first_chunk::<4>()?;
-    let (payload, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
-    let (sum, rest) = rest.split_first_chunk::<8>()?;
-    (xxh3_64(payload) == u64::from_le_bytes(*sum)).then_some((payload, rest))
 }

@@ -15,16 +15,22 @@
 //! counts, so to lose them costs time and no message.
 
 mod changed_source;
+mod context;
+mod index_frame;
 mod ledger;
 mod message_index;
 mod opencode_storage;
+mod ordinals;
+mod pending_lines;
 mod report;
+mod session_batch;
 mod session_folder;
 mod session_names;
 mod session_target;
 mod sessions;
 mod source_import;
 mod sources;
+mod standard_input;
 mod transcript;
 
 pub use report::{ImportReport, Outcome, SourceReport};

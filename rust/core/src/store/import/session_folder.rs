@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::files::paths::check_create;
 use crate::messages::formats::SessionHeader;
 use crate::messages::redaction::redact_text;
+use crate::store::import::changed_source::FIRST_TIME;
 use crate::text::time::{day_in_words, parse_time};
 
 /// The folder that all sessions are in.
@@ -23,7 +24,7 @@ pub(super) fn candidates(
     modified: i64,
 ) -> impl Iterator<Item = String> {
     let started = header.started.as_deref().and_then(parse_time);
-    let time = started.filter(|time| (0..END_OF_DATES).contains(time)).unwrap_or(modified);
+    let time = started.filter(|time| (FIRST_TIME..END_OF_DATES).contains(time)).unwrap_or(modified);
     let day = day_in_words(time.clamp(0, END_OF_DATES - 1));
     let date = day.split(' ').next().unwrap_or_default().to_owned();
     // `ses_` and the like are the same for all
@@ -155,6 +156,7 @@ mod tests {
             ("9999-12-31T23:59:59Z", "9999-12-31"),
             ("99999999999999999999999", "1970-01-02"),
             ("no time", "1970-01-02"),
+            ("1", "1970-01-02"),
         ] {
             let header = SessionHeader { started: Some(started.to_owned()), ..header("/tea", "a") };
             let path = candidates(&header, "tea", 86_400_000).next().unwrap();

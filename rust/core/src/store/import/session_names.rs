@@ -4,21 +4,25 @@ use std::io::{BufRead, BufReader, Read};
 
 use rustc_hash::FxHashMap;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Interrupt, Result};
 use crate::files::paths::fold;
 use crate::messages::formats::SessionHeader;
 use crate::store::Store;
 use crate::store::import::ledger::Ledger;
 use crate::store::import::session_folder::{SESSIONS, beside_parent, candidates, project};
+use crate::store::import::sessions::walk_sessions;
 
 /// The name of the transcript in the folder of a session.
 const FILE: &str = "messages.jsonl";
 /// How much of a transcript is read to know whose it is.
 const MAX_RECORD: u64 = 1 << 16;
 
-/// Paths of sessions: which were given, and which project folders there are.
+/// Paths of sessions: which were given, and which project folders there are. They are read when the
+/// first is asked for, as most imports only add to sessions that are known.
 pub(super) struct SessionNames<'s> {
     store: &'s Store,
+    /// Transcripts of the ledger with their records, until they are read.
+    records: Option<Vec<(String, String)>>,
     /// Paths by host and id of session.
     known: FxHashMap<(String, String), String>,
     /// Host and id of session by path.
@@ -28,25 +32,30 @@ pub(super) struct SessionNames<'s> {
 }
 
 impl<'s> SessionNames<'s> {
-    pub fn new(store: &'s Store, dirs: &[String], ledger: &Ledger) -> Self {
-        let mut names = Self {
+    pub fn new(store: &'s Store, ledger: &Ledger) -> Self {
+        Self {
             store,
+            records: Some(ledger.records()),
             known: FxHashMap::default(),
             taken: FxHashMap::default(),
             projects: FxHashMap::default(),
-        };
-        for dir in dirs {
+        }
+    }
+
+    fn load(&mut self, interrupt: Interrupt<'_>) -> Result<()> {
+        let Some(records) = self.records.take() else { return Ok(()) };
+        for dir in walk_sessions(self.store, interrupt)?.dirs {
             let below = dir.strip_prefix(SESSIONS).and_then(|below| below.strip_prefix('/'));
             if let Some(project) = below.filter(|below| !below.contains('/')) {
-                names.projects.insert(fold(project), project.to_owned());
+                self.projects.insert(fold(project), project.to_owned());
             }
         }
-        for (path, record) in ledger.records() {
+        for (path, record) in records {
             let mut header = SessionHeader::default();
-            header.take_record(&serde_json::from_str(record).unwrap_or_default());
-            names.note(&header, path);
+            header.take_record(&serde_json::from_str(&record).unwrap_or_default());
+            self.note(&header, &path);
         }
-        names
+        Ok(())
     }
 
     fn note(&mut self, header: &SessionHeader, path: &str) {
@@ -56,7 +65,13 @@ impl<'s> SessionNames<'s> {
     }
 
     /// Returns the path for a session, which is its own if it has one.
-    pub fn path(&mut self, header: &SessionHeader, modified: i64) -> Result<String> {
+    pub fn path(
+        &mut self,
+        header: &SessionHeader,
+        modified: i64,
+        interrupt: Interrupt<'_>,
+    ) -> Result<String> {
+        self.load(interrupt)?;
         let key = |id: &Option<String>| (header.host.clone(), id.clone().unwrap_or_default());
         if let Some(path) = self.known.get(&key(&header.id)) {
             return Ok(path.clone());

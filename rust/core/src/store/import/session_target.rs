@@ -1,44 +1,33 @@
 //! Session target: the transcript of one session, to which what is new is added.
 //!
-//! Its first line is the session's record. What it holds already is known by the message index, or,
-//! of messages without id and time, by how often the transcript holds them. A run of messages that
-//! another transcript holds becomes one line that points there.
+//! Its first line is the session's record. What it holds already is known by the message index. A
+//! run of messages that another transcript holds becomes one line that points there.
 
 use std::ops::Range;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use memchr::memmem;
+use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::error::{Error, Interrupt, Result};
-use crate::memory_limit::MemoryLimit;
+use crate::error::{Error, Result};
 use crate::messages::fields::trim;
-use crate::messages::formats::SessionHeader;
+use crate::messages::formats::{self, SessionHeader};
 use crate::messages::line_reader::{LONGEST_LINE, check_encoding, lines};
 use crate::messages::message_key::MessageKey;
-use crate::messages::redaction::{Redactions, count_placeholders, redact_line};
-use crate::store::Store;
-use crate::store::import::ImportOptions;
-use crate::store::import::message_index::{Entry, Location, MessageIndex};
+use crate::messages::redaction::{Redactions, add_counts, redact_line};
+use crate::store::import::context::Context;
+use crate::store::import::message_index::{Known, Location};
+use crate::store::import::ordinals::Ordinals;
+use crate::store::import::pending_lines::PendingLines;
+use crate::store::import::session_batch::NewSession;
 
 /// How much is appended at once: enough that waiting for the disk does not count.
 const BATCH_BYTES: usize = 8 << 20;
+/// The first bytes of a line, which say whether it is a record.
+const RECORD_START: usize = 64;
 /// How often others may add to the transcript before we give up.
 const MAX_TRIES: usize = 8;
-
-/// What an import works with.
-pub(super) struct Context<'a> {
-    pub store: &'a Store,
-    pub index: &'a mut MessageIndex,
-    pub options: ImportOptions,
-    pub interrupt: Interrupt<'a>,
-}
-
-impl Context<'_> {
-    pub fn limit(&self) -> &MemoryLimit {
-        &self.store.limit
-    }
-}
 
 /// A run of messages that stand one after the other in another transcript.
 struct CopyRun {
@@ -47,11 +36,9 @@ struct CopyRun {
     count: u64,
 }
 
-/// What a transcript holds, for a source that is read from its start.
+/// What the records of a transcript say, for a source that is read from its start.
 #[derive(Default)]
 struct Held {
-    /// How often it holds messages without id and time, by the hashes of their keys.
-    plain: FxHashMap<u128, u64>,
     /// How many messages its copy lines stand for.
     copies: u64,
     header: SessionHeader,
@@ -70,14 +57,14 @@ pub(super) struct SessionTarget {
     pub copies: u64,
     /// Secrets that were replaced in what was added.
     pub redacted: Redactions,
-    batch_redacted: Redactions,
+    /// Whether only what stands before in the source can tell which of several equal messages one is.
+    pub is_ambiguous: bool,
+    /// Whether what stands before in the source was not read.
+    is_continued: bool,
     number: u32,
+    ordinals: Ordinals,
     held: Held,
-    batch: Vec<u8>,
-    /// Messages of the batch by hash, first byte in it and line in it.
-    entries: Vec<Entry>,
-    batched: FxHashSet<u128>,
-    batch_lines: u64,
+    pending: PendingLines,
     copy: Option<CopyRun>,
 }
 
@@ -90,7 +77,11 @@ impl SessionTarget {
         header: &SessionHeader,
         context: &mut Context<'_>,
     ) -> Result<Self> {
+        if context.batch.holds_path(&path) {
+            context.publish_batch()?;
+        }
         let mut target = Self::at_end(path, 0, String::new(), context);
+        target.is_continued = from > 0;
         target.header = redacted_header(header, context)?;
         let file = match context.store.root().open_read(&target.path) {
             Err(Error::NotFound { .. }) => {
@@ -102,18 +93,8 @@ impl SessionTarget {
         check_encoding(&file, &target.path)?;
         let size = file.metadata().map_err(|e| Error::io("read", &*target.path, e))?.len();
         let held = &mut target.held;
-        lines(
-            &file,
-            &target.path,
-            0..size,
-            LONGEST_LINE,
-            context.interrupt,
-            &mut |at, line, _| match MessageKey::of(line) {
-                Some(key) if key.is_unique || at < from => {}
-                Some(key) => *held.plain.entry(key.hash).or_default() += 1,
-                None => held.note(line, at >= from),
-            },
-        )?;
+        let mut note = |at: u64, line: &[u8], _| held.note(line, at >= from);
+        lines(&file, &target.path, 0..size, LONGEST_LINE, context.interrupt, &mut note)?;
         target.end = size;
         target.record = held.header.record();
         context.index.read_on(context.store, &target.path, context.interrupt)?;
@@ -123,22 +104,23 @@ impl SessionTarget {
     /// Goes on at the end of a transcript of so many bytes, with what follows in its source.
     pub fn at_end(path: String, end: u64, record: String, context: &mut Context<'_>) -> Self {
         let number = context.index.number(&path);
+        let mut header = SessionHeader::default();
+        header.take_record(&serde_json::from_str(&record).unwrap_or_default());
         Self {
             path,
-            header: SessionHeader::default(),
+            header,
             record,
             end,
             is_new: false,
             messages: 0,
             copies: 0,
             redacted: Redactions::new(),
-            batch_redacted: Redactions::new(),
+            is_ambiguous: false,
+            is_continued: true,
             number,
+            ordinals: Ordinals::default(),
             held: Held::default(),
-            batch: Vec::new(),
-            entries: Vec::new(),
-            batched: FxHashSet::default(),
-            batch_lines: 0,
+            pending: PendingLines::default(),
             copy: None,
         }
     }
@@ -148,74 +130,85 @@ impl SessionTarget {
         let mut secrets = Redactions::new();
         let redacted = redact_line(line, &mut secrets, context.interrupt)?;
         let keys = [MessageKey::of(line), redacted.as_deref().and_then(MessageKey::of)];
+        let keys = keys.map(|key| key.map(|key| (key, self.ordinals.next(key))));
         // an import before may have kept what this one does not, or the other way round
-        for key in keys.into_iter().flatten() {
-            if self.is_known(key, context)? {
+        let is_rewritten = formats::rewrites_messages(&self.header.host);
+        for (key, ordinal) in keys.into_iter().flatten() {
+            if self.pending.holds(key.stored_hash(&self.path, ordinal)) {
+                return Ok(());
+            }
+            if self.is_stored(key, ordinal, context)? {
+                self.messages -= u64::from(is_rewritten && self.pending.drop_version(line));
                 return Ok(());
             }
         }
         let (line, key) = match redacted.as_deref().filter(|_| !context.options.keep_secrets) {
             None => (line, keys[0]),
             Some(redacted) => {
-                for (kind, count) in secrets {
-                    *self.batch_redacted.entry(kind).or_default() += count;
-                }
+                self.pending.count_redacted(secrets);
                 (redacted, keys[1])
             }
         };
         self.end_copy(context);
-        self.push_message(line, key);
-        self.messages += 1;
-        if self.batch.len() >= BATCH_BYTES { self.flush(context) } else { Ok(()) }
+        let hash = key.map(|(key, ordinal)| key.stored_hash(&self.path, ordinal));
+        if !is_rewritten || !self.pending.replace_version(line, hash) {
+            self.pending.push(line, hash);
+            self.messages += 1;
+        }
+        if self.pending.bytes() >= BATCH_BYTES { self.flush(context) } else { Ok(()) }
     }
 
-    /// Whether a message is stored, here or in another transcript, to which a line will point.
-    fn is_known(&mut self, key: MessageKey, context: &mut Context<'_>) -> Result<bool> {
-        if !key.is_unique {
-            let left = self.held.plain.get_mut(&key.hash).filter(|left| **left > 0);
-            return Ok(left.map(|left| *left -= 1).is_some());
+    /// Whether a message was stored before, here or in another transcript, to which a line will point.
+    fn is_stored(
+        &mut self,
+        key: MessageKey,
+        ordinal: u32,
+        context: &mut Context<'_>,
+    ) -> Result<bool> {
+        if context.batch.holds(key.stored_hash(&self.path, ordinal)) {
+            // a line can point only to what is there
+            context.publish_batch()?;
         }
-        if self.batched.contains(&key.hash) {
-            return Ok(true);
+        let wanted = (key, ordinal, &*self.path);
+        let known = context.index.find(context.store, wanted, context.interrupt)?;
+        if known != Known::No && key.is_repeatable && self.is_continued {
+            self.is_ambiguous = true;
+            return Err(Error::Interrupted);
         }
-        let found = context.index.find(context.store, key.hash, context.interrupt)?;
-        if let Some(place) = found.filter(|place| place.file != self.number) {
-            self.take_copy(place, context);
+        match known {
+            Known::No => return Ok(false),
+            Known::At(place) if place.file != self.number => self.take_copy(place, context),
+            Known::At(_) | Known::Removed => {}
         }
-        Ok(found.is_some())
+        Ok(true)
     }
 
-    /// Ends the session: adds what is left, and its record where that says something new.
+    /// Ends the session: adds what is left, and its record where that says something new. A new
+    /// transcript is made with the others of the batch.
     pub fn finish(&mut self, header: &SessionHeader, context: &mut Context<'_>) -> Result<()> {
         self.header = redacted_header(header, context)?;
         self.end_copy(context);
-        let is_begun = !self.is_new || self.end > 0;
-        if is_begun {
+        if self.is_new && self.end == 0 && !self.pending.is_empty() && !context.batch.is_direct {
+            self.record = self.header.record();
+            let bytes = self.pending.text(&self.record);
+            let added = self.pending.take(&self.record, 0, 0);
+            self.end = bytes.len() as u64;
+            add_counts(&mut self.redacted, added.redacted.clone());
+            let (path, number) = (self.path.clone(), self.number);
+            context.batch.add(NewSession { path, number, bytes, added });
+            return Ok(());
+        }
+        if !self.is_new || self.end > 0 {
             let mut known = SessionHeader::default();
             known.take_record(&serde_json::from_str(&self.record).unwrap_or_default());
             let before = known.record();
             known.take_record(&serde_json::from_str(&self.header.record()).unwrap_or_default());
             if known.record() != before {
                 self.record = known.record();
-                self.push(self.record.clone().as_bytes());
+                self.pending.push(self.record.as_bytes(), None);
             }
         }
         self.flush(context)
-    }
-
-    /// Adds a message to the batch.
-    fn push_message(&mut self, line: &[u8], key: Option<MessageKey>) {
-        if let Some(key) = key.filter(|key| key.is_unique) {
-            let number = u32::try_from(self.batch_lines + 1).unwrap_or(u32::MAX);
-            self.batched.insert(key.hash);
-            self.entries.push((key.hash, self.batch.len() as u64, number));
-        }
-        self.push(line);
-    }
-
-    fn push(&mut self, line: &[u8]) {
-        self.batch.extend_from_slice(line);
-        self.batch_lines += 1;
     }
 
     fn take_copy(&mut self, place: Location, context: &mut Context<'_>) {
@@ -246,18 +239,18 @@ impl SessionTarget {
             false => format!("{path}#L{first}-L{last}"),
         };
         let line = json!({ "type": "copy", "of": place, "count": count });
-        self.push(format!("{line}\n").as_bytes());
+        self.pending.push(format!("{line}\n").as_bytes(), None);
     }
 
-    /// Adds the batch to the transcript.
-    fn flush(&mut self, context: &mut Context<'_>) -> Result<()> {
+    /// Adds what is pending to the transcript.
+    pub fn flush(&mut self, context: &mut Context<'_>) -> Result<()> {
         for _ in 0..MAX_TRIES {
-            if self.batch.is_empty() {
+            if self.pending.is_empty() {
                 return Ok(());
             }
             let record = if self.end == 0 { self.header.record() } else { String::new() };
-            let bytes = [record.as_bytes(), &*self.batch].concat();
-            context.store.log_redactions(&self.path, self.end, &self.batch_redacted)?;
+            let bytes = self.pending.text(&record);
+            context.store.log_redactions(&self.path, self.end, self.pending.redacted())?;
             match context.store.files().append_at(&self.path, &bytes, self.end) {
                 Ok(done) => {
                     let span = done.span.unwrap_or(self.end..self.end + bytes.len() as u64);
@@ -283,58 +276,46 @@ impl SessionTarget {
     /// Takes what was added into the index.
     fn added(&mut self, span: Range<u64>, record: &str, context: &mut Context<'_>) -> Result<()> {
         let (before, _) = context.index.extent(self.number);
-        let head = u64::from(!record.is_empty());
-        let start = span.start + record.len() as u64;
-        for (_, offset, line) in &mut self.entries {
-            *offset += start;
-            *line = line.saturating_add(u32::try_from(before + head).unwrap_or(u32::MAX));
-        }
-        let lines = [before, before + head + self.batch_lines];
         self.end = span.end;
-        for (kind, count) in std::mem::take(&mut self.batch_redacted) {
-            *self.redacted.entry(kind).or_default() += count;
-        }
-        let is_next = context.index.add(self.number, span, lines, &self.entries);
-        self.batch.clear();
-        self.entries.clear();
-        self.batched.clear();
-        self.batch_lines = 0;
-        if !is_next {
+        let added = self.pending.take(record, span.start, before);
+        add_counts(&mut self.redacted, added.redacted);
+        let lines = [before, before + added.lines];
+        if !context.index.add(self.number, span, lines, &added.entries) {
             // behind what was not ours
             context.index.read_on(context.store, &self.path, context.interrupt)?;
         }
         Ok(())
     }
 
-    /// Drops from the batch the lines that somebody else has added meanwhile.
+    /// Drops from what is pending the lines that somebody else has added meanwhile.
     fn drop_known(&mut self, context: &mut Context<'_>) -> Result<()> {
-        let file = context.store.root().open_read(&self.path)?;
+        let file = match context.store.root().open_read(&self.path) {
+            Err(Error::NotFound { .. }) => {
+                // it was removed: what is new begins another
+                self.end = 0;
+                return Ok(());
+            }
+            file => file?,
+        };
         let size = file.metadata().map_err(|e| Error::io("read", &*self.path, e))?.len();
-        let hash = |line: &[u8]| MessageKey::of(line).map_or(xxh3_128(trim(line)), |key| key.hash);
-        let mut there: FxHashMap<u128, u64> = FxHashMap::default();
+        let key = |line: &[u8]| MessageKey::of(line).ok_or_else(|| xxh3_128(trim(line)));
+        let mut there: FxHashMap<_, u64> = FxHashMap::default();
         let span = self.end.min(size)..size;
         lines(&file, &self.path, span, LONGEST_LINE, context.interrupt, &mut |_, line, _| {
-            *there.entry(hash(line)).or_default() += 1;
+            *there.entry(key(line)).or_default() += 1;
         })?;
-        (self.batch_lines, self.end) = (0, size);
-        let batch = std::mem::take(&mut self.batch);
-        self.entries.clear();
-        self.batched.clear();
-        for line in batch.split_inclusive(|&byte| byte == b'\n') {
-            match there.get_mut(&hash(line)).filter(|left| **left > 0) {
-                Some(left) => {
-                    *left -= 1;
-                    self.messages -= u64::from(MessageKey::of(line).is_some());
-                }
-                None => self.push_message(line, MessageKey::of(line)),
+        self.end = size;
+        let messages = &mut self.messages;
+        self.pending.retain(|line| match there.get_mut(&key(line)).filter(|left| **left > 0) {
+            Some(left) => {
+                *left -= 1;
+                *messages -= u64::from(MessageKey::of(line).is_some());
+                false
             }
-        }
-        if !std::mem::take(&mut self.batch_redacted).is_empty() {
-            count_placeholders(&self.batch, &mut self.batch_redacted);
-        }
+            None => true,
+        });
         // other sessions may hold copies of what somebody else has added
-        context.index.read_on(context.store, &self.path, context.interrupt)?;
-        Ok(())
+        context.index.read_on(context.store, &self.path, context.interrupt)
     }
 }
 
@@ -352,10 +333,14 @@ fn redacted_header(header: &SessionHeader, context: &Context<'_>) -> Result<Sess
 }
 
 impl Held {
-    /// Notes a line that is no message; only new ones stand for copies that may come.
+    /// Notes a line if it is a record; only new ones stand for copies that may come.
     fn note(&mut self, line: &[u8], is_new: bool) {
+        let start = &line[..line.len().min(RECORD_START)];
+        if ["session", "copy"].iter().all(|kind| memmem::find(start, kind.as_bytes()).is_none()) {
+            return;
+        }
         let Ok(record) = serde_json::from_slice::<Value>(trim(line)) else { return };
-        match record["type"].as_str() {
+        match record["type"].as_str().filter(|_| record["role"].is_null()) {
             Some("session") => self.header.take_record(&record),
             Some("copy") if is_new => self.copies += record["count"].as_u64().unwrap_or(0),
             _ => {}

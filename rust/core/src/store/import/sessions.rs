@@ -7,17 +7,19 @@ use crate::error::{Error, Interrupt, Result};
 use crate::files::walk::Walk;
 use crate::store::Store;
 use crate::store::import::ImportOptions;
-use crate::store::import::ledger::Ledger;
+use crate::store::import::changed_source::ChangedSource;
+use crate::store::import::context::Context;
+use crate::store::import::ledger::{self, Ledger};
 use crate::store::import::message_index::MessageIndex;
-use crate::store::import::report::{ImportReport, Outcome};
+use crate::store::import::report::{ImportReport, Outcome, SourceReport};
+use crate::store::import::session_batch::SessionBatch;
 use crate::store::import::session_folder::SESSIONS;
 use crate::store::import::session_names::SessionNames;
-use crate::store::import::session_target::Context;
 use crate::store::import::source_import::SourceImport;
 use crate::store::import::sources::{self, ImportFrom};
 
 /// Sources between two times that the ledger is saved.
-const SAVE_EVERY: usize = 100;
+const SAVE_EVERY: usize = 256;
 
 impl Store {
     /// Imports every session found at `places`, each into `sessions/PROJECT/DATE-ID/messages.jsonl`,
@@ -42,53 +44,150 @@ impl Store {
     ) -> Result<ImportReport> {
         let mut report = ImportReport::default();
         let found = sources::list(places, variable, self.root().path(), &mut report, interrupt)?;
-        let mut ledger = Ledger::open(self)?;
+        let ledger = Ledger::open(self)?;
         let changed = self.changed_sources(found, &ledger, &mut report, interrupt)?;
         if changed.is_empty() {
             return Ok(report);
         }
-        let total = changed.iter().map(|one| one.left()).sum();
-        let stored = match self.root().walk(SESSIONS, interrupt) {
-            Err(Error::NotFound { .. }) => Walk::default(),
-            walk => walk?,
+        let mut index = MessageIndex::open(self)?;
+        // what others have put into transcripts matters only to sessions that are read from their start
+        let is_read_on = changed.iter().all(|one| one.known.is_some());
+        let stored = if is_read_on { Walk::default() } else { walk_sessions(self, interrupt)? };
+        index.read_changed(self, &stored.files, interrupt)?;
+        let names = SessionNames::new(self, &ledger);
+        let mut run = ImportRun {
+            store: self,
+            options,
+            interrupt,
+            index,
+            names,
+            ledger,
+            batch: SessionBatch::default(),
+            report,
+            waiting: Vec::new(),
         };
-        let mut index = MessageIndex::open(self, &stored.files, interrupt)?;
-        let mut names = SessionNames::new(self, &stored.dirs, &ledger);
-        let mut done = 0;
-        for (number, one) in changed.iter().enumerate() {
-            let context = Context { store: self, index: &mut index, options, interrupt };
-            let mut run = SourceImport::new(one, context, &mut names);
-            let outcome = run.import(&mut |read| progress(done + read.min(one.left()), total));
-            done += one.left();
-            let entry = match outcome {
-                Ok(entry) => entry,
-                Err(error) if is_of_memory(&error, self.root().path()) => {
-                    save(self, &mut ledger, &mut index);
-                    return Err(error);
-                }
-                Err(error) => {
-                    run.report.outcome = Outcome::Skipped(error.to_string());
-                    None
-                }
-            };
-            report.sources.push(run.report);
-            if let (Some(entry), Some(key)) = (entry, one.key()) {
-                ledger.set(key, entry);
-            }
-            if number % SAVE_EVERY == SAVE_EVERY - 1 {
-                save(self, &mut ledger, &mut index);
-            }
-        }
-        progress(total, total);
-        save(self, &mut ledger, &mut index);
-        Ok(report)
+        let outcome = run.import_all(&changed, progress);
+        run.save();
+        outcome.map(|()| run.report)
     }
 }
 
-/// Saves what makes the next import fast; without it that takes longer.
-fn save(store: &Store, ledger: &mut Ledger, index: &mut MessageIndex) {
-    let _ = ledger.save(store);
-    let _ = index.save(store);
+/// Lists what lies in the folder of sessions.
+pub(super) fn walk_sessions(store: &Store, interrupt: Interrupt<'_>) -> Result<Walk> {
+    match store.root().walk(SESSIONS, interrupt) {
+        Err(Error::NotFound { .. }) => Ok(Walk::default()),
+        walk => walk,
+    }
+}
+
+/// An import of sources, one after the other.
+struct ImportRun<'a> {
+    store: &'a Store,
+    options: ImportOptions,
+    interrupt: Interrupt<'a>,
+    index: MessageIndex,
+    names: SessionNames<'a>,
+    ledger: Ledger,
+    batch: SessionBatch,
+    report: ImportReport,
+    /// Sources of which the transcripts wait in the batch.
+    waiting: Vec<Waiting>,
+}
+
+/// A source that was read, while its transcripts are not yet on the disk.
+struct Waiting {
+    /// Its number among the changed sources.
+    number: usize,
+    /// Its place in the report.
+    reported: usize,
+    entry: ledger::Entry,
+}
+
+impl ImportRun<'_> {
+    fn import_all(
+        &mut self,
+        changed: &[ChangedSource],
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<()> {
+        let total = changed.iter().map(ChangedSource::left).sum();
+        let mut done = 0;
+        for (number, one) in changed.iter().enumerate() {
+            let (report, entry) = self.import_one(number, one, &mut |read| {
+                progress(done + read.min(one.left()), total)
+            })?;
+            done += one.left();
+            let reported = self.report.sources.len();
+            self.report.sources.push(report);
+            self.waiting.extend(entry.map(|entry| Waiting { number, reported, entry }));
+            if self.batch.is_full() || self.waiting.len() >= SAVE_EVERY {
+                self.settle(changed)?;
+            }
+        }
+        self.settle(changed)?;
+        progress(total, total);
+        Ok(())
+    }
+
+    /// Imports one source; an error of the source itself is told in the report.
+    fn import_one(
+        &mut self,
+        number: usize,
+        one: &ChangedSource,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<(SourceReport, Option<ledger::Entry>)> {
+        self.batch.source = number;
+        let context = Context {
+            store: self.store,
+            index: &mut self.index,
+            batch: &mut self.batch,
+            options: self.options,
+            interrupt: self.interrupt,
+        };
+        let mut run = SourceImport::new(one, context, &mut self.names);
+        let outcome = run.import(progress);
+        let mut report = run.report;
+        match outcome {
+            Ok(entry) => Ok((report, entry)),
+            Err(error) if is_of_memory(&error, self.store.root().path()) => Err(error),
+            Err(error) => {
+                report.outcome = Outcome::Skipped(error.to_string());
+                Ok((report, None))
+            }
+        }
+    }
+
+    /// Makes the transcripts of the batch, and saves what was imported. A source of which one could
+    /// not be made with the others is imported again by itself.
+    fn settle(&mut self, changed: &[ChangedSource]) -> Result<()> {
+        self.batch.publish(self.store, &mut self.index, self.interrupt)?;
+        let failed = self.batch.take_failed();
+        for Waiting { number, reported, entry } in std::mem::take(&mut self.waiting) {
+            let one = &changed[number];
+            let entry = if failed.contains_key(&number) {
+                self.batch.is_direct = true;
+                let again = self.import_one(number, one, &mut |_| {});
+                self.batch.is_direct = false;
+                let (report, entry) = again?;
+                self.report.sources[reported] = report;
+                entry
+            } else {
+                Some(entry)
+            };
+            if let (Some(entry), Some(key)) = (entry, one.key()) {
+                self.ledger.set(key, entry);
+            }
+        }
+        self.save();
+        Ok(())
+    }
+
+    /// Saves what makes the next import fast; without it that takes longer. The index comes first: what
+    /// the ledger knows is in the index.
+    fn save(&mut self) {
+        if self.index.save(self.store).is_ok() {
+            let _ = self.ledger.save(self.store);
+        }
+    }
 }
 
 /// Whether an error is of the memory, so that the next source would meet it as well.

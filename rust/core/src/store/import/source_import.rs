@@ -7,14 +7,17 @@ use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::{Error, Result};
-use crate::messages::formats::{self, ImportSource, ImportState, SessionHeader, SessionSink};
+use crate::messages::formats::{
+    self, ImportSource, ImportState, Imported, SessionHeader, SessionSink,
+};
 use crate::messages::line_reader::check_encoding;
-use crate::messages::redaction::Redactions;
+use crate::messages::redaction::{Redactions, add_counts};
 use crate::store::import::changed_source::ChangedSource;
+use crate::store::import::context::Context;
 use crate::store::import::ledger;
 use crate::store::import::report::{Outcome, SourceReport};
 use crate::store::import::session_names::SessionNames;
-use crate::store::import::session_target::{Context, SessionTarget};
+use crate::store::import::session_target::SessionTarget;
 use crate::store::import::sources::{self, Source};
 use crate::store::import::{NO_MESSAGE, open_source, opencode_storage};
 
@@ -53,19 +56,35 @@ impl<'a, 'n> SourceImport<'a, 'n> {
 
     /// Imports the source; returns what the ledger is to know of it.
     pub fn import(&mut self, progress: &mut dyn FnMut(u64)) -> Result<Option<ledger::Entry>> {
-        let shown = self.one.source.shown();
-        let file = match &self.one.source {
-            Source::File { path, .. } => open_source(path, &shown)?,
-            Source::Stdin => {
-                let input = rustix::io::dup(std::io::stdin());
-                File::from(input.map_err(|error| Error::io("read", &*shown, error))?)
+        let outcome = self.read(self.one.known.as_ref(), progress);
+        match self.target.take_if(|target| target.is_ambiguous) {
+            Some(mut target) => {
+                target.flush(&mut self.context)?;
+                self.ended(target);
+                self.targets.clear();
+                self.report.paths.clear();
+                self.read(None, progress)
             }
+            None => outcome,
+        }
+    }
+
+    /// Reads the source from its start, or goes on behind what is known of it.
+    fn read(
+        &mut self,
+        known: Option<&ledger::Entry>,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Option<ledger::Entry>> {
+        let shown = self.one.source.shown();
+        let Source::File { path, .. } = &self.one.source else {
+            let bytes = self.one.input.as_ref().map(|input| &*input.bytes).unwrap_or_default();
+            let mut state = ImportState::default();
+            let imported = self.convert(bytes, &mut state, progress)?;
+            return Ok(self.outcome(imported, state, None));
         };
-        let (mut state, start) = self.start(&file, &shown)?;
-        let document = match &self.one.source {
-            Source::File { path, .. } => opencode_storage::document(path, self.context.limit())?,
-            Source::Stdin => None,
-        };
+        let file = open_source(path, &shown)?;
+        let (mut state, start) = self.start(known, &file, &shown)?;
+        let document = opencode_storage::document(path, self.context.limit())?;
         let kept = file.try_clone().map_err(|error| Error::io("read", &*shown, error))?;
         let reader: Box<dyn BufRead> = match document {
             Some(text) => {
@@ -74,30 +93,44 @@ impl<'a, 'n> SourceImport<'a, 'n> {
             }
             None => Box::new(BufReader::with_capacity(1 << 18, file)),
         };
-        let (limit, interrupt) = (self.context.store.limit.clone(), self.context.interrupt);
-        let source =
-            ImportSource { formats: &[], reader, path: &shown, limit: &limit, state: &mut state };
         let mut tell = |read: u64| progress(read.saturating_sub(start));
-        let imported = formats::import_sessions(source, self, &mut tell, interrupt)?;
+        let imported = self.convert(reader, &mut state, &mut tell)?;
+        Ok(self.outcome(imported, state, Some(&kept)))
+    }
+
+    fn convert(
+        &mut self,
+        reader: impl BufRead,
+        state: &mut ImportState,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Imported> {
+        let (limit, interrupt) = (self.context.store.limit.clone(), self.context.interrupt);
+        let shown = self.one.source.shown();
+        let source = ImportSource { formats: &[], reader, path: &shown, limit: &limit, state };
+        let imported = formats::import_sessions(source, self, progress, interrupt)?;
         if let Some(target) = self.target.take() {
             // nothing but a title may have come since
             self.ended(target);
         }
-        Ok(self.outcome(imported, state, &kept))
+        Ok(imported)
     }
 
     /// Goes to where the source is to be read from.
-    fn start(&mut self, mut file: &File, shown: &str) -> Result<(ImportState, u64)> {
-        let Some(entry) = &self.one.known else {
-            if !matches!(self.one.source, Source::Stdin) {
-                check_encoding(file, shown)?;
-            }
+    fn start(
+        &mut self,
+        known: Option<&ledger::Entry>,
+        mut file: &File,
+        shown: &str,
+    ) -> Result<(ImportState, u64)> {
+        let Some(entry) = known else {
+            check_encoding(file, shown)?;
             return Ok((ImportState::default(), 0));
         };
         let state = entry.state.clone().unwrap_or_default();
         file.seek(SeekFrom::Start(state.offset)).map_err(|e| Error::io("read", shown, e))?;
         let (path, end) = entry.targets[0].clone();
-        self.target = Some(match self.context.store.root().stat(&path)?.size == end {
+        let stat = self.context.store.root().stat(&path);
+        self.target = Some(match stat.is_ok_and(|stat| stat.size == end) {
             true => SessionTarget::at_end(path, end, entry.record.clone(), &mut self.context),
             // somebody else has added to it
             false => {
@@ -116,6 +149,9 @@ impl<'a, 'n> SourceImport<'a, 'n> {
         if let (None, Source::File { path, .. }) = (&header.cwd, &self.one.source) {
             header.cwd = sources::working_directory(path);
         }
+        if let (None, Some(input)) = (&header.id, &self.one.input) {
+            header.id = Some(input.session_id().to_owned());
+        }
         if header.id.is_none() {
             // two files of one name in two folders are two sessions
             let path = Path::new(&shown);
@@ -130,9 +166,7 @@ impl<'a, 'n> SourceImport<'a, 'n> {
     fn ended(&mut self, target: SessionTarget) {
         self.report.messages += target.messages;
         self.report.copies += target.copies;
-        for (kind, count) in target.redacted {
-            *self.redacted.entry(kind).or_default() += count;
-        }
+        add_counts(&mut self.redacted, target.redacted);
         self.has_new |= target.is_new;
         self.report.paths.push(target.path.clone());
         self.targets.push((target.path, target.end));
@@ -141,9 +175,9 @@ impl<'a, 'n> SourceImport<'a, 'n> {
 
     fn outcome(
         &mut self,
-        imported: formats::Imported,
+        imported: Imported,
         mut state: ImportState,
-        file: &File,
+        file: Option<&File>,
     ) -> Option<ledger::Entry> {
         let mut entry = ledger::Entry { stamp: self.one.stamp, ..ledger::Entry::default() };
         self.report.is_cut_off = state.is_cut_off;
@@ -160,8 +194,12 @@ impl<'a, 'n> SourceImport<'a, 'n> {
         self.report.imported.redacted = std::mem::take(&mut self.redacted);
         state.is_cut_off = false;
         let is_resumable = !state.is_whole && self.targets.len() == 1;
-        if let Some(tail) = ledger::tail_hash(file, state.offset).filter(|_| is_resumable) {
+        let tail = file.and_then(|file| ledger::tail_hash(file, state.offset));
+        if let Some(tail) = tail.filter(|_| is_resumable) {
             (entry.tail, entry.state) = (tail, Some(state));
+        }
+        if let Some(input) = &self.one.input {
+            input.note(&mut entry);
         }
         entry.targets = std::mem::take(&mut self.targets);
         entry.record = std::mem::take(&mut self.record);
@@ -172,7 +210,7 @@ impl<'a, 'n> SourceImport<'a, 'n> {
 impl SessionSink for SourceImport<'_, '_> {
     fn begin(&mut self, session: &SessionHeader) -> Result<()> {
         let header = self.adapted(session);
-        let path = self.names.path(&header, self.one.modified)?;
+        let path = self.names.path(&header, self.one.modified, self.context.interrupt)?;
         self.target = Some(SessionTarget::open(path, 0, &header, &mut self.context)?);
         Ok(())
     }

@@ -5,9 +5,12 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use rustc_hash::FxHashSet;
+
 use crate::error::{Error, Interrupt, Result};
 use crate::messages::formats::{self, HostFolder};
 use crate::store::import::report::ImportReport;
+use crate::store::import::standard_input;
 
 /// How deep folders are listed.
 const MAX_DEPTH: usize = 64;
@@ -55,7 +58,8 @@ pub(super) fn list(
     interrupt: Interrupt<'_>,
 ) -> Result<Vec<Source>> {
     let own = fs::metadata(root).map(|meta| (meta.dev(), meta.ino())).ok();
-    let mut listing = Listing { own, sources: Vec::new(), report, interrupt };
+    let (listed, links) = (FxHashSet::default(), Vec::new());
+    let mut listing = Listing { own, sources: Vec::new(), report, interrupt, listed, links };
     for place in places {
         match place {
             ImportFrom::Stdin => listing.sources.push(Source::Stdin),
@@ -95,13 +99,17 @@ impl Source {
     pub fn shown(&self) -> String {
         match self {
             Self::File { path, .. } => path.to_string_lossy().into_owned(),
-            Self::Stdin => "standard input".to_owned(),
+            Self::Stdin => standard_input::NAME.to_owned(),
         }
     }
 }
 
 struct Listing<'a> {
     own: Option<(u64, u64)>,
+    /// Folders that were listed, by device and inode: a link could lead around in a circle.
+    listed: FxHashSet<(u64, u64)>,
+    /// Links that are followed when all else is listed, so that what has two names keeps its own.
+    links: Vec<(PathBuf, usize)>,
     sources: Vec<Source>,
     report: &'a mut ImportReport,
     interrupt: Interrupt<'a>,
@@ -114,15 +122,25 @@ impl Listing<'_> {
         variable: &dyn Fn(&str) -> Option<OsString>,
         is_named: bool,
     ) -> Result<()> {
-        let paths = folder.paths(variable);
+        // a variable may hold a relative path
+        let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
+        let paths: Vec<PathBuf> = folder.paths(variable).into_iter().map(absolute).collect();
         let mut found = false;
         for path in paths.iter().filter(|path| path.is_dir()) {
             found = true;
             self.report.places.push(path.to_string_lossy().into_owned());
-            self.folder(path, 0, &|path| {
+            self.tree(path, &|path| {
                 let below = |within| path.iter().any(|part| part == OsStr::new(within));
                 has_extension(path, folder.extensions) && folder.within.is_none_or(below)
             })?;
+        }
+        if let Some(path) = folder.database_path(variable).filter(|path| path.is_file()) {
+            found = true;
+            let why = format!(
+                "{name} keeps its sessions in this database, which is not read; \
+                 import what `{name} export SESSION` writes"
+            );
+            self.report.skip(&absolute(path).to_string_lossy(), &why);
         }
         if !found && is_named {
             let shown = paths.first().map(|path| path.to_string_lossy().into_owned());
@@ -140,6 +158,12 @@ impl Listing<'_> {
     fn is_own(&self, folder: &Path) -> bool {
         let found = fs::metadata(folder).map(|meta| (meta.dev(), meta.ino())).ok();
         found.is_some() && found == self.own
+    }
+
+    /// Says whether a link leads into this memory.
+    fn leads_to_own(&self, link: &Path) -> bool {
+        let path = fs::canonicalize(link).unwrap_or_default();
+        path.ancestors().any(|folder| self.is_own(folder))
     }
 
     /// Lists a file or a folder that the caller named.
@@ -161,7 +185,7 @@ impl Listing<'_> {
             Ok(meta) if meta.is_dir() => {
                 self.report.places.push(shown.clone());
                 let before = self.sources.len();
-                self.folder(&path, 0, &|path| {
+                self.tree(&path, &|path| {
                     has_extension(path, &EXTENSIONS)
                         && (!has_extension(path, &["md"]) || is_specstory(path))
                 })?;
@@ -176,9 +200,46 @@ impl Listing<'_> {
         Ok(())
     }
 
+    /// Lists a folder with all that is below it, and what links in it lead to.
+    fn tree(&mut self, folder: &Path, takes: &dyn Fn(&Path) -> bool) -> Result<()> {
+        self.listed.clear();
+        self.folder(folder, 0, takes)?;
+        while !self.links.is_empty() {
+            let mut links = std::mem::take(&mut self.links);
+            links.sort();
+            for (path, depth) in links {
+                self.link(path, depth, takes)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Follows a link; that it leads nowhere is told.
+    fn link(&mut self, path: PathBuf, depth: usize, takes: &dyn Fn(&Path) -> bool) -> Result<()> {
+        match fs::metadata(&path) {
+            Err(error) => {
+                let why = format!("it is a link that cannot be followed: {error}");
+                self.report.skip(&path.to_string_lossy(), &why);
+            }
+            Ok(_) if self.leads_to_own(&path) => {}
+            // the file that it leads to may be listed as well
+            Ok(meta) if meta.is_file() && takes(&path) => {
+                let path = fs::canonicalize(&path).unwrap_or(path);
+                self.sources.push(Source::File { path, is_named: false });
+            }
+            Ok(meta) if meta.is_dir() => self.folder(&path, depth + 1, takes)?,
+            Ok(_) => {}
+        }
+        Ok(())
+    }
+
     fn folder(&mut self, folder: &Path, depth: usize, takes: &dyn Fn(&Path) -> bool) -> Result<()> {
         if (self.interrupt)() {
             return Err(Error::Interrupted);
+        }
+        let id = fs::metadata(folder).map(|meta| (meta.dev(), meta.ino()));
+        if id.is_ok_and(|id| !self.listed.insert(id)) {
+            return Ok(());
         }
         let entries = match fs::read_dir(folder) {
             Ok(entries) => entries,
@@ -200,8 +261,14 @@ impl Listing<'_> {
             }
             let is_part = is_storage && name != OsStr::new("session");
             let is_passed = PASSED_OVER.iter().any(|passed| name == OsStr::new(passed));
-            // a link could lead around in a circle
-            if !kind.is_dir() || is_part || is_passed || depth == MAX_DEPTH {
+            if is_part || is_passed || depth == MAX_DEPTH {
+                continue;
+            }
+            if kind.is_symlink() {
+                self.links.push((path, depth));
+                continue;
+            }
+            if !kind.is_dir() {
                 continue;
             }
             if !self.is_own(&path) {
