@@ -1,0 +1,27 @@
+"""Hooks of Codex CLI, which rejects an answer with a key that it does not know."""
+
+from __future__ import annotations
+
+from commonplace.doors.hosts.host import Host, Settings
+
+HOST = Host(
+    "codex",
+    "Codex CLI",
+    {
+        "SessionStart": "session start",
+        "UserPromptSubmit": "prompt",
+        "PreCompact": "compaction",
+        "PostCompact": "compaction",
+        "Stop": "stop",
+        "SessionEnd": "session end",
+    },
+    injects=("SessionStart", "UserPromptSubmit"),
+    limit=10_000,
+    settings=Settings(
+        ".codex",
+        "CODEX_HOME",
+        "hooks.json",
+        timeout=10,
+        advice="Codex runs new hooks when you have trusted them: type /hooks there, once.",
+    ),
+)

@@ -1,0 +1,110 @@
+"""Entries in the settings of a host: hooks that call `commonplace hook HOST`."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+from typing import Any
+
+from commonplace.doors import jsonc
+from commonplace.doors.hosts.host import Host
+from commonplace.doors.settings_file import SettingsFile
+
+
+def settings_files(host: Host, command: list[str], project: Path | None) -> list[SettingsFile]:
+    """Return the settings files of a host with the entries that call a command.
+
+    Args:
+        host: The host.
+        command: What is run for each of its events.
+        project: The folder of the project; None for the settings of the user.
+    """
+    settings = host.settings
+    named = os.environ.get(settings.variable) if settings.variable else None
+    folder = Path(named) if named else Path.home() / settings.folder
+    if project:
+        folder = project / settings.folder
+
+    def add(text: str) -> str:
+        for name in host.events:
+            text = jsonc.insert(text, ["hooks", name], _group(host, command), element=True)
+        return text
+
+    def drop(text: str) -> str:
+        return jsonc.remove(text, lambda path, value: _is_ours(host, path, value))
+
+    return [SettingsFile(folder / settings.hooks, add, drop)]
+
+
+def hook_command(program: str, host: Host, root: str | None, *, in_project: bool) -> list[str]:
+    """Return the command of a hook.
+
+    Args:
+        program: How `commonplace` is called: its path, or in a project, which others share, its
+            name.
+        host: The host that calls it.
+        root: A root in place of the default.
+        in_project: The memory is that of the project.
+    """
+    before = ["--root", str(Path(root).absolute())] if root else []
+    return [program, *before, "hook", host.name, *(["--project"] if in_project else [])]
+
+
+def installed_commands(host: Host, text: str) -> list[str]:
+    """Return our command lines in a settings text, each once.
+
+    Raises:
+        ValueError: The text is broken.
+    """
+    found: dict[str, None] = {}
+
+    def look(value: Any) -> None:
+        if isinstance(value, dict):
+            if is_our_command(host, value.get("command")):
+                found[value["command"]] = None
+            value = [*value.values()]
+        if isinstance(value, list):
+            for inner in value:
+                look(inner)
+
+    look(jsonc.parse(text).value)
+    return [*found]
+
+
+def _group(host: Host, command: list[str]) -> dict[str, Any]:
+    line = " ".join(map(shlex.quote, command))
+    entry = {"type": "command", "command": line, "timeout": host.settings.timeout}
+    return {"hooks": [entry]}
+
+
+def _is_ours(host: Host, path: tuple[str | int, ...], value: Any) -> bool:
+    """Say whether an item below `hooks` is an entry of ours, or a group of such only."""
+    if path[:1] != ("hooks",) or not isinstance(value, dict):
+        return False
+    inner = value.get("hooks")
+    if isinstance(inner, list) and inner:
+        return all(_is_ours(host, path, one) for one in inner)
+    return is_our_command(host, value.get("command"))
+
+
+def is_our_command(host: Host, command: Any) -> bool:
+    """Say whether a command line calls `commonplace hook` for this host.
+
+    >>> from commonplace.doors.hosts import find_host
+    >>> is_our_command(find_host("codex"), "/opt/my tools/commonplace hook codex --project")
+    False
+    >>> is_our_command(find_host("codex"), "'/opt/my tools/commonplace' hook codex --project")
+    True
+    """
+    if not isinstance(command, str):
+        return False
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return False
+    return (
+        bool(words)
+        and Path(words[0]).name == "commonplace"
+        and ["hook", host.name] == [word for word in words[1:] if word in {"hook", host.name}]
+    )
