@@ -28,7 +28,8 @@ def settings_files(host: Host, command: list[str], project: Path | None) -> list
 
     def add(text: str) -> str:
         for name in host.events:
-            text = jsonc.insert(text, ["hooks", name], _group(host, command), element=True)
+            group = _group(host, name, command)
+            text = jsonc.insert(text, ["hooks", name], group, element=True)
         return text
 
     def drop(text: str) -> str:
@@ -72,10 +73,12 @@ def installed_commands(host: Host, text: str) -> list[str]:
     return [*found]
 
 
-def _group(host: Host, command: list[str]) -> dict[str, Any]:
+def _group(host: Host, event: str, command: list[str]) -> dict[str, Any]:
+    # at its end no host waits for long, and Codex warns of who would
+    seconds = 3 if host.events[event] == "session end" else 10
+    timeout = seconds * host.settings.second
     line = " ".join(map(shlex.quote, command))
-    entry = {"type": "command", "command": line, "timeout": host.settings.timeout}
-    return {"hooks": [entry]}
+    return {"hooks": [{"type": "command", "command": line, "timeout": timeout}]}
 
 
 def _is_ours(host: Host, path: tuple[str | int, ...], value: Any) -> bool:

@@ -21,7 +21,7 @@ HOST = Host(
         ".codex",
         "CODEX_HOME",
         "hooks.json",
-        timeout=10,
+        second=1,
         advice="Codex runs new hooks when you have trusted them: type /hooks there, once.",
     ),
 )

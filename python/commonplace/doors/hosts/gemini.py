@@ -16,5 +16,5 @@ HOST = Host(
     },
     injects=("SessionStart", "BeforeAgent"),
     limit=10_000,
-    settings=Settings(".gemini", "", "settings.json", timeout=10_000),
+    settings=Settings(".gemini", "", "settings.json", second=1000),
 )

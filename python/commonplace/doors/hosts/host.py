@@ -41,15 +41,15 @@ class Settings:
         folder: Its folder in the home and in a project: `.claude`.
         variable: The variable that names another folder in place of that in the home.
         hooks: The file of its hooks in that folder.
-        timeout: How long it may wait for a hook, in its own unit.
+        second: What it writes for a second where it takes a time.
         advice: What a person has to do once after the hooks were written.
     """
 
     def __init__(
-        self, folder: str, variable: str, hooks: str, *, timeout: int, advice: str = ""
+        self, folder: str, variable: str, hooks: str, *, second: int, advice: str = ""
     ) -> None:
         self.folder, self.variable, self.hooks = folder, variable, hooks
-        self.timeout, self.advice = timeout, advice
+        self.second, self.advice = second, advice
 
 
 class Host:

@@ -1,0 +1,73 @@
+"""Claude Code and Codex CLI as a test runs them: one prompt a session, and a model on loopback."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+from tests.hosts.runner import Home, program
+
+
+class Agent(Home):
+    """A home in which a host is wired; `name` is that of `commonplace install`."""
+
+    name: str
+
+    def __init__(self, folder: Path, environment: dict[str, str]) -> None:
+        super().__init__(folder, environment)
+        self.commonplace("install", self.name)
+
+    def command(self, prompt: str) -> list[str]:
+        """Return the command of a session with one prompt."""
+        raise NotImplementedError
+
+    def ask(self, prompt: str, **more: str) -> str:
+        """Hold a session of one prompt and return all that the model was asked in it."""
+        self.run(*self.command(prompt), **more)
+        return json.dumps(self.requests(), ensure_ascii=False)
+
+
+class Claude(Agent):
+    """Claude Code."""
+
+    name = "claude-code"
+
+    def __init__(self, folder: Path) -> None:
+        self.program = program("claude")
+        quiet = ["DISABLE_TELEMETRY", "DISABLE_AUTOUPDATER"]
+        quiet.append("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC")
+        model = {"ANTHROPIC_BASE_URL": "http://127.0.0.1:{port}", "ANTHROPIC_API_KEY": "none"}
+        super().__init__(folder, model | dict.fromkeys(quiet, "1"))
+
+    def command(self, prompt: str) -> list[str]:
+        """Return the command of a session with one prompt."""
+        return [self.program, "-p", prompt, "--output-format", "json"]
+
+    def start_and_kill(self, prompt: str, answer: str) -> subprocess.Popen[bytes]:
+        """Start a session that waits for another prompt, and kill it when one is answered."""
+        line = {"type": "user", "message": {"role": "user", "content": prompt}}
+        streams = ["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
+        more = {"KILLED_AFTER": answer, "PROMPT_LINE": json.dumps(line)}
+        return self.start(self.program, "-p", *streams, answer=answer, **more)
+
+
+class Codex(Agent):
+    """Codex CLI."""
+
+    name = "codex"
+
+    def __init__(self, folder: Path) -> None:
+        self.program = program("codex")
+        super().__init__(folder, {"MODEL_KEY": "none"})
+
+    def command(self, prompt: str) -> list[str]:
+        """Return the command of a session with one prompt."""
+        # a person trusts new hooks once, in a dialogue
+        unattended = ["--skip-git-repo-check", "--dangerously-bypass-hook-trust"]
+        provider = (
+            'model_providers.loopback={name="loopback", base_url="http://127.0.0.1:{port}/v1", '
+            'wire_api="responses", env_key="MODEL_KEY"}'
+        )
+        settings = ["-c", "model=small", "-c", "model_provider=loopback", "-c", provider]
+        return [self.program, "exec", *unattended, *settings, prompt]
