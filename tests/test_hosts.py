@@ -31,6 +31,10 @@ def test_what_one_session_was_told_reaches_the_next(agent: Agent) -> None:
     assert [len(entry["shown"]) for entry in prompts] == [0, 1]
 
 
+def test_the_model_is_told_of_the_skill(agent: Agent) -> None:
+    assert "Looks up what was said and decided in earlier sessions" in agent.ask("Hello.")
+
+
 def test_a_prompt_about_something_else_injects_nothing(agent: Agent) -> None:
     agent.ask(FACT)
     asked = agent.ask("Write a haiku about autumn rain.")

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from commonplace.cli import read_commands, session_commands, write_commands  # noqa: F401 - they register
+from commonplace.cli.parser import COMMANDS
 from commonplace.doors import jsonc
+from commonplace.doors.hook_entries import hook_command, is_our_command
 from commonplace.doors.hosts import NAMES, find_host
-from commonplace.doors.install import hook_command, is_our_command, settings_files
+from commonplace.doors.install import hooks_file, installed_files, skill_text
+from commonplace.doors.mcp_entries import add_server, drop_server
 from commonplace.doors.settings_file import BACKUP, SettingsFile
 from commonplace.errors import EncodingError, FormatError
 
@@ -65,7 +71,7 @@ def wired(path: Path, host: str = "claude-code") -> SettingsFile:
     """Return the settings file of a host as if it lay in this folder."""
     found = find_host(host)
     command = hook_command("/opt/my tools/commonplace", found, None, in_project=False)
-    (file,) = settings_files(found, command, path)
+    file = hooks_file(found, command, path)
     file.path.parent.mkdir(parents=True, exist_ok=True)
     return file
 
@@ -136,7 +142,7 @@ def test_an_upgrade_replaces_the_entries(tmp_path: Path) -> None:
     file.path.write_bytes(before)
     file.install()
     command = ["/new/commonplace", "hook", "claude-code"]
-    (newer,) = settings_files(find_host("claude-code"), command, tmp_path)
+    newer = hooks_file(find_host("claude-code"), command, tmp_path)
     assert newer.install()
     text = newer.path.read_text()
     assert "/new/commonplace" in text
@@ -173,6 +179,107 @@ def test_a_file_in_another_encoding_is_refused(tmp_path: Path) -> None:
     file.path.write_bytes('{"a": "é"}'.encode("latin-1"))
     with pytest.raises(EncodingError, match="byte 7"):
         file.install()
+
+
+# MCP server and skill
+
+TOML = """\
+# mine
+model = "small" # best
+[mcp_servers.other]
+command = "other" # keep
+[tools]
+"""
+
+
+def files_of(host: str, project: Path) -> list[SettingsFile]:
+    root = str(project / "memory")
+    return installed_files(find_host(host), "/opt/commonplace", root, project, with_mcp=True)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("host", NAMES)
+@pytest.mark.parametrize("json_text", ["", '{\n  "mcpServers": {"a": {}}, // mine\n}\n'])
+@pytest.mark.parametrize("toml_text", ["", TOML, TOML.rstrip(), TOML.replace("\n", "\r\n"), "\n\n"])
+def test_all_files_of_a_host_come_back(
+    host: str, json_text: str, toml_text: str, tmp_path: Path
+) -> None:
+    for file in files_of(host, tmp_path):
+        text = {".json": json_text, ".toml": toml_text, ".md": ""}[file.path.suffix]
+        file.path.parent.mkdir(parents=True, exist_ok=True)
+        if text:
+            file.path.write_bytes(text.encode())
+    before = contents(tmp_path)
+    files = files_of(host, tmp_path)
+    assert [file.install() for file in files] == [True] * len(files)
+    after = contents(tmp_path)
+    assert [file.install() for file in files] == [False] * len(files)
+    assert contents(tmp_path) == after
+    assert [file.uninstall() for file in files] == [True] * len(files)
+    assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize("text", [TOML, TOML.replace("\n", "\r\n"), "\n\n", "a = 1\n\n"])
+def test_a_table_is_taken_out_where_others_have_written_since(text: str) -> None:
+    more = add_server(text, ["commonplace", "mcp"], is_toml=True) + "\n[others]\nown = 1\n"
+    left = drop_server(more, is_toml=True)
+    assert left == text + "\n[others]\nown = 1\n"
+
+
+def test_the_server_is_named_with_its_memory(tmp_path: Path) -> None:
+    for file in files_of("codex", tmp_path) + files_of("claude-code", tmp_path):
+        file.install()
+    toml = tomllib.loads((tmp_path / ".codex" / "config.toml").read_text())
+    in_json = json.loads((tmp_path / ".mcp.json").read_text())
+    command = {"command": "/opt/commonplace", "args": ["--root", f"{tmp_path}/memory", "mcp"]}
+    assert toml["mcp_servers"]["commonplace"] == command
+    assert in_json["mcpServers"]["commonplace"] == command
+
+
+@pytest.mark.parametrize("is_toml", [True, False])
+def test_a_server_of_somebody_else_with_our_name_stays(is_toml: bool) -> None:
+    text = '{"mcpServers": {"commonplace": {"command": "own"}}}'
+    if is_toml:
+        text = '[mcp_servers.commonplace]\ncommand = "own"\n'
+    assert add_server(text, ["commonplace", "mcp"], is_toml=is_toml) == text
+    assert drop_server(text, is_toml=is_toml) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a = ", "line 1, column"),
+        ("mcp_servers = {}\n", "edit it by hand"),
+    ],
+)
+def test_broken_toml_is_refused(text: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        add_server(text, ["commonplace", "mcp"], is_toml=True)
+
+
+def test_a_skill_of_somebody_else_stays(tmp_path: Path) -> None:
+    *_, skill = files_of("codex", tmp_path)
+    skill.path.parent.mkdir(parents=True)
+    skill.path.write_text("# Mine\n")
+    for change in (skill.install, skill.uninstall):
+        with pytest.raises(FormatError, match="is not ours"):
+            change()
+    assert skill.path.read_text() == "# Mine\n"
+
+
+def test_the_skill_keeps_the_rules_of_agent_skills() -> None:
+    _, front, body = skill_text().split("---\n", 2)
+    fields = yaml.safe_load(front)
+    assert {*fields} <= {"name", "description", "license", "compatibility", "metadata"}
+    assert fields["name"] == "commonplace"
+    assert len(fields["description"]) <= 1024
+    assert len(fields["compatibility"]) <= 500
+    named = re.findall(r"`commonplace (\w+)", body)
+    assert named
+    assert {*named} <= {*COMMANDS}
 
 
 def test_a_link_and_the_permissions_stay(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import sys
 
 from commonplace.cli import options
 from commonplace.cli.output import ERROR, FOUND, NOTHING, emit, print_message
-from commonplace.cli.parser import JSON, RootOptions, UsageError, command
+from commonplace.cli.parser import COMMANDS, JSON, RootOptions, UsageError, command
 from commonplace.cli.printer import clean
 
 TYPE_CHECKING = False
@@ -56,16 +56,21 @@ def install(
     what was there before lies beside it. Once more changes nothing; uninstall takes them out.
     """
     from commonplace.doors.hook import memory_root
+    from commonplace.doors.hook_log import HookLog
     from commonplace.store import open as open_store
 
     found, project = _host(host), _project(in_project=in_project)
     files = _settings_files(opening, found, project)
     if dry_run:
         return _print_differences([(file, file.with_entries()) for file in files])
-    changed = [file for file in files if file.install()]
-    # so that hooks find it, and nobody is told of a place that cannot be
+    # so that hooks find it, and nothing is wired to a place that cannot be
     with open_store(project or memory_root(opening.root)) as store:
         memory = str(store.root)
+        HookLog(store).create()
+    for file in files:
+        # one that is broken is refused before another is changed
+        file.with_entries()
+    changed = [file for file in files if file.install()]
     if as_json:
         return _emit_changed(changed, memory=memory)
     _say_changed(changed, f"wired {found.title} in", f"{found.title} is wired already")
@@ -103,12 +108,11 @@ def _project(*, in_project: bool) -> Path | None:
 
 
 def _settings_files(opening: RootOptions, host: Host, project: Path | None) -> list[SettingsFile]:
-    from commonplace.doors.install import hook_command, settings_files
+    from commonplace.doors.install import installed_files
 
     # what a project has is shared with others, whose programs lie elsewhere
     program = "commonplace" if project else _program()
-    command = hook_command(program, host, opening.root, in_project=project is not None)
-    return settings_files(host, command, project)
+    return installed_files(host, program, opening.root, project, with_mcp="mcp" in COMMANDS)
 
 
 def _emit_changed(changed: list[SettingsFile], **more: str) -> int:

@@ -8,8 +8,9 @@ import subprocess
 import time
 from pathlib import Path
 
+from commonplace.doors.hook_entries import installed_commands
 from commonplace.doors.hosts.host import Host
-from commonplace.doors.install import installed_commands, settings_files
+from commonplace.doors.install import hooks_file
 
 PATIENCE = 10.0
 """Seconds after which a host would have given up."""
@@ -25,7 +26,7 @@ class Finding:
 
 def check(host: Host, project: Path | None) -> Finding:
     """Return what is to be known of a host in the user's settings, or in those of a project."""
-    (file,) = settings_files(host, [], project)
+    file = hooks_file(host, [], project)
     try:
         commands = installed_commands(host, file.text() or "")
     except (ValueError, OSError) as error:

@@ -27,6 +27,10 @@ class HookLog:
     def __init__(self, store: Store) -> None:
         self._files: SideFiles = store.side_files("hooks")
 
+    def create(self) -> None:
+        """Make an empty log where there is none, and with it the mark of a root."""
+        self._files.handle(LOG, "a").close()
+
     def add(self, **entry: Any) -> None:
         """Add an entry with the time."""
         self._append(LOG, entry)

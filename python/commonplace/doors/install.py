@@ -1,113 +1,89 @@
-"""Entries in the settings of a host: hooks that call `commonplace hook HOST`."""
+"""Files of a host that an installation changes: hooks, MCP server, skill."""
 
 from __future__ import annotations
 
 import os
-import shlex
+from importlib import resources
 from pathlib import Path
-from typing import Any
 
-from commonplace.doors import jsonc
+from commonplace.doors.hook_entries import add_hooks, drop_hooks, hook_command
 from commonplace.doors.hosts.host import Host
-from commonplace.doors.settings_file import SettingsFile
+from commonplace.doors.mcp_entries import add_server, drop_server
+from commonplace.doors.settings_file import OwnFile, SettingsFile
 
 
-def settings_files(host: Host, command: list[str], project: Path | None) -> list[SettingsFile]:
-    """Return the settings files of a host with the entries that call a command.
+def skill_text() -> str:
+    """Return the skill that tells an agent how to look something up."""
+    return resources.files("commonplace.doors").joinpath("SKILL.md").read_text("utf-8")
+
+
+def hooks_file(host: Host, command: list[str], project: Path | None) -> SettingsFile:
+    """Return the file with the hooks of a host.
 
     Args:
         host: The host.
         command: What is run for each of its events.
         project: The folder of the project; None for the settings of the user.
     """
-    settings = host.settings
-    named = os.environ.get(settings.variable) if settings.variable else None
-    folder = Path(named) if named else Path.home() / settings.folder
-    if project:
-        folder = project / settings.folder
-
-    def add(text: str) -> str:
-        for name in host.events:
-            group = _group(host, name, command)
-            text = jsonc.insert(text, ["hooks", name], group, element=True)
-        return text
-
-    def drop(text: str) -> str:
-        return jsonc.remove(text, lambda path, value: _is_ours(host, path, value))
-
-    return [SettingsFile(folder / settings.hooks, add, drop)]
+    return SettingsFile(
+        folder(host, project) / host.settings.hooks,
+        lambda text: add_hooks(host, text, command),
+        lambda text: drop_hooks(host, text),
+    )
 
 
-def hook_command(program: str, host: Host, root: str | None, *, in_project: bool) -> list[str]:
-    """Return the command of a hook.
+def installed_files(
+    host: Host, program: str, root: str | None, project: Path | None, *, with_mcp: bool
+) -> list[SettingsFile]:
+    """Return the files that wire a host.
 
     Args:
+        host: The host.
         program: How `commonplace` is called: its path, or in a project, which others share, its
             name.
-        host: The host that calls it.
         root: A root in place of the default.
-        in_project: The memory is that of the project.
+        project: The folder of the project, whose memory it is; None for those of the user.
+        with_mcp: Name the MCP server too.
     """
-    before = ["--root", str(Path(root).absolute())] if root else []
-    return [program, *before, "hook", host.name, *(["--project"] if in_project else [])]
-
-
-def installed_commands(host: Host, text: str) -> list[str]:
-    """Return our command lines in a settings text, each once.
-
-    Raises:
-        ValueError: The text is broken.
-    """
-    found: dict[str, None] = {}
-
-    def look(value: Any) -> None:
-        if isinstance(value, dict):
-            if is_our_command(host, value.get("command")):
-                found[value["command"]] = None
-            value = [*value.values()]
-        if isinstance(value, list):
-            for inner in value:
-                look(inner)
-
-    look(jsonc.parse(text).value)
-    return [*found]
-
-
-def _group(host: Host, event: str, command: list[str]) -> dict[str, Any]:
-    # at its end no host waits for long, and Codex warns of who would
-    seconds = 3 if host.events[event] == "session end" else 10
-    timeout = seconds * host.settings.second
-    line = " ".join(map(shlex.quote, command))
-    return {"hooks": [{"type": "command", "command": line, "timeout": timeout}]}
-
-
-def _is_ours(host: Host, path: tuple[str | int, ...], value: Any) -> bool:
-    """Say whether an item below `hooks` is an entry of ours, or a group of such only."""
-    if path[:1] != ("hooks",) or not isinstance(value, dict):
-        return False
-    inner = value.get("hooks")
-    if isinstance(inner, list) and inner:
-        return all(_is_ours(host, path, one) for one in inner)
-    return is_our_command(host, value.get("command"))
-
-
-def is_our_command(host: Host, command: Any) -> bool:
-    """Say whether a command line calls `commonplace hook` for this host.
-
-    >>> from commonplace.doors.hosts import find_host
-    >>> is_our_command(find_host("codex"), "/opt/my tools/commonplace hook codex --project")
-    False
-    >>> is_our_command(find_host("codex"), "'/opt/my tools/commonplace' hook codex --project")
-    True
-    """
-    if not isinstance(command, str):
-        return False
-    try:
-        words = shlex.split(command)
-    except ValueError:
-        return False
-    return (
-        bool(words)
-        and Path(words[0]).name == "commonplace"
-        and ["hook", host.name] == [word for word in words[1:] if word in {"hook", host.name}]
+    own = folder(host, project)
+    command = hook_command(program, host, root, in_project=project is not None)
+    hooks = hooks_file(host, command, project)
+    skill = OwnFile(own / "skills" / "commonplace" / "SKILL.md", skill_text())
+    if not with_mcp:
+        return [hooks, skill]
+    server = [program, *(["--root", str(Path(root).absolute())] if root else []), "mcp"]
+    path = _mcp_path(host, own, in_project=project is not None)
+    is_toml = path.suffix == ".toml"
+    if path == hooks.path:
+        both = SettingsFile(
+            path,
+            lambda text: add_server(add_hooks(host, text, command), server, is_toml=is_toml),
+            lambda text: drop_server(drop_hooks(host, text), is_toml=is_toml),
+        )
+        return [both, skill]
+    mcp = SettingsFile(
+        path,
+        lambda text: add_server(text, server, is_toml=is_toml),
+        lambda text: drop_server(text, is_toml=is_toml),
     )
+    return [hooks, mcp, skill]
+
+
+def folder(host: Host, project: Path | None) -> Path:
+    """Return the folder in which a host has its settings."""
+    if project:
+        return project / host.settings.folder
+    named = _named_folder(host)
+    return Path(named) if named else Path.home() / host.settings.folder
+
+
+def _named_folder(host: Host) -> str | None:
+    return os.environ.get(host.settings.variable) if host.settings.variable else None
+
+
+def _mcp_path(host: Host, own: Path, *, in_project: bool) -> Path:
+    name = host.settings.mcp[in_project]
+    # what lies beside the folder in a home is in it, where it has another place
+    if not in_project and _named_folder(host):
+        name = name.rpartition("/")[2]
+    return own.parent / name.removeprefix("../") if name.startswith("../") else own / name

@@ -25,6 +25,9 @@ class SettingsFile:
         drop: Return its text without our entries. Both raise ValueError for a broken text.
     """
 
+    # how many folders above it may be ours
+    _own_folders = 0
+
     def __init__(self, path: Path, add: Callable[[str], str], drop: Callable[[str], str]) -> None:
         self.path = path
         self._add, self._drop = add, drop
@@ -101,10 +104,18 @@ class SettingsFile:
         if base != now:
             if base is None:
                 self._target.unlink()
+                self._remove_empty_folders()
             else:
                 self._write(base, expected=now)
         self.backup.unlink(missing_ok=True)
         return base != now
+
+    def _remove_empty_folders(self) -> None:
+        """Remove the folders that only this file was in: ours made them."""
+        for folder in [*self._target.parents][: self._own_folders]:
+            if any(folder.iterdir()):
+                return
+            folder.rmdir()
 
     def _write(self, text: str, expected: str | None) -> None:
         if self.text() != expected:
@@ -114,6 +125,33 @@ class SettingsFile:
 
     def _broken(self, error: ValueError) -> FormatError:
         return FormatError(f"{self.path}: {error}; mend the file, nothing was changed")
+
+
+class OwnFile(SettingsFile):
+    """A file that is ours as a whole.
+
+    Args:
+        path: Where it is to be.
+        content: What it holds. By its first two lines ours is told from another.
+    """
+
+    # that of the skill, and that of all skills
+    _own_folders = 2
+
+    def __init__(self, path: Path, content: str) -> None:
+        super().__init__(path, lambda _: content, lambda _: "")
+        self._content = content
+
+    def without_entries(self) -> str | None:
+        """Return None: without us there is no such file.
+
+        Raises:
+            FormatError: There is one of somebody else.
+        """
+        now, own = self.text(), self._content.splitlines()[:2]
+        if now is not None and now.splitlines()[:2] != own:
+            raise FormatError(f"{self.path} is not ours; move it away, nothing was changed")
+        return None
 
 
 def _text(path: Path) -> str | None:

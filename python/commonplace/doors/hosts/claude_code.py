@@ -18,5 +18,11 @@ HOST = Host(
     injects=("SessionStart", "UserPromptSubmit"),
     # beyond it the text goes to a file, and the model sees its name only
     limit=10_000,
-    settings=Settings(".claude", "CLAUDE_CONFIG_DIR", "settings.json", second=1),
+    settings=Settings(
+        ".claude",
+        "CLAUDE_CONFIG_DIR",
+        "settings.json",
+        ("../.claude.json", "../.mcp.json"),
+        second=1,
+    ),
 )

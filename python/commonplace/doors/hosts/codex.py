@@ -21,6 +21,7 @@ HOST = Host(
         ".codex",
         "CODEX_HOME",
         "hooks.json",
+        ("config.toml", "config.toml"),
         second=1,
         advice="Codex runs new hooks when you have trusted them: type /hooks there, once.",
     ),

@@ -16,5 +16,7 @@ HOST = Host(
     },
     injects=("SessionStart", "BeforeAgent"),
     limit=10_000,
-    settings=Settings(".gemini", "", "settings.json", second=1000),
+    settings=Settings(
+        ".gemini", "", "settings.json", ("settings.json", "settings.json"), second=1000
+    ),
 )

@@ -41,14 +41,22 @@ class Settings:
         folder: Its folder in the home and in a project: `.claude`.
         variable: The variable that names another folder in place of that in the home.
         hooks: The file of its hooks in that folder.
+        mcp: The files of its MCP servers, from that folder: the user's, and a project's.
         second: What it writes for a second where it takes a time.
         advice: What a person has to do once after the hooks were written.
     """
 
     def __init__(
-        self, folder: str, variable: str, hooks: str, *, second: int, advice: str = ""
+        self,
+        folder: str,
+        variable: str,
+        hooks: str,
+        mcp: tuple[str, str],
+        *,
+        second: int,
+        advice: str = "",
     ) -> None:
-        self.folder, self.variable, self.hooks = folder, variable, hooks
+        self.folder, self.variable, self.hooks, self.mcp = folder, variable, hooks, mcp
         self.second, self.advice = second, advice
 
 
