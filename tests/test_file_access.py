@@ -61,6 +61,10 @@ ALLOWED = {
         "runs hooks as other programs do",
     ),
     "doors/install.py": ({"read_text"}, "the skill that is part of the package"),
+    "doors/plugins.py": (
+        {"exists", "iterdir", "mkdir", "write_text"},
+        "a new folder for other programs",
+    ),
     "doors/settings_file.py": (
         {
             "exists",

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.doors.plugins import write_plugin
 from tests.hosts.programs import Agent, Claude, Codex
 
 pytestmark = [pytest.mark.hosts, pytest.mark.linux("network namespaces")]
@@ -16,8 +17,21 @@ QUESTION = "Which port does the staging server listen on?"
 
 
 @pytest.fixture(params=[Claude, Codex])
-def agent(request: pytest.FixtureRequest, tmp_path: Path) -> Agent:
+def unwired(request: pytest.FixtureRequest, tmp_path: Path) -> Agent:
     made: Agent = request.param(tmp_path)
+    return made
+
+
+@pytest.fixture
+def agent(unwired: Agent) -> Agent:
+    unwired.wire()
+    return unwired
+
+
+@pytest.fixture
+def claude(tmp_path: Path) -> Claude:
+    made = Claude(tmp_path)
+    made.wire()
     return made
 
 
@@ -29,6 +43,15 @@ def test_what_one_session_was_told_reaches_the_next(agent: Agent) -> None:
     assert f"({session['path']}#L" in asked
     prompts = [entry for entry in agent.injected() if entry["event"] == "prompt"]
     assert [len(entry["shown"]) for entry in prompts] == [0, 1]
+
+
+@pytest.mark.parametrize("with_mcp", [False, True])
+def test_a_plugin_does_as_much(unwired: Agent, with_mcp: bool, tmp_path: Path) -> None:
+    write_plugin(unwired.name, tmp_path / "catalogue", with_mcp=with_mcp)
+    unwired.add_plugin(tmp_path / "catalogue")
+    asked = unwired.ask(FACT)
+    assert "Looks up what was said and decided in earlier sessions" in asked
+    assert f"Asked: {FACT}" in unwired.ask(QUESTION)
 
 
 def test_the_model_is_told_of_the_skill(agent: Agent) -> None:
@@ -68,15 +91,13 @@ def test_a_memory_that_cannot_be_written_is_still_read(agent: Agent) -> None:
     assert QUESTION in agent.commonplace("sessions")
 
 
-def test_a_killed_host_loses_nothing(tmp_path: Path) -> None:
-    claude = Claude(tmp_path)
+def test_a_killed_host_loses_nothing(claude: Claude) -> None:
     claude.start_and_kill(FACT, answer="Kept in mind.").communicate(timeout=90)
     claude.requests()
     assert f"Asked: {FACT}" in claude.ask(QUESTION)
 
 
-def test_a_home_that_cannot_be_written_stops_no_session(tmp_path: Path) -> None:
-    claude = Claude(tmp_path)
+def test_a_home_that_cannot_be_written_stops_no_session(claude: Claude) -> None:
     claude.ask(FACT)
     home = claude.folder
     read_only = f"mount --bind {home} {home} && mount -o remount,bind,ro {home}"

@@ -10,13 +10,18 @@ from tests.hosts.runner import Home, program
 
 
 class Agent(Home):
-    """A home in which a host is wired; `name` is that of `commonplace install`."""
+    """A home with a host; `name` is that of `commonplace install`."""
 
     name: str
+    program: str
 
-    def __init__(self, folder: Path, environment: dict[str, str]) -> None:
-        super().__init__(folder, environment)
+    def wire(self) -> None:
+        """Wire it by its settings."""
         self.commonplace("install", self.name)
+
+    def add_plugin(self, folder: Path) -> None:
+        """Wire it by a plugin, from the catalogue in a folder."""
+        raise NotImplementedError
 
     def command(self, prompt: str) -> list[str]:
         """Return the command of a session with one prompt."""
@@ -44,6 +49,13 @@ class Claude(Agent):
         """Return the command of a session with one prompt."""
         return [self.program, "-p", prompt, "--output-format", "json"]
 
+    def add_plugin(self, folder: Path) -> None:
+        """Wire it by a plugin, from the catalogue in a folder."""
+        for checked in (folder, folder / "plugin"):
+            self.call(self.program, "plugin", "validate", "--strict", str(checked))
+        self.call(self.program, "plugin", "marketplace", "add", str(folder))
+        self.call(self.program, "plugin", "install", "commonplace@commonplace")
+
     def start_and_kill(self, prompt: str, answer: str) -> subprocess.Popen[bytes]:
         """Start a session that waits for another prompt, and kill it when one is answered."""
         line = {"type": "user", "message": {"role": "user", "content": prompt}}
@@ -60,6 +72,11 @@ class Codex(Agent):
     def __init__(self, folder: Path) -> None:
         self.program = program("codex")
         super().__init__(folder, {"MODEL_KEY": "none"})
+
+    def add_plugin(self, folder: Path) -> None:
+        """Wire it by a plugin, from the catalogue in a folder."""
+        self.call(self.program, "plugin", "marketplace", "add", str(folder))
+        self.call(self.program, "plugin", "add", "commonplace@commonplace")
 
     def command(self, prompt: str) -> list[str]:
         """Return the command of a session with one prompt."""

@@ -43,12 +43,16 @@ class Home:
         self._requests = folder / "requests.jsonl"
         for made in (self.folder, self.project):
             made.mkdir()
-        base = {"HOME": str(self.folder), "PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
+        path = f"{COMMONPLACE.parent}{os.pathsep}{os.environ['PATH']}"
+        base = {"HOME": str(self.folder), "PATH": path, "LANG": "C.UTF-8"}
         self.environment = base | environment
 
     def commonplace(self, *arguments: str) -> str:
         """Run a command of ours in the home and return what it prints."""
-        command = [str(COMMONPLACE), *arguments]
+        return self.call(str(COMMONPLACE), *arguments)
+
+    def call(self, *command: str) -> str:
+        """Run a command that needs no model in the home and return what it prints."""
         done = subprocess.run(
             command, env=self.environment, cwd=self.project, capture_output=True, check=True
         )

@@ -236,3 +236,18 @@ def _log(opening: RootOptions) -> HookLog:
     from commonplace.store import open as open_store
 
     return HookLog(open_store(memory_root(opening.root), watch=False))
+
+
+@command(options.PLUGIN_FORM, options.PLUGIN_FOLDER, JSON)
+def plugin(opening: RootOptions, form: str, folder: Path, *, as_json: bool) -> int:  # noqa: ARG001
+    """Write a plugin to a new folder, for a marketplace of an agent program: hooks, skill, MCP.
+
+    It does what install does, for those who manage plugins; use one of the two.
+    """
+    from commonplace.doors.plugins import FORMS, write_plugin
+
+    if form not in FORMS:
+        raise UsageError(f"there is no plugin for {form!r}; {', '.join(FORMS)} are there")
+    write_plugin(form, folder, with_mcp="mcp" in COMMANDS)
+    emit({"folder": str(folder)}) if as_json else print(clean(f"wrote the plugin to {folder}"))
+    return FOUND
