@@ -174,7 +174,7 @@ def doctor(opening: RootOptions, *, as_json: bool) -> int:
     from commonplace.doors.hosts import NAMES, find_host
 
     places = [None] if Path.cwd() == Path.home() else [None, Path.cwd()]
-    found = [check(find_host(name), place) for name in NAMES for place in places]
+    found = [one for name in NAMES for place in places for one in check(find_host(name), place)]
     errors = _log(opening).errors()[-5:]
     if as_json:
         emit({"hosts": [_finding(one) for one in found], "errors": errors})

@@ -52,7 +52,7 @@ def installed_files(
     if not with_mcp:
         return [hooks, skill]
     server = [program, *(["--root", str(Path(root).absolute())] if root else []), "mcp"]
-    path = _mcp_path(host, own, in_project=project is not None)
+    path = mcp_path(host, own, in_project=project is not None)
     is_toml = path.suffix == ".toml"
     if path == hooks.path:
         both = SettingsFile(
@@ -81,7 +81,8 @@ def _named_folder(host: Host) -> str | None:
     return os.environ.get(host.settings.variable) if host.settings.variable else None
 
 
-def _mcp_path(host: Host, own: Path, *, in_project: bool) -> Path:
+def mcp_path(host: Host, own: Path, *, in_project: bool) -> Path:
+    """Return the file in which a host names MCP servers, `own` being its folder."""
     name = host.settings.mcp[in_project]
     # what lies beside the folder in a home is in it, where it has another place
     if not in_project and _named_folder(host):

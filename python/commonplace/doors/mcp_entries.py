@@ -49,10 +49,29 @@ def drop_server(text: str, *, is_toml: bool) -> str:
     return jsonc.remove(text, lambda path, value: path == ("mcpServers", NAME) and _is_ours(value))
 
 
+def installed_server(text: str, *, is_toml: bool) -> list[str] | None:
+    """Return the command of our server in a settings text; None where it is not named.
+
+    Raises:
+        ValueError: The text is broken.
+    """
+    settings = _loaded(text) if is_toml else jsonc.parse(text).value
+    if not isinstance(settings, dict):
+        return None
+    servers = settings.get("mcp_servers" if is_toml else "mcpServers")
+    entry = servers.get(NAME) if isinstance(servers, dict) else None
+    if not isinstance(entry, dict) or not _is_ours(entry):
+        return None
+    return [entry["command"], *map(str, entry["args"])]
+
+
 def _is_ours(entry: Any) -> bool:
     if not isinstance(entry, dict) or not isinstance(entry.get("args"), list):
         return False
-    return Path(str(entry.get("command"))).name == "commonplace" and "mcp" in entry["args"]
+    command = entry.get("command")
+    if not isinstance(command, str):
+        return False
+    return Path(command).name == "commonplace" and "mcp" in entry["args"]
 
 
 def _add_table(text: str, entry: dict[str, Any]) -> str:

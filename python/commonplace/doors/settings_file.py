@@ -45,7 +45,7 @@ class SettingsFile:
             EncodingError: It is not UTF-8.
             OSError: The system refused.
         """
-        return _text(self._target)
+        return read_settings(self._target)
 
     def with_entries(self) -> str:
         """Return the text with our entries.
@@ -66,7 +66,7 @@ class SettingsFile:
         Raises:
             FormatError: The text is broken; the message has line and column.
         """
-        now, before = self.text(), _text(self.backup)
+        now, before = self.text(), read_settings(self.backup)
         if now is None:
             return None
         try:
@@ -154,7 +154,13 @@ class OwnFile(SettingsFile):
         return None
 
 
-def _text(path: Path) -> str | None:
+def read_settings(path: Path) -> str | None:
+    """Return what a file holds, None where there is none.
+
+    Raises:
+        EncodingError: It is not UTF-8.
+        OSError: The system refused.
+    """
     try:
         data = path.read_bytes()
     except FileNotFoundError:
