@@ -7,7 +7,7 @@ RUST := $(shell find rust Cargo.toml Cargo.lock -name '*.rs' -o -name 'Cargo.*')
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-portable lint check-targets docs wheel sdist check-dist try-wheel bench campaign fuzz mutants
-.PHONY: strace disks
+.PHONY: strace disks test-hosts
 
 help: ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' $(MAKEFILE_LIST)
@@ -19,6 +19,18 @@ test: .venv/.dev strace ## run every test: core, Python, doctests, documents, st
 	cargo test --workspace --quiet --no-fail-fast
 	$(BIN)/python -m pytest
 	$(BIN)/python -m mypy.stubtest commonplace._core
+
+# the programs come from npm, as tests/hosts/package.json names them; a minute
+test-hosts: .venv/.dev target/hosts/.installed ## run the tests in which real agent programs use a memory
+	$(BIN)/python -m pytest -m hosts
+
+target/hosts/.installed: tests/hosts/package.json
+	@$(call install,npm,npm,: install it with node 18 or newer)
+	@mkdir -p target/hosts && cp tests/hosts/package.json target/hosts/
+	npm install --silent --no-audit --no-fund --prefix target/hosts
+	@# a script of the package, which npm does not run by itself
+	node target/hosts/node_modules/@anthropic-ai/claude-code/install.cjs
+	@touch $@
 
 # each alone and all at once; `all` is what an old kernel or gVisor refuses, and takes as long as `test`
 REFUSALS ?= openat2 inotify leases exchange renameat2 all all=EPERM

@@ -1,7 +1,8 @@
-"""Benchmark of whole processes: `--version`, search and `grep -c`, beside Python and ripgrep."""
+"""Benchmark of whole processes: start, search, hook, `grep -c`, beside Python and ripgrep."""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -34,15 +35,27 @@ def timed(run: Callable[[], object]) -> Callable[[], Figures]:
     return measure
 
 
-def quiet(*command: str) -> Callable[[], object]:
+def quiet(*command: str, stdin: bytes = b"") -> Callable[[], object]:
     """Return a call of a command whose output goes nowhere."""
-    return lambda: subprocess.run(command, capture_output=True, check=True, env=ENVIRONMENT)
+    return lambda: subprocess.run(
+        command, input=stdin, capture_output=True, check=True, env=ENVIRONMENT
+    )
+
+
+def prompt_hook(root: Path, prompt: str) -> Callable[[], object]:
+    """Return a call of the hook that Claude Code waits for before each prompt."""
+    payload = {"hook_event_name": "UserPromptSubmit", "session_id": "bench", "cwd": "/"}
+    stdin = json.dumps(payload | {"prompt": prompt}).encode()
+    return quiet(COMMAND, "--root", str(root), "hook", "claude-code", stdin=stdin)
 
 
 def start(
     table: Table, root: Path, label: str, query: str, times: int, *, check_targets: bool
 ) -> None:
-    """Add what `--version` and a search of a warm root take, in runs of a bare interpreter."""
+    """Add what `--version`, a search and a hook take on a warm root, in runs of a bare interpreter.
+
+    A hook whose answer is one that the session has seen, and one that nothing fits.
+    """
     search = quiet(COMMAND, "--root", str(root), "search", query)
     # the first one builds the index, and compiles what is imported
     search()
@@ -50,6 +63,8 @@ def start(
     for work, run, max_slowdown in (
         ("process --version", quiet(COMMAND, "--version"), 3),
         ("process search", search, 6),
+        ("process hook", prompt_hook(root, query), 9),
+        ("process hook, silent", prompt_hook(root, "ok, go on"), 6),
     ):
         measured = rounds({OURS: timed(run), BARE: bare}, times)
         min_ratios = {BARE: 1 / max_slowdown} if check_targets else None

@@ -14,7 +14,12 @@ from pathlib import Path
 import pytest
 
 import commonplace
-from commonplace.cli import read_commands, write_commands  # noqa: F401 - they register
+from commonplace.cli import (  # noqa: F401 - they register
+    door_commands,
+    read_commands,
+    session_commands,
+    write_commands,
+)
 from commonplace.cli.parser import COMMANDS
 from commonplace.memories import find_system, system_names
 from commonplace.tools import tools_of

@@ -38,11 +38,11 @@ OF_OS = words(
     "PathLike environ fspath getpid fstat pread pwrite ftruncate close curdir linesep sep urandom "
     "cpu_count get_terminal_size strerror register_at_fork"
 )
-# Of a path these look at its name only, or (the last line) are known by the number of arguments.
+# Of a path these look at its name only, or (the last three) are known by the number of arguments.
 OF_NAMES = words(
-    "absolute as_posix as_uri expanduser from_uri full_match group home is_absolute is_relative_to "
-    "is_reserved joinpath match relative_to with_name with_segments with_stem with_suffix "
-    "copy move replace"
+    "absolute as_posix as_uri cwd expanduser from_uri full_match group home is_absolute "
+    "is_relative_to is_reserved joinpath match relative_to with_name with_segments with_stem "
+    "with_suffix copy move replace"
 )
 METHODS = {"copy_into", "move_into", "tofile"} | {
     name for name in dir(Path) if callable(getattr(Path, name)) and not name.startswith("_")
@@ -55,6 +55,34 @@ ALLOWED = {
     "conflict/tables.py": ({"read_text"}, "rules that are part of the package"),
     "extraction/__init__.py": ({"read_text"}, "rules that are part of the package"),
     "cli/options.py": ({"read_bytes"}, "a file named on the command line"),
+    "doors/capture.py": ({"is_file", "is_dir", "stat", "iterdir"}, "transcripts of other programs"),
+    "doors/doctor.py": (
+        {"subprocess.run", "subprocess.TimeoutExpired"},
+        "runs hooks as other programs do",
+    ),
+    "doors/install.py": ({"read_text"}, "the skill that is part of the package"),
+    "doors/plugins.py": (
+        {"exists", "iterdir", "mkdir", "write_text"},
+        "a new folder for other programs",
+    ),
+    "doors/settings_file.py": (
+        {
+            "exists",
+            "iterdir",
+            "mkdir",
+            "os.fchmod",
+            "os.fdopen",
+            "os.fsync",
+            "read_bytes",
+            "replace",
+            "resolve",
+            "rmdir",
+            "stat",
+            "tempfile.mkstemp",
+            "unlink",
+        },
+        "settings of other programs",
+    ),
     "cli/pager.py": ({"subprocess.Popen", "subprocess.PIPE"}, "runs the pager of the user"),
     "adapters/local.py": ({"open", "is_file", "read_bytes", "resolve"}, "the folder of a model"),
     "memories/four_layers/json_files.py": (

@@ -26,7 +26,7 @@ ROWS = [
     {"tools"},
     {"memories"},
     {"reflection"},
-    {"adapters", "evaluation"},
+    {"adapters", "doors", "evaluation"},
     {"__init__"},
     {"cli"},
     {"__main__"},

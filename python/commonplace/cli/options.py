@@ -218,6 +218,18 @@ LOGS = argument(
     metavar="FILE",
     help='Sessions of any known tool, or folders of them; "-": read one from stdin.',
 )
+HOST = argument("host", help="claude-code, codex or gemini.")
+IN_PROJECT = argument(
+    "--project",
+    dest="in_project",
+    action="store_true",
+    help="In this project and its own memory, instead of the user's settings and memory.",
+)
+PLUGIN_FORM = argument("form", help="claude-code, codex or agent-plugins.")
+PLUGIN_FOLDER = argument("folder", type=path_of, help="A folder that is not there yet, or empty.")
+DRY_RUN = argument(
+    "--dry-run", action="store_true", help="Print what would change, change nothing."
+)
 HOSTS = tuple(
     argument(f"--{host}", dest="hosts", action="append_const", const=host, help=text)
     for host, text in {

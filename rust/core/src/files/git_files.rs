@@ -20,6 +20,7 @@ const IGNORE: &str = "\
 /index
 /index.new
 /gram_index/
+/hooks/
 /vectors/
 /imports/
 /redactions.jsonl

@@ -1,0 +1,253 @@
+"""Commands about agent programs: hook, install, uninstall, doctor, log."""
+
+from __future__ import annotations
+
+import sys
+
+from commonplace.cli import options
+from commonplace.cli.output import ERROR, FOUND, NOTHING, emit, print_message
+from commonplace.cli.parser import COMMANDS, JSON, RootOptions, UsageError, command
+from commonplace.cli.printer import clean
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any
+
+    from commonplace.doors.doctor import Finding
+    from commonplace.doors.hook_log import HookLog
+    from commonplace.doors.hosts.host import Host
+    from commonplace.doors.settings_file import SettingsFile
+
+
+@command(options.HOST, options.IN_PROJECT)
+def hook(opening: RootOptions, host: str, *, in_project: bool) -> int:
+    """Answer a hook of an agent program: its JSON on stdin, the answer on stdout.
+
+    `commonplace install HOST` wires it. Whatever goes wrong, the exit code is 0 and the program
+    goes on: the error is on stderr and in .commonplace/hooks/errors.jsonl, which doctor shows.
+    """
+    try:
+        import json
+
+        from commonplace.doors.hook import handle
+        from commonplace.doors.hosts import find_host
+
+        payload = json.load(sys.stdin.buffer)
+        if not isinstance(payload, dict):
+            raise ValueError("a hook takes a JSON object on stdin")  # noqa: TRY301
+        answer, problems = handle(find_host(host), payload, opening.root, project=in_project)
+        if answer is not None:
+            print(json.dumps(answer))
+        for problem in problems:
+            print_message(f"hook {host}: {problem}")
+    except Exception as error:  # noqa: BLE001 - an agent must never fail by its memory
+        print_message(f"hook {host}: {str(error) or type(error).__name__}")
+    return FOUND
+
+
+@command(options.HOST, options.IN_PROJECT, options.DRY_RUN, JSON)
+def install(
+    opening: RootOptions, host: str, *, in_project: bool, dry_run: bool, as_json: bool
+) -> int:
+    """Wire an agent program to this memory: its sessions are kept, and what fits is recalled.
+
+    Entries are added to the program's own settings; all else there stays as it is, and a copy of
+    what was there before lies beside it. Once more changes nothing; uninstall takes them out.
+    """
+    from commonplace.doors.hook import memory_root
+    from commonplace.doors.hook_log import HookLog
+    from commonplace.store import open as open_store
+
+    found, project = _host(host), _project(in_project=in_project)
+    files = _settings_files(opening, found, project)
+    if dry_run:
+        return _print_differences([(file, file.with_entries()) for file in files])
+    # so that hooks find it, and nothing is wired to a place that cannot be
+    with open_store(project or memory_root(opening.root)) as store:
+        memory = str(store.root)
+        HookLog(store).create()
+    for file in files:
+        # one that is broken is refused before another is changed
+        file.with_entries()
+    changed = [file for file in files if file.install()]
+    if as_json:
+        return _emit_changed(changed, memory=memory)
+    _say_changed(changed, f"wired {found.title} in", f"{found.title} is wired already")
+    print(clean(f"the memory is in {memory}"))
+    if found.settings.advice:
+        print(found.settings.advice)
+    if not project:
+        print(f"earlier sessions are taken in by: commonplace import --{found.name}")
+    return FOUND
+
+
+@command(options.HOST, options.IN_PROJECT, options.DRY_RUN, JSON)
+def uninstall(
+    opening: RootOptions, host: str, *, in_project: bool, dry_run: bool, as_json: bool
+) -> int:
+    """Take out of an agent program's settings what install has put there.
+
+    The memory itself stays.
+    """
+    found = _host(host)
+    files = _settings_files(opening, found, _project(in_project=in_project))
+    if dry_run:
+        return _print_differences([(file, file.without_entries()) for file in files])
+    changed = [file for file in files if file.uninstall()]
+    if as_json:
+        return _emit_changed(changed)
+    _say_changed(changed, f"took {found.title} out of", f"{found.title} is not wired")
+    return FOUND
+
+
+def _project(*, in_project: bool) -> Path | None:
+    from pathlib import Path
+
+    return Path.cwd() if in_project else None
+
+
+def _settings_files(opening: RootOptions, host: Host, project: Path | None) -> list[SettingsFile]:
+    from commonplace.doors.install import installed_files
+
+    # what a project has is shared with others, whose programs lie elsewhere
+    program = "commonplace" if project else _program()
+    return installed_files(host, program, opening.root, project, with_mcp="mcp" in COMMANDS)
+
+
+def _emit_changed(changed: list[SettingsFile], **more: str) -> int:
+    emit({"changed": [str(file.path) for file in changed], **more})
+    return FOUND
+
+
+def _say_changed(changed: list[SettingsFile], done: str, otherwise: str) -> None:
+    for file in changed:
+        print(clean(f"{done} {file.path}"))
+    if not changed:
+        print(f"{otherwise}; nothing was changed")
+
+
+def _print_differences(files: list[tuple[SettingsFile, str | None]]) -> int:
+    for file, new in files:
+        _print_difference(file, new)
+    return FOUND
+
+
+def _print_difference(file: SettingsFile, new: str | None) -> None:
+    from difflib import unified_diff
+
+    old = (file.text() or "").splitlines(keepends=True)
+    lines = unified_diff(old, (new or "").splitlines(keepends=True), str(file.path), str(file.path))
+    for line in lines:
+        print(clean(line.rstrip("\r\n")))
+
+
+def _program() -> str:
+    """Return the path of the command, which a host may not find by its name."""
+    import sysconfig
+    from pathlib import Path
+
+    called = Path(sys.argv[0]).absolute()
+    scripts = Path(sysconfig.get_path("scripts"))
+    return str(called if called.name == "commonplace" else scripts / "commonplace")
+
+
+def _host(name: str) -> Host:
+    from commonplace.doors.hosts import find_host
+
+    try:
+        return find_host(name)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+@command(JSON)
+def doctor(opening: RootOptions, *, as_json: bool) -> int:
+    """Run the hooks of each wired agent program as it would, and show what has failed lately.
+
+    Looked at are the settings of the user and of the current folder. Exit code 1: nothing is
+    wired; 2: something does not work.
+    """
+    from pathlib import Path
+
+    from commonplace.doors.doctor import check
+    from commonplace.doors.hosts import NAMES, find_host
+
+    places = [None] if Path.cwd() == Path.home() else [None, Path.cwd()]
+    found = [one for name in NAMES for place in places for one in check(find_host(name), place)]
+    errors = _log(opening).errors()[-5:]
+    if as_json:
+        emit({"hosts": [_finding(one) for one in found], "errors": errors})
+    else:
+        for one in found:
+            print(clean(f"{one.host.name:12} {one.place}  {one.problem or one.detail}"))
+        for error in errors:
+            print(clean(f"{error.get('time')}  {error.get('host')}: {error.get('error')}"))
+    if any(one.problem for one in found):
+        return ERROR
+    return FOUND if any(one.wired for one in found) else NOTHING
+
+
+def _finding(one: Finding) -> dict[str, Any]:
+    return {
+        "host": one.host.name,
+        "settings": str(one.place),
+        "wired": one.wired,
+        "problem": one.problem,
+        "detail": one.detail,
+    }
+
+
+@command(options.MOST, JSON)
+def log(opening: RootOptions, *, limit: int | None, as_json: bool) -> int:
+    """Show what hooks have put before the model, the newest last: when, how much, and from where.
+
+    With a prompt each source has the score by which it was found. A prompt without sources is one
+    that nothing fitted.
+    """
+    entries = [*_log(opening).entries()][-(limit or 20) :]
+    if as_json:
+        emit(entries)
+    else:
+        for entry in entries:
+            _print_entry(entry)
+    if not entries:
+        print_message("no hook has run on this memory; commonplace install wires an agent program")
+    return FOUND if entries else NOTHING
+
+
+def _print_entry(entry: dict[str, Any]) -> None:
+    shown = entry.get("shown") or []
+    why = entry.get("source") or ""
+    head = f"{entry.get('time')}  {entry.get('host')}  {str(entry.get('session'))[:8]}"
+    print(clean(f"{head}  {entry.get('event')} {why}".rstrip() + f"  {_amount(entry, shown)}"))
+    for one in shown:
+        score = one.get("score")
+        print(clean(f"    {one.get('citation')}" + (f"  {score:.2f}" if score else "")))
+
+
+def _amount(entry: dict[str, Any], shown: list[Any]) -> str:
+    return f"{entry.get('characters')} characters" if shown else "nothing"
+
+
+def _log(opening: RootOptions) -> HookLog:
+    from commonplace.doors.hook import memory_root
+    from commonplace.doors.hook_log import HookLog
+    from commonplace.store import open as open_store
+
+    return HookLog(open_store(memory_root(opening.root), watch=False))
+
+
+@command(options.PLUGIN_FORM, options.PLUGIN_FOLDER, JSON)
+def plugin(opening: RootOptions, form: str, folder: Path, *, as_json: bool) -> int:  # noqa: ARG001
+    """Write a plugin to a new folder, for a marketplace of an agent program: hooks, skill, MCP.
+
+    It does what install does, for those who manage plugins; use one of the two.
+    """
+    from commonplace.doors.plugins import FORMS, write_plugin
+
+    if form not in FORMS:
+        raise UsageError(f"there is no plugin for {form!r}; {', '.join(FORMS)} are there")
+    write_plugin(form, folder, with_mcp="mcp" in COMMANDS)
+    emit({"folder": str(folder)}) if as_json else print(clean(f"wrote the plugin to {folder}"))
+    return FOUND

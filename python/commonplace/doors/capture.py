@@ -1,0 +1,30 @@
+"""Transcripts of a host on disk: which of them there is something to import from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+BESIDE, LARGEST = 3, 8 << 20
+"""How many transcripts beside its own a session that starts imports, and the largest of them."""
+
+
+def begun(transcript: str) -> list[str]:
+    """Return the transcript, if there is anything in it: a session without a prompt has none."""
+    path = Path(transcript)
+    return [transcript] if path.is_file() and path.stat().st_size else []
+
+
+def newest_beside(transcript: str) -> list[str]:
+    """Return the newest transcripts in the folder of one: what killed sessions have left.
+
+    One that has not changed since it was imported costs nothing; one that is large is left to the
+    command `import`, which may take its time.
+    """
+    own = Path(transcript)
+    found = []
+    for path in own.parent.iterdir() if own.parent.is_dir() else ():
+        if path.suffix == own.suffix and path.is_file():
+            status = path.stat()
+            found.append((status.st_mtime, status.st_size, str(path)))
+    newest = sorted(found, reverse=True)[:BESIDE]
+    return [path for _, size, path in newest if 0 < size <= LARGEST]

@@ -1,0 +1,138 @@
+"""Check of wired hosts: run each hook and MCP server as its host would, and time the answer."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+from commonplace.doors.hook_entries import installed_commands
+from commonplace.doors.hosts.host import Host
+from commonplace.doors.install import folder, hooks_file, mcp_path
+from commonplace.doors.mcp_entries import installed_server
+from commonplace.doors.settings_file import read_settings
+
+PATIENCE = 10.0
+"""Seconds after which a host would have given up."""
+
+
+class Finding:
+    """What was found of one host in one file: `problem` is empty when all is well."""
+
+    def __init__(
+        self, host: Host, place: Path, *, wired: bool, problem: str = "", detail: str = ""
+    ) -> None:
+        self.host, self.place, self.wired = host, place, wired
+        self.problem, self.detail = problem, detail
+
+
+def check(host: Host, project: Path | None) -> list[Finding]:
+    """Return what is to be known of a host in the user's settings, or in those of a project."""
+    found = [_check_hooks(host, project)]
+    path = mcp_path(host, folder(host, project), in_project=project is not None)
+    try:
+        server = installed_server(read_settings(path) or "", is_toml=path.suffix == ".toml")
+    except (ValueError, OSError) as error:
+        # the same file may have been looked at for hooks
+        if path != found[0].place:
+            found.append(Finding(host, path, wired=False, problem=str(error)))
+        return found
+    if server:
+        problem, detail = _check_server(server, project)
+        found.append(Finding(host, path, wired=True, problem=problem, detail=detail))
+    return found
+
+
+def _check_hooks(host: Host, project: Path | None) -> Finding:
+    file = hooks_file(host, [], project)
+    try:
+        commands = installed_commands(host, file.text() or "")
+    except (ValueError, OSError) as error:
+        return Finding(host, file.path, wired=False, problem=str(error))
+    if not commands:
+        return Finding(host, file.path, wired=False, detail="not wired")
+    if len(commands) > 1:
+        problem = f"it is wired {len(commands)} times: uninstall it, and install it again"
+        return Finding(host, file.path, wired=True, problem=problem)
+    problem, detail = _check_hook(host, commands[0], project)
+    return Finding(host, file.path, wired=True, problem=problem, detail=detail)
+
+
+def _check_hook(host: Host, command: str, project: Path | None) -> tuple[str, str]:
+    """Run a hook for a session that starts; return what is wrong, or how it went."""
+    starts = next(name for name, kind in host.events.items() if kind == "session start")
+    payload = {
+        "session_id": "commonplace-doctor",
+        "cwd": str(project or Path.cwd()),
+        "hook_event_name": starts,
+        "source": "clear",
+    }
+    problem, out, milliseconds = _run(command, [payload], project)
+    if not problem and out:
+        problem = "" if isinstance(_parsed(out), dict) else "the answer is no JSON object"
+    return problem, f"answers in {milliseconds} ms: {command}"
+
+
+def _check_server(command: list[str], project: Path | None) -> tuple[str, str]:
+    """Ask an MCP server for its tools; return what is wrong, or how it went."""
+    client = {"name": "commonplace-doctor", "version": "1"}
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}
+    requests: list[dict[str, Any]] = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
+    ]
+    problem, out, milliseconds = _run(command, requests, project)
+    answers = [answer for line in out.splitlines() if isinstance(answer := _parsed(line), dict)]
+    tools = next((one["result"]["tools"] for one in answers if _lists_tools(one)), None)
+    if tools is None:
+        return problem or "it does not list its tools", ""
+    names = ", ".join(str(tool.get("name")) for tool in tools)
+    return "", f"answers in {milliseconds} ms: {len(tools)} tools ({names})"
+
+
+def _lists_tools(answer: dict[str, Any]) -> bool:
+    result = answer.get("result")
+    return isinstance(result, dict) and isinstance(result.get("tools"), list)
+
+
+def _run(
+    command: str | list[str], lines: list[dict[str, Any]], project: Path | None
+) -> tuple[str, bytes, int]:
+    """Run a command with JSON lines on stdin; return what is wrong, its output, milliseconds."""
+    before = time.monotonic()
+    try:
+        done = subprocess.run(  # noqa: S603 - it stands in the settings of the user
+            command,
+            # hosts run a line by a shell, too
+            shell=isinstance(command, str),
+            input="".join(f"{json.dumps(line)}\n" for line in lines).encode(),
+            capture_output=True,
+            timeout=PATIENCE,
+            check=False,
+            cwd=project,
+            # a host that a desktop has started knows little of the shell of its user
+            env={name: os.environ[name] for name in _KNOWN if name in os.environ},
+        )
+    except subprocess.TimeoutExpired:
+        return f"no answer within {PATIENCE:g} s", b"", int(PATIENCE * 1000)
+    except OSError as error:
+        return f"it does not start: {error.strerror}", b"", 0
+    milliseconds = int((time.monotonic() - before) * 1000)
+    said = done.stderr.decode(errors="replace").strip()
+    is_wrong = done.returncode or said
+    problem = f"exit code {done.returncode}: {said or 'it says nothing'}" if is_wrong else ""
+    return problem, done.stdout, milliseconds
+
+
+def _parsed(text: bytes) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+_KNOWN = ("HOME", "PATH", "LANG", "LC_ALL", "COMMONPLACE_ROOT")

@@ -1,0 +1,141 @@
+"""Hook engine: an event of a host becomes calls of the store and a text for the model.
+
+Nothing here may be slow, for a host waits for the answer before each prompt: modules that only an
+injection needs are imported when there is one. And nothing may fail as a whole: what cannot be
+captured or logged is a problem to report, and no reason to answer nothing.
+"""
+
+from __future__ import annotations
+
+from commonplace.doors.capture import begun, newest_beside
+from commonplace.doors.hook_log import HookLog
+from commonplace.errors import CommonplaceError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable
+    from typing import Any, TypeVar
+
+    from commonplace.doors.hosts.host import HookEvent, Host
+    from commonplace.doors.recalled import Candidate
+    from commonplace.store import Store
+
+    T = TypeVar("T")
+
+START_BUDGET = 4000
+"""Characters injected when a session starts."""
+PROMPT_BUDGET = 2400
+"""Characters injected with a prompt."""
+
+
+def handle(
+    host: Host, payload: dict[str, Any], root: str | None, *, project: bool
+) -> tuple[dict[str, Any] | None, list[str]]:
+    """Return the answer to a payload as the host takes it, None for none, and what went wrong.
+
+    Args:
+        host: Whose payload it is.
+        payload: What the host gave the hook on stdin.
+        root: A root in place of the default, as for `memory_root`.
+        project: Take the memory of the project in which the session is.
+
+    Raises:
+        ValueError: The payload is none of this host.
+        CommonplaceError: The root cannot be opened.
+    """
+    from commonplace.store import open as open_store
+
+    event = host.event(payload)
+    if event is None:
+        return None, []
+    # one call looks at the files once: nothing is gained by watching them
+    where = memory_root(root, event.cwd if project else None)
+    with open_store(where, watch=False) as store:
+        hook = Hook(store, host, event)
+        context = hook.respond()
+    return host.answer(payload, context), hook.problems
+
+
+def memory_root(given: str | None, project: str | None = None) -> str | os.PathLike[str]:
+    """Return the root that a hook uses.
+
+    Args:
+        given: The root, if one was named.
+        project: A folder: the root is what a bare command means there. Without one it is what a
+            bare command means at home. A project is asked for by name, so that a folder that came
+            from elsewhere is no memory that is believed or written to.
+    """
+    from pathlib import Path
+
+    from commonplace.store import find_root
+
+    return given or find_root(project or Path.home())
+
+
+class Hook:
+    """One event of one host: what is done about it in a store, and the problems with that."""
+
+    def __init__(self, store: Store, host: Host, event: HookEvent) -> None:
+        self._store, self._host, self._event = store, host, event
+        self._log = HookLog(store)
+        self.problems: list[str] = []
+
+    def respond(self) -> str:
+        """Do what the event asks for and return the text for the model, empty for none."""
+        if self._event.kind not in {"session start", "prompt"}:
+            self._try(lambda: self._import(begun))
+            return ""
+        from commonplace.doors.recalled import fitting, standing
+
+        if self._event.kind == "prompt":
+            return self._inject(fitting, PROMPT_BUDGET)
+        self._try(lambda: self._import(newest_beside))
+        return self._inject(standing, START_BUDGET)
+
+    def _inject(self, recall: Callable[[Store, HookEvent], list[Candidate]], budget: int) -> str:
+        """Pack what the session does not have in its context, and log it."""
+        event = self._event
+        found = self._try(lambda: recall(self._store, event)) or []
+        shown: set[str] = set()
+        if found and not event.context_is_new():
+            shown = self._try(lambda: self._log.shown(event.session)) or set()
+        fresh = [one for one in found if one.piece.citation not in shown]
+        text = ""
+        used: list[dict[str, Any]] = []
+        if fresh:
+            from commonplace.entries.injection import pack
+
+            pieces = (one.piece for one in fresh)
+            packed = pack(pieces, min(budget, self._host.limit), cut=True)
+            scores = {one.piece.citation: one.score for one in fresh}
+            text = packed.text
+            cited = [one.piece.citation for one in packed.used]
+            used = [{"citation": one, "score": scores[one]} for one in cited]
+        entry: dict[str, Any] = {"host": self._host.name, "session": event.session}
+        entry |= {"event": event.kind, "source": event.source}
+        self._try(lambda: self._log.add(**entry, characters=len(text), shown=used))
+        return text
+
+    def _import(self, paths: Callable[[str], list[str]]) -> None:
+        """Import what transcripts have more than the last time."""
+        found = paths(self._event.transcript) if self._event.transcript else []
+        for source in self._store.import_sessions(*found).sources if found else ():
+            if source.outcome == "skipped":
+                self._report(f"{source.source}: {source.why}")
+
+    def _try(self, step: Callable[[], T]) -> T | None:
+        """Return what a step returns; None, with its error reported, if it fails."""
+        try:
+            return step()
+        except (CommonplaceError, OSError) as error:
+            self._report(str(error))
+        return None
+
+    def _report(self, problem: str) -> None:
+        self.problems.append(problem)
+        try:
+            self._log.fail(host=self._host.name, event=self._event.kind, error=problem)
+        except (CommonplaceError, OSError):
+            # it is on stderr as well
+            return

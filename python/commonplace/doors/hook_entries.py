@@ -1,0 +1,111 @@
+"""Hooks in the settings of a host, which call `commonplace hook HOST`."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+from commonplace.doors import jsonc
+from commonplace.doors.hosts.host import Host
+
+
+def add_hooks(host: Host, text: str, command: list[str]) -> str:
+    """Return a settings text with a hook for each event of a host.
+
+    Args:
+        host: The host.
+        text: JSON without such hooks, or nothing.
+        command: What each of them runs.
+
+    Raises:
+        ValueError: The text is broken.
+    """
+    for event in host.events:
+        group = _group(host, event, command)
+        text = jsonc.insert(text, ["hooks", event], group, element=True)
+    return text
+
+
+def drop_hooks(host: Host, text: str) -> str:
+    """Return a settings text without our hooks.
+
+    Raises:
+        ValueError: The text is broken.
+    """
+    return jsonc.remove(text, lambda path, value: _is_ours(host, path, value))
+
+
+def hook_command(program: str, host: Host, root: str | None, *, in_project: bool) -> list[str]:
+    """Return the command of a hook.
+
+    Args:
+        program: How `commonplace` is called: its path, or in a project, which others share, its
+            name.
+        host: The host that calls it.
+        root: A root in place of the default.
+        in_project: The memory is that of the project.
+    """
+    before = ["--root", str(Path(root).absolute())] if root else []
+    return [program, *before, "hook", host.name, *(["--project"] if in_project else [])]
+
+
+def installed_commands(host: Host, text: str) -> list[str]:
+    """Return our command lines in a settings text, each once.
+
+    Raises:
+        ValueError: The text is broken.
+    """
+    found: dict[str, None] = {}
+
+    def look(value: Any) -> None:
+        if isinstance(value, dict):
+            if is_our_command(host, value.get("command")):
+                found[value["command"]] = None
+            value = [*value.values()]
+        if isinstance(value, list):
+            for inner in value:
+                look(inner)
+
+    look(jsonc.parse(text).value)
+    return [*found]
+
+
+def _group(host: Host, event: str, command: list[str]) -> dict[str, Any]:
+    # at its end no host waits for long, and Codex warns of who would
+    seconds = 3 if host.events[event] == "session end" else 10
+    timeout = seconds * host.settings.second
+    line = " ".join(map(shlex.quote, command))
+    return {"hooks": [{"type": "command", "command": line, "timeout": timeout}]}
+
+
+def _is_ours(host: Host, path: tuple[str | int, ...], value: Any) -> bool:
+    """Say whether an item below `hooks` is an entry of ours, or a group of such only."""
+    if path[:1] != ("hooks",) or not isinstance(value, dict):
+        return False
+    inner = value.get("hooks")
+    if isinstance(inner, list) and inner:
+        return all(_is_ours(host, path, one) for one in inner)
+    return is_our_command(host, value.get("command"))
+
+
+def is_our_command(host: Host, command: Any) -> bool:
+    """Say whether a command line calls `commonplace hook` for this host.
+
+    >>> from commonplace.doors.hosts import find_host
+    >>> is_our_command(find_host("codex"), "/opt/my tools/commonplace hook codex --project")
+    False
+    >>> is_our_command(find_host("codex"), "'/opt/my tools/commonplace' hook codex --project")
+    True
+    """
+    if not isinstance(command, str):
+        return False
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return False
+    return (
+        bool(words)
+        and Path(words[0]).name == "commonplace"
+        and ["hook", host.name] == [word for word in words[1:] if word in {"hook", host.name}]
+    )

@@ -1,0 +1,123 @@
+"""Hook payloads of a host: what it calls its events, and the JSON in which it takes an answer."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Literal
+
+    EventKind = Literal["session start", "prompt", "compaction", "stop", "session end"]
+
+
+class HookEvent:
+    """What a host tells a hook, in the same words for every host.
+
+    `source` is why a session starts: `startup`, `resume`, `clear`, `compact` or "". `transcript` is
+    the file in which the host keeps the session, if it says so.
+    """
+
+    def __init__(
+        self,
+        kind: EventKind,
+        session: str,
+        cwd: str,
+        *,
+        transcript: str | None = None,
+        prompt: str = "",
+        source: str = "",
+    ) -> None:
+        self.kind, self.session, self.cwd = kind, session, cwd
+        self.transcript, self.prompt, self.source = transcript, prompt, source
+
+    def context_is_new(self) -> bool:
+        """Say whether what was injected before is no longer in the context of the model."""
+        return self.kind == "session start" and self.source in {"clear", "compact"}
+
+
+class Settings:
+    """Where a host keeps its settings, and what it takes there.
+
+    Args:
+        folder: Its folder in the home and in a project: `.claude`.
+        variable: The variable that names another folder in place of that in the home.
+        hooks: The file of its hooks in that folder.
+        mcp: The files of its MCP servers, from that folder: the user's, and a project's.
+        second: What it writes for a second where it takes a time.
+        advice: What a person has to do once after the hooks were written.
+    """
+
+    def __init__(
+        self,
+        folder: str,
+        variable: str,
+        hooks: str,
+        mcp: tuple[str, str],
+        *,
+        second: int,
+        advice: str = "",
+    ) -> None:
+        self.folder, self.variable, self.hooks, self.mcp = folder, variable, hooks, mcp
+        self.second, self.advice = second, advice
+
+
+class Host:
+    """A host whose payloads have the fields of Claude Code, which most others have taken over.
+
+    Args:
+        name: As on the command line: `claude-code`.
+        title: As its makers write it.
+        events: The kind of each of its events that is answered or noted.
+        injects: Those of its events whose answer may hold text for the model.
+        limit: The most characters that it takes as such text.
+        settings: Where it keeps its settings.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        title: str,
+        events: dict[str, EventKind],
+        injects: tuple[str, ...],
+        limit: int,
+        settings: Settings,
+    ) -> None:
+        self.name, self.title, self.events = name, title, events
+        self.injects, self.limit, self.settings = injects, limit, settings
+
+    def event(self, payload: dict[str, Any]) -> HookEvent | None:
+        """Return the event of a payload; None for one that is not ours to answer.
+
+        The turns of a subagent are the host's own prompts, not those of a person.
+
+        Raises:
+            ValueError: The payload lacks what every event has.
+        """
+        kind = self.events.get(_text(payload, "hook_event_name"))
+        if kind is None or payload.get("agent_id"):
+            return None
+        return HookEvent(
+            kind,
+            _text(payload, "session_id"),
+            _text(payload, "cwd"),
+            transcript=payload.get("transcript_path") or None,
+            # half of a pair of surrogates is JSON, and no text
+            prompt=str(payload.get("prompt") or "").encode(errors="replace").decode(),
+            source=str(payload.get("source") or ""),
+        )
+
+    def answer(self, payload: dict[str, Any], context: str) -> dict[str, Any] | None:
+        """Return the JSON with which the host adds `context` to what the model sees.
+
+        None where nothing is to be printed.
+        """
+        name = payload["hook_event_name"]
+        if not context or name not in self.injects:
+            return None
+        return {"hookSpecificOutput": {"hookEventName": name, "additionalContext": context}}
+
+
+def _text(payload: dict[str, Any], name: str) -> str:
+    value = payload.get(name)
+    if not isinstance(value, str):
+        raise ValueError(f"the payload of the hook has no text {name!r}")
+    return value

@@ -1,0 +1,90 @@
+"""Files of a host that an installation changes: hooks, MCP server, skill."""
+
+from __future__ import annotations
+
+import os
+from importlib import resources
+from pathlib import Path
+
+from commonplace.doors.hook_entries import add_hooks, drop_hooks, hook_command
+from commonplace.doors.hosts.host import Host
+from commonplace.doors.mcp_entries import add_server, drop_server
+from commonplace.doors.settings_file import OwnFile, SettingsFile
+
+
+def skill_text() -> str:
+    """Return the skill that tells an agent how to look something up."""
+    return resources.files("commonplace.doors").joinpath("SKILL.md").read_text("utf-8")
+
+
+def hooks_file(host: Host, command: list[str], project: Path | None) -> SettingsFile:
+    """Return the file with the hooks of a host.
+
+    Args:
+        host: The host.
+        command: What is run for each of its events.
+        project: The folder of the project; None for the settings of the user.
+    """
+    return SettingsFile(
+        folder(host, project) / host.settings.hooks,
+        lambda text: add_hooks(host, text, command),
+        lambda text: drop_hooks(host, text),
+    )
+
+
+def installed_files(
+    host: Host, program: str, root: str | None, project: Path | None, *, with_mcp: bool
+) -> list[SettingsFile]:
+    """Return the files that wire a host.
+
+    Args:
+        host: The host.
+        program: How `commonplace` is called: its path, or in a project, which others share, its
+            name.
+        root: A root in place of the default.
+        project: The folder of the project, whose memory it is; None for those of the user.
+        with_mcp: Name the MCP server too.
+    """
+    own = folder(host, project)
+    command = hook_command(program, host, root, in_project=project is not None)
+    hooks = hooks_file(host, command, project)
+    skill = OwnFile(own / "skills" / "commonplace" / "SKILL.md", skill_text())
+    if not with_mcp:
+        return [hooks, skill]
+    server = [program, *(["--root", str(Path(root).absolute())] if root else []), "mcp"]
+    path = mcp_path(host, own, in_project=project is not None)
+    is_toml = path.suffix == ".toml"
+    if path == hooks.path:
+        both = SettingsFile(
+            path,
+            lambda text: add_server(add_hooks(host, text, command), server, is_toml=is_toml),
+            lambda text: drop_server(drop_hooks(host, text), is_toml=is_toml),
+        )
+        return [both, skill]
+    mcp = SettingsFile(
+        path,
+        lambda text: add_server(text, server, is_toml=is_toml),
+        lambda text: drop_server(text, is_toml=is_toml),
+    )
+    return [hooks, mcp, skill]
+
+
+def folder(host: Host, project: Path | None) -> Path:
+    """Return the folder in which a host has its settings."""
+    if project:
+        return project / host.settings.folder
+    named = _named_folder(host)
+    return Path(named) if named else Path.home() / host.settings.folder
+
+
+def _named_folder(host: Host) -> str | None:
+    return os.environ.get(host.settings.variable) if host.settings.variable else None
+
+
+def mcp_path(host: Host, own: Path, *, in_project: bool) -> Path:
+    """Return the file in which a host names MCP servers, `own` being its folder."""
+    name = host.settings.mcp[in_project]
+    # what lies beside the folder in a home is in it, where it has another place
+    if not in_project and _named_folder(host):
+        name = name.rpartition("/")[2]
+    return own.parent / name.removeprefix("../") if name.startswith("../") else own / name

@@ -1,0 +1,99 @@
+"""Candidates of an injection: what matters to every session, and what fits a prompt.
+
+`commonplace.entries.injection` is imported where there is something to inject: most prompts are
+answered without it, and sooner.
+"""
+
+from __future__ import annotations
+
+import time
+
+from commonplace.doors.fits import fits
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from commonplace._core import Hit, Session
+    from commonplace.doors.hosts.host import HookEvent
+    from commonplace.entries.injection import Piece
+    from commonplace.store import Store
+
+MOST_HITS = 3
+RECENT_SESSIONS = 5
+RECENT_NOTES = 10
+# Notes whose name says that they hold for every session, in the order in which they are wanted.
+STANDING_NOTES = ("memory", "rules", "preferences", "user", "profile", "overview")
+LONGEST_PROMPT = 400
+"""Characters of an old prompt that are shown with its answer."""
+LONGEST_QUERY = 2000
+"""Characters of a prompt that are searched: what follows is mostly pasted text."""
+
+
+class Candidate:
+    """A text that may be injected; `score` is that of the search, if there was one."""
+
+    def __init__(self, piece: Piece, score: float | None = None) -> None:
+        self.piece, self.score = piece, score
+
+
+def fitting(store: Store, event: HookEvent) -> list[Candidate]:
+    """Return the answered turns and notes that fit a prompt; of its own session none."""
+    if not event.prompt.strip():
+        return []
+    own = [(event.session, 1, 2**63 - 1)] if event.session else None
+    query = event.prompt[:LONGEST_QUERY]
+    hits = store.search(query, 8, unit="turn", exclude=own)
+    answered = [hit for hit in hits if not hit.is_turn or hit.role == "assistant"]
+    found = fits(query, answered)[:MOST_HITS]
+    return [Candidate(_piece(store, hit), round(hit.score, 3)) for hit in found]
+
+
+def _piece(store: Store, hit: Hit) -> Piece:
+    from dataclasses import replace
+
+    from commonplace.entries.injection import piece_of
+
+    piece = piece_of(hit, store)
+    if not hit.is_turn:
+        return piece
+    asked = " ".join((hit.prompt or "").split())
+    short = asked if len(asked) <= LONGEST_PROMPT else f"{asked[:LONGEST_PROMPT]} […]"
+    return replace(piece, text=f"Asked: {short}\nAnswered: {piece.text}", title=hit.title)
+
+
+def standing(store: Store, event: HookEvent) -> list[Candidate]:
+    """Return what matters whatever is asked: rules and preferences, last sessions, other notes."""
+    from commonplace.entries.injection import Piece, piece_of
+
+    pieces: list[Piece] = []
+    notes = [entry for entry in store.list() if entry.kind == "note"]
+    names = {entry.path: _stem(entry.path) for entry in notes}
+    chosen = [path for path, name in names.items() if name in STANDING_NOTES]
+    for path in sorted(chosen, key=lambda path: STANDING_NOTES.index(names[path])):
+        pieces += [piece_of(hit, store) for hit in store.documents(path)]
+    pieces += [_session_piece(session) for session in _last_sessions(store, event)]
+    others = [entry for entry in notes if entry.path not in chosen and entry.summary]
+    others.sort(key=lambda entry: -entry.modified)
+    pieces += [
+        Piece(f"Note: {entry.summary}", entry.path, "agent") for entry in others[:RECENT_NOTES]
+    ]
+    return [Candidate(piece) for piece in pieces]
+
+
+def _last_sessions(store: Store, event: HookEvent) -> list[Session]:
+    """Return the last sessions of the folder, without this one and without subagents."""
+    return [
+        one
+        for one in store.sessions()
+        if one.cwd == event.cwd and one.title and not one.parent and one.id != event.session
+    ][:RECENT_SESSIONS]
+
+
+def _session_piece(session: Session) -> Piece:
+    from commonplace.entries.injection import Piece
+
+    day = time.strftime("%Y-%m-%d", time.gmtime(session.ended or session.modified))
+    return Piece(f"Earlier session: {session.title}", session.path, "agent", time=day)
+
+
+def _stem(path: str) -> str:
+    return path.rpartition("/")[2].rpartition(".")[0].lower()

@@ -1,0 +1,187 @@
+"""Settings file of another program: read, back up, replace at once, restore."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+from commonplace.errors import Conflict, EncodingError, FormatError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+BACKUP = ".before-commonplace"
+
+
+class SettingsFile:
+    """A settings file, which lies outside of every root.
+
+    Args:
+        path: Where it is, or is to be. A link is followed: people keep settings elsewhere.
+        add: Return its text with our entries, which it does not have; "" is a new file.
+        drop: Return its text without our entries. Both raise ValueError for a broken text.
+    """
+
+    # how many folders above it may be ours
+    _own_folders = 0
+
+    def __init__(self, path: Path, add: Callable[[str], str], drop: Callable[[str], str]) -> None:
+        self.path = path
+        self._add, self._drop = add, drop
+        self._target = path.resolve()
+
+    @property
+    def backup(self) -> Path:
+        """The file that keeps what was there before."""
+        return self.path.with_name(self.path.name + BACKUP)
+
+    def text(self) -> str | None:
+        """Return what the file holds, None where there is none.
+
+        Raises:
+            EncodingError: It is not UTF-8.
+            OSError: The system refused.
+        """
+        return read_settings(self._target)
+
+    def with_entries(self) -> str:
+        """Return the text with our entries.
+
+        Raises:
+            FormatError: The text is broken; the message has line and column.
+        """
+        try:
+            return self._add(self.without_entries() or "")
+        except ValueError as error:
+            raise self._broken(error) from None
+
+    def without_entries(self) -> str | None:
+        """Return the text as it was before ours was put in, None where there was no file.
+
+        If nothing was changed since, it is that to the byte; else the entries alone are taken out.
+
+        Raises:
+            FormatError: The text is broken; the message has line and column.
+        """
+        now, before = self.text(), read_settings(self.backup)
+        if now is None:
+            return None
+        try:
+            if before is not None and self._add(before) == now:
+                return before
+            if before is None and self._add("") == now:
+                return None
+            return self._drop(now)
+        except ValueError as error:
+            raise self._broken(error) from None
+
+    def install(self) -> bool:
+        """Put our entries in and return whether that changed anything.
+
+        Raises:
+            FormatError: The text is broken.
+            Conflict: Somebody else wrote the file meanwhile.
+            OSError: The system refused; nothing was changed.
+        """
+        now, base, new = self.text(), self.without_entries(), self.with_entries()
+        if new == now:
+            return False
+        if base is not None:
+            _replace(self.backup, base, like=self._target)
+        self._write(new, expected=now)
+        return True
+
+    def uninstall(self) -> bool:
+        """Take our entries out, with the backup, and return whether that changed anything.
+
+        Raises:
+            FormatError, Conflict, OSError: As `install`.
+        """
+        now, base = self.text(), self.without_entries()
+        if base != now:
+            if base is None:
+                self._target.unlink()
+                self._remove_empty_folders()
+            else:
+                self._write(base, expected=now)
+        self.backup.unlink(missing_ok=True)
+        return base != now
+
+    def _remove_empty_folders(self) -> None:
+        """Remove the folders that only this file was in: ours made them."""
+        for folder in [*self._target.parents][: self._own_folders]:
+            if any(folder.iterdir()):
+                return
+            folder.rmdir()
+
+    def _write(self, text: str, expected: str | None) -> None:
+        if self.text() != expected:
+            raise Conflict(f"{self.path} was changed meanwhile; nothing was written, try again")
+        self._target.parent.mkdir(parents=True, exist_ok=True)
+        _replace(self._target, text, like=self._target)
+
+    def _broken(self, error: ValueError) -> FormatError:
+        return FormatError(f"{self.path}: {error}; mend the file, nothing was changed")
+
+
+class OwnFile(SettingsFile):
+    """A file that is ours as a whole.
+
+    Args:
+        path: Where it is to be.
+        content: What it holds. By its first two lines ours is told from another.
+    """
+
+    # that of the skill, and that of all skills
+    _own_folders = 2
+
+    def __init__(self, path: Path, content: str) -> None:
+        super().__init__(path, lambda _: content, lambda _: "")
+        self._content = content
+
+    def without_entries(self) -> str | None:
+        """Return None: without us there is no such file.
+
+        Raises:
+            FormatError: There is one of somebody else.
+        """
+        now, own = self.text(), self._content.splitlines()[:2]
+        if now is not None and now.splitlines()[:2] != own:
+            raise FormatError(f"{self.path} is not ours; move it away, nothing was changed")
+        return None
+
+
+def read_settings(path: Path) -> str | None:
+    """Return what a file holds, None where there is none.
+
+    Raises:
+        EncodingError: It is not UTF-8.
+        OSError: The system refused.
+    """
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise EncodingError(f"{path} is not UTF-8 at byte {error.start}") from None
+
+
+def _replace(path: Path, text: str, like: Path) -> None:
+    """Put a text in the place of a file, all at once, with the permissions of another."""
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(text.encode())
+            file.flush()
+            os.fsync(file.fileno())
+            if like.exists():
+                os.fchmod(file.fileno(), stat.S_IMODE(like.stat().st_mode))
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

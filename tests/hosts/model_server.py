@@ -1,0 +1,93 @@
+"""Model server on loopback: records each request, answers as the Messages or Responses API does."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+Event = tuple[str, dict[str, Any]]
+
+
+def messages(text: str) -> Iterator[Event]:
+    """Yield the events of an answer as Anthropic's API streams it."""
+    usage = {"input_tokens": 1, "output_tokens": 1}
+    message: dict[str, Any] = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "small",
+    }
+    message |= {"content": [], "stop_reason": None, "stop_sequence": None, "usage": usage}
+    yield "message_start", {"message": message}
+    yield "content_block_start", {"index": 0, "content_block": {"type": "text", "text": ""}}
+    yield "content_block_delta", {"index": 0, "delta": {"type": "text_delta", "text": text}}
+    yield "content_block_stop", {"index": 0}
+    delta = {"stop_reason": "end_turn", "stop_sequence": None}
+    yield "message_delta", {"delta": delta, "usage": {"output_tokens": 1}}
+    yield "message_stop", {}
+
+
+def responses(text: str) -> Iterator[Event]:
+    """Yield the events of an answer as OpenAI's Responses API streams it."""
+    part = {"type": "output_text", "text": text, "annotations": []}
+    item = {"type": "message", "id": "msg_1", "role": "assistant", "content": [part]}
+    usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
+    yield "response.created", {"response": {"id": "resp_1"}}
+    yield "response.output_item.added", {"output_index": 0, "item": item | {"content": []}}
+    yield "response.output_text.delta", {"output_index": 0, "content_index": 0, "delta": text}
+    yield "response.output_item.done", {"output_index": 0, "item": item}
+    yield "response.completed", {"response": {"id": "resp_1", "usage": usage, "output": [item]}}
+
+
+ANSWERS: dict[str, Callable[[str], Iterator[Event]]] = {
+    "/v1/messages": messages,
+    "/v1/responses": responses,
+}
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: ModelServer
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers.get("content-length", 0)))
+        answer = ANSWERS.get(self.path.partition("?")[0])
+        if answer is None:
+            self.send_error(404)
+            return
+        self.server.record(body)
+        lines = (
+            f"event: {name}\ndata: {json.dumps({'type': name, **data})}\n\n"
+            for name, data in answer(self.server.answer)
+        )
+        stream = "".join(lines).encode()
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.send_header("content-length", str(len(stream)))
+        self.end_headers()
+        self.wfile.write(stream)
+
+    def log_message(self, format: str, *arguments: Any) -> None:  # noqa: A002 - its name there
+        """Say nothing."""
+
+
+class ModelServer(ThreadingHTTPServer):
+    """A model that gives one answer to everything, on a port of its own.
+
+    Args:
+        answer: What it says.
+        requests: The file to which each request is added, one JSON object a line.
+    """
+
+    def __init__(self, answer: str, requests: Path) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.answer = answer
+        self._requests, self._lock = requests, threading.Lock()
+
+    def record(self, body: bytes) -> None:
+        """Keep a request."""
+        with self._lock, self._requests.open("ab") as file:
+            file.write(json.dumps(json.loads(body)).encode() + b"\n")

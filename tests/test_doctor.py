@@ -1,0 +1,117 @@
+"""`commonplace doctor`: every door that is wired is tried, and what is wrong is said."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from commonplace.cli import run
+from commonplace.doors.doctor import Finding, check
+from commonplace.doors.hook import handle
+from commonplace.doors.hosts import NAMES, find_host
+from commonplace.doors.install import installed_files
+
+SERVER = """\
+import json, sys
+for line in sys.stdin:
+    request = json.loads(line)
+    if "id" in request:
+        tools = [{"name": "search"}] if request["method"] == "tools/list" else []
+        print(json.dumps({"id": request["id"], "result": {"tools": tools} if tools else {}}))
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("COMMONPLACE_ROOT", "CLAUDE_CONFIG_DIR", "CODEX_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def program(home: Path, body: str) -> str:
+    """Write a program that is called as ours, and return its path."""
+    path = home / "bin" / "commonplace"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"#!{sys.executable}\n{body}")
+    path.chmod(0o755)
+    return str(path)
+
+
+def wired(name: str, called: str, *, with_mcp: bool = False) -> list[Finding]:
+    host = find_host(name)
+    for file in installed_files(host, called, None, None, with_mcp=with_mcp):
+        file.install()
+    return check(host, None)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_wired_host_answers(name: str, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["doctor"]) == 1
+    assert run(["install", name]) == 0
+    capsys.readouterr()
+    assert run(["doctor", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["hosts"]
+    (own,) = [one for one in found if one["wired"]]
+    assert (own["host"], own["problem"]) == (name, "")
+    assert own["settings"].startswith(str(home))
+    assert "answers in " in own["detail"]
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("import sys; sys.exit('no module')", "exit code 1: no module"),
+        ("print('hello')", "no JSON object"),
+        ("print('[]')", "no JSON object"),
+        ("import sys; print('warning', file=sys.stderr)", "exit code 0: warning"),
+    ],
+)
+def test_a_hook_that_fails_is_told(home: Path, body: str, said: str) -> None:
+    (found,) = wired("codex", program(home, body))
+    assert said in found.problem
+
+
+def test_a_program_that_is_gone_is_told(home: Path) -> None:
+    (found,) = wired("codex", str(home / "gone" / "commonplace"))
+    assert "exit code 127" in found.problem
+
+
+def test_settings_that_are_broken_are_told(home: Path) -> None:
+    (home / ".codex").mkdir()
+    (home / ".codex" / "hooks.json").write_text("{,}")
+    (home / ".codex" / "config.toml").write_text("a = ")
+    hooks, servers = check(find_host("codex"), None)
+    assert "line 1, column 2" in hooks.problem
+    assert "line 1, column 5" in servers.problem
+    assert run(["doctor"]) == 2
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_server_is_asked_for_its_tools(name: str, home: Path) -> None:
+    _, server = wired(name, program(home, SERVER), with_mcp=True)
+    assert (server.problem, server.wired) == ("", True)
+    assert server.detail.endswith("1 tools (search)")
+
+
+def test_a_server_that_says_nothing_is_told(home: Path) -> None:
+    _, server = wired("codex", program(home, "pass"), with_mcp=True)
+    assert server.problem == "it does not list its tools"
+    (home / "bin" / "commonplace").unlink()
+    _, server = check(find_host("codex"), None)
+    assert server.problem == "it does not start: No such file or directory"
+
+
+def test_errors_of_hooks_are_shown(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(["install", "claude-code"])
+    (home / "one.jsonl").write_text("no transcript at all\n")
+    payload = {"hook_event_name": "Stop", "session_id": "s", "cwd": str(home)}
+    payload["transcript_path"] = str(home / "one.jsonl")
+    _, (problem,) = handle(find_host("claude-code"), payload, None, project=False)
+    capsys.readouterr()
+    assert run(["doctor"]) == 0
+    assert problem in capsys.readouterr().out

@@ -1,0 +1,248 @@
+"""Hooks of agent programs: what they capture, what they inject, and that they fail nobody."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import commonplace
+from commonplace.doors.fits import fits
+from commonplace.doors.hook import handle, memory_root
+from commonplace.doors.hook_log import LARGEST, HookLog
+from commonplace.doors.hosts import NAMES, find_host
+from tests.hosts.runner import COMMONPLACE
+
+FACT = "The staging server is called Zephyr-9 and listens on port 4711."
+QUESTION = "Which port does the staging server listen on?"
+
+
+class Agent:
+    """A host that calls the hook, with a folder of transcripts as Claude Code writes them."""
+
+    def __init__(self, folder: Path, name: str = "claude-code") -> None:
+        self.host, self.root = find_host(name), folder / "memory"
+        self.folder, self.problems = folder, list[str]()
+
+    def transcript(self, session: str, *turns: tuple[str, str]) -> Path:
+        """Write the transcript of a session, as far as it has come."""
+        path = self.folder / f"{session}.jsonl"
+        lines = []
+        for number, (prompt, reply) in enumerate(turns):
+            for role, text in (("user", prompt), ("assistant", reply)):
+                record: dict[str, Any] = {"type": role, "sessionId": session}
+                record |= {"message": {"role": role, "content": text}, "cwd": str(self.folder)}
+                record |= {"uuid": f"{session}-{number}-{role}", "version": "2.1"}
+                lines.append(json.dumps(record | {"timestamp": f"2026-02-0{number + 1}T10:00:00Z"}))
+        path.write_text("".join(f"{line}\n" for line in lines))
+        return path
+
+    def event(self, kind: str, session: str, **more: object) -> str:
+        """Call the hook with an event of this kind and return what the model is to see."""
+        name = next(name for name, one in self.host.events.items() if one == kind)
+        path = str(self.folder / f"{session}.jsonl")
+        payload = {"hook_event_name": name, "session_id": session, "transcript_path": path}
+        payload["cwd"] = str(self.folder)
+        answer, self.problems = handle(self.host, payload | more, str(self.root), project=False)
+        if answer is None:
+            return ""
+        assert answer.keys() == {"hookSpecificOutput"}
+        said: dict[str, str] = answer["hookSpecificOutput"]
+        assert said.keys() == {"hookEventName", "additionalContext"}
+        assert said["hookEventName"] == name
+        return said["additionalContext"]
+
+    def log(self) -> HookLog:
+        return HookLog(commonplace.open(self.root))
+
+
+@pytest.fixture(params=NAMES)
+def agent(request: pytest.FixtureRequest, tmp_path: Path) -> Agent:
+    return Agent(tmp_path, request.param)
+
+
+@pytest.fixture
+def told(agent: Agent) -> Agent:
+    """An agent with one session, in which it was told a fact."""
+    agent.transcript("one", (FACT, "Kept in mind."))
+    agent.event("session end", "one")
+    return agent
+
+
+def test_what_one_session_was_told_reaches_the_next(told: Agent) -> None:
+    context = told.event("prompt", "two", prompt=QUESTION)
+    assert context.startswith("<memory>\nRecalled from memory.")
+    assert f"- Asked: {FACT}\n  Answered: Kept in mind.\n" in context
+    (session,) = commonplace.open(told.root).sessions()
+    assert f"({session.path}#L2-L3 " in context
+    assert told.event("prompt", "two", prompt="Write a haiku about autumn rain.") == ""
+    assert not told.problems
+
+
+def test_nothing_is_shown_twice_until_the_context_is_new(told: Agent) -> None:
+    assert told.event("prompt", "two", prompt=QUESTION)
+    assert told.event("prompt", "two", prompt=QUESTION) == ""
+    assert told.event("prompt", "three", prompt=QUESTION)
+    told.event("session start", "two", source="resume")
+    assert told.event("prompt", "two", prompt=QUESTION) == ""
+    assert "Earlier session" in told.event("session start", "two", source="compact")
+    assert told.event("prompt", "two", prompt=QUESTION)
+
+
+def test_a_session_is_not_told_what_it_said_itself(told: Agent) -> None:
+    assert told.event("prompt", "one", prompt=QUESTION) == ""
+
+
+def test_a_question_without_an_answer_is_not_recalled(agent: Agent) -> None:
+    path = agent.transcript("one", (QUESTION, ""))
+    path.write_text(path.read_text().splitlines()[0] + "\n")
+    agent.event("session end", "one")
+    assert agent.event("prompt", "two", prompt=QUESTION) == ""
+
+
+def test_notes_are_recalled_and_those_that_always_hold_come_first(agent: Agent) -> None:
+    with commonplace.open(agent.root) as store:
+        store.write("MEMORY.md", "# Rules\n\nAlways answer in German.\n")
+        store.write("ops/staging.md", "# Staging\n\nThe staging server listens on port 4711.\n")
+    first = agent.event("session start", "one", source="startup")
+    assert "Always answer in German." in first
+    assert "(MEMORY.md#L" in first
+    assert "4711" in agent.event("prompt", "one", prompt=QUESTION)
+
+
+def test_a_start_has_the_last_sessions_of_its_folder_only(told: Agent) -> None:
+    assert f"Earlier session: {FACT}" in told.event("session start", "two", source="startup")
+    assert told.event("session start", "three", source="startup", cwd="/elsewhere") == ""
+
+
+def test_what_a_killed_session_left_is_imported_by_the_next(agent: Agent) -> None:
+    agent.transcript("one", (FACT, "Kept in mind."))
+    agent.event("session start", "two", source="startup")
+    assert FACT in agent.event("prompt", "two", prompt=QUESTION)
+
+
+def test_each_event_takes_in_what_has_come(agent: Agent) -> None:
+    turns = [(FACT, "Kept in mind."), ("What is the time?", "Noon."), ("Thanks.", "Gladly.")]
+    for number, kind in enumerate(("stop", "compaction", "session end"), 1):
+        agent.transcript("one", *turns[:number])
+        assert agent.event(kind, "one") == ""
+        (session,) = commonplace.open(agent.root).sessions()
+        assert session.messages == 2 * number
+    assert not agent.problems
+
+
+def test_a_session_without_a_transcript_is_no_problem(agent: Agent) -> None:
+    agent.event("session end", "never-begun")
+    agent.event("session end", "never-begun", transcript_path=None)
+    assert not agent.problems
+
+
+def test_a_subagent_is_not_answered(told: Agent) -> None:
+    assert told.event("prompt", "two", prompt=QUESTION, agent_id="a1") == ""
+
+
+def test_the_answer_is_never_longer_than_the_host_takes(agent: Agent) -> None:
+    with commonplace.open(agent.root) as store:
+        store.write("MEMORY.md", "".join(f"# Rule {n}\n\n{'Be brief. ' * 90}\n" for n in range(40)))
+        store.write("a.md", f"# Staging server port\n\n{'The staging server listens. ' * 900}\n")
+    for kind, more in (("session start", {"source": "startup"}), ("prompt", {"prompt": QUESTION})):
+        assert 0 < len(agent.event(kind, "one", **more)) <= agent.host.limit
+
+
+def test_prompts_of_any_text_are_answered(told: Agent) -> None:
+    for prompt in ("", " ", "\0", "\ud83d", '"', "-only -not", "a" * 100_000, "session:x"):
+        told.event("prompt", "two", prompt=prompt)
+        assert not told.problems
+
+
+def test_a_memory_from_elsewhere_is_asked_for_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COMMONPLACE_ROOT", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    project = tmp_path / "cloned" / "sub"
+    project.mkdir(parents=True)
+    (tmp_path / "cloned" / ".commonplace").mkdir()
+    assert memory_root(None) == tmp_path / ".commonplace"
+    assert memory_root(None, str(project)) == tmp_path / "cloned"
+    assert memory_root("/given", str(project)) == "/given"
+
+
+def test_the_log_has_when_why_and_what(told: Agent) -> None:
+    told.event("prompt", "two", prompt=QUESTION)
+    told.event("prompt", "two", prompt="Write a haiku about autumn rain.")
+    shown, silent = told.log().entries()
+    assert (shown["host"], shown["session"], shown["event"]) == (told.host.name, "two", "prompt")
+    assert shown["shown"][0]["citation"].endswith("#L2-L3")
+    assert shown["shown"][0]["score"] > 0
+    assert (silent["shown"], silent["characters"]) == ([], 0)
+    # what a person types may hold secrets
+    assert "haiku" not in json.dumps([shown, silent])
+
+
+def test_the_log_stays_small(told: Agent) -> None:
+    log = told.log()
+    for number in range(3):
+        log.add(session=str(number), shown=[], filler="x" * LARGEST)
+    assert [entry["session"] for entry in log.entries()] == ["2"]
+
+
+# The command
+
+
+def call(root: Path, stdin: bytes, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    command = [str(COMMONPLACE), "--root", str(root), "hook", *arguments]
+    return subprocess.run(command, input=stdin, capture_output=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("stdin", "said"),
+    [
+        (b"", "Expecting value"),
+        (b"nonsense", "Expecting value"),
+        (b"[]", "a JSON object"),
+        (b"\xff", "decode"),
+        (b'{"hook_event_name": "Stop"}', "no text 'session_id'"),
+        (b"{}", "no text 'hook_event_name'"),
+    ],
+)
+def test_a_payload_that_is_none_fails_nobody(tmp_path: Path, stdin: bytes, said: str) -> None:
+    done = call(tmp_path, stdin, "claude-code")
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert said in done.stderr.decode()
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_root_that_cannot_be_fails_nobody(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    payload = {"hook_event_name": "SessionStart", "session_id": "s", "cwd": "/"}
+    for root in (tmp_path / "file", Path("/proc/nowhere")):
+        done = call(root, json.dumps(payload).encode(), "claude-code")
+        assert (done.returncode, done.stdout) == (0, b"")
+        assert done.stderr.startswith(b"commonplace: hook claude-code: ")
+    assert call(tmp_path, b"{}", "nobody").returncode == 0
+
+
+def test_an_error_is_in_the_log_for_doctor(tmp_path: Path) -> None:
+    agent = Agent(tmp_path)
+    (tmp_path / "one.jsonl").write_text("no transcript at all\n")
+    agent.event("session end", "one")
+    assert agent.problems
+    (error,) = agent.log().errors()
+    assert (error["host"], error["event"]) == ("claude-code", "session end")
+    assert error["error"] in agent.problems
+
+
+# What fits
+
+
+def test_one_word_in_common_is_chance(opened: commonplace.Store) -> None:
+    opened.write("a.md", "# Ferry\n\nThe ferry to the island needs two permits.\n")
+    hits = opened.search("ferry permits island")
+    assert fits("Which permits does the ferry need?", hits)
+    assert not fits("Paint a ferry in watercolour", hits)
+    assert not fits("ok, go on", hits)
+    assert not fits("", hits)

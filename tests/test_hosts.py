@@ -1,0 +1,104 @@
+"""Claude Code and Codex themselves, wired by `commonplace install`: what reaches the model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from commonplace.doors.plugins import write_plugin
+from tests.hosts.programs import Agent, Claude, Codex
+
+pytestmark = [pytest.mark.hosts, pytest.mark.linux("network namespaces")]
+
+FACT = "The staging server is called Zephyr-9 and listens on port 4711."
+QUESTION = "Which port does the staging server listen on?"
+
+
+@pytest.fixture(params=[Claude, Codex])
+def unwired(request: pytest.FixtureRequest, tmp_path: Path) -> Agent:
+    made: Agent = request.param(tmp_path)
+    return made
+
+
+@pytest.fixture
+def agent(unwired: Agent) -> Agent:
+    unwired.wire()
+    return unwired
+
+
+@pytest.fixture
+def claude(tmp_path: Path) -> Claude:
+    made = Claude(tmp_path)
+    made.wire()
+    return made
+
+
+def test_what_one_session_was_told_reaches_the_next(agent: Agent) -> None:
+    agent.ask(FACT)
+    (session,) = json.loads(agent.commonplace("sessions", "--json"))
+    asked = agent.ask(QUESTION)
+    assert f"Asked: {FACT}" in asked
+    assert f"({session['path']}#L" in asked
+    prompts = [entry for entry in agent.injected() if entry["event"] == "prompt"]
+    assert [len(entry["shown"]) for entry in prompts] == [0, 1]
+
+
+@pytest.mark.parametrize("with_mcp", [False, True])
+def test_a_plugin_does_as_much(unwired: Agent, with_mcp: bool, tmp_path: Path) -> None:
+    write_plugin(unwired.name, tmp_path / "catalogue", with_mcp=with_mcp)
+    unwired.add_plugin(tmp_path / "catalogue")
+    asked = unwired.ask(FACT)
+    assert "Looks up what was said and decided in earlier sessions" in asked
+    assert f"Asked: {FACT}" in unwired.ask(QUESTION)
+
+
+def test_the_model_is_told_of_the_skill(agent: Agent) -> None:
+    assert "Looks up what was said and decided in earlier sessions" in agent.ask("Hello.")
+
+
+def test_a_prompt_about_something_else_injects_nothing(agent: Agent) -> None:
+    agent.ask(FACT)
+    asked = agent.ask("Write a haiku about autumn rain.")
+    assert "Asked: " not in asked
+    assert agent.injected()[-1]["shown"] == []
+
+
+def test_after_uninstall_nothing_is_captured(agent: Agent) -> None:
+    agent.commonplace("uninstall", agent.name)
+    agent.ask(FACT)
+    assert not (agent.memory / "sessions").exists()
+
+
+def test_two_at_once_lose_nothing(agent: Agent) -> None:
+    facts = [FACT, "The database of the shop is called Quince-3."]
+    running = [agent.start(*agent.command(fact)) for fact in facts]
+    for process in running:
+        out, err = process.communicate(timeout=90)
+        assert process.returncode == 0, (out + err).decode()
+    sessions = json.loads(agent.commonplace("sessions", "--json"))
+    assert {one["title"] for one in sessions} == {*facts}
+
+
+def test_a_memory_that_cannot_be_written_is_still_read(agent: Agent) -> None:
+    agent.ask(FACT)
+    read_only = f"mount --bind {agent.memory} {agent.memory}"
+    read_only += f" && mount -o remount,bind,ro {agent.memory}"
+    assert f"Asked: {FACT}" in agent.ask(QUESTION, mounts=read_only)
+    # what could not be taken in then is taken in by the next session
+    agent.ask("Anything else?")
+    assert QUESTION in agent.commonplace("sessions")
+
+
+def test_a_killed_host_loses_nothing(claude: Claude) -> None:
+    claude.start_and_kill(FACT, answer="Kept in mind.").communicate(timeout=90)
+    claude.requests()
+    assert f"Asked: {FACT}" in claude.ask(QUESTION)
+
+
+def test_a_home_that_cannot_be_written_stops_no_session(claude: Claude) -> None:
+    claude.ask(FACT)
+    home = claude.folder
+    read_only = f"mount --bind {home} {home} && mount -o remount,bind,ro {home}"
+    assert f"Asked: {FACT}" in claude.ask(QUESTION, mounts=read_only)

@@ -1,0 +1,53 @@
+"""Plugins as `commonplace plugin` writes them; hosts themselves take them in `test_hosts`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import commonplace
+from commonplace.doors.hosts import find_host
+from commonplace.doors.plugins import FORMS, plugin_files, write_plugin
+from commonplace.errors import Refused
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("with_mcp", [False, True])
+def test_each_file_that_is_named_is_there(form: str, with_mcp: bool) -> None:
+    files = plugin_files(form, with_mcp=with_mcp)
+    for path, text in files.items():
+        content = json.loads(text) if path.endswith(".json") else {}
+        base = Path(path).parent if path == "plugin.json" else Path("plugin")
+        for key in ("skills", "hooks", "mcpServers"):
+            if isinstance(content.get(key), str):
+                named = str(base / content[key])
+                assert any(one.startswith(named) for one in files), named
+    assert any(path.endswith("mcp.json") for path in files) == with_mcp
+    assert sum(path.endswith("skills/commonplace/SKILL.md") for path in files) == 1
+
+
+@pytest.mark.parametrize("form", ["claude-code", "codex"])
+def test_hooks_run_the_command_by_its_name(form: str) -> None:
+    hooks = json.loads(plugin_files(form, with_mcp=False)["plugin/hooks/hooks.json"])["hooks"]
+    assert {*hooks} == {*find_host(form).events}
+    for groups in hooks.values():
+        assert groups[0]["hooks"][0]["command"] == f"commonplace hook {form}"
+
+
+def test_the_portable_form_has_no_other_fields() -> None:
+    files = plugin_files("agent-plugins", with_mcp=True)
+    manifest, servers = json.loads(files["plugin.json"]), json.loads(files["mcp.json"])
+    allowed = "$schema name version description author homepage repository license keywords"
+    assert {*manifest} <= {*allowed.split(), "extensions"}
+    assert manifest["version"] == commonplace.__version__
+    assert {*servers} == {"$schema", "mcpServers"}
+    assert servers["mcpServers"]["commonplace"]["type"] == "stdio"
+
+
+def test_a_folder_in_use_is_not_written_to(tmp_path: Path) -> None:
+    (tmp_path / "own").write_text("mine")
+    with pytest.raises(Refused, match="is not empty"):
+        write_plugin("codex", tmp_path, with_mcp=False)
+    assert [path.name for path in tmp_path.iterdir()] == ["own"]

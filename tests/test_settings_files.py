@@ -1,0 +1,306 @@
+"""Entries in the settings of other programs: what is there stays, and comes back to the byte."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from commonplace.cli import read_commands, session_commands, write_commands  # noqa: F401 - they register
+from commonplace.cli.parser import COMMANDS
+from commonplace.doors import jsonc
+from commonplace.doors.hook_entries import hook_command, is_our_command
+from commonplace.doors.hosts import NAMES, find_host
+from commonplace.doors.install import hooks_file, installed_files, skill_text
+from commonplace.doors.mcp_entries import add_server, drop_server
+from commonplace.doors.settings_file import BACKUP, SettingsFile
+from commonplace.errors import EncodingError, FormatError
+
+WORDS = st.text('ab "\\/é漢,{}[]:', max_size=4)
+SCALARS = st.one_of(st.none(), st.booleans(), st.integers(-9, 9), WORDS)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=3),
+    max_leaves=8,
+)
+OTHER_HOOK = st.fixed_dictionaries({"hooks": st.just([{"type": "command", "command": "say done"}])})
+GROUPS = st.lists(OTHER_HOOK, max_size=2)
+HOOKS = st.dictionaries(st.sampled_from(["Stop", "SessionStart", "PreToolUse"]), GROUPS)
+SETTINGS = st.builds(
+    lambda others, hooks, first: (
+        {"hooks": hooks, **others} if first else {**others, "hooks": hooks}
+    ),
+    st.dictionaries(WORDS, VALUES, max_size=3),
+    HOOKS,
+    st.booleans(),
+) | st.dictionaries(WORDS, VALUES, max_size=3)
+SPACE = st.sampled_from(["", "", " ", "\n", "\n  ", "\t", " // one\n", "/* two, { */", "\r\n"])
+
+
+def render(value: Any, draw: Any) -> str:
+    """Return JSON for a value with random layout, comments and trailing commas."""
+    if isinstance(value, dict):
+        items = [
+            f"{json.dumps(key)}{draw(SPACE)}:{draw(SPACE)}{render(inner, draw)}"
+            for key, inner in value.items()
+        ]
+        opening, closing = "{", "}"
+    elif isinstance(value, list):
+        items = [render(inner, draw) for inner in value]
+        opening, closing = "[", "]"
+    else:
+        return json.dumps(value, ensure_ascii=draw(st.booleans()))
+    parts = [f"{draw(SPACE)}{item}{draw(SPACE)}" for item in items]
+    trailing = "," + draw(SPACE) if items and draw(st.booleans()) else ""
+    return opening + ",".join(parts) + trailing + (draw(SPACE) if not items else "") + closing
+
+
+@st.composite
+def settings_texts(draw: Any) -> str:
+    return f"{draw(SPACE)}{render(draw(SETTINGS), draw)}{draw(SPACE)}"
+
+
+def wired(path: Path, host: str = "claude-code") -> SettingsFile:
+    """Return the settings file of a host as if it lay in this folder."""
+    found = find_host(host)
+    command = hook_command("/opt/my tools/commonplace", found, None, in_project=False)
+    file = hooks_file(found, command, path)
+    file.path.parent.mkdir(parents=True, exist_ok=True)
+    return file
+
+
+@settings(max_examples=40)
+@given(text=settings_texts())
+def test_uninstall_restores_every_byte(text: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    file = wired(tmp_path_factory.mktemp("project"))
+    file.path.write_bytes(text.encode())
+    assert file.install()
+    both = file.path.read_bytes()
+    assert jsonc.parse(both.decode()).value["hooks"]["Stop"][-1]["hooks"][0]["timeout"] == 10
+    assert not file.install()
+    assert file.path.read_bytes() == both
+    assert file.uninstall()
+    assert file.path.read_bytes() == text.encode()
+    assert [*file.path.parent.iterdir()] == [file.path]
+
+
+@settings(max_examples=40)
+@given(text=settings_texts())
+def test_what_others_write_meanwhile_stays(text: str) -> None:
+    """Without a backup that fits, the entries alone are taken out."""
+    file = wired(Path("nowhere").absolute())
+    edited = jsonc.insert(file._add(text), ["others", "own"], 1)
+    left = jsonc.parse(file._drop(edited)).value
+    assert left.pop("others")["own"] == 1
+    assert pruned(left) == pruned(jsonc.parse(text).value)
+    assert [*left] == [key for key in jsonc.parse(text).value if key in left]
+
+
+def pruned(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return settings without empty lists of hooks, which mean nothing."""
+    hooks = {name: groups for name, groups in settings.get("hooks", {}).items() if groups}
+    others = {key: value for key, value in settings.items() if key != "hooks"}
+    return others | ({"hooks": hooks} if hooks else {})
+
+
+@settings(max_examples=40)
+@given(text=settings_texts())
+def test_comments_and_values_of_others_stay(text: str) -> None:
+    new = wired(Path("nowhere").absolute())._add(text)
+    assert [new.count(mark) for mark in ("// one", "/* two, { */")] == [
+        text.count(mark) for mark in ("// one", "/* two, { */")
+    ]
+
+
+@given(value=VALUES, data=st.data())
+def test_the_parser_reads_what_json_reads(value: Any, data: st.DataObject) -> None:
+    text = render(value, data.draw)
+    assert jsonc.parse(text).value == value
+    assert jsonc.parse(json.dumps(value)).value == value
+
+
+@pytest.mark.parametrize("host", NAMES)
+def test_a_file_that_was_not_there_is_gone_again(host: str, tmp_path: Path) -> None:
+    file = wired(tmp_path, host)
+    assert file.install()
+    assert {*json.loads(file.path.read_text())["hooks"]} == {*find_host(host).events}
+    assert file.uninstall()
+    assert not file.path.exists()
+    assert not file.uninstall()
+
+
+def test_an_upgrade_replaces_the_entries(tmp_path: Path) -> None:
+    before = b'{"model": "opus"}\n'
+    file = wired(tmp_path)
+    file.path.write_bytes(before)
+    file.install()
+    command = ["/new/commonplace", "hook", "claude-code"]
+    newer = hooks_file(find_host("claude-code"), command, tmp_path)
+    assert newer.install()
+    text = newer.path.read_text()
+    assert "/new/commonplace" in text
+    assert "my tools" not in text
+    assert newer.uninstall()
+    assert newer.path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ('{\n  "a": 1\n  "b": 2\n}', "line 3, column 3: a comma"),
+        ('{"a": tru}', "line 1, column 7: 'tru'"),
+        ('{"a": 1', "line 1, column 8: a comma"),
+        ("[1]", "line 1, column 1: an object"),
+        ('{"hooks": []}', "line 1, column 11: an object"),
+        ('{"hooks": {"SessionStart": 1}}', "line 1, column 28: an array"),
+        ("[" * 5000, "line 1, column 102: nested deeper"),
+        ('{"a": "\x01"}', "line 1, column 7: unexpected"),
+        ("{} {}", "line 1, column 4: something follows"),
+    ],
+)
+def test_a_broken_file_is_refused_with_its_place(tmp_path: Path, text: str, where: str) -> None:
+    file = wired(tmp_path)
+    file.path.write_text(text)
+    with pytest.raises(FormatError, match=re.escape(where)):
+        file.install()
+    assert [path.name for path in file.path.parent.iterdir()] == [file.path.name]
+    assert file.path.read_text() == text
+
+
+def test_a_file_in_another_encoding_is_refused(tmp_path: Path) -> None:
+    file = wired(tmp_path)
+    file.path.write_bytes('{"a": "é"}'.encode("latin-1"))
+    with pytest.raises(EncodingError, match="byte 7"):
+        file.install()
+
+
+# MCP server and skill
+
+TOML = """\
+# mine
+model = "small" # best
+[mcp_servers.other]
+command = "other" # keep
+[tools]
+"""
+
+
+def files_of(host: str, project: Path) -> list[SettingsFile]:
+    root = str(project / "memory")
+    return installed_files(find_host(host), "/opt/commonplace", root, project, with_mcp=True)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("host", NAMES)
+@pytest.mark.parametrize("json_text", ["", '{\n  "mcpServers": {"a": {}}, // mine\n}\n'])
+@pytest.mark.parametrize("toml_text", ["", TOML, TOML.rstrip(), TOML.replace("\n", "\r\n"), "\n\n"])
+def test_all_files_of_a_host_come_back(
+    host: str, json_text: str, toml_text: str, tmp_path: Path
+) -> None:
+    for file in files_of(host, tmp_path):
+        text = {".json": json_text, ".toml": toml_text, ".md": ""}[file.path.suffix]
+        file.path.parent.mkdir(parents=True, exist_ok=True)
+        if text:
+            file.path.write_bytes(text.encode())
+    before = contents(tmp_path)
+    files = files_of(host, tmp_path)
+    assert [file.install() for file in files] == [True] * len(files)
+    after = contents(tmp_path)
+    assert [file.install() for file in files] == [False] * len(files)
+    assert contents(tmp_path) == after
+    assert [file.uninstall() for file in files] == [True] * len(files)
+    assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize("text", [TOML, TOML.replace("\n", "\r\n"), "\n\n", "a = 1\n\n"])
+def test_a_table_is_taken_out_where_others_have_written_since(text: str) -> None:
+    more = add_server(text, ["commonplace", "mcp"], is_toml=True) + "\n[others]\nown = 1\n"
+    left = drop_server(more, is_toml=True)
+    assert left == text + "\n[others]\nown = 1\n"
+
+
+def test_the_server_is_named_with_its_memory(tmp_path: Path) -> None:
+    for file in files_of("codex", tmp_path) + files_of("claude-code", tmp_path):
+        file.install()
+    toml = tomllib.loads((tmp_path / ".codex" / "config.toml").read_text())
+    in_json = json.loads((tmp_path / ".mcp.json").read_text())
+    command = {"command": "/opt/commonplace", "args": ["--root", f"{tmp_path}/memory", "mcp"]}
+    assert toml["mcp_servers"]["commonplace"] == command
+    assert in_json["mcpServers"]["commonplace"] == command
+
+
+@pytest.mark.parametrize("is_toml", [True, False])
+def test_a_server_of_somebody_else_with_our_name_stays(is_toml: bool) -> None:
+    text = '{"mcpServers": {"commonplace": {"command": "own"}}}'
+    if is_toml:
+        text = '[mcp_servers.commonplace]\ncommand = "own"\n'
+    assert add_server(text, ["commonplace", "mcp"], is_toml=is_toml) == text
+    assert drop_server(text, is_toml=is_toml) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a = ", "line 1, column"),
+        ("mcp_servers = {}\n", "edit it by hand"),
+    ],
+)
+def test_broken_toml_is_refused(text: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        add_server(text, ["commonplace", "mcp"], is_toml=True)
+
+
+def test_a_skill_of_somebody_else_stays(tmp_path: Path) -> None:
+    *_, skill = files_of("codex", tmp_path)
+    skill.path.parent.mkdir(parents=True)
+    skill.path.write_text("# Mine\n")
+    for change in (skill.install, skill.uninstall):
+        with pytest.raises(FormatError, match="is not ours"):
+            change()
+    assert skill.path.read_text() == "# Mine\n"
+
+
+def test_the_skill_keeps_the_rules_of_agent_skills() -> None:
+    _, front, body = skill_text().split("---\n", 2)
+    fields = yaml.safe_load(front)
+    assert {*fields} <= {"name", "description", "license", "compatibility", "metadata"}
+    assert fields["name"] == "commonplace"
+    assert len(fields["description"]) <= 1024
+    assert len(fields["compatibility"]) <= 500
+    named = re.findall(r"`commonplace (\w+)", body)
+    assert named
+    assert {*named} <= {*COMMANDS}
+
+
+def test_a_link_and_the_permissions_stay(tmp_path: Path) -> None:
+    file = wired(tmp_path)
+    kept = tmp_path / "dotfiles.json"
+    kept.write_text("{}")
+    kept.chmod(0o600)
+    file.path.symlink_to(kept)
+    file = wired(tmp_path)
+    file.install()
+    assert file.path.is_symlink()
+    assert "SessionEnd" in kept.read_text()
+    assert {kept.stat().st_mode & 0o777, file.backup.stat().st_mode & 0o777} == {0o600}
+    assert file.backup.name.endswith(BACKUP)
+    file.uninstall()
+    assert kept.read_text() == "{}"
+
+
+def test_our_commands_are_told_from_others() -> None:
+    host = find_host("codex")
+    for ours in ("commonplace hook codex", "/a/commonplace --root '/b c' hook codex --project"):
+        assert is_our_command(host, ours)
+    for other in ("commonplace hook gemini", "commonplace mcp", "echo hook codex", "'", None, ""):
+        assert not is_our_command(host, other)
