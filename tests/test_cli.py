@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import commonplace
-from commonplace.cli import read_commands, run, session_commands, write_commands
+from commonplace.cli import mcp_command, read_commands, run, session_commands, write_commands
 from commonplace.cli.parser import COMMANDS
 
 USER = "# User\n\n> Summary: name, role\n\n- Name: Zhang San\n- Role: developer\n"
@@ -373,14 +373,14 @@ def test_text_cannot_command_the_terminal(shell: Shell) -> None:
 def test_every_command_has_help_and_json(shell: Shell, name: str) -> None:
     out = shell(name, "--help")
     assert COMMANDS[name].help.split(";")[0][:30] in out
-    assert "--json" in out or name == "demo"
+    assert "--json" in out or name in {"demo", "mcp"}
     assert f"    {name} " in shell("--help")
 
 
 def test_each_module_registers_its_commands() -> None:
     found = {run.run.__module__ for run in COMMANDS.values()}
     assert found == {
-        module.__name__ for module in (read_commands, session_commands, write_commands)
+        module.__name__ for module in (mcp_command, read_commands, session_commands, write_commands)
     }
 
 

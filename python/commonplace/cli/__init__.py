@@ -44,6 +44,7 @@ def _run(arguments: Sequence[str]) -> int:
         return FOUND
     # each registers its commands
     from commonplace.cli import (  # noqa: F401
+        mcp_command,
         read_commands,
         session_commands,
         write_commands,
