@@ -9,7 +9,6 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from anyio.to_thread import run_sync
-from claude_agent_sdk.types import SessionStore as SessionStoreProtocol
 
 from commonplace.doors.names import decode, encode
 from commonplace.errors import FormatError, NotFound
@@ -30,10 +29,11 @@ if TYPE_CHECKING:
 _FILE = "/messages.jsonl"
 
 
-class SessionStore(SessionStoreProtocol):
+class SessionStore:
     """Keeps each session in `sessions/<project>/<id>/messages.jsonl`.
 
-    Pass it as `ClaudeAgentOptions(session_store=…)`. Each call runs in a thread.
+    Pass it as `ClaudeAgentOptions(session_store=…)`. Each call runs in a thread. It is no subclass
+    of the SDK's protocol, where `delete` would count as there.
 
     Args:
         store: That keeps the transcripts.
