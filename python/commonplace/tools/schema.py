@@ -98,8 +98,7 @@ class Signature:
         fields += [(name, kind, 0) for name, kind in more.items()]
         name = function.__name__
         struct = msgspec.defstruct(name, fields, kw_only=True)
-        (schema,), shapes = msgspec.json.schema_components([struct], ref_template="{name}")
-        parameters = _inlined(schema, shapes) | {"additionalProperties": False}
+        parameters = schema_of(struct) | {"additionalProperties": False}
         return cls(name, description.strip(), parameters, struct)
 
     def read(self, arguments: Mapping[str, Any] | str | bytes) -> dict[str, Any]:
@@ -148,6 +147,17 @@ class Signature:
         """Return whether null can only mean the default of this parameter."""
         shape = self.parameters["properties"].get(name)
         return bool(shape) and name not in self.parameters["required"] and "anyOf" not in shape
+
+
+def schema_of(kind: Any) -> dict[str, Any]:
+    """Return the JSON schema of a type, without references.
+
+    >>> schema_of(dict[str, int])
+    {'type': 'object', 'additionalProperties': {'type': 'integer'}}
+    """
+    (schema,), shapes = msgspec.json.schema_components([kind], ref_template="{name}")
+    inlined: dict[str, Any] = _inlined(schema, shapes)
+    return inlined
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

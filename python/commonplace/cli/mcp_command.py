@@ -1,0 +1,83 @@
+"""Command `mcp`: serve the memory to hosts of the Model Context Protocol."""
+
+from __future__ import annotations
+
+import os
+
+from commonplace.cli.output import FOUND, opened, print_message
+from commonplace.cli.parser import RootOptions, UsageError, argument, command, count
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from commonplace.store import Store
+
+SYSTEM = argument(
+    "--system",
+    metavar="NAME[:ID]",
+    help="Serve the tools of a memory system, such as profile, in the place of ours; ID is that of "
+    "its agent or session, where it has one.",
+)
+HTTP = argument("--http", action="store_true", help="Serve over HTTP, at /mcp.")
+HOST = argument("--host", default="127.0.0.1", help="Address to listen on. Default: 127.0.0.1.")
+PORT = argument("--port", type=count(1), default=8765, help="Port to listen on. Default: 8765.")
+NAME = argument(
+    "--name",
+    dest="names",
+    action="append",
+    metavar="HOST:PORT",
+    help="A name by which others call the server, as behind a proxy. May be repeated.",
+)
+
+
+@command(SYSTEM, HTTP, HOST, PORT, NAME)
+def mcp(
+    opening: RootOptions,
+    *,
+    system: str | None,
+    http: bool,
+    host: str,
+    port: int,
+    names: list[str] | None,
+) -> int:
+    """Serve the memory to agents over MCP, on stdio or HTTP, until the host ends it.
+
+    Over HTTP from other machines each request needs the token in $COMMONPLACE_MCP_TOKEN.
+    """
+    from commonplace.doors.mcp.methods import Methods
+
+    methods = Methods(lambda: opened(opening, create=True), _maker(system) if system else None)
+    if not http:
+        from commonplace.doors.mcp import stdio
+
+        stdio.serve(methods)
+        return FOUND
+    try:
+        from commonplace.doors.mcp.http import PATH, serve
+    except ModuleNotFoundError as error:
+        told = f"--http needs {error.name}: pip install 'commonplace[mcp]'"
+        raise UsageError(told) from None
+    print_message(f"serving at http://{host}:{port}{PATH}")
+    serve(methods, host, port, token=os.environ.get("COMMONPLACE_MCP_TOKEN"), names=names or [])
+    return FOUND
+
+
+def _maker(system: str) -> Callable[[Store], object]:
+    """Return what makes the memory system of this name, with its id if it has one."""
+    from inspect import signature
+
+    from commonplace.memories import find_system
+
+    name, _, own = system.partition(":")
+    kind = find_system(name)
+    parameters = [*signature(kind).parameters.values()][1:]
+    needed = [
+        one.name
+        for one in parameters
+        if one.default is one.empty and one.kind is one.POSITIONAL_OR_KEYWORD
+    ]
+    if bool(needed) != bool(own):
+        told = f"give its {needed[0]}, as {name}:ID" if needed else "it takes no ID"
+        raise UsageError(f"--system {name}: {told}")
+    return lambda store: kind(store, own) if own else kind(store)

@@ -1,0 +1,121 @@
+"""MCP over HTTP (streamable), with the official SDK; stateless, so any number of hosts share it."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import anyio.to_thread
+import uvicorn
+from mcp.server.lowlevel import Server
+from mcp.server.transport_security import TransportSecuritySettings
+from mcp.shared.exceptions import MCPError
+from mcp.types import RequestParams
+from starlette.responses import PlainTextResponse
+
+from commonplace.doors.mcp.methods import INSTRUCTIONS, Methods, RpcError, stateless_fields
+from commonplace.errors import Refused
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+PATH = "/mcp"
+LARGEST_REQUEST = 4 << 20
+
+
+class AnyParams(RequestParams, extra="allow"):
+    """Parameters as they were sent; `Methods` checks them."""
+
+
+class BearerToken:
+    """ASGI middleware that asks each request for a token (`Authorization: Bearer …`)."""
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self._app = app
+        self._wanted = f"Bearer {token}".encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or answer 401."""
+        given = dict(scope.get("headers", ())).get(b"authorization", b"")
+        if scope["type"] != "http" or hmac.compare_digest(given, self._wanted):
+            return await self._app(scope, receive, send)
+        told = PlainTextResponse("a token is needed", 401, {"WWW-Authenticate": "Bearer"})
+        return await told(scope, receive, send)
+
+
+def app(
+    methods: Methods, host: str, *, token: str | None = None, names: Sequence[str] = ()
+) -> ASGIApp:
+    """Return the server as an ASGI application at `/mcp`.
+
+    Args:
+        methods: What it answers.
+        host: The address that it will listen on.
+        token: What each request must carry; needed where `host` is not loopback.
+        names: Further names, as in `Host`, by which hosts may call it (`memory.example:8000`).
+
+    Raises:
+        Refused: There is no token, and others than this machine could reach the server.
+    """
+    if host not in LOOPBACK and not token:
+        raise Refused(
+            f"{host} can be reached from other machines: give a token in "
+            "COMMONPLACE_MCP_TOKEN, or listen on 127.0.0.1"
+        )
+    server: Server[Any] = Server(
+        methods.info["name"],
+        version=methods.info["version"],
+        title=methods.info["title"],
+        instructions=INSTRUCTIONS,
+    )
+    for method in methods.table:
+        server.add_request_handler(method, AnyParams, _handler(methods, method))
+    # a page of a browser may not call it, nor a name that was bent to this address
+    own = [f"{name}:*" for name in ("127.0.0.1", "localhost", "[::1]")]
+    known = [f"[{host}]:*" if ":" in host else f"{host}:*", *names]
+    security = TransportSecuritySettings(
+        enable_dns_rebinding_protection=True,
+        allowed_hosts=[*own, *known],
+        allowed_origins=[f"http://{name}" for name in own],
+    )
+    served: ASGIApp = server.streamable_http_app(
+        streamable_http_path=PATH,
+        json_response=True,
+        stateless_http=True,
+        max_request_body_size=LARGEST_REQUEST,
+        transport_security=security,
+    )
+    return BearerToken(served, token) if token else served
+
+
+def serve(
+    methods: Methods, host: str, port: int, *, token: str | None = None, names: Sequence[str] = ()
+) -> None:
+    """Serve until the process is told to end.
+
+    Raises:
+        Refused: As for `app`.
+        OSError: The address is in use, or is none of this machine.
+    """
+    served = app(methods, host, token=token, names=names)
+    try:
+        uvicorn.run(served, host=host, port=port, log_level="warning", access_log=False)
+    finally:
+        methods.close()
+
+
+def _handler(methods: Methods, method: str) -> Any:
+    """Return the handler of a method; the answer is made in a thread."""
+
+    async def handle(_: Any, params: AnyParams) -> dict[str, Any]:
+        given = params.model_dump(by_alias=True, exclude_unset=True)
+        try:
+            found = await anyio.to_thread.run_sync(methods.answer, method, given)
+        except RpcError as error:
+            raise MCPError(error.code, error.message, error.data) from error
+        # the SDK takes away what the version of the request does not have
+        return {**stateless_fields(method), **found}
+
+    return handle

@@ -1,0 +1,305 @@
+"""Tools of the MCP server: search, read, sessions, remember, status."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Literal, NotRequired
+
+from msgspec import Meta
+
+from commonplace.citation import located
+from commonplace.errors import NotFound, ToolError
+from commonplace.locks import Lock
+from commonplace.tools import tool
+from commonplace.typed_dict import TypedDict
+
+if TYPE_CHECKING:
+    from commonplace._core import Hit, Message
+    from commonplace.store import Store
+
+LONGEST = 20_000
+"""Most characters of text in an answer of `read`; a host warns at 10,000 tokens."""
+NOTES = "facts/notes.md"
+# Things wrong with the store that `status` names
+MOST_PROBLEMS = 20
+
+# a line or a session; what is larger than any file is no line
+Start = Annotated[int, Meta(ge=0, le=2**40)]
+
+
+class FoundPassage(TypedDict):
+    """One result of a search."""
+
+    citation: str
+    text: str
+    score: float
+    time: NotRequired[str]
+    title: NotRequired[str]
+
+
+class SearchAnswer(TypedDict):
+    """Results of a search; `next` is the `start` of those that follow."""
+
+    hits: list[FoundPassage]
+    notes: list[str]
+    next: int | None
+
+
+class ReadAnswer(TypedDict):
+    """Lines of a note, or messages of a session; `next` is the `start` of the rest."""
+
+    path: str
+    text: str
+    next: int | None
+
+
+class SessionRow(TypedDict):
+    """One session."""
+
+    id: str
+    title: str
+    project: str
+    ended: str
+    messages: int
+
+
+class SessionsAnswer(TypedDict):
+    """Sessions; `next` is the `start` of those that follow."""
+
+    sessions: list[SessionRow]
+    next: int | None
+
+
+class RememberAnswer(TypedDict):
+    """Where it stands; `added` is false when it stood there before."""
+
+    path: str
+    version: str
+    added: bool
+
+
+class StatusAnswer(TypedDict):
+    """The memory in numbers, and what is wrong with it."""
+
+    root: str
+    notes: int
+    sessions: int
+    messages: int
+    problems: list[str]
+
+
+class MemoryTools:
+    """What a host may do with a memory; the store is opened when it is first needed.
+
+    Args:
+        open_store: Opens it; a host waits for the list of tools, and a store may take long.
+    """
+
+    def __init__(self, open_store: Callable[[], Store]) -> None:
+        self._open_store = open_store
+        self._opening = Lock()
+        self._store: Store | None = None
+
+    @property
+    def store(self) -> Store:
+        """The store, open."""
+        with self._opening:
+            if self._store is None:
+                self._store = self._open_store()
+            return self._store
+
+    def close(self) -> None:
+        """Close the store, if it was opened."""
+        with self._opening:
+            if self._store is not None:
+                self._store.close()
+                self._store = None
+
+    @tool("reads")
+    def search(
+        self,
+        query: str,
+        limit: Annotated[int, Meta(ge=1, le=20)] = 5,
+        start: Annotated[int, Meta(ge=0, le=1000)] = 0,
+        source: Literal["note", "message"] | None = None,
+        since: str | None = None,
+        until: str | None = None,
+    ) -> SearchAnswer:
+        """Search notes and past sessions. Do so before you ask the user what they may have told.
+
+        Args:
+            query: Words, any language; "a phrase", -without, prefix*.
+            limit: Most results.
+            start: How many results to skip.
+            source: Only these.
+            since: 2026-02-01, yesterday, 3d.
+            until: As since.
+        """
+        hits = self.store.search(query, start + limit + 1, source=source, since=since, until=until)
+        return {
+            "hits": [_passage(hit) for hit in hits[start : start + limit]],
+            "notes": hits.notes,
+            "next": start + limit if len(hits) > start + limit else None,
+        }
+
+    @tool("reads")
+    def read(
+        self, path: str, start: Start = 0, limit: Annotated[int, Meta(ge=1, le=2000)] = 500
+    ) -> ReadAnswer:
+        """Read a note or a session.
+
+        Args:
+            path: A citation of search, a file, or the id of a session.
+            start: First line; an earlier answer gives it as next.
+            limit: Most lines.
+        """
+        where, first, last = located(path)
+        first = max(start, first or 1)
+        end = first + limit if last is None else min(first + limit, last + 1)
+        if not where.endswith((".md", ".markdown", ".jsonl")):
+            session = self.store.find_session(where)
+            if session is None:
+                raise NotFound(f"there is no file or session {where!r:.200}; `search` finds both")
+            where = session.path
+        lines = self._messages if where.endswith(".jsonl") else self._lines
+        text, following = lines(where, first, end)
+        rest = following if last is None or following is None or following <= last else None
+        return {"path": where, "text": text, "next": rest}
+
+    @tool("reads")
+    def sessions(
+        self,
+        project: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        limit: Annotated[int, Meta(ge=1, le=100)] = 20,
+        start: Start = 0,
+    ) -> SessionsAnswer:
+        """List past sessions, newest first."""
+        found = self.store.sessions(project=project, since=since, until=until)
+        rows: list[SessionRow] = [
+            {
+                "id": session.short_id,
+                "title": session.title or "",
+                "project": session.project,
+                "ended": iso(session.ended or session.started or session.modified),
+                "messages": session.messages,
+            }
+            for session in found[start : start + limit]
+        ]
+        return {"sessions": rows, "next": start + limit if len(found) > start + limit else None}
+
+    @tool("adds")
+    def remember(
+        self, content: Annotated[str, Meta(min_length=1)], path: str = NOTES
+    ) -> RememberAnswer:
+        """Keep a fact for later sessions. It becomes a list item at the end of a note.
+
+        Args:
+            content: One fact that will hold later, in a sentence of its own.
+            path: A note such as facts/user.md, made if it is missing.
+        """
+        item = _list_item(content)
+
+        def with_item(text: str) -> str:
+            # not where it only begins one with more lines
+            if not item or re.search(rf"^{re.escape(item)}(?!  )", text, re.MULTILINE):
+                return text
+            end = "" if not text or text.endswith("\n") else "\n"
+            return f"{text}{end}{item}"
+
+        written = self.store.update(path, with_item)
+        added = written.version != written.previous
+        return {"path": written.path, "version": written.version, "added": added}
+
+    @tool("reads")
+    def status(self) -> StatusAnswer:
+        """Say how much there is, and what is wrong with it."""
+        state = self.store.status()
+        problems = [f"{path}: {why}" for path, why in state.skipped]
+        problems += [*state.bad_lines, *state.recovered]
+        if len(problems) > MOST_PROBLEMS:
+            more = f"{len(problems) - MOST_PROBLEMS} more; `commonplace verify` names them"
+            problems = [*problems[:MOST_PROBLEMS], more]
+        return {
+            "root": state.root,
+            "notes": state.notes,
+            "sessions": state.transcripts,
+            "messages": state.messages,
+            "problems": problems,
+        }
+
+    def _lines(self, path: str, first: int, end: int) -> tuple[str, int | None]:
+        """Return lines of a note, and the line after them if there is one."""
+        lines = self.store.read(path).split("\n")
+        if lines[-1] == "":
+            lines.pop()
+        if first > max(len(lines), 1):
+            raise ToolError(f"read: {path} has {len(lines)} lines, none at {first}")
+        return _bounded(lines[first - 1 : end - 1], range(first, end), more=len(lines) >= end)
+
+    def _messages(self, path: str, first: int, end: int) -> tuple[str, int | None]:
+        """Return messages as text, and the line of the next one if there is one."""
+        found = self.store.transcript(path).messages(first, end - first + 1)
+        wanted = [message for message in found if message.line < end][: end - first]
+        if not wanted:
+            raise ToolError(f"read: there is no message at or behind {path}#L{first}")
+        # the one behind, for a line may be no message
+        lines = [message.line for message in found][: len(wanted) + 1]
+        texts = [as_text(message) for message in wanted]
+        return _bounded(texts, lines, more=len(found) > len(wanted))
+
+
+def iso(moment: float) -> str:
+    """Return seconds since 1970 as ISO 8601, to the second."""
+    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def as_text(message: Message) -> str:
+    """Return a message as a host shows it: its line, its role and time, and what was said."""
+    when = f", {message.time}" if message.time else ""
+    return f"[L{message.line} {message.role}{when}]\n{message.text}\n"
+
+
+def _passage(hit: Hit) -> FoundPassage:
+    """Return a hit with its passage, below its heading or the prompt that it answers."""
+    above = " > ".join(hit.heading) if hit.heading else ""
+    if hit.is_turn and hit.prompt and hit.prompt not in hit.snippet:
+        above = f"user: {hit.prompt:.200}"
+    body = f"{hit.role}: {hit.snippet}" if hit.role else hit.snippet
+    found: FoundPassage = {
+        "citation": hit.citation,
+        "text": f"{above}\n{body}" if above and not body.startswith(above) else body,
+        "score": round(hit.score, 3),
+    }
+    if hit.time:
+        found["time"] = hit.time
+    if hit.title:
+        found["title"] = hit.title
+    return found
+
+
+def _bounded(parts: list[str], numbers: Sequence[int], *, more: bool) -> tuple[str, int | None]:
+    """Return as many parts as an answer holds, one at least, and the number of the next one."""
+    kept: list[str] = []
+    size = 0
+    for part in parts:
+        if kept and size + len(part) > LONGEST:
+            return "\n".join(kept), numbers[len(kept)]
+        cut = f"\n[{len(part) - LONGEST} characters are left out here]"
+        kept.append(part if len(part) <= LONGEST else part[:LONGEST] + cut)
+        size += len(part) + 1
+    following = numbers[len(kept)] if len(numbers) > len(kept) else numbers[-1] + 1
+    return "\n".join(kept), following if more else None
+
+
+def _list_item(content: str) -> str:
+    """Return text as one list item of Markdown; further lines are indented below the first."""
+    first, *others = content.strip().splitlines() or [""]
+    if not first:
+        return ""
+    lines = [first if first.startswith("- ") else f"- {first}"]
+    lines += [f"  {line}".rstrip() for line in others]
+    return "\n".join(lines) + "\n"

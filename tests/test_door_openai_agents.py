@@ -1,0 +1,168 @@
+"""Session and tools of the OpenAI Agents SDK: two runs of one session over loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+import commonplace
+from tests.loop_ticks import turns_while
+
+pytest.importorskip("agents", reason="comes with the extra `openai-agents`")
+
+from agents import (
+    Agent,
+    ModelSettings,
+    OpenAIChatCompletionsModel,
+    RunConfig,
+    Runner,
+    SQLiteSession,
+)
+from agents.memory import Session
+from openai import AsyncOpenAI
+
+from commonplace.doors.openai_agents import TranscriptSession, memory_tools
+
+
+class Model(BaseHTTPRequestHandler):
+    """Chat completions: searches the memory when it is asked to, else repeats what it heard."""
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.seen.append(asked)  # type: ignore[attr-defined]
+        last = asked["messages"][-1]
+        message: dict[str, Any] = {"role": "assistant", "content": f"Heard: {last['content']}"}
+        if last["role"] == "user" and "search" in last["content"]:
+            call = {"name": "search", "arguments": '{"query": "oolong", "bogus": 1}'}
+            calls = [{"id": "c1", "type": "function", "function": call}]
+            message = {"role": "assistant", "content": None, "tool_calls": calls}
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        body = json.dumps(
+            {
+                "id": "x",
+                "object": "chat.completion",
+                "created": 1,
+                "model": "m",
+                "choices": [choice],
+            }
+        ).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def model() -> Iterator[ThreadingHTTPServer]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Model)
+    server.seen = []  # type: ignore[attr-defined]
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+def ask(server: ThreadingHTTPServer, store: commonplace.Store, session: Session, text: str) -> str:
+    async def run() -> Any:
+        address = f"http://127.0.0.1:{server.server_port}"
+        async with AsyncOpenAI(base_url=address, api_key="none") as client:
+            agent = Agent(
+                name="a",
+                model=OpenAIChatCompletionsModel("m", client),
+                model_settings=ModelSettings(),
+                tools=[*memory_tools(store)],
+            )
+            config = RunConfig(tracing_disabled=True)
+            return await Runner.run(agent, text, session=session, run_config=config)
+
+    return str(asyncio.run(run()).final_output)
+
+
+def test_two_runs_of_one_session(opened: commonplace.Store, model: ThreadingHTTPServer) -> None:
+    session = TranscriptSession(opened, "Li Si/1")
+    assert isinstance(session, Session)
+    ask(model, opened, session, "I like oolong.")
+    # as another process has it
+    again = TranscriptSession(opened, "Li Si/1")
+    ask(model, opened, again, "What do I like?")
+    told = [message["content"] for message in model.seen[-1]["messages"]]  # type: ignore[attr-defined]
+    assert told == ["I like oolong.", "Heard: I like oolong.", "What do I like?"]
+    (hit, *_) = opened.search("oolong")
+    assert hit.path == "sessions/openai-agents/+li +si%2f1/messages.jsonl"
+    assert hit.time
+
+
+def test_tools_answer_the_model(opened: commonplace.Store, model: ThreadingHTTPServer) -> None:
+    session = TranscriptSession(opened, "s")
+    last = ask(model, opened, session, "search for it")
+    assert "Error: search has no `bogus`" in last
+    names = {tool["function"]["name"] for tool in model.seen[0]["tools"]}  # type: ignore[attr-defined]
+    assert names == {"search", "read", "sessions", "remember", "status"}
+    # the call and its answer are items of the session
+    kinds = [item.get("type") for item in asyncio.run(session.get_items())]
+    assert {"function_call", "function_call_output"} < {*kinds}
+
+
+def test_it_is_the_session_of_the_sdk(opened: commonplace.Store) -> None:
+    items: list[Any] = [
+        {"role": "user", "content": "one"},
+        {
+            "type": "message",
+            "role": "assistant",
+            "content": [{"type": "output_text", "text": "二\n"}],
+        },
+        {"type": "function_call_output", "call_id": "c", "output": "x", "timestamp": "mine"},
+        {"type": "session_clear"} | {"role": "user", "content": "no mark"},
+    ]
+
+    async def run(session: Session) -> list[Any]:
+        seen: list[Any] = [await session.pop_item(), await session.get_items()]
+        await session.add_items(items)
+        await session.add_items([])
+        seen += [await session.get_items(limit) for limit in (None, 0, 1, 2, 9)]
+        seen += [await session.pop_item(), await session.get_items()]
+        await session.clear_session()
+        seen.append(await session.get_items())
+        await session.add_items(items[:1])
+        return [
+            *seen,
+            await session.get_items(),
+            await session.pop_item(),
+            await session.pop_item(),
+        ]
+
+    theirs = SQLiteSession("s")
+    expected = asyncio.run(run(theirs))
+    theirs.close()
+    assert asyncio.run(run(TranscriptSession(opened, "s"))) == expected
+
+
+def test_two_that_pop_at_once_get_two_items(opened: commonplace.Store) -> None:
+    async def run() -> None:
+        one, other = TranscriptSession(opened, "s"), TranscriptSession(opened, "s")
+        items: list[Any] = [{"role": "user", "content": f"{number}"} for number in range(20)]
+        await one.add_items(items)
+        popped: list[Any] = await asyncio.gather(*(each.pop_item() for each in (one, other) * 10))
+        assert sorted(one["content"] for one in popped) == sorted(one["content"] for one in items)
+
+    asyncio.run(run())
+
+
+def test_a_hundred_at_once(opened: commonplace.Store) -> None:
+    async def run() -> None:
+        session = TranscriptSession(opened, "s")
+        items: list[Any] = [{"role": "user", "content": f"{number}"} for number in range(100)]
+        assert await turns_while(session.add_items([item]) for item in items) > 20
+        assert len(await session.get_items()) == 100
+
+    asyncio.run(run())
