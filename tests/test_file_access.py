@@ -53,7 +53,7 @@ ALLOWED = {
     "side_files.py": ({"io.FileIO"}, "wraps descriptors that the core has opened"),
     "store.py": ({"is_dir"}, "looks for the root itself, above which there is none"),
     "conflict/tables.py": ({"read_text"}, "rules that are part of the package"),
-    "extraction/__init__.py": ({"read_text"}, "rules that are part of the package"),
+    "extraction/rule_tables.py": ({"read_text"}, "rules that are part of the package"),
     "cli/options.py": ({"read_bytes"}, "a file named on the command line"),
     "cli/pager.py": ({"subprocess.Popen", "subprocess.PIPE"}, "runs the pager of the user"),
     "adapters/local.py": ({"open", "is_file", "read_bytes", "resolve"}, "the folder of a model"),
