@@ -96,9 +96,11 @@ def read(root: Path, path: str) -> str:
 
 
 def split_root(root: Path) -> list[Section]:
-    """Return the sections of every Markdown file below `root`, by path."""
-    paths = sorted(file.relative_to(root).as_posix() for file in root.rglob("*.md"))
-    return [section for path in paths for section in split(path, read(root, path))]
+    """Return the sections of every Markdown file below `root`, by path; not of hidden folders."""
+    # the history of a store has folders that are named as the files
+    paths = [file.relative_to(root) for file in root.rglob("*.md")]
+    shown = sorted(path.as_posix() for path in paths if not path.parts[0].startswith("."))
+    return [section for path in shown for section in split(path, read(root, path))]
 
 
 def citation_of_section(sections: Sequence[Section]) -> Callable[[str], str]:

@@ -57,7 +57,7 @@ ALLOWED = {
         "standard output, which it takes for its answers",
     ),
     "conflict/tables.py": ({"read_text"}, "rules that are part of the package"),
-    "extraction/__init__.py": ({"read_text"}, "rules that are part of the package"),
+    "extraction/rule_tables.py": ({"read_text"}, "rules that are part of the package"),
     "cli/options.py": ({"read_bytes"}, "a file named on the command line"),
     "doors/capture.py": ({"is_file", "is_dir", "stat", "iterdir"}, "transcripts of other programs"),
     "doors/doctor.py": (
