@@ -86,5 +86,5 @@ def count(table: Table, root: Path, file: Path, times: int, *, check_targets: bo
         table.add(Row("process grep -c", label, "rg (not installed)", None, None, None))
     wrong = {name: f"found {many}" for name, many in found.items() if many == 0}
     min_ratios = {name: 1.5 for name in found if name.startswith("rg")} if check_targets else None
-    measured = rounds(contenders, times)
+    measured = rounds(contenders, times, warm=file.parent)
     table.compare("process grep -c", label, measured, "seconds", min_ratios=min_ratios, wrong=wrong)

@@ -511,7 +511,7 @@ def test_a_poor_encoding_shows_what_it_can(shell: Shell) -> None:
 def test_an_argument_that_is_no_text(shell: Shell) -> None:
     out = spawn("--root", str(shell.root), "search", "\udcff")
     assert out.returncode == 2
-    assert "not UTF-8" in out.stderr
+    assert "not UTF-8; set a UTF-8 locale" in out.stderr
 
 
 def test_programs_do_not_pay_for_the_printer(shell: Shell) -> None:

@@ -124,6 +124,7 @@ def test_the_list(shell: Any) -> None:
     out, err = shell("sessions", "--project", "Tea", code=1)
     assert (out, "projects are tea, web" in err) == ("", True)
     assert json.loads(shell("sessions", "--since", "1d", "--json", code=1)[0]) == []
+    assert shell("sessions", "--since", "1d", code=1)[1] == "commonplace: no session found\n"
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 160])
@@ -182,7 +183,8 @@ def test_show(shell: Any) -> None:
     for turn in ("0", "9"):
         told = f"there is no turn {turn}: the session has 2 turns, counted from 1"
         assert told in shell("show", TEA, "--turn", turn, code=1)[1]
-    assert "the list of sessions has their ids" in shell("show", "nobody", code=2)[1]
+    told = 'commonplace: no session "nobody"; the list of sessions has their ids\n'
+    assert shell("show", "nobody", code=2)[1] == told
     assert "did you mean 0198c1d2-a (Which tea [31m)" in shell("show", "0189c1d2-a", code=2)[1]
 
 

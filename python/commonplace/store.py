@@ -378,7 +378,7 @@ class Store(Files):
         >>> _ = log.append({"role": "user", "content": "Green?", "session": "0198c1d2-7aaa"})
         >>> store.session("0189")
         Traceback (most recent call last):
-        commonplace.errors.QueryError: ... no session "0189"; did you mean 0198c1d2 (Green?)?
+        commonplace.errors.QueryError: no session "0189"; did you mean 0198c1d2 (Green?)?
         """
         return self._core.session(name)
 

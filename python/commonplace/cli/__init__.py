@@ -17,17 +17,17 @@ from commonplace.cli.parser import (
     parse_global,
     split,
 )
-from commonplace.errors import CommonplaceError
+from commonplace.errors import CommonplaceError, EncodingError
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
     try:
         return _run(arguments)
+    except (UnicodeEncodeError, EncodingError):
+        return print_error("an argument is not UTF-8; set a UTF-8 locale or rename the file")
     except (UsageError, CommonplaceError) as error:
         return print_error(str(error))
-    except UnicodeEncodeError:
-        return print_error("an argument is not UTF-8; set a UTF-8 locale or rename the file")
     except OSError as error:
         return print_error(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except KeyboardInterrupt:

@@ -43,8 +43,11 @@ def sessions(
     elif found:
         _list(found)
     if not found:
-        hint = f"; projects are {', '.join(sorted(filter(None, known)))}" if known else ""
-        print_message(f"no session found{hint}")
+        if project or since or until:
+            hint = f"projects are {', '.join(sorted(filter(None, known)))}" if known else ""
+        else:
+            hint = "commonplace import --all takes in those of your agents"
+        print_message("; ".join(filter(None, ["no session found", hint])))
     return FOUND if found else NOTHING
 
 

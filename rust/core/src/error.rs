@@ -161,7 +161,7 @@ pub enum Error {
         limit: Option<u64>,
     },
     /// A query or pattern that cannot be run.
-    #[error("{query:?} cannot be searched ({code}): {why}")]
+    #[error("{}", query_message(.query, .code, .why))]
     Query {
         /// The query, cut for display.
         query: String,
@@ -215,6 +215,14 @@ impl Error {
             code,
             why: why.into(),
         }
+    }
+}
+
+/// Says why a query cannot be run. The name of a session that is none is no query.
+fn query_message(query: &str, code: &str, why: &str) -> String {
+    match code {
+        "session" => why.to_owned(),
+        _ => format!("{query:?} cannot be searched ({code}): {why}"),
     }
 }
 

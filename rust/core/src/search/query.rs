@@ -6,7 +6,7 @@
 
 use crate::error::{Error, Result};
 use crate::index::bm25f::Field;
-use crate::search::query_fields::{self, FilterField};
+use crate::search::query_fields::{self, FilterField, word_end};
 use crate::text::segmentation;
 use crate::text::tokens::{self, TermForm};
 
@@ -151,15 +151,6 @@ fn quoted(text: &str) -> Option<(&str, &str)> {
     let inner = text.strip_prefix('"')?;
     let (phrase, after) = inner.split_once('"')?;
     (!phrase.trim().is_empty()).then_some((phrase, after))
-}
-
-/// Returns where the first word ends: before white space or behind the end of a sentence in CJK.
-pub(super) fn word_end(text: &str) -> usize {
-    let end = |(at, c): (usize, char)| match c {
-        '。' | '！' | '？' => Some(at + c.len_utf8()),
-        _ => c.is_whitespace().then_some(at),
-    };
-    text.char_indices().find_map(end).unwrap_or(text.len())
 }
 
 /// Returns the words of questions, unless all sentences are questions or none is.

@@ -3,7 +3,6 @@
 use crate::files::paths::is_below;
 use crate::filter::{self, SearchFilter};
 use crate::index::bm25f::Field;
-use crate::search::query::word_end;
 
 /// A filter that a query can set: what a document says of itself is compared as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +42,15 @@ impl FilterField {
         };
         value.contains(char::is_alphanumeric).then(|| (field, value.to_owned(), rest))
     }
+}
+
+/// Returns where the first word ends: before white space or behind the end of a sentence in CJK.
+pub(super) fn word_end(text: &str) -> usize {
+    let end = |(at, c): (usize, char)| match c {
+        '。' | '！' | '？' => Some(at + c.len_utf8()),
+        _ => c.is_whitespace().then_some(at),
+    };
+    text.char_indices().find_map(end).unwrap_or(text.len())
 }
 
 /// Returns the filter that the filters of a query make.
