@@ -2,6 +2,7 @@
 
     python -m benches.turns             # the seen half, with the rank of each answer
     python -m benches.turns --unseen    # totals of the unseen half
+    python -m benches.turns --more      # as the first, of further questions
 
 The questions and transcripts are those of benches/labelled_turns.py. What nobody said is left out
 for everybody. A message counts when the pattern matches its text, a turn when it matches the text
@@ -235,7 +236,7 @@ def times(ours: Ours, asked: Sequence[Question]) -> dict[Unit, float]:
     return {unit: median(best[unit, one.question] for one in asked) for unit in UNITS}
 
 
-def report(half: str, asked: Sequence[Question], lines: Sequence[bytes], *, detail: bool) -> None:
+def report(which: str, asked: Sequence[Question], lines: Sequence[bytes], *, detail: bool) -> None:
     """Print the figures of all contenders, and with `detail` the rank of each answer."""
     turns = read_turns(lines)
     with tempfile.TemporaryDirectory(prefix="commonplace-bench-turns-") as made:
@@ -259,7 +260,7 @@ def report(half: str, asked: Sequence[Question], lines: Sequence[bytes], *, deta
             )
             print(f"{told}: {question.question} [{question.kind}]")
         print()
-    print(f"{len(asked)} questions of the {half} half, {len(turns)} turns\n")
+    print(f"{len(asked)} questions ({which}), {len(turns)} turns\n")
     print("| search | message any@1 | message any@5 | turn any@1 | turn any@5 |")
     print("|---|--:|--:|--:|--:|")
     for name, each in found.items():
@@ -273,16 +274,18 @@ def report(half: str, asked: Sequence[Question], lines: Sequence[bytes], *, deta
 
 
 def main() -> None:
-    """Measure one half."""
+    """Measure one set of questions."""
     parser = argparse.ArgumentParser(description="Ask questions about real transcripts.")
-    parser.add_argument("--unseen", action="store_true", help="totals of the unseen half")
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument("--unseen", action="store_true", help="totals of the unseen half")
+    group.add_argument("--more", action="store_true", help="further questions, to tune with")
     options = parser.parse_args()
     if not (data() / "claude-code-sessions.jsonl.xz").is_file():
         raise SystemExit(f"The transcripts are not in {data()}; set COMMONPLACE_BENCH_DATA.")
-    half = "unseen" if options.unseen else "seen"
+    which = "unseen" if options.unseen else "more" if options.more else "seen"
     sample, _ = sample_transcript()
     lines = sample.read_bytes().splitlines(keepends=True)
-    report(half, questions(half), lines, detail=not options.unseen)
+    report(which, questions(which), lines, detail=not options.unseen)
 
 
 if __name__ == "__main__":

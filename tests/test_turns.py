@@ -167,7 +167,7 @@ def test_a_pattern_matches_few_turns(shared: Path) -> None:
     with lzma.open(shared / "data/speed/claude-code-sessions.jsonl.xz") as transcript:
         turns = [(turn.messages, turn.text) for turn in read_turns(transcript)]
     assert len(turns) == 437
-    for question in [*questions("seen"), *questions("unseen")]:
+    for question in [*questions("seen"), *questions("unseen"), *questions("more")]:
         answers = [messages for messages, text in turns if question.answered_by(text)]
         assert len(answers) <= 3, question.line
         prompts = {(prompt.session, prompt.line) for prompt, *_ in answers}

@@ -6,7 +6,7 @@ A set is a file of groups, one JSON object a line, plain or gzip:
 
 An answer is a document, or the turn or the session that it is of: then the relevant ones are those
 of the relevant documents, unless a query names its `sessions`. A turn begins with a document of a
-user. In a chat of two people each message is one, so by turn and by message are the same there.
+user. In a chat of two people each message is one, so there only the formula differs.
 """
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ use commonplace_core::index::bm25f::Weights;
 use commonplace_core::index::dictionary::expansion::Expander;
 use commonplace_core::index::topk::collector::Scored;
 use commonplace_core::search::query::Query;
-use commonplace_core::search::turns::Turn;
-use commonplace_core::search::{search, search_turns};
+use commonplace_core::search::search;
+use commonplace_core::search::turns::{Turn, Unit};
 use proptest::prelude::*;
 use reference::{Document, Position, Reference};
 
@@ -70,8 +70,9 @@ fn ranked(
 ) -> Vec<(Position, f32)> {
     let query = Query::parse(query).unwrap();
     let expander = Expander::default();
+    let wanted = (limit, Unit::Message);
     let found =
-        search(catalog, &expander, &query, filter, limit, &mut |_| None, &|| false).unwrap();
+        search(catalog, &expander, &query, filter, wanted, &mut |_| None, &|| false).unwrap();
     let place = |document: u32| {
         let row = &catalog.docs[document as usize];
         (catalog.files[row.file as usize].path.clone(), row.start)
@@ -88,8 +89,9 @@ fn ranked_turns(
 ) -> Vec<(Position, f32)> {
     let query = Query::parse(query).unwrap();
     let expander = Expander::default();
+    let wanted = (limit, Unit::Turn);
     let found =
-        search_turns(catalog, &expander, &query, filter, limit, &mut |_| None, &|| false).unwrap();
+        search(catalog, &expander, &query, filter, wanted, &mut |_| None, &|| false).unwrap();
     assert_eq!(found.ranked.len(), found.turns.len());
     let first = |(scored, turn): (Scored, Option<Turn>)| {
         let row = &catalog.docs[turn.map_or(scored.document, |turn| turn.first) as usize];
@@ -108,7 +110,7 @@ fn check_turns(
     filter: &SearchFilter,
     scores: &BTreeMap<Position, f64>,
 ) -> Result<(), TestCaseError> {
-    let expected = reference.turn_scores(scores);
+    let expected = reference.turn_scores(query, scores);
     let all = ranked_turns(catalog, query, filter, usize::MAX);
     prop_assert_eq!(all.len(), expected.len(), "{}", query);
     for (place, score) in &all {

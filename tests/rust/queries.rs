@@ -12,6 +12,7 @@ use commonplace_core::index::dictionary::expansion::Expander;
 use commonplace_core::search::query::{MAX_PATTERNS, MAX_QUERY_BYTES, Query, contains_phrase};
 use commonplace_core::search::query_plan::most_frequent;
 use commonplace_core::search::search;
+use commonplace_core::search::turns::Unit;
 use commonplace_core::store::hit::{Hit, Hits};
 use commonplace_core::store::search::SearchRequest;
 use commonplace_core::store::{Freshness, Store};
@@ -304,7 +305,8 @@ fn an_interrupted_search_returns_an_error() {
     let state = store.refresh(&|| false).unwrap();
     let query = Query::parse("fox").unwrap();
     let (expander, filter) = (Expander::default(), SearchFilter::default());
-    let found = search(&state.main, &expander, &query, &filter, 9, &mut |_| None, &|| true);
+    let wanted = (9, Unit::Message);
+    let found = search(&state.main, &expander, &query, &filter, wanted, &mut |_| None, &|| true);
     assert!(matches!(found, Err(Error::Interrupted)));
 }
 

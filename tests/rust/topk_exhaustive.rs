@@ -20,6 +20,7 @@ use commonplace_core::index::dictionary::expansion::Expander;
 use commonplace_core::index::topk::collector::{Scored, Scoring};
 use commonplace_core::search::query::{Atom, Query, contains_phrase};
 use commonplace_core::search::scoring::QueryScorer;
+use commonplace_core::search::turns::Unit;
 use commonplace_core::search::{search, session_rescore};
 use commonplace_core::text::query_terms::query_terms;
 
@@ -209,9 +210,9 @@ impl World {
                     expected.truncate(limit);
                     let mut text = |document| self.text(document);
                     let never = || false;
-                    let (catalog, never) = (&self.catalog, &never);
+                    let (catalog, wanted) = (&self.catalog, (limit, Unit::Message));
                     let found =
-                        search(catalog, &expander, &parsed, filter, limit, &mut text, never);
+                        search(catalog, &expander, &parsed, filter, wanted, &mut text, &never);
                     let found = found.unwrap().ranked;
                     let off = found.iter().zip(&expected).position(|(a, b)| a != b);
                     assert!(

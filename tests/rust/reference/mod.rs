@@ -82,8 +82,33 @@ impl Reference {
 
     /// Scores every document that holds a concept of the query.
     pub fn scores(&self, query: &str) -> BTreeMap<Position, f64> {
-        let averages = self.averages();
         let mut scores = BTreeMap::new();
+        for (_, of_concept) in self.concept_scores(query).into_values() {
+            for (place, score) in of_concept {
+                *scores.entry(place).or_default() += score;
+            }
+        }
+        scores
+    }
+
+    /// As [`Self::scores`], with each weight to the power of ¾ and the sum of weights as it was.
+    pub fn dampened_scores(&self, query: &str) -> BTreeMap<Position, f64> {
+        let concepts = self.concept_scores(query);
+        let sum = |power: f64| concepts.values().map(|(weight, _)| weight.powf(power)).sum::<f64>();
+        let mut scores = BTreeMap::new();
+        for (weight, of_concept) in concepts.values() {
+            for (place, score) in of_concept {
+                *scores.entry(place.clone()).or_default() +=
+                    score * weight.powf(-0.25) * sum(1.0) / sum(0.75);
+            }
+        }
+        scores
+    }
+
+    /// Returns the weight of each concept of the query, and its part of the scores.
+    fn concept_scores(&self, query: &str) -> BTreeMap<String, (f64, BTreeMap<Position, f64>)> {
+        let averages = self.averages();
+        let mut found: BTreeMap<String, (f64, BTreeMap<Position, f64>)> = BTreeMap::new();
         let in_question = in_question(query);
         let words: Vec<(&str, f32)> = query
             .split_whitespace()
@@ -95,7 +120,11 @@ impl Reference {
             let times =
                 f64::from(term.times) * if term.form == TermForm::Character { 0.5 } else { 1.0 };
             let shown = term.stem.as_deref().unwrap_or(&term.text);
-            let any = self.idf(|d| d.concepts.contains_key(&concept));
+            let share = if term.stem.is_some() { 2.0 / 3.0 } else { 1.0 };
+            let any = share * self.idf(|d| d.concepts.contains_key(&concept));
+            if any == 0.0 {
+                continue;
+            }
             let in_field = |fields: &'static [Field]| {
                 let holds = |counts: &Counts| fields.iter().any(|&f| counts[f as usize] > 0);
                 self.idf(|d| d.concepts.get(&concept).is_some_and(|w| w.values().any(holds)))
@@ -103,9 +132,12 @@ impl Reference {
             let heading = 0.5 * in_field(&[Field::Heading, Field::Title]);
             let speaks = term.form != TermForm::Whole && !ROLES.contains(&shown);
             let speaker = if speaks { 2.0 * in_field(&[Field::Speaker]) } else { 0.0 };
-            let spelled = self.idf(|d| {
-                d.concepts.get(&concept).is_some_and(|words| words.contains_key(&term.text))
+            let spelled = term.stem.as_ref().map_or(0.0, |_| {
+                let holds = |words: &HashMap<String, Counts>| words.contains_key(&term.text);
+                self.idf(|d| d.concepts.get(&concept).is_some_and(holds)) / 3.0
             });
+            let (weight, scores) = found.entry(concept.clone()).or_default();
+            *weight += times * (any + spelled);
             for (place, document) in &self.documents {
                 let Some(words) = document.concepts.get(&concept) else { continue };
                 let saturated = |weight: f64, counts: &[Counts], fields: &[Field]| {
@@ -114,17 +146,16 @@ impl Reference {
                     times * weight * frequency / (f64::from(self.weights.k1) + frequency)
                 };
                 let all: Vec<Counts> = words.values().copied().collect();
-                let share = if term.stem.is_some() { 2.0 / 3.0 } else { 1.0 };
-                let mut score = saturated(share * any, &all, &Field::ALL);
-                if let Some(own) = words.get(&term.text).filter(|_| term.stem.is_some()) {
-                    score += saturated(spelled / 3.0, &[*own], &Field::ALL);
+                let mut score = saturated(any, &all, &Field::ALL);
+                if let Some(own) = words.get(&term.text) {
+                    score += saturated(spelled, &[*own], &Field::ALL);
                 }
                 score += saturated(heading, &all, &[Field::Heading, Field::Title]);
                 score += saturated(speaker, &all, &[Field::Speaker]);
                 *scores.entry(place.clone()).or_default() += score;
             }
         }
-        scores
+        found
     }
 
     /// Returns the turns of a file, each with the positions of its messages: a turn begins with a
@@ -148,8 +179,12 @@ impl Reference {
     }
 
     /// Returns the scores of turns and sections, by their first documents, from those of the
-    /// documents that pass a filter, as `search/turns.rs` makes them.
-    pub fn turn_scores(&self, scores: &BTreeMap<Position, f64>) -> BTreeMap<Position, f64> {
+    /// documents that pass a filter, as `search/turn_rescore.rs` makes them.
+    pub fn turn_scores(
+        &self,
+        query: &str,
+        scores: &BTreeMap<Position, f64>,
+    ) -> BTreeMap<Position, f64> {
         // the first of equal messages stands for the turn
         let best_of = |turn: &[Position]| {
             let scored = turn.iter().filter_map(|p| Some((p.clone(), *scores.get(p)?)));
@@ -162,10 +197,14 @@ impl Reference {
             .collect();
         found.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         let behind = found.split_off(found.len().min(20));
-        let mut rescored: BTreeMap<Position, f64> = found
-            .iter()
-            .map(|(best, _, turn)| (best.clone(), self.turn_score(turn, scores)))
-            .collect();
+        let mut dampened = self.dampened_scores(query);
+        dampened.retain(|place, _| scores.contains_key(place));
+        let score = |best: &Position, turn: &[Position]| match FileKind::of(&best.0) {
+            FileKind::Note => scores[best],
+            _ => self.turn_score(turn, &dampened),
+        };
+        let mut rescored: BTreeMap<Position, f64> =
+            found.iter().map(|(best, _, turn)| (best.clone(), score(best, turn))).collect();
         self.rescore(&mut rescored);
         let by_first = found.iter().map(|(best, _, turn)| (turn[0].clone(), rescored[best]));
         let mut all: BTreeMap<Position, f64> = by_first.collect();
@@ -176,9 +215,6 @@ impl Reference {
 
     fn turn_score(&self, turn: &[Position], scores: &BTreeMap<Position, f64>) -> f64 {
         let score = |place: &Position| scores.get(place).copied().unwrap_or_default();
-        if FileKind::of(&turn[0].0) == FileKind::Note {
-            return score(&turn[0]);
-        }
         let prompt = usize::from(self.documents[&turn[0]].role == "user");
         let last = turn.len() - 1;
         let weighted =

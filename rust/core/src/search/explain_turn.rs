@@ -11,10 +11,10 @@ use crate::search::query::Query;
 use crate::search::query_plan::plan;
 use crate::search::result::SearchResult;
 use crate::search::scoring::QueryScorer;
-use crate::search::search_turns;
+use crate::search::search;
 use crate::search::session_rescore::WINDOW;
 use crate::search::turn_rescore::OTHER;
-use crate::search::turns::TurnFinder;
+use crate::search::turns::{TurnFinder, Unit};
 
 /// Returns the score of the turn of a message and its explanation; none for a section of a note.
 ///
@@ -35,8 +35,10 @@ pub fn explain_turn(
     let scored =
         scorer.score_turn_of(&finder, document, &mut |message| phrases.accept(message, text));
     let Some(turn) = scored else { return Ok(None) };
+    scorer.dampen();
     let mut lines = format!(
-        "{:.4} = the higher score of prompt and reply, and {OTHER} of the lower one\n",
+        "{:.4} = the higher score of prompt and reply, and {OTHER} of the lower one; weights of \
+         words to the power of 3/4\n",
         turn.score
     );
     for (what, part) in [("prompt", turn.prompt), ("reply", turn.reply)] {
@@ -50,8 +52,8 @@ pub fn explain_turn(
         let _ = writeln!(lines, "{weighted:.4} = {what}, line {line}: {alone:.4} of its words");
         lines.extend(words.lines().map(|line| format!("    {line}\n")));
     }
-    let found =
-        search_turns(catalog, expander, query, &SearchFilter::default(), WINDOW, text, interrupt)?;
+    let filter = SearchFilter::default();
+    let found = search(catalog, expander, query, &filter, (WINDOW, Unit::Turn), text, interrupt)?;
     let is_it = |first: u32| first == turn.turn.first;
     let ranked = found.ranked.iter().zip(&found.turns);
     let rescored = ranked

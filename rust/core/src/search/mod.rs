@@ -33,42 +33,14 @@ use crate::search::result::SearchResult;
 use crate::search::scoring::{DocPredicate, QueryScorer};
 use crate::search::turns::{TurnFinder, Unit};
 
-/// Returns the `limit` best documents for a query.
+/// Returns the best sections and messages for a query, or the best sections and turns, each turn by
+/// its best message that passes the filter; at most `limit`.
 ///
 /// `text` returns the text of a document, to look for phrases in; `None` when it cannot be read.
 ///
 /// # Errors
 /// [`Error::Interrupted`].
 pub fn search(
-    catalog: &Catalog,
-    expander: &Expander,
-    query: &Query,
-    filter: &SearchFilter,
-    limit: usize,
-    text: &mut dyn FnMut(u32) -> Option<String>,
-    interrupt: Interrupt<'_>,
-) -> Result<SearchResult> {
-    run(catalog, expander, query, filter, (limit, Unit::Message), text, interrupt)
-}
-
-/// Returns the `limit` best sections and turns for a query, each turn by its best message that
-/// passes the filter; as [`search`].
-///
-/// # Errors
-/// [`Error::Interrupted`].
-pub fn search_turns(
-    catalog: &Catalog,
-    expander: &Expander,
-    query: &Query,
-    filter: &SearchFilter,
-    limit: usize,
-    text: &mut dyn FnMut(u32) -> Option<String>,
-    interrupt: Interrupt<'_>,
-) -> Result<SearchResult> {
-    run(catalog, expander, query, filter, (limit, Unit::Turn), text, interrupt)
-}
-
-fn run(
     catalog: &Catalog,
     expander: &Expander,
     query: &Query,

@@ -103,4 +103,14 @@ impl QueryConcept {
             self.speaker += weight::SPEAKER * idf(doc_freqs.speaker);
         }
     }
+
+    /// Multiplies all weights.
+    pub fn multiply(&mut self, factor: f32) {
+        let variants = self.variants.iter_mut().map(|(_, weight)| weight);
+        for weight in
+            [&mut self.any, &mut self.heading, &mut self.speaker].into_iter().chain(variants)
+        {
+            *weight *= factor;
+        }
+    }
 }

@@ -4,14 +4,15 @@
 //! each). The best [`WINDOW`] of them are then scored anew from all of their messages:
 //!
 //! ```text
-//! reply(q,T) = max over the messages m of the reply: w(m) · score(q,m)
+//! reply(q,T) = max over the messages m of the reply: w(m) · score′(q,m)
 //! score(q,T) = max(prompt, reply) + 0.3 · min(prompt, reply)
 //! ```
 //! `w` is 1 for the last message of a reply, and [`NARRATION`] for those before: what an agent says
-//! between calls of tools tells what it is about to do, the last message what came of it. At last
-//! the turns are rescored by session as messages are, so that where every message is a prompt, as
-//! in a chat of two people, turns rank as messages do. `docs/explanation/ranking.md` has the
-//! experiments.
+//! between calls of tools tells what it is about to do, the last message what came of it. `score′`
+//! is the score of a message with dampened weights (`concept_factors`): in a transcript of a few
+//! thousand messages a word is often rare by chance, and by its idf alone it outweighs two words
+//! that say what the turn is about. At last the turns are rescored by session as messages are.
+//! `docs/explanation/ranking.md` has the experiments.
 
 use rustc_hash::FxHashMap;
 
@@ -19,6 +20,7 @@ use crate::index::bm25f::Field;
 use crate::index::postings::reader::PostingList;
 use crate::index::topk::collector::{Scored, Scoring as _};
 use crate::index::topk::upper_bound::{from_fixed, to_fixed};
+use crate::search::query_concept::QueryConcept;
 use crate::search::result::SearchResult;
 use crate::search::scoring::QueryScorer;
 use crate::search::session_rescore::{WINDOW, rescore};
@@ -48,7 +50,7 @@ impl QueryScorer<'_> {
         accept: &mut dyn FnMut(u32) -> bool,
         result: &mut SearchResult,
     ) {
-        let lists: Vec<_> = (0..self.concepts.len()).map(|at| self.list(at)).collect();
+        let lists = self.dampened_lists();
         let mut turns: FxHashMap<u32, Turn> = FxHashMap::default();
         let mut score = |scored: &Scored| -> f32 {
             let Some(found) = self.score_turn(finder, &lists, scored.document, accept) else {
@@ -78,8 +80,20 @@ impl QueryScorer<'_> {
         message: u32,
         accept: &mut dyn FnMut(u32) -> bool,
     ) -> Option<ScoredTurn> {
-        let lists: Vec<_> = (0..self.concepts.len()).map(|at| self.list(at)).collect();
-        self.score_turn(finder, &lists, message, accept)
+        self.score_turn(finder, &self.dampened_lists(), message, accept)
+    }
+
+    /// Dampens the weights of the concepts for good, so that an explanation shows those of turns.
+    pub(super) fn dampen(&mut self) {
+        let factors = self.concept_factors();
+        for (concept, factor) in self.concepts.iter_mut().zip(factors) {
+            concept.multiply(factor);
+        }
+    }
+
+    /// Returns the list of each concept, and by what its score is multiplied.
+    fn dampened_lists(&self) -> Vec<(PostingList<'_>, f32)> {
+        (0..self.concepts.len()).map(|at| self.list(at)).zip(self.concept_factors()).collect()
     }
 
     /// Scores the turn of a message by those of its messages that pass the filter; none for a
@@ -87,7 +101,7 @@ impl QueryScorer<'_> {
     fn score_turn(
         &self,
         finder: &TurnFinder<'_>,
-        lists: &[PostingList<'_>],
+        lists: &[(PostingList<'_>, f32)],
         found_by: u32,
         accept: &mut dyn FnMut(u32) -> bool,
     ) -> Option<ScoredTurn> {
@@ -125,13 +139,31 @@ impl QueryScorer<'_> {
         })
     }
 
-    /// Returns the score of a message, and how much of it is of words in the message itself.
-    fn score_message(&self, lists: &[PostingList<'_>], message: u32) -> (f32, f32) {
+    /// Returns by what the score of each concept is multiplied: its weight is raised to the power of
+    /// ¾, and the sum of all weights stays as it is, so that turns compare with notes as before.
+    fn concept_factors(&self) -> Vec<f32> {
+        let weight = |concept: &QueryConcept| {
+            let variants = concept.variants.iter().map(|(_, weight)| weight);
+            concept.any + variants.sum::<f32>()
+        };
+        let weights: Vec<f32> = self.concepts.iter().map(weight).collect();
+        // sorted, so that no order of the words changes the sums; no idf is 0
+        let mut sorted = weights.clone();
+        sorted.sort_unstable_by(f32::total_cmp);
+        // roots are rounded alike on every machine, powers are not
+        let quarter = |weight: f32| weight.sqrt().sqrt();
+        let dampened: f32 = sorted.iter().map(|&weight| weight / quarter(weight)).sum();
+        let scale = sorted.iter().sum::<f32>() / dampened;
+        weights.iter().map(|&weight| scale / quarter(weight)).collect()
+    }
+
+    /// Returns the dampened score of a message, and how much of it is of words in the message itself.
+    fn score_message(&self, lists: &[(PostingList<'_>, f32)], message: u32) -> (f32, f32) {
         let (mut sum, mut said) = (0, 0.0);
-        for (at, list) in lists.iter().enumerate() {
+        for (at, (list, factor)) in lists.iter().enumerate() {
             let Some(profile) = list.find(message) else { continue };
-            let part = self.term_score(at, message, profile);
-            // the sum is that of the top-k search, to the last bit
+            let part = factor * self.term_score(at, message, profile);
+            // in fixed point no order of the words changes the sum
             sum += to_fixed(part);
             said += if self.counts(profile)[Field::Body as usize] > 0 { part } else { 0.0 };
         }

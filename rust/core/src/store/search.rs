@@ -10,7 +10,7 @@ use crate::filter::SearchFilter;
 use crate::search::query::Query;
 use crate::search::query_fields::{asked_filter, restrict};
 use crate::search::turns::Unit;
-use crate::search::{explain, explain_turn, search, search_turns};
+use crate::search::{explain, explain_turn, search};
 use crate::store::document_reader::{DocumentReader, MAX_ATTEMPTS};
 use crate::store::hit::Hits;
 use crate::store::{Freshness, IndexState, Store};
@@ -175,12 +175,11 @@ impl Store {
         for (number, catalog) in [Some(&state.main), tools].into_iter().enumerate() {
             let Some(catalog) = catalog else { continue };
             let mut reader = DocumentReader::new(self, catalog, &mut *changed).with_cache(state);
-            let (expander, filter, limit) =
-                (&self.expanders[number], &request.filter, request.limit);
+            let (expander, filter) = (&self.expanders[number], &request.filter);
             let mut text = |document| reader.text(document).map(|(text, _)| text);
-            let by_turn = request.unit == Unit::Turn && number == 0;
-            let search = if by_turn { search_turns } else { search };
-            let found = search(catalog, expander, query, filter, limit, &mut text, interrupt)?;
+            // what is of tools is found by message
+            let wanted = (request.limit, if number == 0 { request.unit } else { Unit::Message });
+            let found = search(catalog, expander, query, filter, wanted, &mut text, interrupt)?;
             let terms = Arc::new(found.terms);
             for (at, scored) in found.ranked.iter().enumerate() {
                 if interrupt() {
