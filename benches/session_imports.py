@@ -1,14 +1,16 @@
 """Imports of sessions: all of them, the same again, and again after one has grown by a turn.
 
-Corpus: sessions of four messages, 1,000 or 10,000 of them, and one session of 100 MB. The
-baseline is today's other way, `Transcript.load` file by file. Why it exists: a hook imports at
-the end of each turn, so what is known must cost nothing.
+Corpus: sessions of four messages, 1,000 or 10,000 of them, and one session of 100 MB. The baseline of
+a first import is today's other way, `Transcript.load` file by file; that of the next ones is to
+look at the files and write a line, durably. Why it exists: a hook imports at the end of each turn,
+so what is known must cost nothing.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from commonplace import Store
 
 LOAD = "Transcript.load"
+LOOK = "stat of each file"
+LOOK_AND_WRITE = "stat of each, a line"
 SPREAD = 0x9E3779B97F4A7C15F39CC0605CEDC835
 WORDS = [
     "ferry",
@@ -75,34 +79,54 @@ def load(store: Store, files: Sequence[Path]) -> None:
         store.transcript(f"sessions/{file.stem}").load(file)
 
 
+def look(folder: Path) -> int:
+    """Take the size and time of each file below a folder."""
+    return sum(path.stat().st_mtime_ns > 0 for path in folder.rglob("*.jsonl"))
+
+
+def look_and_write(folder: Path, log: Path) -> None:
+    """Look at each file below a folder, and add a line to a log, durably."""
+    look(folder)
+    with log.open("ab") as file:
+        file.write(b"{}\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
 def measure(table: Table, folder: Path, count: int, rounds: int, most: float | None) -> None:
     """Add the rows of so many small sessions; `most` are the seconds for one that has grown."""
     sources = folder / "sources"
     files = write(sources, count, 4)
     label = f"{count:,} sessions"
     full: dict[str, list[float]] = {OURS: [], LOAD: []}
-    same, grown = [], []
+    same: dict[str, list[float]] = {OURS: [], LOOK: []}
+    grown: dict[str, list[float]] = {OURS: [], LOOK_AND_WRITE: []}
     for number in range(rounds):
         with Ours(folder / "loaded", watch=False).store as store:
             full[LOAD].append(timed(partial(load, store, files))()["seconds"])
         with Ours(folder / "root", watch=False).store as store:
             run = partial(store.import_sessions, sources)
             full[OURS].append(timed(run)()["seconds"])
-            same.append(timed(run)()["seconds"])
+            same[OURS].append(timed(run)()["seconds"])
+            same[LOOK].append(timed(partial(look, sources))()["seconds"])
             with files[number].open("a") as file:
                 file.write(line(files[number].stem, 1000 + number))
-            grown.append(timed(run)()["seconds"])
+            grown[OURS].append(timed(run)()["seconds"])
+            writes = partial(look_and_write, sources, folder / "log")
+            grown[LOOK_AND_WRITE].append(timed(writes)()["seconds"])
         for root in ("loaded", "root"):
             shutil.rmtree(folder / root)
     values = sorted(full[OURS]), sorted(full[LOAD])
     middle = rounds // 2
     ratio = paired(full[OURS], full[LOAD])
     table.add(Row("import sessions", label, LOAD, values[0][middle], values[1][middle], ratio))
-    for work, times, limit in (
-        ("again, nothing new", same, None),
-        ("again, one turn", grown, most),
+    for work, rival, times, limit in (
+        ("again, nothing new", LOOK, same, None),
+        ("again, one turn", LOOK_AND_WRITE, grown, most),
     ):
-        table.add(Row(work, label, "–", sorted(times)[middle], None, None, max_value=limit))
+        own, other = (sorted(times[one])[middle] for one in (OURS, rival))
+        ratio = paired(times[OURS], times[rival])
+        table.add(Row(work, label, rival, own, other, ratio, max_value=limit))
     shutil.rmtree(sources)
 
 

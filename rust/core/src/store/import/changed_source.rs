@@ -11,6 +11,7 @@ use crate::messages::formats::{self, ImportSource, ImportState, SessionHeader, S
 use crate::store::Store;
 use crate::store::import::ledger::{self, Ledger, Stamp};
 use crate::store::import::report::ImportReport;
+use crate::store::import::session_folder::FIRST_TIME;
 use crate::store::import::sources::Source;
 use crate::store::import::standard_input::StandardInput;
 use crate::store::import::{open_source, opencode_storage};
@@ -18,9 +19,6 @@ use crate::text::time::parse_time;
 
 /// How much of a source is read at once to know when its session began.
 const HEAD: usize = 1 << 16;
-
-/// Times before the year 1971 are those of machines that knew none, in milliseconds since 1970.
-pub(super) const FIRST_TIME: i64 = 31_536_000_000;
 
 /// A source that is to be read, or read on.
 #[derive(Debug, Default)]

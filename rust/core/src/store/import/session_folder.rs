@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
+use crate::error::{Error, Interrupt, Result};
 use crate::files::paths::check_create;
+use crate::files::walk::Walk;
 use crate::messages::formats::SessionHeader;
 use crate::messages::redaction::redact_text;
-use crate::store::import::changed_source::FIRST_TIME;
+use crate::store::Store;
 use crate::text::time::{day_in_words, parse_time};
 
 /// The folder that all sessions are in.
@@ -14,8 +16,18 @@ pub(super) const SESSIONS: &str = "sessions";
 const SHORT_ID: [usize; 3] = [8, 13, 60];
 /// Letters of the name of a project.
 const MAX_PROJECT: usize = 60;
+/// Times before the year 1971 are those of machines that knew none, in milliseconds since 1970.
+pub(super) const FIRST_TIME: i64 = 31_536_000_000;
 /// The first moment that no date of four figures names: the year 10000.
 const END_OF_DATES: i64 = 253_402_300_800_000;
+
+/// Lists what lies in the folder of sessions.
+pub(super) fn walk_sessions(store: &Store, interrupt: Interrupt<'_>) -> Result<Walk> {
+    match store.root().walk(SESSIONS, interrupt) {
+        Err(Error::NotFound { .. }) => Ok(Walk::default()),
+        walk => walk,
+    }
+}
 
 /// Returns the paths that a session may have, the best first; `modified` is when its source was.
 pub(super) fn candidates(

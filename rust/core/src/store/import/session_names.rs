@@ -9,8 +9,9 @@ use crate::files::paths::fold;
 use crate::messages::formats::SessionHeader;
 use crate::store::Store;
 use crate::store::import::ledger::Ledger;
-use crate::store::import::session_folder::{SESSIONS, beside_parent, candidates, project};
-use crate::store::import::sessions::walk_sessions;
+use crate::store::import::session_folder::{
+    SESSIONS, beside_parent, candidates, project, walk_sessions,
+};
 
 /// The name of the transcript in the folder of a session.
 const FILE: &str = "messages.jsonl";

@@ -13,7 +13,7 @@ use crate::store::import::ledger::{self, Ledger};
 use crate::store::import::message_index::MessageIndex;
 use crate::store::import::report::{ImportReport, Outcome, SourceReport};
 use crate::store::import::session_batch::SessionBatch;
-use crate::store::import::session_folder::SESSIONS;
+use crate::store::import::session_folder::walk_sessions;
 use crate::store::import::session_names::SessionNames;
 use crate::store::import::source_import::SourceImport;
 use crate::store::import::sources::{self, ImportFrom};
@@ -69,14 +69,6 @@ impl Store {
         let outcome = run.import_all(&changed, progress);
         run.save();
         outcome.map(|()| run.report)
-    }
-}
-
-/// Lists what lies in the folder of sessions.
-pub(super) fn walk_sessions(store: &Store, interrupt: Interrupt<'_>) -> Result<Walk> {
-    match store.root().walk(SESSIONS, interrupt) {
-        Err(Error::NotFound { .. }) => Ok(Walk::default()),
-        walk => walk,
     }
 }
 
