@@ -1,7 +1,7 @@
 """Imports of sessions: all of them, the same again, and again after one has grown by a turn.
 
-Corpus: sessions of four messages, 1,000 or 10,000 of them, and one session of 100 MB. The baseline of
-a first import is today's other way, `Transcript.load` file by file; that of the next ones is to
+Corpus: sessions of four messages, 1,000 or 10,000 of them, and one session of 100 MB. The baseline
+of a first import is today's other way, `Transcript.load` file by file; that of the next ones is to
 look at the files and write a line, durably. Why it exists: a hook imports at the end of each turn,
 so what is known must cost nothing.
 """

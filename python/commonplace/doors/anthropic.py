@@ -49,9 +49,9 @@ class MemoryCommands:
     def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
         """Show a folder, two levels deep, or a file with line numbers."""
         name = _name(command.path)
-        if self._files.is_file(name):
+        if self._files.holds(name):
             return self._view_file(name, command)
-        if not self._files.is_folder(name):
+        if not self._files.holds_below(name):
             raise ToolError(_missing(command.path))
         sizes: dict[str, int] = {}
         total = 0
@@ -145,7 +145,7 @@ class MemoryCommands:
         if not name:
             raise ToolError("Cannot delete the /memories directory itself")
         inner = [f"{name}/{rest}" for rest in self._files.below(name)]
-        if self._files.is_file(name):
+        if self._files.holds(name):
             inner = [name]
         if not inner:
             raise ToolError(f"The path {command.path} does not exist")
@@ -153,7 +153,7 @@ class MemoryCommands:
             self._files.delete(one)
         return f"Successfully deleted {command.path}"
 
-    def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
+    def move(self, command: BetaMemoryTool20250818RenameCommand) -> str:
         """Rename a file, or a folder with all that is in it."""
         name, target = _name(command.old_path), _name(command.new_path)
         if not name:
@@ -163,7 +163,7 @@ class MemoryCommands:
             raise ToolError(taken)
         self._check_free(target, command.new_path, taken)
         moves = [(f"{name}/{rest}", f"{target}/{rest}") for rest in self._files.below(name)]
-        if self._files.is_file(name):
+        if self._files.holds(name):
             moves = [(name, target)]
         if not moves:
             raise ToolError(f"The path {command.old_path} does not exist")
@@ -182,8 +182,8 @@ class MemoryCommands:
     def _edit(self, path: str, edit: _Edit) -> str:
         """Change a file by a function of its text, and lose nothing that others write."""
         name = _name(path)
-        if not self._files.is_file(name):
-            if self._files.is_folder(name):
+        if not self._files.holds(name):
+            if self._files.holds_below(name):
                 raise ToolError(f"The path {path} is not a file.")
             raise ToolError(_missing(path))
         for _ in range(_TRIES):
@@ -198,11 +198,11 @@ class MemoryCommands:
 
     def _check_free(self, name: str, path: str, taken: str) -> None:
         """Refuse a name that is taken, or one below a file."""
-        if self._files.is_file(name) or self._files.is_folder(name):
+        if self._files.holds(name) or self._files.holds_below(name):
             raise ToolError(taken)
         above = name
         while above := posixpath.dirname(above):
-            if self._files.is_file(above):
+            if self._files.holds(above):
                 raise ToolError(f"{ROOT}/{above} is a file, and {path} would be below it")
 
 
@@ -247,7 +247,7 @@ class MemoryTool(BetaAbstractMemoryTool):
 
     def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
         """Rename a file or a folder."""
-        return _told(self._commands.rename, command)
+        return _told(self._commands.move, command)
 
     def clear_all_memory(self) -> str:
         """Take away every file."""
@@ -295,7 +295,7 @@ class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
 
     async def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
         """Rename a file or a folder."""
-        return await run_sync(_told, self._commands.rename, command)
+        return await run_sync(_told, self._commands.move, command)
 
     async def clear_all_memory(self) -> str:
         """Take away every file."""

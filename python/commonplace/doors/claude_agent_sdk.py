@@ -5,14 +5,12 @@ There is no `delete`: transcripts of a store only grow. The SDK then leaves them
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from anyio.to_thread import run_sync
 
 from commonplace.doors.names import decode, encode
-from commonplace.errors import FormatError, NotFound
-from commonplace.locks import Lock
+from commonplace.doors.transcript_entries import TranscriptEntries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,17 +41,15 @@ class SessionStore:
     def __init__(self, store: Store, folder: str = "sessions") -> None:
         self._store = store
         self._folder = folder.strip("/")
-        self._turn = Lock()
-        # of each transcript its size, and the ids of its entries
-        self._known: dict[str, tuple[int, set[str]]] = {}
+        self._entries = TranscriptEntries(store, "uuid")
 
     async def append(self, key: SessionKey, entries: list[SessionStoreEntry]) -> None:
         """Add entries in one durable write; one whose `uuid` is there is not added again."""
-        await run_sync(self._append, self._path(key), entries)
+        await run_sync(self._entries.append, self._path(key), entries)
 
     async def load(self, key: SessionKey) -> list[SessionStoreEntry] | None:
         """Return the entries of a session, oldest first; None when there is none."""
-        return await run_sync(self._load, self._path(key))
+        return await run_sync(self._entries.load, self._path(key))
 
     async def list_sessions(self, project_key: str) -> list[SessionStoreListEntry]:
         """Return the sessions of a project."""
@@ -82,46 +78,6 @@ class SessionStore:
         if "subpath" in key:
             names.append(key["subpath"])
         return "/".join([self._folder, *map(encode, names)]) + _FILE
-
-    def _append(self, path: str, entries: list[SessionStoreEntry]) -> None:
-        with self._turn:
-            known = self._ids(path)
-            lines = []
-            for entry in entries:
-                own = entry.get("uuid")
-                if own is None or own not in known:
-                    lines.append(json.dumps(entry, ensure_ascii=False, separators=(",", ":")))
-                    known |= {own} if own is not None else set()
-            if lines:
-                # forgotten when it fails: what stands there is then read again
-                self._known.pop(path, None)
-                self._store.append(path, "\n".join(lines))
-                self._known[path] = (self._store.stamp(path).size, known)
-
-    def _ids(self, path: str) -> set[str]:
-        """Return the ids of a transcript; it is read again when somebody else has added to it."""
-        try:
-            size = self._store.stamp(path).size
-        except NotFound:
-            return set()
-        if path not in self._known or self._known[path][0] != size:
-            entries = self._load(path) or []
-            self._known[path] = (size, {one["uuid"] for one in entries if "uuid" in one})
-        return self._known[path][1]
-
-    def _load(self, path: str) -> list[Any] | None:
-        try:
-            text = self._store.read(path)
-        except NotFound:
-            return None
-        found = []
-        for number, line in enumerate(text.split("\n"), 1):
-            if line.strip():
-                try:
-                    found.append(json.loads(line))
-                except ValueError as error:
-                    raise FormatError(f"{path}#L{number} is no JSON: {error}") from None
-        return found
 
     def _below(self, inner: str) -> Iterator[tuple[list[str], float]]:
         """Yield the names between a folder and each transcript below it, and when it changed."""

@@ -12,7 +12,8 @@ from anyio.to_thread import run_sync
 
 from commonplace.doors.mcp.tools import MemoryTools
 from commonplace.doors.names import encode
-from commonplace.errors import CommonplaceError, Conflict, FormatError, NotFound
+from commonplace.doors.transcript_entries import parsed
+from commonplace.errors import CommonplaceError, Conflict, NotFound
 from commonplace.tools import Toolset, tools_for
 
 if TYPE_CHECKING:
@@ -143,13 +144,7 @@ def _line(item: dict[str, Any], now: str) -> str:
 
 def _items(text: str, path: str) -> list[Any]:
     items: list[Any] = []
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            item = json.loads(line)
-        except ValueError as error:
-            raise FormatError(f"{path}#L{number} is no JSON: {error}") from None
+    for item in parsed(text, path):
         if item == _CLEAR:
             items.clear()
         elif item == _POP:

@@ -50,11 +50,11 @@ class VirtualFiles:
                 found[name[len(above) :]] = entry
         return dict(sorted(found.items()))
 
-    def is_folder(self, name: str) -> bool:
+    def holds_below(self, name: str) -> bool:
         """Say whether files are below a name."""
         return not name or bool(self.below(name))
 
-    def is_file(self, name: str) -> bool:
+    def holds(self, name: str) -> bool:
         """Say whether there is a file of this name."""
         return bool(name) and self.store.holds(self.path(name))
 

@@ -1,0 +1,80 @@
+"""Entries of a transcript that a framework adds, each with an id that comes in once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from commonplace.errors import FormatError, NotFound
+from commonplace.locks import Lock
+
+if TYPE_CHECKING:
+    from commonplace.store import Store
+
+
+class TranscriptEntries:
+    """Adds JSON objects to transcripts, and reads them back.
+
+    Args:
+        store: That keeps the transcripts.
+        id_field: The field of an entry that holds its id; an entry without one is always added.
+    """
+
+    def __init__(self, store: Store, id_field: str) -> None:
+        self._store = store
+        self._id_field = id_field
+        self._turn = Lock()
+        # of each transcript its size, and the ids of its entries
+        self._known: dict[str, tuple[int, set[str]]] = {}
+
+    def append(self, path: str, entries: Sequence[Mapping[str, Any]]) -> None:
+        """Add entries in one durable write, without those whose id is there."""
+        with self._turn:
+            known = self._ids(path)
+            lines = []
+            for entry in entries:
+                own = entry.get(self._id_field)
+                if own is None or own not in known:
+                    lines.append(json.dumps(entry, ensure_ascii=False, separators=(",", ":")))
+                    known |= {own} if own is not None else set()
+            if lines:
+                # forgotten when it fails: what stands there is then read again
+                self._known.pop(path, None)
+                self._store.append(path, "\n".join(lines))
+                self._known[path] = (self._store.stamp(path).size, known)
+
+    def load(self, path: str) -> list[Any] | None:
+        """Return the entries, oldest first; None when there is no transcript."""
+        try:
+            return parsed(self._store.read(path), path)
+        except NotFound:
+            return None
+
+    def _ids(self, path: str) -> set[str]:
+        """Return the ids of a transcript; it is read again when somebody else has added to it."""
+        try:
+            size = self._store.stamp(path).size
+        except NotFound:
+            return set()
+        if path not in self._known or self._known[path][0] != size:
+            entries = self.load(path) or []
+            ids = {one[self._id_field] for one in entries if self._id_field in one}
+            self._known[path] = (size, ids)
+        return self._known[path][1]
+
+
+def parsed(text: str, path: str) -> list[Any]:
+    """Return the JSON objects of a transcript.
+
+    Raises:
+        FormatError: A line is no JSON.
+    """
+    found = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            try:
+                found.append(json.loads(line))
+            except ValueError as error:
+                raise FormatError(f"{path}#L{number} is no JSON: {error}") from None
+    return found
