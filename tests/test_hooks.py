@@ -229,6 +229,11 @@ def test_a_root_that_cannot_be_fails_nobody(tmp_path: Path) -> None:
 def test_an_error_is_in_the_log_for_doctor(tmp_path: Path) -> None:
     agent = Agent(tmp_path)
     (tmp_path / "one.jsonl").write_text("no transcript at all\n")
+    # a session in which nobody has said anything yet
+    for kind in ("session start", "stop", "session end"):
+        agent.event(kind, "one")
+        assert not agent.problems
+    agent.event("prompt", "one", prompt=QUESTION)
     agent.event("session end", "one")
     assert agent.problems
     (error,) = agent.log().errors()
