@@ -104,6 +104,8 @@ def test_a_memory_that_cannot_be_written_is_still_read(agent: Agent) -> None:
     assert QUESTION in agent.commonplace("sessions")
 
 
+# Codex asks a person whether to trust a project before it reads its settings
+@pytest.mark.parametrize("unwired", [Claude], indirect=True)
 def test_a_project_has_a_memory_of_its_own(unwired: Agent) -> None:
     unwired.commonplace("install", unwired.name, "--project")
     unwired.ask(FACT)
