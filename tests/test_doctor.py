@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 from commonplace.cli import run
 from commonplace.doors.doctor import Finding, check
-from commonplace.doors.hook import handle
+from commonplace.doors.hook import handle, memory_root
 from commonplace.doors.hosts import NAMES, find_host
 from commonplace.doors.install import installed_files
 
@@ -62,6 +63,31 @@ def test_a_wired_host_answers(name: str, home: Path, capsys: pytest.CaptureFixtu
     assert "answers in " in own["detail"]
 
 
+def test_the_memory_is_the_one_that_was_named_at_the_installation(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COMMONPLACE_ROOT", str(home / "other"))
+    run(["install", "codex"])
+    monkeypatch.delenv("COMMONPLACE_ROOT")
+    assert f"the memory is in {home}/other\n" in capsys.readouterr().out
+    assert f"--root {home}/other hook codex" in (home / ".codex" / "hooks.json").read_text()
+
+
+def test_a_project_that_is_wired_is_tried(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (home / "project").mkdir()
+    monkeypatch.chdir(home / "project")
+    program(home, "pass")
+    monkeypatch.setenv("PATH", f"{home}/bin:{os.environ['PATH']}")
+    run(["install", "codex", "--project"])
+    assert f"the memory is in {home}/project\n" in capsys.readouterr().out
+    assert run(["doctor"]) == 0
+    assert f"{home}/project/.codex/hooks.json  answers in " in capsys.readouterr().out
+    (home / "project" / "sub").mkdir()
+    assert memory_root(None, str(home / "project" / "sub")) == home / "project"
+
+
 @pytest.mark.parametrize(
     ("body", "said"),
     [
@@ -109,9 +135,11 @@ def test_a_server_that_says_nothing_is_told(home: Path) -> None:
 def test_errors_of_hooks_are_shown(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(["install", "claude-code"])
     (home / "one.jsonl").write_text("no transcript at all\n")
-    payload = {"hook_event_name": "Stop", "session_id": "s", "cwd": str(home)}
-    payload["transcript_path"] = str(home / "one.jsonl")
-    _, (problem,) = handle(find_host("claude-code"), payload, None, project=False)
+    payload = {"session_id": "s", "cwd": str(home), "transcript_path": str(home / "one.jsonl")}
+    for name in ("UserPromptSubmit", "SessionEnd"):
+        event = payload | {"hook_event_name": name}
+        _, problems = handle(find_host("claude-code"), event, None, project=False)
+    (problem,) = problems
     capsys.readouterr()
     assert run(["doctor"]) == 0
     assert problem in capsys.readouterr().out

@@ -92,6 +92,14 @@ def test_nothing_is_shown_twice_until_the_context_is_new(told: Agent) -> None:
     assert told.event("prompt", "two", prompt=QUESTION)
 
 
+def test_what_was_injected_before_a_prompt_is_no_part_of_it(tmp_path: Path) -> None:
+    gemini = Agent(tmp_path, "gemini")
+    gemini.transcript("one", (FACT, "Kept in mind."))
+    gemini.event("session end", "one")
+    prompt = f"<hook_context>&lt;memory&gt;\n{FACT}</hook_context>\n\nWrite a haiku."
+    assert gemini.event("prompt", "two", prompt=prompt) == ""
+
+
 def test_a_session_is_not_told_what_it_said_itself(told: Agent) -> None:
     assert told.event("prompt", "one", prompt=QUESTION) == ""
 
@@ -229,6 +237,11 @@ def test_a_root_that_cannot_be_fails_nobody(tmp_path: Path) -> None:
 def test_an_error_is_in_the_log_for_doctor(tmp_path: Path) -> None:
     agent = Agent(tmp_path)
     (tmp_path / "one.jsonl").write_text("no transcript at all\n")
+    # a session in which nobody has said anything yet
+    for kind in ("session start", "stop", "session end"):
+        agent.event(kind, "one")
+        assert not agent.problems
+    agent.event("prompt", "one", prompt=QUESTION)
     agent.event("session end", "one")
     assert agent.problems
     (error,) = agent.log().errors()

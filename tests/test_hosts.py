@@ -1,4 +1,4 @@
-"""Claude Code and Codex themselves, wired by `commonplace install`: what reaches the model."""
+"""Claude Code, Codex and Gemini CLI themselves, wired to a memory: what reaches the model."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+import commonplace
 from commonplace.doors.plugins import write_plugin
-from tests.hosts.programs import Agent, Claude, Codex
+from tests.hosts.programs import Agent, Claude, Codex, Gemini
 
 pytestmark = [pytest.mark.hosts, pytest.mark.linux("network namespaces")]
 
@@ -16,7 +17,7 @@ FACT = "The staging server is called Zephyr-9 and listens on port 4711."
 QUESTION = "Which port does the staging server listen on?"
 
 
-@pytest.fixture(params=[Claude, Codex])
+@pytest.fixture(params=[Claude, Codex, Gemini])
 def unwired(request: pytest.FixtureRequest, tmp_path: Path) -> Agent:
     made: Agent = request.param(tmp_path)
     return made
@@ -43,9 +44,13 @@ def test_what_one_session_was_told_reaches_the_next(agent: Agent) -> None:
     assert f"({session['path']}#L" in asked
     prompts = [entry for entry in agent.injected() if entry["event"] == "prompt"]
     assert [len(entry["shown"]) for entry in prompts] == [0, 1]
+    found = json.loads(agent.commonplace("doctor", "--json"))
+    assert found["errors"] == []
+    assert {one["problem"] for one in found["hosts"]} == {""}
 
 
 @pytest.mark.parametrize("with_mcp", [False, True])
+@pytest.mark.parametrize("unwired", [Claude, Codex], indirect=True)
 def test_a_plugin_does_as_much(unwired: Agent, with_mcp: bool, tmp_path: Path) -> None:
     write_plugin(unwired.name, tmp_path / "catalogue", with_mcp=with_mcp)
     unwired.add_plugin(tmp_path / "catalogue")
@@ -61,8 +66,16 @@ def test_the_model_is_told_of_the_skill(agent: Agent) -> None:
 def test_a_prompt_about_something_else_injects_nothing(agent: Agent) -> None:
     agent.ask(FACT)
     asked = agent.ask("Write a haiku about autumn rain.")
-    assert "Asked: " not in asked
+    assert f"Asked: {FACT}" not in asked
     assert agent.injected()[-1]["shown"] == []
+
+
+def test_what_was_injected_is_not_taken_for_what_was_said(agent: Agent) -> None:
+    agent.ask(FACT)
+    agent.ask(QUESTION)
+    with commonplace.open(agent.memory) as store:
+        said = [one.text for session in store.sessions() for one in store.transcript(session.path)]
+    assert sorted(filter(None, said)) == sorted([FACT, QUESTION, "Noted.", "Noted."])
 
 
 def test_after_uninstall_nothing_is_captured(agent: Agent) -> None:
@@ -89,6 +102,16 @@ def test_a_memory_that_cannot_be_written_is_still_read(agent: Agent) -> None:
     # what could not be taken in then is taken in by the next session
     agent.ask("Anything else?")
     assert QUESTION in agent.commonplace("sessions")
+
+
+# Codex asks a person whether to trust a project before it reads its settings
+@pytest.mark.parametrize("unwired", [Claude], indirect=True)
+def test_a_project_has_a_memory_of_its_own(unwired: Agent) -> None:
+    unwired.commonplace("install", unwired.name, "--project")
+    unwired.ask(FACT)
+    assert f"Asked: {FACT}" in unwired.ask(QUESTION)
+    assert (unwired.project / "sessions").is_dir()
+    assert not unwired.memory.exists()
 
 
 def test_a_killed_host_loses_nothing(claude: Claude) -> None:

@@ -1,9 +1,10 @@
-"""Model server on loopback: records each request, answers as the Messages or Responses API does."""
+"""Model server on loopback: records each request, and answers as three public APIs do."""
 
 from __future__ import annotations
 
 import json
 import threading
+import uuid
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -16,7 +17,7 @@ def messages(text: str) -> Iterator[Event]:
     """Yield the events of an answer as Anthropic's API streams it."""
     usage = {"input_tokens": 1, "output_tokens": 1}
     message: dict[str, Any] = {
-        "id": "msg_1",
+        "id": f"msg_{uuid.uuid4().hex}",
         "type": "message",
         "role": "assistant",
         "model": "small",
@@ -34,7 +35,12 @@ def messages(text: str) -> Iterator[Event]:
 def responses(text: str) -> Iterator[Event]:
     """Yield the events of an answer as OpenAI's Responses API streams it."""
     part = {"type": "output_text", "text": text, "annotations": []}
-    item = {"type": "message", "id": "msg_1", "role": "assistant", "content": [part]}
+    item = {
+        "type": "message",
+        "id": f"msg_{uuid.uuid4().hex}",
+        "role": "assistant",
+        "content": [part],
+    }
     usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
     yield "response.created", {"response": {"id": "resp_1"}}
     yield "response.output_item.added", {"output_index": 0, "item": item | {"content": []}}
@@ -43,10 +49,25 @@ def responses(text: str) -> Iterator[Event]:
     yield "response.completed", {"response": {"id": "resp_1", "usage": usage, "output": [item]}}
 
 
+def contents(text: str) -> Iterator[Event]:
+    """Yield the only event of an answer as the Gemini API streams it."""
+    answer = {"content": {"role": "model", "parts": [{"text": text}]}, "finishReason": "STOP"}
+    usage = {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}
+    yield "", {"candidates": [answer], "usageMetadata": usage}
+
+
+# by how the path of a request ends
 ANSWERS: dict[str, Callable[[str], Iterator[Event]]] = {
     "/v1/messages": messages,
     "/v1/responses": responses,
+    ":streamGenerateContent": contents,
 }
+
+
+def _line(name: str, data: dict[str, Any]) -> str:
+    if not name:
+        return f"data: {json.dumps(data)}\n\n"
+    return f"event: {name}\ndata: {json.dumps({'type': name, **data})}\n\n"
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -54,16 +75,13 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("content-length", 0)))
-        answer = ANSWERS.get(self.path.partition("?")[0])
+        path = self.path.partition("?")[0]
+        answer = next((one for end, one in ANSWERS.items() if path.endswith(end)), None)
         if answer is None:
             self.send_error(404)
             return
         self.server.record(body)
-        lines = (
-            f"event: {name}\ndata: {json.dumps({'type': name, **data})}\n\n"
-            for name, data in answer(self.server.answer)
-        )
-        stream = "".join(lines).encode()
+        stream = "".join(_line(*event) for event in answer(self.server.answer)).encode()
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.send_header("content-length", str(len(stream)))

@@ -1,4 +1,4 @@
-"""Claude Code and Codex CLI as a test runs them: one prompt a session, and a model on loopback."""
+"""Claude Code, Codex and Gemini CLI as a test runs them: one prompt a session, a small model."""
 
 from __future__ import annotations
 
@@ -88,3 +88,21 @@ class Codex(Agent):
         )
         settings = ["-c", "model=small", "-c", "model_provider=loopback", "-c", provider]
         return [self.program, "exec", *unattended, *settings, prompt]
+
+
+class Gemini(Agent):
+    """Gemini CLI."""
+
+    name = "gemini"
+
+    def __init__(self, folder: Path) -> None:
+        self.program = program("gemini")
+        model = {"GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:{port}", "GEMINI_API_KEY": "none"}
+        super().__init__(folder, model)
+        (self.folder / ".gemini").mkdir()
+        chosen = {"security": {"auth": {"selectedType": "gemini-api-key"}}}
+        (self.folder / ".gemini" / "settings.json").write_text(json.dumps(chosen))
+
+    def command(self, prompt: str) -> list[str]:
+        """Return the command of a session with one prompt."""
+        return [self.program, "--skip-trust", "--model", "gemini-2.5-flash", "--prompt", prompt]

@@ -57,6 +57,20 @@ fn gemini() {
 }
 
 #[test]
+fn what_hooks_have_put_into_a_prompt_of_gemini_is_not_the_persons() {
+    let injected = "<hook_context>&lt;memory&gt;\nEarlier.\n&lt;/memory&gt;</hook_context>";
+    let prompt = json!({ "id": "1", "timestamp": "2026-11-22T20:39:15Z", "type": "user",
+        "content": [{ "text": format!("{injected}\n\nWhich port?") }, { "text": injected }] });
+    let ParsedLine::Message(message) = parse(prompt.to_string().as_bytes()) else { panic!() };
+    assert_eq!(message.text, "Which port?");
+    assert!(message.tools.contains("Earlier."));
+    let setup = json!({ "id": "2", "timestamp": "2026-11-22T20:39:15Z", "type": "user",
+        "content": [{ "text": "<session_context>\nToday is Sunday.\n</session_context>" }] });
+    let ParsedLine::Message(message) = parse(setup.to_string().as_bytes()) else { panic!() };
+    assert_eq!(message.text, "");
+}
+
+#[test]
 fn opencode() {
     let session = json!({
         "info": { "id": "ses_1", "parentID": "ses_0", "directory": "/app", "title": "Login",

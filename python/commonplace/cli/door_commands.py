@@ -1,11 +1,11 @@
-"""Commands about agent programs: hook, install, uninstall, doctor, log."""
+"""Commands about agent programs: hook, install, uninstall, doctor, log, plugin."""
 
 from __future__ import annotations
 
 import sys
 
 from commonplace.cli import options
-from commonplace.cli.output import ERROR, FOUND, NOTHING, emit, print_message
+from commonplace.cli.output import ERROR, FOUND, NOTHING, emit, opened, print_message
 from commonplace.cli.parser import COMMANDS, JSON, RootOptions, UsageError, command
 from commonplace.cli.printer import clean
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from commonplace.doors.doctor import Finding
-    from commonplace.doors.hook_log import HookLog
     from commonplace.doors.hosts.host import Host
     from commonplace.doors.settings_file import SettingsFile
 
@@ -64,9 +63,9 @@ def install(
     if dry_run:
         return _print_differences([(file, file.with_entries()) for file in files])
     # so that hooks find it, and nothing is wired to a place that cannot be
-    with open_store(project or memory_root(opening.root)) as store:
-        memory = str(store.root)
+    with open_store(opening.root or project or memory_root(None)) as store:
         HookLog(store).create()
+    memory = str(memory_root(opening.root, str(project) if project else None))
     for file in files:
         # one that is broken is refused before another is changed
         file.with_entries()
@@ -108,11 +107,15 @@ def _project(*, in_project: bool) -> Path | None:
 
 
 def _settings_files(opening: RootOptions, host: Host, project: Path | None) -> list[SettingsFile]:
+    import os
+
     from commonplace.doors.install import installed_files
 
+    # a host that a desktop starts does not have the variables of this shell
+    root = opening.root or (None if project else os.environ.get("COMMONPLACE_ROOT"))
     # what a project has is shared with others, whose programs lie elsewhere
     program = "commonplace" if project else _program()
-    return installed_files(host, program, opening.root, project, with_mcp="mcp" in COMMANDS)
+    return installed_files(host, program, root, project, with_mcp="mcp" in COMMANDS)
 
 
 def _emit_changed(changed: list[SettingsFile], **more: str) -> int:
@@ -168,18 +171,24 @@ def doctor(opening: RootOptions, *, as_json: bool) -> int:
     Looked at are the settings of the user and of the current folder. Exit code 1: nothing is
     wired; 2: something does not work.
     """
+    from contextlib import suppress
     from pathlib import Path
 
     from commonplace.doors.doctor import check
+    from commonplace.doors.hook_log import HookLog
     from commonplace.doors.hosts import NAMES, find_host
+    from commonplace.errors import NotFound
 
     places = [None] if Path.cwd() == Path.home() else [None, Path.cwd()]
+    errors: list[dict[str, Any]] = []
     found = [one for name in NAMES for place in places for one in check(find_host(name), place)]
-    errors = _log(opening).errors()[-5:]
+    with suppress(NotFound), opened(opening) as store:
+        errors = HookLog(store).errors()[-5:]
     if as_json:
         emit({"hosts": [_finding(one) for one in found], "errors": errors})
     else:
-        for one in found:
+        # of a project only what is there: hardly any has settings of its own
+        for one in [one for one in found if one.wired or one.problem or not one.in_project]:
             print(clean(f"{one.host.name:12} {one.place}  {one.problem or one.detail}"))
         for error in errors:
             print(clean(f"{error.get('time')}  {error.get('host')}: {error.get('error')}"))
@@ -202,17 +211,23 @@ def _finding(one: Finding) -> dict[str, Any]:
 def log(opening: RootOptions, *, limit: int | None, as_json: bool) -> int:
     """Show what hooks have put before the model, the newest last: when, how much, and from where.
 
-    With a prompt each source has the score by which it was found. A prompt without sources is one
-    that nothing fitted.
+    These are the last 20 times, or as many as --limit says. With a prompt each source has the score
+    by which it was found. A prompt without sources is one that nothing fitted.
     """
-    entries = [*_log(opening).entries()][-(limit or 20) :]
+    from commonplace.doors.hook_log import HookLog
+
+    with opened(opening) as store:
+        entries = [*HookLog(store).entries()][-(limit or 20) :]
+        root = str(store.root)
     if as_json:
         emit(entries)
     else:
         for entry in entries:
             _print_entry(entry)
     if not entries:
-        print_message("no hook has run on this memory; commonplace install wires an agent program")
+        print_message(
+            f"no hook has injected from {root}; commonplace install wires an agent program"
+        )
     return FOUND if entries else NOTHING
 
 
@@ -228,14 +243,6 @@ def _print_entry(entry: dict[str, Any]) -> None:
 
 def _amount(entry: dict[str, Any], shown: list[Any]) -> str:
     return f"{entry.get('characters')} characters" if shown else "nothing"
-
-
-def _log(opening: RootOptions) -> HookLog:
-    from commonplace.doors.hook import memory_root
-    from commonplace.doors.hook_log import HookLog
-    from commonplace.store import open as open_store
-
-    return HookLog(open_store(memory_root(opening.root), watch=False))
 
 
 @command(options.PLUGIN_FORM, options.PLUGIN_FOLDER, JSON)

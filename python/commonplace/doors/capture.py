@@ -23,7 +23,7 @@ def newest_beside(transcript: str) -> list[str]:
     own = Path(transcript)
     found = []
     for path in own.parent.iterdir() if own.parent.is_dir() else ():
-        if path.suffix == own.suffix and path.is_file():
+        if path.suffix == own.suffix and path != own and path.is_file():
             status = path.stat()
             found.append((status.st_mtime, status.st_size, str(path)))
     newest = sorted(found, reverse=True)[:BESIDE]

@@ -22,6 +22,8 @@ PATIENCE = 10.0
 class Finding:
     """What was found of one host in one file: `problem` is empty when all is well."""
 
+    in_project = False
+
     def __init__(
         self, host: Host, place: Path, *, wired: bool, problem: str = "", detail: str = ""
     ) -> None:
@@ -31,6 +33,13 @@ class Finding:
 
 def check(host: Host, project: Path | None) -> list[Finding]:
     """Return what is to be known of a host in the user's settings, or in those of a project."""
+    found = _check(host, project)
+    for one in found:
+        one.in_project = project is not None
+    return found
+
+
+def _check(host: Host, project: Path | None) -> list[Finding]:
     found = [_check_hooks(host, project)]
     path = mcp_path(host, folder(host, project), in_project=project is not None)
     try:

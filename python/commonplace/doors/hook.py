@@ -120,8 +120,12 @@ class Hook:
     def _import(self, paths: Callable[[str], list[str]]) -> None:
         """Import what transcripts have more than the last time."""
         found = paths(self._event.transcript) if self._event.transcript else []
-        for source in self._store.import_sessions(*found).sources if found else ():
-            if source.outcome == "skipped":
+        sources = self._store.import_sessions(*found).sources if found else []
+        skipped = [source for source in sources if source.outcome == "skipped"]
+        # hosts write late, and some sessions end without a prompt: no message is no problem then
+        is_over = self._event.kind == "session end"
+        if skipped and is_over and self._log.prompted(self._event.session):
+            for source in skipped:
                 self._report(f"{source.source}: {source.why}")
 
     def _try(self, step: Callable[[], T]) -> T | None:

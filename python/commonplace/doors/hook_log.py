@@ -65,6 +65,11 @@ class HookLog:
                 found.update(one["citation"] for one in entry.get("shown", ()))
         return found
 
+    def prompted(self, session: str) -> bool:
+        """Say whether a person has given a prompt in a session."""
+        known = self._lines(LOG, containing=session)
+        return any(one.get("session") == session and one.get("event") == "prompt" for one in known)
+
     def _append(self, name: str, entry: dict[str, Any]) -> None:
         stamped = {"time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), **entry}
         self._files.append(name, json.dumps(stamped, ensure_ascii=False).encode() + b"\n")

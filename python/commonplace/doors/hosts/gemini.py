@@ -2,9 +2,30 @@
 
 from __future__ import annotations
 
-from commonplace.doors.hosts.host import Host, Settings
+import re
 
-HOST = Host(
+from commonplace.doors.hosts.host import HookEvent, Host, Settings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+# what hooks have put before the prompt, which it hands to the next one
+_INJECTED = re.compile(r"<hook_context>.*?</hook_context>", re.DOTALL)
+
+
+class Gemini(Host):
+    """Gemini CLI."""
+
+    def event(self, payload: dict[str, Any]) -> HookEvent | None:
+        """Return the event of a payload, with what a person wrote as its prompt."""
+        event = super().event(payload)
+        if event is not None:
+            event.prompt = _INJECTED.sub(" ", event.prompt)
+        return event
+
+
+HOST = Gemini(
     "gemini",
     "Gemini CLI",
     {

@@ -9,11 +9,20 @@ use std::borrow::Cow;
 use super::{HostFolder, ImportSink, Record, SessionHeader, TranscriptFormat, line_record};
 use crate::error::Result;
 use crate::messages::fields::{Fields, member, word};
+use crate::messages::harness_text::HarnessText;
 use crate::messages::json::PullParser;
 
 /// Sessions of Gemini CLI.
 #[derive(Debug)]
 pub(super) struct Gemini;
+
+/// What Gemini CLI writes as a user; the text of hooks stands before and behind the prompt.
+const HARNESS_TEXT: HarnessText = HarnessText {
+    beginnings: &[],
+    leading: &["session_context"],
+    arguments: &[],
+    anywhere: &["hook_context"],
+};
 
 impl TranscriptFormat for Gemini {
     fn name(&self) -> &'static str {
@@ -83,6 +92,10 @@ impl TranscriptFormat for Gemini {
             && line.id[1].is_some()
             && line.time[0].is_some()
             && matches!(line.kind().as_deref(), Some("user" | "gemini"))
+    }
+
+    fn harness_text(&self, role: &str) -> &'static HarnessText {
+        if role == "user" { &HARNESS_TEXT } else { &HarnessText::NONE }
     }
 
     fn role<'a>(&self, line: &Fields<'a>) -> Cow<'a, str> {
