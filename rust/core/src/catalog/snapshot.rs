@@ -9,7 +9,6 @@
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use bytemuck::Pod;
@@ -20,6 +19,7 @@ use crate::catalog::doc_table::{self, DocMeta, DocTable, DocValidator};
 use crate::catalog::extract::Corpus;
 use crate::catalog::{Catalog, FileMeta, ReadProgress};
 use crate::files::paths;
+use crate::files::platform::FileExt as _;
 use crate::files::racy_stat::is_trusted;
 use crate::files::root::Stat;
 use crate::index::bm25f::{FIELDS, Lengths, Totals, Weights};

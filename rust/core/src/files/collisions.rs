@@ -1,12 +1,8 @@
 //! Name collisions: new names that another file system would take for an existing one.
 
-use std::os::fd::OwnedFd;
-
-use rustix::fs::{AtFlags, Dir};
-use rustix::io::Errno;
-
 use crate::error::{Error, Result};
 use crate::files::open::refusal;
+use crate::files::platform::{AsHandle as _, Errno, FolderEntries, Handle, SysResult, stat_at};
 use crate::files::{Files, paths};
 
 impl Files {
@@ -19,7 +15,7 @@ impl Files {
         let mut folder = String::new();
         for component in path.split('/') {
             let dir = self.root.open_dir(&folder).map_err(|e| refusal("open", path, e))?;
-            match rustix::fs::statat(&dir, component, AtFlags::SYMLINK_NOFOLLOW) {
+            match stat_at((dir.as_handle(), component)) {
                 Ok(_) => {}
                 Err(Errno::NOENT) => {
                     let Some(other_name) =
@@ -52,16 +48,17 @@ impl Files {
 }
 
 /// Returns the entry of a folder that a name collides with.
-fn find_collision(dir: OwnedFd, name: &str) -> rustix::io::Result<Option<String>> {
+fn find_collision(dir: Handle, name: &str) -> SysResult<Option<String>> {
     let folded = paths::fold(name);
     // of ASCII names, which most are, only the case can differ: ten thousand are compared in 1 ms
     let collides = |other: &str| {
         let plain = other.is_ascii();
         plain && other.eq_ignore_ascii_case(&folded) || !plain && paths::fold(other) == folded
     };
-    for entry in Dir::new(dir)? {
+    let mut entries = FolderEntries::new(dir)?;
+    while let Some(entry) = entries.read() {
         let entry = entry?;
-        if let Some(other) = entry.file_name().to_str().ok().filter(|other| collides(other)) {
+        if let Some(other) = entry.name().filter(|other| collides(other)) {
             return Ok(Some(other.to_owned()));
         }
     }

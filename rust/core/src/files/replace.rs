@@ -6,12 +6,11 @@
 //! found and restored, and the caller gets a conflict. A check before a plain rename
 //! cannot do that; between the two there is always time for a save.
 
-use rustix::io::Errno;
-
 use crate::error::{Error, Result};
 use crate::files::history::BackupDir;
-use crate::files::open::{file_id, move_refusal, refusal};
+use crate::files::open::{move_refusal, refusal};
 use crate::files::path_handle::{BaseFile, PathHandle};
+use crate::files::platform::{Errno, rename, sync_file};
 use crate::files::rename::{RenameOutcome, rename_noreplace};
 use crate::files::temp_file::TempFile;
 use crate::files::version::Version;
@@ -133,7 +132,7 @@ fn restore_newer_save(
         Err(in_doubt) => return in_doubt,
     };
     if let Ok(version) = temp.version() {
-        let _ = temp.open().map(|file| file.sync_all());
+        let _ = temp.open().map(|file| sync_file(&file));
         let _ = backups.new_name(version).and_then(|kept| backups.move_in(temp, &kept));
     }
     if !ours_left {
@@ -164,11 +163,10 @@ fn replace_by_link(
     let fail = |e| move_refusal("write", &target.path, e);
     backups.link_in(target, kept).map_err(fail)?;
     let renamed = base.is_at(target).and_then(|same| {
-        if !same || backups.identity(kept).map_err(fail)? != file_id(&target.stat().map_err(fail)?)
-        {
+        if !same || backups.identity(kept).map_err(fail)? != target.stat().map_err(fail)?.id() {
             return Ok(false);
         }
-        rustix::fs::renameat(&temp.dir, &*temp.name, &target.dir, &*target.name).map_err(fail)?;
+        rename(temp.name(), target.name()).map_err(fail)?;
         Ok(true)
     });
     if let Ok(true) = renamed {
@@ -176,7 +174,7 @@ fn replace_by_link(
     }
     // Only a second hard link of what is still at its first, and before anybody checks that; of
     // anything else recovery decides.
-    let live = target.stat().map(|raw| file_id(&raw));
+    let live = target.stat().map(|info| info.id());
     if live.is_ok() && live == backups.identity(kept) {
         backups.remove(kept);
     }

@@ -4,13 +4,11 @@ use std::fmt::Write as _;
 use std::thread::ScopedJoinHandle;
 
 use rustc_hash::FxHashMap;
-use rustix::fs::{Dir, FileType};
-use rustix::io::Errno;
 
 use crate::error::{Error, Interrupt, Result};
 use crate::files::open::{MAX_LINK_WAITS, check_regular, refusal, stat_settled};
 use crate::files::paths::{self, MAX_DEPTH};
-use crate::files::platform::NameAt;
+use crate::files::platform::{Errno, FileInfo, FileType, FolderEntries, NameAt, SysResult};
 use crate::files::root::{Root, Stat};
 use crate::sync::{Condvar, Mutex};
 
@@ -231,15 +229,14 @@ impl Root {
         walk: &mut Walk,
         listing: &mut Vec<ListedEntry>,
         queue: &mut Vec<String>,
-    ) -> rustix::io::Result<()> {
+    ) -> SysResult<()> {
         let mut waits = MAX_LINK_WAITS;
-        let mut entries = Dir::new(self.open_dir(folder)?)?;
+        let mut entries = FolderEntries::new(self.open_dir(folder)?)?;
         while let Some(entry) = entries.read() {
             let entry = entry?;
-            let raw_name = entry.file_name();
-            let Ok(name) = raw_name.to_str() else {
-                if !raw_name.to_bytes().starts_with(b".") {
-                    walk.skip(&join(folder, &escape_invalid(raw_name.to_bytes())), "encoding");
+            let Some(name) = entry.name() else {
+                if !entry.name_bytes().starts_with(b".") {
+                    walk.skip(&join(folder, &escape_invalid(entry.name_bytes())), "encoding");
                 }
                 continue;
             };
@@ -254,24 +251,24 @@ impl Root {
                 walk.skip(&path, code);
                 continue;
             }
-            let at = (entries.fd()?, name);
-            let (kind, raw) = match stat_entry(at, entry.file_type(), &mut waits) {
+            let at = (entries.folder()?, name);
+            let (kind, info) = match stat_entry(at, entry.kind(), &mut waits) {
                 Err(Errno::NOENT) => continue,
                 stat => stat?,
             };
-            match (kind, raw) {
-                (FileType::Directory, _) if path.split('/').count() >= MAX_DEPTH => {
+            match (kind, info) {
+                (FileType::Folder, _) if path.split('/').count() >= MAX_DEPTH => {
                     walk.skip(&path, "deep");
                 }
-                (FileType::Directory, _) => {
+                (FileType::Folder, _) => {
                     listing.push((format!("{path}/"), None));
                     queue.push(path);
                 }
-                (FileType::RegularFile, Some(raw)) if check_regular(&path, &raw).is_ok() => {
-                    listing.push((path, Some(Stat::from_raw(&raw))));
+                (FileType::File, Some(info)) if check_regular(&path, &info).is_ok() => {
+                    listing.push((path, Some(info.stat)));
                 }
-                (FileType::RegularFile, _) => walk.skip(&path, "hardlink"),
-                (FileType::Symlink, _) => walk.skip(&path, "symlink"),
+                (FileType::File, _) => walk.skip(&path, "hardlink"),
+                (FileType::Link, _) => walk.skip(&path, "symlink"),
                 _ => walk.skip(&path, "type"),
             }
         }
@@ -285,12 +282,12 @@ fn stat_entry(
     name: NameAt<'_>,
     kind: FileType,
     waits: &mut usize,
-) -> rustix::io::Result<(FileType, Option<rustix::fs::Stat>)> {
-    if !matches!(kind, FileType::RegularFile | FileType::Unknown) {
+) -> SysResult<(FileType, Option<FileInfo>)> {
+    if !matches!(kind, FileType::File | FileType::Unknown) {
         return Ok((kind, None));
     }
-    let raw = stat_settled(name, waits)?;
-    Ok((FileType::from_raw_mode(raw.st_mode), Some(raw)))
+    let info = stat_settled(name, waits)?;
+    Ok((info.kind, Some(info)))
 }
 
 /// Returns the note of an answer about a folder that we may not list, for what is

@@ -82,11 +82,11 @@ impl Store {
                 changed.push(ChangedSource { source, ..ChangedSource::default() });
                 continue;
             };
-            let Ok(meta) = fs::metadata(path) else {
+            let stamp = opencode_storage::stamp(path).or_else(|| Stamp::of(path));
+            let Some((meta, stamp)) = fs::metadata(path).ok().zip(stamp) else {
                 report.skip(&source.shown(), "it was deleted meanwhile");
                 continue;
             };
-            let stamp = opencode_storage::stamp(path).unwrap_or_else(|| Stamp::of(&meta));
             let entry = path.to_str().and_then(|key| ledger.get(key));
             let entry =
                 entry.filter(|entry| entry.targets.iter().all(|target| self.holds_all_of(target)));

@@ -13,13 +13,13 @@
 use std::fs::File;
 use std::io::{Read, Write};
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 
 use rustc_hash::FxHashMap;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::{Error, Interrupt, Result};
 use crate::files::file_kind::FileKind;
+use crate::files::platform::FileExt as _;
 use crate::files::root::Stat;
 use crate::files::side_files::Access;
 use crate::messages::line_reader::{LONGEST_LINE, lines};

@@ -7,6 +7,7 @@ use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::{Error, Result};
+use crate::files::platform::standard_input;
 use crate::messages::formats::{self, ImportSource, ImportState, SessionHeader, SessionSink};
 use crate::messages::line_reader::check_encoding;
 use crate::messages::redaction::Redactions;
@@ -56,10 +57,7 @@ impl<'a, 'n> SourceImport<'a, 'n> {
         let shown = self.one.source.shown();
         let file = match &self.one.source {
             Source::File { path, .. } => open_source(path, &shown)?,
-            Source::Stdin => {
-                let input = rustix::io::dup(std::io::stdin());
-                File::from(input.map_err(|error| Error::io("read", &*shown, error))?)
-            }
+            Source::Stdin => standard_input().map_err(|error| Error::io("read", &*shown, error))?,
         };
         let (mut state, start) = self.start(&file, &shown)?;
         let document = match &self.one.source {

@@ -2,10 +2,10 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Interrupt, Result};
+use crate::files::platform::stat_path;
 use crate::messages::formats::{self, HostFolder};
 use crate::store::import::report::ImportReport;
 
@@ -54,7 +54,7 @@ pub(super) fn list(
     report: &mut ImportReport,
     interrupt: Interrupt<'_>,
 ) -> Result<Vec<Source>> {
-    let own = fs::metadata(root).map(|meta| (meta.dev(), meta.ino())).ok();
+    let own = stat_path(root).map(|info| info.id()).ok();
     let mut listing = Listing { own, sources: Vec::new(), report, interrupt };
     for place in places {
         match place {
@@ -138,7 +138,7 @@ impl Listing<'_> {
 
     /// Says whether a folder is the root of this memory.
     fn is_own(&self, folder: &Path) -> bool {
-        let found = fs::metadata(folder).map(|meta| (meta.dev(), meta.ino())).ok();
+        let found = stat_path(folder).map(|info| info.id()).ok();
         found.is_some() && found == self.own
     }
 
