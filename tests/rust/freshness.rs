@@ -7,8 +7,7 @@ mod hostile;
 mod system;
 
 use std::fs::{self, File, OpenOptions};
-use std::io::Write;
-use std::os::unix::fs::FileExt as _;
+use std::io::{Seek, SeekFrom, Write};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime};
@@ -307,7 +306,7 @@ fn the_first_search_waits_for_no_writer() {
     memory.put(".note.md.0123.swap", "what a writer is about to show\n");
     fs::create_dir_all(memory.at(".commonplace")).unwrap();
     let lock = File::create(memory.at(".commonplace/lock")).unwrap();
-    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    lock.lock().unwrap();
     let begun = Instant::now();
     let store = memory.open(true);
     assert_eq!(paths(&store, "platypus"), ["note.md"]);
@@ -445,7 +444,10 @@ fn verify_tells_a_write_that_is_reported_late_from_one_that_was_missed() {
     fs::hard_link(memory.at("note.md"), &other).unwrap();
     let unseen = OpenOptions::new().write(true).open(&other).unwrap();
     fs::remove_file(other).unwrap();
-    let write = |text: &str| unseen.write_all_at(text.as_bytes(), 7).unwrap();
+    let write = |text: &str| {
+        (&unseen).seek(SeekFrom::Start(7)).unwrap();
+        (&unseen).write_all(text.as_bytes()).unwrap();
+    };
     let asked = AtomicU32::new(0);
     let late = || {
         // longer than the coarsest clock of a kernel ticks

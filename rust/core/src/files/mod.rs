@@ -145,7 +145,7 @@ impl Files {
         if base.is_some() {
             self.rules.check_rewrite(&target.path)?;
         }
-        self.publish(&guard, &target, base.as_ref(), bytes)
+        self.publish(&guard, &target, base, bytes)
     }
 
     /// Gives a file a new name, which must be free.
@@ -255,11 +255,11 @@ impl Files {
         &self,
         guard: &LockGuard<'_>,
         target: &PathHandle,
-        base: Option<&BaseFile>,
+        base: Option<BaseFile>,
         bytes: &[u8],
     ) -> Result<Written> {
         let (path, version) = (target.path.clone(), Version::of(bytes));
-        let (at, temp) = temp_name(target, base)?;
+        let (at, temp) = temp_name(target, base.as_ref())?;
         let Some(base) = base else {
             self.record_pending(guard, [RecoveryEntry::TempFile(temp)])?;
             replace::create(target, bytes, at)?;

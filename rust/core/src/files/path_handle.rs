@@ -119,6 +119,11 @@ impl BaseFile {
         sync_file(&self.file)
     }
 
+    /// Closes the file, and returns what it was.
+    pub(crate) fn close(self) -> Version {
+        self.version
+    }
+
     /// Returns whether it is still as it was read, under this name.
     pub(crate) fn is_at(&self, target: &PathHandle) -> Result<bool> {
         let fail = |e| Error::io("read", &*target.path, e);

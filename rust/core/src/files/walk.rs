@@ -20,7 +20,8 @@ pub struct Walk {
     /// The folders, the one that was asked for included; `""` is the root.
     pub dirs: Vec<String>,
     /// What was left out, with unprintable characters escaped, and why:
-    /// `symlink`, `hardlink`, `type`, `encoding`, `control`, `backslash`, `deep`, `long`, `perm`.
+    /// `symlink`, `hardlink`, `type`, `encoding`, `control`, `backslash`, `name`, `deep`, `long`,
+    /// `perm`.
     pub skipped: Vec<(String, &'static str)>,
     /// What a write that was cut short left behind: hidden, and ending in `.swap`.
     pub(crate) leftovers: Vec<String>,
