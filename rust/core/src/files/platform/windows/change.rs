@@ -9,12 +9,18 @@ use windows_sys::Wdk::Storage::FileSystem::{
     FILE_RENAME_REPLACE_IF_EXISTS, FileDispositionInformation, FileDispositionInformationEx,
     FileLinkInformation, FileRenameInformation, FileRenameInformationEx, NtSetInformationFile,
 };
-use windows_sys::Win32::Storage::FileSystem::FILE_WRITE_ATTRIBUTES;
+use windows_sys::Win32::Storage::FileSystem::{
+    DELETE, FILE_READ_ATTRIBUTES, FILE_WRITE_ATTRIBUTES,
+};
 use windows_sys::Win32::System::IO::IO_STATUS_BLOCK;
 
-use super::open::{CHANGE_NAME, LIST, Opening, SHARE_ALL, open_entry, wide_name};
+use super::nt_create::{LIST, Opening, SHARE_ALL, wide_name};
+use super::open::open_entry;
 use super::{AsHandle as _, Errno, Handle, HandleRef};
 use crate::files::platform::{NameAt, SysResult};
+
+/// The right to change a name.
+const CHANGE_NAME: u32 = DELETE | FILE_READ_ATTRIBUTES;
 
 /// Removes the name of a file. Who has it open keeps it, where the file system can do so.
 pub(crate) fn unlink(name: NameAt<'_>) -> SysResult<()> {

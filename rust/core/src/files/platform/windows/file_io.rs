@@ -15,7 +15,7 @@ use windows_sys::Win32::Storage::FileSystem::{
 };
 use windows_sys::Win32::System::IO::{OVERLAPPED, OVERLAPPED_0, OVERLAPPED_0_0};
 
-use super::open::reopen_to_flush;
+use super::nt_create::reopen_to_flush;
 use super::{AsHandle, Errno, query};
 use crate::files::platform::SysResult;
 

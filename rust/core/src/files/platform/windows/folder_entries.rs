@@ -14,7 +14,7 @@ use windows_sys::Win32::Foundation::{
 use windows_sys::Win32::Storage::FileSystem::FILE_READ_ATTRIBUTES;
 use windows_sys::Win32::System::IO::IO_STATUS_BLOCK;
 
-use super::open::{Opening, open_entry};
+use super::nt_create::{Opening, open_relative};
 use super::{AsHandle as _, Errno, Handle, HandleRef, query};
 use crate::files::platform::{FileInfo, FileType, SysResult};
 
@@ -98,8 +98,8 @@ impl FolderEntries {
 
     /// Looks at what an entry stands for, through no link.
     pub fn stat(&self, entry: &FolderEntry) -> SysResult<FileInfo> {
-        let name = entry.name().ok_or(Errno::NOENT)?;
-        query::stat(open_entry((self.folder()?, name), Opening::existing(FILE_READ_ATTRIBUTES))?)
+        let opening = Opening::existing(FILE_READ_ATTRIBUTES);
+        query::stat(open_relative(self.folder()?, &entry.wide, opening)?)
     }
 
     /// The folder.

@@ -9,6 +9,7 @@ mod change;
 mod errno;
 mod file_io;
 mod folder_entries;
+mod nt_create;
 mod open;
 mod query;
 mod write_check;
@@ -27,8 +28,8 @@ pub(crate) use file_io::{
     FileExt, copy_metadata, next_data, standard_input, stored_bytes, sync_file, try_lock, unlock,
 };
 pub(crate) use folder_entries::{FolderEntries, FolderEntry};
-pub(crate) use open::{OpenFlags, open_at, open_path};
-pub(crate) use query::{stat, stat_at, stat_path};
+pub(crate) use open::{OpenFlags, open_at, open_path, stat_at, stat_path};
+pub(crate) use query::stat;
 
 use super::portable::{NoWatch, Portable};
 use super::{NameAt, Platform, SysResult};
@@ -70,7 +71,7 @@ impl Platform for Windows {
 
 /// Makes the names in a folder durable, where the file system can: NTFS does.
 pub(super) fn sync_folder(folder: HandleRef<'_>) -> SysResult<()> {
-    match open::reopen_to_flush(folder).and_then(|open| file_io::flush(&open)) {
+    match nt_create::reopen_to_flush(folder).and_then(|open| file_io::flush(&open)) {
         Err(Errno::NOSYS) => Ok(()),
         done => done,
     }

@@ -1,42 +1,23 @@
-//! Opening by `NtCreateFile`, relative to an open folder.
+//! Opening of one name in a folder, by the spelling that it has on disk.
 
 use std::fs::OpenOptions;
 use std::ops::BitOr;
 use std::os::windows::fs::OpenOptionsExt;
-use std::os::windows::io::{AsRawHandle, FromRawHandle};
 use std::path::Path;
-use std::ptr::{null, null_mut};
-use std::thread::sleep;
-use std::time::Duration;
 
-use windows_sys::Wdk::Foundation::OBJECT_ATTRIBUTES;
 use windows_sys::Wdk::Storage::FileSystem::{
-    FILE_CREATE, FILE_DIRECTORY_FILE, FILE_OPEN, FILE_OPEN_IF, FILE_OPEN_REPARSE_POINT,
-    FILE_SYNCHRONOUS_IO_NONALERT, NTCREATEFILE_CREATE_DISPOSITION, NTCREATEFILE_CREATE_OPTIONS,
-    NtCreateFile,
-};
-use windows_sys::Win32::Foundation::{
-    HANDLE, OBJ_CASE_INSENSITIVE, STATUS_SHARING_VIOLATION, UNICODE_STRING,
+    FILE_CREATE, FILE_DIRECTORY_FILE, FILE_OPEN, FILE_OPEN_IF,
 };
 use windows_sys::Win32::Storage::FileSystem::{
-    DELETE, FILE_APPEND_DATA, FILE_ATTRIBUTE_NORMAL, FILE_FLAG_BACKUP_SEMANTICS, FILE_GENERIC_READ,
-    FILE_GENERIC_WRITE, FILE_LIST_DIRECTORY, FILE_READ_ATTRIBUTES, FILE_SHARE_DELETE,
-    FILE_SHARE_READ, FILE_SHARE_WRITE, FILE_TRAVERSE, FILE_WRITE_DATA, SYNCHRONIZE, WRITE_DAC,
+    FILE_APPEND_DATA, FILE_FLAG_BACKUP_SEMANTICS, FILE_GENERIC_READ, FILE_GENERIC_WRITE,
+    FILE_READ_ATTRIBUTES, FILE_WRITE_DATA, SYNCHRONIZE, WRITE_DAC,
 };
-use windows_sys::Win32::System::IO::IO_STATUS_BLOCK;
 
-use super::{Errno, Handle, HandleRef, query};
-use crate::files::platform::{FileType, NameAt, SysResult};
-
-/// Everybody else may do with the file what he wants, as on Unix.
-pub(super) const SHARE_ALL: u32 = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
-/// How a folder is listed.
-pub(super) const LIST: u32 =
-    FILE_LIST_DIRECTORY | FILE_TRAVERSE | FILE_READ_ATTRIBUTES | SYNCHRONIZE;
-/// The longest name, in units of UTF-16.
-const MAX_NAME: usize = 255;
-/// How often a file is tried that another program does not share: most do so for a moment.
-const MAX_SHARING_WAITS: usize = 50;
+use super::folder_entries::FolderEntries;
+use super::nt_create::{LIST, Opening, SHARE_ALL, open_relative, reopen, wide_name};
+use super::query::stat;
+use super::{Errno, Handle, HandleRef};
+use crate::files::platform::{FileInfo, FileType, NameAt, SysResult};
 
 /// What a file is opened for, and how; as the flags of `open` of POSIX.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,30 +82,13 @@ impl BitOr for OpenFlags {
     }
 }
 
-/// How a name in a folder is opened.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Opening {
-    pub access: u32,
-    pub share: u32,
-    pub disposition: NTCREATEFILE_CREATE_DISPOSITION,
-    pub options: NTCREATEFILE_CREATE_OPTIONS,
-}
-
-impl Opening {
-    /// Opens what is there.
-    pub const fn existing(access: u32) -> Self {
-        let access = access | SYNCHRONIZE;
-        Self { access, share: SHARE_ALL, disposition: FILE_OPEN, options: 0 }
-    }
-}
-
 /// Opens a path of the whole system, through links; a folder to list it, else to read.
 pub(crate) fn open_path(path: &Path, flags: OpenFlags) -> SysResult<Handle> {
     let mut options = OpenOptions::new();
     options.read(true).share_mode(SHARE_ALL).custom_flags(FILE_FLAG_BACKUP_SEMANTICS);
     let opened = options.open(path).map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::IO))?;
     let opened = Handle::from(opened);
-    match flags.contains(OpenFlags::DIRECTORY) && query::stat(&opened)?.kind != FileType::Folder {
+    match flags.contains(OpenFlags::DIRECTORY) && stat(&opened)?.kind != FileType::Folder {
         true => Err(Errno::NOTDIR),
         false => Ok(opened),
     }
@@ -140,7 +104,7 @@ pub(crate) fn open_at(name: NameAt<'_>, flags: OpenFlags) -> SysResult<Handle> {
     let options = if flags.contains(OpenFlags::DIRECTORY) { FILE_DIRECTORY_FILE } else { 0 };
     let opening = Opening { access: flags.access(), share: SHARE_ALL, disposition, options };
     let opened = open_entry(name, opening)?;
-    match query::stat(&opened)?.kind {
+    match stat(&opened)?.kind {
         FileType::Link => Err(Errno::LOOP),
         _ => Ok(opened),
     }
@@ -154,88 +118,26 @@ pub(super) fn open_entry((dir, name): NameAt<'_>, opening: Opening) -> SysResult
     let wide = wide_name(name)?;
     let opened = open_relative(dir, &wide, opening)?;
     // what was made has the spelling that it was made with
-    if opening.disposition != FILE_CREATE && !query::is_spelled(dir, &wide)? {
+    if opening.disposition != FILE_CREATE && !is_spelled(dir, &wide)? {
         return Err(Errno::NOENT);
     }
     Ok(opened)
 }
 
-/// Opens an open file or folder once more.
-pub(super) fn reopen(open: HandleRef<'_>, opening: Opening) -> SysResult<Handle> {
-    open_relative(open, &[], opening)
+/// Looks at what stands at one name in a folder, through no link.
+pub(crate) fn stat_at(name: NameAt<'_>) -> SysResult<FileInfo> {
+    stat(open_entry(name, Opening::existing(FILE_READ_ATTRIBUTES))?)
 }
 
-/// Opens an open file or folder once more, with the right to make it durable.
-pub(super) fn reopen_to_flush(open: HandleRef<'_>) -> SysResult<Handle> {
-    // what appends to a file makes folders in a folder
-    reopen(open, Opening::existing(FILE_APPEND_DATA))
+/// Looks at a path of the whole system, through links.
+pub(crate) fn stat_path(path: &Path) -> SysResult<FileInfo> {
+    stat(open_path(path, OpenFlags::RDONLY)?)
 }
 
-/// Returns a name in UTF-16 that means nothing but an entry of a folder: no stream (`a.md:b`), no
-/// path, no pattern.
-pub(super) fn wide_name(name: &str) -> SysResult<Vec<u16>> {
-    let is_special = |c: char| c < ' ' || "\\/:*?\"<>|".contains(c);
-    if name.is_empty() || name == ".." || name.contains(is_special) {
-        return Err(Errno::NOENT);
-    }
-    let wide: Vec<u16> = name.encode_utf16().collect();
-    if wide.len() > MAX_NAME { Err(Errno::NAMETOOLONG) } else { Ok(wide) }
+/// Says whether an entry of a folder is spelled as its name on disk, not in another case and not as
+/// the short name that NTFS gives to a long one.
+fn is_spelled(dir: HandleRef<'_>, name: &[u16]) -> SysResult<bool> {
+    let folder = reopen(dir, Opening::existing(LIST))?;
+    let mut entries = FolderEntries::of_name(folder, name);
+    Ok(entries.read().transpose()?.is_some_and(|entry| entry.is_named(name)))
 }
-
-fn open_relative(dir: HandleRef<'_>, name: &[u16], opening: Opening) -> SysResult<Handle> {
-    let mut waits = 0;
-    loop {
-        match call(dir, name, opening) {
-            Err(STATUS_SHARING_VIOLATION) if waits < MAX_SHARING_WAITS => {
-                waits += 1;
-                sleep(Duration::from_millis(1));
-            }
-            done => return done.map_err(Errno::of_status),
-        }
-    }
-}
-
-/// Opens once, without waiting for a program that does not share the file.
-pub(super) fn call(dir: HandleRef<'_>, name: &[u16], opening: Opening) -> Result<Handle, i32> {
-    let bytes = u16::try_from(size_of_val(name)).unwrap_or(u16::MAX);
-    let buffer = name.as_ptr().cast_mut();
-    let object_name = UNICODE_STRING { Length: bytes, MaximumLength: bytes, Buffer: buffer };
-    let attributes = OBJECT_ATTRIBUTES {
-        Length: size_of::<OBJECT_ATTRIBUTES>() as u32,
-        RootDirectory: dir.as_raw_handle(),
-        ObjectName: &raw const object_name,
-        Attributes: OBJ_CASE_INSENSITIVE,
-        SecurityDescriptor: null(),
-        SecurityQualityOfService: null(),
-    };
-    let mut handle: HANDLE = null_mut();
-    let mut block = IO_STATUS_BLOCK::default();
-    let options = opening.options | FILE_OPEN_REPARSE_POINT | FILE_SYNCHRONOUS_IO_NONALERT;
-    // SAFETY: all that is pointed to outlives the call, and the name is as long as it says: names
-    // have at most `MAX_NAME` units. A buffer of length 0 is not read, and none is written.
-    #[expect(unsafe_code, reason = "no safe function opens relative to a folder")]
-    let status = unsafe {
-        NtCreateFile(
-            &raw mut handle,
-            opening.access,
-            &raw const attributes,
-            &raw mut block,
-            null(),
-            FILE_ATTRIBUTE_NORMAL,
-            opening.share,
-            opening.disposition,
-            options,
-            null(),
-            0,
-        )
-    };
-    if status < 0 {
-        return Err(status);
-    }
-    // SAFETY: the call succeeded, so that the handle is open, and it is ours alone.
-    #[expect(unsafe_code, reason = "a new handle")]
-    Ok(unsafe { Handle::from_raw_handle(handle) })
-}
-
-/// The right to change a name.
-pub(super) const CHANGE_NAME: u32 = DELETE | FILE_READ_ATTRIBUTES;

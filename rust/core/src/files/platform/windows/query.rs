@@ -1,21 +1,18 @@
 //! Stat data of open files by `GetFileInformationByHandleEx`.
 
 use std::os::windows::io::AsRawHandle;
-use std::path::Path;
 
 use windows_sys::Win32::Foundation::HANDLE;
 use windows_sys::Win32::Storage::FileSystem::{
     BY_HANDLE_FILE_INFORMATION, FILE_ATTRIBUTE_DIRECTORY, FILE_ATTRIBUTE_REPARSE_POINT,
-    FILE_BASIC_INFO, FILE_ID_INFO, FILE_INFO_BY_HANDLE_CLASS, FILE_READ_ATTRIBUTES,
-    FILE_STANDARD_INFO, FILE_TYPE_DISK, FileBasicInfo, FileIdInfo, FileStandardInfo,
-    GetFileInformationByHandle, GetFileInformationByHandleEx, GetFileType,
+    FILE_BASIC_INFO, FILE_ID_INFO, FILE_INFO_BY_HANDLE_CLASS, FILE_STANDARD_INFO, FILE_TYPE_DISK,
+    FileBasicInfo, FileIdInfo, FileStandardInfo, GetFileInformationByHandle,
+    GetFileInformationByHandleEx, GetFileType,
 };
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::folder_entries::FolderEntries;
-use super::open::{LIST, Opening, open_entry, reopen};
-use super::{AsHandle, Errno, HandleRef, OpenFlags, open_path};
-use crate::files::platform::{FileInfo, FileType, NameAt, Stat, SysResult};
+use super::{AsHandle, Errno, HandleRef};
+use crate::files::platform::{FileInfo, FileType, Stat, SysResult};
 use crate::files::racy_stat::now_ns;
 
 /// Data of a file that the system writes as they stand.
@@ -116,22 +113,4 @@ pub(super) fn kind(attributes: u32) -> FileType {
     } else {
         FileType::File
     }
-}
-
-/// Looks at what stands at one name in a folder, through no link.
-pub(crate) fn stat_at(name: NameAt<'_>) -> SysResult<FileInfo> {
-    stat(open_entry(name, Opening::existing(FILE_READ_ATTRIBUTES))?)
-}
-
-/// Looks at a path of the whole system, through links.
-pub(crate) fn stat_path(path: &Path) -> SysResult<FileInfo> {
-    stat(open_path(path, OpenFlags::RDONLY)?)
-}
-
-/// Says whether an entry of a folder is spelled as its name on disk, not in another case and not as
-/// the short name that NTFS gives to a long one.
-pub(super) fn is_spelled(dir: HandleRef<'_>, name: &[u16]) -> SysResult<bool> {
-    let folder = reopen(dir, Opening::existing(LIST))?;
-    let mut entries = FolderEntries::of_name(folder, name);
-    Ok(entries.read().transpose()?.is_some_and(|entry| entry.is_named(name)))
 }

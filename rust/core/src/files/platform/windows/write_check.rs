@@ -9,7 +9,7 @@ use windows_sys::Win32::Storage::FileSystem::{
 };
 
 use super::AsHandle as _;
-use super::open::{Opening, call};
+use super::nt_create::{Opening, call};
 use crate::files::platform::ReadLease;
 use crate::files::platform::portable::{NoLease, NoWindow};
 
