@@ -8,6 +8,7 @@ mod system;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
+#[cfg(unix)]
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime};
@@ -163,6 +164,8 @@ fn a_checkout_of_many_files() {
     });
 }
 
+// the other process is `sh`
+#[cfg(unix)]
 #[test]
 fn other_stores_and_other_processes() {
     both_ways(|memory, store| {
@@ -314,12 +317,15 @@ fn the_first_search_waits_for_no_writer() {
     assert!(memory.at(".note.md.0123.swap").exists());
 }
 
+#[cfg(unix)]
 const OWN_CASES: &str = r#"[
  {"kind":"fs","value":"facts/user.md","setup":"touch -d 2099-01-01 \"$R/facts/user.md\"","expect":"ok:reindex"},
  {"kind":"fs","value":"facts/user.md","setup":"rm \"$R/facts/user.md\"; printf \"other\\n\" > \"$R/facts/user.md\"","expect":"ok:reindex"}
 ]"#;
 
 /// Every way in which `hostile.json` changes a file behind the index's back.
+// they are made by `sh`
+#[cfg(unix)]
 #[test]
 fn hostile_changes() {
     let mut checked = 0;

@@ -407,8 +407,8 @@ fn chmod(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
-#[cfg(unix)]
 /// Runs without root's power to read and write everything.
+#[cfg(unix)]
 fn as_nobody(run: impl FnOnce() + Send) {
     std::thread::scope(|scope| {
         let run = || {

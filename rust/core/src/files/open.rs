@@ -30,13 +30,16 @@ pub(crate) fn stat_beneath(dir: HandleRef<'_>, path: &str) -> SysResult<FileInfo
     in_folder((dir, path), |folder, name| stat_at((folder, name)))
 }
 
-/// As [`stat_beneath`]; a second hard link that a file has just been given is waited for to go
+/// Looks at a file by `look`; a second hard link that it has just been given is waited for to go
 /// away, as long as `waits` is not zero, a millisecond each time.
 ///
 /// Some editors, and we where names cannot be exchanged, link a file to its backup for a moment.
-pub(crate) fn stat_settled(name: NameAt<'_>, waits: &mut usize) -> SysResult<FileInfo> {
+pub(crate) fn stat_settled(
+    look: impl Fn() -> SysResult<FileInfo>,
+    waits: &mut usize,
+) -> SysResult<FileInfo> {
     loop {
-        let info = stat_beneath(name.0, name.1)?;
+        let info = look()?;
         if !is_newly_linked(&info) || *waits == 0 {
             return Ok(info);
         }

@@ -13,7 +13,7 @@ use crate::files::git_files;
 pub use crate::files::open::MAX_WHOLE;
 use crate::files::open::{
     DIRECTORY_FLAGS, MAX_LINK_WAITS, READ_FLAGS, check_regular, open_regular, read_whole, refusal,
-    stat_settled,
+    stat_beneath, stat_settled,
 };
 use crate::files::path_handle::PathHandle;
 use crate::files::paths::{self, OWN};
@@ -172,7 +172,7 @@ impl Root {
 
     /// As [`Root::stat`], our own hidden files included.
     pub(crate) fn stat_own(&self, path: &str) -> Result<Stat> {
-        let info = stat_settled((self.handle(), path), &mut { MAX_LINK_WAITS })
+        let info = stat_settled(|| stat_beneath(self.handle(), path), &mut { MAX_LINK_WAITS })
             .map_err(|e| refusal("stat", path, e))?;
         check_regular(path, &info)?;
         Ok(info.stat)

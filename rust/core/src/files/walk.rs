@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use crate::error::{Error, Interrupt, Result};
 use crate::files::open::{MAX_LINK_WAITS, check_regular, refusal, stat_settled};
 use crate::files::paths::{self, MAX_DEPTH};
-use crate::files::platform::{Errno, FileInfo, FileType, FolderEntries, NameAt, SysResult};
+use crate::files::platform::{Errno, FileInfo, FileType, FolderEntries, FolderEntry, SysResult};
 use crate::files::root::{Root, Stat};
 use crate::sync::{Condvar, Mutex};
 
@@ -252,8 +252,7 @@ impl Root {
                 walk.skip(&path, code);
                 continue;
             }
-            let at = (entries.folder()?, name);
-            let (kind, info) = match stat_entry(at, entry.kind(), &mut waits) {
+            let (kind, info) = match stat_entry(&entries, &entry, &mut waits) {
                 Err(Errno::NOENT) => continue,
                 stat => stat?,
             };
@@ -280,14 +279,15 @@ impl Root {
 /// Returns the type of an entry, and its stat if it is or may be a file: only that needs a second
 /// call.
 fn stat_entry(
-    name: NameAt<'_>,
-    kind: FileType,
+    entries: &FolderEntries,
+    entry: &FolderEntry,
     waits: &mut usize,
 ) -> SysResult<(FileType, Option<FileInfo>)> {
+    let kind = entry.kind();
     if !matches!(kind, FileType::File | FileType::Unknown) {
         return Ok((kind, None));
     }
-    let info = stat_settled(name, waits)?;
+    let info = stat_settled(|| entries.stat(entry), waits)?;
     Ok((info.kind, Some(info)))
 }
 

@@ -141,6 +141,8 @@ impl BuildJob {
         let built = build(source, Layout::default(), old.as_ref(), &mut out, &interrupt).is_ok();
         // What was written while it was read shows in the stamps.
         let same = self::stat(&self.file, self.clock) == Some(stat);
+        // some file systems of Windows replace no file that is open
+        drop(old);
         let in_folder = |name| (self.folder.as_handle(), name);
         let renamed = built && same && rename(in_folder(&*fresh), in_folder(&*name)).is_ok();
         if renamed {
