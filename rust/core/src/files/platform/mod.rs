@@ -37,7 +37,7 @@ pub(crate) use system::{
     AsHandle, Errno, FileExt, FolderEntries, FolderEntry, Handle, HandleRef, Inheritable,
     OpenFlags, copy_metadata, home, link, make_folder, make_root, next_data, open_at, open_path,
     real_path, remove_folder, rename, standard_input, stat, stat_at, stat_path, stored_bytes,
-    sync_file, try_lock, unlink, unlock,
+    sync_data, sync_file, try_lock, unlink, unlock,
 };
 
 /// The system that this is compiled for.

@@ -145,6 +145,11 @@ pub(crate) fn sync_file(file: &File) -> io::Result<()> {
     file.sync_all()
 }
 
+/// Makes what an open file holds durable, whatever it was opened for.
+pub(crate) fn sync_data(file: &File) -> io::Result<()> {
+    file.sync_data()
+}
+
 /// Returns the first byte at or after `from` that is stored; what lies between reads as NUL.
 pub(crate) fn next_data(file: &File, from: u64) -> u64 {
     match rustix::fs::seek(file, SeekFrom::Data(from)) {

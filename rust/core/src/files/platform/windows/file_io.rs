@@ -1,7 +1,7 @@
 //! Reads at an offset, locks, flushes and access rights of open files.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Seek, SeekFrom};
 use std::os::windows::fs::FileExt as _;
 use std::os::windows::io::AsRawHandle;
 use std::ptr::null_mut;
@@ -19,8 +19,8 @@ use super::nt_create::reopen_to_flush;
 use super::{AsHandle, Errno, query};
 use crate::files::platform::SysResult;
 
-/// Reads and writes at an offset, as on Unix. Here they move the position of the handle as well, so
-/// that nobody reads on from it meanwhile.
+/// Reads and writes at an offset, as on Unix: the position of the handle stays. The system moves it,
+/// so that nobody else may use the position meanwhile.
 pub(crate) trait FileExt {
     /// Reads what there is from an offset on, at most all that was asked for; 0 at the end.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
@@ -34,13 +34,13 @@ pub(crate) trait FileExt {
 
 impl FileExt for File {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        self.seek_read(buffer, offset)
+        keeping_position(self, || self.seek_read(buffer, offset))
     }
 
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
         let mut done = 0;
         while done < buffer.len() {
-            match self.seek_read(&mut buffer[done..], offset + done as u64) {
+            match self.read_at(&mut buffer[done..], offset + done as u64) {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Ok(read) => done += read,
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
@@ -53,7 +53,8 @@ impl FileExt for File {
     fn write_all_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
         let mut done = 0;
         while done < bytes.len() {
-            match self.seek_write(&bytes[done..], offset + done as u64) {
+            let place = offset + done as u64;
+            match keeping_position(self, || self.seek_write(&bytes[done..], place)) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(written) => done += written,
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
@@ -62,6 +63,13 @@ impl FileExt for File {
         }
         Ok(())
     }
+}
+
+fn keeping_position<T>(mut file: &File, call: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    let before = file.stream_position()?;
+    let done = call();
+    file.seek(SeekFrom::Start(before))?;
+    done
 }
 
 /// The byte that stands for a whole file in a lock. Nobody else can read or write what is locked, so
@@ -105,6 +113,11 @@ pub(crate) fn sync_file(file: &File) -> io::Result<()> {
         done => done?,
     }
     Ok(())
+}
+
+/// Makes what an open file holds durable, whatever it was opened for.
+pub(crate) fn sync_data(file: &File) -> io::Result<()> {
+    sync_file(file)
 }
 
 /// Makes what a handle with the right to write has open durable.

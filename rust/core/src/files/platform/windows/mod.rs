@@ -25,7 +25,8 @@ pub(crate) use std::os::windows::io::{
 pub(crate) use change::{link, make_folder, remove_folder, rename, unlink};
 pub(crate) use errno::Errno;
 pub(crate) use file_io::{
-    FileExt, copy_metadata, next_data, standard_input, stored_bytes, sync_file, try_lock, unlock,
+    FileExt, copy_metadata, next_data, standard_input, stored_bytes, sync_data, sync_file,
+    try_lock, unlock,
 };
 pub(crate) use folder_entries::{FolderEntries, FolderEntry};
 pub(crate) use open::{OpenFlags, open_at, open_path, stat_at, stat_path};
