@@ -8,7 +8,6 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::catalog::Catalog;
 use crate::catalog::snapshot;
 use crate::error::{Error, Interrupt, Result};
-use crate::files::open::READ_FLAGS;
 use crate::files::paths::OWN;
 use crate::files::platform::{
     AsHandle as _, Errno, OpenFlags, open_at, rename, stat, stored_bytes, unlink,
@@ -77,7 +76,11 @@ pub fn discard(root: &Root) -> Result<()> {
 pub fn publish(root: &Root, bytes: &[u8], interrupt: Interrupt<'_>) -> Result<()> {
     let folder = root.own_dir("")?;
     let fail = |error: Errno| Error::io("write", format!("{OWN}/{NAME}"), error);
-    let create = READ_FLAGS | OpenFlags::WRONLY | OpenFlags::CREATE | OpenFlags::EXCL;
+    let create = OpenFlags::WRONLY
+        | OpenFlags::CREATE
+        | OpenFlags::EXCL
+        | OpenFlags::NOFOLLOW
+        | OpenFlags::CLOEXEC;
     let temp = (folder.as_handle(), TEMP_NAME);
     let open = || open_at(temp, create);
     let remove = || unlink(temp);
