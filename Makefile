@@ -2,11 +2,13 @@
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 export VIRTUAL_ENV := $(CURDIR)/.venv
 PYTHON ?= python3
-BIN := .venv/bin
+# where a virtual environment has its programs
+SCRIPTS := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
+BIN := .venv/$(SCRIPTS)
 RUST := $(shell find rust Cargo.toml Cargo.lock -name '*.rs' -o -name 'Cargo.*')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-portable lint check-targets docs wheel sdist check-dist try-wheel bench campaign fuzz mutants
+.PHONY: help demo test test-core test-portable test-wine lint check-targets docs wheel sdist check-dist try-wheel bench campaign fuzz mutants
 .PHONY: strace disks test-hosts conformance
 
 help: ## say what can be made
@@ -32,6 +34,23 @@ target/hosts/.installed: tests/hosts/package.json
 	node target/hosts/node_modules/@anthropic-ai/claude-code/install.cjs
 	@touch $@
 
+test-core: ## run the tests of the core alone
+	cargo test --workspace --quiet --no-fail-fast
+
+# Wine has no Windows: what it does in other ways is in docs/explanation/platforms.md
+WINE_TARGET := x86_64-pc-windows-gnu
+WINE_PREFIX := $(CURDIR)/target/wine
+test-wine: ## run the tests of the core for Windows under Wine; TESTS="--test writes" for some
+	@$(call install,wine,wine)
+	@$(call install,x86_64-w64-mingw32-gcc,gcc-mingw-w64-x86-64)
+	rustup target add $(WINE_TARGET)
+	@mkdir -p $(WINE_PREFIX) && WINEPREFIX=$(WINE_PREFIX) WINEDEBUG=-all wineboot --init
+	@# Wine 8 has no such library, of which Rust takes random numbers
+	x86_64-w64-mingw32-gcc -shared -o $(WINE_PREFIX)/drive_c/windows/system32/bcryptprimitives.dll \
+	  tests/wine/bcryptprimitives.c -ladvapi32
+	WINEPREFIX=$(WINE_PREFIX) WINEDEBUG=-all CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER=wine \
+	  cargo test -p commonplace-core --target $(WINE_TARGET) --no-fail-fast $(or $(TESTS),--lib --tests)
+
 # each alone and all at once; `all` is what an old kernel or gVisor refuses, and takes as long as `test`
 REFUSALS ?= openat2 inotify leases exchange renameat2 all all=EPERM
 test-portable: .venv/.dev ## run every test where the system refuses what not all systems have
@@ -53,7 +72,7 @@ ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12 -shellcheck= -p
 
 # beside x86-64 Linux, which `lint` checks; Zig, which PyPI has, compiles the C of dependencies
 CROSS := aarch64-unknown-linux-gnu x86_64-unknown-linux-musl aarch64-unknown-linux-musl \
-	x86_64-apple-darwin aarch64-apple-darwin
+	x86_64-apple-darwin aarch64-apple-darwin x86_64-pc-windows-gnu
 check-targets: .venv/.cross ## check that the core and its tests compile for each system that has a wheel
 	rustup target add $(CROSS)
 	for target in $(CROSS); do \
@@ -76,9 +95,9 @@ TRIED := target/try-wheel
 try-wheel: ## install the wheel in dist/ and run its demo
 	@rm -rf $(TRIED) && mkdir -p target
 	@$(call venv,$(TRIED))
-	@$(TRIED)/bin/python -m pip install --quiet --no-index --no-deps --find-links dist commonplace
-	@$(TRIED)/bin/python -m pip install --quiet --find-links dist commonplace
-	cd $(TRIED) && bin/commonplace demo
+	@$(TRIED)/$(SCRIPTS)/python -m pip install --quiet --no-index --no-deps --find-links dist commonplace
+	@$(TRIED)/$(SCRIPTS)/python -m pip install --quiet --find-links dist commonplace
+	cd $(TRIED) && $(SCRIPTS)/commonplace demo
 
 docs: .venv/.docs ## build the documentation into site/, and fail on a dead link
 	$(BIN)/zensical build --clean --strict

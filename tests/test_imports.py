@@ -149,6 +149,18 @@ def test_core_uses_what_stands_above_it() -> None:
         assert set(used) <= set(above), source
 
 
+# what stands below the files: a limit of the process, and two error codes
+SYSTEM = {"files/platform", "memory_limit.rs", "error.rs"}
+
+
+def test_only_the_platform_layer_names_a_system() -> None:
+    for source in RUST.rglob("*.rs"):
+        code = source.read_text().partition("#[cfg(test)]\nmod tests")[0]
+        name = source.relative_to(RUST).as_posix()
+        if not name.startswith(tuple(SYSTEM)):
+            assert not re.search(r"\b(?:rustix|libc|windows_sys|std::os)::", code), name
+
+
 def test_import_brings_no_command_line_and_no_sdk() -> None:
     program = "import sys, commonplace; print(*{name.split('.')[0] for name in sys.modules})"
     command = [sys.executable, "-c", program]

@@ -73,7 +73,8 @@ class StorageError(CommonplaceError, OSError):
     """The operating system refused; nothing was changed.
 
     `code` says why, where that is known: `nospace` (also a quota), `rofs` (a read-only file
-    system), `perm`, `nofile` (too many files are open); else `storage`.
+    system), `perm`, `nofile` (too many files are open), `notshared` (on Windows, another program
+    has the file open and does not share it); else `storage`.
     """
 
     code = "storage"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
+import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -12,6 +12,11 @@ from typing import Literal
 
 from commonplace import _core
 from commonplace.errors import Busy
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
 
 # The handles of this process's locks. A child of a fork closes what it inherits of them: it would
 # keep a file locked, even against itself, when its parent has died.
@@ -82,7 +87,7 @@ class SideFiles:
                 # closing is not enough, a child may be forked meanwhile that shares the handle; nor
                 # is it the child's to give back
                 if os.getpid() == holder:
-                    fcntl.flock(lock, fcntl.LOCK_UN)
+                    _release(lock)
 
     def append(self, name: str, line: bytes) -> None:
         """Add a line to a file, in one write.
@@ -137,9 +142,30 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_close_inherited)
 
 
-def _take(lock: FileIO) -> bool:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+if sys.platform == "win32":
+    # nobody else can read or write what is locked, so that it lies where no file has any
+    _LOCKED_BYTE = 1 << 30
+
+    def _take(lock: FileIO) -> bool:
+        lock.seek(_LOCKED_BYTE)
+        try:
+            msvcrt.locking(lock.fileno(), msvcrt.LK_NBLCK, 1)
+        except PermissionError:
+            return False
+        return True
+
+    def _release(lock: FileIO) -> None:
+        lock.seek(_LOCKED_BYTE)
+        msvcrt.locking(lock.fileno(), msvcrt.LK_UNLCK, 1)
+
+else:
+
+    def _take(lock: FileIO) -> bool:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def _release(lock: FileIO) -> None:
+        fcntl.flock(lock, fcntl.LOCK_UN)

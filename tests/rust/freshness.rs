@@ -7,8 +7,8 @@ mod hostile;
 mod system;
 
 use std::fs::{self, File, OpenOptions};
-use std::io::Write;
-use std::os::unix::fs::FileExt as _;
+use std::io::{Seek, SeekFrom, Write};
+#[cfg(unix)]
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime};
@@ -164,6 +164,8 @@ fn a_checkout_of_many_files() {
     });
 }
 
+// the other process is `sh`
+#[cfg(unix)]
 #[test]
 fn other_stores_and_other_processes() {
     both_ways(|memory, store| {
@@ -307,7 +309,7 @@ fn the_first_search_waits_for_no_writer() {
     memory.put(".note.md.0123.swap", "what a writer is about to show\n");
     fs::create_dir_all(memory.at(".commonplace")).unwrap();
     let lock = File::create(memory.at(".commonplace/lock")).unwrap();
-    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    lock.lock().unwrap();
     let begun = Instant::now();
     let store = memory.open(true);
     assert_eq!(paths(&store, "platypus"), ["note.md"]);
@@ -315,12 +317,15 @@ fn the_first_search_waits_for_no_writer() {
     assert!(memory.at(".note.md.0123.swap").exists());
 }
 
+#[cfg(unix)]
 const OWN_CASES: &str = r#"[
  {"kind":"fs","value":"facts/user.md","setup":"touch -d 2099-01-01 \"$R/facts/user.md\"","expect":"ok:reindex"},
  {"kind":"fs","value":"facts/user.md","setup":"rm \"$R/facts/user.md\"; printf \"other\\n\" > \"$R/facts/user.md\"","expect":"ok:reindex"}
 ]"#;
 
 /// Every way in which `hostile.json` changes a file behind the index's back.
+// they are made by `sh`
+#[cfg(unix)]
 #[test]
 fn hostile_changes() {
     let mut checked = 0;
@@ -445,7 +450,10 @@ fn verify_tells_a_write_that_is_reported_late_from_one_that_was_missed() {
     fs::hard_link(memory.at("note.md"), &other).unwrap();
     let unseen = OpenOptions::new().write(true).open(&other).unwrap();
     fs::remove_file(other).unwrap();
-    let write = |text: &str| unseen.write_all_at(text.as_bytes(), 7).unwrap();
+    let write = |text: &str| {
+        (&unseen).seek(SeekFrom::Start(7)).unwrap();
+        (&unseen).write_all(text.as_bytes()).unwrap();
+    };
     let asked = AtomicU32::new(0);
     let late = || {
         // longer than the coarsest clock of a kernel ticks

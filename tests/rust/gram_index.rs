@@ -4,8 +4,7 @@ mod grep_helpers;
 
 use std::cell::Cell;
 use std::fs::File;
-use std::io::Seek;
-use std::os::unix::fs::FileExt;
+use std::io::{Seek, Write};
 
 use commonplace_core::error::Error;
 use commonplace_core::files::racy_stat::untrusted;
@@ -277,7 +276,8 @@ fn rows_changed_under_an_open_gram_index() {
     let side = index_file(&content, TINY, None);
     let index = GramIndex::read(side.try_clone().unwrap()).unwrap();
     // all rows, those of the block with the needle too
-    side.write_all_at(&vec![0; side.metadata().unwrap().len() as usize], 0).unwrap();
+    (&side).rewind().unwrap();
+    (&side).write_all(&vec![0; side.metadata().unwrap().len() as usize]).unwrap();
     let options = GrepOptions { pattern: "needle".into(), ..GrepOptions::default() };
     assert_eq!(grep(&content, &options, Some(&index)), grep(&content, &options, None));
 }

@@ -1,5 +1,8 @@
 //! Tests against planted files, concurrent changes, exhausted resources and queue overflows.
+//!
+//! What is planted here (FIFOs, links, files without rights) and what makes it (`sh`) is of Unix.
 
+#![cfg(unix)]
 #![allow(missing_docs, clippy::print_stdout)]
 
 mod fixture;

@@ -3,7 +3,10 @@
 //!
 //! The second name is gone again when the open file is looked at, so that its link count says
 //! nothing. Each test lets one thread change names as fast as it can while another uses them.
+//!
+//! Links and exchanges are made by calls of Unix.
 
+#![cfg(unix)]
 #![allow(missing_docs, clippy::print_stdout)]
 
 mod fixture;

@@ -2,7 +2,10 @@
 //!
 //! The cases are in `hostile.json`, beside the repository; a few of each kind are
 //! here for when it is not there.
+//!
+//! Its cases are set up by `sh`, with links and FIFOs; for Windows see `windows_files.rs`.
 
+#![cfg(unix)]
 #![allow(missing_docs, clippy::print_stdout)]
 
 mod hostile;

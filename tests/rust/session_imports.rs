@@ -446,6 +446,7 @@ fn imports_at_the_same_time_bring_each_message_once() {
     }
 }
 
+#[cfg(unix)] // it makes symbolic links
 #[test]
 fn a_relative_place_of_a_host_and_a_file_that_cannot_be_read() {
     let sessions = Sessions::new();
@@ -474,6 +475,7 @@ fn a_relative_place_of_a_host_and_a_file_that_cannot_be_read() {
     }
 }
 
+#[cfg(unix)] // it makes symbolic links
 #[test]
 fn links_in_a_folder_of_sessions_are_followed() {
     use std::os::unix::fs::symlink;

@@ -8,8 +8,6 @@ mod system;
 
 use std::fs::{self, File};
 use std::io::Write;
-use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -20,14 +18,18 @@ use commonplace_core::error::Error;
 use commonplace_core::files::Expected;
 use commonplace_core::files::racy_stat::FsClock;
 use commonplace_core::files::root::Root;
-use commonplace_core::grep;
 use commonplace_core::index::bm25f::Weights;
-use commonplace_core::store::grep::GrepFiles;
 use commonplace_core::store::search::SearchRequest;
-use commonplace_core::store::{Freshness, Store, StoreOptions};
+use commonplace_core::store::{Store, StoreOptions};
 use crafted::{ARRAYS, ARRAYS_AT, EXTENT, HEAD, PAGED, place, put, root_of, sealed, word};
-use fixture::{Answers, QUERIES, TestRoot, answers, ask, files_with, sample};
-use rustix::fs::FlockOperation;
+use fixture::{Answers, QUERIES, TestRoot, answers, files_with, sample};
+
+#[cfg(unix)]
+use {
+    commonplace_core::grep, commonplace_core::store::Freshness,
+    commonplace_core::store::grep::GrepFiles, fixture::ask, std::os::unix::fs::PermissionsExt,
+    std::os::unix::fs::symlink, std::path::Path,
+};
 
 /// Stamps are believed at once, so that an opening reads only what has changed.
 fn options() -> StoreOptions {
@@ -364,6 +366,8 @@ fn a_copied_root_is_another_root() {
     assert_eq!(told(&store), "read");
 }
 
+// to make a link takes a right on Windows that few users have
+#[cfg(unix)]
 #[test]
 fn without_a_place_for_it_the_index_is_in_memory() {
     let memory = TestRoot::new();
@@ -397,11 +401,14 @@ fn without_a_place_for_it_the_index_is_in_memory() {
     assert_eq!(told(&memory.open(false)), "read");
 }
 
+// Windows knows no mode
+#[cfg(unix)]
 fn chmod(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
 /// Runs without root's power to read and write everything.
+#[cfg(unix)]
 fn as_nobody(run: impl FnOnce() + Send) {
     std::thread::scope(|scope| {
         let run = || {
@@ -414,6 +421,7 @@ fn as_nobody(run: impl FnOnce() + Send) {
     });
 }
 
+#[cfg(unix)]
 #[test]
 fn a_root_that_can_only_be_read_answers() {
     for watch in [true, false] {
@@ -454,6 +462,7 @@ fn a_root_that_can_only_be_read_answers() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn permissions_that_come_and_go_are_followed() {
     for watch in [true, false] {
@@ -575,7 +584,7 @@ fn an_opening_waits_for_no_other_writer_and_what_was_left_is_found_after_it() {
     memory.open(false).files().write("facts/other.md", b"# Other\n", Expected::Any).unwrap();
     memory.put("facts/.user.md.0123.swap", "# User\nhuman words\n");
     let lock = File::open(memory.at(".commonplace/lock")).unwrap();
-    rustix::fs::flock(&lock, FlockOperation::LockExclusive).unwrap();
+    lock.lock().unwrap();
     let (store, started) = (memory.open(false), Instant::now());
     drop(store.refresh(&|| false).unwrap());
     assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());

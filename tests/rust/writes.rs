@@ -42,6 +42,8 @@ fn a_write_names_what_it_saw_and_keeps_what_it_replaced() {
     assert_eq!(leftovers(dir.path()), 0);
 }
 
+// Windows knows no mode
+#[cfg(unix)]
 #[test]
 fn rights_are_kept_and_never_widened() {
     use std::os::unix::fs::PermissionsExt;

@@ -9,6 +9,7 @@ beside it is held for the moment of each call.
 from __future__ import annotations
 
 import os
+import sys
 import zlib
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -22,6 +23,20 @@ NOTHING = bytes(KEY)
 SUM = 4
 # Records that are read at once to learn their keys
 MANY = 1024
+
+if sys.platform == "win32":
+    # nobody else uses the handle, so that its position may move
+
+    def _read_at(file: int, length: int, place: int) -> bytes:
+        os.lseek(file, place, os.SEEK_SET)
+        return os.read(file, length)
+
+    def _write_at(file: int, data: bytes | memoryview, place: int) -> int:
+        os.lseek(file, place, os.SEEK_SET)
+        return os.write(file, data)
+
+else:
+    _read_at, _write_at = os.pread, os.pwrite
 
 
 class Cache:
@@ -59,7 +74,7 @@ class Cache:
             for key in dict.fromkeys(keys):
                 if (place := self._places.get(key)) is None:
                     continue
-                record = os.pread(file, self._record, place)
+                record = _read_at(file, self._record, place)
                 if record[:KEY] == key and self._sum(record[:-SUM]) == record[-SUM:]:
                     found[key] = record[KEY:-SUM]
         return found
@@ -75,7 +90,7 @@ class Cache:
             data, end = memoryview(records), self._end
             while data:
                 # what is cut short by a full disk or a crash is cut off when next opened
-                written = os.pwrite(file, data, end)
+                written = _write_at(file, data, end)
                 data, end = data[written:], end + written
 
     def __len__(self) -> int:
@@ -90,7 +105,7 @@ class Cache:
         """
         with self._opened() as file:
             places = sorted(self._places[key] for key in needed if key in self._places)
-            records = (os.pread(file, self._record, place) for place in places)
+            records = (_read_at(file, self._record, place) for place in places)
             self._files.replace("records", chain([self._header], records))
 
     def _sum(self, record: bytes) -> bytes:
@@ -112,7 +127,7 @@ class Cache:
             return self._opened_records()
         if begins != self._header:
             # new, or a crash came while it was
-            os.pwrite(records.fileno(), self._header, 0)
+            _write_at(records.fileno(), self._header, 0)
         return records
 
     def _read_new_records(self, file: int) -> None:
@@ -126,7 +141,7 @@ class Cache:
         end = state.st_size - torn
         while self._end < end:
             length = min(end - self._end, MANY * self._record)
-            records = os.pread(file, length, self._end)
+            records = _read_at(file, length, self._end)
             for at in range(0, len(records), self._record):
                 key = records[at : at + KEY]
                 if key == NOTHING:

@@ -227,7 +227,8 @@ fn query_message(query: &str, code: &str, why: &str) -> String {
 }
 
 /// Says in a stable, documented word why the system refused: `nospace` (also a quota), `rofs`,
-/// `perm`, `nofile` (too many files are open); none for anything else.
+/// `perm`, `nofile` (too many files are open), `notshared` (on Windows, another program keeps the
+/// file to itself); none for anything else.
 #[must_use]
 pub fn storage_code(source: &io::Error) -> Option<&'static str> {
     match source.kind() {
@@ -235,11 +236,29 @@ pub fn storage_code(source: &io::Error) -> Option<&'static str> {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Some("nospace"),
         io::ErrorKind::ReadOnlyFilesystem => Some("rofs"),
         _ => match source.raw_os_error() {
-            Some(libc::EMFILE | libc::ENFILE) => Some("nofile"),
+            Some(code) if TOO_MANY_FILES.contains(&code) => Some("nofile"),
+            Some(code) if NOT_SHARED.contains(&code) => Some("notshared"),
             _ => None,
         },
     }
 }
+
+/// What the system says of too many open files, of this process or of all.
+#[cfg(unix)]
+const TOO_MANY_FILES: [i32; 2] = [libc::EMFILE, libc::ENFILE];
+/// What the system says of too many open files, of this process or of all.
+#[cfg(windows)]
+const TOO_MANY_FILES: [i32; 1] = [windows_sys::Win32::Foundation::ERROR_TOO_MANY_OPEN_FILES as i32];
+
+/// What the system says of a file that another program has open and does not share.
+#[cfg(unix)]
+const NOT_SHARED: [i32; 0] = [];
+/// What the system says of a file that another program has open and does not share.
+#[cfg(windows)]
+const NOT_SHARED: [i32; 2] = [
+    windows_sys::Win32::Foundation::ERROR_SHARING_VIOLATION as i32,
+    windows_sys::Win32::Foundation::ERROR_LOCK_VIOLATION as i32,
+];
 
 /// Says what to do where the system refused, as the end of a message.
 fn advice(source: &io::Error) -> &'static str {
@@ -247,6 +266,7 @@ fn advice(source: &io::Error) -> &'static str {
         Some("rofs") => "; mount it writable, or choose another root",
         Some("perm") => "; give this user the right to it",
         Some("nospace") => "; make room",
+        Some("notshared") => "; another program has it open: close it there, and try again",
         Some("nofile") => "; close some, or raise `ulimit -n`",
         _ => "",
     }
@@ -284,7 +304,8 @@ mod tests {
     fn a_root_that_cannot_be_written_is_named() {
         let refused = Error::io("create", ".commonplace", io::ErrorKind::ReadOnlyFilesystem);
         let told = refused.below(Path::new("/memory")).to_string();
-        assert!(told.starts_with("cannot create \"/memory/.commonplace\": read-only"), "{told}");
+        let path = Path::new("/memory").join(".commonplace");
+        assert!(told.starts_with(&format!("cannot create {path:?}: read-only")), "{told}");
         assert!(told.ends_with("; mount it writable, or choose another root"), "{told}");
     }
 }

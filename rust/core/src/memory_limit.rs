@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+#[cfg(unix)]
 use rustix::process::{Resource, getrlimit};
 
 use crate::error::{Error, Result, megabytes};
@@ -137,12 +138,12 @@ fn system_limit() -> Option<u64> {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let status = read("/proc/self/status");
     let taken = |key: &str| kilobytes(&status, key).unwrap_or(0);
-    let left = |resource, taken: u64| {
-        let limit = getrlimit(resource).current?;
-        Some(limit.saturating_sub(taken).saturating_sub(THREAD_OVERHEAD))
+    let left = |limit: Option<u64>, taken: u64| {
+        Some(limit?.saturating_sub(taken).saturating_sub(THREAD_OVERHEAD))
     };
-    let data = left(Resource::Data, taken("VmData:"));
-    let space = left(Resource::As, taken("VmSize:"));
+    let [data, space] = process_limits();
+    let data = left(data, taken("VmData:"));
+    let space = left(space, taken("VmSize:"));
     if space.is_some_and(|left| left < SMALL_ADDRESS_SPACE) {
         share_one_arena();
     }
@@ -150,10 +151,22 @@ fn system_limit() -> Option<u64> {
     [data, space, cgroup].into_iter().flatten().min()
 }
 
+/// Returns how much data and how much address space this process may have.
+#[cfg(unix)]
+fn process_limits() -> [Option<u64>; 2] {
+    [Resource::Data, Resource::As].map(|resource| getrlimit(resource).current)
+}
+
+/// Returns none: the limits of a job are not asked for on Windows.
+#[cfg(windows)]
+fn process_limits() -> [Option<u64>; 2] {
+    [None, None]
+}
+
 /// Lets all threads share one heap of the C library, which else reserves 64 MB of address space for
 /// each: a quarter of what a process has that is limited to 256 MB.
 fn share_one_arena() {
-    #[cfg(target_env = "gnu")]
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: it sets a number under the allocator's own locks.
     #[expect(unsafe_code, reason = "nothing else does it")]
     unsafe {
@@ -164,7 +177,7 @@ fn share_one_arena() {
 /// Returns free heap memory to the system, after a large step. Between what is kept of it, the
 /// allocator of glibc would hold a quarter of a byte for each byte of Markdown.
 pub(crate) fn trim_heap() {
-    #[cfg(target_env = "gnu")]
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: it touches free memory only, under the allocator's own locks.
     #[expect(unsafe_code, reason = "nothing else does it")]
     unsafe {

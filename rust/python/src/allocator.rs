@@ -15,7 +15,10 @@
 //! other threads has all its memory from there and leaves the other allocator alone.
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::ffi::{c_int, c_void};
+#[cfg(unix)]
+use std::ffi::c_int;
+use std::ffi::c_void;
+#[cfg(unix)]
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -30,20 +33,33 @@ pub(crate) const SMALL: usize = 1 << 10;
 pub struct SplitAllocator;
 
 /// Whether there was one thread only when this process last forked.
+#[cfg(unix)]
 static SINGLE_THREADED: AtomicBool = AtomicBool::new(false);
 /// Whether this process is a child of one that had other threads.
 pub(crate) static FORKED_WITH_THREADS: AtomicBool = AtomicBool::new(false);
 
+#[cfg(unix)]
 type Handler = Option<unsafe extern "C" fn()>;
 
-#[expect(unsafe_code, reason = "of the C library, and of the allocator")]
+#[cfg(unix)]
+#[expect(unsafe_code, reason = "of the C library")]
 unsafe extern "C" {
     fn pthread_atfork(before: Handler, in_parent: Handler, in_child: Handler) -> c_int;
+}
+
+#[expect(unsafe_code, reason = "of the allocator")]
+unsafe extern "C" {
     safe fn mi_is_in_heap_region(piece: *const c_void) -> bool;
 }
 
 impl SplitAllocator {
+    /// Has the system tell of forks; to be called once by whoever makes this the allocator. Windows
+    /// has none.
+    #[cfg(windows)]
+    pub fn follow_forks() {}
+
     /// Has the system tell of forks; to be called once by whoever makes this the allocator.
+    #[cfg(unix)]
     pub fn follow_forks() {
         static FOLLOWED: Once = Once::new();
         // SAFETY: the handlers are functions that stay, call nothing that waits for a thread, and
@@ -56,12 +72,14 @@ impl SplitAllocator {
     }
 }
 
+#[cfg(unix)]
 #[expect(unsafe_code, reason = "called by the C library")]
 unsafe extern "C" fn before_fork() {
     let threads = std::fs::read_dir("/proc/self/task").map_or(usize::MAX, Iterator::count);
     SINGLE_THREADED.store(threads == 1, Ordering::Relaxed);
 }
 
+#[cfg(unix)]
 #[expect(unsafe_code, reason = "called by the C library")]
 unsafe extern "C" fn in_child() {
     FORKED_WITH_THREADS.fetch_or(!SINGLE_THREADED.load(Ordering::Relaxed), Ordering::Relaxed);

@@ -1,6 +1,7 @@
 //! Python bindings of `commonplace-core`: convert, release the GIL, map errors. They hold no logic.
 
 mod allocator;
+mod descriptor;
 mod detached;
 mod filter;
 mod from_python;

@@ -1,7 +1,5 @@
 //! Python class `_core.Store`: one method per call of the core, hence longer than 350 lines.
 
-use std::fs::File;
-use std::os::fd::{IntoRawFd, RawFd};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -15,6 +13,7 @@ use commonplace_core::store::sessions::SessionFilter;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::descriptor::into_descriptor;
 use crate::detached::{detached, is_interrupted, to_py_err};
 use crate::filter::SearchFilter;
 use crate::from_python::{ABSENT, Count, Text, Timestamp, Unit, Weights, expected};
@@ -148,9 +147,10 @@ impl Store {
         Ok(self.open(py)?.root().normalized(&path).into_owned())
     }
 
-    fn open_side(&self, py: Python<'_>, path: Text, mode: Text) -> PyResult<RawFd> {
+    fn open_side(&self, py: Python<'_>, path: Text, mode: Text) -> PyResult<i32> {
         let access = mode.parse().map_err(PyValueError::new_err::<String>)?;
-        self.call(py, |store, _| store.root().open_side(&path, access)).map(File::into_raw_fd)
+        let file = self.call(py, |store, _| store.root().open_side(&path, access))?;
+        into_descriptor(py, file, access)
     }
 
     fn rename_side(&self, py: Python<'_>, source: Text, target: Text) -> PyResult<()> {

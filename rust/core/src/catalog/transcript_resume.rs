@@ -2,12 +2,12 @@
 //! read.
 
 use std::fs::File;
-use std::os::unix::fs::FileExt;
 
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::catalog::{DocMeta, ReadProgress};
 use crate::error::{Error, Result};
+use crate::files::platform::FileExt as _;
 use crate::files::root::Root;
 use crate::messages::message::{self, Message, ParsedLine};
 

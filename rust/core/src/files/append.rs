@@ -14,7 +14,6 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::time::Duration;
 
-use rustix::fs::OFlags;
 use serde_json::value::RawValue;
 
 use crate::error::{Error, Interrupt, Result};
@@ -22,6 +21,7 @@ use crate::files::history::BackupDir;
 use crate::files::lock::LockGuard;
 use crate::files::open::{READ_FLAGS, is_only_name, open_regular, refusal};
 use crate::files::path_handle::PathHandle;
+use crate::files::platform::OpenFlags;
 use crate::files::root::Root;
 use crate::files::version::Version;
 use crate::files::write_rules;
@@ -144,7 +144,7 @@ impl Files {
             check_end(path, end, size)?;
             let (start, quarantined) = end_last_line(&self.root, path, &file)?;
             // From the root: the folder may have been moved out of the memory.
-            if !is_only_name((self.root.fd(), path), &file)
+            if !is_only_name((self.root.handle(), path), &file)
                 .map_err(|e| refusal("append to", path, e))?
             {
                 continue;
@@ -175,7 +175,7 @@ impl Files {
 
 /// Opens a file to add to it; none when it is not there.
 fn open(target: &PathHandle) -> Result<Option<File>> {
-    let flags = READ_FLAGS | OFlags::RDWR | OFlags::APPEND;
+    let flags = READ_FLAGS | OpenFlags::RDWR | OpenFlags::APPEND;
     match open_regular(target.name(), flags, &target.path) {
         Err(Error::NotFound { .. }) => Ok(None),
         done => done.map(Some),

@@ -1,13 +1,10 @@
 //! Name collisions: new names that another file system would take for an existing one.
 
-use std::os::fd::OwnedFd;
-
 use rustc_hash::FxHashMap;
-use rustix::fs::{AtFlags, Dir};
-use rustix::io::Errno;
 
 use crate::error::{Error, Result};
 use crate::files::open::refusal;
+use crate::files::platform::{AsHandle as _, Errno, FolderEntries, Handle, SysResult, stat_at};
 use crate::files::{Files, paths};
 
 /// The names in folders, read once for many files that are made.
@@ -16,16 +13,12 @@ pub(super) struct NameCache(FxHashMap<String, FxHashMap<String, String>>);
 
 impl NameCache {
     /// Returns the entry of a folder that a name collides with; else the name is one from now on.
-    fn find_or_add(
-        &mut self,
-        folder: &str,
-        dir: OwnedFd,
-        name: &str,
-    ) -> rustix::io::Result<Option<String>> {
+    fn find_or_add(&mut self, folder: &str, dir: Handle, name: &str) -> SysResult<Option<String>> {
         if !self.0.contains_key(folder) {
             let mut names = FxHashMap::default();
-            for entry in Dir::new(dir)? {
-                if let Ok(name) = entry?.file_name().to_str() {
+            let mut entries = FolderEntries::new(dir)?;
+            while let Some(entry) = entries.read() {
+                if let Some(name) = entry?.name() {
                     names.insert(paths::fold(name), name.to_owned());
                 }
             }
@@ -61,7 +54,7 @@ impl Files {
         let mut folder = String::new();
         for component in path.split('/') {
             let dir = self.root.open_dir(&folder).map_err(|e| refusal("open", path, e))?;
-            match rustix::fs::statat(&dir, component, AtFlags::SYMLINK_NOFOLLOW) {
+            match stat_at((dir.as_handle(), component)) {
                 Ok(_) => {}
                 Err(Errno::NOENT) => {
                     let found = match &mut names {
@@ -97,16 +90,17 @@ impl Files {
 }
 
 /// Returns the entry of a folder that a name collides with.
-fn find_collision(dir: OwnedFd, name: &str) -> rustix::io::Result<Option<String>> {
+fn find_collision(dir: Handle, name: &str) -> SysResult<Option<String>> {
     let folded = paths::fold(name);
     // of ASCII names, which most are, only the case can differ: ten thousand are compared in 1 ms
     let collides = |other: &str| {
         let plain = other.is_ascii();
         plain && other.eq_ignore_ascii_case(&folded) || !plain && paths::fold(other) == folded
     };
-    for entry in Dir::new(dir)? {
+    let mut entries = FolderEntries::new(dir)?;
+    while let Some(entry) = entries.read() {
         let entry = entry?;
-        if let Some(other) = entry.file_name().to_str().ok().filter(|other| collides(other)) {
+        if let Some(other) = entry.name().filter(|other| collides(other)) {
             return Ok(Some(other.to_owned()));
         }
     }

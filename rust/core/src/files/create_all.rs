@@ -6,17 +6,17 @@
 //! Flushes of many files that wait at the same time share the commits of the file system's journal.
 
 use std::fs::File;
-use std::os::fd::OwnedFd;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use rustix::fs::{AtFlags, Dir};
 
 use crate::error::{Error, Result};
 use crate::files::Files;
 use crate::files::collisions::NameCache;
 use crate::files::open::refusal;
 use crate::files::path_handle::PathHandle;
-use crate::files::platform::{Platform as _, System};
+use crate::files::platform::{
+    AsHandle as _, Errno, FolderEntries, Handle, Platform as _, SysResult, System, unlink,
+};
 use crate::files::rename::{RenameOutcome, rename_noreplace};
 use crate::files::temp_file::TempFile;
 use crate::parallel::ordered_map;
@@ -47,7 +47,8 @@ impl Files {
         let (mut names, mut folders) = (NameCache::default(), FxHashSet::default());
         let staging = self.root.own_dir(STAGING)?;
         // whoever wrote it had the lock, and is gone
-        remove_all(&staging).map_err(|e| refusal("clear", STAGING, e))?;
+        let listing = self.root.own_dir(STAGING)?;
+        remove_all(&staging, listing).map_err(|e| refusal("clear", STAGING, e))?;
         let mut new: Vec<Result<NewFile>> = Vec::with_capacity(files.len());
         for (number, (path, bytes)) in files.iter().enumerate() {
             let target = self.new_target(path, &mut names, &mut folders);
@@ -102,7 +103,7 @@ impl Files {
         made: Vec<Result<PathHandle>>,
         folders: FxHashSet<String>,
     ) -> Result<Vec<Result<()>>> {
-        let mut open: Vec<(String, OwnedFd)> = Vec::new();
+        let mut open: Vec<(String, Handle)> = Vec::new();
         let mut numbers: FxHashMap<String, usize> = FxHashMap::default();
         let mut sorted: Vec<String> = folders.into_iter().collect();
         sorted.sort();
@@ -123,13 +124,10 @@ impl Files {
                 Ok((number, path))
             })
             .collect();
-        let in_doubt = |path: &str, e: rustix::io::Errno| Error::InDoubt {
-            path: path.to_owned(),
-            source: e.into(),
-        };
+        let in_doubt =
+            |path: &str, e: Errno| Error::InDoubt { path: path.to_owned(), source: e.into() };
         let flushed = in_parallel(open.len(), |at| {
-            use std::os::fd::AsFd as _;
-            System::sync_folder(open[at].1.as_fd()).map_err(|e| in_doubt(&open[at].0, e))
+            System::sync_folder(open[at].1.as_handle()).map_err(|e| in_doubt(&open[at].0, e))
         });
         let mut failed: FxHashMap<usize, ()> = FxHashMap::default();
         for (number, done) in flushed.into_iter().enumerate() {
@@ -142,7 +140,7 @@ impl Files {
         let outcome = |made: Result<(usize, String)>| {
             let (number, path) = made?;
             match failed.contains_key(&number) {
-                true => Err(in_doubt(&path, rustix::io::Errno::IO)),
+                true => Err(in_doubt(&path, Errno::IO)),
                 false => Ok(()),
             }
         };
@@ -156,7 +154,7 @@ impl NewFile {
         match rename_noreplace(&self.temp.at, &self.target) {
             // a second hard link is tried once more as it is dropped; else recovery removes it
             Ok(renamed) => self.temp.remove_on_drop = renamed == RenameOutcome::BothNames,
-            Err(rustix::io::Errno::EXIST) => {
+            Err(Errno::EXIST) => {
                 let (path, found) = (self.target.path.clone(), self.target.version_shown());
                 return Err(Error::Conflict { path, expected: "absent".into(), found });
             }
@@ -166,12 +164,14 @@ impl NewFile {
     }
 }
 
-/// Removes the files of a folder.
-fn remove_all(folder: &OwnedFd) -> rustix::io::Result<()> {
-    for entry in Dir::read_from(folder)? {
+/// Removes the files of a folder, which `listing` has open once more.
+fn remove_all(folder: &Handle, listing: Handle) -> SysResult<()> {
+    let mut entries = FolderEntries::new(listing)?;
+    while let Some(entry) = entries.read() {
         let entry = entry?;
-        if !matches!(entry.file_name().to_bytes(), b"." | b"..") {
-            rustix::fs::unlinkat(folder, entry.file_name(), AtFlags::empty())?;
+        // only what is not UTF-8 has no name, and we make no such file
+        if let Some(name) = entry.name() {
+            unlink((folder.as_handle(), name))?;
         }
     }
     Ok(())

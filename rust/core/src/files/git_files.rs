@@ -5,13 +5,10 @@
 
 use std::fs::File;
 use std::io::Write as _;
-use std::os::fd::BorrowedFd;
-
-use rustix::fs::OFlags;
 
 use crate::files::open::READ_FLAGS;
 use crate::files::paths::OWN;
-use crate::files::platform::{Platform as _, System};
+use crate::files::platform::{HandleRef, OpenFlags, Platform as _, System};
 
 /// `history/`, `quarantine/` and `usage.jsonl` are no copies of anything, and not in it.
 const IGNORE: &str = "\
@@ -37,9 +34,9 @@ const ATTRIBUTES: &str = "\
 ";
 
 /// Makes both files below the folder of a root. Whatever keeps one from being made, the memory does without it.
-pub(super) fn create(root: BorrowedFd<'_>) {
+pub(super) fn create(root: HandleRef<'_>) {
     for (path, text) in [(&*format!("{OWN}/.gitignore"), IGNORE), (".gitattributes", ATTRIBUTES)] {
-        let flags = READ_FLAGS | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+        let flags = READ_FLAGS | OpenFlags::WRONLY | OpenFlags::CREATE | OpenFlags::EXCL;
         let made = System::open_beneath((root, path), flags);
         let _ = made.map(|file| File::from(file).write_all(text.as_bytes()));
     }

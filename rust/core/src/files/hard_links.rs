@@ -1,10 +1,8 @@
 //! Hard links between visible names: an interrupted rename is undone, others are reported.
 
-use rustix::io::Errno;
-
 use crate::error::{Error, Result};
 use crate::files::Files;
-use crate::files::open::file_id;
+use crate::files::platform::Errno;
 
 /// Most names in a message.
 const MAX_NAMES: usize = 4;
@@ -21,7 +19,7 @@ impl Files {
         };
         let fail = |e| Error::io("recover", &*to.path, e);
         match (from.stat(), to.stat()) {
-            (Ok(one), Ok(other)) if file_id(&one) == file_id(&other) => {
+            (Ok(one), Ok(other)) if one.id() == other.id() => {
                 to.unlink().map_err(fail)?;
                 // before the list forgets it
                 to.sync_folder()
@@ -34,14 +32,13 @@ impl Files {
     /// Names in a refusal of a second hard link which other names the file has in this memory.
     ///
     /// Which of them is wanted is not known, so none is removed.
-    #[allow(clippy::unnecessary_cast)] // The widths differ between systems.
     pub(crate) fn with_link_names(&self, path: &str, refused: Error) -> Error {
         if !matches!(refused, Error::Refused { code: "hardlink", .. }) {
             return refused;
         }
         let file = |path: &str| {
             let target = self.root.path_handle(path).ok()?;
-            target.stat().ok().map(|raw| (file_id(&raw), raw.st_nlink))
+            target.stat().ok().map(|info| (info.id(), info.links))
         };
         let (Some((one, links)), Ok(walk)) = (file(path), self.root.walk("", &|| false)) else {
             return refused;
@@ -52,7 +49,7 @@ impl Files {
         let named: Vec<&str> = doubled.map(|(other, _)| other.as_str()).collect();
         let others = named.iter().take(MAX_NAMES).map(|name| format!("{name:?}"));
         let others = others.collect::<Vec<_>>().join(", ");
-        let why = match (links as u64).saturating_sub(1 + named.len() as u64) {
+        let why = match links.saturating_sub(1 + named.len() as u64) {
             _ if named.is_empty() => return refused,
             0 => format!("the same file is also {others}; remove the name that is not wanted"),
             _ => {

@@ -1,9 +1,8 @@
 //! Search for the hidden folders of a root, which no listing enters.
 
-use rustix::fs::{AtFlags, Dir, FileType};
-
 use crate::error::{Error, Interrupt, Result};
 use crate::files::paths::{MAX_DEPTH, OWN};
+use crate::files::platform::{FileType, FolderEntries, FolderEntry};
 use crate::files::root::Root;
 use crate::files::walk::join;
 
@@ -19,10 +18,12 @@ impl Root {
             if interrupt() {
                 return Err(Error::Interrupted);
             }
-            let Ok(mut entries) = self.open_dir(&folder).and_then(Dir::new) else { continue };
+            let Ok(mut entries) = self.open_dir(&folder).and_then(FolderEntries::new) else {
+                continue;
+            };
             while let Some(Ok(entry)) = entries.read() {
-                let Ok(name) = entry.file_name().to_str() else { continue };
-                if matches!(name, "." | "..") || !is_folder(&entries, name, entry.file_type()) {
+                let Some(name) = entry.name() else { continue };
+                if matches!(name, "." | "..") || !is_folder(&entries, &entry) {
                     continue;
                 }
                 let path = join(&folder, name);
@@ -39,11 +40,9 @@ impl Root {
 }
 
 /// Not every file system says of a name what it stands for.
-fn is_folder(entries: &Dir, name: &str, kind: FileType) -> bool {
-    let look = || {
-        let raw = rustix::fs::statat(entries.fd().ok()?, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-        Some(FileType::from_raw_mode(raw.st_mode))
-    };
+fn is_folder(entries: &FolderEntries, entry: &FolderEntry) -> bool {
+    let look = || Some(entries.stat(entry).ok()?.kind);
+    let kind = entry.kind();
     let kind = if kind == FileType::Unknown { look() } else { Some(kind) };
-    kind == Some(FileType::Directory)
+    kind == Some(FileType::Folder)
 }

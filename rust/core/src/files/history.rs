@@ -6,17 +6,16 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
-use std::os::fd::AsFd;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rustix::fs::{AtFlags, OFlags};
-use rustix::io::Errno;
-
 use crate::error::{Error, Result};
-use crate::files::open::{PRIVATE_MODE, READ_FLAGS, file_id};
+use crate::files::open::READ_FLAGS;
 use crate::files::path_handle::PathHandle;
 use crate::files::paths::OWN;
-use crate::files::platform::{Platform as _, System};
+use crate::files::platform::{
+    AsHandle as _, Errno, Handle, NameAt, OpenFlags, Platform as _, SysResult, System, link,
+    open_at, rename, stat_at, sync_file, unlink,
+};
 use crate::files::rename::rename_noreplace;
 use crate::files::root::Root;
 use crate::files::temp_file::truncate;
@@ -26,7 +25,7 @@ use crate::text::time::parse_time;
 /// The folder that keeps the displaced texts of one path.
 #[derive(Debug)]
 pub(crate) struct BackupDir {
-    dir: std::os::fd::OwnedFd,
+    dir: Handle,
     path: String,
     extension: String,
 }
@@ -51,7 +50,7 @@ impl BackupDir {
 
     /// Returns a path here that is free, for a text of this version. It stays free: only the
     /// holder of the lock makes names here.
-    pub(crate) fn new_name(&self, version: Version) -> rustix::io::Result<String> {
+    pub(crate) fn new_name(&self, version: Version) -> SysResult<String> {
         loop {
             let kept = format!("{}/{}-{version}.{}", self.path, timestamp(), self.extension);
             match self.identity(&kept) {
@@ -64,19 +63,17 @@ impl BackupDir {
     }
 
     /// Moves a file to a path that [`BackupDir::new_name`] gave.
-    pub(crate) fn move_in(&self, from: &PathHandle, kept: &str) -> rustix::io::Result<()> {
-        let name = file_name(kept);
-        match System::rename_noreplace(from.name(), (self.dir.as_fd(), name)) {
+    pub(crate) fn move_in(&self, from: &PathHandle, kept: &str) -> SysResult<()> {
+        match System::rename_noreplace(from.name(), self.name(kept)) {
             // The name is free, so that a plain rename takes nothing away.
-            Err(Errno::NOSYS) => rustix::fs::renameat(&from.dir, &*from.name, &self.dir, name),
+            Err(Errno::NOSYS) => rename(from.name(), self.name(kept)),
             done => done,
         }
     }
 
     /// Gives a file a second hard link at a path that [`BackupDir::new_name`] gave.
-    pub(crate) fn link_in(&self, from: &PathHandle, kept: &str) -> rustix::io::Result<()> {
-        let name = file_name(kept);
-        rustix::fs::linkat(&from.dir, &*from.name, &self.dir, name, AtFlags::empty())
+    pub(crate) fn link_in(&self, from: &PathHandle, kept: &str) -> SysResult<()> {
+        link(from.name(), self.name(kept))
     }
 
     /// Where [`BackupDir::copy_in`] writes a text of this version until it is whole.
@@ -86,13 +83,13 @@ impl BackupDir {
 
     /// Writes a text here that is nowhere else; it has its name only once it is whole. The caller
     /// has noted [`BackupDir::temp_path`].
-    pub(crate) fn copy_in(&self, bytes: &[u8]) -> rustix::io::Result<String> {
+    pub(crate) fn copy_in(&self, bytes: &[u8]) -> SysResult<String> {
         let version = Version::of(bytes);
         let temp = self.path_handle(&self.temp_path(version))?;
         // left by a crashed writer here
         let _ = temp.unlink();
-        let flags = READ_FLAGS | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
-        let mut file = File::from(rustix::fs::openat(&temp.dir, &*temp.name, flags, PRIVATE_MODE)?);
+        let flags = READ_FLAGS | OpenFlags::WRONLY | OpenFlags::CREATE | OpenFlags::EXCL;
+        let mut file = File::from(open_at(temp.name(), flags)?);
         let written = file.write_all(bytes).and_then(|()| file.sync_all());
         let written = written.map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::IO));
         let kept = written.and_then(|()| self.new_name(version));
@@ -103,11 +100,10 @@ impl BackupDir {
     }
 
     /// Copies here what `source` gives, of whatever length.
-    pub(crate) fn copy_from(&self, source: &mut impl Read) -> rustix::io::Result<String> {
+    pub(crate) fn copy_from(&self, source: &mut impl Read) -> SysResult<String> {
         let kept = format!("{}/{}-tail.{}", self.path, timestamp(), self.extension);
-        let flags = READ_FLAGS | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
-        let file = rustix::fs::openat(&self.dir, file_name(&kept), flags, PRIVATE_MODE)?;
-        let mut file = File::from(file);
+        let flags = READ_FLAGS | OpenFlags::WRONLY | OpenFlags::CREATE | OpenFlags::EXCL;
+        let mut file = File::from(open_at(self.name(&kept), flags)?);
         let copied = std::io::copy(source, &mut file).and_then(|_| file.sync_all());
         match copied {
             Ok(()) => Ok(kept),
@@ -121,21 +117,24 @@ impl BackupDir {
     /// Makes the names here durable; `path` is the file that the change was about.
     pub(crate) fn sync(&self, path: &str) -> Result<()> {
         let in_doubt = |e: Errno| Error::InDoubt { path: path.into(), source: e.into() };
-        System::sync_folder(self.dir.as_fd()).map_err(in_doubt)
+        System::sync_folder(self.dir.as_handle()).map_err(in_doubt)
     }
 
     /// The device and inode of what is kept.
-    pub(crate) fn identity(&self, kept: &str) -> rustix::io::Result<(u64, u64)> {
-        let raw = rustix::fs::statat(&self.dir, file_name(kept), AtFlags::SYMLINK_NOFOLLOW)?;
-        Ok(file_id(&raw))
+    pub(crate) fn identity(&self, kept: &str) -> SysResult<(u64, u64)> {
+        stat_at(self.name(kept)).map(|info| info.id())
     }
 
     /// Removes a second hard link that [`BackupDir::link_in`] gave, or half a copy.
     pub(crate) fn remove(&self, kept: &str) {
-        let _ = rustix::fs::unlinkat(&self.dir, file_name(kept), AtFlags::empty());
+        let _ = unlink(self.name(kept));
     }
 
-    fn path_handle(&self, kept: &str) -> rustix::io::Result<PathHandle> {
+    fn name<'a>(&'a self, kept: &'a str) -> NameAt<'a> {
+        (self.dir.as_handle(), file_name(kept))
+    }
+
+    fn path_handle(&self, kept: &str) -> SysResult<PathHandle> {
         let dir = self.dir.try_clone().map_err(|_| Errno::MFILE)?;
         Ok(PathHandle { dir, name: file_name(kept).into(), path: kept.into() })
     }
@@ -150,7 +149,7 @@ pub(crate) fn make_conflict_copy(
     path: &str,
     version: Version,
 ) -> Result<String> {
-    let saved = root.open_own(from)?.sync_all();
+    let saved = sync_file(&root.open_own(from)?);
     saved.map_err(|e| Error::io("recover", from, e))?;
     let from = root.path_handle(from)?;
     let (folder, name) = path.rsplit_once('/').map_or(("", path), |(f, n)| (f, n));

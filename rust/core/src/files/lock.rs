@@ -1,25 +1,18 @@
 //! Writer lock of a root, across threads and processes (`flock`). Readers never wait.
 
 use std::fs::File;
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, IntoRawFd};
-use std::sync::atomic::{AtomicI32, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-
-use rustix::fs::{FlockOperation, OFlags};
-use rustix::io::Errno;
 
 use crate::error::{Error, Result, wait_for};
 use crate::files::open::{READ_FLAGS, is_only_name, open_regular, refusal};
 use crate::files::paths::OWN;
+use crate::files::platform::{AsHandle as _, Inheritable, OpenFlags, sync_file, try_lock, unlock};
 use crate::files::root::Root;
 use crate::sync::{TimedLock, TimedLockGuard};
 
 /// How long a writer waits for another before it gives up.
 pub const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// No handle.
-const NO_FD: i32 = -1;
 
 /// The lock of one root: a turn for our threads, `flock` for other processes.
 ///
@@ -30,14 +23,14 @@ const NO_FD: i32 = -1;
 pub struct Lock {
     threads: TimedLock,
     /// The handle that is locked, or is about to be: a child of a fork inherits it.
-    fd: AtomicI32,
+    open: Inheritable,
     /// Returns whether to go on waiting: most calls that take the lock have no other way to ask.
     pub(crate) interrupt: fn() -> bool,
 }
 
 impl Default for Lock {
     fn default() -> Self {
-        Self { threads: TimedLock::default(), fd: AtomicI32::new(NO_FD), interrupt: || false }
+        Self { threads: TimedLock::default(), open: Inheritable::default(), interrupt: || false }
     }
 }
 
@@ -104,58 +97,48 @@ impl Lock {
         let path = format!("{OWN}/lock");
         let fail = |e| refusal("lock", &path, e).below(root.path());
         let dir = root.own_dir("")?;
-        let flags = READ_FLAGS | OFlags::RDWR | OFlags::CREATE;
-        let file = match open_regular((dir.as_fd(), "lock"), flags, &path) {
+        let flags = READ_FLAGS | OpenFlags::RDWR | OpenFlags::CREATE;
+        let file = match open_regular((dir.as_handle(), "lock"), flags, &path) {
             // the folder was deleted since it was opened
             Err(Error::NotFound { .. }) => return Ok(None),
             file => file.map_err(|error| error.below(root.path()))?,
         };
-        self.fd.store(file.as_raw_fd(), Ordering::Release);
-        let taken = match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        self.open.set(&file);
+        let taken = match try_lock(&file) {
             // Someone may have deleted `.commonplace` in between, and another writer
             // have locked the new file; then ours guards nothing.
-            Ok(()) => is_only_name((root.fd(), &path), &file).map_err(fail),
-            Err(Errno::WOULDBLOCK | Errno::INTR) => Ok(false),
+            Ok(true) => is_only_name((root.handle(), &path), &file).map_err(fail),
+            Ok(false) => Ok(false),
             Err(e) => Err(fail(e)),
         };
         if matches!(taken, Ok(true)) {
             return Ok(Some(file));
         }
-        self.fd.store(NO_FD, Ordering::Release);
+        self.open.forget();
         taken.map(|_| None)
     }
 
     /// In a child of the process that has this lock: closes the handle that was inherited, which
     /// would else keep the root locked if the parent died. It releases nothing.
     pub(crate) fn close_inherited(&self, root: &Root) {
-        let fd = self.fd.swap(NO_FD, Ordering::AcqRel);
-        if fd == NO_FD {
-            return;
-        }
-        // SAFETY: a number stands there for as long as a thread of the parent has the file open
-        // under it. That thread is not in this process, so nobody else closes it here, and the
-        // swap gives it out once.
-        #[expect(unsafe_code, reason = "a handle whose owner did not come along")]
-        let file = unsafe { File::from_raw_fd(fd) };
-        if !is_only_name((root.fd(), &format!("{OWN}/lock")), &file).unwrap_or(false) {
-            // the child closed all that it inherited, and this is a file of its own
-            let _ = file.into_raw_fd();
-        }
+        let name = format!("{OWN}/lock");
+        let is_lock = |file: &File| is_only_name((root.handle(), &name), file).unwrap_or(false);
+        self.open.close_inherited(is_lock);
     }
 }
 
 impl LockGuard<'_> {
     /// Makes what the lock file holds durable.
     pub(crate) fn sync(&self) -> Result<()> {
-        self.file.sync_all().map_err(|e| Error::io("write", format!("{OWN}/lock"), e))
+        sync_file(&self.file).map_err(|e| Error::io("write", format!("{OWN}/lock"), e))
     }
 }
 
 impl Drop for LockGuard<'_> {
     fn drop(&mut self) {
         // Closing is not enough: a child forked meanwhile shares the handle.
-        let _ = rustix::fs::flock(&self.file, FlockOperation::Unlock);
-        self.lock.fd.store(NO_FD, Ordering::Release);
+        unlock(&self.file);
+        self.lock.open.forget();
     }
 }
 
@@ -177,6 +160,8 @@ mod tests {
         assert!(other.try_flock(&root).unwrap().is_some());
     }
 
+    // there is no fork on Windows
+    #[cfg(unix)]
     #[test]
     fn a_child_closes_the_handle_it_inherits_and_no_other() {
         let dir = tempfile::tempdir().unwrap();
@@ -185,14 +170,14 @@ mod tests {
         let file = lock.try_flock(&root).unwrap().unwrap();
         // as a fork does: the same open file under another number
         let child = Lock::default();
-        child.fd.store(file.try_clone().unwrap().into_raw_fd(), Ordering::Release);
+        child.open.set(&std::mem::ManuallyDrop::new(file.try_clone().unwrap()));
         child.close_inherited(&root);
         child.close_inherited(&root);
         assert!(other.try_flock(&root).unwrap().is_none(), "it is still the parent's");
         drop(file);
         assert!(other.try_flock(&root).unwrap().is_some(), "and nobody's once that is gone");
         let own = File::create(dir.path().join("own")).unwrap();
-        child.fd.store(own.as_raw_fd(), Ordering::Release);
+        child.open.set(&own);
         child.close_inherited(&root);
         assert!(own.metadata().is_ok());
     }
@@ -213,6 +198,8 @@ mod tests {
         assert!(begun.elapsed() < LOCK_TIMEOUT / 2);
     }
 
+    // to make a link takes a right on Windows that few users have
+    #[cfg(unix)]
     #[test]
     fn the_folder_of_the_lock_is_never_a_link() {
         let dir = tempfile::tempdir().unwrap();

@@ -38,14 +38,13 @@ pub mod version;
 pub mod walk;
 pub mod write_rules;
 
-use rustix::io::Errno;
-
 use crate::error::{Error, Result, throttled};
 pub use crate::files::expected::Expected;
 use crate::files::history::BackupDir;
 use crate::files::lock::{Lock, LockGuard};
 use crate::files::open::{move_refusal, refusal};
 use crate::files::path_handle::{BaseFile, PathHandle};
+use crate::files::platform::{Errno, sync_file};
 use crate::files::recovery_list::{RecoveryEntry, RecoveryList};
 use crate::files::rename::{RenameOutcome, rename_noreplace};
 use crate::files::root::Root;
@@ -148,7 +147,7 @@ impl Files {
         if base.is_some() {
             self.rules.check_rewrite(&target.path)?;
         }
-        self.publish(&guard, &target, base.as_ref(), bytes)
+        self.publish(&guard, &target, base, bytes)
     }
 
     /// Gives a file a new name, which must be free.
@@ -169,7 +168,7 @@ impl Files {
         self.check_collisions(&path, Some(from))?;
         let target = self.root.create_path_handle(&path)?;
         // Its text may be unsynced, of a person who saved it a moment ago.
-        source.open()?.sync_all().map_err(|e| Error::io("rename", from, e))?;
+        sync_file(&source.open()?).map_err(|e| Error::io("rename", from, e))?;
         self.record_pending(&guard, [RecoveryEntry::Moved(from.into(), path.clone())])?;
         // Not every file system makes a rename whole: after a power cut both names may stand, and
         // then nothing but the list says what they are.
@@ -208,7 +207,7 @@ impl Files {
         let file = target.open()?;
         let version = Version::of_whole(&file, path, &self.interrupt())?;
         expected.check(path, Some(version))?;
-        file.sync_all().map_err(fail)?;
+        sync_file(&file).map_err(fail)?;
         let backups = BackupDir::history(&self.root, path)?;
         let kept = backups.new_name(version).map_err(|e| refusal("delete", path, e))?;
         let moved = self.root.path_handle(&kept)?;
@@ -258,11 +257,11 @@ impl Files {
         &self,
         guard: &LockGuard<'_>,
         target: &PathHandle,
-        base: Option<&BaseFile>,
+        base: Option<BaseFile>,
         bytes: &[u8],
     ) -> Result<Written> {
         let (path, version) = (target.path.clone(), Version::of(bytes));
-        let (at, temp) = temp_name(target, base)?;
+        let (at, temp) = temp_name(target, base.as_ref())?;
         let Some(base) = base else {
             self.record_pending(guard, [RecoveryEntry::TempFile(temp)])?;
             replace::create(target, bytes, at)?;

@@ -2,64 +2,66 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, statat};
-use rustix::io::Errno;
 
 use crate::error::{Error, Result};
 use crate::files::paths::OWN;
-pub(crate) use crate::files::platform::PRIVATE_MODE;
-use crate::files::platform::{NameAt, Platform as _, System, TRAVERSE};
+use crate::files::platform::{
+    AsHandle as _, Errno, FileInfo, FileType, FolderEntries, HandleRef, NameAt, OpenFlags,
+    Platform as _, SysResult, System, TRAVERSE, open_at, stat, stat_at,
+};
 use crate::memory_limit::{MemoryLimit, try_with_capacity};
 
 /// The largest file that is read into memory whole; longer transcripts are streamed.
 pub const MAX_WHOLE: u64 = 256 << 20;
 
 /// How files are opened: never blocking on a FIFO, never through a link.
-pub(crate) const READ_FLAGS: OFlags = OFlags::RDONLY
-    .union(OFlags::NONBLOCK)
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::NOCTTY)
-    .union(OFlags::CLOEXEC);
+pub(crate) const READ_FLAGS: OpenFlags = OpenFlags::RDONLY
+    .union(OpenFlags::NONBLOCK)
+    .union(OpenFlags::NOFOLLOW)
+    .union(OpenFlags::NOCTTY)
+    .union(OpenFlags::CLOEXEC);
 /// Without `NOFOLLOW`: with it the kernel calls a link "not a folder", and hides what it is.
-pub(crate) const DIRECTORY_FLAGS: OFlags =
-    READ_FLAGS.difference(OFlags::NOFOLLOW).union(OFlags::DIRECTORY);
+pub(crate) const DIRECTORY_FLAGS: OpenFlags =
+    READ_FLAGS.difference(OpenFlags::NOFOLLOW).union(OpenFlags::DIRECTORY);
 
 /// Looks at what is at `path` below `dir`: what it is and how many names it has, in one call.
-pub(crate) fn stat_beneath(dir: BorrowedFd<'_>, path: &str) -> rustix::io::Result<Stat> {
-    in_folder((dir, path), |folder, name| statat(folder, name, AtFlags::SYMLINK_NOFOLLOW))
+pub(crate) fn stat_beneath(dir: HandleRef<'_>, path: &str) -> SysResult<FileInfo> {
+    in_folder((dir, path), |folder, name| stat_at((folder, name)))
 }
 
-/// As [`stat_beneath`]; a second hard link that a file has just been given is waited for to go
+/// Looks at a file by `look`; a second hard link that it has just been given is waited for to go
 /// away, as long as `waits` is not zero, a millisecond each time.
 ///
 /// Some editors, and we where names cannot be exchanged, link a file to its backup for a moment.
-pub(crate) fn stat_settled(name: NameAt<'_>, waits: &mut usize) -> rustix::io::Result<Stat> {
+pub(crate) fn stat_settled(
+    look: impl Fn() -> SysResult<FileInfo>,
+    waits: &mut usize,
+) -> SysResult<FileInfo> {
     loop {
-        let raw = stat_beneath(name.0, name.1)?;
-        if !is_newly_linked(&raw) || *waits == 0 {
-            return Ok(raw);
+        let info = look()?;
+        if !is_newly_linked(&info) || *waits == 0 {
+            return Ok(info);
         }
         *waits -= 1;
         std::thread::sleep(Duration::from_millis(1));
     }
 }
 
-fn is_newly_linked(raw: &Stat) -> bool {
-    let is_file = FileType::from_raw_mode(raw.st_mode) == FileType::RegularFile;
-    is_file && raw.st_nlink > 1 && may_be_in_progress(raw)
+fn is_newly_linked(info: &FileInfo) -> bool {
+    info.kind == FileType::File && info.links > 1 && may_be_in_progress(info)
 }
 
 /// Calls `look` with the folder of a path, opened if it is not `dir`, and the name in it.
 fn in_folder<T>(
     (dir, path): NameAt<'_>,
-    look: impl FnOnce(BorrowedFd<'_>, &str) -> rustix::io::Result<T>,
-) -> rustix::io::Result<T> {
+    look: impl FnOnce(HandleRef<'_>, &str) -> SysResult<T>,
+) -> SysResult<T> {
     match path.rsplit_once('/') {
         None => look(dir, path),
-        Some((folder, name)) => look(System::open_beneath((dir, folder), TRAVERSE)?.as_fd(), name),
+        Some((folder, name)) => {
+            look(System::open_beneath((dir, folder), TRAVERSE)?.as_handle(), name)
+        }
     }
 }
 
@@ -88,7 +90,7 @@ const RENAME_SETTLED_SECONDS: i64 = 2;
 /// A second hard link that is new is waited for, as by [`stat_settled`].
 ///
 /// A file that was replaced meanwhile is closed, and the new one is opened.
-pub(crate) fn open_regular(name: NameAt<'_>, flags: OFlags, path: &str) -> Result<File> {
+pub(crate) fn open_regular(name: NameAt<'_>, flags: OpenFlags, path: &str) -> Result<File> {
     let fail = |e| refusal("open", path, e);
     let (mut held, mut linked, mut replaced) = (0, 0, 0);
     loop {
@@ -100,7 +102,7 @@ pub(crate) fn open_regular(name: NameAt<'_>, flags: OFlags, path: &str) -> Resul
             }
             done => File::from(done.map_err(fail)?),
         };
-        let opened = rustix::fs::fstat(&file).map_err(fail)?;
+        let opened = stat(&file).map_err(fail)?;
         match check_regular(path, &opened) {
             Ok(()) if names_only(name, opened).map_err(fail)? => return Ok(file),
             Ok(()) if replaced < MAX_REOPENS => replaced += 1,
@@ -130,25 +132,23 @@ pub(crate) fn open_regular(name: NameAt<'_>, flags: OFlags, path: &str) -> Resul
 ///
 /// And the kernel counts a link down before it forgets the name. So as long as the change may still
 /// be under way, it is waited for: it holds the lock of the folder.
-pub(crate) fn is_only_name(name: NameAt<'_>, file: &File) -> rustix::io::Result<bool> {
-    names_only(name, rustix::fs::fstat(file)?)
+pub(crate) fn is_only_name(name: NameAt<'_>, file: &File) -> SysResult<bool> {
+    names_only(name, stat(file)?)
 }
 
 /// As [`is_only_name`], for a file whose stat was taken after it was opened.
-fn names_only(name: NameAt<'_>, opened: Stat) -> rustix::io::Result<bool> {
+fn names_only(name: NameAt<'_>, opened: FileInfo) -> SysResult<bool> {
     let only = in_folder(name, |folder, name| {
-        let file_of = |raw: &Stat| (raw.st_dev, raw.st_ino);
-        let changed = |raw: &Stat| (raw.st_ctime, raw.st_ctime_nsec);
         let mut before = opened;
         for _ in 0..MAX_COUNT_READS {
             if may_be_in_progress(&before) {
                 wait_for_changes(folder)?;
             }
-            let now = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
-            if file_of(&now) != file_of(&before) || (before.st_nlink, now.st_nlink) != (1, 1) {
+            let now = stat_at((folder, name))?;
+            if now.id() != before.id() || (before.links, now.links) != (1, 1) {
                 return Ok(false);
             }
-            if changed(&now) == changed(&before) {
+            if now.stat.ctime_ns == before.stat.ctime_ns {
                 break;
             }
             before = now;
@@ -162,10 +162,9 @@ fn names_only(name: NameAt<'_>, opened: Stat) -> rustix::io::Result<bool> {
 }
 
 /// Returns whether the last change of a file's link count may still be in progress.
-#[allow(clippy::unnecessary_cast)] // The widths differ between systems.
-fn may_be_in_progress(raw: &Stat) -> bool {
+fn may_be_in_progress(info: &FileInfo) -> bool {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-    (raw.st_ctime as i64).saturating_add(RENAME_SETTLED_SECONDS)
+    info.stat.ctime_ns.div_euclid(1_000_000_000).saturating_add(RENAME_SETTLED_SECONDS)
         >= i64::try_from(now).unwrap_or(i64::MAX)
 }
 
@@ -173,33 +172,26 @@ fn may_be_in_progress(raw: &Stat) -> bool {
 /// takes to look up a name which it does not remember, and any system for a listing.
 ///
 /// A name that is too long for the file system is never remembered.
-fn wait_for_changes(folder: BorrowedFd<'_>) -> rustix::io::Result<()> {
-    let looked = statat(folder, OVERLONG_NAME, AtFlags::SYMLINK_NOFOLLOW).map(drop);
+fn wait_for_changes(folder: HandleRef<'_>) -> SysResult<()> {
+    let looked = stat_at((folder, OVERLONG_NAME)).map(drop);
     if cfg!(target_os = "linux") && looked == Err(Errno::NAMETOOLONG) {
         return Ok(());
     }
-    let folder = rustix::fs::openat(folder, ".", DIRECTORY_FLAGS, Mode::empty())?;
-    Dir::new(folder)?.read().transpose().map(drop)
+    FolderEntries::new(open_at((folder, "."), DIRECTORY_FLAGS)?)?.read().transpose().map(drop)
 }
 
-pub(crate) fn check_regular(path: &str, raw: &Stat) -> Result<()> {
-    match FileType::from_raw_mode(raw.st_mode) {
+pub(crate) fn check_regular(path: &str, info: &FileInfo) -> Result<()> {
+    match info.kind {
         // 0 links: it lost its name since we opened it.
-        FileType::RegularFile if raw.st_nlink <= 1 => Ok(()),
-        FileType::RegularFile => {
+        FileType::File if info.links <= 1 => Ok(()),
+        FileType::File => {
             let why = "it has a second name, which may be outside the memory; copy it";
             Err(Error::refused(path, "hardlink", why))
         }
-        FileType::Symlink => Err(refusal("open", path, Errno::LOOP)),
-        FileType::Directory => Err(refusal("open", path, Errno::ISDIR)),
+        FileType::Link => Err(refusal("open", path, Errno::LOOP)),
+        FileType::Folder => Err(refusal("open", path, Errno::ISDIR)),
         _ => Err(refusal("open", path, Errno::NXIO)),
     }
-}
-
-/// The device and inode of a file.
-#[allow(clippy::unnecessary_cast)] // The widths differ between systems.
-pub(crate) fn file_id(raw: &Stat) -> (u64, u64) {
-    (raw.st_dev as u64, raw.st_ino as u64)
 }
 
 /// Reads all of an open file, if the limits allow it.
@@ -220,7 +212,7 @@ pub(crate) fn read_whole(file: &mut File, path: &str, limit: &MemoryLimit) -> Re
     Ok(bytes)
 }
 
-/// Maps an errno of the kernel to [`Error::Refused`], where the path is to blame.
+/// Maps an error number of the system to [`Error::Refused`], where the path is to blame.
 pub(crate) fn refusal(action: &'static str, path: &str, errno: Errno) -> Error {
     let (code, why) = match errno {
         Errno::LOOP => ("symlink", "it is, or goes through, a symbolic link"),
@@ -252,8 +244,6 @@ pub(crate) fn move_refusal(action: &'static str, path: &str, errno: Errno) -> Er
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::MetadataExt;
-
     use super::*;
     use crate::files::root::Root;
 
@@ -286,7 +276,7 @@ mod tests {
         std::fs::create_dir_all(at("root/sub")).unwrap();
         let root = Root::open(at("root"), false).unwrap();
         for name in ["a.md", "sub/a.md"] {
-            let (here, path) = ((root.fd(), name), at("root").join(name));
+            let (here, path) = ((root.handle(), name), at("root").join(name));
             let open = || File::from(System::open_beneath(here, READ_FLAGS).unwrap());
             let only = |file: &File| is_only_name(here, file).unwrap();
             std::fs::write(&path, "ours").unwrap();
@@ -302,7 +292,7 @@ mod tests {
             std::fs::hard_link(at("secret"), &path).unwrap();
             let theirs = open();
             std::fs::remove_file(&path).unwrap();
-            assert_eq!(theirs.metadata().map(|data| data.nlink()).unwrap(), 1);
+            assert_eq!(stat(&theirs).unwrap().links, 1);
             assert!(!only(&theirs) && !only(&ours));
             std::fs::write(&path, "new").unwrap();
             assert!(!only(&theirs) && !only(&ours));
@@ -310,7 +300,7 @@ mod tests {
         }
         std::fs::remove_dir(at("root/sub")).unwrap();
         assert!(
-            !is_only_name((root.fd(), "sub/a.md"), &File::open(at("secret")).unwrap()).unwrap()
+            !is_only_name((root.handle(), "sub/a.md"), &File::open(at("secret")).unwrap()).unwrap()
         );
     }
 }

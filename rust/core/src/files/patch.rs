@@ -50,7 +50,7 @@ impl Files {
             expected.check(path, Some(base.version))?;
             let text = as_text(path, &bytes)?;
             let patched = apply(path, text, edits)?;
-            match self.publish(&guard, &target, Some(&base), patched.as_bytes()) {
+            match self.publish(&guard, &target, Some(base), patched.as_bytes()) {
                 Ok(written) => return Ok(Patched { written, applied: edits.len() }),
                 // A save came in between; the edits may fit the new text as well.
                 Err(Error::Conflict { .. }) if expected == Expected::Any && tries < MAX_RETRIES => {

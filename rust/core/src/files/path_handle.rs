@@ -4,21 +4,20 @@
 //! moved meanwhile.
 
 use std::fs::File;
-use std::os::fd::{AsFd, OwnedFd};
-
-use rustix::fs::AtFlags;
-use rustix::io::Errno;
 
 use crate::error::{Error, Interrupt, Result};
-use crate::files::open::{READ_FLAGS, file_id, open_regular, read_whole};
-use crate::files::platform::{NameAt, Platform as _, System};
+use crate::files::open::{READ_FLAGS, open_regular, read_whole};
+use crate::files::platform::{
+    AsHandle as _, Errno, FileInfo, Handle, NameAt, Platform as _, SysResult, System, stat,
+    stat_at, sync_file, unlink,
+};
 use crate::files::version::Version;
 use crate::memory_limit::MemoryLimit;
 
 /// A file's name in its open folder.
 #[derive(Debug)]
 pub(crate) struct PathHandle {
-    pub(crate) dir: OwnedFd,
+    pub(crate) dir: Handle,
     pub(crate) name: String,
     pub(crate) path: String,
 }
@@ -33,7 +32,7 @@ pub(crate) struct BaseFile {
 impl PathHandle {
     /// The name, for calls of the system.
     pub(crate) fn name(&self) -> NameAt<'_> {
-        (self.dir.as_fd(), &self.name)
+        (self.dir.as_handle(), &self.name)
     }
 
     /// Looks at the file that is here, of whatever size, if there is one.
@@ -71,14 +70,14 @@ impl PathHandle {
     }
 
     /// What stands at this name, whatever it is.
-    pub(crate) fn stat(&self) -> rustix::io::Result<rustix::fs::Stat> {
-        rustix::fs::statat(&self.dir, &*self.name, AtFlags::SYMLINK_NOFOLLOW)
+    pub(crate) fn stat(&self) -> SysResult<FileInfo> {
+        stat_at(self.name())
     }
 
     /// Returns whether this name stands for an open file.
-    pub(crate) fn is_name_of(&self, file: &File) -> rustix::io::Result<bool> {
+    pub(crate) fn is_name_of(&self, file: &File) -> SysResult<bool> {
         match self.stat() {
-            Ok(named) => Ok(file_id(&named) == file_id(&rustix::fs::fstat(file)?)),
+            Ok(named) => Ok(named.id() == stat(file)?.id()),
             Err(Errno::NOENT) => Ok(false),
             Err(e) => Err(e),
         }
@@ -99,25 +98,30 @@ impl PathHandle {
         Ok(Self { dir, name, path: self.path.clone() })
     }
 
-    pub(crate) fn unlink(&self) -> rustix::io::Result<()> {
-        rustix::fs::unlinkat(&self.dir, &*self.name, AtFlags::empty())
+    pub(crate) fn unlink(&self) -> SysResult<()> {
+        unlink(self.name())
     }
 
-    pub(crate) fn exchange(&self, with: &Self) -> rustix::io::Result<()> {
+    pub(crate) fn exchange(&self, with: &Self) -> SysResult<()> {
         System::exchange(self.name(), with.name())
     }
 
     /// Makes the names in this folder durable; a failure leaves the change in doubt.
     pub(crate) fn sync_folder(&self) -> Result<()> {
         let in_doubt = |e: Errno| Error::InDoubt { path: self.path.clone(), source: e.into() };
-        System::sync_folder(self.dir.as_fd()).map_err(in_doubt)
+        System::sync_folder(self.dir.as_handle()).map_err(in_doubt)
     }
 }
 
 impl BaseFile {
     /// Makes what we read durable: someone else may have written it just now.
     pub(crate) fn sync(&self) -> std::io::Result<()> {
-        self.file.sync_all()
+        sync_file(&self.file)
+    }
+
+    /// Closes the file, and returns what it was.
+    pub(crate) fn close(self) -> Version {
+        self.version
     }
 
     /// Returns whether it is still as it was read, under this name.

@@ -59,10 +59,41 @@ pub fn check_create(path: &str) -> Result<String> {
 ///
 /// # Errors
 /// [`Error::Refused`] with `escape`, `absolute`, `backslash`, `control`,
-/// `long`, `empty`, `dot`, `dotdot`, or `reserved` for hidden components.
+/// `long`, `empty`, `dot`, `dotdot`, or `reserved` for hidden components; on Windows with `name` for
+/// what means something else there.
 pub fn check_read(path: &str) -> Result<()> {
     check_shape(path, 4095, |_| None)?;
-    path.split('/').try_for_each(|component| check_visible(path, component))
+    path.split('/').try_for_each(|component| check_visible(path, component))?;
+    if cfg!(windows) { check_on_windows(path) } else { Ok(()) }
+}
+
+/// Refuses what Windows takes for something else than a file of that name: a stream (`a.md:b`), a
+/// pattern, a device, a name that loses its end.
+fn check_on_windows(path: &str) -> Result<()> {
+    let refuse = |why: &str| Err(Error::refused(path, "name", why));
+    if let Some(c) = path.chars().find(|&c| is_special_on_windows(c)) {
+        return refuse(&format!("{} is {SPECIAL_ON_WINDOWS}", c.escape_debug()));
+    }
+    for component in path.split('/') {
+        if component.ends_with(['.', ' ']) {
+            return refuse(CUT_ON_WINDOWS);
+        }
+        if is_device(component) {
+            return refuse(DEVICE_ON_WINDOWS);
+        }
+    }
+    Ok(())
+}
+
+/// What is wrong with characters that Windows gives a meaning.
+const SPECIAL_ON_WINDOWS: &str = "not allowed in names on Windows";
+/// What is wrong with spaces and full stops at the ends.
+const CUT_ON_WINDOWS: &str = "no space at the ends and no \".\" at the end: Windows drops them";
+/// What is wrong with `CON` and its like.
+const DEVICE_ON_WINDOWS: &str = "Windows takes this name for a device";
+
+fn is_special_on_windows(c: char) -> bool {
+    matches!(c, '<' | '>' | ':' | '"' | '|' | '?' | '*')
 }
 
 /// Maps names to one form that all their look-alikes on caseless systems share: canonical caseless
@@ -149,7 +180,7 @@ fn check_component(path: &str, component: &str) -> Result<()> {
         return Err(Error::refused(path, "long", why));
     }
     if component.ends_with(['.', ' ']) || component.starts_with(' ') {
-        return refuse("no space at the ends and no \".\" at the end: Windows drops them");
+        return refuse(CUT_ON_WINDOWS);
     }
     if component.starts_with(['-', '~']) {
         return refuse(
@@ -160,7 +191,7 @@ fn check_component(path: &str, component: &str) -> Result<()> {
         return refuse("\"~\" with a digit is how Windows shortens other names");
     }
     if is_device(component) {
-        return refuse("Windows takes this name for a device");
+        return refuse(DEVICE_ON_WINDOWS);
     }
     let form = nfkc(component);
     if form.contains(['/', '\\', ':'])
@@ -184,7 +215,7 @@ fn check_component(path: &str, component: &str) -> Result<()> {
 /// Returns what is wrong with a character in a created name.
 fn forbidden(c: char) -> Option<&'static str> {
     Some(match c {
-        '<' | '>' | ':' | '"' | '|' | '?' | '*' => "not allowed in names on Windows",
+        c if is_special_on_windows(c) => SPECIAL_ON_WINDOWS,
         ';' | '&' | '$' | '`' | '\'' | '{' | '}' => "special to shells",
         '\u{2024}' | '\u{FE52}' | '\u{FF0E}' => "a look-alike of \".\"",
         '\u{2044}' | '\u{2215}' | '\u{29F8}' | '\u{FF0F}' | '\u{2571}' => "a look-alike of \"/\"",
@@ -313,12 +344,29 @@ mod tests {
 
     #[test]
     fn a_persons_own_names_can_be_read() {
-        for path in ["Q&A; notes: \"x\"?.md", "cafe\u{301}.md", "-rf.md", "a .md ", "CON"] {
+        for path in ["cafe\u{301}.md", "-rf.md", "a .md", "draft~1.md", "Q&A; $x.md"] {
             assert_eq!(code(check_read(path)), "ok", "{path:?}");
+        }
+        let refused = if cfg!(windows) { "name" } else { "ok" };
+        for path in ["Q&A; notes: \"x\"?.md", "a .md ", "CON"] {
+            assert_eq!(code(check_read(path)), refused, "{path:?}");
         }
         assert_eq!(code(check_read(".commonplace/lock")), "reserved");
         assert_eq!(code(check_read("a/.git/config")), "reserved");
         assert_eq!(code(check_read("a/../../x")), "escape");
+    }
+
+    #[test]
+    fn what_windows_takes_for_something_else_is_refused_there() {
+        for path in ["a.md:b", "a.md::$DATA", "C:a.md", "a/CON/b.md", "nul.md", "com\u{b9}.txt"] {
+            assert_eq!(code(check_on_windows(path)), "name", "{path:?}");
+        }
+        for path in ["a.md.", "a.md ", "a./b.md", "a?.md", "*.md", "a|b.md"] {
+            assert_eq!(code(check_on_windows(path)), "name", "{path:?}");
+        }
+        for path in ["a.md", "console.md", "a/b c/d.md", "draft~1.md", "\u{65e5}.md"] {
+            assert_eq!(code(check_on_windows(path)), "ok", "{path:?}");
+        }
     }
 
     #[test]

@@ -3,18 +3,15 @@
 
 use std::time::{Duration, Instant};
 
-use rustix::io::Errno;
-
 use crate::error::{Error, Interrupt, Result};
 use crate::files::Files;
 use crate::files::history::{make_conflict_copy, parse_history_path, parse_revision_name};
 use crate::files::lock::LockGuard;
 use crate::files::paths::OWN;
-use crate::files::platform::{Lease, ReadLease as _};
+use crate::files::platform::{Errno, Lease, ReadLease as _};
 use crate::files::racy_stat::{FsClock, now_ns};
 use crate::files::recover::Recovered;
 use crate::files::recovery_list::{DisplacedFile, RecoveryEntry, RecoveryList, stat_hash};
-use crate::files::root::Stat;
 use crate::files::version::Version;
 use crate::sync::MutexGuard;
 
@@ -179,15 +176,15 @@ impl Files {
             Err(Error::NotFound { .. }) => return Ok((false, None)),
             target => target?,
         };
-        let raw = match target.stat() {
+        let info = match target.stat() {
             // it was never displaced, or is visible by now
             Err(Errno::NOENT) => return Ok((false, None)),
-            raw => raw.map_err(|e| Error::io("recover", &*one.kept, e))?,
+            info => info.map_err(|e| Error::io("recover", &*one.kept, e))?,
         };
-        if raw.st_nlink > 1 && self.remove_extra_link(&target, path)? {
+        if info.links > 1 && self.remove_extra_link(&target, path)? {
             return Ok((false, None));
         }
-        let (stat, now) = (Stat::from_raw(&raw), now_ns());
+        let (stat, now) = (info.stat, now_ns());
         let age = now - time_ns(&one.kept).unwrap_or(0);
         let settled = at_once || !(0..RECHECK_AFTER_NS).contains(&age);
         if one.stat_hash == Some(stat_hash(&stat)) && (one.trusted || !settled) {

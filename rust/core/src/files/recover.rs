@@ -1,15 +1,12 @@
 //! Crash recovery by a search of the whole root: leftovers are finished, kept or shown as conflict
 //! copies.
 
-use rustix::fs::{AtFlags, Dir, FileType};
-use rustix::io::Errno;
-
 use crate::error::{Error, Interrupt, Result};
 use crate::files::Files;
 use crate::files::history::{BackupDir, make_conflict_copy, parse_copy_path, parse_history_path};
-use crate::files::open::file_id;
 use crate::files::path_handle::PathHandle;
 use crate::files::paths::OWN;
+use crate::files::platform::{Errno, FileType, FolderEntries, stat};
 use crate::files::recovery_list::{RecoveryEntry, RecoveryList};
 use crate::files::version::Version;
 
@@ -209,13 +206,11 @@ impl Files {
     ) -> Result<Option<Version>> {
         match temp.stat() {
             Err(Errno::NOENT) => return Ok(None),
-            Ok(raw) if FileType::from_raw_mode(raw.st_mode) != FileType::RegularFile => {
-                return Ok(None);
-            }
-            Ok(raw) if raw.st_nlink > 1 => {
+            Ok(info) if info.kind != FileType::File => return Ok(None),
+            Ok(info) if info.links > 1 => {
                 return self.remove_extra_link(temp, path).map(|_| None);
             }
-            raw => raw.map_err(|e| Error::io("recover", &*temp.path, e))?,
+            info => info.map_err(|e| Error::io("recover", &*temp.path, e))?,
         };
         match temp.version_unless(interrupt) {
             Err(Error::Refused { .. } | Error::NotFound { .. }) => Ok(None),
@@ -232,25 +227,23 @@ impl Files {
     /// history; else says no, for its second hard link is not of our making.
     pub(crate) fn remove_extra_link(&self, hidden: &PathHandle, path: &str) -> Result<bool> {
         let fail = |e| Error::io("recover", &*hidden.path, e);
-        let wanted = file_id(&hidden.stat().map_err(fail)?);
+        let wanted = hidden.stat().map_err(fail)?.id();
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
         for folder in [folder, &format!("{OWN}/history/{path}")] {
             let dir = match self.root.open_dir(folder) {
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => continue,
                 dir => dir.map_err(fail)?,
             };
-            let here = file_id(&rustix::fs::fstat(&dir).map_err(fail)?);
-            let own = file_id(&rustix::fs::fstat(&hidden.dir).map_err(fail)?) == here;
-            let mut entries = Dir::new(dir).map_err(fail)?;
+            let here = stat(&dir).map_err(fail)?.id();
+            let own = stat(&hidden.dir).map_err(fail)?.id() == here;
+            let mut entries = FolderEntries::new(dir).map_err(fail)?;
             while let Some(entry) = entries.read() {
                 let entry = entry.map_err(fail)?;
-                let name = entry.file_name();
-                if entry.ino() != wanted.1 || own && name.to_bytes() == hidden.name.as_bytes() {
+                let is_hidden = own && entry.name_bytes() == hidden.name.as_bytes();
+                if !entry.may_be(wanted.1) || is_hidden {
                     continue;
                 }
-                let dir = entries.fd().map_err(fail)?;
-                let raw = rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW);
-                if raw.map(|raw| file_id(&raw)) == Ok(wanted) {
+                if entries.stat(&entry).map(|info| info.id()) == Ok(wanted) {
                     hidden.unlink().map_err(fail)?;
                     return Ok(true);
                 }

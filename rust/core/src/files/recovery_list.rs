@@ -14,7 +14,6 @@
 //! The file may come with a folder that somebody else made, so that a line is trusted only if it
 //! has the shape of a name that we give.
 
-use std::os::unix::fs::FileExt;
 use std::sync::OnceLock;
 use std::time::Instant;
 
@@ -24,6 +23,7 @@ use crate::error::{Error, Result};
 use crate::files::history::{parse_copy_path, parse_history_path};
 use crate::files::lock::LockGuard;
 use crate::files::paths::{OWN, check_read};
+use crate::files::platform::FileExt as _;
 use crate::files::root::{Root, Stat};
 use crate::files::temp_file::is_temp_name;
 

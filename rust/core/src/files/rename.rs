@@ -1,10 +1,7 @@
 //! Renaming without replacing: a file gets a new name only where nothing has it.
 
-use rustix::fs::AtFlags;
-use rustix::io::Errno;
-
 use crate::files::path_handle::PathHandle;
-use crate::files::platform::{Platform as _, System};
+use crate::files::platform::{Errno, Platform as _, SysResult, System, link};
 
 /// How far a rename came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,16 +16,13 @@ pub(crate) enum RenameOutcome {
 ///
 /// # Errors
 /// What the system says; the file has its old name only.
-pub(crate) fn rename_noreplace(
-    from: &PathHandle,
-    to: &PathHandle,
-) -> rustix::io::Result<RenameOutcome> {
+pub(crate) fn rename_noreplace(from: &PathHandle, to: &PathHandle) -> SysResult<RenameOutcome> {
     match System::rename_noreplace(from.name(), to.name()) {
         Ok(()) => return Ok(RenameOutcome::Complete),
         Err(Errno::NOSYS) => {}
         Err(e) => return Err(e),
     }
-    rustix::fs::linkat(&from.dir, &*from.name, &to.dir, &*to.name, AtFlags::empty())?;
+    link(from.name(), to.name())?;
     match from.unlink() {
         Ok(()) => Ok(RenameOutcome::Complete),
         Err(e) => match to.unlink() {

@@ -6,12 +6,11 @@
 //! found and restored, and the caller gets a conflict. A check before a plain rename
 //! cannot do that; between the two there is always time for a save.
 
-use rustix::io::Errno;
-
 use crate::error::{Error, Result};
 use crate::files::history::BackupDir;
-use crate::files::open::{file_id, move_refusal, refusal};
+use crate::files::open::{move_refusal, refusal};
 use crate::files::path_handle::{BaseFile, PathHandle};
+use crate::files::platform::{Errno, rename, sync_file};
 use crate::files::rename::{RenameOutcome, rename_noreplace};
 use crate::files::temp_file::TempFile;
 use crate::files::version::Version;
@@ -46,13 +45,13 @@ pub(crate) fn create(target: &PathHandle, bytes: &[u8], at: PathHandle) -> Resul
 /// `bytes` are in the history; [`Error::InDoubt`]; [`Error::Io`], and nothing is changed.
 pub(crate) fn replace(
     target: &PathHandle,
-    base: &BaseFile,
+    base: BaseFile,
     bytes: &[u8],
     at: PathHandle,
     backups: &BackupDir,
     kept: &str,
 ) -> Result<()> {
-    let mut temp = TempFile::write(at, bytes, Some(base))?;
+    let mut temp = TempFile::write(at, bytes, Some(&base))?;
     let fail = |e| move_refusal("write", &target.path, e);
     base.sync().map_err(|e| Error::io("write", &*target.path, e))?;
     match temp.at.exchange(target) {
@@ -62,7 +61,7 @@ pub(crate) fn replace(
             let taken = match base.is_at(&temp.at) {
                 Ok(true) => backups.move_in(&temp.at, kept).map_err(fail),
                 Ok(false) => {
-                    return Err(restore_newer_save(target, &temp.at, base, bytes, backups));
+                    return Err(restore_newer_save(target, &temp.at, base.version, bytes, backups));
                 }
                 Err(e) => Err(e),
             };
@@ -81,7 +80,7 @@ pub(crate) fn replace(
             };
             replaced?;
         }
-        Err(Errno::NOENT) => return Err(conflict(target, base)),
+        Err(Errno::NOENT) => return Err(conflict(target, base.version)),
         Err(e) => return Err(fail(e)),
     }
     target.sync_folder()?;
@@ -123,7 +122,7 @@ fn undo_exchange(target: &PathHandle, temp: &PathHandle, ours: Version) -> Resul
 fn restore_newer_save(
     target: &PathHandle,
     temp: &PathHandle,
-    base: &BaseFile,
+    base: Version,
     bytes: &[u8],
     backups: &BackupDir,
 ) -> Error {
@@ -133,7 +132,7 @@ fn restore_newer_save(
         Err(in_doubt) => return in_doubt,
     };
     if let Ok(version) = temp.version() {
-        let _ = temp.open().map(|file| file.sync_all());
+        let _ = temp.open().map(|file| sync_file(&file));
         let _ = backups.new_name(version).and_then(|kept| backups.move_in(temp, &kept));
     }
     if !ours_left {
@@ -144,8 +143,8 @@ fn restore_newer_save(
     conflict(target, base)
 }
 
-fn conflict(target: &PathHandle, base: &BaseFile) -> Error {
-    let (expected, found) = (base.version.to_string(), target.version_shown());
+fn conflict(target: &PathHandle, base: Version) -> Error {
+    let (expected, found) = (base.to_string(), target.version_shown());
     Error::Conflict { path: target.path.clone(), expected, found }
 }
 
@@ -156,19 +155,21 @@ fn conflict(target: &PathHandle, base: &BaseFile) -> Error {
 /// here; no call of these systems can prevent it.
 fn replace_by_link(
     target: &PathHandle,
-    base: &BaseFile,
+    base: BaseFile,
     temp: &PathHandle,
     backups: &BackupDir,
     kept: &str,
 ) -> Result<()> {
     let fail = |e| move_refusal("write", &target.path, e);
     backups.link_in(target, kept).map_err(fail)?;
-    let renamed = base.is_at(target).and_then(|same| {
-        if !same || backups.identity(kept).map_err(fail)? != file_id(&target.stat().map_err(fail)?)
-        {
+    let same = base.is_at(target);
+    // some file systems of Windows replace no file that is open
+    let base = base.close();
+    let renamed = same.and_then(|same| {
+        if !same || backups.identity(kept).map_err(fail)? != target.stat().map_err(fail)?.id() {
             return Ok(false);
         }
-        rustix::fs::renameat(&temp.dir, &*temp.name, &target.dir, &*target.name).map_err(fail)?;
+        rename(temp.name(), target.name()).map_err(fail)?;
         Ok(true)
     });
     if let Ok(true) = renamed {
@@ -176,7 +177,7 @@ fn replace_by_link(
     }
     // Only a second hard link of what is still at its first, and before anybody checks that; of
     // anything else recovery decides.
-    let live = target.stat().map(|raw| file_id(&raw));
+    let live = target.stat().map(|info| info.id());
     if live.is_ok() && live == backups.identity(kept) {
         backups.remove(kept);
     }
@@ -220,20 +221,20 @@ mod tests {
     fn a_last_moment_save_stays_and_ours_is_kept() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.md");
-        std::fs::write(&path, "base").unwrap();
         let root = Root::open(dir.path(), false).unwrap();
         let target = root.path_handle("a.md").unwrap();
-        let base = target.base(&|| false).unwrap().unwrap();
         let backups = BackupDir::history(&root, "a.md").unwrap();
-        std::fs::write(&path, "theirs").unwrap();
         for by_link in [false, true] {
+            std::fs::write(&path, "base").unwrap();
+            let base = target.base(&|| false).unwrap().unwrap();
+            std::fs::write(&path, "theirs").unwrap();
             let (at, _) = temp_name(&target, Some(&base)).unwrap();
             let kept = backups.new_name(base.version).unwrap();
             let done = if by_link {
                 let temp = TempFile::write(at, b"ours", Some(&base)).unwrap();
-                replace_by_link(&target, &base, &temp.at, &backups, &kept)
+                replace_by_link(&target, base, &temp.at, &backups, &kept)
             } else {
-                replace(&target, &base, b"ours", at, &backups, &kept)
+                replace(&target, base, b"ours", at, &backups, &kept)
             };
             assert!(matches!(done, Err(Error::Conflict { .. })));
             assert_eq!(std::fs::read(&path).unwrap(), b"theirs");

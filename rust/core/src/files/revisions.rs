@@ -3,13 +3,12 @@
 //! A text in the history is named by time and version. The name is trusted in a list and checked
 //! when the text is read: an editor may have written into what was displaced under its hands.
 
-use rustix::io::Errno;
-
 use crate::error::{Error, Result};
 use crate::files::Files;
 use crate::files::history::{BackupDir, parse_revision_name};
 use crate::files::open::{read_whole, refusal};
 use crate::files::paths::{OWN, check_read};
+use crate::files::platform::Errno;
 use crate::files::recovery_list::RecoveryEntry;
 use crate::files::version::Version;
 

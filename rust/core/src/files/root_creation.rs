@@ -1,11 +1,10 @@
 //! Checks before a root is created: a file or broken link in its place, a pseudo file system.
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 
 use crate::error::{Error, Result};
-use crate::files::platform::{Platform as _, System};
+use crate::files::platform::{AsHandle as _, HandleRef, Platform as _, System};
 
 /// Returns why there is no folder at a path and none can be made, where that can be told.
 pub(super) fn obstacle(path: &Path) -> Option<Error> {
@@ -20,7 +19,7 @@ pub(super) fn obstacle(path: &Path) -> Option<Error> {
         Ok(found) if !found.is_dir() => Some(is_no_folder(&shown, there)),
         _ => {
             let open = std::fs::File::open(there).ok()?;
-            check_file_system(&shown, there, open.as_fd()).err()
+            check_file_system(&shown, there, open.as_handle()).err()
         }
     }
 }
@@ -32,7 +31,7 @@ pub(super) fn is_no_folder(shown: &str, file: &Path) -> Error {
 }
 
 /// Refuses a folder in which nothing can be kept.
-pub(super) fn check_file_system(shown: &str, folder: &Path, open: BorrowedFd<'_>) -> Result<()> {
+pub(super) fn check_file_system(shown: &str, folder: &Path, open: HandleRef<'_>) -> Result<()> {
     let Some(name) = System::pseudo_file_system(open) else { return Ok(()) };
     let why = format!(
         "{} is in a pseudo file system ({name}) of the kernel, which keeps no files; choose a \

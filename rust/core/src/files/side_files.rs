@@ -5,16 +5,13 @@
 //! new file is made. Where `.commonplace` itself is no real folder, every call is refused.
 
 use std::fs::File;
-use std::os::fd::OwnedFd;
 use std::str::FromStr;
 
-use rustix::fs::OFlags;
-use rustix::io::Errno;
-
 use crate::error::{Error, Result};
-use crate::files::open::{PRIVATE_MODE, READ_FLAGS, open_regular, refusal};
+use crate::files::open::{READ_FLAGS, open_regular, refusal};
 use crate::files::path_handle::PathHandle;
 use crate::files::paths::{OWN, check_read};
+use crate::files::platform::{self, Errno, OpenFlags, open_at};
 use crate::files::root::Root;
 
 /// How a side file is opened. Only [`Access::Read`] does not make it.
@@ -59,11 +56,11 @@ impl Root {
             return self.open_own(&address);
         }
         let target = self.create_path_handle(&address)?;
-        let end = if access == Access::Update { OFlags::empty() } else { OFlags::APPEND };
-        let flags = READ_FLAGS | OFlags::RDWR | end;
+        let end = if access == Access::Update { OpenFlags::empty() } else { OpenFlags::APPEND };
+        let flags = READ_FLAGS | OpenFlags::RDWR | end;
         let make = || {
-            let new = flags | OFlags::CREATE | OFlags::EXCL;
-            rustix::fs::openat(&target.dir, &*target.name, new, PRIVATE_MODE).map(File::from)
+            let new = flags | OpenFlags::CREATE | OpenFlags::EXCL;
+            open_at(target.name(), new).map(File::from)
         };
         let fail = |e| refusal("open", &address, e);
         if access == Access::New {
@@ -95,10 +92,10 @@ impl Root {
         check_side(to)?;
         let target = |path| self.path_handle(&format!("{OWN}/{path}"));
         let (from, to) = (target(from)?, target(to)?);
-        match rename(&from, &to.dir, &to.name) {
+        match rename(&from, &to) {
             Err(Error::Refused { .. }) => {
                 set_aside(&to)?;
-                rename(&from, &to.dir, &to.name)
+                rename(&from, &to)
             }
             done => done,
         }
@@ -126,11 +123,10 @@ fn set_aside(target: &PathHandle) -> Result<()> {
     let aside = target.sibling(format!("{}.aside", target.name))?;
     // a rename to another name of the same file does nothing, and says that it is done
     let _ = aside.unlink();
-    rename(target, &aside.dir, &aside.name)
+    rename(target, &aside)
 }
 
 /// A rename follows nothing, whatever the names stand for.
-fn rename(from: &PathHandle, dir: &OwnedFd, name: &str) -> Result<()> {
-    rustix::fs::renameat(&from.dir, &*from.name, dir, name)
-        .map_err(|e| refusal("rename", &from.path, e))
+fn rename(from: &PathHandle, to: &PathHandle) -> Result<()> {
+    platform::rename(from.name(), to.name()).map_err(|e| refusal("rename", &from.path, e))
 }

@@ -3,13 +3,11 @@
 use std::fs::File;
 use std::io::Write;
 
-use rustix::fs::{Mode, OFlags, XattrFlags};
-use rustix::io::Errno;
-
 use crate::error::{Error, Result};
-use crate::files::open::{PRIVATE_MODE, READ_FLAGS};
+use crate::files::open::READ_FLAGS;
 use crate::files::path_handle::{BaseFile, PathHandle};
 use crate::files::paths::check_read;
+use crate::files::platform::{Errno, OpenFlags, copy_metadata, open_at};
 
 /// A temporary file; removed when dropped.
 pub(crate) struct TempFile {
@@ -72,8 +70,8 @@ impl TempFile {
         let path = at.path.clone();
         let path = path.as_str();
         let fail = |e: Errno| Error::io("write", path, e);
-        let flags = READ_FLAGS | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
-        let file = rustix::fs::openat(&at.dir, &*at.name, flags, PRIVATE_MODE).map_err(fail)?;
+        let flags = READ_FLAGS | OpenFlags::WRONLY | OpenFlags::CREATE | OpenFlags::EXCL;
+        let file = open_at(at.name(), flags).map_err(fail)?;
         let temp = Self { at, remove_on_drop: true };
         let mut file = File::from(file);
         if let Some(base) = base {
@@ -99,31 +97,6 @@ impl Drop for TempFile {
             let _ = self.at.unlink();
         }
     }
-}
-
-/// Gives `file` the owner, mode and user attributes of `base`, never more rights.
-fn copy_metadata(file: &File, base: &File) -> rustix::io::Result<()> {
-    let (ours, theirs) = (rustix::fs::fstat(file)?, rustix::fs::fstat(base)?);
-    let mut mode = Mode::from_raw_mode(theirs.st_mode) & (Mode::RWXU | Mode::RWXG | Mode::RWXO);
-    if (ours.st_uid, ours.st_gid) != (theirs.st_uid, theirs.st_gid) {
-        let owner = rustix::process::Uid::from_raw(theirs.st_uid);
-        let group = rustix::process::Gid::from_raw(theirs.st_gid);
-        if rustix::fs::fchown(file, Some(owner), Some(group)).is_err() {
-            // The group's rights would go to another group.
-            mode &= Mode::RWXU;
-        }
-    }
-    rustix::fs::fchmod(file, mode)?;
-    // Attributes are a courtesy: many file systems have none.
-    let mut names = vec![0; 64 << 10];
-    let length = rustix::fs::flistxattr(base, &mut names[..]).unwrap_or(0);
-    for name in names[..length].split(|&b| b == 0).filter(|name| name.starts_with(b"user.")) {
-        let mut value = vec![0; 64 << 10];
-        if let Ok(length) = rustix::fs::fgetxattr(base, name, &mut value[..]) {
-            let _ = rustix::fs::fsetxattr(file, name, &value[..length], XattrFlags::empty());
-        }
-    }
-    Ok(())
 }
 
 /// The start of `name`, at most `length` bytes.

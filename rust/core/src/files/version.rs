@@ -2,10 +2,10 @@
 
 use std::fmt;
 use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::str::FromStr;
 
 use crate::error::{Error, Interrupt, Result};
+use crate::files::platform::FileExt as _;
 
 /// The content hash of a file at one moment; equal versions are equal bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -4,13 +4,11 @@ use std::fmt::Write as _;
 use std::thread::ScopedJoinHandle;
 
 use rustc_hash::FxHashMap;
-use rustix::fs::{Dir, FileType};
-use rustix::io::Errno;
 
 use crate::error::{Error, Interrupt, Result};
 use crate::files::open::{MAX_LINK_WAITS, check_regular, refusal, stat_settled};
 use crate::files::paths::{self, MAX_DEPTH};
-use crate::files::platform::NameAt;
+use crate::files::platform::{Errno, FileInfo, FileType, FolderEntries, FolderEntry, SysResult};
 use crate::files::root::{Root, Stat};
 use crate::sync::{Condvar, Mutex};
 
@@ -22,7 +20,8 @@ pub struct Walk {
     /// The folders, the one that was asked for included; `""` is the root.
     pub dirs: Vec<String>,
     /// What was left out, with unprintable characters escaped, and why:
-    /// `symlink`, `hardlink`, `type`, `encoding`, `control`, `backslash`, `deep`, `long`, `perm`.
+    /// `symlink`, `hardlink`, `type`, `encoding`, `control`, `backslash`, `name`, `deep`, `long`,
+    /// `perm`.
     pub skipped: Vec<(String, &'static str)>,
     /// What a write that was cut short left behind: hidden, and ending in `.swap`.
     pub(crate) leftovers: Vec<String>,
@@ -231,15 +230,14 @@ impl Root {
         walk: &mut Walk,
         listing: &mut Vec<ListedEntry>,
         queue: &mut Vec<String>,
-    ) -> rustix::io::Result<()> {
+    ) -> SysResult<()> {
         let mut waits = MAX_LINK_WAITS;
-        let mut entries = Dir::new(self.open_dir(folder)?)?;
+        let mut entries = FolderEntries::new(self.open_dir(folder)?)?;
         while let Some(entry) = entries.read() {
             let entry = entry?;
-            let raw_name = entry.file_name();
-            let Ok(name) = raw_name.to_str() else {
-                if !raw_name.to_bytes().starts_with(b".") {
-                    walk.skip(&join(folder, &escape_invalid(raw_name.to_bytes())), "encoding");
+            let Some(name) = entry.name() else {
+                if !entry.name_bytes().starts_with(b".") {
+                    walk.skip(&join(folder, &escape_invalid(entry.name_bytes())), "encoding");
                 }
                 continue;
             };
@@ -254,24 +252,23 @@ impl Root {
                 walk.skip(&path, code);
                 continue;
             }
-            let at = (entries.fd()?, name);
-            let (kind, raw) = match stat_entry(at, entry.file_type(), &mut waits) {
+            let (kind, info) = match stat_entry(&entries, &entry, &mut waits) {
                 Err(Errno::NOENT) => continue,
                 stat => stat?,
             };
-            match (kind, raw) {
-                (FileType::Directory, _) if path.split('/').count() >= MAX_DEPTH => {
+            match (kind, info) {
+                (FileType::Folder, _) if path.split('/').count() >= MAX_DEPTH => {
                     walk.skip(&path, "deep");
                 }
-                (FileType::Directory, _) => {
+                (FileType::Folder, _) => {
                     listing.push((format!("{path}/"), None));
                     queue.push(path);
                 }
-                (FileType::RegularFile, Some(raw)) if check_regular(&path, &raw).is_ok() => {
-                    listing.push((path, Some(Stat::from_raw(&raw))));
+                (FileType::File, Some(info)) if check_regular(&path, &info).is_ok() => {
+                    listing.push((path, Some(info.stat)));
                 }
-                (FileType::RegularFile, _) => walk.skip(&path, "hardlink"),
-                (FileType::Symlink, _) => walk.skip(&path, "symlink"),
+                (FileType::File, _) => walk.skip(&path, "hardlink"),
+                (FileType::Link, _) => walk.skip(&path, "symlink"),
                 _ => walk.skip(&path, "type"),
             }
         }
@@ -282,15 +279,16 @@ impl Root {
 /// Returns the type of an entry, and its stat if it is or may be a file: only that needs a second
 /// call.
 fn stat_entry(
-    name: NameAt<'_>,
-    kind: FileType,
+    entries: &FolderEntries,
+    entry: &FolderEntry,
     waits: &mut usize,
-) -> rustix::io::Result<(FileType, Option<rustix::fs::Stat>)> {
-    if !matches!(kind, FileType::RegularFile | FileType::Unknown) {
+) -> SysResult<(FileType, Option<FileInfo>)> {
+    let kind = entry.kind();
+    if !matches!(kind, FileType::File | FileType::Unknown) {
         return Ok((kind, None));
     }
-    let raw = stat_settled(name, waits)?;
-    Ok((FileType::from_raw_mode(raw.st_mode), Some(raw)))
+    let info = stat_settled(|| entries.stat(entry), waits)?;
+    Ok((info.kind, Some(info)))
 }
 
 /// Returns the note of an answer about a folder that we may not list, for what is

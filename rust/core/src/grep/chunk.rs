@@ -4,11 +4,12 @@ use memchr::{memchr, memrchr};
 
 use super::chunk_result::{ChunkResult, FileTail};
 use super::cursor::read_full;
-use super::job::{ScanJob, Worker, next_data};
+use super::job::{ScanJob, Worker};
 use super::line_matcher::Scratch;
 use super::line_scan::LineScan;
 use super::long_lines::{self, LONG_LINE};
 use crate::error::Result;
+use crate::files::platform::next_data;
 use crate::files::platform::{ReadLease as _, Window};
 
 /// The most that is read on at a time for the end of a line.

@@ -1,11 +1,11 @@
 //! Cursor of a scan: where it ended, with a hash that shows whether the file only grew since.
 
 use std::fs::File;
-use std::os::unix::fs::FileExt;
 
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::{Error, Result};
+use crate::files::platform::FileExt as _;
 
 const TAIL: u64 = 4096;
 

@@ -6,8 +6,9 @@
 use memchr::{memchr, memchr2};
 
 use super::cursor::read_full;
-use super::job::{ScanJob, Worker, next_data};
+use super::job::{ScanJob, Worker};
 use crate::error::Result;
+use crate::files::platform::next_data;
 
 /// Bytes read at a time.
 const PIECE: u64 = 256 << 10;

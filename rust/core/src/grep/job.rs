@@ -2,9 +2,6 @@
 
 use std::fs::File;
 
-use rustix::fs::SeekFrom;
-use rustix::io::Errno;
-
 use super::line_matcher::{LineMatcher, Scratch};
 use crate::files::platform::Lease;
 
@@ -34,15 +31,5 @@ impl Worker {
             self.buffer.resize(size, 0);
         }
         &mut self.buffer[..size]
-    }
-}
-
-/// The first byte at or after `from` that is stored; what lies between reads as NUL.
-pub(super) fn next_data(file: &File, from: u64) -> u64 {
-    match rustix::fs::seek(file, SeekFrom::Data(from)) {
-        Ok(at) => at,
-        // Nothing but a hole up to the end of the file.
-        Err(Errno::NXIO) => u64::MAX,
-        Err(_) => from,
     }
 }

@@ -8,9 +8,10 @@ use memchr::memchr_iter;
 use super::chunk::scan_chunk;
 use super::chunk_result::ChunkResult;
 use super::cursor::read_full;
-use super::job::{ScanJob, Worker, next_data};
+use super::job::{ScanJob, Worker};
 use super::scan_plan::ScanRange;
 use crate::error::{Interrupt, Result};
+use crate::files::platform::next_data;
 use crate::parallel::ordered_map;
 
 impl ScanJob<'_> {

@@ -2,9 +2,9 @@
 
 use std::fs::File;
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 
 use crate::error::{Error, Interrupt, Result};
+use crate::files::platform::FileExt as _;
 use crate::text::encoding::{UTF16_BLOCK, is_utf16};
 
 /// Lines longer than this are not read as messages.

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::sync::{Arc, OnceLock};
 
 use xxhash_rust::xxh3::xxh3_64;
@@ -11,6 +10,7 @@ use crate::catalog::extract::Corpus;
 use crate::catalog::{Catalog, DocMeta, NO_TIME};
 use crate::error::{Error, Interrupt, Result};
 use crate::files::file_kind::FileKind;
+use crate::files::platform::FileExt as _;
 use crate::index::topk::collector::Scored;
 use crate::messages::formats::SessionRecord;
 use crate::messages::message::{self, Message, ParsedLine};

@@ -5,10 +5,10 @@
 //! that is no evidence, its whole file is compared with the index, once.
 
 use std::collections::BTreeSet;
-use std::os::unix::fs::FileExt;
 
 use crate::catalog::{Catalog, DocMeta};
 use crate::error::{Interrupt, Result};
+use crate::files::platform::FileExt as _;
 use crate::messages::message::{self, Message, ParsedLine};
 use crate::store::Store;
 use crate::store::document_reader::DocumentReader;

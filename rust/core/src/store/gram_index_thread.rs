@@ -5,17 +5,18 @@
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
-use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::files::open::{READ_FLAGS, is_only_name, open_regular};
-use crate::files::platform::{Platform as _, System};
+use crate::files::platform::{
+    self, AsHandle as _, FolderEntries, Handle, OpenFlags, Platform as _, System, open_at,
+    remove_folder, rename, try_lock, unlink,
+};
 use crate::files::racy_stat::{FsClock, is_trusted, now_ns};
 use crate::files::root::Stat;
 use crate::grep::gram_index::{GramIndex, Layout, Transcript, build};
@@ -47,9 +48,9 @@ pub(crate) struct GramIndexJob {
     pub file: File,
     pub path: String,
     /// The folder of gram indexes.
-    pub folder: OwnedFd,
+    pub folder: Handle,
     /// The folder above it.
-    pub own: OwnedFd,
+    pub own: Handle,
     pub clock: FsClock,
 }
 
@@ -129,7 +130,7 @@ impl GramIndexJob {
         let interrupt = || stop.load(Ordering::Relaxed);
         let Some(stat) = self.wait_for_rest(stop) else { return };
         let name = name(&self.path);
-        let old = open_regular((self.folder.as_fd(), &name), READ_FLAGS, &self.path);
+        let old = open_regular((self.folder.as_handle(), &name), READ_FLAGS, &self.path);
         let old = old.ok().and_then(GramIndex::read);
         if old.as_ref().is_some_and(|old| old.fits(&self.path, &stat)) {
             return;
@@ -140,13 +141,14 @@ impl GramIndexJob {
         let built = build(source, Layout::default(), old.as_ref(), &mut out, &interrupt).is_ok();
         // What was written while it was read shows in the stamps.
         let same = self::stat(&self.file, self.clock) == Some(stat);
-        let (from, to) = (&*fresh, &*name);
-        let renamed =
-            built && same && rustix::fs::renameat(&self.folder, from, &self.folder, to).is_ok();
+        // some file systems of Windows replace no file that is open
+        drop(old);
+        let in_folder = |name| (self.folder.as_handle(), name);
+        let renamed = built && same && rename(in_folder(&*fresh), in_folder(&*name)).is_ok();
         if renamed {
             remove_old_folder(&self.own);
         } else {
-            let _ = rustix::fs::unlinkat(&self.folder, from, AtFlags::empty());
+            let _ = unlink(in_folder(&*fresh));
         }
     }
 
@@ -165,10 +167,10 @@ impl GramIndexJob {
 
     /// Opens the file to write to, empty and ours alone; none if another process has it.
     fn begin(&self, name: &str) -> Option<File> {
-        let flags = READ_FLAGS | OFlags::RDWR | OFlags::CREATE;
-        let name = (self.folder.as_fd(), name);
+        let flags = READ_FLAGS | OpenFlags::RDWR | OpenFlags::CREATE;
+        let name = (self.folder.as_handle(), name);
         let file = open_regular(name, flags, &self.path).ok()?;
-        rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
+        try_lock(&file).ok().filter(|&taken| taken)?;
         // Whoever had it before may have given it its name: then it is not to be touched.
         let only = is_only_name(name, &file).unwrap_or(false);
         (only && file.set_len(0).is_ok()).then_some(file)
@@ -176,24 +178,24 @@ impl GramIndexJob {
 }
 
 /// Removes the folder in which earlier versions kept their files, with what they wrote there.
-fn remove_old_folder(own: &OwnedFd) {
-    let flags = READ_FLAGS | OFlags::DIRECTORY;
-    let Ok(folder) = rustix::fs::openat(own, OLD_FOLDER, flags, Mode::empty()) else { return };
-    let Ok(entries) = rustix::fs::Dir::read_from(&folder) else { return };
-    for entry in entries.flatten() {
-        let name = entry.file_name().to_bytes();
-        let name = name.strip_suffix(b".new").unwrap_or(name);
-        if name.len() == 32 && name.iter().all(u8::is_ascii_hexdigit) {
-            let _ = rustix::fs::unlinkat(&folder, entry.file_name(), AtFlags::empty());
+fn remove_old_folder(own: &Handle) {
+    let flags = READ_FLAGS | OpenFlags::DIRECTORY;
+    let old = (own.as_handle(), OLD_FOLDER);
+    let Ok(mut entries) = open_at(old, flags).and_then(FolderEntries::new) else { return };
+    while let Some(Ok(entry)) = entries.read() {
+        let Some(file) = entry.name() else { continue };
+        let name = file.strip_suffix(".new").unwrap_or(file);
+        if name.len() == 32 && name.bytes().all(|b| b.is_ascii_hexdigit()) {
+            let _ = entries.folder().and_then(|folder| unlink((folder, file)));
         }
     }
     // anything else that lies there keeps it
-    let _ = rustix::fs::unlinkat(own, OLD_FOLDER, AtFlags::REMOVEDIR);
+    let _ = remove_folder(old);
 }
 
 /// Returns the stamps of an open file as this clock sees them.
 pub(crate) fn stat(file: &File, clock: FsClock) -> Option<Stat> {
-    rustix::fs::fstat(file).ok().map(|raw| clock.truncate(Stat::from_raw(&raw)))
+    platform::stat(file).ok().map(|info| clock.truncate(info.stat))
 }
 
 /// Returns the name of the gram index of a transcript.

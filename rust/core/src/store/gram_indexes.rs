@@ -5,10 +5,9 @@
 
 use std::fs::File;
 
-use rustix::fs::FlockOperation;
-
 use crate::error::Error;
 use crate::files::paths::OWN;
+use crate::files::platform::try_lock;
 use crate::grep::gram_index::GramIndex;
 use crate::store::Store;
 use crate::store::gram_index_thread::{GramIndexJob, name, stat};
@@ -49,9 +48,7 @@ impl Store {
         for (place, _) in walk.files {
             let Ok(side) = self.root().open_own(&place) else { continue };
             let gone = match place.strip_suffix(".new") {
-                Some(_) => {
-                    rustix::fs::flock(&side, FlockOperation::NonBlockingLockExclusive).is_ok()
-                }
+                Some(_) => try_lock(&side).unwrap_or(false),
                 None => GramIndex::read(side).is_none_or(|index| {
                     matches!(self.root().stat(index.path()), Err(Error::NotFound { .. }))
                 }),

@@ -334,7 +334,7 @@ pub(crate) fn walk(
     let walk = root.walk_visiting(folder, interrupt, &|folder| {
         let (watch, enough) = &mut *watching.lock();
         if let Some(watch) = watch {
-            *enough &= watch.add(root.fd(), folder);
+            *enough &= watch.add(root.handle(), folder);
         }
     });
     if !watching.into_inner().1 {

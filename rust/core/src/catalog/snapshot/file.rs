@@ -2,16 +2,16 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::os::unix::fs::MetadataExt;
 
-use rustix::fs::{AtFlags, Mode, OFlags};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::catalog::Catalog;
 use crate::catalog::snapshot;
 use crate::error::{Error, Interrupt, Result};
-use crate::files::open::file_id;
 use crate::files::paths::OWN;
+use crate::files::platform::{
+    AsHandle as _, Errno, OpenFlags, open_at, rename, stat, stored_bytes, unlink,
+};
 use crate::files::root::Root;
 use crate::index::bm25f::Weights;
 use crate::memory_limit::MemoryLimit;
@@ -39,13 +39,14 @@ pub fn load(
         Err(error) => return Err(error.to_string()),
     };
     let root = identity(root).map_err(|error| error.to_string())?;
-    let size = file.metadata().map_err(|error| error.to_string())?;
+    let size = file.metadata().map_err(|error| error.to_string())?.len();
+    let stored = stored_bytes(&file).map_err(|error| error.to_string())?;
     // what takes no room on disk is to take none in memory; some file systems compress, but not so
     const SPARSE_ALLOWANCE: u64 = 64 << 20;
-    if size.len() > SPARSE_ALLOWANCE + 16 * 512 * size.blocks() {
+    if size > SPARSE_ALLOWANCE + 16 * stored {
         return Err("the snapshot: it is larger than what is in it".to_owned());
     }
-    limit.check("the snapshot", size.len()).map_err(|error| error.to_string())?;
+    limit.check("the snapshot", size).map_err(|error| error.to_string())?;
     snapshot::read(file, root, weights).map(Some).map_err(|why| format!("the snapshot: {why}"))
 }
 
@@ -64,7 +65,7 @@ pub fn bytes(catalog: &Catalog, root: &Root) -> Result<Option<Vec<u8>>> {
 /// # Errors
 /// [`Error::Io`], [`Error::Refused`].
 pub fn discard(root: &Root) -> Result<()> {
-    let done = rustix::fs::unlinkat(root.own_dir("")?, NAME, AtFlags::empty());
+    let done = unlink((root.own_dir("")?.as_handle(), NAME));
     done.map_err(|error| Error::io("remove", format!("{OWN}/{NAME}"), error))
 }
 
@@ -74,14 +75,18 @@ pub fn discard(root: &Root) -> Result<()> {
 /// [`Error::Io`], [`Error::Refused`], [`Error::Interrupted`]; the old snapshot then stays.
 pub fn publish(root: &Root, bytes: &[u8], interrupt: Interrupt<'_>) -> Result<()> {
     let folder = root.own_dir("")?;
-    let fail = |error: rustix::io::Errno| Error::io("write", format!("{OWN}/{NAME}"), error);
-    let create =
-        OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let open = || rustix::fs::openat(&folder, TEMP_NAME, create, Mode::RUSR | Mode::WUSR);
-    let remove = || rustix::fs::unlinkat(&folder, TEMP_NAME, AtFlags::empty());
+    let fail = |error: Errno| Error::io("write", format!("{OWN}/{NAME}"), error);
+    let create = OpenFlags::WRONLY
+        | OpenFlags::CREATE
+        | OpenFlags::EXCL
+        | OpenFlags::NOFOLLOW
+        | OpenFlags::CLOEXEC;
+    let temp = (folder.as_handle(), TEMP_NAME);
+    let open = || open_at(temp, create);
+    let remove = || unlink(temp);
     let file = match open() {
         // a writer crashed; what it left may also be a link to some other file
-        Err(rustix::io::Errno::EXIST) => remove().and_then(|()| open()),
+        Err(Errno::EXIST) => remove().and_then(|()| open()),
         opened => opened,
     };
     let mut file = File::from(file.map_err(fail)?);
@@ -92,7 +97,7 @@ pub fn publish(root: &Root, bytes: &[u8], interrupt: Interrupt<'_>) -> Result<()
     let done = bytes
         .chunks(WRITE_CHUNK)
         .try_for_each(write)
-        .and_then(|()| rustix::fs::renameat(&folder, TEMP_NAME, &folder, NAME).map_err(fail));
+        .and_then(|()| rename(temp, (folder.as_handle(), NAME)).map_err(fail));
     if done.is_err() {
         // a half-written file of ours that nobody else knows of
         let _ = remove();
@@ -102,8 +107,8 @@ pub fn publish(root: &Root, bytes: &[u8], interrupt: Interrupt<'_>) -> Result<()
 
 /// Returns an id of a root, which a copy of it does not have.
 fn identity(root: &Root) -> Result<u64> {
-    let stat = rustix::fs::fstat(root.fd())
+    let info = stat(root.handle())
         .map_err(|error| Error::io("look at", root.path().to_string_lossy(), error))?;
-    let (device, inode) = file_id(&stat);
+    let (device, inode) = info.id();
     Ok(xxh3_64(bytemuck::bytes_of(&[device, inode])))
 }

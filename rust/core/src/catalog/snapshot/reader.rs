@@ -1,7 +1,6 @@
 //! Reader of a snapshot, which checks all that it takes from one.
 
 use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use bytemuck::Pod;
@@ -13,6 +12,7 @@ use crate::catalog::extract::Corpus;
 use crate::catalog::snapshot::{ARRAYS_AT, HEADER_BYTES, LoadError, MAGIC, format, weight_array};
 use crate::catalog::{Catalog, FileMeta, ReadProgress};
 use crate::files::paths;
+use crate::files::platform::FileExt as _;
 use crate::files::racy_stat::is_trusted;
 use crate::files::root::Stat;
 use crate::index::bm25f::{Lengths, Totals, Weights};

@@ -1,5 +1,6 @@
 //! Portable platform: opening component by component, no exchange, no change notification.
 //!
+//! It needs only what the files of each system (`unix.rs`, `windows/`) offer.
 //! Without an exchange a file gets a second hard link before it loses its own; `files/replace` does
 //! so.
 
@@ -7,12 +8,11 @@ use std::convert::Infallible;
 use std::fs::File;
 use std::num::NonZeroU64;
 use std::ops::Deref;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::fs::{AtFlags, FileType, OFlags};
-use rustix::io::{Errno, Result};
-
-use super::{Changes, FolderWatch, NameAt, PRIVATE_MODE, Platform, ReadLease, TRAVERSE};
+use super::{
+    AsHandle as _, Changes, Errno, FileType, FolderWatch, Handle, HandleRef, NameAt, OpenFlags,
+    Platform, ReadLease, SysResult, TRAVERSE, open_at, stat_at,
+};
 
 /// See the module.
 #[derive(Debug)]
@@ -22,46 +22,45 @@ impl Platform for Portable {
     type Watch = NoWatch;
     type Lease = NoLease;
 
-    const PASS_THROUGH: OFlags = OFlags::RDONLY;
+    const PASS_THROUGH: OpenFlags = OpenFlags::RDONLY;
 
     /// Opens one component after the other, none of which may be a link.
-    fn open_beneath((dir, path): NameAt<'_>, flags: OFlags) -> Result<OwnedFd> {
-        let mut at: Option<OwnedFd> = None;
+    fn open_beneath((dir, path): NameAt<'_>, flags: OpenFlags) -> SysResult<Handle> {
+        let mut at: Option<Handle> = None;
         let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
         for component in folders.split('/').filter(|component| !component.is_empty()) {
-            let here = at.as_ref().map_or(dir, AsFd::as_fd);
+            let here = at.as_ref().map_or(dir, |at| at.as_handle());
             at = Some(step((here, component), TRAVERSE)?);
         }
-        step((at.as_ref().map_or(dir, AsFd::as_fd), name), flags)
+        step((at.as_ref().map_or(dir, |at| at.as_handle()), name), flags)
     }
 
-    fn exchange(_: NameAt<'_>, _: NameAt<'_>) -> Result<()> {
+    fn exchange(_: NameAt<'_>, _: NameAt<'_>) -> SysResult<()> {
         Err(Errno::NOSYS)
     }
 
-    fn rename_noreplace(_: NameAt<'_>, _: NameAt<'_>) -> Result<()> {
+    fn rename_noreplace(_: NameAt<'_>, _: NameAt<'_>) -> SysResult<()> {
         Err(Errno::NOSYS)
     }
 
-    fn sync_folder(folder: BorrowedFd<'_>) -> Result<()> {
-        rustix::fs::fsync(folder)
+    fn sync_folder(folder: HandleRef<'_>) -> SysResult<()> {
+        super::system::sync_folder(folder)
     }
 
-    fn readahead(_: BorrowedFd<'_>, _: u64, _: NonZeroU64) {}
+    fn readahead(_: HandleRef<'_>, _: u64, _: NonZeroU64) {}
 
     fn lower_thread_priority() {}
 }
 
 /// Opens what a folder holds, unless it is a link.
-fn step((dir, name): NameAt<'_>, flags: OFlags) -> Result<OwnedFd> {
+fn step((dir, name): NameAt<'_>, flags: OpenFlags) -> SysResult<Handle> {
     if name == ".." {
         return Err(Errno::XDEV);
     }
-    match rustix::fs::openat(dir, name, flags | OFlags::NOFOLLOW, PRIVATE_MODE) {
+    match open_at((dir, name), flags | OpenFlags::NOFOLLOW) {
         // A folder was asked for; was it a link?
         Err(Errno::NOTDIR) => {
-            let raw = rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)?;
-            let link = FileType::from_raw_mode(raw.st_mode) == FileType::Symlink;
+            let link = stat_at((dir, name))?.kind == FileType::Link;
             Err(if link { Errno::LOOP } else { Errno::NOTDIR })
         }
         done => done,
@@ -77,7 +76,7 @@ impl FolderWatch for NoWatch {
         None
     }
 
-    fn add(&mut self, _: BorrowedFd<'_>, _: &str) -> bool {
+    fn add(&mut self, _: HandleRef<'_>, _: &str) -> bool {
         match self.0 {}
     }
 
@@ -143,8 +142,8 @@ mod tests {
         symlink(dir.path(), at("root/outside")).unwrap();
         symlink("sub", at("root/inside")).unwrap();
         let root = Root::open(at("root"), false).unwrap();
-        let anything = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let made = READ_FLAGS | OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
+        let anything = OpenFlags::PATH | OpenFlags::NOFOLLOW | OpenFlags::CLOEXEC;
+        let made = READ_FLAGS | OpenFlags::RDWR | OpenFlags::CREATE | OpenFlags::EXCL;
         for path in [
             "sub/a.md",
             "out.md",
@@ -162,11 +161,11 @@ mod tests {
             "sub/deeper",
         ] {
             for flags in [READ_FLAGS, DIRECTORY_FLAGS, TRAVERSE, anything, made] {
-                let kernel = Linux::open_beneath((root.fd(), path), flags).map(|_| ());
+                let kernel = Linux::open_beneath((root.handle(), path), flags).map(|_| ());
                 if flags == made && kernel.is_ok() {
                     fs::remove_file(at("root").join(path)).unwrap();
                 }
-                let steps = Portable::open_beneath((root.fd(), path), flags).map(|_| ());
+                let steps = Portable::open_beneath((root.handle(), path), flags).map(|_| ());
                 if flags == made && steps.is_ok() {
                     fs::remove_file(at("root").join(path)).unwrap();
                 }

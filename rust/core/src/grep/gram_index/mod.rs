@@ -14,13 +14,13 @@ mod builder;
 mod grams;
 
 use std::fs::File;
-use std::os::unix::fs::FileExt;
 
 use bytemuck::{Pod, Zeroable};
 use xxhash_rust::xxh3::xxh3_64;
 
 pub use builder::{Transcript, build};
 
+use crate::files::platform::FileExt as _;
 use crate::files::racy_stat::is_trusted;
 use crate::files::root::Stat;
 

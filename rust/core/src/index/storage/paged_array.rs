@@ -7,8 +7,6 @@
 use std::fmt;
 use std::fs::File;
 use std::num::NonZeroU64;
-use std::os::fd::AsFd;
-use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -16,7 +14,7 @@ use bytemuck::allocation::try_zeroed_vec;
 use bytemuck::{Pod, Zeroable};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::files::platform::{Platform as _, System};
+use crate::files::platform::{AsHandle as _, FileExt as _, Platform as _, System};
 
 /// Spare capacity of an array that was read or built, in entries. Moving a large array at the first
 /// change would take longer than the change, and unused capacity takes no memory.
@@ -82,7 +80,7 @@ impl SnapshotFile {
     fn readahead(&self, extent: &Extent) {
         // a length of 0 would mean all of the file
         if let Some(length) = NonZeroU64::new(extent.bytes) {
-            System::readahead(self.file.as_fd(), extent.start, length);
+            System::readahead(self.file.as_handle(), extent.start, length);
         }
     }
 

@@ -98,11 +98,11 @@ impl Store {
                 }
                 continue;
             };
-            let Ok(meta) = fs::metadata(path) else {
+            let stamp = opencode_storage::stamp(path).or_else(|| Stamp::of(path));
+            let Some((meta, stamp)) = fs::metadata(path).ok().zip(stamp) else {
                 report.skip(&source.shown(), "it was deleted meanwhile");
                 continue;
             };
-            let stamp = opencode_storage::stamp(path).unwrap_or_else(|| Stamp::of(&meta));
             let entry = path.to_str().and_then(|key| ledger.get(key));
             if let Some(entry) = entry.filter(|entry| entry.stamp == stamp) {
                 match &entry.skipped {

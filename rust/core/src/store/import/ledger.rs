@@ -5,15 +5,16 @@
 //! only if the source still is as it says. It is written when what it says was imported is on the disk,
 //! so what a transcript lacks of it was removed by the user, and is not imported again.
 
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io::{Read, Write};
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::Path;
 
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::{Error, Result};
+use crate::files::platform::{FileExt as _, Stat, stat_path};
 use crate::files::side_files::Access;
 use crate::messages::formats::ImportState;
 use crate::store::Store;
@@ -33,9 +34,10 @@ pub(super) struct Stamp {
 }
 
 impl Stamp {
-    pub fn of(meta: &Metadata) -> Self {
-        let mtime_ns = meta.mtime() * 1_000_000_000 + meta.mtime_nsec();
-        Self { ino: meta.ino(), size: meta.len(), mtime_ns }
+    /// Looks at a file; none when it is not there.
+    pub fn of(path: &Path) -> Option<Self> {
+        let Stat { ino, size, mtime_ns, .. } = stat_path(path).ok()?.stat;
+        Some(Self { ino, size, mtime_ns })
     }
 }
 

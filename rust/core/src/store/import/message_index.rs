@@ -14,12 +14,12 @@
 use std::fs::File;
 use std::io::{Read, Write};
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::error::{Error, Interrupt, Result};
 use crate::files::file_kind::FileKind;
+use crate::files::platform::FileExt as _;
 use crate::files::root::Stat;
 use crate::files::side_files::Access;
 use crate::messages::line_reader::{LONGEST_LINE, lines};

@@ -39,9 +39,8 @@ pub use sources::{ImportFrom, Source};
 use std::fs::File;
 use std::path::Path;
 
-use rustix::fs::{Mode, OFlags};
-
 use crate::error::{Error, Result};
+use crate::files::platform::{Errno, OpenFlags, open_path};
 #[cfg(doc)]
 use crate::store::Store;
 
@@ -59,10 +58,10 @@ const NO_MESSAGE: &str = "it holds no message; expected one JSON object a line, 
 
 /// Opens what the user named, wherever it lies; a FIFO must not keep us waiting.
 fn open_source(source: &Path, shown: &str) -> Result<File> {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file = match rustix::fs::open(source, flags, Mode::empty()) {
+    let flags = OpenFlags::RDONLY | OpenFlags::NONBLOCK | OpenFlags::NOCTTY | OpenFlags::CLOEXEC;
+    let file = match open_path(source, flags) {
         Ok(file) => File::from(file),
-        Err(rustix::io::Errno::NOENT) => {
+        Err(Errno::NOENT) => {
             return Err(Error::missing(shown, "check the path of the file to import"));
         }
         Err(error) => return Err(Error::io("open", shown, error)),

@@ -22,9 +22,9 @@ const READ_BYTE: u64 = 12;
 pub(super) fn stamp(source: &Path) -> Option<Stamp> {
     let messages = messages(source)?;
     let storage = messages.ancestors().nth(2)?.to_owned();
-    let mut stamp = Stamp::of(&fs::metadata(source).ok()?);
+    let mut stamp = Stamp::of(source)?;
     let mut add = |path: &Path| {
-        let one = fs::metadata(path).map(|meta| Stamp::of(&meta)).unwrap_or_default();
+        let one = Stamp::of(path).unwrap_or_default();
         stamp.size += one.size;
         // the sum, for a file may be replaced by an older one
         stamp.mtime_ns = stamp.mtime_ns.wrapping_add(one.mtime_ns);

@@ -2,12 +2,12 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustc_hash::FxHashSet;
 
 use crate::error::{Error, Interrupt, Result};
+use crate::files::platform::stat_path;
 use crate::messages::formats::{self, HostFolder};
 use crate::store::import::report::ImportReport;
 use crate::store::import::standard_input;
@@ -57,7 +57,7 @@ pub(super) fn list(
     report: &mut ImportReport,
     interrupt: Interrupt<'_>,
 ) -> Result<Vec<Source>> {
-    let own = fs::metadata(root).map(|meta| (meta.dev(), meta.ino())).ok();
+    let own = stat_path(root).map(|info| info.id()).ok();
     let (listed, links) = (FxHashSet::default(), Vec::new());
     let mut listing = Listing { own, sources: Vec::new(), report, interrupt, listed, links };
     for place in places {
@@ -156,7 +156,7 @@ impl Listing<'_> {
 
     /// Says whether a folder is the root of this memory.
     fn is_own(&self, folder: &Path) -> bool {
-        let found = fs::metadata(folder).map(|meta| (meta.dev(), meta.ino())).ok();
+        let found = stat_path(folder).map(|info| info.id()).ok();
         found.is_some() && found == self.own
     }
 
@@ -237,7 +237,7 @@ impl Listing<'_> {
         if (self.interrupt)() {
             return Err(Error::Interrupted);
         }
-        let id = fs::metadata(folder).map(|meta| (meta.dev(), meta.ino()));
+        let id = stat_path(folder).map(|info| info.id());
         if id.is_ok_and(|id| !self.listed.insert(id)) {
             return Ok(());
         }

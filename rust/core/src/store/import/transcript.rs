@@ -12,6 +12,7 @@ use std::path::Path;
 
 use crate::error::{Error, Interrupt, Result};
 use crate::files::file_kind::FileKind;
+use crate::files::platform::sync_data;
 use crate::messages::fields::trim;
 use crate::messages::formats::{self, Imported, read_line};
 use crate::messages::line_reader::check_encoding;
@@ -174,7 +175,7 @@ impl<'a> ImportTarget<'a> {
         self.append()?;
         match self.reader.as_ref().filter(|_| !self.durable) {
             Some(reader) => {
-                reader.get_ref().sync_data().map_err(|e| Error::io("flush", &*self.path, e))
+                sync_data(reader.get_ref()).map_err(|e| Error::io("flush", &*self.path, e))
             }
             None => Ok(()),
         }

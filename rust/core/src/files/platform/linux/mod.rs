@@ -15,7 +15,8 @@ use rustix::fs::{Advice, Mode, OFlags, RenameFlags, ResolveFlags};
 use rustix::io::{Errno, Result};
 
 use super::portable::Portable;
-use super::{NameAt, PRIVATE_MODE, Platform};
+use super::unix::PRIVATE_MODE;
+use super::{NameAt, Platform};
 
 /// Set once there has been no `openat2`: the kernel is older than 5.6, or a sandbox says so.
 static NO_OPENAT2: AtomicBool = AtomicBool::new(false);
