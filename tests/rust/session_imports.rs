@@ -6,7 +6,7 @@ mod fixture;
 mod session_fixture;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use commonplace_core::store::import::{ImportFrom, ImportOptions, Outcome};
@@ -453,7 +453,7 @@ fn a_relative_place_of_a_host_and_a_file_that_cannot_be_read() {
     // from the folder that the tests run in, as far up as is needed
     let place = sessions.source("claude");
     let up = std::env::current_dir().unwrap().components().count() - 1;
-    let relative = Path::new(&"../".repeat(up)).join(place.strip_prefix("/").unwrap());
+    let relative = std::path::Path::new(&"../".repeat(up)).join(place.strip_prefix("/").unwrap());
     sessions.put("claude/projects/-tea/a.jsonl", claude_lines("aaaaaaaa-1", &["one"]));
     // nobody can read a folder as a file, not even root
     std::os::unix::fs::symlink("nowhere", place.join("projects/-tea/b.jsonl")).unwrap();
