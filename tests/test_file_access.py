@@ -35,7 +35,8 @@ BANNED = words(
 )
 # Of `os` whatever is not one of these, which take a descriptor or nothing.
 OF_OS = words(
-    "PathLike environ fspath getpid fstat pread pwrite ftruncate close curdir linesep sep urandom "
+    "PathLike environ fspath getpid fstat pread pwrite lseek SEEK_SET read write ftruncate close "
+    "curdir linesep sep urandom "
     "cpu_count get_terminal_size strerror register_at_fork"
 )
 # Of a path these look at its name only, or (the last three) are known by the number of arguments.

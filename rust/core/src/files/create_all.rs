@@ -169,8 +169,8 @@ fn remove_all(folder: &Handle, listing: Handle) -> SysResult<()> {
     let mut entries = FolderEntries::new(listing)?;
     while let Some(entry) = entries.read() {
         let entry = entry?;
-        // only what is not UTF-8 has no name, and we make no such file
-        if let Some(name) = entry.name() {
+        // what has no name that is UTF-8 is not of ours
+        if let Some(name) = entry.name().filter(|name| !matches!(*name, "." | "..")) {
             unlink((folder.as_handle(), name))?;
         }
     }
