@@ -131,17 +131,17 @@ impl Files {
             use std::os::fd::AsFd as _;
             System::sync_folder(open[at].1.as_fd()).map_err(|e| in_doubt(&open[at].0, e))
         });
-        let mut failed: FxHashMap<usize, ()> = FxHashMap::default();
+        let mut failed: FxHashSet<usize> = FxHashSet::default();
         for (number, done) in flushed.into_iter().enumerate() {
             match done {
                 Err(error) if number < parents => return Err(error),
-                Err(_) => drop(failed.insert(number, ())),
+                Err(_) => drop(failed.insert(number)),
                 Ok(()) => {}
             }
         }
         let outcome = |made: Result<(usize, String)>| {
             let (number, path) = made?;
-            match failed.contains_key(&number) {
+            match failed.contains(&number) {
                 true => Err(in_doubt(&path, rustix::io::Errno::IO)),
                 false => Ok(()),
             }

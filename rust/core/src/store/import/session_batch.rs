@@ -69,6 +69,9 @@ impl SessionBatch {
         index: &mut MessageIndex,
         interrupt: Interrupt<'_>,
     ) -> Result<()> {
+        if self.sessions.is_empty() {
+            return Ok(());
+        }
         let sessions = std::mem::take(&mut self.sessions);
         self.hashes.clear();
         self.bytes = 0;

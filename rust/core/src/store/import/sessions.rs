@@ -67,6 +67,10 @@ impl Store {
             waiting: Vec::new(),
         };
         let outcome = run.import_all(&changed, progress);
+        if !matches!(outcome, Ok(()) | Err(Error::Interrupted)) {
+            // what was read before the error stays; else the next import ends there as well
+            let _ = run.settle(&changed);
+        }
         run.save();
         outcome.map(|()| run.report)
     }
@@ -152,10 +156,14 @@ impl ImportRun<'_> {
     /// not be made with the others is imported again by itself.
     fn settle(&mut self, changed: &[ChangedSource]) -> Result<()> {
         self.batch.publish(self.store, &mut self.index, self.interrupt)?;
-        let failed = self.batch.take_failed();
+        let mut failed = self.batch.take_failed();
         for Waiting { number, reported, entry } in std::mem::take(&mut self.waiting) {
             let one = &changed[number];
-            let entry = if failed.contains_key(&number) {
+            let entry = if let Some(error) = failed.remove(&number) {
+                if matches!(error, Error::InDoubt { .. }) {
+                    // it is there: another try would take it for stored
+                    return Err(error);
+                }
                 self.batch.is_direct = true;
                 let again = self.import_one(number, one, &mut |_| {});
                 self.batch.is_direct = false;
