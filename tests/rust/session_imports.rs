@@ -132,6 +132,25 @@ fn a_copied_message_is_stored_once() {
 }
 
 #[test]
+fn a_transcript_that_was_changed_by_hand_keeps_its_size() {
+    let sessions = Sessions::new();
+    sessions.put("a.jsonl", claude_lines("aaaaaaaa-1", &["one", "two", "ten"]));
+    sessions.import();
+    let first = fs::read_to_string(sessions.memory.at(FIRST)).unwrap();
+    let lines: Vec<&str> = first.lines().collect();
+    let changed =
+        [lines[0], lines[2], lines[1], &lines[3].replace("\"ten\"", "\"TEN\""), ""].join("\n");
+    assert_eq!(changed.len(), first.len());
+    fs::write(sessions.memory.at(FIRST), changed).unwrap();
+    sessions.put("c.jsonl", claude_lines("cccccccc-1", &["one", "two", "ten", "six"]));
+    sessions.import();
+    let lines = sessions.lines("sessions/tea/2026-01-22-cccccccc/messages.jsonl");
+    let copies: Vec<&str> = lines.iter().filter_map(|line| line["of"].as_str()).collect();
+    assert_eq!(copies, [format!("{FIRST}#L3"), format!("{FIRST}#L2")]);
+    assert_eq!(sessions.texts(), ["TEN", "one", "six", "two"]);
+}
+
+#[test]
 fn two_ids_and_two_hosts_do_not_collide() {
     let sessions = Sessions::new();
     sessions.put("a.jsonl", claude_lines("0198c1d2-1111-7", &["one"]));
