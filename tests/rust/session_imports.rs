@@ -268,6 +268,15 @@ fn what_the_user_removed_stays_removed() {
     sessions.import();
     assert_eq!(sessions.texts(), ["five"]);
     assert_eq!(sessions.lines(FIRST)[0]["type"], "session");
+    // also where the end of what is known of messages was torn off
+    append(&sessions.memory.root().join(".commonplace/imports/messages"), "torn");
+    for text in ["six", "seven"] {
+        sessions.put("b.jsonl", claude_lines("bbbbbbbb-1", &["one", text]));
+        sessions.import();
+    }
+    assert_eq!(sessions.texts(), ["five", "seven", "six"]);
+    fs::remove_file(sessions.source("b.jsonl")).unwrap();
+    fs::remove_dir_all(sessions.memory.at("sessions/tea/2026-01-22-bbbbbbbb")).unwrap();
     // who wants all of it again forgets what was imported
     ["sources", "messages"].iter().for_each(|file| sessions.forget(file));
     sessions.import();
