@@ -374,6 +374,25 @@ fn the_memory_itself_is_no_source() {
 }
 
 #[test]
+fn a_path_that_leads_through_the_memory_and_out_of_it() {
+    let sessions = Sessions::new();
+    let root = fs::canonicalize(sessions.memory.root()).unwrap();
+    let source = sessions.put("a.jsonl", "{\"role\":\"user\",\"content\":\"one\"}\n");
+    let source = fs::canonicalize(source).unwrap();
+    let up = "../".repeat(root.components().count() - 1);
+    let through = root.join(up).join(source.strip_prefix("/").unwrap());
+    // both are names of one file
+    for (path, wanted) in [(through, [1, 0]), (source, [0, 1])] {
+        let (places, options) = ([ImportFrom::Path(path)], ImportOptions::default());
+        let report = sessions
+            .store
+            .import_sessions(&places, options, &|_| None, &mut |_, _| {}, &|| false)
+            .unwrap();
+        assert_eq!([report.messages(), report.unread], wanted);
+    }
+}
+
+#[test]
 fn hosts_are_found_in_their_places() {
     let sessions = Sessions::new();
     let home = sessions.source("home");
