@@ -393,6 +393,42 @@ fn a_path_that_leads_through_the_memory_and_out_of_it() {
 }
 
 #[test]
+fn what_others_put_where_files_are_written_is_told() {
+    let sessions = Sessions::new();
+    sessions.put("a.jsonl", claude_lines("aaaaaaaa-1", &["one"]));
+    let precious = sessions.put("precious/file.txt", "kept");
+    let staging = sessions.memory.root().join(".commonplace/imports/new");
+    fs::create_dir_all(staging.join("folder")).unwrap();
+    let error = sessions.try_import().unwrap_err().to_string();
+    let told =
+        |error: &str| error.contains(".commonplace/imports/new") && error.contains("move it");
+    assert!(told(&error) && error.contains("new/folder"), "{error}");
+    fs::remove_dir_all(&staging).unwrap();
+    std::os::unix::fs::symlink(precious.parent().unwrap(), &staging).unwrap();
+    let error = sessions.try_import().unwrap_err().to_string();
+    assert!(told(&error), "{error}");
+    assert_eq!(fs::read_to_string(&precious).unwrap(), "kept");
+    fs::remove_file(&staging).unwrap();
+    assert_eq!(sessions.import().messages(), 1);
+}
+
+#[test]
+fn a_batch_that_cannot_be_made_is_not_held_for_imported() {
+    let sessions = Sessions::new();
+    // what waits to be written is written when the fork is read, as its copies point to it
+    sessions.put("a.jsonl", claude_lines("aaaaaaaa-1", &["one"]));
+    sessions.put("b.jsonl", claude_lines("bbbbbbbb-1", &["one", "two"]));
+    let staging = sessions.memory.root().join(".commonplace/imports/new");
+    fs::create_dir_all(staging.join("folder")).unwrap();
+    if let Ok(report) = sessions.try_import() {
+        assert!(report.sources.iter().any(|source| source.outcome.reason().is_some()));
+    }
+    fs::remove_dir_all(&staging).unwrap();
+    sessions.import();
+    assert_eq!(sessions.texts(), ["one", "two"]);
+}
+
+#[test]
 fn hosts_are_found_in_their_places() {
     let sessions = Sessions::new();
     let home = sessions.source("home");

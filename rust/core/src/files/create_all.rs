@@ -16,6 +16,7 @@ use crate::files::Files;
 use crate::files::collisions::NameCache;
 use crate::files::open::refusal;
 use crate::files::path_handle::PathHandle;
+use crate::files::paths::OWN;
 use crate::files::platform::{Platform as _, System};
 use crate::files::rename::{RenameOutcome, rename_noreplace};
 use crate::files::temp_file::TempFile;
@@ -47,7 +48,7 @@ impl Files {
         let (mut names, mut folders) = (NameCache::default(), FxHashSet::default());
         let staging = self.root.own_dir(STAGING)?;
         // whoever wrote it had the lock, and is gone
-        remove_all(&staging).map_err(|e| refusal("clear", STAGING, e))?;
+        remove_all(&staging)?;
         let mut new: Vec<Result<NewFile>> = Vec::with_capacity(files.len());
         for (number, (path, bytes)) in files.iter().enumerate() {
             let target = self.new_target(path, &mut names, &mut folders);
@@ -166,12 +167,16 @@ impl NewFile {
     }
 }
 
-/// Removes the files of a folder.
-fn remove_all(folder: &OwnedFd) -> rustix::io::Result<()> {
-    for entry in Dir::read_from(folder)? {
-        let entry = entry?;
-        if !matches!(entry.file_name().to_bytes(), b"." | b"..") {
-            rustix::fs::unlinkat(folder, entry.file_name(), AtFlags::empty())?;
+/// Removes the files that were left in our folder.
+fn remove_all(staging: &OwnedFd) -> Result<()> {
+    let in_folder = |name: &str| format!("{OWN}/{STAGING}/{name}");
+    let listed = Dir::read_from(staging).map_err(|e| refusal("list", &in_folder(""), e))?;
+    for entry in listed {
+        let entry = entry.map_err(|e| refusal("list", &in_folder(""), e))?;
+        let name = entry.file_name();
+        if !matches!(name.to_bytes(), b"." | b"..") {
+            let fail = |e| refusal("remove", &in_folder(&name.to_string_lossy()), e);
+            rustix::fs::unlinkat(staging, name, AtFlags::empty()).map_err(fail)?;
         }
     }
     Ok(())
