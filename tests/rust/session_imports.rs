@@ -416,7 +416,7 @@ fn what_others_put_where_files_are_written_is_told() {
 fn a_batch_that_cannot_be_made_is_not_held_for_imported() {
     let sessions = Sessions::new();
     // what waits to be written is written when the fork is read, as its copies point to it
-    sessions.put("a.jsonl", claude_lines("aaaaaaaa-1", &["one"]));
+    sessions.put("a.jsonl", claude_lines("aaaaaaaa-1", &["one", "own"]));
     sessions.put("b.jsonl", claude_lines("bbbbbbbb-1", &["one", "two"]));
     let staging = sessions.memory.root().join(".commonplace/imports/new");
     fs::create_dir_all(staging.join("folder")).unwrap();
@@ -425,7 +425,7 @@ fn a_batch_that_cannot_be_made_is_not_held_for_imported() {
     }
     fs::remove_dir_all(&staging).unwrap();
     sessions.import();
-    assert_eq!(sessions.texts(), ["one", "two"]);
+    assert_eq!(sessions.texts(), ["one", "own", "two"]);
 }
 
 #[test]
