@@ -72,7 +72,14 @@ fn import(scratch: &Path) -> Result<(), Error> {
     let sources = scratch.join("sources");
     fs::create_dir(&sources).unwrap();
     for name in ["a", "b", "c"] {
-        let line = format!("{{\"role\":\"user\",\"content\":\"{name}\"}}\n");
+        // as Claude Code writes it, so that its folder is known
+        let line = serde_json::json!({
+            "type": "user", "sessionId": name, "cwd": "/plain",
+            "uuid": format!("0198c1d2-7aaa-7bbb-8ccc-00000000000{name}"),
+            "timestamp": format!("2026-01-22T05:00:00.00{name}Z").replace(['a', 'b', 'c'], "1"),
+            "message": { "role": "user", "content": name },
+        });
+        let line = format!("{line}\n");
         fs::write(sources.join(format!("{name}.jsonl")), line).unwrap();
     }
     let options = StoreOptions { watch: false, ..StoreOptions::default() };
@@ -123,9 +130,17 @@ impl Change {
 
     /// Starts a change with faults that are separated by spaces.
     fn start(&self, change: &str, inject: &str) -> Child {
+        self.start_at("", change, inject)
+    }
+
+    /// As [`Self::start`], with faults of the calls for one path alone, if it is not empty.
+    fn start_at(&self, path: &str, change: &str, inject: &str) -> Child {
+        let of_path: &[&str] = if path.is_empty() { &[] } else { &["-P", path] };
         let calls = "trace=openat,openat2,fsync,fdatasync,renameat2,linkat,flock,lseek,write";
         Command::new("strace")
-            .args(["-f", "-y", "-qq", "-s", "64", "-e", calls, "-o"])
+            .args(["-f", "-y", "-qq", "-s", "64", "-e", calls])
+            .args(of_path)
+            .arg("-o")
             .arg(self.scratch.path().join("trace"))
             .args(inject.split(' ').flat_map(|one| ["-e".to_owned(), format!("inject={one}")]))
             .arg(std::env::current_exe().unwrap())
@@ -273,6 +288,26 @@ fn a_batch_is_flushed_before_it_gets_names_and_is_acknowledged() {
     for folder in walk {
         assert!(folder.unwrap().path().join("messages.jsonl").is_file());
     }
+}
+
+#[test]
+fn a_batch_that_fails_in_part_is_told_and_loses_no_source() {
+    if !require_strace_or_skip() {
+        return;
+    }
+    let session = |name: &str| format!("sessions/plain/2026-01-22-{name}/messages.jsonl");
+    // whether a transcript stays after a crash is not known: its source is not held for imported
+    let change = Change::new();
+    let folder = change.at("sessions/plain/2026-01-22-b").display().to_string();
+    let word = change.end(change.start_at(&folder, "import", "fsync:error=EIO"));
+    assert!(word.contains(&session("b")) && word.contains("may or may not"), "{word}");
+    assert!(!change.read(".commonplace/imports/sources").contains(&session("b")));
+    // an error of the memory itself ends the import: what was read before it stays
+    let change = Change::new();
+    let word = change.end(change.start_at(&session("b"), "import", "openat2:error=EIO"));
+    assert!(word.contains(&session("b")), "{word}");
+    assert!(change.at(&session("a")).is_file() && !change.at(&session("b")).exists());
+    assert!(change.read(".commonplace/imports/sources").contains(&session("a")));
 }
 
 /// Every open below the root refuses links and waits for nothing; what is made is new.

@@ -150,17 +150,42 @@ fn files_without_sessions_and_times_are_sessions_of_their_own() {
     }
 }
 
+/// The first line of a session of Gemini CLI.
+fn gemini_head() -> String {
+    let head = json!({ "sessionId": SESSION, "projectHash": "x",
+        "startTime": "2026-01-22T05:00:00Z" });
+    format!("{head}\n")
+}
+
+/// A message of Gemini CLI, which writes one again under its id when it has grown.
+fn gemini(id: &str, text: &str) -> String {
+    let line = json!({ "id": id, "timestamp": "2026-01-22T05:00:01Z", "type": "gemini",
+        "content": text });
+    format!("{line}\n")
+}
+
+#[test]
+fn a_secret_in_a_message_that_grows_counts_once() {
+    let sessions = Sessions::new();
+    // what reads as a secret that was replaced is text
+    let mut lines = vec![gemini_head(), gemini("a", "It says [redacted: password].")];
+    lines.extend(
+        ["", " and", " and more"]
+            .map(|end| gemini("b", &format!("password=q7Rt2Lm9Xz4Vb6Nc8{end}"))),
+    );
+    sessions.put("a.jsonl", &lines);
+    let report = sessions.import();
+    let redacted = report.sources[0].imported.redacted.values();
+    assert_eq!((report.messages(), redacted.sum::<u64>()), (2, 1));
+    let texts = sessions.texts();
+    assert!(texts[1].ends_with("] and more\"") && !texts[1].contains("q7Rt2"), "{texts:?}");
+}
+
 #[test]
 fn of_a_message_that_grows_in_one_import_the_last_version_stays() {
     let sessions = Sessions::new();
-    let head = json!({ "sessionId": SESSION, "projectHash": "x",
-        "startTime": "2026-01-22T05:00:00Z" });
-    let said = |id: &str, text: &str| {
-        let line = json!({ "id": id, "timestamp": "2026-01-22T05:00:01Z", "type": "gemini",
-            "content": text });
-        format!("{line}\n")
-    };
-    let lines = [format!("{head}\n"), said("a", "At"), said("b", "Yes"), said("a", "At the pier.")];
+    let said = gemini;
+    let lines = [gemini_head(), said("a", "At"), said("b", "Yes"), said("a", "At the pier.")];
     sessions.put("a.jsonl", &lines);
     assert_eq!(sessions.import().messages(), 2);
     assert_eq!(sessions.texts(), ["\"At the pier.\"", "\"Yes\""]);

@@ -132,6 +132,25 @@ fn a_copied_message_is_stored_once() {
 }
 
 #[test]
+fn a_transcript_that_was_changed_by_hand_keeps_its_size() {
+    let sessions = Sessions::new();
+    sessions.put("a.jsonl", claude_lines("aaaaaaaa-1", &["one", "two", "ten"]));
+    sessions.import();
+    let first = fs::read_to_string(sessions.memory.at(FIRST)).unwrap();
+    let lines: Vec<&str> = first.lines().collect();
+    let changed =
+        [lines[0], lines[2], lines[1], &lines[3].replace("\"ten\"", "\"TEN\""), ""].join("\n");
+    assert_eq!(changed.len(), first.len());
+    fs::write(sessions.memory.at(FIRST), changed).unwrap();
+    sessions.put("c.jsonl", claude_lines("cccccccc-1", &["one", "two", "ten", "six"]));
+    sessions.import();
+    let lines = sessions.lines("sessions/tea/2026-01-22-cccccccc/messages.jsonl");
+    let copies: Vec<&str> = lines.iter().filter_map(|line| line["of"].as_str()).collect();
+    assert_eq!(copies, [format!("{FIRST}#L3"), format!("{FIRST}#L2")]);
+    assert_eq!(sessions.texts(), ["TEN", "one", "six", "two"]);
+}
+
+#[test]
 fn two_ids_and_two_hosts_do_not_collide() {
     let sessions = Sessions::new();
     sessions.put("a.jsonl", claude_lines("0198c1d2-1111-7", &["one"]));
@@ -249,6 +268,15 @@ fn what_the_user_removed_stays_removed() {
     sessions.import();
     assert_eq!(sessions.texts(), ["five"]);
     assert_eq!(sessions.lines(FIRST)[0]["type"], "session");
+    // also where the end of what is known of messages was torn off
+    append(&sessions.memory.root().join(".commonplace/imports/messages"), "torn");
+    for text in ["six", "seven"] {
+        sessions.put("b.jsonl", claude_lines("bbbbbbbb-1", &["one", text]));
+        sessions.import();
+    }
+    assert_eq!(sessions.texts(), ["five", "seven", "six"]);
+    fs::remove_file(sessions.source("b.jsonl")).unwrap();
+    fs::remove_dir_all(sessions.memory.at("sessions/tea/2026-01-22-bbbbbbbb")).unwrap();
     // who wants all of it again forgets what was imported
     ["sources", "messages"].iter().for_each(|file| sessions.forget(file));
     sessions.import();
@@ -343,6 +371,61 @@ fn the_memory_itself_is_no_source() {
             .unwrap();
         assert_eq!((report.messages(), report.sources.len()), (wanted, wanted as usize));
     }
+}
+
+#[test]
+fn a_path_that_leads_through_the_memory_and_out_of_it() {
+    let sessions = Sessions::new();
+    let root = fs::canonicalize(sessions.memory.root()).unwrap();
+    let source = sessions.put("a.jsonl", "{\"role\":\"user\",\"content\":\"one\"}\n");
+    let source = fs::canonicalize(source).unwrap();
+    let up = "../".repeat(root.components().count() - 1);
+    let through = root.join(up).join(source.strip_prefix("/").unwrap());
+    // both are names of one file
+    for (path, wanted) in [(through, [1, 0]), (source, [0, 1])] {
+        let (places, options) = ([ImportFrom::Path(path)], ImportOptions::default());
+        let report = sessions
+            .store
+            .import_sessions(&places, options, &|_| None, &mut |_, _| {}, &|| false)
+            .unwrap();
+        assert_eq!([report.messages(), report.unread], wanted);
+    }
+}
+
+#[test]
+fn what_others_put_where_files_are_written_is_told() {
+    let sessions = Sessions::new();
+    sessions.put("a.jsonl", claude_lines("aaaaaaaa-1", &["one"]));
+    let precious = sessions.put("precious/file.txt", "kept");
+    let staging = sessions.memory.root().join(".commonplace/imports/new");
+    fs::create_dir_all(staging.join("folder")).unwrap();
+    let error = sessions.try_import().unwrap_err().to_string();
+    let told =
+        |error: &str| error.contains(".commonplace/imports/new") && error.contains("move it");
+    assert!(told(&error) && error.contains("new/folder"), "{error}");
+    fs::remove_dir_all(&staging).unwrap();
+    std::os::unix::fs::symlink(precious.parent().unwrap(), &staging).unwrap();
+    let error = sessions.try_import().unwrap_err().to_string();
+    assert!(told(&error), "{error}");
+    assert_eq!(fs::read_to_string(&precious).unwrap(), "kept");
+    fs::remove_file(&staging).unwrap();
+    assert_eq!(sessions.import().messages(), 1);
+}
+
+#[test]
+fn a_batch_that_cannot_be_made_is_not_held_for_imported() {
+    let sessions = Sessions::new();
+    // what waits to be written is written when the fork is read, as its copies point to it
+    sessions.put("a.jsonl", claude_lines("aaaaaaaa-1", &["one", "own"]));
+    sessions.put("b.jsonl", claude_lines("bbbbbbbb-1", &["one", "two"]));
+    let staging = sessions.memory.root().join(".commonplace/imports/new");
+    fs::create_dir_all(staging.join("folder")).unwrap();
+    if let Ok(report) = sessions.try_import() {
+        assert!(report.sources.iter().any(|source| source.outcome.reason().is_some()));
+    }
+    fs::remove_dir_all(&staging).unwrap();
+    sessions.import();
+    assert_eq!(sessions.texts(), ["one", "own", "two"]);
 }
 
 #[test]

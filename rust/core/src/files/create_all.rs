@@ -14,8 +14,9 @@ use crate::files::Files;
 use crate::files::collisions::NameCache;
 use crate::files::open::refusal;
 use crate::files::path_handle::PathHandle;
+use crate::files::paths::OWN;
 use crate::files::platform::{
-    AsHandle as _, Errno, FolderEntries, Handle, Platform as _, SysResult, System, unlink,
+    AsHandle as _, Errno, FolderEntries, Handle, Platform as _, System, unlink,
 };
 use crate::files::rename::{RenameOutcome, rename_noreplace};
 use crate::files::temp_file::TempFile;
@@ -48,7 +49,7 @@ impl Files {
         let staging = self.root.own_dir(STAGING)?;
         // whoever wrote it had the lock, and is gone
         let listing = self.root.own_dir(STAGING)?;
-        remove_all(&staging, listing).map_err(|e| refusal("clear", STAGING, e))?;
+        remove_all(&staging, listing)?;
         let mut new: Vec<Result<NewFile>> = Vec::with_capacity(files.len());
         for (number, (path, bytes)) in files.iter().enumerate() {
             let target = self.new_target(path, &mut names, &mut folders);
@@ -129,17 +130,17 @@ impl Files {
         let flushed = in_parallel(open.len(), |at| {
             System::sync_folder(open[at].1.as_handle()).map_err(|e| in_doubt(&open[at].0, e))
         });
-        let mut failed: FxHashMap<usize, ()> = FxHashMap::default();
+        let mut failed: FxHashSet<usize> = FxHashSet::default();
         for (number, done) in flushed.into_iter().enumerate() {
             match done {
                 Err(error) if number < parents => return Err(error),
-                Err(_) => drop(failed.insert(number, ())),
+                Err(_) => drop(failed.insert(number)),
                 Ok(()) => {}
             }
         }
         let outcome = |made: Result<(usize, String)>| {
             let (number, path) = made?;
-            match failed.contains_key(&number) {
+            match failed.contains(&number) {
                 true => Err(in_doubt(&path, Errno::IO)),
                 false => Ok(()),
             }
@@ -164,14 +165,17 @@ impl NewFile {
     }
 }
 
-/// Removes the files of a folder, which `listing` has open once more.
-fn remove_all(folder: &Handle, listing: Handle) -> SysResult<()> {
-    let mut entries = FolderEntries::new(listing)?;
+/// Removes the files that were left in our folder, which `listing` has open once more.
+fn remove_all(staging: &Handle, listing: Handle) -> Result<()> {
+    let in_folder = |name: &str| format!("{OWN}/{STAGING}/{name}");
+    let unlisted = |e| refusal("list", &in_folder(""), e);
+    let mut entries = FolderEntries::new(listing).map_err(unlisted)?;
     while let Some(entry) = entries.read() {
-        let entry = entry?;
+        let entry = entry.map_err(unlisted)?;
         // what has no name that is UTF-8 is not of ours
         if let Some(name) = entry.name().filter(|name| !matches!(*name, "." | "..")) {
-            unlink((folder.as_handle(), name))?;
+            unlink((staging.as_handle(), name))
+                .map_err(|e| refusal("remove", &in_folder(name), e))?;
         }
     }
     Ok(())

@@ -18,6 +18,7 @@ mod save;
 pub mod search;
 pub mod sections;
 mod session_lookup;
+mod session_name;
 pub mod sessions;
 pub mod status;
 pub mod transcript;

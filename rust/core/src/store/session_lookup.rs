@@ -4,8 +4,6 @@
 //! here. A grep is not to build an index, so the names are read from the first lines of the
 //! transcripts where there is none.
 
-use fst::automaton::{Automaton, Levenshtein};
-
 use crate::catalog::Catalog;
 use crate::error::{Error, Interrupt, Result};
 use crate::files::file_kind::FileKind;
@@ -15,35 +13,11 @@ use crate::messages::formats::{DESCRIBED_LINES, SessionRecord};
 use crate::messages::line_reader::lines;
 use crate::messages::message::{self, ParsedLine};
 use crate::store::Store;
-use crate::store::sessions::{
-    Session, SessionFilter, distinct, folder, folder_name, short_id_lengths,
-};
+use crate::store::session_name::{SessionName, called, may_be_typed, unknown};
+use crate::store::sessions::{Session, SessionFilter, folder, folder_name};
 
-/// Characters of an id that must be given at least, of those that differ from id to id.
-const MIN_ID: usize = 4;
-/// Sessions that an ambiguous name is explained with.
-const MAX_CANDIDATES: usize = 8;
-/// Sessions that an unknown name is answered with.
-const MAX_SUGGESTIONS: usize = 4;
-/// Typos in the beginning of an id that are forgiven in a suggestion, and characters of a longer
-/// name, which is no id that was typed.
-const MAX_TYPOS: u32 = 2;
-const MAX_TYPED: usize = 40;
-/// Digits of a UUID: such an id was copied, and may be that of a session that nobody has imported.
-const UUID_DIGITS: usize = 32;
 /// Bytes of a transcript that tell its id: the session record and the first message.
 const HEAD: u64 = 256 << 10;
-
-/// What a session can be called by.
-#[derive(Debug, Clone, Default)]
-struct SessionName {
-    path: String,
-    id: String,
-    title: Option<String>,
-    /// Whether the transcript as a whole is this session, whatever its messages say: not where its
-    /// messages alone name it, for there may be several.
-    is_whole: bool,
-}
 
 /// What a name stands for in a filter.
 enum Meaning {
@@ -53,42 +27,6 @@ enum Meaning {
     Transcript(SessionName),
     /// Nothing; the note says so.
     Unknown(String),
-}
-
-impl SessionName {
-    /// Returns whether the name is this id, or its beginning.
-    fn has_id(&self, name: &str) -> bool {
-        let (whole, own) = (&*self.id, distinct(&self.id));
-        let is_beginning = |text: &str| {
-            let shared = whole.len() - own.len();
-            text.strip_prefix(&whole[..shared])
-                .into_iter()
-                .chain([text])
-                .any(|typed| typed.chars().count() >= MIN_ID && own.starts_with(typed))
-        };
-        name == whole || name == own || is_beginning(name)
-    }
-
-    /// Returns whether it is called so in full.
-    fn is_called(&self, name: &str) -> bool {
-        let folder = folder(&self.path);
-        [&*self.id, distinct(&self.id), &*self.path, folder, folder_name(&self.path)]
-            .contains(&name)
-    }
-
-    /// Returns whether a name is a beginning of its id, but for typos, or part of its title.
-    fn is_near(&self, name: &str, typed: Option<&Levenshtein>) -> bool {
-        let begins_alike = |text: &str| {
-            let Some(automaton) = typed.map(|typed| typed.starts_with()) else { return false };
-            let end = text.bytes().fold(automaton.start(), |state, b| automaton.accept(&state, b));
-            automaton.is_match(&end)
-        };
-        let title = self.title.as_deref().unwrap_or_default().to_lowercase();
-        begins_alike(distinct(&self.id))
-            || begins_alike(&self.id)
-            || begins_alike(folder_name(&self.path))
-            || name.chars().count() >= MIN_ID && title.contains(&name.to_lowercase())
-    }
 }
 
 impl Store {
@@ -269,17 +207,6 @@ impl Store {
     }
 }
 
-impl From<&Session> for SessionName {
-    fn from(session: &Session) -> Self {
-        Self {
-            path: session.path.clone(),
-            id: session.id.clone(),
-            title: session.title.clone(),
-            is_whole: true,
-        }
-    }
-}
-
 /// Returns the names of the sessions whose records may be meant.
 fn indexed_names(catalog: &Catalog, may_be: impl Fn(&str) -> bool) -> Vec<SessionName> {
     let transcripts = catalog.files.iter().filter(|file| file.present);
@@ -292,36 +219,6 @@ fn indexed_names(catalog: &Catalog, may_be: impl Fn(&str) -> bool) -> Vec<Sessio
         Some(SessionName { is_whole, ..SessionName::from(&session) })
     });
     named.collect()
-}
-
-/// Returns the session that is called so; a beginning of an id counts only where nothing has that
-/// name in full.
-///
-/// # Errors
-/// [`Error::Query`] with code `ambiguous`.
-fn called<'n>(
-    names: &'n [SessionName],
-    name: &str,
-    is_in_messages: bool,
-) -> Result<Option<&'n SessionName>> {
-    let mut called: Vec<&SessionName> = names.iter().filter(|one| one.is_called(name)).collect();
-    if called.is_empty() && !is_in_messages {
-        called = names.iter().filter(|one| one.has_id(name)).collect();
-    }
-    match *called {
-        [] => Ok(None),
-        // its subagents may carry its id
-        [_, ..] => {
-            let top = called.iter().min_by_key(|one| one.path.len()).copied();
-            let is_inner = |top: &SessionName| {
-                called.iter().all(|other| is_below(&other.path, folder(&top.path)))
-            };
-            match top.filter(|top| called.len() == 1 || is_inner(top)) {
-                Some(top) => Ok(Some(top)),
-                None => Err(ambiguous(name, &called, names)),
-            }
-        }
-    }
 }
 
 /// Refuses prefixes that leave nothing of a session.
@@ -339,58 +236,4 @@ fn check_below(name: &str, transcripts: &[SessionName], prefixes: &[String]) -> 
         }
         _ => Ok(()),
     }
-}
-
-/// Returns whether a name is one that a person types: neither a path nor a whole id.
-fn may_be_typed(name: &str) -> bool {
-    let digits = name.bytes().filter(u8::is_ascii_hexdigit).count();
-    !name.contains('/') && digits < UUID_DIGITS
-}
-
-fn ambiguous(name: &str, called: &[&SessionName], names: &[SessionName]) -> Error {
-    let shown = listed(called, names, MAX_CANDIDATES, |one, short_id| {
-        let title = one.title.as_deref().unwrap_or_default();
-        format!("{short_id} {} {title}", one.path).trim_end().to_owned()
-    });
-    let more = called.len().saturating_sub(MAX_CANDIDATES);
-    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-    let why = format!(
-        "{} sessions are called so; give more of the id, or the path: {}{more}",
-        called.len(),
-        shown.join("; ")
-    );
-    Error::Query { query: name.to_owned(), code: "ambiguous", why }
-}
-
-/// Returns the note that there is no such session, with those whose names are similar.
-fn unknown(name: &str, names: &[SessionName]) -> String {
-    let name: String = name.chars().take(MAX_TYPED + 1).collect();
-    let typed = (name.chars().count() <= MAX_TYPED)
-        .then(|| Levenshtein::new(&name, MAX_TYPOS.min(name.len() as u32 / 3)).ok())
-        .flatten();
-    let near: Vec<_> = names.iter().filter(|one| one.is_near(&name, typed.as_ref())).collect();
-    let near = listed(&near, names, MAX_SUGGESTIONS, |one, short_id| {
-        let title = one.title.as_deref().unwrap_or(&one.path);
-        format!("{short_id} ({title})")
-    });
-    match &*near {
-        [] => format!("no session {name:?}; the list of sessions has their ids"),
-        near => format!("no session {name:?}; did you mean {}?", near.join(" or ")),
-    }
-}
-
-/// Returns the first of some sessions as text, with their short ids.
-fn listed(
-    some: &[&SessionName],
-    all: &[SessionName],
-    most: usize,
-    shown: impl Fn(&SessionName, &str) -> String,
-) -> Vec<String> {
-    let lengths = short_id_lengths(all.iter().map(|one| &*one.id));
-    let text = |one: &&SessionName| {
-        let id = distinct(&one.id);
-        let short_id: String = id.chars().take(lengths.get(id).copied().unwrap_or(0)).collect();
-        shown(one, &short_id)
-    };
-    some.iter().take(most).map(text).collect()
 }

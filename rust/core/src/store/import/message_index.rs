@@ -74,8 +74,8 @@ pub(super) struct MessageIndex {
     removed: FxHashSet<u128>,
     /// Frames that are not saved.
     unsaved: Vec<u8>,
-    /// How many bytes of the saved frames are sound.
-    saved: u64,
+    /// How many bytes of the file could be read, where damage stands behind them.
+    sound: Option<u64>,
     /// The transcript that was read last, to look at a line again.
     opened: Option<(u32, File)>,
 }
@@ -237,12 +237,11 @@ impl MessageIndex {
         }
         let fail = |error| Error::io("write", FILE, error);
         let mut file = store.root().open_side(FILE, Access::Append)?;
-        if self.saved == 0 {
-            // nothing in it could be read
-            file.set_len(0).map_err(fail)?;
+        if let Some(sound) = self.sound.take() {
+            // what stands behind damage would never be read
+            file.set_len(sound).map_err(fail)?;
         }
         file.write_all(&self.unsaved).map_err(fail)?;
-        self.saved += self.unsaved.len() as u64;
         self.unsaved.clear();
         Ok(())
     }
@@ -270,11 +269,7 @@ impl MessageIndex {
             }
             left = rest;
         }
-        // what stands behind damage would never be read: all is saved anew
-        self.saved = if left.is_empty() { bytes.len() as u64 } else { 0 };
-        if !left.is_empty() {
-            *self = Self::default();
-        }
+        self.sound = (!left.is_empty()).then(|| (bytes.len() - left.len()) as u64);
     }
 
     fn take(&mut self, payload: &[u8]) -> Option<()> {

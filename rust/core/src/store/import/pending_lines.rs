@@ -3,7 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::messages::message::{ParsedLine, parse_lazy};
-use crate::messages::redaction::{Redactions, add_counts, count_placeholders};
+use crate::messages::redaction::{Redactions, add_counts};
 use crate::store::import::message_index::Entry;
 
 #[derive(Debug, Default)]
@@ -13,14 +13,15 @@ pub(super) struct PendingLines {
     hashes: FxHashSet<u128>,
     /// Lines of messages by id, where hosts write a message again when it has grown.
     versions: FxHashMap<String, usize>,
-    redacted: Redactions,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct PendingLine {
     text: Vec<u8>,
     /// By what the message is known; none for a record.
     hash: Option<u128>,
+    /// Secrets that were replaced in it.
+    redacted: Redactions,
 }
 
 /// What was added to a transcript.
@@ -41,27 +42,36 @@ impl PendingLines {
         self.bytes
     }
 
-    pub fn redacted(&self) -> &Redactions {
-        &self.redacted
+    /// Secrets that were replaced in what is pending.
+    pub fn redacted(&self) -> Redactions {
+        let mut sum = Redactions::new();
+        self.lines.iter().for_each(|line| add_counts(&mut sum, line.redacted.clone()));
+        sum
     }
 
     pub fn holds(&self, hash: u128) -> bool {
         self.hashes.contains(&hash)
     }
 
-    pub fn count_redacted(&mut self, counts: Redactions) {
-        add_counts(&mut self.redacted, counts);
+    /// Adds the line of a record, with its end.
+    pub fn push_record(&mut self, line: &[u8]) {
+        self.push_message(line, None, Redactions::new());
     }
 
-    /// Adds a line with its end, of a message or of a record.
-    pub fn push(&mut self, line: &[u8], hash: Option<u128>) {
+    /// Adds the line of a message, with its end, in which so many secrets were replaced.
+    pub fn push_message(&mut self, line: &[u8], hash: Option<u128>, redacted: Redactions) {
         self.bytes += line.len();
         self.hashes.extend(hash);
-        self.lines.push(PendingLine { text: line.to_vec(), hash });
+        self.lines.push(PendingLine { text: line.to_vec(), hash, redacted });
     }
 
     /// Puts a message in the place of its earlier version, if that is pending; it has the same id.
-    pub fn replace_version(&mut self, line: &[u8], hash: Option<u128>) -> bool {
+    pub fn replace_version(
+        &mut self,
+        line: &[u8],
+        hash: Option<u128>,
+        redacted: &Redactions,
+    ) -> bool {
         let ParsedLine::Message(message) = parse_lazy(line) else { return false };
         let Some(id) = message.id() else { return false };
         let Some(&at) = self.versions.get(&id) else {
@@ -72,10 +82,7 @@ impl PendingLines {
         self.bytes = self.bytes + line.len() - earlier.text.len();
         // the hash of the earlier version stays known: the source has it still
         self.hashes.extend(hash);
-        *earlier = PendingLine { text: line.to_vec(), hash };
-        if !self.redacted.is_empty() {
-            self.recount();
-        }
+        *earlier = PendingLine { text: line.to_vec(), hash, redacted: redacted.clone() };
         true
     }
 
@@ -85,10 +92,7 @@ impl PendingLines {
         let Some(at) = message.id().and_then(|id| self.versions.remove(&id)) else { return false };
         self.bytes -= self.lines[at].text.len();
         // its place stays, so that those of the others do
-        self.lines[at] = PendingLine { text: Vec::new(), hash: None };
-        if !self.redacted.is_empty() {
-            self.recount();
-        }
+        self.lines[at] = PendingLine::default();
         true
     }
 
@@ -98,9 +102,6 @@ impl PendingLines {
         self.bytes = self.lines.iter().map(|line| line.text.len()).sum();
         self.hashes = self.lines.iter().filter_map(|line| line.hash).collect();
         self.versions.clear();
-        if !self.redacted.is_empty() {
-            self.recount();
-        }
     }
 
     /// The text of all lines, behind a record.
@@ -122,14 +123,7 @@ impl PendingLines {
             entries.extend(line.hash.map(|hash| (hash, offset, place)));
             offset += line.text.len() as u64;
         }
-        let redacted = std::mem::take(self).redacted;
+        let redacted = std::mem::take(self).redacted();
         Added { lines: number - before, entries, redacted }
-    }
-
-    fn recount(&mut self) {
-        self.redacted.clear();
-        for line in &self.lines {
-            count_placeholders(&line.text, &mut self.redacted);
-        }
     }
 }

@@ -4,8 +4,6 @@
 //! small sessions. Until the batch is made nothing of it is in the index or in the ledger: a kill
 //! leaves each transcript whole or absent, and the next import makes what is absent.
 
-use std::collections::BTreeMap;
-
 use rustc_hash::FxHashSet;
 
 use crate::error::{Error, Interrupt, Result};
@@ -35,8 +33,8 @@ pub(super) struct SessionBatch {
     sessions: Vec<(usize, NewSession)>,
     bytes: usize,
     hashes: FxHashSet<u128>,
-    /// Sources of which a transcript could not be made, and why.
-    failed: BTreeMap<usize, Error>,
+    /// Sources of which a transcript could not be made.
+    failed: FxHashSet<usize>,
     /// The source that is read.
     pub source: usize,
     /// Whether each transcript is made by itself.
@@ -63,21 +61,40 @@ impl SessionBatch {
     }
 
     /// Makes all transcripts, and takes them into the index.
+    ///
+    /// # Errors
+    /// Those that all of them have in common, and [`Error::InDoubt`] of one: another try would take
+    /// that for stored. All sources have failed then.
     pub fn publish(
         &mut self,
         store: &Store,
         index: &mut MessageIndex,
         interrupt: Interrupt<'_>,
     ) -> Result<()> {
+        if self.sessions.is_empty() {
+            return Ok(());
+        }
         let sessions = std::mem::take(&mut self.sessions);
         self.hashes.clear();
         self.bytes = 0;
-        for (_, NewSession { path, added, .. }) in &sessions {
+        self.make(&sessions, store, index, interrupt)
+            .inspect_err(|_| self.failed.extend(sessions.iter().map(|(source, _)| source)))
+    }
+
+    fn make(
+        &mut self,
+        sessions: &[(usize, NewSession)],
+        store: &Store,
+        index: &mut MessageIndex,
+        interrupt: Interrupt<'_>,
+    ) -> Result<()> {
+        for (_, NewSession { path, added, .. }) in sessions {
             store.log_redactions(path, 0, &added.redacted)?;
         }
         let files: Vec<(&str, &[u8])> =
             sessions.iter().map(|(_, one)| (&*one.path, &*one.bytes)).collect();
         let made = store.files().create_all(&files)?;
+        let mut in_doubt = None;
         for ((source, NewSession { path, number, bytes, added }), made) in sessions.iter().zip(made)
         {
             match made {
@@ -91,15 +108,17 @@ impl SessionBatch {
                 Err(error) => {
                     // somebody else may have made it: what is in it is no longer to be stored
                     index.read_on(store, path, interrupt)?;
-                    self.failed.entry(*source).or_insert(error);
+                    self.failed.insert(*source);
+                    in_doubt = in_doubt
+                        .or(Some(error).filter(|error| matches!(error, Error::InDoubt { .. })));
                 }
             }
         }
-        Ok(())
+        in_doubt.map_or(Ok(()), Err)
     }
 
     /// Returns the sources of which a transcript could not be made.
-    pub fn take_failed(&mut self) -> BTreeMap<usize, Error> {
+    pub fn take_failed(&mut self) -> FxHashSet<usize> {
         std::mem::take(&mut self.failed)
     }
 }

@@ -142,17 +142,15 @@ impl SessionTarget {
                 return Ok(());
             }
         }
-        let (line, key) = match redacted.as_deref().filter(|_| !context.options.keep_secrets) {
-            None => (line, keys[0]),
-            Some(redacted) => {
-                self.pending.count_redacted(secrets);
-                (redacted, keys[1])
-            }
-        };
+        let (line, key, secrets) =
+            match redacted.as_deref().filter(|_| !context.options.keep_secrets) {
+                None => (line, keys[0], Redactions::new()),
+                Some(redacted) => (redacted, keys[1], secrets),
+            };
         self.end_copy(context);
         let hash = key.map(|(key, ordinal)| key.stored_hash(&self.path, ordinal));
-        if !is_rewritten || !self.pending.replace_version(line, hash) {
-            self.pending.push(line, hash);
+        if !is_rewritten || !self.pending.replace_version(line, hash, &secrets) {
+            self.pending.push_message(line, hash, secrets);
             self.messages += 1;
         }
         if self.pending.bytes() >= BATCH_BYTES { self.flush(context) } else { Ok(()) }
@@ -205,7 +203,7 @@ impl SessionTarget {
             known.take_record(&serde_json::from_str(&self.header.record()).unwrap_or_default());
             if known.record() != before {
                 self.record = known.record();
-                self.pending.push(self.record.as_bytes(), None);
+                self.pending.push_record(self.record.as_bytes());
             }
         }
         self.flush(context)
@@ -239,7 +237,7 @@ impl SessionTarget {
             false => format!("{path}#L{first}-L{last}"),
         };
         let line = json!({ "type": "copy", "of": place, "count": count });
-        self.pending.push(format!("{line}\n").as_bytes(), None);
+        self.pending.push_record(format!("{line}\n").as_bytes());
     }
 
     /// Adds what is pending to the transcript.
@@ -250,7 +248,7 @@ impl SessionTarget {
             }
             let record = if self.end == 0 { self.header.record() } else { String::new() };
             let bytes = self.pending.text(&record);
-            context.store.log_redactions(&self.path, self.end, self.pending.redacted())?;
+            context.store.log_redactions(&self.path, self.end, &self.pending.redacted())?;
             match context.store.files().append_at(&self.path, &bytes, self.end) {
                 Ok(done) => {
                     let span = done.span.unwrap_or(self.end..self.end + bytes.len() as u64);

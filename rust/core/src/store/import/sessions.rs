@@ -67,6 +67,9 @@ impl Store {
             waiting: Vec::new(),
         };
         let outcome = run.import_all(&changed, progress);
+        if !matches!(outcome, Ok(()) | Err(Error::Interrupted)) {
+            run.keep(&changed);
+        }
         run.save();
         outcome.map(|()| run.report)
     }
@@ -155,7 +158,7 @@ impl ImportRun<'_> {
         let failed = self.batch.take_failed();
         for Waiting { number, reported, entry } in std::mem::take(&mut self.waiting) {
             let one = &changed[number];
-            let entry = if failed.contains_key(&number) {
+            let entry = if failed.contains(&number) {
                 self.batch.is_direct = true;
                 let again = self.import_one(number, one, &mut |_| {});
                 self.batch.is_direct = false;
@@ -171,6 +174,22 @@ impl ImportRun<'_> {
         }
         self.save();
         Ok(())
+    }
+
+    /// Keeps what was read before an error: else the next import, which may end there as well, would
+    /// never store it.
+    fn keep(&mut self, changed: &[ChangedSource]) {
+        // the first error is told
+        let _ = self.batch.publish(self.store, &mut self.index, self.interrupt);
+        let failed = self.batch.take_failed();
+        let waiting = std::mem::take(&mut self.waiting);
+        for Waiting { number, entry, .. } in
+            waiting.into_iter().filter(|one| !failed.contains(&one.number))
+        {
+            if let Some(key) = changed[number].key() {
+                self.ledger.set(key, entry);
+            }
+        }
     }
 
     /// Saves what makes the next import fast; without it that takes longer. The index comes first: what

@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use rustc_hash::FxHashSet;
 
@@ -122,8 +122,6 @@ impl Listing<'_> {
         variable: &dyn Fn(&str) -> Option<OsString>,
         is_named: bool,
     ) -> Result<()> {
-        // a variable may hold a relative path
-        let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
         let paths: Vec<PathBuf> = folder.paths(variable).into_iter().map(absolute).collect();
         let mut found = false;
         for path in paths.iter().filter(|path| path.is_dir()) {
@@ -160,20 +158,17 @@ impl Listing<'_> {
         found.is_some() && found == self.own
     }
 
-    /// Says whether a link leads into this memory.
-    fn leads_to_own(&self, link: &Path) -> bool {
-        let path = fs::canonicalize(link).unwrap_or_default();
+    /// Says whether a path leads into this memory.
+    fn leads_to_own(&self, path: &Path) -> bool {
+        let path = fs::canonicalize(path).unwrap_or_default();
         path.ancestors().any(|folder| self.is_own(folder))
     }
 
     /// Lists a file or a folder that the caller named.
     fn path(&mut self, path: &Path) -> Result<()> {
         let shown = path.to_string_lossy().into_owned();
-        let path = match std::path::absolute(path) {
-            Ok(path) => path,
-            Err(_) => path.to_owned(),
-        };
-        if path.ancestors().any(|folder| self.is_own(folder)) {
+        let path = absolute(path.to_owned());
+        if self.leads_to_own(&path) {
             self.report.skip(&shown, "it lies in this memory, which has it already");
             return Ok(());
         }
@@ -276,6 +271,16 @@ impl Listing<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// Returns the absolute path of what a caller or a variable names. One without `..`: a file without a
+/// session id is known by its path.
+fn absolute(path: PathBuf) -> PathBuf {
+    let path = std::path::absolute(&path).unwrap_or(path);
+    match path.components().any(|part| part == Component::ParentDir) {
+        true => fs::canonicalize(&path).unwrap_or(path),
+        false => path,
     }
 }
 
