@@ -16,8 +16,9 @@ use serde_json::{Value, json};
 
 /// A root, and a folder of sessions outside of it.
 struct Sessions {
-    memory: TestRoot,
+    // closed before its folder is removed
     store: Store,
+    memory: TestRoot,
 }
 
 impl Sessions {
