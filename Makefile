@@ -33,7 +33,8 @@ WINE_PREFIX := $(CURDIR)/target/wine
 WINE_CANNOT := a_file_that_lost_its_name the_only_name_is_told a_junction an_editor_that_renames \
 	a_late_save a_recovery_list_of_another a_save_into_a_displaced readers_see_one no_update_is_lost \
 	every_change_invalidates what_another_system folders_come_and_go
-WINE_IS_SLOW := opening_with_nothing_to_do after_random_edits verify_reports verify_takes verify_tells
+WINE_IS_SLOW := opening_with_nothing_to_do after_random_edits verify_reports verify_takes verify_tells \
+	growing_files_are_resumed crafted_snapshots
 test-wine: ## run the tests of the core for Windows under Wine; TESTS="--test writes" for some
 	@$(call install,wine,wine)
 	@$(call install,x86_64-w64-mingw32-gcc,gcc-mingw-w64-x86-64)
