@@ -18,7 +18,7 @@ demo: .venv/.built ## build a small memory and show what can be done with it
 	@$(BIN)/commonplace demo
 
 test: .venv/.dev strace ## run every test: core, Python, doctests, documents, stubs
-	cargo test --workspace --quiet --no-fail-fast
+	@$(MAKE) --no-print-directory test-core
 	$(BIN)/python -m pytest
 	$(BIN)/python -m mypy.stubtest commonplace._core
 
@@ -40,6 +40,13 @@ test-core: ## run the tests of the core alone
 # Wine has no Windows: what it does in other ways is in docs/explanation/platforms.md
 WINE_TARGET := x86_64-pc-windows-gnu
 WINE_PREFIX := $(CURDIR)/target/wine
+# what Wine 8 cannot do: replace or remove a file that is open, junctions, a change of case, a rename of
+# the root; and what takes many minutes there
+WINE_CANNOT := a_file_that_lost_its_name the_only_name_is_told a_junction an_editor_that_renames \
+	a_late_save a_recovery_list_of_another a_save_into_a_displaced readers_see_one no_update_is_lost \
+	every_change_invalidates what_another_system folders_come_and_go
+WINE_IS_SLOW := opening_with_nothing_to_do after_random_edits verify_reports verify_takes verify_tells \
+	growing_files_are_resumed crafted_snapshots
 test-wine: ## run the tests of the core for Windows under Wine; TESTS="--test writes" for some
 	@$(call install,wine,wine)
 	@$(call install,x86_64-w64-mingw32-gcc,gcc-mingw-w64-x86-64)
@@ -49,7 +56,8 @@ test-wine: ## run the tests of the core for Windows under Wine; TESTS="--test wr
 	x86_64-w64-mingw32-gcc -shared -o $(WINE_PREFIX)/drive_c/windows/system32/bcryptprimitives.dll \
 	  tests/wine/bcryptprimitives.c -ladvapi32
 	WINEPREFIX=$(WINE_PREFIX) WINEDEBUG=-all CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER=wine \
-	  cargo test -p commonplace-core --target $(WINE_TARGET) --no-fail-fast $(or $(TESTS),--lib --tests)
+	  cargo test -p commonplace-core --target $(WINE_TARGET) --no-fail-fast $(or $(TESTS),--lib --tests) \
+	  -- $(addprefix --skip ,$(WINE_CANNOT) $(WINE_IS_SLOW))
 
 # each alone and all at once; `all` is what an old kernel or gVisor refuses, and takes as long as `test`
 REFUSALS ?= openat2 inotify leases exchange renameat2 all all=EPERM

@@ -349,6 +349,8 @@ fn a_snapshot_that_changes_under_us_is_noticed() {
     assert_eq!(files_with(&store, "oolong").len(), 1);
 }
 
+// it is copied by `cp`
+#[cfg(unix)]
 #[test]
 fn a_copied_root_is_another_root() {
     let (memory, _, expected) = saved();

@@ -12,8 +12,9 @@ use crate::fixture::TestRoot;
 
 /// A root, and a folder of sessions outside of it.
 pub struct Sessions {
-    pub memory: TestRoot,
+    // closed before its folder is removed
     pub store: Store,
+    pub memory: TestRoot,
 }
 
 impl Sessions {

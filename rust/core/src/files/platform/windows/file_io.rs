@@ -11,12 +11,13 @@ use windows_sys::Win32::Security::{
     DACL_SECURITY_INFORMATION, GetKernelObjectSecurity, SetKernelObjectSecurity,
 };
 use windows_sys::Win32::Storage::FileSystem::{
-    FlushFileBuffers, LOCKFILE_EXCLUSIVE_LOCK, LOCKFILE_FAIL_IMMEDIATELY, LockFileEx, UnlockFileEx,
+    FlushFileBuffers, LOCKFILE_EXCLUSIVE_LOCK, LOCKFILE_FAIL_IMMEDIATELY, LockFileEx, READ_CONTROL,
+    UnlockFileEx, WRITE_DAC,
 };
 use windows_sys::Win32::System::IO::{OVERLAPPED, OVERLAPPED_0, OVERLAPPED_0_0};
 
-use super::nt_create::reopen_to_flush;
-use super::{AsHandle, Errno, query};
+use super::nt_create::{Opening, reopen, reopen_to_flush};
+use super::{AsHandle, Errno, HandleRef, query};
 use crate::files::platform::SysResult;
 
 /// Reads and writes at an offset, as on Unix: the position of the handle stays. The system moves it,
@@ -138,33 +139,42 @@ pub(crate) fn stored_bytes(file: &File) -> io::Result<u64> {
     Ok(query::stored_bytes(file.as_handle())?)
 }
 
-/// Gives `file` the list of access rights of `base`. Its owner is who writes it.
+/// Gives `file` the list of access rights of `base`, if it is another. Its owner is who writes it.
 pub(crate) fn copy_metadata(file: &File, base: &File) -> SysResult<()> {
-    let mut needed = 0;
-    // in words, for the system wants it aligned
-    let mut rights = vec![0_u64; 32];
-    loop {
-        let size = size_of_val(&*rights) as u32;
-        // SAFETY: the handle is open, and the system writes at most the size that it is told.
-        #[expect(unsafe_code, reason = "the standard library knows no access rights")]
-        let got = unsafe {
-            let rights = rights.as_mut_ptr().cast();
-            let base = base.as_raw_handle();
-            GetKernelObjectSecurity(base, DACL_SECURITY_INFORMATION, rights, size, &raw mut needed)
-        };
-        match (got, Errno::last()) {
-            (0, _) if needed > size => rights.resize(needed.div_ceil(8) as usize, 0),
-            // a file system without rights
-            (0, Errno::NOSYS) => return Ok(()),
-            (0, error) => return Err(error),
-            _ => break,
-        }
-    }
+    let (ours, theirs) = (access_rights(file.as_handle())?, access_rights(base.as_handle())?);
+    let Some(mut rights) = theirs.filter(|theirs| ours.as_ref() != Some(theirs)) else {
+        return Ok(());
+    };
+    let open = reopen(file.as_handle(), Opening::existing(WRITE_DAC | READ_CONTROL))?;
     // SAFETY: the handle is open, and the rights are as the system has written them.
     #[expect(unsafe_code, reason = "the standard library knows no access rights")]
     let set = unsafe {
         let rights = rights.as_mut_ptr().cast();
-        SetKernelObjectSecurity(file.as_raw_handle(), DACL_SECURITY_INFORMATION, rights)
+        SetKernelObjectSecurity(open.as_raw_handle(), DACL_SECURITY_INFORMATION, rights)
     };
     if set == 0 { Err(Errno::last()) } else { Ok(()) }
+}
+
+/// Returns the list of access rights of an open file; none where the file system has no rights. It
+/// is in words, for the system wants it aligned.
+fn access_rights(open: HandleRef<'_>) -> SysResult<Option<Vec<u64>>> {
+    let open = reopen(open, Opening::existing(READ_CONTROL))?;
+    let mut rights = vec![0_u64; 32];
+    loop {
+        let (size, mut needed) = (size_of_val(&*rights) as u32, 0);
+        // SAFETY: the handle is open, and the system writes at most the size that it is told.
+        #[expect(unsafe_code, reason = "the standard library knows no access rights")]
+        let got = unsafe {
+            let (open, rights) = (open.as_raw_handle(), rights.as_mut_ptr().cast());
+            GetKernelObjectSecurity(open, DACL_SECURITY_INFORMATION, rights, size, &raw mut needed)
+        };
+        if got != 0 {
+            return Ok(Some(rights));
+        }
+        match Errno::last() {
+            _ if needed > size => rights.resize(needed.div_ceil(8) as usize, 0),
+            Errno::NOSYS => return Ok(None),
+            error => return Err(error),
+        }
+    }
 }

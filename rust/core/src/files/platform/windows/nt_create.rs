@@ -14,8 +14,8 @@ use windows_sys::Win32::Foundation::{
     HANDLE, NTSTATUS, OBJ_CASE_INSENSITIVE, STATUS_SHARING_VIOLATION, UNICODE_STRING,
 };
 use windows_sys::Win32::Storage::FileSystem::{
-    FILE_APPEND_DATA, FILE_ATTRIBUTE_NORMAL, FILE_LIST_DIRECTORY, FILE_READ_ATTRIBUTES,
-    FILE_SHARE_DELETE, FILE_SHARE_READ, FILE_SHARE_WRITE, FILE_TRAVERSE, SYNCHRONIZE,
+    FILE_ATTRIBUTE_NORMAL, FILE_LIST_DIRECTORY, FILE_READ_ATTRIBUTES, FILE_SHARE_DELETE,
+    FILE_SHARE_READ, FILE_SHARE_WRITE, FILE_TRAVERSE, FILE_WRITE_DATA, SYNCHRONIZE,
 };
 use windows_sys::Win32::System::IO::IO_STATUS_BLOCK;
 
@@ -56,8 +56,8 @@ pub(super) fn reopen(open: HandleRef<'_>, opening: Opening) -> SysResult<Handle>
 
 /// Opens an open file or folder once more, with the right to make it durable.
 pub(super) fn reopen_to_flush(open: HandleRef<'_>) -> SysResult<Handle> {
-    // what appends to a file makes folders in a folder
-    reopen(open, Opening::existing(FILE_APPEND_DATA))
+    // of a folder this is the right to make files in it
+    reopen(open, Opening::existing(FILE_WRITE_DATA))
 }
 
 /// Returns a name in UTF-16 that means nothing but an entry of a folder: no stream (`a.md:b`), no

@@ -10,7 +10,7 @@ use windows_sys::Wdk::Storage::FileSystem::{
 };
 use windows_sys::Win32::Storage::FileSystem::{
     FILE_APPEND_DATA, FILE_FLAG_BACKUP_SEMANTICS, FILE_GENERIC_READ, FILE_GENERIC_WRITE,
-    FILE_READ_ATTRIBUTES, FILE_WRITE_DATA, SYNCHRONIZE, WRITE_DAC,
+    FILE_READ_ATTRIBUTES, FILE_WRITE_DATA, SYNCHRONIZE,
 };
 
 use super::folder_entries::FolderEntries;
@@ -69,8 +69,7 @@ impl OpenFlags {
             // without the other right each write goes to the end, whoever has written meanwhile
             write = write & !FILE_WRITE_DATA | FILE_APPEND_DATA;
         }
-        let create = if self.contains(Self::EXCL) { WRITE_DAC } else { 0 };
-        read | write | create
+        read | write
     }
 }
 
