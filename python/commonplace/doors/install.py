@@ -33,7 +33,13 @@ def hooks_file(host: Host, command: list[str], project: Path | None) -> Settings
 
 
 def installed_files(
-    host: Host, program: str, root: str | None, project: Path | None, *, with_mcp: bool
+    host: Host,
+    program: str,
+    root: str | None,
+    project: Path | None,
+    *,
+    with_mcp: bool,
+    min_confidence: float | None = None,
 ) -> list[SettingsFile]:
     """Return the files that wire a host.
 
@@ -44,9 +50,12 @@ def installed_files(
         root: A root in place of the default.
         project: The folder of the project, whose memory it is; None for those of the user.
         with_mcp: Name the MCP server too.
+        min_confidence: The least confidence of a hit that is injected, in place of the default.
     """
     own = folder(host, project)
-    command = hook_command(program, host, root, in_project=project is not None)
+    command = hook_command(
+        program, host, root, in_project=project is not None, min_confidence=min_confidence
+    )
     hooks = hooks_file(host, command, project)
     skill = OwnFile(own / "skills" / "commonplace" / "SKILL.md", skill_text())
     if not with_mcp:
