@@ -57,10 +57,12 @@ def test_a_wired_host_answers(name: str, home: Path, capsys: pytest.CaptureFixtu
     capsys.readouterr()
     assert run(["doctor", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["hosts"]
-    (own,) = [one for one in found if one["wired"]]
-    assert (own["host"], own["problem"]) == (name, "")
-    assert own["settings"].startswith(str(home))
-    assert "answers in " in own["detail"]
+    hooks, server = [one for one in found if one["wired"]]
+    for own in (hooks, server):
+        assert (own["host"], own["problem"]) == (name, "")
+        assert own["settings"].startswith(str(home))
+        assert "answers in " in own["detail"]
+    assert "tools (search, " in server["detail"]
 
 
 def test_the_memory_is_the_one_that_was_named_at_the_installation(
@@ -78,7 +80,7 @@ def test_a_project_that_is_wired_is_tried(
 ) -> None:
     (home / "project").mkdir()
     monkeypatch.chdir(home / "project")
-    program(home, "pass")
+    program(home, SERVER)
     monkeypatch.setenv("PATH", f"{home}/bin:{os.environ['PATH']}")
     run(["install", "codex", "--project"])
     assert f"the memory is in {home}/project\n" in capsys.readouterr().out
