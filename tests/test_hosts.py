@@ -63,6 +63,18 @@ def test_the_model_is_told_of_the_skill(agent: Agent) -> None:
     assert "Looks up what was said and decided in earlier sessions" in agent.ask("Hello.")
 
 
+def test_the_model_calls_a_tool_of_the_server(agent: Agent) -> None:
+    agent.ask(FACT)
+    (session,) = json.loads(agent.commonplace("sessions", "--json"))
+    asked = agent.call_tool("Look it up.", "search", query="staging server port")
+    assert f"{session['path']}#L" in asked
+    assert f"user: {FACT}" in asked
+    # by the tool, and not by the hook
+    assert agent.injected()[-1]["shown"] == []
+    agent.call_tool("Keep that.", "remember", content="The release is on Friday.")
+    assert "The release is on Friday." in agent.commonplace("grep", "Friday", "facts")
+
+
 def test_a_prompt_about_something_else_injects_nothing(agent: Agent) -> None:
     agent.ask(FACT)
     asked = agent.ask("Write a haiku about autumn rain.")
