@@ -269,6 +269,15 @@ def test_further_hits_are_held_against_the_same_threshold(opened: commonplace.St
     assert confident(opened.search("watercolour"), 0.0) == []
 
 
+@pytest.mark.parametrize("prompt", ["staging server port", "登録番", "?", "go on"])
+def test_a_prompt_of_few_words_is_not_searched(agent: Agent, prompt: str) -> None:
+    with commonplace.open(agent.root) as store:
+        store.write("ops.md", "# Staging server port\n\nIt is 4711, 登録番号 7, we go on.\n")
+    assert agent.event("prompt", "one", prompt=prompt) == ""
+    assert "4711" in agent.event("prompt", "one", prompt="the staging server port")
+    assert "4711" in agent.event("prompt", "two", prompt="登録番号")
+
+
 def test_the_threshold_is_one_option(told: Agent) -> None:
     vague = "Is there a staging server, a database, a bucket or a printer?"
     name = next(name for name, kind in told.host.events.items() if kind == "prompt")

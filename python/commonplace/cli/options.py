@@ -220,7 +220,7 @@ MIN_CONFIDENCE = argument(
     "--min-confidence",
     type=share,
     metavar="C",
-    help="Inject nothing below this confidence, from 0 to 1 (default 0.3).",
+    help="Inject nothing below this confidence, from 0 to 1 (default 0.4).",
 )
 HOST = argument("host", help="claude-code, codex or gemini.")
 IN_PROJECT = argument(

@@ -6,6 +6,7 @@ answered without it, and sooner.
 
 from __future__ import annotations
 
+import re
 import time
 
 TYPE_CHECKING = False
@@ -15,8 +16,10 @@ if TYPE_CHECKING:
     from commonplace.entries.injection import Piece
     from commonplace.store import Store
 
-MIN_CONFIDENCE = 0.3
+MIN_CONFIDENCE = 0.4
 """The least confidence of a hit that is injected; docs/explanation/confidence.md has its costs."""
+MIN_WORDS = 4
+"""The fewest words of a prompt that is searched: each of few is easily found by chance."""
 MOST_HITS = 3
 RECENT_SESSIONS = 5
 RECENT_NOTES = 10
@@ -26,6 +29,9 @@ LONGEST_PROMPT = 400
 """Characters of an old prompt that are shown with its answer."""
 LONGEST_QUERY = 2000
 """Characters of a prompt that are searched: what follows is mostly pasted text."""
+# of a script without spaces each character counts as a word: Thai to Myanmar, Khmer, CJK
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
+_WORD = re.compile(rf"[{_UNSPACED}]|[^\W_{_UNSPACED}]+")
 
 
 class Candidate:
@@ -39,10 +45,10 @@ def fitting(
     store: Store, event: HookEvent, min_confidence: float = MIN_CONFIDENCE
 ) -> list[Candidate]:
     """Return the answered turns and notes that fit a prompt; of its own session none."""
-    if not event.prompt.strip():
+    query = event.prompt[:LONGEST_QUERY]
+    if len(_WORD.findall(query)) < MIN_WORDS:
         return []
     own = [(event.session, 1, 2**63 - 1)] if event.session else None
-    query = event.prompt[:LONGEST_QUERY]
     hits = store.search(query, 8, unit="turn", exclude=own)
     sure = confident(hits, min_confidence)
     answered = [hit for hit in sure if not hit.is_turn or hit.role == "assistant"]
