@@ -12,7 +12,7 @@ import pytest
 from commonplace.cli import run
 from commonplace.doors.doctor import Finding, check
 from commonplace.doors.hook import handle, memory_root
-from commonplace.doors.hosts import NAMES, find_host
+from commonplace.doors.hosts import NAMES, WITH_HOOKS, find_host
 from commonplace.doors.install import installed_files
 
 SERVER = """\
@@ -50,7 +50,7 @@ def wired(name: str, called: str, *, with_mcp: bool = False) -> list[Finding]:
     return check(host, None)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", WITH_HOOKS)
 def test_a_wired_host_answers(name: str, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["doctor"]) == 1
     assert run(["install", name]) == 0
@@ -121,7 +121,7 @@ def test_settings_that_are_broken_are_told(home: Path) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_server_is_asked_for_its_tools(name: str, home: Path) -> None:
-    _, server = wired(name, program(home, SERVER), with_mcp=True)
+    *_, server = wired(name, program(home, SERVER), with_mcp=True)
     assert (server.problem, server.wired) == ("", True)
     assert server.detail.endswith("1 tools (search)")
 

@@ -12,7 +12,7 @@ import pytest
 import commonplace
 from commonplace.doors.hook import handle, memory_root
 from commonplace.doors.hook_log import LARGEST, HookLog
-from commonplace.doors.hosts import NAMES, find_host
+from commonplace.doors.hosts import WITH_HOOKS, find_host
 from commonplace.doors.recalled import confident
 from tests.hosts.runner import COMMONPLACE
 
@@ -59,7 +59,7 @@ class Agent:
         return HookLog(commonplace.open(self.root))
 
 
-@pytest.fixture(params=NAMES)
+@pytest.fixture(params=WITH_HOOKS)
 def agent(request: pytest.FixtureRequest, tmp_path: Path) -> Agent:
     return Agent(tmp_path, request.param)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import uuid
 from collections.abc import Callable, Iterator
@@ -16,11 +17,15 @@ RESULTS = (b'"tool_result"', b'"function_call_output"', b'"functionResponse"')
 
 
 class ToolCall(NamedTuple):
-    """A call of a tool of an MCP server that the model asks for; hosts have names of their own."""
+    """A call of a tool of an MCP server that the model asks for.
+
+    `name` is what the host calls the tool; Codex has the tools of a server below a name of it.
+    """
 
     server: str
     tool: str
     arguments: dict[str, Any]
+    name: str = ""
 
 
 Answer = str | ToolCall
@@ -40,7 +45,7 @@ def messages(said: Answer) -> Iterator[Event]:
     piece, reason = {"type": "text_delta", "text": said}, "end_turn"
     if isinstance(said, ToolCall):
         block = {"type": "tool_use", "id": f"toolu_{uuid.uuid4().hex}", "input": {}}
-        block |= {"name": f"mcp__{said.server}__{said.tool}"}
+        block |= {"name": said.name}
         piece = {"type": "input_json_delta", "partial_json": json.dumps(said.arguments)}
         reason = "tool_use"
     yield "message_start", {"message": message}
@@ -59,7 +64,7 @@ def responses(said: Answer) -> Iterator[Event]:
     if isinstance(said, ToolCall):
         item: dict[str, Any] = {"type": "function_call", "id": f"fc_{uuid.uuid4().hex}"}
         item |= {"call_id": f"call_{uuid.uuid4().hex}", "name": said.tool}
-        item |= {"namespace": f"mcp__{said.server}"}
+        item |= {"namespace": said.name}
         item |= {"arguments": json.dumps(said.arguments)}
     else:
         part = {"type": "output_text", "text": said, "annotations": []}
@@ -75,7 +80,7 @@ def contents(said: Answer) -> Iterator[Event]:
     """Yield the only event of an answer as the Gemini API streams it."""
     part: dict[str, Any] = {"text": said}
     if isinstance(said, ToolCall):
-        part = {"functionCall": {"name": f"mcp_{said.server}_{said.tool}", "args": said.arguments}}
+        part = {"functionCall": {"name": said.name, "args": said.arguments}}
     answer = {"content": {"role": "model", "parts": [part]}, "finishReason": "STOP"}
     usage = {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}
     yield "", {"candidates": [answer], "usageMetadata": usage}
@@ -141,4 +146,5 @@ class ModelServer(ThreadingHTTPServer):
         if self._call is None or any(mark in body for mark in RESULTS):
             return self._answer
         offered = json.dumps(json.loads(body).get("tools", []))
-        return self._call if f"_{self._call.server}" in offered else self._answer
+        found = re.search(rf'"(\w*{self._call.server}(_+{self._call.tool})?)"', offered)
+        return self._call._replace(name=found[1]) if found else self._answer

@@ -1,4 +1,4 @@
-"""Claude Code, Codex and Gemini CLI as a test runs them: one prompt a session, a small model."""
+"""Agent programs as a test runs them: one prompt a session, a small model."""
 
 from __future__ import annotations
 
@@ -115,3 +115,24 @@ class Gemini(Agent):
         # a person trusts a folder once, and is asked before the first call of a tool
         unattended = ["--skip-trust", "--approval-mode", "yolo"]
         return [self.program, *unattended, "--model", "gemini-2.5-flash", "--prompt", prompt]
+
+
+class Opencode(Agent):
+    """The program opencode."""
+
+    name = "opencode"
+
+    def __init__(self, folder: Path) -> None:
+        self.program = program("opencode")
+        super().__init__(folder, {"MODEL_URL": "http://127.0.0.1:{port}/v1"})
+        options = {"baseURL": "{env:MODEL_URL}", "apiKey": "none"}
+        provider = {"npm": "@ai-sdk/anthropic", "options": options, "models": {"small": {}}}
+        settings = {"model": "loopback/small", "small_model": "loopback/small"}
+        own = self.folder / ".config" / "opencode"
+        own.mkdir(parents=True)
+        text = json.dumps(settings | {"provider": {"loopback": provider}})
+        (own / "opencode.json").write_text(text)
+
+    def command(self, prompt: str) -> list[str]:
+        """Return the command of a session with one prompt."""
+        return [self.program, "run", prompt]

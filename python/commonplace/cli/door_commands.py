@@ -63,6 +63,7 @@ def install(
 ) -> int:
     """Wire an agent program to this memory: its sessions are kept, and what fits is recalled.
 
+    Cursor and opencode get the MCP server and the skill, and are not captured.
     Entries are added to the program's own settings; all else there stays as it is, and a copy of
     what was there before lies beside it. Once more changes nothing; uninstall takes them out.
     """
@@ -88,7 +89,7 @@ def install(
     print(clean(f"the memory is in {memory}"))
     if found.settings.advice:
         print(found.settings.advice)
-    if not project:
+    if not project and any(f"--{host}" in one.names for one in options.HOSTS):
         print(f"earlier sessions are taken in by: commonplace import --{found.name}")
     return FOUND
 

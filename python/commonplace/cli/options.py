@@ -222,7 +222,7 @@ MIN_CONFIDENCE = argument(
     metavar="C",
     help="Inject nothing below this confidence, from 0 to 1 (default 0.4).",
 )
-HOST = argument("host", help="claude-code, codex or gemini.")
+HOST = argument("host", help="claude-code, codex, gemini, cursor or opencode.")
 IN_PROJECT = argument(
     "--project",
     dest="in_project",
