@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Iterable
 
+BLOCKED = 3
+"""Turns of a loop that is blocked, at most; how often a free one turns depends on the machine."""
+
 
 async def turns_while(work: Iterable[Awaitable[object]]) -> int:
     """Run all of it at once, and return how often the loop turned meanwhile."""

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import commonplace
-from tests.loop_ticks import turns_while
+from tests.loop_ticks import BLOCKED, turns_while
 
 pytest.importorskip("google.adk.memory", reason="comes with the extra `google-adk`")
 
@@ -136,7 +136,7 @@ def test_a_hundred_at_once(opened: commonplace.Store) -> None:
             memory.add_events_to_memory(**ME, events=[event(number, f"tea {number}")])
             for number in range(100)
         )
-        assert await turns_while(work) > 20
+        assert await turns_while(work) > BLOCKED
 
     asyncio.run(run())
     assert opened.status().messages == 100

@@ -187,7 +187,8 @@ def _append(text: str, root: Node, node: Node, value: Any, key: str | None) -> s
     newline = "\r\n" if "\r\n" in text else "\n"
     unit = _indent_unit(text, root)
     outer = _indent_at(text, node.start)
-    inner = _indent_at(text, node.items[0][1]) if node.items else outer + unit
+    first = node.items[0][1] if node.items else node.start
+    inner = _indent_at(text, first) if "\n" in text[node.start : first] else outer + unit
     is_flat = bool(node.items) and not {"\r", "\n"} & {*text[node.start : node.end]}
     lines = json.dumps(value, indent=None if is_flat else unit, ensure_ascii=False)
     item = lines.replace("\n", newline + inner)
@@ -296,7 +297,9 @@ def _without(text: str, node: Node, index: int) -> str:
     tail = text[inner.end : node.end]
     if comma is not None:
         at = comma - inner.end
-        tail = tail[:at] + tail[at + 1 :]
+        behind = tail[at + 1 :]
+        # what becomes the first on its line begins where this one did
+        tail = tail[:at] + (behind if index or lead else behind.lstrip(" \t"))
     elif index:
         at = (_comma(text, before, start) or before) - before
         lead = lead[:at] + lead[at + 1 :]

@@ -130,7 +130,9 @@ class CommonplaceStore(BaseStore):
 
     def _ranked(self, op: SearchOp, folder: str) -> list[SearchItem]:
         """Return the items whose texts match the query, best first."""
-        wanted, asked = op.offset + op.limit, 2 * (op.offset + op.limit) + 16
+        offset = max(op.offset, 0)
+        wanted = offset + op.limit
+        asked = 2 * wanted + 16
         while True:
             try:
                 if not self._store.holds(folder):
@@ -147,7 +149,7 @@ class CommonplaceStore(BaseStore):
                 if item and _passes(item.value, op.filter):
                     found[hit.path] = _search_item(item, hit.score)
             if len(found) >= wanted or len(hits) < asked:
-                return [*found.values()][op.offset : wanted]
+                return [*found.values()][offset:wanted]
             asked *= 4
 
     def _namespaces(self, op: ListNamespacesOp) -> list[_Namespace]:
