@@ -25,7 +25,7 @@ from benches.corpora import data
 from commonplace.evaluation import groups, write_corpus
 
 SETS = ("locomo", "beam-100k", "memdaily-zh")
-THRESHOLDS = (0.2, 0.25, 0.3, 0.35, 0.4)
+THRESHOLDS = (0.2, 0.3, 0.4, 0.5, 0.6)
 SPEAKING = 0.9
 NO_QUESTION = "[ERRORQ]"
 """What some lines of memdaily-zh hold in place of a question."""

@@ -12,7 +12,7 @@ import pytest
 from commonplace.cli import run
 from commonplace.doors.doctor import Finding, check
 from commonplace.doors.hook import handle, memory_root
-from commonplace.doors.hosts import NAMES, find_host
+from commonplace.doors.hosts import NAMES, WITH_HOOKS, find_host
 from commonplace.doors.install import installed_files
 
 SERVER = """\
@@ -50,17 +50,19 @@ def wired(name: str, called: str, *, with_mcp: bool = False) -> list[Finding]:
     return check(host, None)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", WITH_HOOKS)
 def test_a_wired_host_answers(name: str, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["doctor"]) == 1
     assert run(["install", name]) == 0
     capsys.readouterr()
     assert run(["doctor", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["hosts"]
-    (own,) = [one for one in found if one["wired"]]
-    assert (own["host"], own["problem"]) == (name, "")
-    assert own["settings"].startswith(str(home))
-    assert "answers in " in own["detail"]
+    hooks, server = [one for one in found if one["wired"]]
+    for own in (hooks, server):
+        assert (own["host"], own["problem"]) == (name, "")
+        assert own["settings"].startswith(str(home))
+        assert "answers in " in own["detail"]
+    assert "tools (search, " in server["detail"]
 
 
 def test_the_memory_is_the_one_that_was_named_at_the_installation(
@@ -78,7 +80,7 @@ def test_a_project_that_is_wired_is_tried(
 ) -> None:
     (home / "project").mkdir()
     monkeypatch.chdir(home / "project")
-    program(home, "pass")
+    program(home, SERVER)
     monkeypatch.setenv("PATH", f"{home}/bin:{os.environ['PATH']}")
     run(["install", "codex", "--project"])
     assert f"the memory is in {home}/project\n" in capsys.readouterr().out
@@ -119,7 +121,7 @@ def test_settings_that_are_broken_are_told(home: Path) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_server_is_asked_for_its_tools(name: str, home: Path) -> None:
-    _, server = wired(name, program(home, SERVER), with_mcp=True)
+    *_, server = wired(name, program(home, SERVER), with_mcp=True)
     assert (server.problem, server.wired) == ("", True)
     assert server.detail.endswith("1 tools (search)")
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 import commonplace
-from commonplace.doors.fits import fits
 from commonplace.doors.hook import handle, memory_root
 from commonplace.doors.hook_log import LARGEST, HookLog
-from commonplace.doors.hosts import NAMES, find_host
+from commonplace.doors.hosts import WITH_HOOKS, find_host
+from commonplace.doors.recalled import confident
 from tests.hosts.runner import COMMONPLACE
 
 FACT = "The staging server is called Zephyr-9 and listens on port 4711."
@@ -59,7 +59,7 @@ class Agent:
         return HookLog(commonplace.open(self.root))
 
 
-@pytest.fixture(params=NAMES)
+@pytest.fixture(params=WITH_HOOKS)
 def agent(request: pytest.FixtureRequest, tmp_path: Path) -> Agent:
     return Agent(tmp_path, request.param)
 
@@ -252,10 +252,38 @@ def test_an_error_is_in_the_log_for_doctor(tmp_path: Path) -> None:
 # What fits
 
 
-def test_one_word_in_common_is_chance(opened: commonplace.Store) -> None:
+def test_further_hits_are_held_against_the_same_threshold(opened: commonplace.Store) -> None:
     opened.write("a.md", "# Ferry\n\nThe ferry to the island needs two permits.\n")
+    opened.write("b.md", "# Bus\n\nThe bus to the island needs none.\n")
+    for number in range(9):
+        opened.write(f"{number}.md", f"# Page {number}\n\nNothing of that is here.\n")
     hits = opened.search("ferry permits island")
-    assert fits("Which permits does the ferry need?", hits)
-    assert not fits("Paint a ferry in watercolour", hits)
-    assert not fits("ok, go on", hits)
-    assert not fits("", hits)
+    best, second = hits
+    rest = best.score * (1 - hits.confidence) / hits.confidence
+    at_second = second.score / (second.score + rest)
+    assert confident(hits, 0.0) == [best, second]
+    assert confident(hits, at_second - 1e-6) == [best, second]
+    assert confident(hits, at_second + 1e-6) == [best]
+    assert confident(hits, hits.confidence - 1e-6) == [best]
+    assert confident(hits, hits.confidence + 1e-6) == []
+    assert confident(opened.search("watercolour"), 0.0) == []
+
+
+@pytest.mark.parametrize("prompt", ["staging server port", "登録番", "?", "go on"])
+def test_a_prompt_of_few_words_is_not_searched(agent: Agent, prompt: str) -> None:
+    with commonplace.open(agent.root) as store:
+        store.write("ops.md", "# Staging server port\n\nIt is 4711, 登録番号 7, we go on.\n")
+    assert agent.event("prompt", "one", prompt=prompt) == ""
+    assert "4711" in agent.event("prompt", "one", prompt="the staging server port")
+    assert "4711" in agent.event("prompt", "two", prompt="登録番号")
+
+
+def test_the_threshold_is_one_option(told: Agent) -> None:
+    vague = "Is there a staging server, a database, a bucket or a printer?"
+    name = next(name for name, kind in told.host.events.items() if kind == "prompt")
+    payload = {"hook_event_name": name, "session_id": "two", "cwd": "/", "prompt": vague}
+    stdin = json.dumps(payload).encode()
+    assert call(told.root, stdin, told.host.name).stdout == b""
+    found = call(told.root, stdin, told.host.name, "--min-confidence", "0.05")
+    assert FACT in found.stdout.decode()
+    assert call(told.root, b"{}", told.host.name, "--min-confidence", "1.5").returncode == 2

@@ -1,4 +1,4 @@
-"""Claude Code, Codex and Gemini CLI themselves, wired to a memory: what reaches the model."""
+"""Agent programs themselves, wired to a memory: what reaches the model."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 import commonplace
 from commonplace.doors.plugins import write_plugin
-from tests.hosts.programs import Agent, Claude, Codex, Gemini
+from tests.hosts.programs import Agent, Claude, Codex, Gemini, Opencode
 
 pytestmark = [pytest.mark.hosts, pytest.mark.linux("network namespaces")]
 
@@ -61,6 +61,29 @@ def test_a_plugin_does_as_much(unwired: Agent, with_mcp: bool, tmp_path: Path) -
 
 def test_the_model_is_told_of_the_skill(agent: Agent) -> None:
     assert "Looks up what was said and decided in earlier sessions" in agent.ask("Hello.")
+
+
+def test_the_model_calls_a_tool_of_the_server(agent: Agent) -> None:
+    agent.ask(FACT)
+    (session,) = json.loads(agent.commonplace("sessions", "--json"))
+    asked = agent.call_tool("Look it up.", "search", query="staging server port")
+    assert f"{session['path']}#L" in asked
+    assert f"user: {FACT}" in asked
+    # by the tool, and not by the hook
+    assert agent.injected()[-1]["shown"] == []
+    agent.call_tool("Keep that.", "remember", content="The release is on Friday.")
+    assert "The release is on Friday." in agent.commonplace("grep", "Friday", "facts")
+
+
+def test_a_host_without_hooks_has_the_tools_and_the_skill(tmp_path: Path) -> None:
+    agent = Opencode(tmp_path)
+    agent.wire()
+    agent.commonplace("write", "facts/staging.md", f"- {FACT}\n")
+    asked = agent.call_tool("Look it up.", "search", query="staging server port")
+    assert "facts/staging.md#L1" in asked
+    assert "Looks up what was said and decided in earlier sessions" in asked
+    agent.commonplace("uninstall", agent.name)
+    assert "commonplace_search" not in agent.ask("Hello.")
 
 
 def test_a_prompt_about_something_else_injects_nothing(agent: Agent) -> None:

@@ -17,9 +17,9 @@ from commonplace.cli import read_commands, session_commands, write_commands  # n
 from commonplace.cli.parser import COMMANDS
 from commonplace.doors import jsonc
 from commonplace.doors.hook_entries import hook_command, is_our_command
-from commonplace.doors.hosts import NAMES, find_host
+from commonplace.doors.hosts import NAMES, WITH_HOOKS, find_host
 from commonplace.doors.install import hooks_file, installed_files, skill_text
-from commonplace.doors.mcp_entries import add_server, drop_server
+from commonplace.doors.mcp_entries import add_server, drop_server, installed_server
 from commonplace.doors.settings_file import BACKUP, SettingsFile
 from commonplace.errors import EncodingError, FormatError
 
@@ -68,12 +68,17 @@ def settings_texts(draw: Any) -> str:
 
 
 def wired(path: Path, host: str = "claude-code") -> SettingsFile:
+    """Return the settings file of a host as if it lay in this folder, which is made."""
+    file = settings_file(path, host)
+    file.path.parent.mkdir(parents=True, exist_ok=True)
+    return file
+
+
+def settings_file(path: Path, host: str = "claude-code") -> SettingsFile:
     """Return the settings file of a host as if it lay in this folder."""
     found = find_host(host)
     command = hook_command("/opt/my tools/commonplace", found, None, in_project=False)
-    file = hooks_file(found, command, path)
-    file.path.parent.mkdir(parents=True, exist_ok=True)
-    return file
+    return hooks_file(found, command, path)
 
 
 @settings(max_examples=40)
@@ -95,9 +100,9 @@ def test_uninstall_restores_every_byte(text: str, tmp_path_factory: pytest.TempP
 @given(text=settings_texts())
 def test_what_others_write_meanwhile_stays(text: str) -> None:
     """Without a backup that fits, the entries alone are taken out."""
-    file = wired(Path("nowhere").absolute())
-    edited = jsonc.insert(file._add(text), ["others", "own"], 1)
-    left = jsonc.parse(file._drop(edited)).value
+    file = settings_file(Path("/nowhere"))
+    edited = jsonc.insert(file.add(text), ["others", "own"], 1)
+    left = jsonc.parse(file.drop(edited)).value
     assert left.pop("others")["own"] == 1
     assert pruned(left) == pruned(jsonc.parse(text).value)
     assert [*left] == [key for key in jsonc.parse(text).value if key in left]
@@ -113,7 +118,7 @@ def pruned(settings: dict[str, Any]) -> dict[str, Any]:
 @settings(max_examples=40)
 @given(text=settings_texts())
 def test_comments_and_values_of_others_stay(text: str) -> None:
-    new = wired(Path("nowhere").absolute())._add(text)
+    new = settings_file(Path("/nowhere")).add(text)
     assert [new.count(mark) for mark in ("// one", "/* two, { */")] == [
         text.count(mark) for mark in ("// one", "/* two, { */")
     ]
@@ -126,7 +131,7 @@ def test_the_parser_reads_what_json_reads(value: Any, data: st.DataObject) -> No
     assert jsonc.parse(json.dumps(value)).value == value
 
 
-@pytest.mark.parametrize("host", NAMES)
+@pytest.mark.parametrize("host", WITH_HOOKS)
 def test_a_file_that_was_not_there_is_gone_again(host: str, tmp_path: Path) -> None:
     file = wired(tmp_path, host)
     assert file.install()
@@ -224,8 +229,8 @@ def test_all_files_of_a_host_come_back(
 
 @pytest.mark.parametrize("text", [TOML, TOML.replace("\n", "\r\n"), "\n\n", "a = 1\n\n"])
 def test_a_table_is_taken_out_where_others_have_written_since(text: str) -> None:
-    more = add_server(text, ["commonplace", "mcp"], is_toml=True) + "\n[others]\nown = 1\n"
-    left = drop_server(more, is_toml=True)
+    more = add_server(text, ["commonplace", "mcp"], "mcp_servers") + "\n[others]\nown = 1\n"
+    left = drop_server(more, "mcp_servers")
     assert left == text + "\n[others]\nown = 1\n"
 
 
@@ -239,13 +244,37 @@ def test_the_server_is_named_with_its_memory(tmp_path: Path) -> None:
     assert in_json["mcpServers"]["commonplace"] == command
 
 
-@pytest.mark.parametrize("is_toml", [True, False])
-def test_a_server_of_somebody_else_with_our_name_stays(is_toml: bool) -> None:
-    text = '{"mcpServers": {"commonplace": {"command": "own"}}}'
-    if is_toml:
-        text = '[mcp_servers.commonplace]\ncommand = "own"\n'
-    assert add_server(text, ["commonplace", "mcp"], is_toml=is_toml) == text
-    assert drop_server(text, is_toml=is_toml) == text
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("mcpServers", '{"mcpServers": {"commonplace": {"command": "own"}}}'),
+        ("mcpServers", '{"mcpServers": {"commonplace": {"url": "http://commonplace/mcp"}}}'),
+        ("mcp", '{"mcp": {"commonplace": {"type": "local", "command": ["own", "mcp"]}}}'),
+        ("mcp", '{"mcp": {"commonplace": {"type": "local", "command": []}}}'),
+        ("mcp_servers", '[mcp_servers.commonplace]\ncommand = "own"\n'),
+    ],
+)
+def test_a_server_of_somebody_else_with_our_name_stays(key: str, text: str) -> None:
+    assert add_server(text, ["commonplace", "mcp"], key) == text
+    assert drop_server(text, key) == text
+    assert installed_server(text, key) is None
+
+
+def test_hosts_without_hooks_get_server_and_skill(tmp_path: Path) -> None:
+    files = files_of("cursor", tmp_path) + files_of("opencode", tmp_path)
+    assert [str(file.path.relative_to(tmp_path)) for file in files] == [
+        ".cursor/mcp.json",
+        ".cursor/skills/commonplace/SKILL.md",
+        "opencode.json",
+        ".opencode/skills/commonplace/SKILL.md",
+    ]
+    for file in files:
+        file.install()
+    own = ["--root", f"{tmp_path}/memory", "mcp"]
+    cursor = json.loads((tmp_path / ".cursor" / "mcp.json").read_text())
+    assert cursor == {"mcpServers": {"commonplace": {"command": "/opt/commonplace", "args": own}}}
+    entry = {"type": "local", "command": ["/opt/commonplace", *own], "enabled": True}
+    assert json.loads((tmp_path / "opencode.json").read_text()) == {"mcp": {"commonplace": entry}}
 
 
 @pytest.mark.parametrize(
@@ -257,7 +286,7 @@ def test_a_server_of_somebody_else_with_our_name_stays(is_toml: bool) -> None:
 )
 def test_broken_toml_is_refused(text: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):
-        add_server(text, ["commonplace", "mcp"], is_toml=True)
+        add_server(text, ["commonplace", "mcp"], "mcp_servers")
 
 
 def test_a_skill_of_somebody_else_stays(tmp_path: Path) -> None:

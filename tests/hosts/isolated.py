@@ -2,12 +2,14 @@
 
 It is started by `unshare`, so that there is no network but the loopback that it brings up. The
 arguments are the answer of the model, the file for requests, and the command; `{port}` in the
-command and in the environment is the port of the model.
+command and in the environment is the port of the model. `$TOOL_CALL` is what the model asks for:
+an MCP server, its tool, and the arguments, as JSON.
 """
 
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import signal
 import socket
@@ -18,7 +20,7 @@ import threading
 import time
 from pathlib import Path
 
-from tests.hosts.model_server import ModelServer
+from tests.hosts.model_server import ModelServer, ToolCall
 
 SIOCGIFFLAGS, SIOCSIFFLAGS, IFF_UP = 0x8913, 0x8914, 0x1
 PATIENCE = 60.0
@@ -34,7 +36,8 @@ def bring_loopback_up() -> None:
 
 def run(answer: str, requests: Path, command: list[str]) -> int:
     """Run the command until it ends, or, with `$KILLED_AFTER`, until a file has that text."""
-    server = ModelServer(answer, requests)
+    call = os.environ.pop("TOOL_CALL", None)
+    server = ModelServer(answer, requests, ToolCall(*json.loads(call)) if call else None)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     port = str(server.server_port)
     environment = {name: value.replace("{port}", port) for name, value in os.environ.items()}

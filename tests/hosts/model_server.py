@@ -3,17 +3,35 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import uuid
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 Event = tuple[str, dict[str, Any]]
+# how the answer of a tool is marked in the requests of these APIs
+RESULTS = (b'"tool_result"', b'"function_call_output"', b'"functionResponse"')
 
 
-def messages(text: str) -> Iterator[Event]:
+class ToolCall(NamedTuple):
+    """A call of a tool of an MCP server that the model asks for.
+
+    `name` is what the host calls the tool; Codex has the tools of a server below a name of it.
+    """
+
+    server: str
+    tool: str
+    arguments: dict[str, Any]
+    name: str = ""
+
+
+Answer = str | ToolCall
+
+
+def messages(said: Answer) -> Iterator[Event]:
     """Yield the events of an answer as Anthropic's API streams it."""
     usage = {"input_tokens": 1, "output_tokens": 1}
     message: dict[str, Any] = {
@@ -23,41 +41,53 @@ def messages(text: str) -> Iterator[Event]:
         "model": "small",
     }
     message |= {"content": [], "stop_reason": None, "stop_sequence": None, "usage": usage}
+    block: dict[str, Any] = {"type": "text", "text": ""}
+    piece, reason = {"type": "text_delta", "text": said}, "end_turn"
+    if isinstance(said, ToolCall):
+        block = {"type": "tool_use", "id": f"toolu_{uuid.uuid4().hex}", "input": {}}
+        block |= {"name": said.name}
+        piece = {"type": "input_json_delta", "partial_json": json.dumps(said.arguments)}
+        reason = "tool_use"
     yield "message_start", {"message": message}
-    yield "content_block_start", {"index": 0, "content_block": {"type": "text", "text": ""}}
-    yield "content_block_delta", {"index": 0, "delta": {"type": "text_delta", "text": text}}
+    yield "content_block_start", {"index": 0, "content_block": block}
+    yield "content_block_delta", {"index": 0, "delta": piece}
     yield "content_block_stop", {"index": 0}
-    delta = {"stop_reason": "end_turn", "stop_sequence": None}
+    delta = {"stop_reason": reason, "stop_sequence": None}
     yield "message_delta", {"delta": delta, "usage": {"output_tokens": 1}}
     yield "message_stop", {}
 
 
-def responses(text: str) -> Iterator[Event]:
+def responses(said: Answer) -> Iterator[Event]:
     """Yield the events of an answer as OpenAI's Responses API streams it."""
-    part = {"type": "output_text", "text": text, "annotations": []}
-    item = {
-        "type": "message",
-        "id": f"msg_{uuid.uuid4().hex}",
-        "role": "assistant",
-        "content": [part],
-    }
     usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
     yield "response.created", {"response": {"id": "resp_1"}}
-    yield "response.output_item.added", {"output_index": 0, "item": item | {"content": []}}
-    yield "response.output_text.delta", {"output_index": 0, "content_index": 0, "delta": text}
+    if isinstance(said, ToolCall):
+        item: dict[str, Any] = {"type": "function_call", "id": f"fc_{uuid.uuid4().hex}"}
+        item |= {"call_id": f"call_{uuid.uuid4().hex}", "name": said.tool}
+        item |= {"namespace": said.name}
+        item |= {"arguments": json.dumps(said.arguments)}
+    else:
+        part = {"type": "output_text", "text": said, "annotations": []}
+        item = {"type": "message", "id": f"msg_{uuid.uuid4().hex}", "role": "assistant"}
+        item |= {"content": [part]}
+        yield "response.output_item.added", {"output_index": 0, "item": item | {"content": []}}
+        yield "response.output_text.delta", {"output_index": 0, "content_index": 0, "delta": said}
     yield "response.output_item.done", {"output_index": 0, "item": item}
     yield "response.completed", {"response": {"id": "resp_1", "usage": usage, "output": [item]}}
 
 
-def contents(text: str) -> Iterator[Event]:
+def contents(said: Answer) -> Iterator[Event]:
     """Yield the only event of an answer as the Gemini API streams it."""
-    answer = {"content": {"role": "model", "parts": [{"text": text}]}, "finishReason": "STOP"}
+    part: dict[str, Any] = {"text": said}
+    if isinstance(said, ToolCall):
+        part = {"functionCall": {"name": said.name, "args": said.arguments}}
+    answer = {"content": {"role": "model", "parts": [part]}, "finishReason": "STOP"}
     usage = {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}
     yield "", {"candidates": [answer], "usageMetadata": usage}
 
 
 # by how the path of a request ends
-ANSWERS: dict[str, Callable[[str], Iterator[Event]]] = {
+ANSWERS: dict[str, Callable[[Answer], Iterator[Event]]] = {
     "/v1/messages": messages,
     "/v1/responses": responses,
     ":streamGenerateContent": contents,
@@ -81,7 +111,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_error(404)
             return
         self.server.record(body)
-        stream = "".join(_line(*event) for event in answer(self.server.answer)).encode()
+        stream = "".join(_line(*event) for event in answer(self.server.answer_to(body))).encode()
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.send_header("content-length", str(len(stream)))
@@ -98,14 +128,23 @@ class ModelServer(ThreadingHTTPServer):
     Args:
         answer: What it says.
         requests: The file to which each request is added, one JSON object a line.
+        call: What it asks for before, where a request offers that tool and has no result yet.
     """
 
-    def __init__(self, answer: str, requests: Path) -> None:
+    def __init__(self, answer: str, requests: Path, call: ToolCall | None = None) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.answer = answer
+        self._answer, self._call = answer, call
         self._requests, self._lock = requests, threading.Lock()
 
     def record(self, body: bytes) -> None:
         """Keep a request."""
         with self._lock, self._requests.open("ab") as file:
             file.write(json.dumps(json.loads(body)).encode() + b"\n")
+
+    def answer_to(self, body: bytes) -> Answer:
+        """Return what the model says to a request."""
+        if self._call is None or any(mark in body for mark in RESULTS):
+            return self._answer
+        offered = json.dumps(json.loads(body).get("tools", []))
+        found = re.search(rf'"(\w*{self._call.server}(_+{self._call.tool})?)"', offered)
+        return self._call._replace(name=found[1]) if found else self._answer

@@ -1,4 +1,4 @@
-"""Claude Code, Codex and Gemini CLI as a test runs them: one prompt a session, a small model."""
+"""Agent programs as a test runs them: one prompt a session, a small model."""
 
 from __future__ import annotations
 
@@ -32,6 +32,11 @@ class Agent(Home):
         self.run(*self.command(prompt), **more)
         return json.dumps(self.requests(), ensure_ascii=False)
 
+    def call_tool(self, prompt: str, name: str, **arguments: object) -> str:
+        """Do as `ask`, with a model that asks for a tool of our server."""
+        call = json.dumps(["commonplace", name, arguments])
+        return self.ask(prompt, TOOL_CALL=call)
+
 
 class Claude(Agent):
     """Claude Code."""
@@ -47,7 +52,9 @@ class Claude(Agent):
 
     def command(self, prompt: str) -> list[str]:
         """Return the command of a session with one prompt."""
-        return [self.program, "-p", prompt, "--output-format", "json"]
+        # a person is asked before the first call of a tool
+        allowed = ["--allowedTools", "mcp__commonplace"]
+        return [self.program, "-p", prompt, "--output-format", "json", *allowed]
 
     def add_plugin(self, folder: Path) -> None:
         """Wire it by a plugin, from the catalogue in a folder."""
@@ -105,4 +112,27 @@ class Gemini(Agent):
 
     def command(self, prompt: str) -> list[str]:
         """Return the command of a session with one prompt."""
-        return [self.program, "--skip-trust", "--model", "gemini-2.5-flash", "--prompt", prompt]
+        # a person trusts a folder once, and is asked before the first call of a tool
+        unattended = ["--skip-trust", "--approval-mode", "yolo"]
+        return [self.program, *unattended, "--model", "gemini-2.5-flash", "--prompt", prompt]
+
+
+class Opencode(Agent):
+    """The program opencode."""
+
+    name = "opencode"
+
+    def __init__(self, folder: Path) -> None:
+        self.program = program("opencode")
+        super().__init__(folder, {"MODEL_URL": "http://127.0.0.1:{port}/v1"})
+        options = {"baseURL": "{env:MODEL_URL}", "apiKey": "none"}
+        provider = {"npm": "@ai-sdk/anthropic", "options": options, "models": {"small": {}}}
+        settings = {"model": "loopback/small", "small_model": "loopback/small"}
+        own = self.folder / ".config" / "opencode"
+        own.mkdir(parents=True)
+        text = json.dumps(settings | {"provider": {"loopback": provider}})
+        (own / "opencode.json").write_text(text)
+
+    def command(self, prompt: str) -> list[str]:
+        """Return the command of a session with one prompt."""
+        return [self.program, "run", prompt]

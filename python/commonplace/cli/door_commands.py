@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from commonplace.doors.settings_file import SettingsFile
 
 
-@command(options.HOST, options.IN_PROJECT)
-def hook(opening: RootOptions, host: str, *, in_project: bool) -> int:
+@command(options.HOST, options.IN_PROJECT, options.MIN_CONFIDENCE)
+def hook(opening: RootOptions, host: str, *, in_project: bool, min_confidence: float | None) -> int:
     """Answer a hook of an agent program: its JSON on stdin, the answer on stdout.
 
     `commonplace install HOST` wires it. Whatever goes wrong, the exit code is 0 and the program
@@ -35,7 +35,13 @@ def hook(opening: RootOptions, host: str, *, in_project: bool) -> int:
         payload = json.load(sys.stdin.buffer)
         if not isinstance(payload, dict):
             raise ValueError("a hook takes a JSON object on stdin")  # noqa: TRY301
-        answer, problems = handle(find_host(host), payload, opening.root, project=in_project)
+        answer, problems = handle(
+            find_host(host),
+            payload,
+            opening.root,
+            project=in_project,
+            min_confidence=min_confidence,
+        )
         if answer is not None:
             print(json.dumps(answer))
         for problem in problems:
@@ -45,12 +51,19 @@ def hook(opening: RootOptions, host: str, *, in_project: bool) -> int:
     return FOUND
 
 
-@command(options.HOST, options.IN_PROJECT, options.DRY_RUN, JSON)
+@command(options.HOST, options.IN_PROJECT, options.MIN_CONFIDENCE, options.DRY_RUN, JSON)
 def install(
-    opening: RootOptions, host: str, *, in_project: bool, dry_run: bool, as_json: bool
+    opening: RootOptions,
+    host: str,
+    *,
+    in_project: bool,
+    min_confidence: float | None,
+    dry_run: bool,
+    as_json: bool,
 ) -> int:
     """Wire an agent program to this memory: its sessions are kept, and what fits is recalled.
 
+    Cursor and opencode get the MCP server and the skill, and are not captured.
     Entries are added to the program's own settings; all else there stays as it is, and a copy of
     what was there before lies beside it. Once more changes nothing; uninstall takes them out.
     """
@@ -59,7 +72,7 @@ def install(
     from commonplace.store import open as open_store
 
     found, project = _host(host), _project(in_project=in_project)
-    files = _settings_files(opening, found, project)
+    files = _settings_files(opening, found, project, min_confidence)
     if dry_run:
         return _print_differences([(file, file.with_entries()) for file in files])
     # so that hooks find it, and nothing is wired to a place that cannot be
@@ -76,7 +89,7 @@ def install(
     print(clean(f"the memory is in {memory}"))
     if found.settings.advice:
         print(found.settings.advice)
-    if not project:
+    if not project and any(f"--{host}" in one.names for one in options.HOSTS):
         print(f"earlier sessions are taken in by: commonplace import --{found.name}")
     return FOUND
 
@@ -106,7 +119,9 @@ def _project(*, in_project: bool) -> Path | None:
     return Path.cwd() if in_project else None
 
 
-def _settings_files(opening: RootOptions, host: Host, project: Path | None) -> list[SettingsFile]:
+def _settings_files(
+    opening: RootOptions, host: Host, project: Path | None, min_confidence: float | None = None
+) -> list[SettingsFile]:
     import os
 
     from commonplace.doors.install import installed_files
@@ -115,7 +130,10 @@ def _settings_files(opening: RootOptions, host: Host, project: Path | None) -> l
     root = opening.root or (None if project else os.environ.get("COMMONPLACE_ROOT"))
     # what a project has is shared with others, whose programs lie elsewhere
     program = "commonplace" if project else _program()
-    return installed_files(host, program, root, project, with_mcp="mcp" in COMMANDS)
+    with_mcp = "mcp" in COMMANDS
+    return installed_files(
+        host, program, root, project, with_mcp=with_mcp, min_confidence=min_confidence
+    )
 
 
 def _emit_changed(changed: list[SettingsFile], **more: str) -> int:

@@ -32,6 +32,17 @@ def moment(text: str) -> float:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
+def share(text: str) -> float:
+    """Return a number from 0 to 1 given on the command line."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if 0 <= value <= 1:
+        return value
+    raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 to 1")
+
+
 def excluded(text: str) -> tuple[str, int, int]:
     """Return path or session, first and last line of what a search leaves out."""
     from commonplace.citation import located
@@ -205,7 +216,13 @@ LOGS = argument(
     metavar="FILE",
     help='Sessions of any known tool, or folders of them; "-": read one from stdin.',
 )
-HOST = argument("host", help="claude-code, codex or gemini.")
+MIN_CONFIDENCE = argument(
+    "--min-confidence",
+    type=share,
+    metavar="C",
+    help="Inject nothing below this confidence, from 0 to 1 (default 0.4).",
+)
+HOST = argument("host", help="claude-code, codex, gemini, cursor or opencode.")
 IN_PROJECT = argument(
     "--project",
     dest="in_project",

@@ -40,18 +40,20 @@ def check(host: Host, project: Path | None) -> list[Finding]:
 
 
 def _check(host: Host, project: Path | None) -> list[Finding]:
-    found = [_check_hooks(host, project)]
+    found = [_check_hooks(host, project)] if host.events else []
     path = mcp_path(host, folder(host, project), in_project=project is not None)
     try:
-        server = installed_server(read_settings(path) or "", is_toml=path.suffix == ".toml")
+        server = installed_server(read_settings(path) or "", host.settings.servers)
     except (ValueError, OSError) as error:
         # the same file may have been looked at for hooks
-        if path != found[0].place:
+        if not any(one.place == path for one in found):
             found.append(Finding(host, path, wired=False, problem=str(error)))
         return found
     if server:
         problem, detail = _check_server(server, project)
         found.append(Finding(host, path, wired=True, problem=problem, detail=detail))
+    elif not found:
+        found.append(Finding(host, path, wired=False, detail="not wired"))
     return found
 
 

@@ -30,7 +30,12 @@ PROMPT_BUDGET = 2400
 
 
 def handle(
-    host: Host, payload: dict[str, Any], root: str | None, *, project: bool
+    host: Host,
+    payload: dict[str, Any],
+    root: str | None,
+    *,
+    project: bool,
+    min_confidence: float | None = None,
 ) -> tuple[dict[str, Any] | None, list[str]]:
     """Return the answer to a payload as the host takes it, None for none, and what went wrong.
 
@@ -39,6 +44,8 @@ def handle(
         payload: What the host gave the hook on stdin.
         root: A root in place of the default, as for `memory_root`.
         project: Take the memory of the project in which the session is.
+        min_confidence: The least confidence of a hit that is injected with a prompt, from 0 to 1;
+            None for `recalled.MIN_CONFIDENCE`.
 
     Raises:
         ValueError: The payload is none of this host.
@@ -52,7 +59,7 @@ def handle(
     # one call looks at the files once: nothing is gained by watching them
     where = memory_root(root, event.cwd if project else None)
     with open_store(where, watch=False) as store:
-        hook = Hook(store, host, event)
+        hook = Hook(store, host, event, min_confidence)
         context = hook.respond()
     return host.answer(payload, context), hook.problems
 
@@ -76,8 +83,11 @@ def memory_root(given: str | None, project: str | None = None) -> str | os.PathL
 class Hook:
     """One event of one host: what is done about it in a store, and the problems with that."""
 
-    def __init__(self, store: Store, host: Host, event: HookEvent) -> None:
+    def __init__(
+        self, store: Store, host: Host, event: HookEvent, min_confidence: float | None = None
+    ) -> None:
         self._store, self._host, self._event = store, host, event
+        self._min_confidence = min_confidence
         self._log = HookLog(store)
         self.problems: list[str] = []
 
@@ -86,17 +96,20 @@ class Hook:
         if self._event.kind not in {"session start", "prompt"}:
             self._try(lambda: self._import(begun))
             return ""
-        from commonplace.doors.recalled import fitting, standing
+        from commonplace.doors.recalled import MIN_CONFIDENCE, fitting, standing
 
-        if self._event.kind == "prompt":
-            return self._inject(fitting, PROMPT_BUDGET)
+        store, event = self._store, self._event
+        if event.kind == "prompt":
+            given = self._min_confidence
+            least = MIN_CONFIDENCE if given is None else given
+            return self._inject(lambda: fitting(store, event, least), PROMPT_BUDGET)
         self._try(lambda: self._import(newest_beside))
-        return self._inject(standing, START_BUDGET)
+        return self._inject(lambda: standing(store, event), START_BUDGET)
 
-    def _inject(self, recall: Callable[[Store, HookEvent], list[Candidate]], budget: int) -> str:
+    def _inject(self, recall: Callable[[], list[Candidate]], budget: int) -> str:
         """Pack what the session does not have in its context, and log it."""
         event = self._event
-        found = self._try(lambda: recall(self._store, event)) or []
+        found = self._try(recall) or []
         shown: set[str] = set()
         if found and not event.context_is_new():
             shown = self._try(lambda: self._log.shown(event.session)) or set()

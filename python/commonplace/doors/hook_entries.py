@@ -36,7 +36,14 @@ def drop_hooks(host: Host, text: str) -> str:
     return jsonc.remove(text, lambda path, value: _is_ours(host, path, value))
 
 
-def hook_command(program: str, host: Host, root: str | None, *, in_project: bool) -> list[str]:
+def hook_command(
+    program: str,
+    host: Host,
+    root: str | None,
+    *,
+    in_project: bool,
+    min_confidence: float | None = None,
+) -> list[str]:
     """Return the command of a hook.
 
     Args:
@@ -45,9 +52,11 @@ def hook_command(program: str, host: Host, root: str | None, *, in_project: bool
         host: The host that calls it.
         root: A root in place of the default.
         in_project: The memory is that of the project.
+        min_confidence: The least confidence of a hit that is injected, in place of the default.
     """
     before = ["--root", str(Path(root).absolute())] if root else []
-    return [program, *before, "hook", host.name, *(["--project"] if in_project else [])]
+    least = [] if min_confidence is None else ["--min-confidence", f"{min_confidence:g}"]
+    return [program, *before, "hook", host.name, *(["--project"] if in_project else []), *least]
 
 
 def installed_commands(host: Host, text: str) -> list[str]:

@@ -33,7 +33,13 @@ def hooks_file(host: Host, command: list[str], project: Path | None) -> Settings
 
 
 def installed_files(
-    host: Host, program: str, root: str | None, project: Path | None, *, with_mcp: bool
+    host: Host,
+    program: str,
+    root: str | None,
+    project: Path | None,
+    *,
+    with_mcp: bool,
+    min_confidence: float | None = None,
 ) -> list[SettingsFile]:
     """Return the files that wire a host.
 
@@ -44,35 +50,48 @@ def installed_files(
         root: A root in place of the default.
         project: The folder of the project, whose memory it is; None for those of the user.
         with_mcp: Name the MCP server too.
+        min_confidence: The least confidence of a hit that is injected, in place of the default.
     """
     own = folder(host, project)
-    command = hook_command(program, host, root, in_project=project is not None)
-    hooks = hooks_file(host, command, project)
     skill = OwnFile(own / "skills" / "commonplace" / "SKILL.md", skill_text())
+    mcp = _mcp_file(host, program, root, own, in_project=project is not None)
+    if not host.events:
+        return [mcp, skill] if with_mcp else [skill]
+    command = hook_command(
+        program, host, root, in_project=project is not None, min_confidence=min_confidence
+    )
+    hooks = hooks_file(host, command, project)
     if not with_mcp:
         return [hooks, skill]
-    server = [program, *(["--root", str(Path(root).absolute())] if root else []), "mcp"]
-    path = mcp_path(host, own, in_project=project is not None)
-    is_toml = path.suffix == ".toml"
-    if path == hooks.path:
-        both = SettingsFile(
-            path,
-            lambda text: add_server(add_hooks(host, text, command), server, is_toml=is_toml),
-            lambda text: drop_server(drop_hooks(host, text), is_toml=is_toml),
-        )
-        return [both, skill]
-    mcp = SettingsFile(
-        path,
-        lambda text: add_server(text, server, is_toml=is_toml),
-        lambda text: drop_server(text, is_toml=is_toml),
-    )
+    if mcp.path == hooks.path:
+        return [
+            SettingsFile(
+                mcp.path,
+                lambda text: mcp.add(hooks.add(text)),
+                lambda text: mcp.drop(hooks.drop(text)),
+            ),
+            skill,
+        ]
     return [hooks, mcp, skill]
+
+
+def _mcp_file(
+    host: Host, program: str, root: str | None, own: Path, *, in_project: bool
+) -> SettingsFile:
+    """Return the file with the MCP servers of a host."""
+    server = [program, *(["--root", str(Path(root).absolute())] if root else []), "mcp"]
+    key = host.settings.servers
+    return SettingsFile(
+        mcp_path(host, own, in_project=in_project),
+        lambda text: add_server(text, server, key),
+        lambda text: drop_server(text, key),
+    )
 
 
 def folder(host: Host, project: Path | None) -> Path:
     """Return the folder in which a host has its settings."""
     if project:
-        return project / host.settings.folder
+        return project / host.settings.project_folder
     named = _named_folder(host)
     return Path(named) if named else Path.home() / host.settings.folder
 

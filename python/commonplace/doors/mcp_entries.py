@@ -11,6 +11,8 @@ from typing import Any
 from commonplace.doors import jsonc
 
 NAME = "commonplace"
+# Keys of hosts that write a server in a way of their own
+IN_TOML, IN_OPENCODE = "mcp_servers", "mcp"
 # the blank line before our table, its header, and the keys below it
 _TABLE = re.compile(
     rf"(?:(?<=\n)\r?\n)?^\[mcp_servers\.{NAME}\][^\n]*\n(?:[\w-]+[ \t]*=[^\n]*(?:\n|\Z))*",
@@ -18,60 +20,65 @@ _TABLE = re.compile(
 )
 
 
-def add_server(text: str, command: list[str], *, is_toml: bool) -> str:
+def add_server(text: str, command: list[str], key: str) -> str:
     """Return a settings text with our server, or as it is where another one has its name.
 
     Args:
         text: JSON or TOML without our server, or nothing.
         command: The program and its arguments.
-        is_toml: It is TOML.
+        key: Under which the host names servers; `mcp_servers` is that of TOML.
 
     Raises:
         ValueError: The text is broken.
     """
-    entry = {"command": command[0], "args": command[1:]}
-    if is_toml:
+    entry: dict[str, Any] = {"command": command[0], "args": command[1:]}
+    if key == IN_TOML:
         return _add_table(text, entry)
-    servers = jsonc.parse(text).member("mcpServers")
+    if key == IN_OPENCODE:
+        entry = {"type": "local", "command": command, "enabled": True}
+    servers = jsonc.parse(text).member(key)
     if servers and servers.member(NAME):
         return text
-    return jsonc.insert(text, ["mcpServers", NAME], entry)
+    return jsonc.insert(text, [key, NAME], entry)
 
 
-def drop_server(text: str, *, is_toml: bool) -> str:
+def drop_server(text: str, key: str) -> str:
     """Return a settings text without our server.
 
     Raises:
         ValueError: The text is broken.
     """
-    if is_toml:
+    if key == IN_TOML:
         return _drop_table(text)
-    return jsonc.remove(text, lambda path, value: path == ("mcpServers", NAME) and _is_ours(value))
+    return jsonc.remove(text, lambda path, value: path == (key, NAME) and _is_ours(value))
 
 
-def installed_server(text: str, *, is_toml: bool) -> list[str] | None:
+def installed_server(text: str, key: str) -> list[str] | None:
     """Return the command of our server in a settings text; None where it is not named.
 
     Raises:
         ValueError: The text is broken.
     """
-    settings = _loaded(text) if is_toml else jsonc.parse(text).value
+    settings = _loaded(text) if key == IN_TOML else jsonc.parse(text).value
     if not isinstance(settings, dict):
         return None
-    servers = settings.get("mcp_servers" if is_toml else "mcpServers")
+    servers = settings.get(key)
     entry = servers.get(NAME) if isinstance(servers, dict) else None
-    if not isinstance(entry, dict) or not _is_ours(entry):
-        return None
-    return [entry["command"], *map(str, entry["args"])]
+    return _command(entry) if _is_ours(entry) else None
 
 
 def _is_ours(entry: Any) -> bool:
-    if not isinstance(entry, dict) or not isinstance(entry.get("args"), list):
-        return False
-    command = entry.get("command")
-    if not isinstance(command, str):
-        return False
-    return Path(command).name == "commonplace" and "mcp" in entry["args"]
+    program, *arguments = _command(entry) or [""]
+    return Path(program).name == "commonplace" and "mcp" in arguments
+
+
+def _command(entry: Any) -> list[str]:
+    """Return the program and the arguments of a server; nothing where it has none."""
+    if not isinstance(entry, dict):
+        return []
+    command, arguments = entry.get("command"), entry.get("args")
+    words = command if isinstance(command, list) else [command, *(arguments or [None])]
+    return words if all(isinstance(word, str) for word in words) else []
 
 
 def _add_table(text: str, entry: dict[str, Any]) -> str:

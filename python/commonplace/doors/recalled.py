@@ -6,17 +6,20 @@ answered without it, and sooner.
 
 from __future__ import annotations
 
+import re
 import time
-
-from commonplace.doors.fits import fits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from commonplace._core import Hit, Session
+    from commonplace._core import Hit, Hits, Session
     from commonplace.doors.hosts.host import HookEvent
     from commonplace.entries.injection import Piece
     from commonplace.store import Store
 
+MIN_CONFIDENCE = 0.4
+"""The least confidence of a hit that is injected; docs/explanation/confidence.md has its costs."""
+MIN_WORDS = 4
+"""The fewest words of a prompt that is searched: each of few is easily found by chance."""
 MOST_HITS = 3
 RECENT_SESSIONS = 5
 RECENT_NOTES = 10
@@ -26,6 +29,9 @@ LONGEST_PROMPT = 400
 """Characters of an old prompt that are shown with its answer."""
 LONGEST_QUERY = 2000
 """Characters of a prompt that are searched: what follows is mostly pasted text."""
+# of a script without spaces each character counts as a word: Thai to Myanmar, Khmer, CJK
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
+_WORD = re.compile(rf"[{_UNSPACED}]|[^\W_{_UNSPACED}]+")
 
 
 class Candidate:
@@ -35,16 +41,29 @@ class Candidate:
         self.piece, self.score = piece, score
 
 
-def fitting(store: Store, event: HookEvent) -> list[Candidate]:
+def fitting(
+    store: Store, event: HookEvent, min_confidence: float = MIN_CONFIDENCE
+) -> list[Candidate]:
     """Return the answered turns and notes that fit a prompt; of its own session none."""
-    if not event.prompt.strip():
+    query = event.prompt[:LONGEST_QUERY]
+    if len(_WORD.findall(query)) < MIN_WORDS:
         return []
     own = [(event.session, 1, 2**63 - 1)] if event.session else None
-    query = event.prompt[:LONGEST_QUERY]
     hits = store.search(query, 8, unit="turn", exclude=own)
-    answered = [hit for hit in hits if not hit.is_turn or hit.role == "assistant"]
-    found = fits(query, answered)[:MOST_HITS]
-    return [Candidate(_piece(store, hit), round(hit.score, 3)) for hit in found]
+    sure = confident(hits, min_confidence)
+    answered = [hit for hit in sure if not hit.is_turn or hit.role == "assistant"]
+    return [Candidate(_piece(store, hit), round(hit.score, 3)) for hit in answered[:MOST_HITS]]
+
+
+def confident(hits: Hits, least: float) -> list[Hit]:
+    """Return the hits whose confidence is at least so much, in their order.
+
+    `hits.confidence` is s / (s + r) with s the score of the best hit. That of another hit is the
+    same with its own score; r does not depend on the hit.
+    """
+    best = max((hit.score for hit in hits), default=0.0)
+    lowest = best * least * (1 - hits.confidence)
+    return [hit for hit in hits if hit.score * hits.confidence * (1 - least) >= lowest]
 
 
 def _piece(store: Store, hit: Hit) -> Piece:

@@ -30,7 +30,7 @@ class SettingsFile:
 
     def __init__(self, path: Path, add: Callable[[str], str], drop: Callable[[str], str]) -> None:
         self.path = path
-        self._add, self._drop = add, drop
+        self.add, self.drop = add, drop
         self._target = path.resolve()
 
     @property
@@ -54,7 +54,7 @@ class SettingsFile:
             FormatError: The text is broken; the message has line and column.
         """
         try:
-            return self._add(self.without_entries() or "")
+            return self.add(self.without_entries() or "")
         except ValueError as error:
             raise self._broken(error) from None
 
@@ -70,11 +70,11 @@ class SettingsFile:
         if now is None:
             return None
         try:
-            if before is not None and self._add(before) == now:
+            if before is not None and self.add(before) == now:
                 return before
-            if before is None and self._add("") == now:
+            if before is None and self.add("") == now:
                 return None
-            return self._drop(now)
+            return self.drop(now)
         except ValueError as error:
             raise self._broken(error) from None
 

@@ -8,7 +8,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from commonplace.doors.hosts.host import Host
 
-NAMES = ("claude-code", "codex", "gemini")
+WITH_HOOKS = ("claude-code", "codex", "gemini")
+NAMES = (*WITH_HOOKS, "cursor", "opencode")
 
 
 def find_host(name: str) -> Host:

@@ -23,6 +23,7 @@ HOST = Host(
         "hooks.json",
         ("config.toml", "config.toml"),
         second=1,
+        servers="mcp_servers",
         advice="Codex runs new hooks when you have trusted them: type /hooks there, once.",
     ),
 )

@@ -38,12 +38,14 @@ class Settings:
     """Where a host keeps its settings, and what it takes there.
 
     Args:
-        folder: Its folder in the home and in a project: `.claude`.
+        folder: Its folder in the home: `.claude`.
         variable: The variable that names another folder in place of that in the home.
-        hooks: The file of its hooks in that folder.
+        hooks: The file of its hooks in that folder; "" where it has no such file.
         mcp: The files of its MCP servers, from that folder: the user's, and a project's.
         second: What it writes for a second where it takes a time.
         advice: What a person has to do once after the hooks were written.
+        servers: Under which key it names MCP servers.
+        project_folder: Its folder in a project, where that has another name.
     """
 
     def __init__(
@@ -53,11 +55,14 @@ class Settings:
         hooks: str,
         mcp: tuple[str, str],
         *,
-        second: int,
+        second: int = 1,
         advice: str = "",
+        servers: str = "mcpServers",
+        project_folder: str = "",
     ) -> None:
         self.folder, self.variable, self.hooks, self.mcp = folder, variable, hooks, mcp
-        self.second, self.advice = second, advice
+        self.second, self.advice, self.servers = second, advice, servers
+        self.project_folder = project_folder or folder
 
 
 class Host:
