@@ -35,12 +35,33 @@ class Candidate:
         self.piece, self.score = piece, score
 
 
+def recalled_text(store: Store, prompt: str, budget: int, session: str | None = None) -> str:
+    """Return what fits a prompt as a frame of citations, empty for nothing.
+
+    Args:
+        store: Where it is looked for.
+        prompt: What a person said.
+        budget: Most characters of the frame.
+        session: The session that has said it, by id or by the path of its transcript: what it holds
+            is in its context.
+    """
+    from commonplace.entries.injection import pack
+
+    found = fitting_prompt(store, prompt, session)
+    return pack((one.piece for one in found), budget, cut=True).text if found else ""
+
+
 def fitting(store: Store, event: HookEvent) -> list[Candidate]:
     """Return the answered turns and notes that fit a prompt; of its own session none."""
-    if not event.prompt.strip():
+    return fitting_prompt(store, event.prompt, event.session)
+
+
+def fitting_prompt(store: Store, prompt: str, session: str | None) -> list[Candidate]:
+    """Return what fits a prompt, as `fitting` does, without an event."""
+    if not prompt.strip():
         return []
-    own = [(event.session, 1, 2**63 - 1)] if event.session else None
-    query = event.prompt[:LONGEST_QUERY]
+    own = [(session, 1, 2**63 - 1)] if session else None
+    query = prompt[:LONGEST_QUERY]
     hits = store.search(query, 8, unit="turn", exclude=own)
     answered = [hit for hit in hits if not hit.is_turn or hit.role == "assistant"]
     found = fits(query, answered)[:MOST_HITS]
