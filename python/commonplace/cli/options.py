@@ -212,7 +212,7 @@ IN_PROJECT = argument(
     action="store_true",
     help="In this project and its own memory, instead of the user's settings and memory.",
 )
-PLUGIN_FORM = argument("form", help="claude-code, codex or agent-plugins.")
+PLUGIN_FORM = argument("form", help="claude-code, codex, agent-plugins or hermes.")
 PLUGIN_FOLDER = argument("folder", type=path_of, help="A folder that is not there yet, or empty.")
 DRY_RUN = argument(
     "--dry-run", action="store_true", help="Print what would change, change nothing."
