@@ -32,6 +32,9 @@ target/hosts/.installed: tests/hosts/package.json
 	npm install --silent --no-audit --no-fund --prefix target/hosts
 	@# a script of the package, which npm does not run by itself
 	node target/hosts/node_modules/@anthropic-ai/claude-code/install.cjs
+	@# what it needs is pinned, and not needed for its memory
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade \
+		--target target/hosts/hermes hermes-agent==0.19.0
 	@touch $@
 
 test-core: ## run the tests of the core alone

@@ -19,6 +19,7 @@ import pytest
 import commonplace
 from commonplace.cli import (
     door_commands,
+    export_commands,
     mcp_command,
     read_commands,
     run,
@@ -444,7 +445,14 @@ def test_each_module_registers_its_commands() -> None:
     found = {run.run.__module__ for run in COMMANDS.values()}
     assert found == {
         module.__name__
-        for module in (door_commands, mcp_command, read_commands, session_commands, write_commands)
+        for module in (
+            door_commands,
+            export_commands,
+            mcp_command,
+            read_commands,
+            session_commands,
+            write_commands,
+        )
     }
 
 

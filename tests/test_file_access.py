@@ -66,6 +66,11 @@ ALLOWED = {
         "runs hooks as other programs do",
     ),
     "doors/install.py": ({"read_text"}, "the skill that is part of the package"),
+    "doors/chat_export.py": ({"exists", "write_bytes"}, "a new file for other programs"),
+    "doors/okf.py": (
+        {"exists", "is_dir", "is_symlink", "iterdir", "mkdir", "read_bytes", "write_bytes"},
+        "a new folder for other programs, and one of theirs",
+    ),
     "doors/plugins.py": (
         {"exists", "iterdir", "mkdir", "write_text"},
         "a new folder for other programs",

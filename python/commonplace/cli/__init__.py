@@ -45,6 +45,7 @@ def _run(arguments: Sequence[str]) -> int:
     # each registers its commands
     from commonplace.cli import (  # noqa: F401
         door_commands,
+        export_commands,
         mcp_command,
         read_commands,
         session_commands,

@@ -229,8 +229,14 @@ IN_PROJECT = argument(
     action="store_true",
     help="In this project and its own memory, instead of the user's settings and memory.",
 )
-PLUGIN_FORM = argument("form", help="claude-code, codex or agent-plugins.")
+PLUGIN_FORM = argument("form", help="claude-code, codex, agent-plugins or hermes.")
 PLUGIN_FOLDER = argument("folder", type=path_of, help="A folder that is not there yet, or empty.")
+EXPORT_FORMS = ("okf", "chatgpt")
+EXPORT_FORM = argument("form", help="okf: notes, a bundle; chatgpt: sessions, a file of JSON.")
+EXPORTED = argument("target", type=path_of, help="A new folder for okf, a new file for chatgpt.")
+EXPORT_PREFIX = argument("--prefix", help="Only what lies at or below this path of the memory.")
+BUNDLE = argument("folder", type=path_of, help="A bundle of the Open Knowledge Format.")
+INTO = argument("--to", metavar="FOLDER", help="The folder of the memory for the notes.")
 DRY_RUN = argument(
     "--dry-run", action="store_true", help="Print what would change, change nothing."
 )

@@ -60,7 +60,7 @@ def command(*arguments: Argument) -> Callable[[Callable[..., int]], Callable[...
     """Register a function as the command of its name, with these arguments."""
 
     def register(run: Callable[..., int]) -> Callable[..., int]:
-        COMMANDS[run.__name__.rstrip("_")] = Command(run, arguments)
+        COMMANDS[run.__name__.rstrip("_").replace("_", "-")] = Command(run, arguments)
         return run
 
     return register

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 ROOT = "/memories"
 MAX_LINES = 999_999
-_TRIES = 64
 _Command = TypeVar("_Command")
 _Edit = Callable[[str], tuple[str, str]]
 
@@ -144,9 +143,7 @@ class MemoryCommands:
         name = _name(command.path)
         if not name:
             raise ToolError("Cannot delete the /memories directory itself")
-        inner = [f"{name}/{rest}" for rest in self._files.below(name)]
-        if self._files.holds(name):
-            inner = [name]
+        inner = self._files.at_or_below(name)
         if not inner:
             raise ToolError(f"The path {command.path} does not exist")
         for one in inner:
@@ -162,9 +159,7 @@ class MemoryCommands:
         if not target:
             raise ToolError(taken)
         self._check_free(target, command.new_path, taken)
-        moves = [(f"{name}/{rest}", f"{target}/{rest}") for rest in self._files.below(name)]
-        if self._files.holds(name):
-            moves = [(name, target)]
+        moves = [(one, target + one[len(name) :]) for one in self._files.at_or_below(name)]
         if not moves:
             raise ToolError(f"The path {command.old_path} does not exist")
         if target.startswith(f"{name}/"):
@@ -186,15 +181,7 @@ class MemoryCommands:
             if self._files.holds_below(name):
                 raise ToolError(f"The path {path} is not a file.")
             raise ToolError(_missing(path))
-        for _ in range(_TRIES):
-            text, version = self._files.read_versioned(name)
-            changed, answer = edit(text)
-            try:
-                self._files.write(name, changed, version)
-            except Conflict:
-                continue
-            return answer
-        raise ToolError(f"The file {path} is being changed by others; try again.")
+        return self._files.edit(name, edit)
 
     def _check_free(self, name: str, path: str, taken: str) -> None:
         """Refuse a name that is taken, or one below a file."""

@@ -102,7 +102,9 @@ class Hook:
         if event.kind == "prompt":
             given = self._min_confidence
             least = MIN_CONFIDENCE if given is None else given
-            return self._inject(lambda: fitting(store, event, least), PROMPT_BUDGET)
+            return self._inject(
+                lambda: fitting(store, event.prompt, event.session, least), PROMPT_BUDGET
+            )
         self._try(lambda: self._import(newest_beside))
         return self._inject(lambda: standing(store, event), START_BUDGET)
 

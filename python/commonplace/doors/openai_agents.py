@@ -12,8 +12,8 @@ from anyio.to_thread import run_sync
 
 from commonplace.doors.mcp.tools import MemoryTools
 from commonplace.doors.names import encode
-from commonplace.doors.transcript_entries import parsed
-from commonplace.errors import CommonplaceError, Conflict, NotFound
+from commonplace.doors.transcript_entries import extend, load_versioned
+from commonplace.errors import CommonplaceError
 from commonplace.tools import Toolset, tools_for
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 # Lines of a transcript that take items away; it only grows
 _POP, _CLEAR = {"type": "session_pop"}, {"type": "session_clear"}
-_TRIES = 64
 
 
 class TranscriptSession:
@@ -58,7 +57,7 @@ class TranscriptSession:
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """Return the items, or the latest so many of them, oldest first."""
         most = resolve_session_limit(limit, self.session_settings)
-        items, _ = await run_sync(self._load)
+        items = await run_sync(self._load)
         return items if most is None else items[max(len(items) - max(most, 0), 0) :]
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
@@ -78,29 +77,19 @@ class TranscriptSession:
 
     def _shortened(self, mark: dict[str, str]) -> TResponseInputItem | None:
         """Add a line that takes items away, and return the latest of them."""
-        for _ in range(_TRIES):
-            items, version = self._load()
-            if not items:
-                return None
-            try:
-                # two that pop at once are to get two items
-                self._store.append(self.path, json.dumps(mark), expected_version=version)
-            except Conflict:
-                continue
-            last: TResponseInputItem = items[-1]
-            return last
-        raise Conflict(f"{self.path} is being added to by others; try again")
+        last: list[TResponseInputItem] = []
 
-    def _load(self) -> tuple[list[Any], str | None]:
-        """Return the items that stand, and the version of the transcript that holds them."""
-        while True:
-            version = self._store.version(self.path)
-            try:
-                text = self._store.read(self.path)
-            except NotFound:
-                return [], None
-            if version == self._store.version(self.path):
-                return _items(text, self.path), version
+        def marked(entries: list[Any]) -> list[dict[str, str]]:
+            last[:] = _items(entries)[-1:]
+            return [mark] if last else []
+
+        # two that pop at once are to get two items
+        extend(self._store, self.path, marked)
+        return last[0] if last else None
+
+    def _load(self) -> list[Any]:
+        """Return the items that stand."""
+        return _items(load_versioned(self._store, self.path)[0])
 
 
 def memory_tools(store: Store) -> list[FunctionTool]:
@@ -142,9 +131,9 @@ def _line(item: dict[str, Any], now: str) -> str:
     return json.dumps({**item, **own}, ensure_ascii=False, separators=(",", ":"))
 
 
-def _items(text: str, path: str) -> list[Any]:
+def _items(entries: list[Any]) -> list[Any]:
     items: list[Any] = []
-    for item in parsed(text, path):
+    for item in entries:
         if item == _CLEAR:
             items.clear()
         elif item == _POP:

@@ -12,12 +12,26 @@ from commonplace.doors.hosts import find_host
 from commonplace.doors.install import skill_text
 from commonplace.errors import Refused
 
-FORMS = ("claude-code", "codex", "agent-plugins")
+FORMS = ("claude-code", "codex", "agent-plugins", "hermes")
 NAME = "commonplace"
 ABOUT = "Memory of earlier sessions and notes: captured by itself, recalled where it fits."
 # the schemas that a reader of this form looks for
 SCHEMAS = "https://agent-plugins.org/schemas/1.0.0"
 PLUGIN = "plugin"
+# Hermes loads this in its own environment, by the folder in which it lies
+HERMES_PLUGIN = '''"""Memory provider of commonplace for Hermes Agent."""
+
+from agent.memory_provider import MemoryProvider
+from commonplace.doors.hermes import HermesMemory
+
+
+class Provider(HermesMemory, MemoryProvider):
+    """The memory of commonplace."""
+
+
+def register(ctx):
+    ctx.register_memory_provider(Provider())
+'''
 
 
 def plugin_files(form: str, *, with_mcp: bool) -> dict[str, str]:
@@ -25,11 +39,14 @@ def plugin_files(form: str, *, with_mcp: bool) -> dict[str, str]:
 
     Args:
         form: One of `FORMS`.
-        with_mcp: Name the MCP server.
+        with_mcp: Name the MCP server; Hermes has the tools without it.
 
     >>> sorted(plugin_files("agent-plugins", with_mcp=True))
     ['mcp.json', 'plugin.json', 'skills/commonplace/SKILL.md']
     """
+    if form == "hermes":
+        described = f"name: {NAME}\nversion: {__version__}\ndescription: {json.dumps(ABOUT)}\n"
+        return {"plugin.yaml": described, "__init__.py": HERMES_PLUGIN}
     server = {"command": NAME, "args": ["mcp"]}
     manifest: dict[str, Any] = {
         "name": NAME,

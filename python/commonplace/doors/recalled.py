@@ -41,14 +41,30 @@ class Candidate:
         self.piece, self.score = piece, score
 
 
+def recalled_text(store: Store, prompt: str, budget: int, session: str | None = None) -> str:
+    """Return what fits a prompt as a frame of citations, empty for nothing.
+
+    Args:
+        store: Where it is looked for.
+        prompt: What a person said.
+        budget: Most characters of the frame.
+        session: The session that has said it, by id or by the path of its transcript: what it holds
+            is in its context.
+    """
+    from commonplace.entries.injection import pack
+
+    found = fitting(store, prompt, session)
+    return pack((one.piece for one in found), budget, cut=True).text if found else ""
+
+
 def fitting(
-    store: Store, event: HookEvent, min_confidence: float = MIN_CONFIDENCE
+    store: Store, prompt: str, session: str | None, min_confidence: float = MIN_CONFIDENCE
 ) -> list[Candidate]:
     """Return the answered turns and notes that fit a prompt; of its own session none."""
-    query = event.prompt[:LONGEST_QUERY]
+    query = prompt[:LONGEST_QUERY]
     if len(_WORD.findall(query)) < MIN_WORDS:
         return []
-    own = [(event.session, 1, 2**63 - 1)] if event.session else None
+    own = [(session, 1, 2**63 - 1)] if session else None
     hits = store.search(query, 8, unit="turn", exclude=own)
     sure = confident(hits, min_confidence)
     answered = [hit for hit in sure if not hit.is_turn or hit.role == "assistant"]

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from commonplace.errors import FormatError, NotFound
+from commonplace.errors import Conflict, FormatError, NotFound
 from commonplace.locks import Lock
 
 if TYPE_CHECKING:
     from commonplace.store import Store
+
+_TRIES = 64
 
 
 class TranscriptEntries:
@@ -36,7 +38,7 @@ class TranscriptEntries:
             for entry in entries:
                 own = entry.get(self._id_field)
                 if own is None or own not in known:
-                    lines.append(json.dumps(entry, ensure_ascii=False, separators=(",", ":")))
+                    lines.append(_line(entry))
                     known |= {own} if own is not None else set()
             if lines:
                 # forgotten when it fails: what stands there is then read again
@@ -62,6 +64,57 @@ class TranscriptEntries:
             ids = {one[self._id_field] for one in entries if self._id_field in one}
             self._known[path] = (size, ids)
         return self._known[path][1]
+
+
+def extend(
+    store: Store, path: str, more: Callable[[list[Any]], Sequence[Mapping[str, Any]]]
+) -> None:
+    """Add entries that follow from those which are there, in one durable write.
+
+    Args:
+        store: That keeps the transcript.
+        path: Of the transcript.
+        more: Given all entries, returns those to add; it may run several times.
+
+    Raises:
+        Conflict: Others write it all the time.
+        FormatError: A line is no JSON.
+    """
+    for _ in range(_TRIES):
+        entries, version = load_versioned(store, path)
+        added = more(entries)
+        if not added:
+            return
+        try:
+            text = "\n".join(map(_line, added))
+            store.append(path, text, expected_version=version)
+        except Conflict:
+            continue
+        return
+    raise Conflict(f"{path} is being added to by others; try again")
+
+
+def load_versioned(store: Store, path: str) -> tuple[list[Any], str]:
+    """Return the entries of a transcript and its version, `"absent"` when there is none.
+
+    Raises:
+        FormatError: A line is no JSON.
+    """
+    while True:
+        version = store.version(path)
+        if version is None:
+            return [], "absent"
+        try:
+            text = store.read(path)
+        except NotFound:
+            continue
+        # written meanwhile: what was read may be of either
+        if store.version(path) == version:
+            return parsed(text, path), version
+
+
+def _line(entry: Mapping[str, Any]) -> str:
+    return json.dumps(entry, ensure_ascii=False, separators=(",", ":"))
 
 
 def parsed(text: str, path: str) -> list[Any]:

@@ -7,16 +7,19 @@ behind its own. A folder is there while files are in it, as in git.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
 
 from commonplace.doors.names import decode, encode
-from commonplace.errors import FormatError, NotFound
+from commonplace.errors import Conflict, FormatError, NotFound
 
 if TYPE_CHECKING:
     from commonplace._core import Entry
     from commonplace.store import Store
 
 _MARKDOWN, _OTHER = ".md", "%.md"
+_TRIES = 64
+_Answer = TypeVar("_Answer")
 
 
 class VirtualFiles:
@@ -49,6 +52,12 @@ class VirtualFiles:
             if name is not None and name.startswith(above):
                 found[name[len(above) :]] = entry
         return dict(sorted(found.items()))
+
+    def at_or_below(self, name: str) -> dict[str, Entry]:
+        """Return the file of this name, else those below it, by their whole names."""
+        if name and (entries := self.store.list(self.path(name))):
+            return {name: entries[0]}
+        return {f"{name}/{rest}".lstrip("/"): one for rest, one in self.below(name).items()}
 
     def holds_below(self, name: str) -> bool:
         """Say whether files are below a name."""
@@ -89,6 +98,30 @@ class VirtualFiles:
             Conflict: It is no longer the expected version; `"absent"` is for a new file.
         """
         return self.store.write(self.path(name), text, expected_version=expected_version).version
+
+    def edit(self, name: str, change: Callable[[str], tuple[str, _Answer]]) -> _Answer:
+        """Change a file by a function of its text, and lose nothing that others write.
+
+        Args:
+            name: Of the file.
+            change: Given the text, returns the new one and an answer; it may run several times.
+
+        Returns:
+            The answer.
+
+        Raises:
+            NotFound: There is no such file.
+            Conflict: Others write it all the time.
+        """
+        for _ in range(_TRIES):
+            text, version = self.read_versioned(name)
+            changed, answer = change(text)
+            try:
+                self.write(name, changed, version)
+            except Conflict:
+                continue
+            return answer
+        raise Conflict(f"the file {name!r:.200} is being changed by others; try again")
 
     def delete(self, name: str) -> None:
         """Take a file away.

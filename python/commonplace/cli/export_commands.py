@@ -1,0 +1,67 @@
+"""Commands that hand a memory to other programs, and take theirs: export, import-okf."""
+
+from __future__ import annotations
+
+from commonplace.cli import options
+from commonplace.cli.output import ERROR, FOUND, emit, opened
+from commonplace.cli.parser import JSON, RootOptions, UsageError, command
+from commonplace.cli.printer import clean
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from commonplace.doors.okf import BundleReport
+
+
+@command(options.EXPORT_FORM, options.EXPORTED, options.EXPORT_PREFIX, JSON)
+def export(
+    opening: RootOptions, form: str, target: Path, prefix: str | None, *, as_json: bool
+) -> int:
+    """Write notes as a bundle (okf), or sessions as an export of ChatGPT (chatgpt).
+
+    Both come back equal: import-okf reads the one, import the other.
+    """
+    if form not in options.EXPORT_FORMS:
+        known = ", ".join(options.EXPORT_FORMS)
+        raise UsageError(f"there is no export {form!r}; {known} are there")
+    with opened(opening) as store:
+        if form == "okf":
+            from commonplace.doors.okf import export_bundle
+
+            return _told(export_bundle(store, target, prefix or ""), f"wrote to {target}", as_json)
+        from commonplace.doors.chat_export import export_chats
+
+        count = export_chats(store, target, prefix or "")
+    shown = clean(f"wrote to {target}: {counted(count, 'session')}")
+    emit({"file": str(target), "sessions": count}) if as_json else print(shown)
+    return FOUND
+
+
+@command(options.BUNDLE, options.INTO, JSON)
+def import_okf(opening: RootOptions, folder: Path, to: str | None, *, as_json: bool) -> int:
+    """Take in a bundle of the Open Knowledge Format as notes; nothing is overwritten.
+
+    A file that cannot be taken is named and skipped. Exit code 2 means that none could.
+    """
+    from commonplace.doors.okf import import_bundle
+
+    with opened(opening, create=True) as store:
+        return _told(import_bundle(store, folder, to or ""), f"took from {folder}", as_json)
+
+
+def _told(report: BundleReport, done: str, as_json: bool) -> int:
+    """Say what was written and what was skipped."""
+    if as_json:
+        emit({name: getattr(report, name) for name in ("written", "unchanged", "skipped")})
+    else:
+        same = f", {len(report.unchanged)} unchanged" if report.unchanged else ""
+        print(clean(f"{done}: {counted(len(report.written), 'note')}{same}"))
+        for name, why in report.skipped.items():
+            print(clean(f"skipped {name}: {why}"))
+    return FOUND if report.written or report.unchanged or not report.skipped else ERROR
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, as in "2 notes"."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
