@@ -5,10 +5,13 @@
 mod fixture;
 mod session_fixture;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use commonplace_core::error::Interrupt;
+use commonplace_core::store::Store;
 use commonplace_core::store::import::{ImportFrom, ImportOptions, Outcome};
 use serde_json::{Value, json};
 use session_fixture::{Sessions, append, claude, claude_lines, counts};
@@ -599,4 +602,35 @@ fn a_database_of_a_host_is_named_and_not_read() {
     assert_eq!(report.sources[0].source, database.to_string_lossy());
     let why = report.sources[0].outcome.reason().unwrap();
     assert!(why.contains("opencode export"), "{why}");
+}
+
+/// Two sessions that begin in the same minute may have ids that begin alike, as time is in front.
+#[test]
+fn of_two_imports_at_any_moment_each_session_has_a_transcript() {
+    for moment in 0..12 {
+        let sessions = Sessions::new();
+        let [one, two] = ["0198c1d2-1111-7", "0198c1d2-2222-7"];
+        let first = [ImportFrom::Path(sessions.put("a.jsonl", claude_lines(one, &["one"])))];
+        let second = [ImportFrom::Path(sessions.put("b/b.jsonl", claude_lines(two, &["two"])))];
+        let other = sessions.memory.open(false);
+        let import = |store: &Store, places: &[ImportFrom], interrupt: Interrupt<'_>| {
+            let options = ImportOptions::default();
+            store.import_sessions(places, options, &|_| None, &mut |_, _| {}, interrupt).unwrap();
+        };
+        let calls = AtomicU32::new(0);
+        import(&sessions.store, &first, &|| {
+            if calls.fetch_add(1, Ordering::Relaxed) == moment {
+                import(&other, &second, &|| false);
+            }
+            false
+        });
+        import(&other, &second, &|| false);
+        assert_eq!(sessions.texts(), ["one", "two"], "{moment}");
+        for path in sessions.paths() {
+            let lines = sessions.lines(&path);
+            let of = |line: &Value| line["session"].as_str().map(str::to_owned);
+            let ids: BTreeSet<String> = lines.iter().filter_map(of).collect();
+            assert_eq!(ids.len(), 1, "{moment} {path}");
+        }
+    }
 }

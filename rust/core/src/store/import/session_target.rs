@@ -299,9 +299,19 @@ impl SessionTarget {
         let key = |line: &[u8]| MessageKey::of(line).ok_or_else(|| xxh3_128(trim(line)));
         let mut there: FxHashMap<_, u64> = FxHashMap::default();
         let span = self.end.min(size)..size;
-        lines(&file, &self.path, span, LONGEST_LINE, context.interrupt, &mut |_, line, _| {
+        let is_made_meanwhile = self.end == 0;
+        let mut made = Held::default();
+        lines(&file, &self.path, span, LONGEST_LINE, context.interrupt, &mut |at, line, _| {
             *there.entry(key(line)).or_default() += 1;
+            if is_made_meanwhile && at == 0 {
+                made.note(line, false);
+            }
         })?;
+        let owner = |header: &SessionHeader| (header.host.clone(), header.id.clone());
+        if is_made_meanwhile && size > 0 && owner(&made.header) != owner(&self.header) {
+            let (expected, found) = ("no file".to_owned(), "another session".to_owned());
+            return Err(Error::Conflict { path: self.path.clone(), expected, found });
+        }
         self.end = size;
         let messages = &mut self.messages;
         self.pending.retain(|line| match there.get_mut(&key(line)).filter(|left| **left > 0) {

@@ -160,6 +160,8 @@ impl ImportRun<'_> {
             let one = &changed[number];
             let entry = if failed.contains(&number) {
                 self.batch.is_direct = true;
+                // another session may have got the path meanwhile
+                self.names = SessionNames::new(self.store, &self.ledger);
                 let again = self.import_one(number, one, &mut |_| {});
                 self.batch.is_direct = false;
                 let (report, entry) = again?;
