@@ -101,7 +101,7 @@ def test_less_is_put_in_where_there_is_no_room(opened: commonplace.Store) -> Non
     block = TranscriptMemoryBlock(opened)
     opened.write("a.md", "# Zephyr staging server\n\nIts port is 4711.\n")
     opened.write("b.md", "# Zephyr staging server\n\n" + "Port and server and staging. " * 20)
-    found = asyncio.run(block.aget([ChatMessage(QUESTION)]))
+    found = asyncio.run(block.aget([ChatMessage("Which port has the staging server Zephyr?")]))
     less = asyncio.run(block.atruncate(found, 60))
     assert less
     assert len(less) <= len(found) - 240

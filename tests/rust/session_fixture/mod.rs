@@ -1,5 +1,7 @@
 //! Fixture of imports of sessions: a root, sources outside of it, and lines of Claude Code.
 
+#![allow(dead_code, missing_docs)]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
