@@ -2,6 +2,7 @@
 //!
 //! Its first line is the session's record. What it holds already is known by the message index. A
 //! run of messages that another transcript holds becomes one line that points there.
+//! (Longer than 350 lines: the state of one transcript, and all that changes it.)
 
 use std::ops::Range;
 
