@@ -1,4 +1,4 @@
-"""Normalisation of statements (stems, negation, scalars, scope words), to compare them."""
+"""Normalisation of statements (subject, stems, negation, scalars, scope), to compare them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compaction of a layer: the newest entries stay, a summary takes the place of the older ones."""
+"""Compaction of a layer: the newest entries stay, older ones are archived, with a summary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-//! Bad lines and conflict markers of a file: counting them, and the note that a status shows.
+//! Malformed lines and merge conflict markers of a file: where, how many, and the warning of them.
 
 use crate::catalog::{FileMeta, ReadProgress};
 use crate::files::file_kind::FileKind;

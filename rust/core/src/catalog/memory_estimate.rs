@@ -1,4 +1,4 @@
-//! Estimates of the memory that parsing a note or message takes, made before it is allocated.
+//! Estimates of the memory that parsing and indexing a document takes, made before allocation.
 
 use std::hash::Hasher as _;
 

@@ -1,5 +1,4 @@
-//! Second checks of the files on the recovery list: leftovers of a crash, and replaced files that
-//! an editor may still write.
+//! Replay of the recovery list: crash leftovers are undone, replaced files are compared again.
 
 use std::time::{Duration, Instant};
 

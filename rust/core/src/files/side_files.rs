@@ -1,4 +1,4 @@
-//! Side files: logs and caches below `.commonplace`, opened as strictly as notes.
+//! Auxiliary files (logs, caches) below `.commonplace`, opened through no link.
 //!
 //! None of them holds the only copy of anything. So whatever else stands in the place of one (a
 //! link, a FIFO, a folder, a file with a second hard link) is never followed; it is renamed, and a

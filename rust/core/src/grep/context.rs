@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::messages::message::{self, ParsedLine};
 
 /// How far from a match its neighbours are looked for, in bytes.
-const MAX_LITERAL: u64 = 8 << 20;
+const MAX_CONTEXT_BYTES: u64 = 8 << 20;
 
 /// Fills in `before` and `after`. Messages without text do not count.
 pub(super) fn add_context(
@@ -30,7 +30,7 @@ pub(super) fn add_context(
             let start = found.offset.saturating_sub(size);
             let text = piece(file, path, start, found.offset)?;
             found.before = before(&text, start, found, options.before, &view);
-            if found.before.len() == options.before || start == 0 || size >= MAX_LITERAL {
+            if found.before.len() == options.before || start == 0 || size >= MAX_CONTEXT_BYTES {
                 break;
             }
             size *= 4;
@@ -42,7 +42,7 @@ pub(super) fn add_context(
             let end = (found.end + size).min(file_end);
             let text = piece(file, path, found.end, end)?;
             found.after = after(&text, end == file_end, found, options.after, &view);
-            if found.after.len() == options.after || end == file_end || size >= MAX_LITERAL {
+            if found.after.len() == options.after || end == file_end || size >= MAX_CONTEXT_BYTES {
                 break;
             }
             size *= 4;

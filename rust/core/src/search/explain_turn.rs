@@ -1,4 +1,4 @@
-//! Explanation of the score of a turn: its prompt, its best reply message, and their sum.
+//! Score explanation of a turn: max(prompt, reply) + 0.3 · min(prompt, reply), and session rescoring.
 
 use std::fmt::Write;
 

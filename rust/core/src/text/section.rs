@@ -1,4 +1,4 @@
-//! Sections of a Markdown note: a heading with the text up to the next heading, or the preamble.
+//! Data model of a parsed Markdown note and its sections, and the chunks of a long section.
 //!
 //! Only headings of the document itself open a section; one inside a quote or a list item belongs to
 //! the text around it. Spans are byte offsets into the file and cover it exactly once; lines are

@@ -1,4 +1,4 @@
-//! Plain messages `{role?, content, timestamp?, name?, session?}`: the format that imports write.
+//! Plain messages `{role?, content, …}`: our own format, and JSON that no other format claims.
 
 use super::{Record, TranscriptFormat};
 

@@ -1,4 +1,4 @@
-//! Session header: what a source says about a session (id, title, folder), in a common form.
+//! Session header of an import source (id, title, folder), in a form common to all hosts.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Session record: what a transcript says about its session, gathered line by line.
+//! Session record of a stored transcript (`"type":"session"`), gathered line by line.
 //!
 //! An import writes `{"type":"session","host":…,"id":…,"title":…}`, first and again when something
 //! has changed; of each field the last value holds. What no such line says is taken from the

@@ -1,4 +1,4 @@
-//! Session batch: new transcripts that are made together, with one wait for the disk.
+//! Session batch: new transcripts that are written together and flushed together (group commit).
 //!
 //! To wait for each transcript by itself takes ten times as long as all else of an import of many
 //! small sessions. Until the batch is made nothing of it is in the index or in the ledger: a kill

@@ -1,4 +1,4 @@
-//! Session names: the path of each session, in which no two sessions meet.
+//! Paths of imported sessions: one transcript for each, unique among all.
 
 use std::io::{BufRead, BufReader, Read};
 

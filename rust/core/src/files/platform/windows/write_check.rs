@@ -1,4 +1,4 @@
-//! Check whether somebody has a file open for writing, by its sharing; no mapping.
+//! Read lease of Windows: finds open writers by a sharing violation, and maps nothing.
 
 use std::fs::File;
 
