@@ -240,7 +240,9 @@ def test_show_has_the_turns_of_a_search(lines: list[tuple[dict[str, Any], str]])
                     worded.add(turn)
             hits = store.search("green yes read kind", limit=99)
             found = {(hit.first_line, hit.end_line) for hit in hits}
-        assert {(shown[turn][0], shown[turn][-1]) for turn in worded} == found
+        spans = {turn: (lines[0], lines[-1]) for turn, lines in shown.items()}
+        # a turn of blanks alone may be found by the words around it
+        assert {spans[turn] for turn in worded} <= found <= {*spans.values()}
         assert [*shown] == [*range(1, len(shown) + 1)]
 
 
