@@ -42,15 +42,11 @@ def _run(arguments: Sequence[str]) -> int:
 
         print(f"commonplace {__version__}")
         return FOUND
-    # each registers its commands
-    from commonplace.cli import (  # noqa: F401
-        door_commands,
-        export_commands,
-        mcp_command,
-        read_commands,
-        session_commands,
-        write_commands,
-    )
+    # each registers its commands, in the order of the help
+    from commonplace.cli import read_commands, session_commands, write_commands  # noqa: F401
+
+    # isort: split
+    from commonplace.cli import door_commands, export_commands, mcp_command  # noqa: F401
 
     if given.completion:
         from commonplace.cli.completion import completion
