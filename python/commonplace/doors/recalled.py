@@ -74,8 +74,8 @@ def fitting(
 def confident(hits: Hits, least: float) -> list[Hit]:
     """Return the hits whose confidence is at least so much, in their order.
 
-    `hits.confidence` is s / (s + r) with s the score of the best hit. That of another hit is the
-    same with its own score; r does not depend on the hit.
+    `hits.confidence` is s / (s + r) for the best match. That of another hit is the same with s
+    times the ratio of its score to the best score; r does not depend on the hit.
     """
     best = max((hit.score for hit in hits), default=0.0)
     lowest = best * least * (1 - hits.confidence)

@@ -5,8 +5,8 @@
 //! One that was in the index and is in no transcript was removed by the user, and stays so: its key
 //! is known as long as this file is.
 //!
-//! The file is a list of frames, each for a stretch of one transcript: length (u32), payload, xxh3 of
-//! the payload (u64). A payload is the length of the path (u32), the path, four u64 (first byte, end,
+//! The file is a list of frames, each for a range of lines of one transcript: length (u32), payload,
+//! xxh3 of the payload (u64). A payload is the length of the path (u32), the path, four u64 (first byte, end,
 //! lines before, lines up to the end), and for each message hash (u128), offset (u64) and line (u32).
 //! A frame that begins at 0 replaces those of its path before it, whose messages are removed if it
 //! has them not; one that does not begin where the last of its path ended is passed over.
@@ -55,7 +55,7 @@ pub(super) enum Known {
     Removed,
 }
 
-/// A message of a stretch: hash of its key, first byte and line.
+/// A message of a range: hash of its key, first byte and line.
 pub(super) type Entry = (u128, u64, u32);
 
 #[derive(Debug)]
@@ -192,7 +192,7 @@ impl MessageIndex {
         Ok(())
     }
 
-    /// Takes the messages of a stretch that follows what is in the index; false if it does not.
+    /// Takes the messages of a range that follows what is in the index; false if it does not.
     pub fn add(
         &mut self,
         number: u32,
