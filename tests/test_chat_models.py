@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -20,51 +18,21 @@ from commonplace.errors import ModelError
 from commonplace.memories.facts_and_episodes import FactsAndEpisodes
 from commonplace.protocols import ChatModel, ToolCall, Turn
 from commonplace.reflection import post_task_reflector
+from tests.loopback import Answer, JsonServer, running
 
-Answer = tuple[int, dict[str, Any]]
 
-
-class Server:
-    """Gives the answers of a script, one a request, and keeps what it was asked."""
+class Server(JsonServer):
+    """Gives the answers of a script, one a request."""
 
     def __init__(self) -> None:
         self.answers: list[Answer] = []
-        self.asked: list[tuple[str, dict[str, Any]]] = []
-        server = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["content-length"]))
-                server.asked.append((self.path, json.loads(body)))
-                status, answer = server.answers.pop(0)
-                sent = json.dumps(answer).encode()
-                self.send_response(status)
-                self.send_header("content-type", "application/json")
-                self.send_header("content-length", str(len(sent)))
-                self.end_headers()
-                self.wfile.write(sent)
-
-            def log_message(self, *_: Any) -> None:
-                pass
-
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.http.server_port}"
-        self.thread = threading.Thread(target=self.http.serve_forever, args=(0.01,))
-        self.thread.start()
-
-    def close(self) -> None:
-        self.http.shutdown()
-        self.thread.join()
-        self.http.server_close()
+        super().__init__(lambda _: self.answers.pop(0))
 
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    started = Server()
-    yield started
-    started.close()
+    with running(Server()) as started:
+        yield started
 
 
 @pytest.fixture
@@ -224,7 +192,8 @@ def test_an_error_of_the_server_is_a_model_error(
 
 
 def test_no_server_is_a_model_error(server: Server, model: ChatModel) -> None:
-    server.close()
+    server.shutdown()
+    server.server_close()
     with pytest.raises(ModelError, match="APIConnectionError"):
         model.complete([Turn("user", "hi")])
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import tempfile
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +21,7 @@ from anthropic.lib.tools import ToolError  # noqa: E402
 from anthropic.tools import BetaLocalFilesystemMemoryTool  # noqa: E402
 
 from commonplace.doors.anthropic import AsyncMemoryTool, MemoryTool  # noqa: E402
+from tests.loopback import Answer, Json, JsonServer, running  # noqa: E402
 
 names = st.sampled_from(["a.md", "B.md", "b.md", "notes.txt", "d", "d.md", ".hid", "é", "x y.json"])
 paths = st.lists(names, min_size=1, max_size=3).map(lambda parts: "/".join(["/memories", *parts]))
@@ -151,52 +149,34 @@ def test_edits_at_once_lose_nothing(opened: commonplace.Store) -> None:
     assert sorted(lines) == sorted(f"line {number}" for number in range(20))
 
 
-class Model(BaseHTTPRequestHandler):
-    """The Messages API: first asks for two commands of the memory tool, then ends its turn."""
-
-    calls = (
-        {"command": "create", "path": "/memories/user.md", "file_text": "Likes oolong.\n"},
-        {"command": "view", "path": "/memories/none.md"},
-    )
-
-    def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.server.seen.append(asked)  # type: ignore[attr-defined]
-        done = len(self.server.seen) - 1  # type: ignore[attr-defined]
-        block: dict[str, Any] = {"type": "text", "text": "Done."}
-        if done < len(self.calls):
-            use = {"type": "tool_use", "id": f"t{done}", "name": "memory"}
-            block = {**use, "input": self.calls[done]}
-        body = json.dumps(
-            {
-                "id": "m",
-                "type": "message",
-                "role": "assistant",
-                "model": "m",
-                "content": [block],
-                "stop_reason": "tool_use" if block["type"] == "tool_use" else "end_turn",
-                "stop_sequence": None,
-                "usage": {"input_tokens": 1, "output_tokens": 1},
-            }
-        ).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        pass
+CALLS = (
+    {"command": "create", "path": "/memories/user.md", "file_text": "Likes oolong.\n"},
+    {"command": "view", "path": "/memories/none.md"},
+)
 
 
 @pytest.fixture
-def model() -> Iterator[ThreadingHTTPServer]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Model)
-    server.seen = []  # type: ignore[attr-defined]
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    yield server
-    server.shutdown()
-    server.server_close()
+def model() -> Iterator[JsonServer]:
+    """The Messages API: first asks for two commands of the memory tool, then ends its turn."""
+    calls = iter(CALLS)
+
+    def answer(_: Json) -> Answer:
+        use = {"type": "tool_use", "id": f"t{len(server.asked)}", "name": "memory"}
+        call = next(calls, None)
+        block = {**use, "input": call} if call else {"type": "text", "text": "Done."}
+        return 200, {
+            "id": "m",
+            "type": "message",
+            "role": "assistant",
+            "model": "m",
+            "content": [block],
+            "stop_reason": "tool_use" if call else "end_turn",
+            "stop_sequence": None,
+            "usage": {"input_tokens": 1, "output_tokens": 1},
+        }
+
+    with running(JsonServer(answer)) as server:
+        yield server
 
 
 def request(tool: Any) -> dict[str, Any]:
@@ -209,11 +189,11 @@ def request(tool: Any) -> dict[str, Any]:
     }
 
 
-def check(server: ThreadingHTTPServer, store: commonplace.Store) -> None:
+def check(server: JsonServer, store: commonplace.Store) -> None:
     assert store.read("memories/user.md") == "Likes oolong.\n"
     results = [
         block
-        for asked in server.seen[1:]  # type: ignore[attr-defined]
+        for _, asked in server.asked[1:]
         for message in asked["messages"][-1:]
         for block in message["content"]
         if isinstance(block, dict) and block["type"] == "tool_result"
@@ -223,20 +203,16 @@ def check(server: ThreadingHTTPServer, store: commonplace.Store) -> None:
     assert "does not exist" in str(results[1]["content"])
 
 
-def test_the_tool_runner_runs_it(opened: commonplace.Store, model: ThreadingHTTPServer) -> None:
-    address = f"http://127.0.0.1:{model.server_port}"
-    with anthropic.Anthropic(base_url=address, api_key="none") as client:
+def test_the_tool_runner_runs_it(opened: commonplace.Store, model: JsonServer) -> None:
+    with anthropic.Anthropic(base_url=model.url, api_key="none") as client:
         last = client.beta.messages.tool_runner(**request(MemoryTool(opened))).until_done()
     assert last.content[0].text == "Done."
     check(model, opened)
 
 
-def test_the_async_tool_runner_runs_it(
-    opened: commonplace.Store, model: ThreadingHTTPServer
-) -> None:
+def test_the_async_tool_runner_runs_it(opened: commonplace.Store, model: JsonServer) -> None:
     async def run() -> Any:
-        address = f"http://127.0.0.1:{model.server_port}"
-        async with anthropic.AsyncAnthropic(base_url=address, api_key="none") as client:
+        async with anthropic.AsyncAnthropic(base_url=model.url, api_key="none") as client:
             tool = AsyncMemoryTool(opened)
             return await client.beta.messages.tool_runner(**request(tool)).until_done()
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -28,54 +25,31 @@ from agents.memory import Session
 from openai import AsyncOpenAI
 
 from commonplace.doors.openai_agents import TranscriptSession, memory_tools
+from tests.loopback import Answer, Json, JsonServer, running
 
 
-class Model(BaseHTTPRequestHandler):
-    """Chat completions: searches the memory when it is asked to, else repeats what it heard."""
-
-    def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.server.seen.append(asked)  # type: ignore[attr-defined]
-        last = asked["messages"][-1]
-        message: dict[str, Any] = {"role": "assistant", "content": f"Heard: {last['content']}"}
-        if last["role"] == "user" and "search" in last["content"]:
-            call = {"name": "search", "arguments": '{"query": "oolong", "bogus": 1}'}
-            calls = [{"id": "c1", "type": "function", "function": call}]
-            message = {"role": "assistant", "content": None, "tool_calls": calls}
-        choice = {"index": 0, "message": message, "finish_reason": "stop"}
-        body = json.dumps(
-            {
-                "id": "x",
-                "object": "chat.completion",
-                "created": 1,
-                "model": "m",
-                "choices": [choice],
-            }
-        ).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        pass
+def completion(asked: Json) -> Answer:
+    """Search the memory when asked to, else repeat what was heard, as chat completions do."""
+    last = asked["messages"][-1]
+    message: Json = {"role": "assistant", "content": f"Heard: {last['content']}"}
+    if last["role"] == "user" and "search" in last["content"]:
+        call = {"name": "search", "arguments": '{"query": "oolong", "bogus": 1}'}
+        calls = [{"id": "c1", "type": "function", "function": call}]
+        message = {"role": "assistant", "content": None, "tool_calls": calls}
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    kind = {"id": "x", "object": "chat.completion", "created": 1, "model": "m"}
+    return 200, {**kind, "choices": [choice]}
 
 
 @pytest.fixture
-def model() -> Iterator[ThreadingHTTPServer]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Model)
-    server.seen = []  # type: ignore[attr-defined]
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    yield server
-    server.shutdown()
-    server.server_close()
+def model() -> Iterator[JsonServer]:
+    with running(JsonServer(completion)) as server:
+        yield server
 
 
-def ask(server: ThreadingHTTPServer, store: commonplace.Store, session: Session, text: str) -> str:
+def ask(server: JsonServer, store: commonplace.Store, session: Session, text: str) -> str:
     async def run() -> Any:
-        address = f"http://127.0.0.1:{server.server_port}"
-        async with AsyncOpenAI(base_url=address, api_key="none") as client:
+        async with AsyncOpenAI(base_url=server.url, api_key="none") as client:
             agent = Agent(
                 name="a",
                 model=OpenAIChatCompletionsModel("m", client),
@@ -88,25 +62,25 @@ def ask(server: ThreadingHTTPServer, store: commonplace.Store, session: Session,
     return str(asyncio.run(run()).final_output)
 
 
-def test_two_runs_of_one_session(opened: commonplace.Store, model: ThreadingHTTPServer) -> None:
+def test_two_runs_of_one_session(opened: commonplace.Store, model: JsonServer) -> None:
     session = TranscriptSession(opened, "Li Si/1")
     assert isinstance(session, Session)
     ask(model, opened, session, "I like oolong.")
     # as another process has it
     again = TranscriptSession(opened, "Li Si/1")
     ask(model, opened, again, "What do I like?")
-    told = [message["content"] for message in model.seen[-1]["messages"]]  # type: ignore[attr-defined]
+    told = [message["content"] for message in model.asked[-1][1]["messages"]]
     assert told == ["I like oolong.", "Heard: I like oolong.", "What do I like?"]
     (hit, *_) = opened.search("oolong")
     assert hit.path == "sessions/openai-agents/+li +si%2f1/messages.jsonl"
     assert hit.time
 
 
-def test_tools_answer_the_model(opened: commonplace.Store, model: ThreadingHTTPServer) -> None:
+def test_tools_answer_the_model(opened: commonplace.Store, model: JsonServer) -> None:
     session = TranscriptSession(opened, "s")
     last = ask(model, opened, session, "search for it")
     assert "Error: search has no `bogus`" in last
-    names = {tool["function"]["name"] for tool in model.seen[0]["tools"]}  # type: ignore[attr-defined]
+    names = {tool["function"]["name"] for tool in model.asked[0][1]["tools"]}
     assert names == {"search", "read", "sessions", "remember", "status"}
     # the call and its answer are items of the session
     kinds = [item.get("type") for item in asyncio.run(session.get_items())]

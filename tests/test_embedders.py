@@ -5,11 +5,9 @@ from __future__ import annotations
 import base64
 import json
 import runpy
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import openai
@@ -28,6 +26,7 @@ from commonplace.errors import FormatError, ModelError, NotFound
 from commonplace.protocols import Embedder
 from commonplace.recall import HybridSearch
 from commonplace.recall.vectors import Vectors
+from tests.loopback import Answer, Json, JsonServer, running
 
 DATA = Path(__file__).parent / "data"
 MADE = json.loads((DATA / "reference_vectors.json").read_text())["vectors, float32 as base64"]
@@ -166,53 +165,43 @@ def test_meaning_finds_what_words_do_not(store: commonplace.Store, minilm: Local
     assert answer.notes == []
 
 
-class Server(BaseHTTPRequestHandler):
-    """Speaks the wire format of OpenAI's embeddings: letters counted, answers out of order."""
+class Server(JsonServer):
+    """Embeddings of OpenAI's API: letters counted, answers out of order, spoilt if it is said."""
 
-    asked: ClassVar[list[dict[str, Any]]] = []
-    spoil: ClassVar[str] = ""
+    def __init__(self) -> None:
+        self.spoil = ""
+        super().__init__(self.embeddings)
 
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        self.asked.append({"path": self.path, **body})
+    def embeddings(self, asked: Json) -> Answer:
+        """Return the vectors of the texts in a request."""
         data = [
             {"object": "embedding", "index": at, "embedding": [text.count(c) for c in "abcd"]}
-            for at, text in enumerate(body["input"])
+            for at, text in enumerate(asked["input"])
         ]
         if self.spoil == "short":
             data.pop()
         usage = {"prompt_tokens": 1, "total_tokens": 1}
         answer = {"object": "list", "model": "m", "data": data[::-1], "usage": usage}
-        sent = json.dumps(answer).encode()
-        self.send_response(400 if self.spoil == "refused" else 200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(sent)))
-        self.end_headers()
-        self.wfile.write(sent)
-
-    def log_message(self, *_: Any) -> None:
-        """Say nothing."""
+        return 400 if self.spoil == "refused" else 200, answer
 
 
 @pytest.fixture
-def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[openai.OpenAI]:
-    monkeypatch.setattr(Server, "asked", [])
-    monkeypatch.setattr(Server, "spoil", "")
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Server)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        url = f"http://127.0.0.1:{server.server_port}/v1"
-        with openai.OpenAI(api_key="none", base_url=url, max_retries=0) as made:
-            yield made
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+def server() -> Iterator[Server]:
+    with running(Server()) as started:
+        yield started
+
+
+@pytest.fixture
+def client(server: Server) -> Iterator[openai.OpenAI]:
+    with openai.OpenAI(api_key="none", base_url=f"{server.url}/v1", max_retries=0) as made:
+        yield made
 
 
 def test_through_the_openai_sdk(
-    client: openai.OpenAI, store: commonplace.Store, monkeypatch: pytest.MonkeyPatch
+    client: openai.OpenAI,
+    server: Server,
+    store: commonplace.Store,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     embedder = OpenAIEmbedder(client, "m", 4, document_prefix="d")
     assert embedder.embed_documents(["a", "bb", ""]).tolist() == [
@@ -221,35 +210,37 @@ def test_through_the_openai_sdk(
         [0, 0, 0, 1],
     ]
     assert embedder.embed_query("ac").tolist() == [1, 0, 1, 0]
-    assert [asked["path"] for asked in Server.asked] == ["/v1/embeddings"] * 2
-    assert Server.asked[0]["input"] == ["da", "dbb", "d"]
-    assert Server.asked[0]["model"] == "m"
-    assert "dimensions" not in Server.asked[0]
+    assert [path for path, _ in server.asked] == ["/v1/embeddings"] * 2
+    assert server.asked[0][1]["input"] == ["da", "dbb", "d"]
+    assert server.asked[0][1]["model"] == "m"
+    assert "dimensions" not in server.asked[0][1]
     assert embedder.embed_documents([]).shape[0] == 0
     OpenAIEmbedder(client, "m", 4, shorten=True).embed_query(" ")
-    assert (Server.asked[-1]["dimensions"], Server.asked[-1]["input"]) == (4, [" "])
+    assert (server.asked[-1][1]["dimensions"], server.asked[-1][1]["input"]) == (4, [" "])
 
     monkeypatch.setattr(embedders, "MOST_TEXTS", 2)
     store.write("a.md", "# abba\n\n# cc\n\n# d\n")
     assert Vectors(store, embedder).nearest("abba", 1)[0][0].heading == ("abba",)
-    assert [len(asked["input"]) for asked in Server.asked[-3:]] == [1, 2, 1]
+    assert [len(asked["input"]) for _, asked in server.asked[-3:]] == [1, 2, 1]
 
 
 def test_a_text_is_no_longer_than_the_server_takes(
-    client: openai.OpenAI, store: commonplace.Store
+    client: openai.OpenAI, server: Server, store: commonplace.Store
 ) -> None:
     store.write("a.md", "# abba\n\n" + "b" * 20_000)
     Vectors(store, OpenAIEmbedder(client, "m", 4)).refresh()
-    assert max(len(text) for text in Server.asked[-1]["input"]) == 8191
+    assert max(len(text) for text in server.asked[-1][1]["input"]) == 8191
     embedder = OpenAIEmbedder(client, "m", 4, query_prefix="a: ", longest=10)
     embedder.embed_query("文字文字 \ud800")
-    assert Server.asked[-1]["input"] == ["a: 文字"]
+    assert server.asked[-1][1]["input"] == ["a: 文字"]
     assert embedder.id != OpenAIEmbedder(client, "m", 4, query_prefix="a: ").id
 
 
 @pytest.mark.parametrize("spoil", ["short", "refused"])
-def test_a_server_that_fails(client: openai.OpenAI, store: commonplace.Store, spoil: str) -> None:
-    Server.spoil = spoil
+def test_a_server_that_fails(
+    client: openai.OpenAI, server: Server, store: commonplace.Store, spoil: str
+) -> None:
+    server.spoil = spoil
     store.write("a.md", "abba")
     embedder = OpenAIEmbedder(client, "m", 4)
     with pytest.raises(ModelError, match=r"answered 0 vectors to 1 texts|failed: .*400"):
