@@ -12,16 +12,17 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import orjson
 
-if TYPE_CHECKING:
-    import commonplace
+import commonplace
 
 PREFIX = "sessions/"
 CHUNK = 1 << 17
@@ -75,6 +76,21 @@ def decoded_count(file: Path, pattern: Pattern) -> int:
     """Count the messages that match, by decoding every line."""
     matches = finder(pattern, pattern.text)
     return sum(1 for text in texts(file) if matches(text))
+
+
+@cache
+def said_texts(file: Path) -> tuple[str, ...]:
+    """Return what our parser takes for said: no instructions, reminders or skills of a host."""
+    with tempfile.TemporaryDirectory() as root:
+        shutil.copyfile(file, Path(root) / "messages.jsonl")
+        with commonplace.open(root) as store:
+            return tuple(message.text for message in store.transcript("messages.jsonl"))
+
+
+def said_count(file: Path, pattern: Pattern) -> int:
+    """Count the messages in which what was said matches, by Python's `re`."""
+    matches = finder(pattern, pattern.text)
+    return sum(1 for text in said_texts(file) if matches(text))
 
 
 def raw_count(file: Path, pattern: Pattern) -> int:

@@ -118,7 +118,7 @@ def time_pattern(
     expected = dict.fromkeys(runs, scanners.raw_count(sample, pattern) * times)
     if store is not None:
         runs[OURS] = partial(scanners.store_count, store.store, pattern)
-        expected[OURS] = scanners.decoded_count(sample, pattern) * times
+        expected[OURS] = scanners.said_count(sample, pattern) * times
         if with_gram_index:
             runs[NO_INDEX] = partial(scanners.store_count_without_gram_index, store.store, pattern)
             expected[NO_INDEX] = expected[OURS]
