@@ -54,7 +54,7 @@ class Ours:
         """Nothing: a built index is ready."""
 
     def query(self, words: Sequence[str], limit: int, output: Output) -> list[str]:
-        hits = self.store.search(" ".join(words), limit)
+        hits = self.store.search(" ".join(words), limit, unit="message")
         citations = []
         for hit in hits:
             _ = hit.snippet if output == "snippet" else hit.text

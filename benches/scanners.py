@@ -18,11 +18,12 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import orjson
 
-import commonplace
+if TYPE_CHECKING:
+    import commonplace
 
 PREFIX = "sessions/"
 CHUNK = 1 << 17
@@ -81,6 +82,8 @@ def decoded_count(file: Path, pattern: Pattern) -> int:
 @cache
 def said_texts(file: Path) -> tuple[str, ...]:
     """Return what our parser takes for said: no instructions, reminders or skills of a host."""
+    import commonplace  # noqa: PLC0415 - the baselines can be measured without it
+
     with tempfile.TemporaryDirectory() as root:
         shutil.copyfile(file, Path(root) / "messages.jsonl")
         with commonplace.open(root) as store:

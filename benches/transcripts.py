@@ -42,7 +42,7 @@ def patterns(sample: Path) -> list[Pattern]:
     document_frequency: Counter[str] = Counter()
     quoted: Counter[str] = Counter()
     messages = 0
-    for text in scanners.texts(sample):
+    for text in scanners.said_texts(sample):
         messages += 1
         document_frequency.update(set(re.findall(r"\b[A-Za-z]{5,14}\b", text)))
         quoted.update(set(re.findall(r'"[A-Za-z]{3,12}"', text)))
@@ -277,7 +277,7 @@ def peaks(table: Table, sample: Path, file: Path, root: Path, *, with_ours: bool
 
 def million(sample: Path, file: Path, count: int) -> tuple[list[Section], list[Query], int]:
     """Write `count` plain messages of the sample, over and over; return them as sections."""
-    texts = list(scanners.texts(sample))
+    texts = list(scanners.said_texts(sample))
     path = f"sessions/{file.parent.name}/{file.name}"
     sections = []
     file.parent.mkdir(parents=True)
