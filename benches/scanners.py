@@ -81,13 +81,14 @@ def decoded_count(file: Path, pattern: Pattern) -> int:
 
 @cache
 def said_texts(file: Path) -> tuple[str, ...]:
-    """Return what our parser takes for said: no instructions, reminders or skills of a host."""
+    """Return what our parser takes for said, empty texts left out; nothing that a host wrote."""
     import commonplace  # noqa: PLC0415 - the baselines can be measured without it
 
     with tempfile.TemporaryDirectory() as root:
         shutil.copyfile(file, Path(root) / "messages.jsonl")
         with commonplace.open(root) as store:
-            return tuple(message.text for message in store.transcript("messages.jsonl"))
+            log = store.transcript("messages.jsonl")
+            return tuple(message.text for message in log if message.text)
 
 
 def said_count(file: Path, pattern: Pattern) -> int:
