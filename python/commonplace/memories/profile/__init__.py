@@ -359,7 +359,7 @@ def _logged(one: Mapping[str, Any]) -> str:
 
 
 def _piece(one: ProfileEntry) -> Piece:
-    return Piece(one.text, one.citation, "owner", time=one.day.isoformat() if one.day else None)
+    return Piece(one.text, one.citation, "owner", time=one.since.isoformat() if one.since else None)
 
 
 def _indented(text: str) -> str:

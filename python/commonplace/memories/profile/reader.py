@@ -10,6 +10,7 @@ from itertools import islice
 from commonplace._core import Hit
 from commonplace.memories.profile.categories import key_of
 from commonplace.memories.profile.entries import Entry, is_by_item, parse
+from commonplace.memories.profile.marks import OWNER
 from commonplace.memories.profile.pages import Pages
 from commonplace.recall import HybridSearch
 from commonplace.tools.text_page import page_of
@@ -23,13 +24,15 @@ class ProfileEntry:
     """An entry, and how well it answers when it was found by a query.
 
     `lexical` is its share of the best BM25F score and `cosine` its nearness; None where the words,
-    or the vectors, do not find it. `day` is the day it is from, where the entry says so.
+    or the vectors, do not find it. `since`, `until` and `by` are those of its mark (`marks.py`).
     """
 
     text: str
     category: str
     citation: str
-    day: date | None = None
+    since: date | None = None
+    until: date | None = None
+    by: str = OWNER
     score: float = 0.0
     lexical: float | None = None
     cosine: float | None = None
@@ -141,15 +144,17 @@ class Reader:
 
     def _freshness(self, entry: Entry) -> float:
         """Return what is left of a score after the age of an entry."""
-        if self._half_life is None or entry.day is None:
+        day = entry.mark.seen or entry.since
+        if self._half_life is None or day is None:
             return 1.0
-        days = max(0, (self._today() - entry.day).days)
+        days = max(0, (self._today() - day).days)
         return float(0.5 ** (days / self._half_life))
 
 
 def profile_entry(path: str, entry: Entry) -> ProfileEntry:
     """Return an entry with the citation that it has in its file."""
-    return ProfileEntry(entry.text, entry.category, f"{path}#L{entry.line}", entry.day)
+    citation = f"{path}#L{entry.line}"
+    return ProfileEntry(entry.text, entry.category, citation, entry.since, entry.until, entry.by)
 
 
 def entry_text(hit: Hit) -> str:

@@ -29,6 +29,7 @@ from commonplace.memories.profile.entries import (
     render,
     replaced,
 )
+from commonplace.memories.profile.marks import Mark
 from commonplace.memories.profile.pages import Pages
 from commonplace.recall import HybridSearch
 from commonplace.records import receipt
@@ -85,7 +86,9 @@ class Writer:
                 return self._known(path, entry)
         here = frozenset(entry.key for path, entry in near if path == main)
         compare = self._comparer(content)
-        change = _Change(content, title, render(content, day), here, compare, follow=follow)
+        change = _Change(
+            content, title, render(content, Mark(since=day)), here, compare, follow=follow
+        )
 
         def checked(note: str) -> str:
             self._check(expected_version)
@@ -102,7 +105,7 @@ class Writer:
             if path != main and (verdict := compare(old.text)).conflict:
                 try:
                     replaced_entries.append(
-                        _old_entry(path, self._pages.take_out(path, [old.key]), old, verdict)
+                        _old_entry(path, self._pages.take_out(path, [old.identity]), old, verdict)
                     )
                 except CommonplaceError as error:
                     notes.append(f"an older entry was left in {path}: {error}")
@@ -229,7 +232,7 @@ class _Change:
             note = removed(note, others)
         if place is None:
             return added(note, self.placed, [self.source])
-        again = next(entry for entry in parse(note) if entry.key == place.key)
+        again = next(entry for entry in parse(note) if entry.identity == place.identity)
         return replaced(note, again, self.source)
 
 
