@@ -44,6 +44,14 @@ def readings(text: str) -> list[str]:
     return list(dict.fromkeys([text, *(one.reading for one in statements(text))]))
 
 
+def compared(text: str) -> list[str]:
+    """Return what of an entry is compared: the whole, its statements, and the parts of each."""
+    texts = readings(text)
+    return list(
+        dict.fromkeys([*texts, *(part for one in texts[1:] or texts for part in _parts(one))])
+    )
+
+
 def compare_entry(text: str, new: str, compare: Compare) -> EntryVerdict:
     """Return what a new text makes untrue of an entry.
 
@@ -55,7 +63,7 @@ def compare_entry(text: str, new: str, compare: Compare) -> EntryVerdict:
     news = readings(new)
     whole = compare(text, new)
     olds = statements(text)
-    if len(olds) == 1 and not re.search(r"\w", without(text, olds) or "x"):
+    if len(olds) == 1 and _is_bare(without(text, olds)):
         olds = (Statement(0, len(text), text, text),)
     compared = [(one, _first(one.reading, news, compare)) for one in olds]
     untrue = tuple((one, verdict) for one, verdict in compared if verdict.conflict)
@@ -63,9 +71,11 @@ def compare_entry(text: str, new: str, compare: Compare) -> EntryVerdict:
         return EntryVerdict()
     if not untrue or any(verdict.reason == ENTANGLED for _, verdict in untrue):
         return EntryVerdict(left=ENTANGLED)
+    if olds[0].reading == text:
+        return EntryVerdict(untrue)
     gone = [one for one, _ in untrue]
     if (rest := without(text, gone)) is not None:
-        return EntryVerdict(untrue, rest if re.search(r"\w", rest) else "")
+        return EntryVerdict(untrue, "" if _is_bare(rest) else rest)
     if (rest := without(text, gone, new.strip())) is not None:
         return EntryVerdict(untrue, rest, carries=True)
     return EntryVerdict(left=ENTANGLED)
@@ -91,6 +101,11 @@ def is_better(new: str, old: str) -> bool:
     return ranks[0] > ranks[1]
 
 
+def _is_bare(text: str | None) -> bool:
+    """Return whether nothing is left of a text but marks."""
+    return text is not None and not re.search(r"\w", text)
+
+
 def _first(old: str, news: list[str], compare: Compare) -> Verdict:
     """Return the first conflict of an old statement with new ones, or no conflict.
 
@@ -98,7 +113,7 @@ def _first(old: str, news: list[str], compare: Compare) -> Verdict:
     """
     verdicts = [compare(old, new) for new in news]
     found = next((verdict for verdict in verdicts if verdict.conflict), None)
-    parts = [part for part in _PARTS.split(old) if part.strip()]
+    parts = _parts(old)
     if len(parts) < 2:
         return found or verdicts[0]
     by_part = [
@@ -111,6 +126,10 @@ def _first(old: str, news: list[str], compare: Compare) -> Verdict:
     if found is None and by_part[0] is not None:
         return by_part[0]
     return found or verdicts[0]
+
+
+def _parts(statement: str) -> list[str]:
+    return [part for part in _PARTS.split(statement) if part.strip()]
 
 
 def _says_more(part: str) -> bool:

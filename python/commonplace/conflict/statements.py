@@ -93,6 +93,10 @@ _RULE = re.compile(r"\s*\|?[\s:|-]*-[\s:|-]*\Z")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 
 
+# A sentence that is longer is not taken apart.
+LONGEST = 1000
+
+
 class Statement(NamedTuple):
     """One statement of a text: `text[start:end]`.
 
@@ -312,6 +316,8 @@ def _chain(text: str, start: int, end: int) -> _Chain:
     """Cut a sentence into clauses, or its list into items."""
     inner = end - (text[end - 1] in ".!?。！？;；" if end > start else 0)
     inner = max(inner, start + 1) if end > start else end
+    if end - start > LONGEST:
+        return _Chain(start, end, (start, start), [(start, inner)], [False])
     key = _KEY.match(text, start, inner)
     liked = _LIKED.match(text, start, inner)
     if key and not re.match(r"https?", key["key"]):
@@ -343,13 +349,16 @@ def _listed(text: str, chain: _Chain, start: int, end: int) -> _Chain:
     items = [(left[1], right[0]) for left, right in pairwise(cuts)]
     words = [text[begin:stop] for begin, stop in items]
     short = all(word.strip() and len(word.split()) <= 5 for word in words)
+    short = short and len({word.startswith("to ") for word in words}) == 1
     if (
         not short
         or len(items) == 1
         or any(re.search(r"\b(?:over|than|between|both)\b|比", word) for word in words)
     ):
-        items = [(start, end)]
-    chain.pieces, chain.needs = items, [True] * len(items)
+        # its words stand by themselves
+        chain.pieces, chain.needs, chain.reads = [(chain.start, end)], [False], None
+    else:
+        chain.pieces, chain.needs = items, [True] * len(items)
     return chain
 
 
