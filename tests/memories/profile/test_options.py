@@ -26,7 +26,7 @@ def test_scores_may_fade_with_time(opened: Store, clock: Clock) -> None:
     plain = {found.text: found.score for found in Profile(opened).recall("harbour").found}
     aged = memory.recall("harbour").found
     assert aged[0].text == "a harbour tour after lunch with friends"
-    assert aged[0].day == date(2026, 4, 25)
+    assert aged[0].since == date(2026, 4, 25)
     assert aged[1].score == pytest.approx(plain["tea at the harbour"] / 4)
     # by hand, without a day: it does not age
     opened.append("MEMORY.md", "- harbour")

@@ -17,35 +17,44 @@ from commonplace.errors import EncodingError, FormatError, Refused
 from commonplace.memories.profile import Profile
 from commonplace.memories.profile.categories import heading, key_of
 from commonplace.memories.profile.entries import added, begun, parse, removed, render, replaced
+from commonplace.memories.profile.marks import Mark
 from tests.doubles import NOON, StoreMachine
 
 PIECES = st.sampled_from(
     re.split(
         "[|]",
         "a|- |* |1. |  |\n|\n\n|```|~~~|> |#|# |---|===|\t|<!--|-->|<div>|\r|\0|&#13;|&amp;|[x]: y"
-        "|    |好|\\|<!-- 2026-02-24 -->|Summary: x|\ufeff|\u2028|`|\x85",
+        "|    |好|\\|<!-- 2026-02-24 -->|<!-- META: by=agent -->|~~"
+        "|Summary: x|\ufeff|\u2028|`|\x85",
     )
+)
+MARKS = st.builds(
+    Mark,
+    since=st.none() | st.dates(),
+    seen=st.none() | st.dates(),
+    until=st.none() | st.dates(),
+    by=st.sampled_from(["owner", "agent", "document"]),
 )
 ANY = st.lists(PIECES, min_size=1, max_size=7).map("".join) | st.text(min_size=1, max_size=30)
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.lists(st.tuples(ANY, ANY, st.none() | st.dates()), max_size=4))
-def test_any_text_comes_back_from_its_note(pairs: list[tuple[str, str, date | None]]) -> None:
+@given(st.lists(st.tuples(ANY, ANY, MARKS, st.booleans()), max_size=4))
+def test_any_text_comes_back_from_its_note(pairs: list[tuple[str, str, Mark, bool]]) -> None:
     note, wanted = begun(""), []
-    for category, text, day in pairs:
+    for category, text, mark, past in pairs:
         try:
-            title, source = heading(category), render(text, day)
+            title, source = heading(category), render(text, mark, past=past)
         except (Refused, EncodingError):
             continue
         note = added(note, title, [source])
-        wanted.append((key_of(title), text, day))
+        wanted.append((key_of(title), text, mark))
     found = parse(note)
-    assert Counter((*entry.key, entry.day) for entry in found) == Counter(wanted)
+    assert Counter(entry.identity for entry in found) == Counter(wanted)
     assert all(note[entry.start : entry.end] == entry.source for entry in found)
     for entry in found:
-        assert Counter(one.key for one in parse(removed(note, [entry]))) == Counter(
-            one.key for one in found if one is not entry
+        assert Counter(one.identity for one in parse(removed(note, [entry]))) == Counter(
+            one.identity for one in found if one is not entry
         )
 
 
@@ -116,9 +125,12 @@ def test_whatever_a_person_wrote_stays(note: str, title: str) -> None:
 def test_the_day_of_an_entry_is_not_its_text() -> None:
     day = date(2026, 2, 24)
     note = (
-        "## x\n\n" + render("tea", day) + render("# odd\r", day) + render("a <!-- 2026-02-24 -->")
+        "## x\n\n"
+        + render("tea", Mark(since=day))
+        + render("# odd\r", Mark(since=day))
+        + render("a <!-- 2026-02-24 -->")
     )
-    assert [(entry.text, entry.day) for entry in parse(note)] == [
+    assert [(entry.text, entry.since) for entry in parse(note)] == [
         ("tea", day),
         ("# odd\r", day),
         ("a <!-- 2026-02-24 -->", None),
@@ -174,7 +186,7 @@ class Interleaving(StoreMachine):
     def delete_by_hand(self, number: int) -> None:
         path = self.store.root / "MEMORY.md"
         note = path.read_bytes().decode() if path.exists() else ""
-        if found := parse(note):
+        if found := [one for one in parse(note) if not one.until]:
             chosen = found[number % len(found)]
             path.write_bytes(removed(note, [chosen]).encode())
             self.model.remove(chosen.key)

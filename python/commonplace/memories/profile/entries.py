@@ -13,9 +13,10 @@ r"""Entries of a profile: list items under the heading of their category.
 
 The front matter makes each item a document of its own, so that a search finds entries. More lines
 of an entry are indented; a text that would change the structure is a quotation within its item
-(`- > …`), and any text comes back exactly. `<!-- 2026-02-24 -->` at the end of an entry is the day
-it is from. What a person wrote by hand counts too: items of any list, numbered or not, and
-paragraphs; what stands under no second-level heading is of the category "general".
+(`- > …`), and any text comes back exactly. A comment at the end of an entry is its mark
+(`marks.py`): since when it is true and until when. What a person wrote by hand counts too: items of
+any list, numbered or not, and paragraphs; what stands under no second-level heading is of the
+category "general".
 """
 
 from __future__ import annotations
@@ -31,11 +32,12 @@ from commonplace import _core
 from commonplace.entries.blocks import char_offsets, heading_of, quote, unquote
 from commonplace.errors import EncodingError, FormatError, Refused
 from commonplace.memories.profile.categories import GENERAL, key_of
+from commonplace.memories.profile.marks import Mark, split_mark, struck
 
+NO_MARK = Mark()
 # So many characters are parsed faster than looked up
 SMALL = 2000
 
-_DAY = re.compile(r"(?P<gap>[ \n])<!-- (?P<day>\d{4}-\d{2}-\d{2}) -->\Z")
 # Blocks that say nothing: comments, and rules between what does.
 _SILENT = re.compile(r"<!--|(?:[-*_][ \t]*){3,}\Z")
 _RUNS = re.compile(r"`{3,}|~{3,}")
@@ -46,12 +48,12 @@ class Entry:
     """One entry of a note.
 
     `category` is the heading above it; `start` and `end` are character offsets of its source in
-    the note, `line` and `last_line` count from 1. `day` is the day it is from, when it says so.
+    the note, `line` and `last_line` count from 1. `mark` is what the comment at its end says.
     """
 
     text: str
     category: str
-    day: date | None
+    mark: Mark
     source: str
     line: int
     last_line: int
@@ -62,6 +64,26 @@ class Entry:
     def key(self) -> tuple[str, str]:
         """What two entries share that say the same under the same category."""
         return key_of(self.category), self.text
+
+    @property
+    def identity(self) -> tuple[str, str, Mark]:
+        """What tells an entry from others, such as a past one of the same text."""
+        return *self.key, self.mark
+
+    @property
+    def since(self) -> date | None:
+        """The day from which it is true, or on which it was first said, when it says so."""
+        return self.mark.since
+
+    @property
+    def until(self) -> date | None:
+        """The last day on which it is true; None where no end is known."""
+        return self.mark.until
+
+    @property
+    def by(self) -> str:
+        """Who said it: "owner", "agent", "other" or "document"."""
+        return self.mark.by
 
 
 def parse(note: str) -> tuple[Entry, ...]:
@@ -84,8 +106,13 @@ def _parse(note: str) -> tuple[Entry, ...]:
 _parsed = lru_cache(maxsize=64)(_parse)
 
 
-def render(text: str, day: date | None = None) -> str:
+def render(text: str, mark: Mark = NO_MARK, *, past: bool = False) -> str:
     r"""Return an entry as a list item, ending in one line end.
+
+    Args:
+        text: Any text.
+        mark: What is known of it.
+        past: Strike it through; the mark says until when it was true.
 
     Raises:
         Refused: There is nothing in it.
@@ -99,13 +126,13 @@ def render(text: str, day: date | None = None) -> str:
     """
     if not text.strip():
         raise Refused("there is nothing to remember: the content is empty")
-    mark = f"<!-- {day.isoformat()} -->" if day else ""
+    comment = str(mark)
     try:
-        if plain := _plain(text, mark, day):
+        if plain := (past and _plain(text, struck(text), mark)) or _plain(text, text, mark):
             return plain
     except UnicodeEncodeError:
         raise EncodingError(f"the content {text!r:.60} is not UTF-8") from None
-    return _item(quote(text) + (f"\n{mark}" if mark else ""))
+    return _item(quote(text) + (f"\n{comment}" if comment else ""))
 
 
 def begun(note: str, title: str = "Memory") -> str:
@@ -201,14 +228,14 @@ def replaced(note: str, old: Entry, source: str) -> str:
     return changed
 
 
-def _plain(text: str, mark: str, day: date | None) -> str | None:
+def _plain(text: str, written: str, mark: Mark) -> str | None:
     """Return a text as an item without a quotation, or None if it does not come back as it was."""
-    item = _item(f"{text} {mark}" if mark else text)
+    item = _item(f"{written} {mark}" if str(mark) else written)
     if "\r" in text or "\0" in text or text[0].isspace():
         return None
     note = f"## x\n\n{item}- follower\n\n## end\n\n- end\n"
     found = parse(note)
-    round_trips = [(entry.text, entry.day) for entry in found[:1]] == [(text, day)]
+    round_trips = [(entry.text, entry.mark) for entry in found[:1]] == [(text, mark)]
     follows = [entry.text for entry in found[1:]] == ["follower", "end"]
     return item if round_trips and follows and len(_core.sections(note)) == 2 else None
 
@@ -233,8 +260,8 @@ def _is_changed(
 ) -> bool:
     """Return whether a note holds what it held, with what came and without what went."""
 
-    def counted(entries: Iterable[Entry]) -> Counter[tuple[str, str]]:
-        return Counter(entry.key for entry in entries)
+    def counted(entries: Iterable[Entry]) -> Counter[tuple[str, str, Mark]]:
+        return Counter(entry.identity for entry in entries)
 
     wanted = counted(parse(before)) + counted(added_entries)
     wanted.subtract(counted(removed_entries))
@@ -300,20 +327,8 @@ def _entries(block: _core.MarkdownBlock, source: str, category: str, start: int)
     """Yield what a block that begins at `start` says, if it says anything."""
     if not block.is_item and _SILENT.match(block.text):
         return
-    text, day = _dated(block.text.rstrip("\n"))
+    text, mark = split_mark(block.text.rstrip("\n"))
     if text.strip():
         end = start + len(source)
         text = unquote(text)
-        yield Entry(text, category, day, source, block.line, block.end_line, start, end)
-
-
-def _dated(text: str) -> tuple[str, date | None]:
-    """Return a text without the day at its end, and that day."""
-    found = _DAY.search(text)
-    # within a quotation it is part of what is quoted
-    if not found or (text.startswith(">") and found["gap"] != "\n"):
-        return text, None
-    try:
-        return text[: found.start()], date.fromisoformat(found["day"])
-    except ValueError:
-        return text, None
+        yield Entry(text, category, mark, source, block.line, block.end_line, start, end)

@@ -17,6 +17,8 @@ from commonplace._core import Hit, Written
 from commonplace.errors import CompactionFailed, NotFound, Refused
 from commonplace.memories.profile.categories import page_names
 from commonplace.memories.profile.entries import Entry, added, begun, parse, removed, render
+from commonplace.memories.profile.marks import Mark
+from commonplace.memories.profile.page_index import PageIndex, indexed
 from commonplace.store import Store
 
 LIMIT = 32 * 1024
@@ -44,6 +46,8 @@ class Pages:
         # what searches have looked at since the index last changed
         self._revision = -1
         self._known: dict[str, tuple[Entry, ...]] = {}
+        self._indexed_at = -1
+        self._indexes: dict[str, PageIndex] = {}
 
     @property
     def prefixes(self) -> tuple[str, str]:
@@ -73,6 +77,14 @@ class Pages:
             for entry in self.entries(path):
                 yield path, entry
 
+    def indexes(self) -> Iterator[tuple[str, PageIndex]]:
+        """Yield the statements of each file with its path, MEMORY.md first."""
+        revision = self._store.revision()
+        if revision != self._indexed_at:
+            self._indexes = {path: indexed(self.text(path)) for path in self.paths()}
+            self._indexed_at = revision
+        yield from self._indexes.items()
+
     def located(self, hits: Iterable[Hit]) -> Iterator[tuple[Hit, Entry]]:
         """Yield what a search has found with its entry; what is none, a heading, is left out."""
         revision = self._store.revision()
@@ -87,14 +99,14 @@ class Pages:
             if at >= 0 and hit.line <= entries[at].last_line:
                 yield hit, entries[at]
 
-    def take_out(self, path: str, keys: Iterable[tuple[str, str]]) -> Written:
-        """Take the entries with these keys out of a file.
+    def take_out(self, path: str, identities: Iterable[tuple[str, str, Mark]]) -> Written:
+        """Take the entries with these identities out of a file.
 
         Raises:
             FormatError: Without them, others would not be read as they are now.
         """
-        removed_keys = set(keys)
-        return self._store.update(path, lambda text: _without(text, removed_keys))
+        gone = set(identities)
+        return self._store.update(path, lambda text: _without(text, gone))
 
     def move_older_entries(self) -> Written | None:
         """Move the older half of each category to pages, if MEMORY.md has grown too large.
@@ -114,8 +126,8 @@ class Pages:
             for title, entries in moving.items():
                 self._extend(title, entries)
             # another process may be at it too: what it has moved is not there any more
-            keys = {entry.key for entries in moving.values() for entry in entries}
-            written = self.take_out(self.main, keys)
+            gone = {entry.identity for entries in moving.values() for entry in entries}
+            written = self.take_out(self.main, gone)
         return written
 
     def _extend(self, title: str, entries: Sequence[Entry]) -> None:
@@ -128,8 +140,8 @@ class Pages:
                 room -= len(sources[0].encode())
                 batch.append(sources.pop(0))
             self._put(path, title, batch)
-        held = {entry.key for page in self._pages(title) for entry in self.entries(page.path)}
-        lost = [entry for entry in entries if entry.key not in held]
+        held = {one.identity for page in self._pages(title) for one in self.entries(page.path)}
+        lost = [entry for entry in entries if entry.identity not in held]
         if lost:
             raise CompactionFailed(
                 f"{len(lost)} entries of {self.main} do not read back from {self.folder}: they "
@@ -139,8 +151,8 @@ class Pages:
     def _put(self, path: str, title: str, sources: Sequence[str]) -> None:
         def change(text: str) -> str:
             # what a crash left in both files comes only once
-            known = {entry.key for entry in parse(text)}
-            new = [one for one in sources if parse(f"## {title}\n\n{one}")[0].key not in known]
+            known = {entry.identity for entry in parse(text)}
+            new = [one for one in sources if parse(f"## {title}\n\n{one}")[0].identity not in known]
             return added(begun(text, f"Memory: {title}"), title, new) if new else text
 
         try:
@@ -181,14 +193,20 @@ def _source(entry: Entry) -> str:
     """Return an entry as it is written on a page: as it was, if that is a plain item."""
     source = entry.source
     plain = source.startswith("- ") and source.endswith("\n") and "\r" not in source
-    return source if plain else render(entry.text, entry.day)
+    return source if plain else render(entry.text, entry.mark)
 
 
 def _older_half(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
     """Return the older half of each category, by its heading; of single entries all but the last.
 
-    Empty when there is but one entry.
+    What is no longer true goes first. Empty when there is but one entry.
     """
+    past = [entry for entry in entries if entry.until]
+    if past and len(past) < len(entries):
+        return {
+            title: [entry for entry in past if entry.category == title]
+            for title in dict.fromkeys(entry.category for entry in past)
+        }
     by_category: dict[str, list[Entry]] = {}
     for entry in entries:
         by_category.setdefault(entry.category, []).append(entry)
@@ -198,6 +216,6 @@ def _older_half(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
     return {title: some for title, some in halves.items() if some}
 
 
-def _without(text: str, keys: set[tuple[str, str]]) -> str:
-    found = [entry for entry in parse(text) if entry.key in keys]
+def _without(text: str, identities: set[tuple[str, str, Mark]]) -> str:
+    found = [entry for entry in parse(text) if entry.identity in identities]
     return removed(text, found) if found else text

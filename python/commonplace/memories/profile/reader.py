@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import islice
@@ -10,12 +11,19 @@ from itertools import islice
 from commonplace._core import Hit
 from commonplace.memories.profile.categories import key_of
 from commonplace.memories.profile.entries import Entry, is_by_item, parse
+from commonplace.memories.profile.marks import OWNER, Mark
 from commonplace.memories.profile.pages import Pages
-from commonplace.recall import HybridSearch
+from commonplace.recall import HybridHit, HybridSearch
 from commonplace.tools.text_page import page_of
 
 # Most characters that are shown at once
 PAGE = 16_000
+# Asks for what is no longer true
+_PAST = re.compile(
+    r"\b(?:before|previous(?:ly)?|former(?:ly)?|used? to|in the past|earlier|back then"
+    r"|no longer|any ?more)\b|以前|之前|曾经?|原来|过去|从前|早先",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +31,15 @@ class ProfileEntry:
     """An entry, and how well it answers when it was found by a query.
 
     `lexical` is its share of the best BM25F score and `cosine` its nearness; None where the words,
-    or the vectors, do not find it. `day` is the day it is from, where the entry says so.
+    or the vectors, do not find it. `since`, `until` and `by` are those of its mark (`marks.py`).
     """
 
     text: str
     category: str
     citation: str
-    day: date | None = None
+    since: date | None = None
+    until: date | None = None
+    by: str = OWNER
     score: float = 0.0
     lexical: float | None = None
     cosine: float | None = None
@@ -61,8 +71,11 @@ class Reader:
         self._half_life = half_life
         self._today = today
 
-    def recall(self, query: str, limit: int = 10) -> ProfileHits:
+    def recall(self, query: str, limit: int = 10, at: date | None = None) -> ProfileHits:
         """Return up to `limit` entries that answer `query`, best first.
+
+        What is no longer true is found only where the query asks for it ("where did I live
+        before", 以前住在哪里), or where it was true on the day `at`.
 
         The score is the weighted sum of `commonplace.recall`: of entries that say nearly the same
         (Jaccard above 0.7) the better stays, and what only the vectors find needs a cosine of
@@ -72,22 +85,25 @@ class Reader:
             QueryError: The query is empty or not text.
         """
         asked = limit if self._half_life is None else 5 * limit
-        answer = self._recall.search(query, asked + 10, prefix=self._pages.prefixes, source="note")
-        by_place = {(one.hit.path, one.hit.start): one for one in answer}
+        past = at is None and _PAST.search(query) is not None
+        day = at or self._today()
+
+        def is_wanted(mark: Mark) -> bool:
+            return mark.holds(day) or (past and mark.is_past(day))
+
+        more = 10
         found: dict[str, ProfileEntry] = {}
-        # pages are read for those that are needed: more only where several hits are one entry
-        for some in answer[:asked], answer[asked:]:
-            for hit, entry in self._pages.located(one.hit for one in some):
-                one = by_place[hit.path, hit.start]
-                kept = replace(
-                    profile_entry(hit.path, entry),
-                    score=one.score * self._freshness(entry),
-                    lexical=one.lexical,
-                    cosine=one.cosine,
-                )
-                found.setdefault(kept.citation, kept)
-            if len(found) >= asked:
+        while True:
+            answer = self._recall.search(
+                query, asked + more, prefix=self._pages.prefixes, source="note"
+            )
+            left_out = self._take(answer[:asked], found, is_wanted)
+            # pages are read for those that are needed: more where hits are one entry, or past
+            if len(found) < asked:
+                left_out += self._take(answer[asked:], found, is_wanted)
+            if not left_out or len(found) >= asked or len(answer) < asked + more:
                 break
+            more *= 8
         best = sorted(found.values(), key=lambda one: -one.score)[:limit]
         notes = list(answer.notes)
         if (main := self._pages.text(self._pages.main)).strip() and not is_by_item(main):
@@ -97,32 +113,61 @@ class Reader:
             )
         return ProfileHits(tuple(best), tuple(notes))
 
+    def _take(
+        self,
+        answer: Sequence[HybridHit],
+        found: dict[str, ProfileEntry],
+        is_wanted: Callable[[Mark], bool],
+    ) -> int:
+        """Add the entries of hits to what is found, by citation; return how many were left out."""
+        by_place = {(one.hit.path, one.hit.start): one for one in answer}
+        left_out = 0
+        for hit, entry in self._pages.located(one.hit for one in answer):
+            if not is_wanted(entry.mark):
+                left_out += 1
+                continue
+            one = by_place[hit.path, hit.start]
+            kept = replace(
+                profile_entry(hit.path, entry),
+                score=one.score * self._freshness(entry),
+                lexical=one.lexical,
+                cosine=one.cosine,
+            )
+            found.setdefault(kept.citation, kept)
+        return left_out
+
     def categories(self) -> dict[str, int]:
-        """Return how many entries each category has, in the order of MEMORY.md.
+        """Return how many true entries each category has, in the order of MEMORY.md.
 
         Categories that only pages have come last.
         """
         counts: dict[str, tuple[str, int]] = {}
-        for _, entry in self._pages.all():
+        for _, entry in self._true(None):
             key = entry.key[0]
             title, count = counts.get(key, (entry.category, 0))
             counts[key] = title, count + 1
         return dict(counts.values())
 
     def entries(
-        self, category: str | None = None, *, limit: int = 100, start: int = 0
+        self,
+        category: str | None = None,
+        *,
+        limit: int = 100,
+        start: int = 0,
+        at: date | None = None,
     ) -> list[ProfileEntry]:
-        """Return entries, oldest first in each file, MEMORY.md before its pages.
+        """Return entries that are true, oldest first in each file, MEMORY.md before its pages.
 
         Args:
             category: Only of this category; None: all.
             limit: Most entries to return.
             start: How many to skip.
+            at: Those that were true on this day; default: today.
         """
         key = None if category is None else key_of(category)
         found = (
             profile_entry(path, entry)
-            for path, entry in self._pages.all()
+            for path, entry in self._true(at)
             if key is None or entry.key[0] == key
         )
         return list(islice(found, start, start + limit))
@@ -139,17 +184,24 @@ class Reader:
             f"{page}\n[There is more: memory_recall(mode='full', start={following}) goes on here.]"
         )
 
+    def _true(self, at: date | None) -> Iterator[tuple[str, Entry]]:
+        """Yield the entries that are true on a day, with their paths; default: today."""
+        day = at or self._today()
+        return ((path, entry) for path, entry in self._pages.all() if entry.mark.holds(day))
+
     def _freshness(self, entry: Entry) -> float:
         """Return what is left of a score after the age of an entry."""
-        if self._half_life is None or entry.day is None:
+        day = entry.mark.seen or entry.since
+        if self._half_life is None or day is None:
             return 1.0
-        days = max(0, (self._today() - entry.day).days)
+        days = max(0, (self._today() - day).days)
         return float(0.5 ** (days / self._half_life))
 
 
 def profile_entry(path: str, entry: Entry) -> ProfileEntry:
     """Return an entry with the citation that it has in its file."""
-    return ProfileEntry(entry.text, entry.category, f"{path}#L{entry.line}", entry.day)
+    citation = f"{path}#L{entry.line}"
+    return ProfileEntry(entry.text, entry.category, citation, entry.since, entry.until, entry.by)
 
 
 def entry_text(hit: Hit) -> str:
