@@ -197,6 +197,8 @@ def compare_claims(old: Claim, new: Claim) -> Verdict:
         reason = "scope"
     elif old.value == new.value:
         reason = "same"
+    elif old.rank > new.rank:
+        reason = "many"
     elif (
         is_extension(old.value, new.value)
         or is_extension(new.value, old.value)

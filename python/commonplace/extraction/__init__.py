@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from commonplace.extraction.chat_spelling import expanded
+from commonplace.chat_spelling import expanded
 from commonplace.extraction.rule_tables import (
     Kind,
     Rule,
