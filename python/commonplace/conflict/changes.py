@@ -97,6 +97,9 @@ def removed_value(old: str, new: str) -> str | None:
             # "The app moved from X to Y" says nothing of a site that uses X
             start = max(map(new[: found.start("x")].rfind, ",;，；。"))
             about, rest = content(new[start + 1 : found.start("x")]) - left, there - left
+            # "吉他不学了" is said of the guitar alone
+            if about and re.fullmatch(r"[\u4e00-\u9fff]", found["x"].strip()):
+                continue
             if not moved or not about or not rest or about & rest:
                 return found["x"].strip()
     return None

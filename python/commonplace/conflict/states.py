@@ -36,7 +36,7 @@ SCOPED = re.compile(
     r"\b(?:at (?:work|home|school|the office)|for|when|while|if|during|on (?:my|the) (?:work|home)\w*"
     r"|(?:on |at )?(?:weekdays|weekends|(?:mon|tues|wednes|thurs|fri|satur|sun)days?)"
     r"|work (?:laptop|phone|computer)|once|twice|sometimes|(?:two|three|\\d) days|also|too)\b"
-    r"|工作用|公司|在家|周末|工作日|的时候|时候|有时|也"
+    r"|工作用|在公司|在家(?!办公)|周末|工作日|的时候|时候|有时|也"
 )
 FIRST = re.compile(r"^(?:\w+ )?(?:i|we|i'm|we're|user|my|our)\b|^(?:我|用户|咱)")
 

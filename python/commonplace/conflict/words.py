@@ -61,7 +61,7 @@ OPPOSITES = [
 ]
 # Places and times that part two statements wherever they stand
 APART = re.compile(
-    r"\b(?:staging|production|prod|dev|development|test(?:s|ing)?|local|weekdays?|weekends?|"
+    r"\b(?:staging|production|prod|dev|development|(?<!driving )(?<!road )(?<!eye )test(?:s|ing)?|local|weekdays?|weekends?|"
     r"mornings?|evenings?|nights?|summer|winter|home|office|work|laptop|desktop|mobile|android|ios|windows"
     r"|linux|mac|public|private|internal|external|frontend|backend|old|new|first|second|read|write)\b"
     r"|测试|生产|线上|线下|预发|开发环境|本地|工作日|周末|早上|晚上|上午|下午|夏天|冬天|家里|公司|单位"
