@@ -175,7 +175,11 @@ def by_single_difference(old: str, new: str, names: str) -> Verdict | None:
         CHANGED.search(names) and len(shared) > 3 and not tables.several.search(shared)
     )
     short = all(
-        value and len(value.split()) <= 6 and not SLOT_SCOPE.search(value) for value in values
+        value
+        and len(value.split()) <= 6
+        and not SLOT_SCOPE.search(value)
+        and not re.search(r"\b(?:is|are)\b", value)
+        for value in values
     )
     if not (only and short) or any(LIST.search(value) or DENIALS.search(value) for value in values):
         return None
@@ -197,6 +201,8 @@ def compare_claims(old: Claim, new: Claim) -> Verdict:
         reason = "scope"
     elif old.value == new.value:
         reason = "same"
+    elif old.rank > new.rank:
+        reason = "many"
     elif (
         is_extension(old.value, new.value)
         or is_extension(new.value, old.value)

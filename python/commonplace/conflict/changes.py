@@ -26,7 +26,7 @@ from commonplace.conflict.words import (
     scalar,
 )
 
-CLAUSE = re.compile(r"[,;，；。] ?|\. | - | – ")
+CLAUSE = re.compile(r"[,;，；。] ?|\. | - | – | because ")
 LIST = re.compile(r" and | or |、|和|以及| / ")
 EDGES = re.compile(
     r"^(?:the|a|an|my|our|their|his|her|its|about|around|exactly|now|了|约|大约)\b ?|^[了约]"
@@ -43,6 +43,11 @@ NUMBER = re.compile(
 COUNT = re.compile(
     r"[$€£¥v]?\d|(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|noon|midnight)\b"
     r"|[一二两三四五六七八九十百千万亿]+"
+)
+# Adds nothing to the name of what it stands beside
+SUPPORT = re.compile(
+    r"\b(?:class(?:es)?|lessons?|courses?|account|subscription|membership|habit|app|playing|doing"
+    r"|taking|using|the|my|our)\b|会员卡?|账号|卡$|订阅"
 )
 # Words which tie a phrase to one place or use
 BOUND = re.compile(r"\b(?:for|in|on|at|during|when|while|with|after|before|under|inside) (.+)$")
@@ -81,20 +86,45 @@ def removed_value(old: str, new: str) -> str | None:
     topic = content(head[0]) if len(head) > 1 else frozenset()
     for pattern, moved in tables.removals:
         for found in pattern.finditer(new):
-            left = content(found["x"])
+            left = ended(found["x"], there)
             if (
                 not left
                 or not left <= there
                 or left <= topic
-                or are_bound_to_different_places(old, new, left)
+                or are_bound_to_different_places(old, clause_at(new, found.start("x")), left)
             ):
                 continue
             # "The app moved from X to Y" says nothing of a site that uses X
             start = max(map(new[: found.start("x")].rfind, ",;，；。"))
             about, rest = content(new[start + 1 : found.start("x")]) - left, there - left
+            # "吉他不学了" is said of the guitar alone
+            if about and re.fullmatch(r"[\u4e00-\u9fff]", found["x"].strip()):
+                continue
             if not moved or not about or not rest or about & rest:
                 return found["x"].strip()
     return None
+
+
+def ended(text: str, there: frozenset[str]) -> frozenset[str]:
+    """Return the words of what is said to have ended, as far as they name it.
+
+    "My gym membership" may name the gym, and "刷知乎" the site.
+    """
+    words = content(text)
+    if words <= there:
+        return words
+    bare = SUPPORT.sub(" ", text).strip()
+    for part in (bare, bare[1:] if CHINESE.match(bare) and len(bare) > 2 else bare):
+        if part and (named := content(part)) and named <= there:
+            return named
+    return words
+
+
+def clause_at(text: str, place: int) -> str:
+    """Return the clause of a statement that a character is in."""
+    start = max(text[:place].rfind(mark) for mark in ",;，；。") + 1
+    end = CLAUSE.search(text, place)
+    return text[start : end.start() if end else len(text)]
 
 
 def are_bound_to_different_places(old: str, new: str, left: frozenset[str]) -> bool:

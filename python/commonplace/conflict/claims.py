@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from commonplace.conflict.states import readings
 from commonplace.conflict.tables import load
 from commonplace.conflict.words import CHINESE, DATES, DENIALS, SCALAR, SELF, cached, stem
 
@@ -47,6 +48,8 @@ class Claim(NamedTuple):
     scope: frozenset[str]
     # Nothing but a strong word ("prefers", "switched to") says that it is the only one.
     strong: bool = True
+    # Of states that follow each other, which one it is, from 1
+    rank: int = 0
 
 
 @cached
@@ -60,6 +63,10 @@ def read(text: str, names: str) -> tuple[Claim, ...]:
         found += of_key(SELF.sub("", key["key"]).strip(), key["value"])
     elif not DENIALS.search(text):
         found += of_forms(text, names)
+    found += (
+        Claim(one.subject, one.attribute, one.value, frozenset(), one.strong, one.rank)
+        for one in readings(names)
+    )
     return tuple(found)
 
 

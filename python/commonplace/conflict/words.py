@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 
+from commonplace.chat_spelling import expanded
 from commonplace.conflict.tables import load
 
 CHINESE = re.compile(r"[\u3400-\u9fff]")
@@ -26,8 +27,11 @@ LONG_FORMS = [
 ]
 FILLERS = re.compile(
     r"\b(?:now|currently|actually|really|please|these days|nowadays|from now on|again|still|just"
-    r"|very much|generally|always|usually|has been|have been|has recently|recently|already|very)\b"
-    r"|现在|目前|已经|如今|请|始终|总是|一般|通常|都|又|其实|上个月|上周|前不久|刚刚|刚(?=搬|换|改|结|离|从)|去年底?|年初|年底|今年(?:春|夏|秋|冬)天?|最近|以后|今后|真的|已(?=开|关)"
+    r"|very much|generally|always|usually|has been|have been|has recently|recently|already|very|btw|fyi|lol|tbh|finally|officially"
+    r"|completely|totally|for good|turns out|after all|not looking back|yesterday"
+    r"|last (?:week|month|year|night|weekend|spring|summer|autumn|fall|winter)"
+    r"|(?:an?|one|two|three|four|few|\d+) (?:days?|weeks?|months?|years?) ago)\b"
+    r"|现在|目前|已经|如今|请|始终|总是|一般|通常|都|又|其实|上个月|上周|前不久|刚刚|刚(?=搬|换|改|结|离|从)|去年底?|年初|年底|今年(?:春|夏|秋|冬)天?|最近|以后|今后|真的|终于|昨天|前天|早就|早已|彻底|正式|上个?(?:月|周|星期)|已(?=开|关)"
 )
 # Each denies what stands beside it; two of them make a yes.
 DENIALS = re.compile(
@@ -57,7 +61,7 @@ OPPOSITES = [
 ]
 # Places and times that part two statements wherever they stand
 APART = re.compile(
-    r"\b(?:staging|production|prod|dev|development|test(?:s|ing)?|local|weekdays?|weekends?|"
+    r"\b(?:staging|production|prod|dev|development|(?<!driving )(?<!road )(?<!eye )test(?:s|ing)?|local|weekdays?|weekends?|"
     r"mornings?|evenings?|nights?|summer|winter|home|office|work|laptop|desktop|mobile|android|ios|windows"
     r"|linux|mac|public|private|internal|external|frontend|backend|old|new|first|second|read|write)\b"
     r"|测试|生产|线上|线下|预发|开发环境|本地|工作日|周末|早上|晚上|上午|下午|夏天|冬天|家里|公司|单位"
@@ -107,7 +111,7 @@ def is_extension(value: str, longer: str) -> bool:
 @cached
 def plain(text: str) -> str:
     """Return a statement in one line of lower case, contractions and fillers resolved."""
-    text = MARK.sub("", " ".join(text.split())).replace("\u2019", "'")
+    text = expanded(MARK.sub("", " ".join(text.split())).replace("\u2019", "'"))
     text = LABEL.sub(r"-\1", text).casefold()
     for short, long in LONG_FORMS:
         text = short.sub(long, text)

@@ -12,8 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from commonplace.chat_spelling import expanded
 from commonplace.extraction.rule_tables import (
     Kind,
+    Rule,
     clause_of,
     codes_for_rest_of_message,
     matching_rules,
@@ -134,24 +136,32 @@ def classify(sentence: str, role: str = "user") -> Classification:
         return Classification(text, None, "too-long")
     if CODE.search(text):
         return Classification(text, None, "code")
-    unquoted = QUOTED.sub("…", text)
+    unquoted = QUOTED.sub("…", expanded(text))
     unquoted = unquoted[now.end() :] if (now := NOW.match(unquoted)) else unquoted
-    rule = next(matching_rules(unquoted, "rules", role), None)
-    until = unquoted if rule is None else clause_of(rule, unquoted)
-    veto = next(
-        (
-            veto
-            for veto in matching_rules(unquoted, "vetoes", role)
-            if not rule
-            or (rule.kind not in veto.spares and (not veto.clause or veto.pattern.search(until)))
-        ),
-        None,
-    )
-    if veto:
-        return Classification(text, None, veto.code)
-    if rule:
-        return Classification(text, rule.kind, f"{rule.kind}:{rule.code}")
-    return Classification(text, None, "quoted" if unquoted != text and not now else "no-rule")
+    stopped = None
+    rules = list(matching_rules(unquoted, "rules", role))
+    firsts = [next((r for r in rules if r.change == change), None) for change in (False, True)]
+    for rule in [r for r in firsts if r] or [None]:
+        veto = veto_of(unquoted, rule, role)
+        if rule and not veto:
+            return Classification(text, rule.kind, f"{rule.kind}:{rule.code}")
+        stopped = stopped or veto
+    if stopped:
+        return Classification(text, None, stopped.code)
+    return Classification(text, None, "quoted" if "…" in unquoted and not now else "no-rule")
+
+
+def veto_of(text: str, rule: Rule | None, role: str) -> Rule | None:
+    """Return the first veto against what a rule finds in a sentence, or against any rule."""
+    until = text if rule is None else clause_of(rule, text)
+    for veto in matching_rules(text, "vetoes", role):
+        if veto.change and not (rule and rule.change):
+            continue
+        if rule and (rule.kind in veto.spares or (rule.change and "change" in veto.spares)):
+            continue
+        if not rule or not veto.clause or veto.pattern.search(until):
+            return veto
+    return None
 
 
 def role_and_text(message: object) -> tuple[str, str]:

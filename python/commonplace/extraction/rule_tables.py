@@ -27,6 +27,8 @@ class Rule(NamedTuple):
     carries: bool
     # a veto that later clauses do not give
     clause: bool
+    # a rule for what began, ended or became something else; a veto for those alone
+    change: bool
     examples: tuple[str, ...]
 
 
@@ -71,15 +73,19 @@ def codes_for_rest_of_message() -> frozenset[str]:
 
 @cache
 def load(language: str) -> Rules:
-    """Read the table of a language from `rules/`."""
-    source = resources.files("commonplace.extraction") / f"{language}.toml"
-    table: dict[str, Any] = tomllib.loads(source.read_text(encoding="utf-8"))
+    """Read the tables of a language: what is so, and behind it what changed."""
+    folder = resources.files("commonplace.extraction")
+    states, changes = (
+        tomllib.loads((folder / f"{language}{part}.toml").read_text(encoding="utf-8"))
+        for part in ("", "_changes")
+    )
+    words = states["words"] | changes["words"]
 
-    def compiled(row: dict[str, Any]) -> Rule:
+    def compiled(row: dict[str, Any], *, change: bool) -> Rule:
         pattern = row["pattern"]
-        while (
-            filled := re.sub(r"<(\w+)>", lambda name: f"(?:{table['words'][name[1]]})", pattern)
-        ) != pattern:
+        while (filled := re.sub(r"(?<!P)<(\w+)>", lambda name: f"(?:{words[name[1]]})", pattern)) != (
+            pattern
+        ):
             pattern = filled
         return Rule(
             row["code"],
@@ -89,7 +95,15 @@ def load(language: str) -> Rules:
             frozenset(row.get("roles", ("user", "assistant"))),
             row.get("carries", False),
             row.get("reach") == "clause",
+            change,
             tuple(row["examples"]),
         )
 
-    return Rules(tuple(map(compiled, table["veto"])), tuple(map(compiled, table["rule"])))
+    def rows(name: str) -> tuple[Rule, ...]:
+        return tuple(
+            compiled(row, change=change)
+            for change, table in ((False, states), (True, changes))
+            for row in table[name]
+        )
+
+    return Rules(rows("veto"), rows("rule"))

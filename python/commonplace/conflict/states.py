@@ -1,0 +1,144 @@
+"""Claims of states and values that hold one at a time, wherever in a clause they are said.
+
+A form (`claims.py`) reads a whole statement; here a clause of any shape is enough, such as chats
+have: "it was my birthday, i'm 42 now", "房东换了，现在是赵先生". The tables are in `states.toml`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from importlib import resources
+from typing import Any, NamedTuple
+
+from commonplace.chat_spelling import expanded
+from commonplace.conflict.words import DENIALS, LONG_FORMS, cached
+
+PLACE = r"[a-z][\w'&.-]*(?: (?!(?:and|so|for|with|since|now|last|this|btw|after|but)\b)[\w'&-]+){0,2}?"
+STOP = (
+    r"(?=$|[,;!]|\.(?:\s|$)| (?:with|for|since|last|in|on|at|because|so|and|after|now|btw|this|these"
+    r"|from|when|as|by|where|again|yesterday|but|recently|near|too|together|next|—|-|–|instead)\b)"
+)
+CLAUSE = re.compile(r"[,，;；。！!]\s?|\. | - | – | — | and (?=i\b|we\b|i'm\b|we're\b)| but | so (?=i\b|we\b)")
+OTHER = re.compile(
+    r"^(?:(?:my|our|his|her|their|the|user's|users'|the user's|用户的?|我们?的?|我们?家的?)? ?)"
+    r"(?:(?:older|younger|little|big|old|best|new|eldest|oldest|youngest|ex) )?"
+    r"(?P<who>sister|brother|mother|mom|mum|father|dad|parents|aunt|uncle|cousin|nephew|niece"
+    r"|grandma|grandpa|grandmother|grandfather|friend|neighbou?r|colleague|co-?worker|boss|roommate"
+    r"|flatmate|client|customer|teacher|wife|husband|partner|girlfriend|boyfriend|son|daughter|kid"
+    r"|child|dog|cat|puppy|ex|妹妹|妹|弟弟|弟|哥哥|哥|姐姐|姐|爸爸|爸妈|爸|妈妈|妈|爷爷|奶奶|外公|外婆"
+    r"|老婆|老公|妻子|丈夫|媳妇|儿子|女儿|闺女|同事|朋友|闺蜜|室友|邻居|同学|表[哥弟姐妹]|叔叔|舅舅"
+    r"|[小老](?=[\u4e00-\u9fff](?!板|婆|公|师|了|家)))s?(?!(?:'s)? and (?:i|me)\b)(?!和我|跟我)"
+)
+SCOPED = re.compile(
+    r"\b(?:at (?:work|home|school|the office)|for|when|while|if|during|on (?:my|the) (?:work|home)\w*"
+    r"|(?:on |at )?(?:weekdays|weekends|(?:mon|tues|wednes|thurs|fri|satur|sun)days?)"
+    r"|work (?:laptop|phone|computer)|once|twice|sometimes|(?:two|three|\\d) days|also|too)\b"
+    r"|工作用|在公司|在家(?!办公)|周末|工作日|的时候|时候|有时|也"
+)
+FIRST = re.compile(r"^(?:\w+ )?(?:i|we|i'm|we're|user|my|our)\b|^(?:我|用户|咱)")
+
+
+class State(NamedTuple):
+    """One state of an attribute; `rank` counts from 1 where the states follow each other."""
+
+    attribute: str
+    value: str
+    pattern: re.Pattern[str]
+    denied: bool
+    rank: int
+    # Said with a place or a use it holds there alone
+    scoped: bool
+
+
+class Slot(NamedTuple):
+    """A pattern that reads the value of an attribute, and what is no such value."""
+
+    attribute: str
+    pattern: re.Pattern[str]
+    other: re.Pattern[str] | None
+    strong: re.Pattern[str] | None
+
+
+class Reading(NamedTuple):
+    """An attribute and its value, said of whom (empty: the user)."""
+
+    subject: str
+    attribute: str
+    value: str
+    rank: int
+    strong: bool = True
+
+
+@cache
+def load() -> tuple[tuple[State, ...], tuple[Slot, ...]]:
+    """Read `states.toml`."""
+    source = resources.files("commonplace.conflict") / "states.toml"
+    table: dict[str, Any] = tomllib.loads(source.read_text(encoding="utf-8"))
+    states: list[State] = []
+    for attribute, row in table["state"].items():
+        ordered, scoped = row.pop("ordered", False), row.pop("scoped", False)
+        for rank, (value, pattern) in enumerate(row.items(), 1):
+            denied = value.startswith("not_")
+            found = re.compile(pattern, re.ASCII)
+            states.append(State(attribute, value, found, denied, rank if ordered else 0, scoped))
+    slots = tuple(
+        Slot(
+            row["attribute"],
+            re.compile(row["pattern"].replace("<place>", PLACE).replace("<stop>", STOP), re.ASCII),
+            re.compile(row["not"], re.ASCII) if "not" in row else None,
+            re.compile(row["strong"], re.ASCII) if "strong" in row else None,
+        )
+        for row in table["slot"]
+    )
+    return tuple(states), slots
+
+
+@cached
+def readings(names: str) -> tuple[Reading, ...]:
+    """Return what a statement, as it was written, says of states and single values.
+
+    >>> readings("it was my birthday, i'm 42 now")
+    (Reading(subject='', attribute='age', value='42', rank=0, strong=True),)
+    """
+    return tuple(dict.fromkeys(_readings(expanded(" ".join(names.split())).casefold())))
+
+
+def _readings(text: str) -> Iterator[Reading]:
+    text = text.replace("\u2019", "'")
+    parts = [part.strip() for part in CLAUSE.split(text) if part and part.strip()]
+    subject = ""
+    for part in parts:
+        if found := OTHER.match(part):
+            subject = found["who"]
+        elif FIRST.match(part):
+            subject = ""
+        yield from _of_clause(part, subject)
+    if len(parts) > 1 and not OTHER.match(parts[0]):
+        yield from _of_slots(text, "")
+
+
+def _of_clause(part: str, subject: str) -> Iterator[Reading]:
+    states, _ = load()
+    long = part
+    for short, form in LONG_FORMS:
+        long = short.sub(form, long)
+    denied = bool(DENIALS.search(long))
+    for state in states:
+        if state.scoped and SCOPED.search(part):
+            continue
+        if state.pattern.search(part) and (state.denied or not denied or state.rank):
+            yield Reading(subject, state.attribute, state.value, state.rank)
+    if not denied:
+        yield from _of_slots(part, subject)
+
+
+def _of_slots(part: str, subject: str) -> Iterator[Reading]:
+    for slot in load()[1]:
+        for found in slot.pattern.finditer(part):
+            value = next((group for group in found.groups() if group), "").strip(" .'-")
+            if value and not (slot.other and slot.other.search(value)):
+                strong = not slot.strong or bool(slot.strong.search(part))
+                yield Reading(subject, slot.attribute, value, 0, strong)
