@@ -22,7 +22,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import Any, Literal
 
-from commonplace.entries.injection import Injection, Piece
+from commonplace.entries.injection import Injection, Piece, author_of_speaker
 from commonplace.errors import (
     QueryError,
     Refused,
@@ -43,10 +43,15 @@ from commonplace.memories.profile.writer import CANDIDATES, Writer
 from commonplace.memories.registry import memory_system
 from commonplace.protocols import Embedder
 from commonplace.recall import HybridSearch
+from commonplace.redaction import Counts, add_counts, redacts, with_redactions
 from commonplace.store import Store
 from commonplace.tools import tool
 from commonplace.typed_dict import TypedDict
 
+Speaker = Literal["owner", "agent", "other", "document"]
+"""Who said an entry."""
+
+_SPEAKERS: dict[str, Speaker] = {"user": "owner", "assistant": "agent"}
 _USER = re.compile(r"[^\W_](?:[\w.-]{0,62}[\w-])?")
 
 
@@ -149,8 +154,14 @@ class Profile:
     # Tools
 
     @tool("replaces")
+    @redacts("content", "category", named_by="category")
     def remember(
-        self, content: str, category: str = "general", *, expected_version: str | None = None
+        self,
+        content: str,
+        category: str = "general",
+        *,
+        by: Speaker = "owner",
+        expected_version: str | None = None,
     ) -> dict[str, Any]:
         """Keep something about the user: a preference, a habit, a fact, a correction.
 
@@ -160,6 +171,8 @@ class Profile:
         Args:
             content: One statement, such as `User prefers dark mode`.
             category: The heading it belongs under: `preference`, `style`, `identity`, …
+            by: Who said it: `owner`, the user; `agent`, you or another assistant; `document`, a
+                file, a page or a tool; `other`, somebody else. Only what the user said is theirs.
             expected_version: Only if MEMORY.md is still this version (`absent`: not there yet).
 
         Returns:
@@ -170,7 +183,7 @@ class Profile:
             Conflict: MEMORY.md is not the expected version; nothing was written.
             Refused: The content or the category is empty, or the category too long.
         """
-        return self._add(content, category, expected_version)
+        return self._add(content, category, expected_version, by=by)
 
     @tool("reads")
     def memory_recall(
@@ -206,7 +219,7 @@ class Profile:
             raise QueryError("say what to search for (query), or read everything: mode='full'")
         answer = self.recall(query, limit + 1)
         shown = [
-            f"{number}. [{one.category}] {_indented(one.text)} ({one.citation})"
+            f"{number}. [{one.category}] {_indented(one.text)} ({_source(one)})"
             for number, one in enumerate(answer.found[:limit], 1)
         ]
         if not shown:
@@ -239,15 +252,17 @@ class Profile:
         Raises:
             NotFound: There is no such transcript.
         """
-        pairs = self._roles_and_texts(messages)
+        texts = [(role, self.store.redact(text)) for role, text in self._roles_and_texts(messages)]
+        pairs = [(role, text) for role, (text, _) in texts]
         known = self._log.flushed(pairs, session)
         classified = extract(pairs[known:])
         remembered = []
         for found in classified:
             if found.kind is not None:
                 # a correction belongs where the mistake was
-                done = self._add(found.text, found.kind, follow=found.kind == "correction")
-                remembered.append({"text": found.text, "reason": found.reason, **done})
+                by = _SPEAKERS.get(pairs[known + found.source][0], "other")
+                done = self._add(found.text, found.kind, follow=found.kind == "correction", by=by)
+                remembered.append({"text": found.text, "reason": found.reason, "by": by, **done})
         filtered = [
             {"text": found.text, "reason": found.reason}
             for found in classified
@@ -256,7 +271,12 @@ class Profile:
         lines = [_logged(one) for one in remembered]
         lines += [f"left out ({one['reason']}): {one['text']}" for one in filtered]
         written = self._log.add(self._clock(), pairs, session, lines) if lines else None
-        return {
+        counts: Counts = {}
+        # of what is noted, kept or left out
+        noted = {one.source for one in classified if one.kept or one.reason.startswith("ephemeral")}
+        for source in noted:
+            add_counts(counts, texts[known + source][1][1])
+        receipt = {
             "success": True,
             "messages": len(pairs) - known,
             "remembered": remembered,
@@ -264,6 +284,9 @@ class Profile:
             "passed_over": len(classified) - len(lines),
             "log": written and written.path,
         }
+        if counts and written:
+            self.store.log_redactions(written.path, counts)
+        return with_redactions(self.store, receipt, counts)
 
     # For the program around the agent
 
@@ -338,9 +361,12 @@ class Profile:
         expected_version: str | None = None,
         *,
         follow: bool = False,
+        by: Speaker = "owner",
     ) -> dict[str, Any]:
         day = None if self._half_life is None else self._today()
-        return self._writer.add(content, heading(category), day, expected_version, follow=follow)
+        return self._writer.add(
+            content, heading(category), day, expected_version, follow=follow, by=by
+        )
 
     def _roles_and_texts(self, messages: Sequence[ChatMessage | Message] | str) -> list[Message]:
         """Return role and text of each message."""
@@ -353,13 +379,20 @@ def _logged(one: Mapping[str, Any]) -> str:
     """Return the line of the log about a statement that was kept."""
     old_texts = "; ".join(old["text"] for old in one["replaced"])
     known = "" if one["added"] else " (known already)"
-    return f"{one['category']}: {one['text']}{known}" + (
+    said = "" if one["by"] == "owner" else f" (said by: {one['by']})"
+    return f"{one['category']}: {one['text']}{said}{known}" + (
         f" (in place of: {old_texts})" if old_texts else ""
     )
 
 
 def _piece(one: ProfileEntry) -> Piece:
-    return Piece(one.text, one.citation, "owner", time=one.since.isoformat() if one.since else None)
+    time = one.since.isoformat() if one.since else None
+    return Piece(one.text, one.citation, author_of_speaker(one.by), time=time)
+
+
+def _source(one: ProfileEntry) -> str:
+    """Return where an entry lies, and who said it if it was not the user."""
+    return one.citation if one.by == "owner" else f"{one.citation}, said by: {one.by}"
 
 
 def _indented(text: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cache
 from typing import Any
@@ -29,7 +29,7 @@ from commonplace.memories.profile.entries import (
     render,
     replaced,
 )
-from commonplace.memories.profile.marks import Mark
+from commonplace.memories.profile.marks import OWNER, Mark
 from commonplace.memories.profile.pages import Pages
 from commonplace.recall import HybridSearch
 from commonplace.records import receipt
@@ -38,6 +38,9 @@ from commonplace.store import Store
 # So many that a search finds, and of the newest of the category, are compared with a new entry
 CANDIDATES = 20
 NEWEST = 20
+
+SPEAKERS = (OWNER, "agent", "other", "document")
+"""Who may have said an entry."""
 
 _WORD = re.compile(r"\w+")
 
@@ -64,6 +67,7 @@ class Writer:
         expected_version: str | None = None,
         *,
         follow: bool = False,
+        by: str = OWNER,
     ) -> dict[str, Any]:
         """Add an entry, or put it in the place of what it contradicts; return the receipt.
 
@@ -73,22 +77,25 @@ class Writer:
             day: The day it is from, if it is to say so.
             expected_version: That of MEMORY.md.
             follow: It belongs to the category of what it replaces.
+            by: Who said it. What the owner said is replaced by nobody else's words.
 
         Raises:
             Conflict: MEMORY.md is not the expected version; nothing was written.
             Refused: There is nothing in it.
+            ValueError: Nobody is called so.
         """
+        if by not in SPEAKERS:
+            raise ValueError(f"by is one of {', '.join(SPEAKERS)}, not {by!r:.40}")
         near = self._near(content)
         main = self._pages.main
         for path, entry in near:
-            if path != main and _words(entry.text) == _words(content):
+            said = by != OWNER or entry.by == OWNER
+            if said and path != main and _words(entry.text) == _words(content):
                 self._check(expected_version)
                 return self._known(path, entry)
         here = frozenset(entry.key for path, entry in near if path == main)
         compare = self._comparer(content)
-        change = _Change(
-            content, title, render(content, Mark(since=day)), here, compare, follow=follow
-        )
+        change = _Change(content, title, Mark(since=day, by=by), here, compare, follow=follow)
 
         def checked(note: str) -> str:
             self._check(expected_version)
@@ -96,13 +103,14 @@ class Writer:
 
         written = self._store.update(main, checked)
         if change.same is not None:
-            return self._known(main, change.same)
+            confirmed = written.version != written.previous
+            return self._known(main, change.same, confirmed=confirmed)
         replaced_entries = [
             _old_entry(main, written, old, verdict) for old, verdict in change.contradicted
         ]
         notes = list(change.notes)
         for path, old in near:
-            if path != main and (verdict := compare(old.text)).conflict:
+            if path != main and may_replace(by, old) and (verdict := compare(old.text)).conflict:
                 try:
                     replaced_entries.append(
                         _old_entry(path, self._pages.take_out(path, [old.identity]), old, verdict)
@@ -131,10 +139,12 @@ class Writer:
         if expected_version not in {None, version}:
             raise Conflict(f"{main} is version {version}, not {expected_version}: read it again")
 
-    def _known(self, path: str, entry: Entry) -> dict[str, Any]:
-        """Return the receipt of what was there already."""
+    def _known(self, path: str, entry: Entry, *, confirmed: bool = False) -> dict[str, Any]:
+        """Return the receipt of what was there already; `confirmed`: the owner says it as well."""
         written = self._store.update(path, lambda text: text)
         note = f"nothing was written: {path} says this already"
+        if confirmed:
+            note = f"{path} says this already; it is noted now that the owner said it"
         stored = _receipt(written, entry.category, f"{path}#L{entry.line}")
         return {**stored, "added": False, "replaced": [], "notes": [note]}
 
@@ -188,7 +198,7 @@ class _Change:
 
     content: str
     title: str
-    source: str
+    mark: Mark
     near: frozenset[tuple[str, str]]
     compare: Callable[[str], Verdict]
     follow: bool
@@ -205,12 +215,15 @@ class _Change:
         self.placed, self.contradicted, self.notes = self.title, [], []
         self.same = next((entry for entry in entries if _words(entry.text) == words), None)
         if self.same is not None:
-            return note
+            return self._confirmed(note, self.same)
         key = key_of(self.title)
         own = [entry for entry in entries if entry.key[0] == key][-NEWEST:]
         others = [entry for entry in entries if entry.key in self.near and entry not in own]
         compared = [(entry, self.compare(entry.text)) for entry in (*own, *others)]
-        self.contradicted = [(entry, verdict) for entry, verdict in compared if verdict.conflict]
+        found = [(entry, verdict) for entry, verdict in compared if verdict.conflict]
+        self.contradicted = [one for one in found if may_replace(self.mark.by, one[0])]
+        if kept := [entry.text for entry, _ in found if not may_replace(self.mark.by, entry)]:
+            self.notes.append(f"what the owner said stays beside it: {'; '.join(kept)}")
         try:
             changed = self._replacing(note)
         except FormatError as error:
@@ -221,6 +234,19 @@ class _Change:
             self.placed, self.contradicted = self.title, []
             changed = added(note, self.title, [self.source])
         return begun(changed)
+
+    @property
+    def source(self) -> str:
+        """The entry as it is written."""
+        return render(self.content, self.mark)
+
+    def _confirmed(self, note: str, same: Entry) -> str:
+        """Return a note in which the owner says what somebody else said before."""
+        if self.mark.by == OWNER != same.by:
+            # one that does not stand by itself is left as it is
+            with contextlib.suppress(FormatError):
+                return replaced(note, same, render(same.text, replace(same.mark, by=OWNER)))
+        return note
 
     def _replacing(self, note: str) -> str:
         old = [entry for entry, _ in self.contradicted]
@@ -234,6 +260,11 @@ class _Change:
             return added(note, self.placed, [self.source])
         again = next(entry for entry in parse(note) if entry.identity == place.identity)
         return replaced(note, again, self.source)
+
+
+def may_replace(by: str, old: Entry) -> bool:
+    """Return whether somebody's words may take the place of an entry."""
+    return by == OWNER or old.by != OWNER
 
 
 def _receipt(written: Written, category: str, citation: str) -> dict[str, Any]:
