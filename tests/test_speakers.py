@@ -70,7 +70,7 @@ def test_nobody_replaces_what_the_owner_said(opened: commonplace.Store) -> None:
         assert done["added"]
     agent = memory.remember("User prefers dark mode", "preference", by="agent")
     assert "User prefers light mode" not in [one["text"] for one in agent["replaced"]]
-    assert "what the owner said stays beside it: User prefers light mode" in agent["notes"]
+    assert "what the owner said stays beside it: 'User prefers light mode'" in agent["notes"]
     owned = [one.text for one in memory.entries() if one.by == "owner"]
     assert owned == ["User prefers light mode"]
 

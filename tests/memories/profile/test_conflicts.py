@@ -80,7 +80,7 @@ def test_an_entry_that_cannot_be_taken_out_safely_is_left(
     def stuck(*_: object) -> str:
         raise FormatError("it does not stand by itself")
 
-    monkeypatch.setattr("commonplace.memories.profile.writer.replaced", stuck)
+    monkeypatch.setattr("commonplace.memories.profile.change.replaced", stuck)
     receipt = memory.remember("User prefers dark mode", "preference")
     assert receipt["replaced"] == []
     assert "was left where it is" in receipt["notes"][0]

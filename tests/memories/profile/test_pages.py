@@ -47,7 +47,11 @@ def test_what_contradicts_an_entry_on_a_page_replaces_it(opened: Store, clock: C
     (old,) = receipt["replaced"]
     assert old["citation"].startswith("memory/preference.md#L")
     assert "light mode" in opened.read("memory/preference.md", old["version"])
-    assert "light mode" not in memory.memory_recall(mode="full")
+    assert "light mode" not in "".join(texts(memory))
+    # what was true stays, and says until when
+    assert "- ~~User prefers light mode~~ <!-- META: until=2026-02-23 -->\n" in (
+        memory.memory_recall(mode="full")
+    )
     assert len(texts(memory)) == 13
 
 

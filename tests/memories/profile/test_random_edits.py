@@ -186,7 +186,7 @@ class Interleaving(StoreMachine):
     def delete_by_hand(self, number: int) -> None:
         path = self.store.root / "MEMORY.md"
         note = path.read_bytes().decode() if path.exists() else ""
-        if found := parse(note):
+        if found := [one for one in parse(note) if not one.until]:
             chosen = found[number % len(found)]
             path.write_bytes(removed(note, [chosen]).encode())
             self.model.remove(chosen.key)

@@ -5,7 +5,8 @@
     daily/YYYY-MM-DD.md       what each session left; only grows
     users/{id}/…              the same for each of many users
 
-What a new entry contradicts it replaces: the old text goes to the history and into the receipt.
+What a new entry contradicts it replaces: the old statement stays in the note with the last day on
+which it was true, out of prompts and answers, and goes into the receipt.
 The index and the vectors follow the files by themselves, so that an edit by hand is seen by the
 next call.
 """
@@ -149,7 +150,8 @@ class Profile:
         self._pages = Pages(self.store, base, self._limit)
         self._log = Log(self.store, base)
         self._reader = Reader(self._pages, self._recall, self._half_life, self._today)
-        self._writer = Writer(self.store, self._pages, self._recall)
+        dated = self._half_life is not None
+        self._writer = Writer(self.store, self._pages, self._recall, self._today, dated=dated)
 
     # Tools
 
@@ -219,7 +221,7 @@ class Profile:
             raise QueryError("say what to search for (query), or read everything: mode='full'")
         answer = self.recall(query, limit + 1)
         shown = [
-            f"{number}. [{one.category}] {_indented(one.text)} ({_source(one)})"
+            f"{number}. [{one.category}] {_indented(one.text)} ({one.citation}{_about(one)})"
             for number, one in enumerate(answer.found[:limit], 1)
         ]
         if not shown:
@@ -290,19 +292,27 @@ class Profile:
 
     # For the program around the agent
 
-    def recall(self, query: str, limit: int = 10) -> ProfileHits:
-        """Return up to `limit` entries that answer `query`, best first; see `Reader.recall`."""
-        return self._reader.recall(query, limit)
+    def recall(self, query: str, limit: int = 10, *, at: date | None = None) -> ProfileHits:
+        """Return up to `limit` entries that answer `query`, best first; see `Reader.recall`.
+
+        `at` asks for what was true on that day.
+        """
+        return self._reader.recall(query, limit, at)
 
     def categories(self) -> dict[str, int]:
         """Return how many entries each category has, in the order of MEMORY.md."""
         return self._reader.categories()
 
     def entries(
-        self, category: str | None = None, *, limit: int = 100, start: int = 0
+        self,
+        category: str | None = None,
+        *,
+        limit: int = 100,
+        start: int = 0,
+        at: date | None = None,
     ) -> list[ProfileEntry]:
         """Return entries of one category, or of all, oldest first; see `Reader.entries`."""
-        return self._reader.entries(category, limit=limit, start=start)
+        return self._reader.entries(category, limit=limit, start=start, at=at)
 
     def inject(
         self,
@@ -341,6 +351,7 @@ class Profile:
         profile = [
             (entry.category, _piece(profile_entry(main, entry)))
             for entry in self._pages.entries(main)
+            if entry.mark.holds(self._today())
         ]
         notes: tuple[str, ...] = ("no query: nothing was searched for",)
         found: list[Piece] = []
@@ -363,10 +374,7 @@ class Profile:
         follow: bool = False,
         by: Speaker = "owner",
     ) -> dict[str, Any]:
-        day = None if self._half_life is None else self._today()
-        return self._writer.add(
-            content, heading(category), day, expected_version, follow=follow, by=by
-        )
+        return self._writer.add(content, heading(category), expected_version, follow=follow, by=by)
 
     def _roles_and_texts(self, messages: Sequence[ChatMessage | Message] | str) -> list[Message]:
         """Return role and text of each message."""
@@ -390,9 +398,11 @@ def _piece(one: ProfileEntry) -> Piece:
     return Piece(one.text, one.citation, author_of_speaker(one.by), time=time)
 
 
-def _source(one: ProfileEntry) -> str:
-    """Return where an entry lies, and who said it if it was not the user."""
-    return one.citation if one.by == "owner" else f"{one.citation}, said by: {one.by}"
+def _about(one: ProfileEntry) -> str:
+    """Return since when and until when an entry is true, where it has an end, and who said it."""
+    days = [("since", one.since), ("until", one.until)] if one.until else []
+    shown = "".join(f", {word} {day.isoformat()}" for word, day in days if day)
+    return shown if one.by == "owner" else f"{shown}, said by: {one.by}"
 
 
 def _indented(text: str) -> str:

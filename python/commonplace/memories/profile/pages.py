@@ -18,6 +18,7 @@ from commonplace.errors import CompactionFailed, NotFound, Refused
 from commonplace.memories.profile.categories import page_names
 from commonplace.memories.profile.entries import Entry, added, begun, parse, removed, render
 from commonplace.memories.profile.marks import Mark
+from commonplace.memories.profile.page_index import PageIndex, indexed
 from commonplace.store import Store
 
 LIMIT = 32 * 1024
@@ -45,6 +46,8 @@ class Pages:
         # what searches have looked at since the index last changed
         self._revision = -1
         self._known: dict[str, tuple[Entry, ...]] = {}
+        self._indexed_at = -1
+        self._indexes: dict[str, PageIndex] = {}
 
     @property
     def prefixes(self) -> tuple[str, str]:
@@ -73,6 +76,18 @@ class Pages:
         for path in self.paths():
             for entry in self.entries(path):
                 yield path, entry
+
+    def indexes(self) -> Iterator[tuple[str, PageIndex]]:
+        """Yield the statements of each file with its path, MEMORY.md first."""
+        revision = self._store.revision()
+        if revision != self._indexed_at:
+            self._indexes = {path: indexed(self.text(path)) for path in self.paths()}
+            self._indexed_at = revision
+        yield from self._indexes.items()
+
+    def dated_entries(self) -> int:
+        """Return how many entries have an end, so that a search may find them in vain."""
+        return sum(index.dated for _, index in self.indexes())
 
     def located(self, hits: Iterable[Hit]) -> Iterator[tuple[Hit, Entry]]:
         """Yield what a search has found with its entry; what is none, a heading, is left out."""
@@ -188,8 +203,14 @@ def _source(entry: Entry) -> str:
 def _older_half(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
     """Return the older half of each category, by its heading; of single entries all but the last.
 
-    Empty when there is but one entry.
+    What is no longer true goes first. Empty when there is but one entry.
     """
+    past = [entry for entry in entries if entry.until]
+    if past and len(past) < len(entries):
+        return {
+            title: [entry for entry in past if entry.category == title]
+            for title in dict.fromkeys(entry.category for entry in past)
+        }
     by_category: dict[str, list[Entry]] = {}
     for entry in entries:
         by_category.setdefault(entry.category, []).append(entry)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import islice
@@ -17,6 +18,12 @@ from commonplace.tools.text_page import page_of
 
 # Most characters that are shown at once
 PAGE = 16_000
+# Asks for what is no longer true
+_PAST = re.compile(
+    r"\b(?:before|previous(?:ly)?|former(?:ly)?|used? to|in the past|earlier|back then"
+    r"|no longer|any ?more)\b|以前|之前|曾经?|原来|过去|从前|早先",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +71,11 @@ class Reader:
         self._half_life = half_life
         self._today = today
 
-    def recall(self, query: str, limit: int = 10) -> ProfileHits:
+    def recall(self, query: str, limit: int = 10, at: date | None = None) -> ProfileHits:
         """Return up to `limit` entries that answer `query`, best first.
+
+        What is no longer true is found only where the query asks for it ("where did I live
+        before", 以前住在哪里), or where it was true on the day `at`.
 
         The score is the weighted sum of `commonplace.recall`: of entries that say nearly the same
         (Jaccard above 0.7) the better stays, and what only the vectors find needs a cosine of
@@ -75,12 +85,20 @@ class Reader:
             QueryError: The query is empty or not text.
         """
         asked = limit if self._half_life is None else 5 * limit
-        answer = self._recall.search(query, asked + 10, prefix=self._pages.prefixes, source="note")
+        past = at is None and _PAST.search(query) is not None
+        day = at or self._today()
+        # what is no longer true is found with the rest, and left out
+        more = 10 + self._pages.dated_entries()
+        answer = self._recall.search(
+            query, asked + more, prefix=self._pages.prefixes, source="note"
+        )
         by_place = {(one.hit.path, one.hit.start): one for one in answer}
         found: dict[str, ProfileEntry] = {}
         # pages are read for those that are needed: more only where several hits are one entry
         for some in answer[:asked], answer[asked:]:
             for hit, entry in self._pages.located(one.hit for one in some):
+                if not (entry.mark.holds(day) or (past and entry.mark.is_past(day))):
+                    continue
                 one = by_place[hit.path, hit.start]
                 kept = replace(
                     profile_entry(hit.path, entry),
@@ -101,31 +119,37 @@ class Reader:
         return ProfileHits(tuple(best), tuple(notes))
 
     def categories(self) -> dict[str, int]:
-        """Return how many entries each category has, in the order of MEMORY.md.
+        """Return how many true entries each category has, in the order of MEMORY.md.
 
         Categories that only pages have come last.
         """
         counts: dict[str, tuple[str, int]] = {}
-        for _, entry in self._pages.all():
+        for _, entry in self._true(None):
             key = entry.key[0]
             title, count = counts.get(key, (entry.category, 0))
             counts[key] = title, count + 1
         return dict(counts.values())
 
     def entries(
-        self, category: str | None = None, *, limit: int = 100, start: int = 0
+        self,
+        category: str | None = None,
+        *,
+        limit: int = 100,
+        start: int = 0,
+        at: date | None = None,
     ) -> list[ProfileEntry]:
-        """Return entries, oldest first in each file, MEMORY.md before its pages.
+        """Return entries that are true, oldest first in each file, MEMORY.md before its pages.
 
         Args:
             category: Only of this category; None: all.
             limit: Most entries to return.
             start: How many to skip.
+            at: Those that were true on this day; default: today.
         """
         key = None if category is None else key_of(category)
         found = (
             profile_entry(path, entry)
-            for path, entry in self._pages.all()
+            for path, entry in self._true(at)
             if key is None or entry.key[0] == key
         )
         return list(islice(found, start, start + limit))
@@ -141,6 +165,11 @@ class Reader:
         return (
             f"{page}\n[There is more: memory_recall(mode='full', start={following}) goes on here.]"
         )
+
+    def _true(self, at: date | None) -> Iterator[tuple[str, Entry]]:
+        """Yield the entries that are true on a day, with their paths; default: today."""
+        day = at or self._today()
+        return ((path, entry) for path, entry in self._pages.all() if entry.mark.holds(day))
 
     def _freshness(self, entry: Entry) -> float:
         """Return what is left of a score after the age of an entry."""

@@ -1,48 +1,40 @@
-"""Writer of a profile: inserts an entry, replaces what it contradicts, and keeps no duplicates.
+"""Writer of a profile: inserts an entry, ends what it contradicts, and keeps no duplicates.
 
-A new entry is compared (`conflict.py`) with the newest of its category and with what a search
-finds for it, never with all there are. A change is read back before it is written: an entry that
-does not stand by itself in a file that a person wrote is left there, and the receipt says so.
+A new entry is compared with all statements of the profile, whatever their category: an index by
+claim and by word (`page_index.py`) leaves out those that it cannot contradict. A change is read
+back before it is written: an entry that does not stand by itself in a file that a person wrote is
+left there, and the receipt says so.
 """
 
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cache
 from typing import Any
 
 from commonplace import conflict
-from commonplace._core import Hit, Written
+from commonplace._core import Written
 from commonplace.conflict import Verdict
-from commonplace.errors import CommonplaceError, Conflict, FormatError, ModelError
+from commonplace.conflict.entries import Compare, EntryVerdict, is_better, is_paraphrase, readings
+from commonplace.errors import CommonplaceError, Conflict, ModelError
 from commonplace.memories.profile.categories import key_of
-from commonplace.memories.profile.entries import (
-    Entry,
-    added,
-    begun,
-    parse,
-    removed,
-    render,
-    replaced,
-)
+from commonplace.memories.profile.change import Change, ended_statements
+from commonplace.memories.profile.ends import end_of
+from commonplace.memories.profile.entries import Entry
 from commonplace.memories.profile.marks import OWNER, Mark
+from commonplace.memories.profile.page_index import normalized
 from commonplace.memories.profile.pages import Pages
 from commonplace.recall import HybridSearch
 from commonplace.records import receipt
 from commonplace.store import Store
 
-# So many that a search finds, and of the newest of the category, are compared with a new entry
-CANDIDATES = 20
-NEWEST = 20
-
 SPEAKERS = (OWNER, "agent", "other", "document")
 """Who may have said an entry."""
 
-_WORD = re.compile(r"\w+")
+# So many that the vectors find are compared with a new entry too
+CANDIDATES = 20
 
 
 class Writer:
@@ -52,18 +44,29 @@ class Writer:
         store: Where the files are.
         pages: Which of them.
         recall: Knows the vectors, if there are any.
+        today: Gives the day.
+        dated: New entries say from which day they are.
     """
 
-    def __init__(self, store: Store, pages: Pages, recall: HybridSearch) -> None:
+    def __init__(
+        self,
+        store: Store,
+        pages: Pages,
+        recall: HybridSearch,
+        today: Callable[[], date],
+        *,
+        dated: bool = False,
+    ) -> None:
         self._store = store
         self._pages = pages
         self._recall = recall
+        self._today = today
+        self._dated = dated
 
     def add(
         self,
         content: str,
         title: str,
-        day: date | None = None,
         expected_version: str | None = None,
         *,
         follow: bool = False,
@@ -74,9 +77,8 @@ class Writer:
         Args:
             content: Any text.
             title: The heading of its category.
-            day: The day it is from, if it is to say so.
             expected_version: That of MEMORY.md.
-            follow: It belongs to the category of what it replaces.
+            follow: It corrects what was never true, and belongs to the category of that.
             by: Who said it. What the owner said is replaced by nobody else's words.
 
         Raises:
@@ -86,16 +88,19 @@ class Writer:
         """
         if by not in SPEAKERS:
             raise ValueError(f"by is one of {', '.join(SPEAKERS)}, not {by!r:.40}")
+        today = self._today()
+        compare = self._comparer()
         near = self._near(content)
         main = self._pages.main
         for path, entry in near:
-            said = by != OWNER or entry.by == OWNER
-            if said and path != main and _words(entry.text) == _words(content):
+            if path != main and self._is_known(entry, content, compare, by):
                 self._check(expected_version)
-                return self._known(path, entry)
-        here = frozenset(entry.key for path, entry in near if path == main)
-        compare = self._comparer(content)
-        change = _Change(content, title, Mark(since=day, by=by), here, compare, follow=follow)
+                return self._known(path, entry, content)
+        mark = Mark(today if self._dated else None, None, end_of(content, today), by)
+        here = frozenset(entry.identity for path, entry in near if path == main)
+        change = Change(
+            content, title, mark, today, compare, here, dated=self._dated, corrects=follow
+        )
 
         def checked(note: str) -> str:
             self._check(expected_version)
@@ -103,35 +108,64 @@ class Writer:
 
         written = self._store.update(main, checked)
         if change.same is not None:
-            confirmed = written.version != written.previous
-            return self._known(main, change.same, confirmed=confirmed)
-        replaced_entries = [
-            _old_entry(main, written, old, verdict) for old, verdict in change.contradicted
-        ]
+            confirmed = by == OWNER != change.same.by and written.version != written.previous
+            return self._known(main, change.same, content, confirmed=confirmed)
+        ended = _old_entries(main, written, change.ended)
         notes = list(change.notes)
-        for path, old in near:
-            if path != main and may_replace(by, old) and (verdict := compare(old.text)).conflict:
-                try:
-                    replaced_entries.append(
-                        _old_entry(path, self._pages.take_out(path, [old.identity]), old, verdict)
-                    )
-                except CommonplaceError as error:
-                    notes.append(f"an older entry was left in {path}: {error}")
+        self._end_elsewhere(change, near, ended, notes)
         try:
             written = self._pages.move_older_entries() or written
         except CommonplaceError as error:
             # the entry itself is safe
             notes.append(f"{main} has grown large: {error}")
-        mine = (key_of(change.placed), content)
-        try:
-            places = (f"{path}#L{one.line}" for path, one in self._pages.all() if one.key == mine)
-            # somebody else may have changed it since
-            place = next(places, main)
-        except CommonplaceError as error:
-            place = main
-            notes.append(f"it is written, but its line could not be read: {error}")
+        place = self._place(change, notes)
         stored = _receipt(written, change.placed, place)
-        return {**stored, "added": True, "replaced": replaced_entries, "notes": notes}
+        return {**stored, "added": True, "replaced": ended, "notes": notes}
+
+    def _end_elsewhere(
+        self,
+        change: Change,
+        near: list[tuple[str, Entry]],
+        ended: list[dict[str, Any]],
+        notes: list[str],
+    ) -> None:
+        """End on other pages what a new entry contradicts; add to the receipt's lists."""
+        paths = dict.fromkeys(path for path, _ in near if path != self._pages.main)
+        for path in paths:
+            there = frozenset(entry.identity for at, entry in near if at == path)
+            other = Change(
+                change.content,
+                change.title,
+                change.mark,
+                change.today,
+                change.compare,
+                there,
+                corrects=change.corrects,
+            )
+            try:
+                if other.compared(self._pages.text(path))[1]:
+                    other.notes.clear()
+                    written = self._store.update(path, other.end)
+                    ended += _old_entries(path, written, other.ended)
+                notes += other.notes
+            except CommonplaceError as error:
+                notes.append(f"an older entry was left in {path}: {error}")
+
+    def _place(self, change: Change, notes: list[str]) -> str:
+        """Return the citation of a new entry."""
+        mine = (key_of(change.placed), change.content)
+        holding = None
+        try:
+            for path, one in self._pages.all():
+                if one.key == mine and not one.mark.is_past(change.today):
+                    return f"{path}#L{one.line}"
+                # in a line with others below it
+                if one.key[0] == mine[0] and change.content.strip() in one.text:
+                    holding = holding or f"{path}#L{one.line}"
+        except CommonplaceError as error:
+            notes.append(f"it is written, but its line could not be read: {error}")
+        # somebody else may have changed it since
+        return holding or self._pages.main
 
     def _check(self, expected_version: str | None) -> None:
         main = self._pages.main
@@ -139,149 +173,80 @@ class Writer:
         if expected_version not in {None, version}:
             raise Conflict(f"{main} is version {version}, not {expected_version}: read it again")
 
-    def _known(self, path: str, entry: Entry, *, confirmed: bool = False) -> dict[str, Any]:
+    def _is_known(self, entry: Entry, content: str, compare: Compare, by: str) -> bool:
+        """Return whether an entry says what a new one would."""
+        if by == OWNER != entry.by:
+            return False
+        if normalized(entry.text) == normalized(content):
+            return True
+        same = is_paraphrase(entry.text, content, compare)
+        return same and not is_better(content, entry.text)
+
+    def _known(
+        self, path: str, entry: Entry, content: str, *, confirmed: bool = False
+    ) -> dict[str, Any]:
         """Return the receipt of what was there already; `confirmed`: the owner says it as well."""
         written = self._store.update(path, lambda text: text)
         note = f"nothing was written: {path} says this already"
         if confirmed:
             note = f"{path} says this already; it is noted now that the owner said it"
+        elif normalized(entry.text) != normalized(content):
+            note += f", in other words: {entry.text!r:.200}"
         stored = _receipt(written, entry.category, f"{path}#L{entry.line}")
         return {**stored, "added": False, "replaced": [], "notes": [note]}
 
     def _near(self, content: str) -> list[tuple[str, Entry]]:
-        """Return the entries that a search finds for a new one, with their paths."""
-        words = " ".join(_WORD.findall(content[:1000])[:32])
+        """Return the entries that are compared with a new one, with their paths."""
+        today = self._today()
         main, folder = self._pages.prefixes
-        hits: list[Hit] = []
-        if words:
-            hits += self._store.search(
-                words, CANDIDATES, prefix=self._pages.prefixes, source="note"
-            )
+        found: dict[tuple[str, int], Entry] = {}
+        for path, index in self._pages.indexes():
+            same = index.saying(content)
+            found |= {(path, one.line): one for one in same + index.candidates(readings(content))}
         if (vectors := self._recall.vectors) is not None:
             with contextlib.suppress(ModelError):
-                hits += (
-                    hit
-                    for hit, _ in vectors.nearest(
-                        content,
-                        CANDIDATES,
-                        lambda hit: hit.path == main or hit.path.startswith(f"{folder}/"),
-                    )
+                nearest = vectors.nearest(
+                    content,
+                    CANDIDATES,
+                    lambda hit: hit.path == main or hit.path.startswith(f"{folder}/"),
                 )
-        found = {(hit.path, entry.line): entry for hit, entry in self._pages.located(hits)}
-        return [(path, entry) for (path, _), entry in found.items()]
+                hits = (hit for hit, _ in nearest)
+                found |= {(hit.path, one.line): one for hit, one in self._pages.located(hits)}
+        return [(path, one) for (path, _), one in found.items() if not one.mark.is_past(today)]
 
-    def _comparer(self, content: str) -> Callable[[str], Verdict]:
-        """Return what tells whether the content makes an older text untrue."""
+    def _comparer(self) -> Compare:
+        """Return what tells whether a new text makes an older one untrue."""
         vectors = self._recall.vectors
 
         @cache
-        def compare(old: str) -> Verdict:
-            verdict = conflict.compare(old, content)
+        def compare(old: str, new: str) -> Verdict:
+            verdict = conflict.compare(old, new)
             if vectors is None or not (verdict.conflict or verdict.reason == "unsure"):
                 return verdict
             try:
-                return conflict.compare(
-                    old, content, float(vectors.embed(old) @ vectors.embed(content))
-                )
+                return conflict.compare(old, new, float(vectors.embed(old) @ vectors.embed(new)))
             except ModelError:
                 return verdict
 
         return compare
 
 
-@dataclass(slots=True)
-class _Change:
-    """How a new entry changes MEMORY.md; `apply` may run more than once.
-
-    `near` are the keys of the entries that a search found for it.
-    """
-
-    content: str
-    title: str
-    mark: Mark
-    near: frozenset[tuple[str, str]]
-    compare: Callable[[str], Verdict]
-    follow: bool
-    placed: str = ""
-    same: Entry | None = None
-    contradicted: list[tuple[Entry, Verdict]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-    def apply(self, note: str) -> str:
-        """Return the note with the entry in it, in the place of what it contradicts."""
-        note = begun("") if not note.strip("\ufeff\r\n\t ") else note
-        entries = parse(note)
-        words = _words(self.content)
-        self.placed, self.contradicted, self.notes = self.title, [], []
-        self.same = next((entry for entry in entries if _words(entry.text) == words), None)
-        if self.same is not None:
-            return self._confirmed(note, self.same)
-        key = key_of(self.title)
-        own = [entry for entry in entries if entry.key[0] == key][-NEWEST:]
-        others = [entry for entry in entries if entry.key in self.near and entry not in own]
-        compared = [(entry, self.compare(entry.text)) for entry in (*own, *others)]
-        found = [(entry, verdict) for entry, verdict in compared if verdict.conflict]
-        self.contradicted = [one for one in found if may_replace(self.mark.by, one[0])]
-        if kept := [entry.text for entry, _ in found if not may_replace(self.mark.by, entry)]:
-            self.notes.append(f"what the owner said stays beside it: {'; '.join(kept)}")
-        try:
-            changed = self._replacing(note)
-        except FormatError as error:
-            if not self.contradicted:
-                raise
-            # a duplicate is better than a loss
-            self.notes.append(f"what it contradicts was left where it is: {error}")
-            self.placed, self.contradicted = self.title, []
-            changed = added(note, self.title, [self.source])
-        return begun(changed)
-
-    @property
-    def source(self) -> str:
-        """The entry as it is written."""
-        return render(self.content, self.mark)
-
-    def _confirmed(self, note: str, same: Entry) -> str:
-        """Return a note in which the owner says what somebody else said before."""
-        if self.mark.by == OWNER != same.by:
-            # one that does not stand by itself is left as it is
-            with contextlib.suppress(FormatError):
-                return replaced(note, same, render(same.text, replace(same.mark, by=OWNER)))
-        return note
-
-    def _replacing(self, note: str) -> str:
-        old = [entry for entry, _ in self.contradicted]
-        if self.follow and old:
-            self.placed = old[0].category
-        key = key_of(self.placed)
-        place = next((entry for entry in old if entry.key[0] == key), None)
-        if others := [entry for entry in old if entry is not place]:
-            note = removed(note, others)
-        if place is None:
-            return added(note, self.placed, [self.source])
-        again = next(entry for entry in parse(note) if entry.identity == place.identity)
-        return replaced(note, again, self.source)
-
-
-def may_replace(by: str, old: Entry) -> bool:
-    """Return whether somebody's words may take the place of an entry."""
-    return by == OWNER or old.by != OWNER
-
-
 def _receipt(written: Written, category: str, citation: str) -> dict[str, Any]:
     return {**receipt(written), "category": category, "citation": citation}
 
 
-def _old_entry(path: str, written: Written, old: Entry, verdict: Verdict) -> dict[str, Any]:
-    """Return what the receipt says of an entry that was replaced."""
-    return {
-        "text": old.text,
-        "category": old.category,
-        "citation": f"{path}#L{old.line}",
-        "version": written.previous,
-        "reason": verdict.reason,
-    }
-
-
-def _words(text: str) -> str:
-    """Return what two texts share that say exactly the same: case, spaces, last point aside."""
-    return " ".join(text.casefold().split()).rstrip(".。 ")
+def _old_entries(
+    path: str, written: Written, ended: list[tuple[Entry, EntryVerdict]]
+) -> list[dict[str, Any]]:
+    """Return what the receipt says of what is no longer true."""
+    return [
+        {
+            "text": text,
+            "category": old.category,
+            "citation": f"{path}#L{old.line}",
+            "version": written.previous,
+            "reason": verdict.reason,
+        }
+        for old, untrue in ended
+        for text, verdict in ended_statements(untrue)
+    ]

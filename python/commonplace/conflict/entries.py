@@ -1,0 +1,140 @@
+"""Comparison of a new text with an entry that holds several statements."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from commonplace.conflict import Verdict
+from commonplace.conflict.statements import Statement, statements, without
+from commonplace.conflict.tables import load
+from commonplace.conflict.words import DATES, content, plain
+
+Compare = Callable[[str, str], Verdict]
+"""Tells whether the second statement makes the first untrue."""
+
+_PARTS = re.compile(r", (?:and )?| and |; |[，、；]|以?及|和")
+# Such a part belongs to the value before it.
+_ADVERBIAL = re.compile(
+    r"(?:since|because|for|with|when|while|as|which|who|that|until|after|before|so|now|not|instead"
+    r"|from|in|at|on|near|by|too|please|thanks)\b|因为|所以|从|自|不是|而",
+    re.IGNORECASE,
+)
+ENTANGLED = "it cannot be told apart from what else the entry says"
+
+
+@dataclass(frozen=True, slots=True)
+class EntryVerdict:
+    """What a new text makes untrue of an entry.
+
+    `untrue` are its statements that hold no longer, `rest` what remains of its text, word for word.
+    `carries` says that the rest holds the new text, in a line with others below it. `left` says why
+    a contradiction was left where it is; then nothing is untrue.
+    """
+
+    untrue: tuple[tuple[Statement, Verdict], ...] = ()
+    rest: str = ""
+    carries: bool = False
+    left: str = ""
+
+
+def readings(text: str) -> list[str]:
+    """Return what a new text says: the whole, and each of its statements."""
+    return list(dict.fromkeys([text, *(one.reading for one in statements(text))]))
+
+
+def compared(text: str) -> list[str]:
+    """Return what of an entry is compared: the whole, its statements, and the parts of each."""
+    texts = readings(text)
+    return list(
+        dict.fromkeys([*texts, *(part for one in texts[1:] or texts for part in _parts(one))])
+    )
+
+
+def compare_entry(text: str, new: str, compare: Compare) -> EntryVerdict:
+    """Return what a new text makes untrue of an entry.
+
+    Args:
+        text: The text of the entry.
+        new: The new text.
+        compare: Compares two statements.
+    """
+    news = readings(new)
+    whole = compare(text, new)
+    olds = statements(text)
+    if len(olds) == 1 and _is_bare(without(text, olds)):
+        olds = (Statement(0, len(text), text, text),)
+    compared = [(one, _first(one.reading, news, compare)) for one in olds]
+    untrue = tuple((one, verdict) for one, verdict in compared if verdict.conflict)
+    if not untrue and not whole.conflict:
+        return EntryVerdict()
+    if not untrue or any(verdict.reason == ENTANGLED for _, verdict in untrue):
+        return EntryVerdict(left=ENTANGLED)
+    if olds[0].reading == text:
+        return EntryVerdict(untrue)
+    gone = [one for one, _ in untrue]
+    if (rest := without(text, gone)) is not None:
+        return EntryVerdict(untrue, "" if _is_bare(rest) else rest)
+    if (rest := without(text, gone, new.strip())) is not None:
+        return EntryVerdict(untrue, rest, carries=True)
+    return EntryVerdict(left=ENTANGLED)
+
+
+def is_paraphrase(old: str, new: str, compare: Compare) -> bool:
+    """Return whether two texts say the same, each in one statement and nothing besides."""
+    if any(len(statements(text)) != 1 or _PARTS.search(text.strip()) for text in (old, new)):
+        return False
+    return compare(old, new).reason == "same" == compare(new, old).reason
+
+
+def is_better(new: str, old: str) -> bool:
+    """Return whether of two paraphrases the new one is to stay: it says more, or is about the user.
+
+    >>> is_better("User prefers dark mode", "I like dark themes")
+    True
+    """
+    ranks = [
+        (len(content(plain(text))), bool(re.match(r"(?:the )?user|用户", text, re.IGNORECASE)))
+        for text in (new, old)
+    ]
+    return ranks[0] > ranks[1]
+
+
+def _is_bare(text: str | None) -> bool:
+    """Return whether nothing is left of a text but marks."""
+    return text is not None and not re.search(r"\w", text)
+
+
+def _first(old: str, news: list[str], compare: Compare) -> Verdict:
+    """Return the first conflict of an old statement with new ones, or no conflict.
+
+    Its reason is `ENTANGLED` where but a part of the statement is untrue.
+    """
+    verdicts = [compare(old, new) for new in news]
+    found = next((verdict for verdict in verdicts if verdict.conflict), None)
+    parts = _parts(old)
+    if len(parts) < 2:
+        return found or verdicts[0]
+    by_part = [
+        next((v for v in (compare(part, n) for n in news) if v.conflict), None) for part in parts
+    ]
+    untrue = next((verdict for verdict in by_part if verdict), None)
+    true = [part for part, verdict in zip(parts, by_part, strict=True) if verdict is None]
+    if untrue and any(_says_more(part) for part in true):
+        return replace(untrue, reason=ENTANGLED)
+    if found is None and by_part[0] is not None:
+        return by_part[0]
+    return found or verdicts[0]
+
+
+def _parts(statement: str) -> list[str]:
+    return [part for part in _PARTS.split(statement) if part.strip()]
+
+
+def _says_more(part: str) -> bool:
+    """Return whether a part is more than a circumstance of the one before it."""
+    bare = plain(part)
+    if _ADVERBIAL.match(bare) or load().country.search(bare):
+        return False
+    return bool(content(DATES.sub("", bare)))

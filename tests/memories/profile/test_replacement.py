@@ -1,0 +1,112 @@
+"""What a new statement leaves of the entries of a profile."""
+
+from __future__ import annotations
+
+import tempfile
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import commonplace
+from commonplace.conflict import compare
+from commonplace.conflict.entries import readings
+from commonplace.memories.profile import Profile
+from commonplace.store import Store
+from tests.doubles import Clock
+from tests.memories.profile.helpers import texts
+from tests.memories.profile.test_pages import fill
+from tests.test_statements import FACTS, JOINED, NEW
+
+HAND = """\
+# Me
+
+## Identity
+* I live in Berlin, and my dog is called Rex
+* Setup:
+    * Editor: vim
+    * Shell: zsh
+        * with starship
+
+## Notes
+
+I work at Siemens. I have two kids.
+
+| Thing | Value |
+|---|---|
+| Car | Volvo |
+| City | Berlin |
+"""
+
+
+def test_of_a_compound_the_rest_stays(opened: Store, memory: Profile) -> None:
+    memory.remember("I prefer dark mode, and my dog is called Rex", "general")
+    receipt = memory.remember("I prefer light mode", "preference")
+    assert [old["text"] for old in receipt["replaced"]] == ["I prefer dark mode"]
+    assert texts(memory) == ["my dog is called Rex", "I prefer light mode"]
+    assert "- my dog is called Rex\n- ~~I prefer dark mode~~ <!--" in opened.read("MEMORY.md")
+
+
+def test_a_list_of_a_person_keeps_its_children(opened: Store, memory: Profile) -> None:
+    (opened.root / "MEMORY.md").write_text(HAND)
+    receipt = memory.remember("Shell: fish shell", "general")
+    assert receipt["citation"] == "MEMORY.md#L8"
+    note = opened.read("MEMORY.md")
+    assert (
+        "* Setup:\n    * Editor: vim\n    * Shell: fish shell\n        * with starship\n"
+        "* ~~Shell: zsh~~ <!-- META: until=2026-02-23 -->\n"
+    ) in note
+    assert note.removeprefix("---\nunit: item\n---\n").startswith(HAND[:60])
+    memory.remember("User moved to Lisbon", "identity")
+    note = opened.read("MEMORY.md")
+    assert "* User moved to Lisbon <!-- 2026-02-24 -->\n* my dog is called Rex\n" in note
+    assert "| Car | Volvo |\n" in note
+    assert "| City | Berlin |" not in note
+    assert note.count("Berlin") == 2
+
+
+def test_statements_meet_whatever_their_category(memory: Profile) -> None:
+    memory.remember("我住在北京", "identity")
+    for number in range(30):
+        memory.remember(f"User keeps the book number {number}", "identity")
+    receipt = memory.remember("我搬到上海了", "general")
+    assert [old["text"] for old in receipt["replaced"]] == ["我住在北京"]
+
+
+def test_what_cannot_be_told_apart_stays_and_is_said(memory: Profile) -> None:
+    memory.remember("User lives in Berlin with his wife Anna and two kids", "identity")
+    receipt = memory.remember("User moved to Lisbon", "identity")
+    assert receipt["replaced"] == []
+    assert "may not be true now: it cannot be told apart" in receipt["notes"][0]
+    assert len(texts(memory)) == 2
+
+
+def test_of_a_compound_on_a_page_the_rest_stays(opened: Store, clock: Clock) -> None:
+    memory = Profile(opened, clock=clock, limit=300)
+    memory.remember("I prefer dark mode, and my dog is called Rex", "preference")
+    fill(memory, 12)
+    assert "Rex" not in opened.read("MEMORY.md")
+    receipt = memory.remember("I prefer light mode", "preference")
+    (old,) = receipt["replaced"]
+    assert (old["text"], old["citation"].partition("#")[0]) == (
+        "I prefer dark mode",
+        "memory/preference.md",
+    )
+    assert "my dog is called Rex" in texts(memory)
+
+
+@pytest.mark.parametrize("joined", sorted(JOINED))
+@settings(max_examples=8, deadline=None)
+@given(
+    facts=st.lists(st.sampled_from(FACTS), min_size=1, max_size=6, unique=True),
+    new=st.sampled_from(NEW),
+)
+def test_what_does_not_conflict_stays_in_the_file(joined: str, facts: list[str], new: str) -> None:
+    with tempfile.TemporaryDirectory() as folder, commonplace.open(folder, watch=False) as store:
+        memory = Profile(store)
+        memory.remember(JOINED[joined](facts))
+        memory.remember(new)
+        held = "\n".join(texts(memory)).casefold()
+        for fact in facts:
+            if not any(compare(fact, one).conflict for one in readings(new)):
+                assert fact.casefold() in held

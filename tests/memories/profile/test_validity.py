@@ -1,0 +1,120 @@
+"""Validity in time of profile entries: what was true, what ends by itself, what is told again."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+
+import pytest
+
+from commonplace.memories.profile import Profile
+from commonplace.memories.profile.ends import end_of
+from commonplace.store import Store
+from tests.doubles import Clock
+from tests.memories.profile.helpers import texts
+
+
+def test_what_was_true_stays_with_its_days(opened: Store, clock: Clock) -> None:
+    memory = Profile(opened, clock=clock, half_life=30)
+    memory.remember("User lives in Berlin", "identity")
+    clock.now += timedelta(days=60)
+    memory.remember("User moved to Lisbon", "identity")
+    assert opened.read("MEMORY.md").endswith(
+        "- User moved to Lisbon <!-- 2026-04-25 -->\n"
+        "- ~~User lives in Berlin~~ <!-- META: since=2026-02-24 until=2026-04-24 -->\n"
+    )
+    # it is not true any more
+    assert "Berlin" not in memory.inject("Where does the user live?").text
+    assert texts(memory) == ["User moved to Lisbon"]
+    assert memory.categories() == {"Identity": 1}
+    assert memory.recall("user lives").found[0].text == "User moved to Lisbon"
+    # unless that is asked for
+    past = memory.recall("Where did the user live before?").found
+    assert ("User lives in Berlin", date(2026, 4, 24)) in [(one.text, one.until) for one in past]
+    assert "since 2026-02-24, until 2026-04-24)" in memory.memory_recall("以前 Berlin")
+    at = [one.text for one in memory.recall("user lives", at=date(2026, 3, 1)).found]
+    assert at == ["User lives in Berlin"]
+    assert [one.text for one in memory.entries(at=date(2026, 3, 1))] == at
+    assert memory.recall("user lives", at=date(2025, 3, 1)).found == ()
+
+
+def test_what_was_true_may_be_true_again(memory: Profile, clock: Clock) -> None:
+    for home in ("Berlin", "Lisbon", "Berlin"):
+        clock.now += timedelta(days=10)
+        assert memory.remember(f"User lives in {home}", "identity")["added"]
+    assert texts(memory) == ["User lives in Berlin"]
+    assert memory.recall("lives", at=clock.now.date() - timedelta(days=5)).found[0].text == (
+        "User lives in Lisbon"
+    )
+
+
+def test_a_correction_was_never_true(opened: Store, memory: Profile) -> None:
+    memory.remember("My manager is Alice, and I live in Rome", "people")
+    done = memory.flush([("user", "That's wrong. My manager is Bob.")])
+    assert [old["text"] for old in done["remembered"][0]["replaced"]] == ["My manager is Alice"]
+    assert opened.read("MEMORY.md").endswith(
+        "## People\n\n- My manager is Bob. <!-- 2026-02-24 -->\n- I live in Rome\n"
+    )
+
+
+def test_a_state_with_an_end_expires_by_itself(
+    opened: Store, memory: Profile, clock: Clock
+) -> None:
+    memory.remember("User is on leave until Friday", "state")
+    memory.remember("这周在杭州出差", "state")
+    assert "until=2026-02-27" in opened.read("MEMORY.md")
+    assert len(texts(memory)) == 2
+    clock.now += timedelta(days=4)
+    assert texts(memory) == ["这周在杭州出差"]
+    assert memory.recall("leave").found == ()
+    assert "leave" not in memory.inject("leave").text
+    clock.now += timedelta(days=4)
+    assert texts(memory) == []
+    # it may be so again, and is not known already
+    assert memory.remember("User is on leave until Friday", "state")["added"]
+
+
+@pytest.mark.parametrize(
+    ("text", "end"),
+    [
+        ("User is away until 2026-12-01", "2026-12-01"),
+        ("User is away until tomorrow", "2026-11-03"),
+        ("User is on vacation until next Friday", "2026-11-13"),
+        ("Busy until the end of the month", "2026-11-30"),
+        ("Rents a car until December 5", "2026-12-05"),
+        ("Rents a car until January", "2027-01-31"),
+        ("User is in Rome this week", "2026-11-08"),
+        ("User plans to read Dune this month", "2026-11-30"),
+        ("在上海待到周五", "2026-11-06"),
+        ("项目到月底前完成", "2026-11-30"),
+        ("本周休假", "2026-11-08"),
+        ("请假到11月20日", "2026-11-20"),
+        # none of these ends
+        ("User moved to Lisbon this week", None),
+        ("这周搬到上海了", None),
+        ("User likes tea", None),
+        ("The shop is open until 8 pm", None),
+        ("User was ill until 2025-01-01", None),
+        ("User waits until Friday each week", None),
+        ("Rents a car until February 30", None),
+    ],
+)
+def test_ends(text: str, end: str | None) -> None:
+    found = end_of(text, date(2026, 11, 2))
+    assert (found and found.isoformat()) == end
+
+
+def test_of_a_paraphrase_the_better_stays(opened: Store, clock: Clock) -> None:
+    memory = Profile(opened, clock=clock, half_life=30)
+    memory.remember("I like dark themes", "preference")
+    clock.now += timedelta(days=7)
+    receipt = memory.remember("User prefers dark mode", "preference")
+    assert [(old["text"], old["reason"]) for old in receipt["replaced"]] == [
+        ("I like dark themes", "same")
+    ]
+    line = "- User prefers dark mode <!-- META: since=2026-02-24 seen={} -->\n"
+    assert opened.read("MEMORY.md").endswith(f"\n\n{line.format('2026-03-03')}")
+    clock.now += timedelta(days=7)
+    again = memory.remember("I like dark themes", "style")
+    assert not again["added"]
+    assert "in other words: 'User prefers dark mode'" in again["notes"][0]
+    assert opened.read("MEMORY.md").endswith(f"\n\n{line.format('2026-03-10')}")

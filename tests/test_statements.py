@@ -1,0 +1,228 @@
+"""Statements of an entry, and which of them a new text makes untrue."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from commonplace.conflict import compare
+from commonplace.conflict.candidates import StatementIndex
+from commonplace.conflict.entries import compare_entry, is_paraphrase, readings
+from commonplace.conflict.statements import statements, without
+
+FACTS = [
+    "User prefers dark mode",
+    "my dog is called Rex",
+    "I live in Berlin",
+    "I work at Siemens",
+    "Answer in German",
+    "Keep answers short",
+    "No emojis",
+    "Editor: vim",
+    "Shell: zsh",
+    "User has two kids",
+    "User drinks coffee",
+    "Standup is at 9:30",
+    "我住在巴黎",
+    "我养了一只猫",
+    "回答用中文",
+]
+NEW = [
+    "User prefers light mode",
+    "I prefer light mode, and I live in Lisbon",
+    "User moved to Lisbon",
+    "User works at Bosch now",
+    "Answer in English",
+    "Please write long answers",
+    "User switched from vim to emacs",
+    "Shell: fish shell",
+    "User no longer drinks coffee",
+    "Standup moved to 10:15",
+    "我搬到上海了",
+    "User likes tea",
+]
+# How statements stand together in an entry
+JOINED = {
+    "sentences": lambda facts: " ".join(f"{fact[0].upper()}{fact[1:]}." for fact in facts),
+    "semicolons": "; ".join,
+    "lines": lambda facts: "Facts:\n" + "\n".join(f"- {fact}" for fact in facts),
+    "nested": lambda facts: facts[0] + "".join(f"\n  - {fact}" for fact in facts[1:]),
+    "deep": lambda facts: "\n".join(f"{'  ' * n}- {fact}" for n, fact in enumerate(facts))[2:],
+    "paragraphs": "\n\n".join,
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "readings"),
+    [
+        (
+            "I prefer dark mode, and my dog is called Rex",
+            ["I prefer dark mode", "my dog is called Rex"],
+        ),
+        (
+            "Answer in German; keep answers short; no emojis",
+            ["Answer in German", "keep answers short", "no emojis"],
+        ),
+        (
+            "User lives in Berlin and works at Siemens",
+            ["User lives in Berlin", "User works at Siemens"],
+        ),
+        ("I live in Berlin and work at Siemens.", ["I live in Berlin", "I work at Siemens"]),
+        ("User prefers dark mode and tabs", ["User prefers dark mode", "User prefers tabs"]),
+        ("Name: Ann\nCity: Berlin", ["Name: Ann", "City: Berlin"]),
+        ("Style: concise,\ntechnical", ["Style: concise,\ntechnical"]),
+        ("| a | b |\n|---|---|\n| Editor | vim |", ["Editor: vim"]),
+        ("Setup:\n- Editor: vim\n- tabs", ["Editor: vim", "Setup: tabs"]),
+        ("我住在北京，喜欢喝茶", ["我住在北京", "我喜欢喝茶"]),
+        ("回答用中文；要简短", ["回答用中文", "要简短"]),
+        ("偏好：深色模式、简短回答", ["User prefers 深色模式", "User prefers 简短回答"]),
+        # what is one
+        ("John and I live in Rome", ["John and I live in Rome"]),
+        ("User moved to Berlin, Germany", ["User moved to Berlin, Germany"]),
+        ("User likes tea more than coffee", ["User likes tea more than coffee"]),
+        ("I want to live and work in Rome", ["I want to live and work in Rome"]),
+        ("我住在北京，因为工作在这里", ["我住在北京，因为工作在这里"]),
+        ("```\ncode, and I prefer dark mode\n```", []),
+    ],
+)
+def test_statements_of_an_entry(text: str, readings: list[str]) -> None:
+    assert [one.reading for one in statements(text)] == readings
+
+
+@pytest.mark.parametrize(
+    ("text", "new", "untrue", "rest"),
+    [
+        (
+            "I prefer dark mode, and my dog is called Rex",
+            "I prefer light mode",
+            ["I prefer dark mode"],
+            "my dog is called Rex",
+        ),
+        (
+            "Answer in German; keep answers short; no emojis",
+            "Answer in English",
+            ["Answer in German"],
+            "keep answers short; no emojis",
+        ),
+        (
+            "User lives in Berlin and works at Siemens",
+            "User moved to Lisbon",
+            ["User lives in Berlin"],
+            "User works at Siemens",
+        ),
+        (
+            "Lives in Berlin\n- near the park\n- with a cat",
+            "User moved to Lisbon",
+            ["Lives in Berlin"],
+            "User moved to Lisbon\n- near the park\n- with a cat",
+        ),
+        (
+            "| Thing | Value |\n|---|---|\n| Editor | vim |\n| City | Berlin |",
+            "User moved to Lisbon",
+            ["City: Berlin"],
+            "| Thing | Value |\n|---|---|\n| Editor | vim |",
+        ),
+        ("我住在北京，养了一只猫", "我搬到上海了", ["我住在北京"], "我养了一只猫"),
+        (
+            "User uses vim and lives in Berlin",
+            "User moved to Lisbon and switched to emacs",
+            ["User uses vim", "User lives in Berlin"],
+            "",
+        ),
+        (
+            "User lives in Berlin, Germany",
+            "User moved to Lisbon",
+            ["User lives in Berlin, Germany"],
+            "",
+        ),
+    ],
+)
+def test_a_statement_ends_and_the_rest_stays(
+    text: str, new: str, untrue: list[str], rest: str
+) -> None:
+    found = compare_entry(text, new, compare)
+    assert [one.reading for one, _ in found.untrue] == untrue
+    assert found.rest == rest
+
+
+@pytest.mark.parametrize(
+    ("text", "new"),
+    [
+        ("Answer in German, short, without emojis", "Answer in English"),
+        ("User lives in Berlin with his wife Anna and two kids", "User moved to Lisbon"),
+    ],
+)
+def test_what_cannot_be_told_apart_stays(text: str, new: str) -> None:
+    found = compare_entry(text, new, compare)
+    assert (found.untrue, bool(found.left)) == ((), True)
+
+
+def test_a_paraphrase_says_nothing_besides() -> None:
+    assert is_paraphrase("User prefers dark mode", "I like dark themes", compare)
+    assert not is_paraphrase("User prefers dark mode", "I like dark themes, and tea", compare)
+    assert not is_paraphrase("User prefers dark mode", "I like light themes", compare)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(st.sampled_from(FACTS), min_size=1, max_size=6, unique=True),
+    st.sampled_from(sorted(JOINED)),
+    st.sampled_from(NEW),
+)
+def test_what_does_not_conflict_stays_word_for_word(
+    facts: list[str], joined: str, new: str
+) -> None:
+    text = JOINED[joined](facts)
+    found = compare_entry(text, new, compare)
+    if not found.untrue:
+        return
+    kept = [fact for fact in facts if not any(compare(fact, one).conflict for one in readings(new))]
+    gone = " ".join(one.reading for one, _ in found.untrue).casefold()
+    for fact in kept:
+        assert fact.casefold() in found.rest.casefold()
+        assert fact.casefold() not in gone
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text("ab ,;.:|-\n\t，。和and IiMy是", max_size=60) | st.text(max_size=40), st.data())
+def test_any_text_is_taken_apart(text: str, data: st.DataObject) -> None:
+    found = statements(text)
+    assert all(text[one.start : one.end] == one.text for one in found)
+    assert [one.start for one in found] == sorted(one.start for one in found)
+    assert all(before.end <= after.start for before, after in pairwise(found))
+    assume(found)
+    gone = data.draw(st.lists(st.sampled_from(found), unique=True))
+    rest = without(text, gone, "new")
+    assert rest is not None
+    at = 0
+    for one in found:
+        if one not in gone:
+            at = rest.index(one.text.strip(), at) + len(one.text.strip())
+
+
+def test_an_index_finds_what_conflicts() -> None:
+    olds = [f"User keeps the {thing} number {n}" for n in range(300) for thing in ("book", "map")]
+    olds += FACTS
+    index = StatementIndex(olds)
+    for new in NEW:
+        found = {olds[number] for number in index.candidates([new])}
+        assert {old for old in olds if compare(old, new).conflict} <= found
+
+
+def test_hostile_entries_are_taken_apart_in_time() -> None:
+    for piece in (
+        "and I live ",
+        ", ",
+        "and ",
+        "| a ",
+        "my ",
+        "- a\n",
+        "a: ",
+        "，我",
+        "user ",
+        ". A",
+    ):
+        assert len(statements(piece * 3000)) >= 0
