@@ -239,7 +239,7 @@ def check_markdown(case: Case, store: Store, seen: list[str]) -> None:
 
 
 def check_injection(case: Case, store: Store, seen: list[str]) -> None:
-    store.write("facts/said.md", f"# Walrus\n\n{case.value}\n")
+    store.write("notes/said.md", f"# Walrus\n\n{case.value}\n")
     store.transcript("s").append({"role": "tool", "content": f"walrus {case.value}"})
     recalled = [piece_of(hit) for hit in store.search("walrus", tools=True)]
     assert [piece.author for piece in recalled] == ["owner", "untrusted"]

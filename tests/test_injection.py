@@ -311,20 +311,25 @@ def test_a_frame_that_could_not_be_read_again_is_refused(wrong: dict[str, str]) 
 
 def test_the_class_of_an_author(store: commonplace.Store) -> None:
     for path, author in {
-        "facts/user.md": "owner",
+        # tools write there
+        "facts/user.md": "agent",
+        "procedures/rules.md": "agent",
+        "daily/2026-02-24.md": "agent",
         "MEMORY.md": "owner",
+        "notes/tea.md": "owner",
         "agents/a1/MEMORY.md": "agent",
         "data/episodes/2026-02.md": "agent",
         "sessions/s/working-memory/overview.md": "agent",
         "archive/a.md": "agent",
-        "facts/episodes.md": "owner",
+        "notes/episodes.md": "owner",
     }.items():
         store.write(path, f"# Walrus\n\nwritten by {author}\n")
     store.write(
         "facts/web.md", "# Web\n\n" + render("Walrus", "untrusted", {"author": "untrusted"})
     )
-    store.write("facts/odd.md", "# Web\n\n" + render("Walrus", "owner", {"author": "president"}))
-    store.write("facts/bad.md", "# Walrus\n\nowner\n\n<!--\nMETA:\n- author: system\n-->\n")
+    store.write("facts/own.md", "# Own\n\n" + render("Walrus", "owner", {"author": "owner"}))
+    store.write("notes/odd.md", "# Web\n\n" + render("Walrus", "owner", {"author": "president"}))
+    store.write("notes/bad.md", "# Walrus\n\nowner\n\n<!--\nMETA:\n- author: system\n-->\n")
     log = store.transcript("s")
     roles = {"user": "owner", "assistant": "agent", "system": "system", "tool": "untrusted"}
     for role, author in roles.items():
@@ -332,15 +337,15 @@ def test_the_class_of_an_author(store: commonplace.Store) -> None:
             {"role": role, "content": f"walrus {author}", "timestamp": "2026-02-24T10:00:00Z"}
         )
     found = [piece_of(hit) for hit in store.search("walrus", 50, unit="message", tools=True)]
-    assert len(found) == 14
+    assert len(found) == 18
     for piece in found:
         assert piece.author in piece.text, piece
-        assert "META" not in piece.text or piece.citation.startswith("facts/bad.md")
+        assert "META" not in piece.text or piece.citation.startswith("notes/bad.md")
         assert (piece.time == "2026-02-24T10:00:00Z") == ("jsonl" in piece.citation)
     web = next(piece for piece in found if piece.citation.startswith("facts/web.md"))
     assert (web.text, web.title) == ("## Walrus\n\nuntrusted", "Web")
     long = render("Long", "badger. " * 300 + "\n\n" + "walnut. " * 300, {"author": "untrusted"})
-    store.write("facts/long.md", f"# Web\n\n{long}")
+    store.write("notes/long.md", f"# Web\n\n{long}")
     (part,) = store.search("walnut")
     assert "META" not in part.text
     assert piece_of(part).author == "owner"

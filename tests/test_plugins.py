@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 import commonplace
+from commonplace.cli import run
 from commonplace.doors.hosts import find_host
 from commonplace.doors.plugins import FORMS, plugin_files, write_plugin
 from commonplace.errors import Refused
@@ -52,3 +54,18 @@ def test_a_folder_in_use_is_not_written_to(tmp_path: Path) -> None:
     with pytest.raises(Refused, match="is not empty"):
         write_plugin("codex", tmp_path, with_mcp=False)
     assert [path.name for path in tmp_path.iterdir()] == ["own"]
+
+
+@pytest.mark.parametrize("form", ["claude-code", "codex"])
+def test_the_hooks_of_a_plugin_take_a_least_confidence(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["plugin", form, str(tmp_path / "p"), "--min-confidence", "0.5"]) == 0
+    hooks = (tmp_path / "p" / "plugin" / "hooks" / "hooks.json").read_text()
+    commands = re.findall(r'"command": "([^"]*)"', hooks)
+    assert commands
+    assert all(command.endswith(f"hook {form} --min-confidence 0.5") for command in commands)
+    capsys.readouterr()
+    assert run(["plugin", "hermes", str(tmp_path / "h"), "--min-confidence", "0.5"]) == 2
+    assert "a plugin for hermes has none" in capsys.readouterr().err
+    assert not (tmp_path / "h").exists()

@@ -77,7 +77,7 @@ def test_what_is_known_is_in_the_instructions_as_data(memory: FactsAndEpisodes) 
     post_task_reflector(memory, model)(TASK)
     system, user = model.asked[0]
     assert "  - Name: Zhang San\n" in system.text
-    assert "(facts/user.md, owner)" in system.text
+    assert "(facts/user.md, agent)" in system.text
     assert "- episodes/2026-02.md (" in system.text
     assert system.text.count("</memory>") == 2
     # the conversation is whole, and nothing in it can pass for a turn

@@ -111,6 +111,14 @@ class MetaComment:
 def meta_comment(text: str) -> MetaComment | None:
     """Return the `META` comment that a text, or its heading, begins with; None where none is."""
 
+def redact(
+    text: str, name: str | None = None, known: str | None = None
+) -> tuple[str, dict[str, int]] | None:
+    """Return a text with placeholders for its secrets, and how many of each kind; None without any.
+
+    `name` is what the whole text is the value of. A secret that stands in `known` stays.
+    """
+
 @final
 class Message:
     """One line of a transcript, whatever tool wrote it.
@@ -352,7 +360,7 @@ class ImportReport:
 class Status:
     """The state of a store in numbers.
 
-    `redactions` counts, by kind, the secrets that imports replaced in the transcripts that are
+    `redactions` counts, by kind, the secrets that imports and tools replaced in the files that are
     there.
     """
 
@@ -539,6 +547,8 @@ class Store:
         """Return the lines at which the turns of a transcript begin."""
     def append_message(self, path: str, line: bytes) -> int:
         """Append one JSON object as one durable line and return its line number."""
+    def log_redacted_text(self, path: str, redacted: dict[str, int]) -> None:
+        """Note what was replaced in a text before it came into a file; `status` counts it."""
     def import_transcript(
         self,
         source: str,

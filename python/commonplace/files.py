@@ -16,10 +16,13 @@ from commonplace.paths import GivenPath, path_text
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import TypeVar
 
     from commonplace.side_files import SideFiles
     from commonplace.stamp import Stamp
     from commonplace.transcript import Transcript
+
+    Value = TypeVar("Value")
 
 UPDATES = 64
 """How often `Files.update` begins again when others change the file meanwhile."""
@@ -40,7 +43,10 @@ class Files:
         watch: bool = True,
         weights: Weights | None = None,
         memory_limit: int | None = None,
+        keep_secrets: bool = False,
     ) -> None:
+        self.keep_secrets = keep_secrets
+        """Whether tools and transcripts write secrets as they are; see `redact`."""
         self._core = _core.Store(
             os.fspath(root),
             create=create,
@@ -299,7 +305,36 @@ class Files:
         """Return the transcript at `path`: a folder that holds `messages.jsonl`, or the file."""
         from commonplace.transcript import Transcript
 
-        return Transcript(self._core, self._folder(path))
+        return Transcript(self._core, self._folder(path), keep_secrets=self.keep_secrets)
+
+    def redact(self, value: Value, *, known: str = "") -> tuple[Value, dict[str, int]]:
+        r"""Return a value as tools write it: each secret replaced; and how many of each kind.
+
+        Memory systems, tools and transcripts do so by themselves, unless the store was opened with
+        `keep_secrets`: then the value comes back as it is. `write`, `append`, `update` and `patch`
+        do not: what a program writes there is what it means.
+
+        Args:
+            value: Text, or mappings, lists, tuples and dataclasses that hold texts.
+            known: A text whose secrets stay, such as that of a file which is changed.
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> store.redact("The password is q7Rt2Lm9x.")
+        ('The password is [redacted: password].', {'password': 1})
+        """
+        if self.keep_secrets:
+            return value, {}
+        from commonplace.redaction import redact
+
+        return redact(value, known=known)
+
+    def log_redactions(self, path: GivenPath, counts: dict[str, int]) -> None:
+        """Note how many secrets of each kind were replaced in what was written to a file.
+
+        `status().redactions` counts them for as long as the file is there.
+        """
+        self._core.log_redacted_text(self.relative(path), counts)
 
     def side_files(self, folder: str = "") -> SideFiles:
         """Return the logs and caches in `folder` below `.commonplace`."""

@@ -13,7 +13,7 @@ from datetime import UTC, date, datetime
 from typing import Literal
 
 from commonplace.entries.frame_escapes import Author
-from commonplace.entries.injection import Piece, frame
+from commonplace.entries.injection import Piece, author_of_note, frame
 from commonplace.errors import CommonplaceError, InDoubt
 from commonplace.memories.facts_and_episodes import FactsAndEpisodes
 from commonplace.protocols import ChatModel, Reply, ToolCall, Turn
@@ -200,7 +200,7 @@ def _instructions(
     instruction: str, today: date | None, facts: Mapping[str, str], episode_index: str
 ) -> str:
     """Return the system prompt: what to do, the day, and what is known, framed."""
-    known = [Piece(text, path, "owner") for path, text in facts.items()]
+    known = [Piece(text, path, author_of_note(path)) for path, text in facts.items()]
     index = [Piece(episode_index, "episodes", "agent")] if episode_index else []
     return "\n\n".join(
         [

@@ -62,6 +62,7 @@ def open(  # noqa: A001 - commonplace.open() reads as it should
     watch: bool = True,
     weights: Weights | None = None,
     memory_limit: int | None = None,
+    keep_secrets: bool = False,
 ) -> Store:
     r"""Open the memory that lies in the folder `root`.
 
@@ -74,6 +75,8 @@ def open(  # noqa: A001 - commonplace.open() reads as it should
             and at most: what control groups and `ulimit` leave to this process. What would need
             more is left out of the index, and each answer says so (`freshness` is `partial`, and
             there is a note), or the call raises `MemoryLimit`.
+        keep_secrets: Let memory systems, tools, transcripts and imports write keys, tokens and
+            passwords as they are, and not as `[redacted: GitHub token]` or the like.
 
     Returns:
         A store, ready to search: only files that changed since the last time were read.
@@ -95,6 +98,7 @@ def open(  # noqa: A001 - commonplace.open() reads as it should
         watch=watch,
         weights=weights,
         memory_limit=memory_limit,
+        keep_secrets=keep_secrets,
     )
 
 
@@ -268,7 +272,7 @@ class Store(Files):
         *paths: str | os.PathLike[str],
         hosts: Sequence[str] = (),
         progress: Callable[[int, int], None] | None = None,
-        keep_secrets: bool = False,
+        keep_secrets: bool | None = None,
     ) -> ImportReport:
         r"""Import sessions of agents, each to `sessions/<project>/<date>-<id>/messages.jsonl`.
 
@@ -291,7 +295,7 @@ class Store(Files):
             progress: Called now and then with the bytes read so far and those that there are; what
                 it raises ends the import.
             keep_secrets: Whether secrets (keys, tokens, passwords) are stored as they are, and not
-                as `[redacted: github token]` or the like.
+                as `[redacted: github token]` or the like; default: as the store was opened.
 
         Returns:
             What became of each source. One that cannot be read is named there, and the others are
@@ -312,7 +316,8 @@ class Store(Files):
         1
         """
         names = [os.fspath(path) for path in paths]
-        return self._core.import_sessions(names, list(hosts), progress, keep_secrets=keep_secrets)
+        keeps = self.keep_secrets if keep_secrets is None else keep_secrets
+        return self._core.import_sessions(names, list(hosts), progress, keep_secrets=keeps)
 
     # Sessions
 

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
 from commonplace import _core
-from commonplace._core import Imported, Message
+from commonplace._core import Imported, Message, Written
 from commonplace.errors import Conflict, EncodingError
+
+Value = TypeVar("Value")
 
 
 class Transcript:
     """An append-only log of messages, one JSON object a line; made by `Store.transcript()`."""
 
-    def __init__(self, core: _core.Store, path: str) -> None:
+    def __init__(self, core: _core.Store, path: str, *, keep_secrets: bool = False) -> None:
         self._core = core
+        self._keep_secrets = keep_secrets
         self.path = path if path.endswith(".jsonl") else f"{path.rstrip('/')}/messages.jsonl"
 
     def __repr__(self) -> str:
@@ -30,7 +33,9 @@ class Transcript:
         None is returned when the lines before it could not be counted: it is written all the same.
 
         A message has `role` and `content` (text or a list of content blocks); `timestamp` is
-        filled in when it is missing; `name`, `session` and anything else is kept as given.
+        filled in when it is missing; `name`, `session` and anything else is kept as given. Secrets
+        are redacted, in calls of tools and their answers as well, unless the store was opened with
+        `keep_secrets`.
 
         Raises:
             ValueError: `role` is missing, or something in it cannot be written as JSON.
@@ -47,21 +52,55 @@ class Transcript:
         """
         if not isinstance(message.get("role"), str):
             raise ValueError('a message needs a "role" such as "user" or "assistant"')
-        record = dict(message)
+        record, counts = self._redacted(dict(message))
         record.setdefault("timestamp", datetime.now(UTC).isoformat(timespec="milliseconds"))
         try:
-            line = orjson.dumps(record)
+            dumped = orjson.dumps(record)
         except orjson.JSONEncodeError as error:
             kind = EncodingError if "surrogates" in str(error) else ValueError
             raise kind(f"this message cannot be written as JSON: {error}") from None
-        return self._core.append_message(self.path, line)
+        line = self._core.append_message(self.path, dumped)
+        self._log(counts)
+        return line
+
+    def extend(
+        self, records: Iterable[Mapping[str, Any]], *, expected_version: str | None = None
+    ) -> Written:
+        """Add JSON objects of any form, each a line, in one durable write.
+
+        Args:
+            records: Messages as a framework has them; secrets are redacted as by `append`.
+            expected_version: The version you read (`"absent"`: not there yet).
+
+        Raises:
+            ValueError: Something cannot be written as JSON.
+            EncodingError: A text in it is not UTF-8.
+            Conflict: The transcript is no longer the expected version; nothing was added.
+
+        >>> import commonplace, tempfile
+        >>> log = commonplace.open(tempfile.mkdtemp()).transcript("sessions/s1")
+        >>> _ = log.extend([{"role": "user", "content": "Hi."}, {"role": "tool", "content": "."}])
+        >>> [message.role for message in log]
+        ['user', 'tool']
+        """
+        import json  # here, for a command that reads has no use for it
+
+        redacted, counts = self._redacted([dict(record) for record in records])
+        try:
+            # numbers of any size, which orjson does not take
+            lines = [json.dumps(one, ensure_ascii=False, separators=(",", ":")) for one in redacted]
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"a record cannot be written as JSON: {error}") from None
+        written = self._core.append(self.path, "\n".join(lines), expected_version)
+        self._log(counts)
+        return written
 
     def load(
         self,
         source: str | os.PathLike[str],
         progress: Callable[[int], None] | None = None,
         *,
-        keep_secrets: bool = False,
+        keep_secrets: bool | None = None,
     ) -> Imported:
         """Import a transcript of another tool from anywhere on this machine.
 
@@ -77,7 +116,7 @@ class Transcript:
             source: The file to read; it is not changed.
             progress: Called now and then with the bytes read so far; what it raises ends the
                 import.
-            keep_secrets: Whether secrets are stored as they are.
+            keep_secrets: Whether secrets are stored as they are; default: as the store was opened.
 
         Returns:
             What was taken, what was left out and why, and how many secrets of which kind were
@@ -91,8 +130,9 @@ class Transcript:
             Conflict: This transcript holds other messages already; nothing was added.
             MemoryLimit: It is one JSON array or document, larger than the memory limit allows.
         """
+        keeps = self._keep_secrets if keep_secrets is None else keep_secrets
         return self._core.import_transcript(
-            os.fspath(source), self.path, progress, keep_secrets=keep_secrets
+            os.fspath(source), self.path, progress, keep_secrets=keeps
         )
 
     def messages(self, start: int = 1, limit: int | None = None) -> list[Message]:
@@ -142,6 +182,17 @@ class Transcript:
                 raise Conflict(f"{self.path}#L{message.line} was rewritten meanwhile")
             found.append(record)
         return found
+
+    def _redacted(self, value: Value) -> tuple[Value, dict[str, int]]:
+        if self._keep_secrets:
+            return value, {}
+        from commonplace.redaction import redact
+
+        return redact(value)
+
+    def _log(self, counts: dict[str, int]) -> None:
+        if counts:
+            self._core.log_redacted_text(self.path, counts)
 
     def __getitem__(self, line: int) -> Message:
         """Return the message at a line, counted from 1 as in its citation."""

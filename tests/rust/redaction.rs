@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use commonplace_core::error::Error;
 use commonplace_core::messages::redaction::{
-    Redactions, count_placeholders, differs_only_by_redaction, redact_line,
+    Redactions, count_placeholders, differs_only_by_redaction, redact_line, redact_value,
 };
 use commonplace_core::store::import::ImportOptions;
 use fixture::TestRoot;
@@ -354,4 +354,80 @@ fn an_import_that_ends_early_counts_what_it_wrote() {
     fs::write(&log, format!("{}\n{ahead}\n", fs::read_to_string(&log).unwrap())).unwrap();
     assert_eq!(memory.open(false).status(&|| false).unwrap().redactions["GitHub token"], lines);
     assert_eq!(import(&|| false).1, 10);
+}
+
+fn redact_plain(text: &str, name: Option<&str>, known: &str) -> (String, Redactions) {
+    let done = redact_value(text, name, known, &|| false).unwrap();
+    done.unwrap_or_else(|| (text.to_owned(), Redactions::new()))
+}
+
+#[test]
+fn a_password_in_chinese_goes() {
+    for (before, after) in [
+        ("密码是q7Rt2Lm9x。", "密码是[redacted: password]。"),
+        ("数据库的密码是 q7Rt2Lm9x，请记住", "数据库的密码是 [redacted: password]，请记住"),
+        ("密码：q7Rt2Lm9x", "密码：[redacted: password]"),
+        ("密码:q7Rt2Lm9x", "密码:[redacted: password]"),
+        ("口令为：“q7Rt2Lm9x”。", "口令为：“[redacted: password]”。"),
+        ("wifi password是q7Rt2Lm9x！", "wifi password是[redacted: password]！"),
+        ("密码改成了q7Rt2Lm9x", "密码改成了[redacted: password]"),
+        ("password=q7Rt2Lm9x，用户 bob", "password=[redacted: password]，用户 bob"),
+    ] {
+        assert_eq!(redact_plain(before, None, "").0, after);
+        let line = json!({ "content": before }).to_string();
+        let done = redact(line.as_bytes()).0;
+        assert_eq!(serde_json::from_slice::<Value>(&done).unwrap(), json!({ "content": after }));
+        // as a program writes it that leaves nothing but ASCII
+        let escaped: String = line
+            .chars()
+            .map(|c| if c.is_ascii() { c.to_string() } else { format!("\\u{:04x}", c as u32) })
+            .collect();
+        let done = redact(escaped.as_bytes()).0;
+        assert_eq!(serde_json::from_slice::<Value>(&done).unwrap(), json!({ "content": after }));
+    }
+    for kept in [
+        "密码是什么？",
+        "密码是必填项",
+        "请把密码改成更长的",
+        "密码为空",
+        "忘记密码：点击 https://example.com/reset",
+        "密码：******",
+        "密码是 your-password",
+        "令牌是短期的",
+    ] {
+        assert_eq!(redact_plain(kept, None, ""), (kept.to_owned(), Redactions::new()));
+    }
+}
+
+#[test]
+fn the_value_of_a_name_goes() {
+    for name in ["password", "db_password", "wifi password", "DB_PASSWORD", "PG_PWD"] {
+        let (text, counts) = redact_plain("q7Rt2Lm9x", Some(name), "");
+        assert_eq!((&*text, &counts["password"]), ("[redacted: password]", &1), "{name}");
+    }
+    for name in ["user", "password hint", "forgot password", "title"] {
+        assert_eq!(redact_plain("q7Rt2Lm9x", Some(name), "").0, "q7Rt2Lm9x", "{name}");
+    }
+}
+
+#[test]
+fn a_known_secret_stays() {
+    let text = format!("password=q7Rt2Lm9x\n{}\n", github_token());
+    let (done, counts) = redact_plain(&text, None, "it was q7Rt2Lm9x");
+    assert_eq!(done, "password=q7Rt2Lm9x\n[redacted: GitHub token]\n");
+    assert_eq!(counts, Redactions::from([("GitHub token".to_owned(), 1)]));
+}
+
+proptest! {
+    #[test]
+    fn a_text_is_redacted_as_in_a_line(parts in prop::collection::vec(prop::sample::select(vec![
+        "password", "密码", "是", "：", ": ", "=", "q7Rt2Lm9x", "https://bob:q7Rt2Lm9x@db", "\"", "\\", "\n",
+        " ", "é", "api_key", "q7Rt2Lm9Xz4Vb6Nc8", "“", "”", "，",
+    ]), 0..12)) {
+        let text = parts.concat();
+        let line = json!({ "content": text }).to_string();
+        let (done, counts) = redact(line.as_bytes());
+        let wanted = serde_json::from_slice::<Value>(&done).unwrap()["content"].clone();
+        prop_assert_eq!((Value::from(redact_plain(&text, None, "").0), redact_plain(&text, None, "").1), (wanted, counts));
+    }
 }

@@ -263,16 +263,25 @@ def _amount(entry: dict[str, Any], shown: list[Any]) -> str:
     return f"{entry.get('characters')} characters" if shown else "nothing"
 
 
-@command(options.PLUGIN_FORM, options.PLUGIN_FOLDER, JSON)
-def plugin(opening: RootOptions, form: str, folder: Path, *, as_json: bool) -> int:  # noqa: ARG001
+@command(options.PLUGIN_FORM, options.PLUGIN_FOLDER, options.MIN_CONFIDENCE, JSON)
+def plugin(
+    opening: RootOptions,  # noqa: ARG001
+    form: str,
+    folder: Path,
+    *,
+    min_confidence: float | None,
+    as_json: bool,
+) -> int:
     """Write a plugin to a new folder, for a marketplace of an agent program: hooks, skill, MCP.
 
     It does what install does, for those who manage plugins; use one of the two.
     """
-    from commonplace.doors.plugins import FORMS, write_plugin
+    from commonplace.doors.plugins import FORMS, WITH_HOOKS, write_plugin
 
     if form not in FORMS:
         raise UsageError(f"there is no plugin for {form!r}; {', '.join(FORMS)} are there")
-    write_plugin(form, folder, with_mcp="mcp" in COMMANDS)
+    if min_confidence is not None and form not in WITH_HOOKS:
+        raise UsageError(f"--min-confidence is for hooks, and a plugin for {form} has none")
+    write_plugin(form, folder, with_mcp="mcp" in COMMANDS, min_confidence=min_confidence)
     emit({"folder": str(folder)}) if as_json else print(clean(f"wrote the plugin to {folder}"))
     return FOUND

@@ -38,25 +38,30 @@ def export(
     return FOUND
 
 
-@command(options.BUNDLE, options.INTO, JSON)
-def import_okf(opening: RootOptions, folder: Path, to: str | None, *, as_json: bool) -> int:
+@command(options.BUNDLE, options.INTO, options.KEEP_SECRETS, JSON)
+def import_okf(
+    opening: RootOptions, folder: Path, to: str | None, *, keep_secrets: bool, as_json: bool
+) -> int:
     """Take in a bundle of the Open Knowledge Format as notes; nothing is overwritten.
 
     A file that cannot be taken is named and skipped. Exit code 2 means that none could.
     """
     from commonplace.doors.okf import import_bundle
 
-    with opened(opening, create=True) as store:
+    with opened(opening, create=True, keep_secrets=keep_secrets) as store:
         return _told(import_bundle(store, folder, to or ""), f"took from {folder}", as_json)
 
 
 def _told(report: BundleReport, done: str, as_json: bool) -> int:
     """Say what was written and what was skipped."""
     if as_json:
-        emit({name: getattr(report, name) for name in ("written", "unchanged", "skipped")})
+        names = ("written", "unchanged", "skipped", "redacted")
+        emit({name: getattr(report, name) for name in names})
     else:
         same = f", {len(report.unchanged)} unchanged" if report.unchanged else ""
         print(clean(f"{done}: {counted(len(report.written), 'note')}{same}"))
+        for kind, count in sorted(report.redacted.items()):
+            print(f"redacted: {count} × {kind}")
         for name, why in report.skipped.items():
             print(clean(f"skipped {name}: {why}"))
     return FOUND if report.written or report.unchanged or not report.skipped else ERROR

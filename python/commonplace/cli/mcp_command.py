@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from commonplace.cli.options import KEEP_SECRETS
 from commonplace.cli.output import FOUND, opened, print_message
 from commonplace.cli.parser import RootOptions, UsageError, argument, command, count
 
@@ -31,7 +32,7 @@ NAME = argument(
 )
 
 
-@command(SYSTEM, HTTP, HOST, PORT, NAME)
+@command(SYSTEM, HTTP, HOST, PORT, NAME, KEEP_SECRETS)
 def mcp(
     opening: RootOptions,
     *,
@@ -40,6 +41,7 @@ def mcp(
     host: str,
     port: int,
     names: list[str] | None,
+    keep_secrets: bool,
 ) -> int:
     """Serve the memory to agents over MCP, on stdio or HTTP, until the host ends it.
 
@@ -47,7 +49,10 @@ def mcp(
     """
     from commonplace.doors.mcp.methods import Methods
 
-    methods = Methods(lambda: opened(opening, create=True), _maker(system) if system else None)
+    methods = Methods(
+        lambda: opened(opening, create=True, keep_secrets=keep_secrets),
+        _maker(system) if system else None,
+    )
     if not http:
         from commonplace.doors.mcp import stdio
 

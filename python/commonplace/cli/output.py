@@ -20,11 +20,16 @@ if TYPE_CHECKING:
 FOUND, NOTHING, ERROR, INTERRUPTED = 0, 1, 2, 130
 
 
-def opened(opening: RootOptions, *, create: bool = False) -> Store:
+def opened(opening: RootOptions, *, create: bool = False, keep_secrets: bool = False) -> Store:
     """Open the root that the command line means."""
     from commonplace.store import open as open_store
 
-    return open_store(opening.root, create=create, memory_limit=opening.memory_limit)
+    return open_store(
+        opening.root,
+        create=create,
+        memory_limit=opening.memory_limit,
+        keep_secrets=keep_secrets,
+    )
 
 
 def record(result: Result) -> dict[str, Any]:

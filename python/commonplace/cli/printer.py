@@ -248,13 +248,17 @@ class Printer:
         if written.history:
             self.line((f"the old text is in {written.history}", "dim"))
 
+    def redacted(self, counts: dict[str, int], indent: str = "") -> None:
+        """Say how many secrets of which kind were replaced."""
+        for kind, count in sorted(counts.items()):
+            self.line((f"{indent}redacted: {count} × {kind}", "dim"))
+
     def imported(self, imported: Imported) -> None:
         """Say what an import took and what it left out."""
         self.line(f"{imported.messages} messages ({imported.format}) → ", (imported.path, "cyan"))
         for kind, count in sorted(imported.skipped.items()):
             self.line((f"  left out: {count} × {kind}", "dim"))
-        for kind, count in sorted(imported.redacted.items()):
-            self.line((f"  redacted: {count} × {kind}", "dim"))
+        self.redacted(imported.redacted, "  ")
         if imported.bad_line_count:
             lines = ", ".join(map(str, imported.bad_lines[:5]))
             self.warn(f"{imported.bad_line_count} lines could not be read, such as {lines}")
@@ -279,8 +283,7 @@ class Printer:
                 self.line("new  ", (path, "cyan"), title)
         if len(new) > MOST_NAMED:
             self.line(f"new  and {len(new) - MOST_NAMED} more")
-        for kind, count in sorted(report.redacted.items()):
-            self.line((f"redacted: {count} × {kind}", "dim"))
+        self.redacted(report.redacted)
         if report.copies:
             self.line((f"{report.copies:,} copies of messages were not stored again", "dim"))
         self.line(

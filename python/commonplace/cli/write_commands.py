@@ -37,7 +37,9 @@ def write(
         return done(store.write(path, text, expected_version=expected), "wrote", as_json)
 
 
-@command(options.TARGET, options.CONTENT, options.FILE, options.EXPECTED, JSON)
+@command(
+    options.TARGET, options.CONTENT, options.FILE, options.EXPECTED, options.KEEP_SECRETS, JSON
+)
 def append(
     opening: RootOptions,
     path: str,
@@ -45,12 +47,22 @@ def append(
     file: Path | None,
     expected: str | None,
     *,
+    keep_secrets: bool,
     as_json: bool,
 ) -> int:
-    """Add text and a line end to a file."""
+    """Add text and a line end to a file; secrets are redacted, as agents add by this."""
     text = options.content(content, file)
-    with opened(opening, create=True) as store:
-        return done(store.append(path, text, expected_version=expected), "added to", as_json)
+    with opened(opening, create=True, keep_secrets=keep_secrets) as store:
+        kept, counts = store.redact(text)
+        written = store.append(path, kept, expected_version=expected)
+        if counts:
+            store.log_redactions(written.path, counts)
+        if as_json:
+            emit(record(written) | ({"redacted": counts} if counts else {}))
+            return FOUND
+        printer().written(written, "added to")
+        printer().redacted(counts)
+        return FOUND
 
 
 @command(options.EXISTING, options.OLD, options.NEW, options.EXPECTED, JSON)

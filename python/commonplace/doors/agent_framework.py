@@ -75,7 +75,10 @@ class TranscriptHistory(HistoryProvider):
 
         def new(entries: list[Any]) -> list[dict[str, Any]]:
             known = [_message(entry) for entry in entries]
-            return [_entry(message, now) for message in filter_new_messages(known, messages)]
+            given = [_entry(message, now) for message in messages]
+            # compared as they are stored: without secrets
+            stored = [_message(entry) for entry in self._store.redact(given)[0]]
+            return given[len(given) - len(filter_new_messages(known, stored)) :]
 
         path = transcript_path(session_id, self._folder)
         await run_sync(extend, self._store, path, new)

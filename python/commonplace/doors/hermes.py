@@ -81,13 +81,9 @@ class HermesMemory:
             return
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         said = (("user", user_content), ("assistant", assistant_content))
-        lines = [
-            json.dumps({"role": role, "content": text, "timestamp": now}, ensure_ascii=False)
-            for role, text in said
-            if text
-        ]
-        if lines:
-            self._tools.store.append(self.path(session_id), "\n".join(lines))
+        entries = [{"role": role, "content": text, "timestamp": now} for role, text in said if text]
+        if entries:
+            self._tools.store.transcript(self.path(session_id)).extend(entries)
 
     def get_tool_schemas(self) -> list[dict[str, Any]]:
         """Return the tools that the model gets, as functions of OpenAI."""

@@ -78,10 +78,17 @@ class CommonplaceStore(BaseStore):
                 if op.ttl is not None:
                     raise NotImplementedError("an item does not expire here; put it without ttl")
                 puts[self._path(op.namespace, op.key)] = op
-        notes = {path: _note(op, self._fields) for path, op in puts.items() if op.value is not None}
+        notes: dict[str, str] = {}
+        redacted: dict[str, dict[str, int]] = {}
+        for path, op in puts.items():
+            if op.value is not None:
+                value, redacted[path] = self._store.redact(op.value)
+                notes[path] = _note(op._replace(value=value), self._fields)
         results = [self._result(op) for op in ops]
         for path in puts:
             self._put(path, notes.get(path))
+            if counts := redacted.get(path):
+                self._store.log_redactions(path, counts)
         return results
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import yaml
 
 from commonplace.errors import CommonplaceError, Conflict, Refused
+from commonplace.redaction import add_counts
 
 if TYPE_CHECKING:
     from commonplace.store import Store
@@ -38,6 +39,8 @@ class BundleReport:
     written: list[str] = field(default_factory=list)
     unchanged: list[str] = field(default_factory=list)
     skipped: dict[str, str] = field(default_factory=dict)
+    redacted: dict[str, int] = field(default_factory=dict)
+    """How many secrets of each kind were replaced in what was written."""
 
 
 def export_bundle(store: Store, folder: Path, prefix: str = "") -> BundleReport:
@@ -80,6 +83,8 @@ def export_bundle(store: Store, folder: Path, prefix: str = "") -> BundleReport:
 def import_bundle(store: Store, folder: Path, to: str = "") -> BundleReport:
     """Write the files of a bundle to a store as notes; nothing that is there is overwritten.
 
+    Secrets are redacted, unless the store was opened with `keep_secrets`.
+
     Args:
         store: That gets the notes.
         folder: Of the bundle. Hidden files and links are left out.
@@ -102,11 +107,12 @@ def import_bundle(store: Store, folder: Path, to: str = "") -> BundleReport:
         if name == "index.md" and text.startswith(_INDEX):
             continue
         text, own = note(text)
+        kept, counts = store.redact(text)
         target = f"{to.strip('/')}/{own or name}".lstrip("/")
         try:
-            store.write(target, text, expected_version="absent")
+            store.write(target, kept, expected_version="absent")
         except Conflict:
-            if store.read(target) == text:
+            if store.read(target) in {text, kept}:
                 report.unchanged.append(target)
             else:
                 report.skipped[name] = f"{target} is there and says something else"
@@ -114,6 +120,9 @@ def import_bundle(store: Store, folder: Path, to: str = "") -> BundleReport:
             report.skipped[name] = str(error)
         else:
             report.written.append(target)
+            if counts:
+                store.log_redactions(target, counts)
+                add_counts(report.redacted, counts)
     return report
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -64,8 +63,8 @@ class TranscriptSession:
         """Add items in one durable write."""
         if items:
             now = datetime.now(UTC).isoformat(timespec="milliseconds")
-            lines = [_line(dict(item), now) for item in items]
-            await run_sync(self._store.append, self.path, "\n".join(lines))
+            entries = [_entry(dict(item), now) for item in items]
+            await run_sync(self._store.transcript(self.path).extend, entries)
 
     async def pop_item(self) -> TResponseInputItem | None:
         """Take the latest item away and return it; None when there is none."""
@@ -125,10 +124,10 @@ def function_tools(toolset: Toolset) -> list[FunctionTool]:
     ]
 
 
-def _line(item: dict[str, Any], now: str) -> str:
-    """Return an item as a line, with the time that it came unless it has one."""
+def _entry(item: dict[str, Any], now: str) -> dict[str, Any]:
+    """Return an item with the time that it came unless it has one."""
     own = {"own_timestamp": True} if "timestamp" in item else {"timestamp": now}
-    return json.dumps({**item, **own}, ensure_ascii=False, separators=(",", ":"))
+    return {**item, **own}
 
 
 def _items(entries: list[Any]) -> list[Any]:

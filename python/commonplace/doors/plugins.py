@@ -12,7 +12,8 @@ from commonplace.doors.hosts import find_host
 from commonplace.doors.install import skill_text
 from commonplace.errors import Refused
 
-FORMS = ("claude-code", "codex", "agent-plugins", "hermes")
+WITH_HOOKS = ("claude-code", "codex")
+FORMS = (*WITH_HOOKS, "agent-plugins", "hermes")
 NAME = "commonplace"
 ABOUT = "Memory of earlier sessions and notes: captured by itself, recalled where it fits."
 # the schemas that a reader of this form looks for
@@ -34,12 +35,15 @@ def register(ctx):
 '''
 
 
-def plugin_files(form: str, *, with_mcp: bool) -> dict[str, str]:
+def plugin_files(
+    form: str, *, with_mcp: bool, min_confidence: float | None = None
+) -> dict[str, str]:
     """Return the files of a plugin by their paths; for a host with the catalogue that lists it.
 
     Args:
         form: One of `FORMS`.
         with_mcp: Name the MCP server; Hermes has the tools without it.
+        min_confidence: The least confidence of a hit that hooks inject, in place of the default.
 
     >>> sorted(plugin_files("agent-plugins", with_mcp=True))
     ['mcp.json', 'plugin.json', 'skills/commonplace/SKILL.md']
@@ -64,7 +68,7 @@ def plugin_files(form: str, *, with_mcp: bool) -> dict[str, str]:
             files["mcp.json"] = _json(content)
         return files | skill
     host = find_host(form)
-    command = hook_command(NAME, host, None, in_project=False)
+    command = hook_command(NAME, host, None, in_project=False, min_confidence=min_confidence)
     inner = {"hooks/hooks.json": add_hooks(host, "", command)} | skill
     if with_mcp:
         inner[".mcp.json"] = _json({"mcpServers": {NAME: server}})
@@ -77,8 +81,10 @@ def plugin_files(form: str, *, with_mcp: bool) -> dict[str, str]:
     return {f"{PLUGIN}/{path}": text for path, text in inner.items()} | catalogue()
 
 
-def write_plugin(form: str, folder: Path, *, with_mcp: bool) -> None:
-    """Write a plugin to a new folder.
+def write_plugin(
+    form: str, folder: Path, *, with_mcp: bool, min_confidence: float | None = None
+) -> None:
+    """Write a plugin to a new folder; see `plugin_files`.
 
     Raises:
         Refused: There is something in the folder.
@@ -86,7 +92,8 @@ def write_plugin(form: str, folder: Path, *, with_mcp: bool) -> None:
     """
     if folder.exists() and any(folder.iterdir()):
         raise Refused(f"{folder} is not empty; name a new folder")
-    for path, text in plugin_files(form, with_mcp=with_mcp).items():
+    files = plugin_files(form, with_mcp=with_mcp, min_confidence=min_confidence)
+    for path, text in files.items():
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, "utf-8")

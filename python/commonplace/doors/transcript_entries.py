@@ -34,16 +34,16 @@ class TranscriptEntries:
         """Add entries in one durable write, without those whose id is there."""
         with self._turn:
             known = self._ids(path)
-            lines = []
+            new = []
             for entry in entries:
                 own = entry.get(self._id_field)
                 if own is None or own not in known:
-                    lines.append(_line(entry))
+                    new.append(entry)
                     known |= {own} if own is not None else set()
-            if lines:
+            if new:
                 # forgotten when it fails: what stands there is then read again
                 self._known.pop(path, None)
-                self._store.append(path, "\n".join(lines))
+                self._store.transcript(path).extend(new)
                 self._known[path] = (self._store.stamp(path).size, known)
 
     def load(self, path: str) -> list[Any] | None:
@@ -86,8 +86,7 @@ def extend(
         if not added:
             return
         try:
-            text = "\n".join(map(_line, added))
-            store.append(path, text, expected_version=version)
+            store.transcript(path).extend(added, expected_version=version)
         except Conflict:
             continue
         return
@@ -111,10 +110,6 @@ def load_versioned(store: Store, path: str) -> tuple[list[Any], str]:
         # written meanwhile: what was read may be of either
         if store.version(path) == version:
             return parsed(text, path), version
-
-
-def _line(entry: Mapping[str, Any]) -> str:
-    return json.dumps(entry, ensure_ascii=False, separators=(",", ":"))
 
 
 def parsed(text: str, path: str) -> list[Any]:

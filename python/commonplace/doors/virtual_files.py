@@ -8,6 +8,7 @@ behind its own. A folder is there while files are in it, as in git.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from commonplace.doors.names import decode, encode
@@ -92,12 +93,20 @@ class VirtualFiles:
                 return text, version
 
     def write(self, name: str, text: str, expected_version: str | None = None) -> str:
-        """Write a file and return its version.
+        """Write a file and return its version; a secret that was not in it before is redacted.
 
         Raises:
             Conflict: It is no longer the expected version; `"absent"` is for a new file.
         """
-        return self.store.write(self.path(name), text, expected_version=expected_version).version
+        path = self.path(name)
+        redacted, counts = self.store.redact(text)
+        if counts:
+            with suppress(NotFound):
+                redacted, counts = self.store.redact(text, known=self.store.read(path))
+        written = self.store.write(path, redacted, expected_version=expected_version)
+        if counts:
+            self.store.log_redactions(written.path, counts)
+        return written.version
 
     def edit(self, name: str, change: Callable[[str], tuple[str, _Answer]]) -> _Answer:
         """Change a file by a function of its text, and lose nothing that others write.

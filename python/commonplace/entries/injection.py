@@ -38,7 +38,20 @@ _ROLES: dict[str | None, Author] = {
     "system": "system",
     "developer": "system",
 }
-_AGENTS = {"agents", "archive", "episodes", "sessions", "world"}
+# folders in which tools write
+_AGENTS = {
+    "agents",
+    "archive",
+    "daily",
+    "episodes",
+    "facts",
+    "procedures",
+    "sessions",
+    "world",
+}
+# who said the entry that ends here, as a profile notes it; without a mark it was the owner
+_SAID = re.compile(r"[ \n]<!-- META:(?: [a-z]+=[\w-]+)*? by=(?P<by>[a-z]+)(?: [a-z]+=[\w-]+)* -->")
+_SPEAKERS: dict[str, Author] = {"owner": "owner", "agent": "agent"}
 _SENTENCE = re.compile(r"[.!?…][\"')\]»”’]*(?=\s)|[。！？][」』”’）]*|(?<=\S)(?=\n)")
 
 _END = re.compile(rf", (?P<author>{AUTHORS})(?:, (?P<time>.*))?\)\Z")
@@ -100,9 +113,10 @@ def piece_of(hit: Hit, store: Store | None = None) -> Piece:
     """Return a hit of a search as a piece, with the class of its author.
 
     A user's message is the owner's, an assistant's is an agent's, a system prompt is the
-    system's, and what came out of a tool is untrusted. A note is the owner's unless it lies below
-    `agents/`, `archive/`, `episodes/`, `sessions/` or `world/`; an `author` in the `META` comment
-    of its section wins. The comment itself is left out of the text.
+    system's, and what came out of a tool is untrusted. A note is as `author_of_note` says; an
+    `author` in the `META` comment of its section wins. An entry in it that says `by=agent`, or who
+    else said it, is not the owner's, and so nor is the piece. These comments are left out of the
+    text.
 
     Args:
         hit: Of a search.
@@ -122,11 +136,37 @@ def piece_of(hit: Hit, store: Store | None = None) -> Piece:
             )
             comment = meta_comment(note.encode()[begins:].decode())
         named = fields_of(comment).get("author")
-        if named in get_args(Author):
-            author = cast("Author", named)
-        else:
-            author = "agent" if _AGENTS & set(hit.path.split("/")[:-1]) else "owner"
+        is_named = named in get_args(Author)
+        author = cast("Author", named) if is_named else author_of_note(hit.path)
+        text, author = _least_trusted(text, author)
     return Piece(text, hit.citation, author, " › ".join(above) or None, hit.time)
+
+
+def author_of_note(path: str) -> Author:
+    """Return the class of whoever writes notes in a folder, where a note does not say it.
+
+    It is an agent below `agents/`, `archive/`, `daily/`, `episodes/`, `facts/`, `procedures/`,
+    `sessions/` and `world/`, where tools write, and the owner of the memory elsewhere.
+
+    >>> author_of_note("facts/user.md"), author_of_note("MEMORY.md")
+    ('agent', 'owner')
+    """
+    return "agent" if _AGENTS & set(path.split("/")[:-1]) else "owner"
+
+
+def author_of_speaker(speaker: str) -> Author:
+    """Return the class of who said an entry: `owner`, `agent`, or somebody else."""
+    return _SPEAKERS.get(speaker, "untrusted")
+
+
+def _least_trusted(text: str, author: Author) -> tuple[str, Author]:
+    """Return a text without marks of who said what in it, and the least trusted of them."""
+    for said in _SAID.finditer(text):
+        speaker = author_of_speaker(said["by"])
+        if author == "owner" or speaker == "untrusted":
+            author = speaker
+    # until when something was true must be seen
+    return _SAID.sub(lambda said: said[0] if " until=" in said[0] else "", text), author
 
 
 def pack(

@@ -9,6 +9,7 @@ mod grep;
 mod hit;
 mod import;
 mod markdown;
+mod redaction;
 mod results;
 mod sessions;
 mod store;
@@ -37,6 +38,8 @@ mod _core {
     use super::markdown::{
         FrontMatter, MarkdownBlock, MetaComment, blocks, front_matter, meta_comment, sections,
     };
+    #[pymodule_export]
+    use super::redaction::redact;
     #[pymodule_export]
     use super::results::{Entry, Message, Section, Status, Verified};
     #[pymodule_export]

@@ -1,5 +1,6 @@
 //! Python class `_core.Store`: one method per call of the core, hence longer than 350 lines.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -294,6 +295,15 @@ impl Store {
 
     fn append_message(&self, py: Python<'_>, path: Text, line: &[u8]) -> PyResult<Option<u64>> {
         self.call(py, |store, interrupt| store.append_message(&path, line, interrupt))
+    }
+
+    fn log_redacted_text(
+        &self,
+        py: Python<'_>,
+        path: Text,
+        redacted: BTreeMap<String, u64>,
+    ) -> PyResult<()> {
+        self.call(py, |store, _| store.log_redacted_text(&path, &redacted))
     }
 
     #[pyo3(signature = (source, path, progress, *, keep_secrets))]

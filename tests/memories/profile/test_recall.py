@@ -106,6 +106,7 @@ def test_its_tools(memory: Profile) -> None:
     assert set(tools["remember"].parameters["properties"]) == {
         "content",
         "category",
+        "by",
         "expected_version",
     }
     assert tools["memory_recall"].parameters["properties"]["mode"]["enum"] == ["full", "search"]

@@ -12,6 +12,7 @@ from msgspec import Meta
 from commonplace.citation import located
 from commonplace.errors import NotFound, ToolError
 from commonplace.locks import Lock
+from commonplace.redaction import redacts
 from commonplace.tools import tool
 from commonplace.typed_dict import TypedDict
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 LONGEST = 20_000
 """Most characters of text in an answer of `read`; a host warns at 10,000 tokens."""
 NOTES = "facts/notes.md"
+AGENT = " <!-- META: by=agent -->"
+"""At the end of an entry: an agent said it."""
 # Things wrong with the store that `status` names
 MOST_PROBLEMS = 20
 
@@ -78,6 +81,8 @@ class RememberAnswer(TypedDict):
     path: str
     version: str
     added: bool
+    redacted: NotRequired[dict[str, int]]
+    notes: NotRequired[list[str]]
 
 
 class StatusAnswer(TypedDict):
@@ -192,6 +197,7 @@ class MemoryTools:
         return {"sessions": rows, "next": start + limit if len(found) > start + limit else None}
 
     @tool("adds")
+    @redacts("content")
     def remember(
         self, content: Annotated[str, Meta(min_length=1)], path: str = NOTES
     ) -> RememberAnswer:
@@ -201,14 +207,21 @@ class MemoryTools:
             content: One fact that will hold later, in a sentence of its own.
             path: A note such as facts/user.md, made if it is missing.
         """
+        # a host waits for the list of tools, and most sessions remember nothing
+        from commonplace.entries.injection import author_of_note  # noqa: PLC0415
+
         item = _list_item(content)
+        # where notes are the owner's it is said that this is none of theirs
+        mark = AGENT if author_of_note(path) == "owner" else ""
+        marked = f"{item[:-1]}{mark}\n"
 
         def with_item(text: str) -> str:
             # not where it only begins one with more lines
-            if not item or re.search(rf"^{re.escape(item)}(?!  )", text, re.MULTILINE):
+            there = rf"^{re.escape(item[:-1])}(?:{re.escape(mark)})?\n(?!  )"
+            if not item or re.search(there, text, re.MULTILINE):
                 return text
             end = "" if not text or text.endswith("\n") else "\n"
-            return f"{text}{end}{item}"
+            return f"{text}{end}{marked}"
 
         written = self.store.update(path, with_item)
         added = written.version != written.previous

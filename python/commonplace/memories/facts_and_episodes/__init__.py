@@ -24,6 +24,7 @@ from commonplace.memories.facts_and_episodes.usage import FileUsage, Usage
 from commonplace.memories.registry import memory_system
 from commonplace.protocols import ChatModel
 from commonplace.records import receipt
+from commonplace.redaction import Counts, add_counts, redacts, with_redactions
 from commonplace.store import Store
 from commonplace.tools import tool
 from commonplace.typed_dict import TypedDict
@@ -76,6 +77,7 @@ class FactsAndEpisodes:
         month_limit: int = 64 << 10,
         clock: Callable[[], datetime] = _now,
     ) -> None:
+        self.store = store
         self._folder = folder
         self._clock = clock
         self._usage = Usage(store.side_files())
@@ -105,6 +107,7 @@ class FactsAndEpisodes:
         return text
 
     @tool("replaces")
+    @redacts("content")
     def memory_write(
         self, path: str, content: str, *, expected_version: str | None = None
     ) -> dict[str, object]:
@@ -148,12 +151,13 @@ class FactsAndEpisodes:
             PatchFailed: An old text is not in the file, or more than once; nothing was changed.
             Conflict: The file is not the expected version.
         """
-        edits = [(patch["oldText"], patch["newText"]) for patch in patches]
+        edits, counts = self._redacted_edits(path, patches)
         first, last = self._notes.patch(path, edits, expected=expected_version)
         counted = {"appliedCount": first.applied, "version": last.version}
-        return {**self._receipt(first), **counted}
+        return with_redactions(self.store, {**self._receipt(first), **counted}, counts)
 
     @tool("adds")
+    @redacts("entry", "summary")
     def memory_append(
         self,
         path: str,
@@ -285,6 +289,26 @@ class FactsAndEpisodes:
 
     def _receipt(self, written: Written) -> dict[str, object]:
         return {**receipt(written), "path": self._notes.relative(written.path)}
+
+    def _redacted_edits(
+        self, path: str, patches: Sequence[Patch]
+    ) -> tuple[list[tuple[str, str]], Counts]:
+        """Return old and new texts, these without secrets, and how many were replaced.
+
+        A new text is looked at behind what stands before it in its line, which may name it.
+        """
+        note = self._notes.text(path)
+        edits: list[tuple[str, str]] = []
+        counts: Counts = {}
+        for patch in patches:
+            line = note[: max(note.find(patch["oldText"]), 0)].rpartition("\n")[2]
+            whole, found = self.store.redact(line + patch["newText"], known=line)
+            pairs = enumerate(zip(line, whole, strict=False))
+            # a secret may begin there, and end in the new text
+            same = next((at for at, (one, other) in pairs if one != other), len(line))
+            edits.append((patch["oldText"], whole[same:] if found else patch["newText"]))
+            add_counts(counts, found)
+        return edits, counts
 
     def _weight(self) -> Callable[[str], float]:
         """Return a function that tells how often, and how lately, a file was used."""

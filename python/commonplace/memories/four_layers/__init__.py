@@ -50,6 +50,7 @@ from commonplace.memories.four_layers.types import (
 from commonplace.memories.registry import memory_system
 from commonplace.protocols import ChatModel
 from commonplace.records import receipt
+from commonplace.redaction import redacts, with_redactions
 from commonplace.store import Store
 from commonplace.tools import tool
 
@@ -100,7 +101,7 @@ class FourLayers:
                     f"{agent!r:.60}"
                 )
             base = f"{base}agents/{agent}/"
-        self._store = store
+        self.store = store
         self._folder = folder
         self._notes = LayerNotes(store, base, clock)
         self._agent = agent
@@ -112,11 +113,12 @@ class FourLayers:
     def __repr__(self) -> str:
         where = f", {self._folder!r}" if self._folder else ""
         who = f", agent={self._agent!r}" if self._agent else ""
-        return f"FourLayers({self._store!r}{where}{who})"
+        return f"FourLayers({self.store!r}{where}{who})"
 
     # The design's own
 
     @tool("adds")
+    @redacts("entry")
     def append(
         self,
         type: MemoryType,  # noqa: A002 - the name in the design
@@ -202,6 +204,7 @@ class FourLayers:
         return [entry for entry, _ in self.search_cited(type, query, limit)]
 
     @tool("replaces")
+    @redacts("knowledge")
     def learn(
         self, knowledge: KnowledgeLike, *, expected_version: str | None = None
     ) -> dict[str, Any]:
@@ -271,7 +274,7 @@ class FourLayers:
         summary = partial(summary_of, model=self._model) if options.summarize_older else None
         if layer == "working":
             return compact_working(self._working, keep, summary)
-        with compaction_lock(self._store):
+        with compaction_lock(self.store):
             return compact_notes(self._notes, layer, keep, summary)
 
     @tool("reads")
@@ -362,10 +365,12 @@ class FourLayers:
             NotFound: None of the files is there.
         """
         found, mended = read_files(Path(folder))
-        with compaction_lock(self._store):
+        found, counts = self.store.redact(found)
+        with compaction_lock(self.store):
             imported = self._notes.add_new(found)
         there = sum(map(len, found.values())) - sum(imported.values())
-        return {"success": True, "imported": imported, "there": there, "mended": mended}
+        answer = {"success": True, "imported": imported, "there": there, "mended": mended}
+        return with_redactions(self.store, answer, counts)
 
     def export_json(
         self, folder: str | PathLike[str], *, indent: int = 0, overwrite: bool = False

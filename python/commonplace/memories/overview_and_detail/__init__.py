@@ -31,6 +31,7 @@ from commonplace.memories.overview_and_detail.search import (
 from commonplace.memories.overview_and_detail.session import Session
 from commonplace.memories.registry import memory_system
 from commonplace.records import receipt
+from commonplace.redaction import redacts
 from commonplace.store import Store
 from commonplace.tools import tool
 
@@ -158,12 +159,12 @@ class OverviewAndDetail(Session):
                 f"{path!r:.80} is of no session: it is detail/…, messages.jsonl or sessions/…"
             )
         if path.endswith(".jsonl"):
-            messages = self._store.transcript(path).messages(line, 1)
+            messages = self.store.transcript(path).messages(line, 1)
             if not messages or messages[0].line != line:
                 raise NotFound(f"there is no message at {citation}")
             parts = filter(None, (messages[0].text, messages[0].tools))
             return _bounded(f"{messages[0].role}: {chr(10).join(parts)}", limit, start)
-        lines = self._store.read(path).split("\n")
+        lines = self.store.read(path).split("\n")
         if not 0 < line <= len(lines):
             raise NotFound(f"{path} has {len(lines)} lines, so there is no {citation}")
         return _bounded("\n".join(lines[line - 1 :]), limit, start)
@@ -171,6 +172,7 @@ class OverviewAndDetail(Session):
     # Notes
 
     @tool("replaces")
+    @redacts("content", "keywords")
     def write_detail(
         self,
         name: str,
@@ -204,7 +206,7 @@ class OverviewAndDetail(Session):
             # a summary that is written anew still stands for its lines
             more = {key: old.meta[key] for key in old.meta.keys() - {"created", "keywords"}}
         text = render_detail(name, content, created, keywords, **more)
-        written = self._store.write(self._detail(name), text, expected_version=expected_version)
+        written = self.store.write(self._detail(name), text, expected_version=expected_version)
         return {**receipt(written), "citation": f"detail/{stem(name)}.md#L1"}
 
     def read_detail(self, name: str) -> Detail:
@@ -213,11 +215,12 @@ class OverviewAndDetail(Session):
         Raises:
             NotFound: There is no such note.
         """
-        return parse_detail(name, self._store.read(self._detail(name)))
+        return parse_detail(name, self.store.read(self._detail(name)))
 
     # Commits and branches
 
     @tool("adds")
+    @redacts("message")
     def commit(self, message: str, *, expected_version: str | None = None) -> dict[str, Any]:
         """Keep a checkpoint of the overview and all notes of the branch you work on.
 
@@ -228,6 +231,7 @@ class OverviewAndDetail(Session):
         return self.branches.commit(message, expected_version)
 
     @tool("adds")
+    @redacts("purpose")
     def branch(
         self, name: str, purpose: str = "", *, expected_version: str | None = None
     ) -> dict[str, Any]:
@@ -240,10 +244,11 @@ class OverviewAndDetail(Session):
             purpose: What is to be tried
             expected_version: Of the log of commits, as the last commit answered it
         """
-        with compaction_lock(self._store):
+        with compaction_lock(self.store):
             return self.branches.branch(name, purpose, expected_version)
 
     @tool("replaces")
+    @redacts("message")
     def merge(
         self, name: str, message: str = "", *, expected_version: str | None = None
     ) -> dict[str, Any]:
@@ -256,7 +261,7 @@ class OverviewAndDetail(Session):
             message: What came of it
             expected_version: Of the log of commits, as the last commit answered it
         """
-        with compaction_lock(self._store):
+        with compaction_lock(self.store):
             return self.branches.merge(name, message, expected_version)
 
     @tool("reads")
@@ -310,7 +315,7 @@ class OverviewAndDetail(Session):
             return SessionHits([], ["memory is not enabled"])
         folders = (self.folder, self.branches.workspace())
         return search_session(
-            self._store, folders, options, self.default_limit, all_sessions, self.in_context
+            self.store, folders, options, self.default_limit, all_sessions, self.in_context
         )
 
     def _detail(self, name: str) -> str:

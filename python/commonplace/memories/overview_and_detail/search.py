@@ -30,13 +30,14 @@ class SearchOptions:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """One result; `file_path` is None for a message."""
+    """One result; `file_path` is None for a message, whose `role` says who said it."""
 
     source: Source
     file_path: str | None
     line_number: int
     text: str
     citation: str
+    role: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,8 @@ class SessionHits:
             place = f"Line: {result.line_number}"
             if result.file_path is not None:
                 place = f"File: {result.file_path}:{result.line_number}"
+            if result.role and result.role != "user":
+                place += f"\n    Said by: {result.role}"
             parts.append(
                 f"[{number}] Source: {result.source}\n    {place}\n"
                 f"    Content: {result.text}\n    Citation: {result.citation}"
@@ -173,6 +176,7 @@ def _result(hit: Hit, folders: tuple[str, str]) -> SearchResult:
         line,
         shorten(text),
         f"{path}#L{line}",
+        "tool" if hit.source == "tool" else hit.role,
     )
 
 

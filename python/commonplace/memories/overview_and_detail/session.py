@@ -33,6 +33,7 @@ from commonplace.memories.overview_and_detail.folder import session_folder
 from commonplace.memories.overview_and_detail.turn_summaries import TurnSummaries
 from commonplace.protocols import ChatModel
 from commonplace.records import receipt
+from commonplace.redaction import redacts
 from commonplace.store import Store
 from commonplace.tools import tool
 
@@ -90,7 +91,7 @@ class Session:
         self.messages = store.transcript(self.folder)
         self.branches = Branches(store, f"{self.folder}/working-memory", clock)
         self._session_id = session_id
-        self._store = store
+        self.store = store
         self._clock = clock
         self._last = 0
         self._context_from: int | None = None
@@ -99,7 +100,7 @@ class Session:
         )
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._store!r}, {self._session_id!r})"
+        return f"{type(self).__name__}({self.store!r}, {self._session_id!r})"
 
     # Messages
 
@@ -184,7 +185,7 @@ class Session:
             ValueError: The number of turns is negative, or the limit less than 200.
         """
         _check_turns(keep_turns)
-        with compaction_lock(self._store):
+        with compaction_lock(self.store):
             return self._compact(keep_turns, model, limit)
 
     # Overview
@@ -193,11 +194,12 @@ class Session:
     def read_overview(self) -> str:
         """Return the overview: current task, decisions, context, open issues, recent operations."""
         try:
-            return self._store.read(self._overview)
+            return self.store.read(self._overview)
         except NotFound:
             return OVERVIEW
 
     @tool("replaces")
+    @redacts("content")
     def write_overview(
         self, content: str, *, expected_version: str | None = None
     ) -> dict[str, Any]:
@@ -211,10 +213,11 @@ class Session:
             ValueError: It is too long to be in every context.
         """
         self._check_overview(content)
-        written = self._store.write(self._overview, content, expected_version=expected_version)
+        written = self.store.write(self._overview, content, expected_version=expected_version)
         return receipt(written)
 
     @tool("replaces")
+    @redacts("section", "content", named_by="section")
     def patch_overview(
         self, section: str, content: str, *, expected_version: str | None = None
     ) -> dict[str, Any]:
@@ -255,9 +258,9 @@ class Session:
             return text
 
         if expected_version is None:
-            return receipt(self._store.update(self._overview, change))
+            return receipt(self.store.update(self._overview, change))
         new = change(self.read_overview())
-        written = self._store.write(self._overview, new, expected_version=expected_version)
+        written = self.store.write(self._overview, new, expected_version=expected_version)
         return receipt(written)
 
     @property
@@ -276,7 +279,7 @@ class Session:
 
     def _end(self) -> int:
         # with the index open a line is looked up, not counted
-        self._store.revision()
+        self.store.revision()
         try:
             self._last = last_line(self.messages, self._last)
         except NotFound:

@@ -63,6 +63,8 @@ class TurnSummaries:
         text = _summary(turns, model, limit)
         # a place that a model made up is no citation
         text = _CITED.sub(lambda cited: cited[0] if first <= int(cited[1]) <= last else "", text)
+        # a log may hold what was written into it by hand, or kept
+        text, counts = self._store.redact(text)
         date = self._now()[:10]
         content = (
             f"# Summary of {date}\n\n{text}\n\n"
@@ -79,6 +81,8 @@ class TurnSummaries:
             # another process that compacts may take the name first
             with contextlib.suppress(Conflict):
                 self._store.write(f"{folder}/{name}", note, expected_version="absent")
+                if counts:
+                    self._store.log_redactions(f"{folder}/{name}", counts)
                 return f"detail/{name}"
 
     def _read(self, path: str) -> int:

@@ -23,7 +23,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import Any, Literal
 
-from commonplace.entries.injection import Injection, Piece
+from commonplace.entries.injection import Injection, Piece, author_of_speaker
 from commonplace.errors import (
     QueryError,
     Refused,
@@ -44,10 +44,15 @@ from commonplace.memories.profile.writer import CANDIDATES, Writer
 from commonplace.memories.registry import memory_system
 from commonplace.protocols import Embedder
 from commonplace.recall import HybridSearch
+from commonplace.redaction import Counts, add_counts, redacts, with_redactions
 from commonplace.store import Store
 from commonplace.tools import tool
 from commonplace.typed_dict import TypedDict
 
+Speaker = Literal["owner", "agent", "other", "document"]
+"""Who said an entry."""
+
+_SPEAKERS: dict[str, Speaker] = {"user": "owner", "assistant": "agent"}
 _USER = re.compile(r"[^\W_](?:[\w.-]{0,62}[\w-])?")
 
 
@@ -151,8 +156,14 @@ class Profile:
     # Tools
 
     @tool("replaces")
+    @redacts("content", "category", named_by="category")
     def remember(
-        self, content: str, category: str = "general", *, expected_version: str | None = None
+        self,
+        content: str,
+        category: str = "general",
+        *,
+        by: Speaker = "owner",
+        expected_version: str | None = None,
     ) -> dict[str, Any]:
         """Keep something about the user: a preference, a habit, a fact, a correction.
 
@@ -162,6 +173,8 @@ class Profile:
         Args:
             content: One statement, such as `User prefers dark mode`.
             category: The heading it belongs under: `preference`, `style`, `identity`, …
+            by: Who said it: `owner`, the user; `agent`, you or another assistant; `document`, a
+                file, a page or a tool; `other`, somebody else. Only what the user said is theirs.
             expected_version: Only if MEMORY.md is still this version (`absent`: not there yet).
 
         Returns:
@@ -172,7 +185,7 @@ class Profile:
             Conflict: MEMORY.md is not the expected version; nothing was written.
             Refused: The content or the category is empty, or the category too long.
         """
-        return self._add(content, category, expected_version)
+        return self._add(content, category, expected_version, by=by)
 
     @tool("reads")
     def memory_recall(
@@ -208,7 +221,7 @@ class Profile:
             raise QueryError("say what to search for (query), or read everything: mode='full'")
         answer = self.recall(query, limit + 1)
         shown = [
-            f"{number}. [{one.category}] {_indented(one.text)} ({one.citation}{_days(one)})"
+            f"{number}. [{one.category}] {_indented(one.text)} ({one.citation}{_about(one)})"
             for number, one in enumerate(answer.found[:limit], 1)
         ]
         if not shown:
@@ -241,15 +254,17 @@ class Profile:
         Raises:
             NotFound: There is no such transcript.
         """
-        pairs = self._roles_and_texts(messages)
+        texts = [(role, self.store.redact(text)) for role, text in self._roles_and_texts(messages)]
+        pairs = [(role, text) for role, (text, _) in texts]
         known = self._log.flushed(pairs, session)
         classified = extract(pairs[known:])
         remembered = []
         for found in classified:
             if found.kind is not None:
                 # a correction belongs where the mistake was
-                done = self._add(found.text, found.kind, follow=found.kind == "correction")
-                remembered.append({"text": found.text, "reason": found.reason, **done})
+                by = _SPEAKERS.get(pairs[known + found.source][0], "other")
+                done = self._add(found.text, found.kind, follow=found.kind == "correction", by=by)
+                remembered.append({"text": found.text, "reason": found.reason, "by": by, **done})
         filtered = [
             {"text": found.text, "reason": found.reason}
             for found in classified
@@ -258,7 +273,12 @@ class Profile:
         lines = [_logged(one) for one in remembered]
         lines += [f"left out ({one['reason']}): {one['text']}" for one in filtered]
         written = self._log.add(self._clock(), pairs, session, lines) if lines else None
-        return {
+        counts: Counts = {}
+        # of what is noted, kept or left out
+        noted = {one.source for one in classified if one.kept or one.reason.startswith("ephemeral")}
+        for source in noted:
+            add_counts(counts, texts[known + source][1][1])
+        receipt = {
             "success": True,
             "messages": len(pairs) - known,
             "remembered": remembered,
@@ -266,6 +286,9 @@ class Profile:
             "passed_over": len(classified) - len(lines),
             "log": written and written.path,
         }
+        if counts and written:
+            self.store.log_redactions(written.path, counts)
+        return with_redactions(self.store, receipt, counts)
 
     # For the program around the agent
 
@@ -349,8 +372,9 @@ class Profile:
         expected_version: str | None = None,
         *,
         follow: bool = False,
+        by: Speaker = "owner",
     ) -> dict[str, Any]:
-        return self._writer.add(content, heading(category), expected_version, follow=follow)
+        return self._writer.add(content, heading(category), expected_version, follow=follow, by=by)
 
     def _roles_and_texts(self, messages: Sequence[ChatMessage | Message] | str) -> list[Message]:
         """Return role and text of each message."""
@@ -363,19 +387,22 @@ def _logged(one: Mapping[str, Any]) -> str:
     """Return the line of the log about a statement that was kept."""
     old_texts = "; ".join(old["text"] for old in one["replaced"])
     known = "" if one["added"] else " (known already)"
-    return f"{one['category']}: {one['text']}{known}" + (
+    said = "" if one["by"] == "owner" else f" (said by: {one['by']})"
+    return f"{one['category']}: {one['text']}{said}{known}" + (
         f" (in place of: {old_texts})" if old_texts else ""
     )
 
 
 def _piece(one: ProfileEntry) -> Piece:
-    return Piece(one.text, one.citation, "owner", time=one.since.isoformat() if one.since else None)
+    time = one.since.isoformat() if one.since else None
+    return Piece(one.text, one.citation, author_of_speaker(one.by), time=time)
 
 
-def _days(one: ProfileEntry) -> str:
-    """Return since when and until when an entry is true, where it has an end."""
+def _about(one: ProfileEntry) -> str:
+    """Return since when and until when an entry is true, where it has an end, and who said it."""
     days = [("since", one.since), ("until", one.until)] if one.until else []
-    return "".join(f", {word} {day.isoformat()}" for word, day in days if day)
+    shown = "".join(f", {word} {day.isoformat()}" for word, day in days if day)
+    return shown if one.by == "owner" else f"{shown}, said by: {one.by}"
 
 
 def _indented(text: str) -> str:

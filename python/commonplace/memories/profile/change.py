@@ -32,7 +32,7 @@ from commonplace.memories.profile.entries import (
     render,
     replaced,
 )
-from commonplace.memories.profile.marks import Mark
+from commonplace.memories.profile.marks import OWNER, Mark
 from commonplace.memories.profile.page_index import indexed
 
 _BULLET = re.compile(r"[*+][ \t]")
@@ -103,15 +103,18 @@ class Change:
         found += (one for one in others if one.start not in starts)
         ended: list[tuple[Entry, EntryVerdict]] = []
         for entry in self._true(found):
+            stays = entry.by == OWNER != self.mark.by
             if is_paraphrase(entry.text, self.content, self.compare):
-                if not is_better(self.content, entry.text):
+                if stays or not self._is_better(entry):
                     return entry, []
                 whole = Statement(0, len(entry.text), entry.text, entry.text)
                 same_verdict = self.compare(entry.text, self.content)
                 ended.append((entry, EntryVerdict(((whole, same_verdict),))))
                 continue
             verdict = compare_entry(entry.text, self.content, self.compare)
-            if verdict.left:
+            if stays and (verdict.left or verdict.untrue):
+                self.notes.append(f"what the owner said stays beside it: {entry.text!r:.200}")
+            elif verdict.left:
                 self.notes.append(f"{entry.text!r:.60} may not be true now: {verdict.left}")
             elif verdict.untrue:
                 ended.append((entry, verdict))
@@ -120,11 +123,19 @@ class Change:
     def _true(self, entries: Iterable[Entry]) -> Iterator[Entry]:
         return (entry for entry in entries if not entry.mark.is_past(self.today))
 
+    def _is_better(self, entry: Entry) -> bool:
+        """Return whether of two paraphrases the new one is to stay; the words of the owner are."""
+        return self.mark.by == OWNER != entry.by or is_better(self.content, entry.text)
+
     def _seen(self, note: str, entry: Entry) -> str:
-        """Return the note in which an entry says that it was said again today."""
-        if not self.dated or entry.since is None or entry.since >= self.today:
+        """Return the note in which an entry says that it was said again today, and by the owner."""
+        mark = entry.mark
+        if self.dated and mark.since and mark.since < self.today:
+            mark = replace(mark, seen=self.today)
+        if self.mark.by == OWNER:
+            mark = replace(mark, by=OWNER)
+        if mark == entry.mark:
             return note
-        mark = replace(entry.mark, seen=self.today)
         try:
             return replaced(note, entry, _as(entry, render(entry.text, mark)))
         except FormatError:

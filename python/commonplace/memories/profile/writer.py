@@ -30,6 +30,9 @@ from commonplace.recall import HybridSearch
 from commonplace.records import receipt
 from commonplace.store import Store
 
+SPEAKERS = (OWNER, "agent", "other", "document")
+"""Who may have said an entry."""
+
 # So many that the vectors find are compared with a new entry too
 CANDIDATES = 20
 
@@ -76,18 +79,21 @@ class Writer:
             title: The heading of its category.
             expected_version: That of MEMORY.md.
             follow: It corrects what was never true, and belongs to the category of that.
-            by: Who said it.
+            by: Who said it. What the owner said is replaced by nobody else's words.
 
         Raises:
             Conflict: MEMORY.md is not the expected version; nothing was written.
             Refused: There is nothing in it.
+            ValueError: Nobody is called so.
         """
+        if by not in SPEAKERS:
+            raise ValueError(f"by is one of {', '.join(SPEAKERS)}, not {by!r:.40}")
         today = self._today()
         compare = self._comparer()
         near = self._near(content)
         main = self._pages.main
         for path, entry in near:
-            if path != main and self._is_known(entry, content, compare):
+            if path != main and self._is_known(entry, content, compare, by):
                 self._check(expected_version)
                 return self._known(path, entry, content)
         mark = Mark(today if self._dated else None, None, end_of(content, today), by)
@@ -102,7 +108,8 @@ class Writer:
 
         written = self._store.update(main, checked)
         if change.same is not None:
-            return self._known(main, change.same, content)
+            confirmed = by == OWNER != change.same.by and written.version != written.previous
+            return self._known(main, change.same, content, confirmed=confirmed)
         ended = _old_entries(main, written, change.ended)
         notes = list(change.notes)
         self._end_elsewhere(change, near, ended, notes)
@@ -166,18 +173,24 @@ class Writer:
         if expected_version not in {None, version}:
             raise Conflict(f"{main} is version {version}, not {expected_version}: read it again")
 
-    def _is_known(self, entry: Entry, content: str, compare: Compare) -> bool:
+    def _is_known(self, entry: Entry, content: str, compare: Compare, by: str) -> bool:
         """Return whether an entry says what a new one would."""
+        if by == OWNER != entry.by:
+            return False
         if normalized(entry.text) == normalized(content):
             return True
         same = is_paraphrase(entry.text, content, compare)
         return same and not is_better(content, entry.text)
 
-    def _known(self, path: str, entry: Entry, content: str) -> dict[str, Any]:
-        """Return the receipt of what was there already."""
+    def _known(
+        self, path: str, entry: Entry, content: str, *, confirmed: bool = False
+    ) -> dict[str, Any]:
+        """Return the receipt of what was there already; `confirmed`: the owner says it as well."""
         written = self._store.update(path, lambda text: text)
         note = f"nothing was written: {path} says this already"
-        if normalized(entry.text) != normalized(content):
+        if confirmed:
+            note = f"{path} says this already; it is noted now that the owner said it"
+        elif normalized(entry.text) != normalized(content):
             note += f", in other words: {entry.text!r:.200}"
         stored = _receipt(written, entry.category, f"{path}#L{entry.line}")
         return {**stored, "added": False, "replaced": [], "notes": [note]}

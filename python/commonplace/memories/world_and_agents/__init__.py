@@ -25,6 +25,7 @@ from commonplace.errors import CommonplaceError, Conflict, NotFound, QueryError,
 from commonplace.memories.registry import memory_system
 from commonplace.memories.world_and_agents import topics
 from commonplace.records import receipt
+from commonplace.redaction import redacts
 from commonplace.store import Store
 from commonplace.tools import tool
 from commonplace.tools.text_page import page_of
@@ -139,6 +140,7 @@ class WorldAndAgents:
         )
 
     @tool("adds")
+    @redacts("content")
     def remember(self, content: str, *, expected_version: str | None = None) -> dict[str, Any]:
         """Add an experience to today's page of your diary, with the time.
 
@@ -173,6 +175,7 @@ class WorldAndAgents:
         return receipt(self.store.append(path, f"\n{entry}", expected_version=expected_version))
 
     @tool("replaces")
+    @redacts("content")
     def reflect(self, content: str, *, expected_version: str | None = None) -> dict[str, Any]:
         """Rewrite your MEMORY.md, all at once; the old text goes to the history.
 
@@ -193,6 +196,7 @@ class WorldAndAgents:
         return receipt(self.store.write(path, content, expected_version=expected_version))
 
     @tool("replaces")
+    @redacts("topic", "content", named_by="topic")
     def learn_fact(
         self, topic: str, content: str, *, expected_version: str | None = None
     ) -> dict[str, Any]:

@@ -1,16 +1,17 @@
-//! Redaction log: how many secrets imports replaced, by kind.
+//! Redaction log: how many secrets were replaced, by kind.
 //!
 //! A line of `.commonplace/redactions.jsonl` is what one append to a transcript replaced, and at which
 //! byte it begins. So the counts are summed without reading a transcript. It is written before the
 //! append: if an import is killed between the two, the next one writes a line for the same place,
-//! which counts instead.
+//! which counts instead. What was replaced in a text that a caller gave has no place: each such line
+//! counts.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 
 use crate::error::{Error, Result};
 use crate::files::side_files::Access;
-use crate::messages::redaction::Redactions;
+use crate::messages::redaction::{Redactions, add_counts};
 use crate::store::IndexState;
 use crate::store::Store;
 
@@ -27,38 +28,54 @@ impl Store {
         if redacted.is_empty() {
             return Ok(());
         }
-        let line = serde_json::json!({ "path": path, "start": start, "redacted": redacted });
+        self.log_line(&serde_json::json!({ "path": path, "start": start, "redacted": redacted }))
+    }
+
+    /// Logs what was replaced in a text before it came into `path`.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] or [`Error::Io`].
+    pub fn log_redacted_text(&self, path: &str, redacted: &Redactions) -> Result<()> {
+        if redacted.is_empty() {
+            return Ok(());
+        }
+        self.log_line(&serde_json::json!({ "path": path, "redacted": redacted }))
+    }
+
+    fn log_line(&self, line: &serde_json::Value) -> Result<()> {
         let mut log = self.root().open_side(LOG, Access::Append)?;
         // one write: two imports do not mix their lines; a torn line before it stays apart
         log.write_all(format!("\n{line}\n").as_bytes()).map_err(|e| Error::io("write", LOG, e))
     }
 
-    /// How many secrets imports have replaced in the transcripts that are still there, by kind.
+    /// How many secrets were replaced in the files that are still there, by kind.
     pub(super) fn redactions(&self, state: &IndexState) -> Result<Redactions> {
         let log = match self.root().open_side(LOG, Access::Read) {
             Err(Error::NotFound { .. }) => return Ok(Redactions::new()),
             log => log?,
         };
+        let mut sum = Redactions::new();
         let mut appends: BTreeMap<(String, u64), Redactions> = BTreeMap::new();
         for line in BufReader::new(log).split(b'\n') {
             let line = line.map_err(|e| Error::io("read", LOG, e))?;
             // what is no record was torn, or is somebody else's
             let Ok(record) = serde_json::from_slice::<serde_json::Value>(&line) else { continue };
             let path = record["path"].as_str().unwrap_or_default();
-            let start = record["start"].as_u64().unwrap_or(0);
-            let file = state.main.file(path).filter(|file| file.present);
-            if file.is_some_and(|file| file.stat.size > start) {
-                let counts = record["redacted"].as_object().into_iter().flatten();
-                let count = |(kind, count): (&String, &serde_json::Value)| {
-                    (kind.clone(), count.as_u64().unwrap_or(0))
-                };
-                appends.insert((path.to_owned(), start), counts.map(count).collect());
+            let Some(file) = state.main.file(path).filter(|file| file.present) else { continue };
+            let counts = record["redacted"].as_object().into_iter().flatten();
+            let count = |(kind, count): (&String, &serde_json::Value)| {
+                (kind.clone(), count.as_u64().unwrap_or(0))
+            };
+            let counts = counts.map(count).collect();
+            match record["start"].as_u64() {
+                Some(start) if file.stat.size > start => {
+                    appends.insert((path.to_owned(), start), counts);
+                }
+                Some(_) => {}
+                None => add_counts(&mut sum, counts),
             }
         }
-        let mut sum = Redactions::new();
-        for (kind, count) in appends.into_values().flatten() {
-            *sum.entry(kind).or_default() += count;
-        }
+        appends.into_values().for_each(|counts| add_counts(&mut sum, counts));
         Ok(sum)
     }
 }

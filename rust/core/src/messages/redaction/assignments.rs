@@ -79,12 +79,17 @@ fn length(text: &[u8], close: Option<u8>, in_url: bool, binding: Binding) -> Opt
                     byte,
                     b'"' | b'\'' | b'`' | b',' | b';' | b')' | b'}' | b']' | b'<' | b'\\' | b'|'
                 )
+                // the first byte of Chinese, Japanese or Korean, or of their punctuation
+                || matches!(byte, 0xE3..=0xEF)
                 || *byte == b'&' && (in_url || binding == Binding::Tight)
                 || *byte == b'#' && in_url
         }
     };
-    let window = &text[..text.len().min(LONGEST_VALUE)];
+    let mut window = &text[..text.len().min(LONGEST_VALUE)];
     let is_whole = close.is_none() && window.len() < LONGEST_VALUE;
+    if let Some(quoted) = memchr::memmem::find(window, "”".as_bytes()) {
+        window = &window[..quoted];
+    }
     let end = window.iter().position(ends).or(is_whole.then_some(window.len()))?;
     let is_stop = |byte: &u8| matches!(byte, b'.' | b'!' | b'?' | b':');
     let stops = window[..end].iter().rev().take_while(|byte| is_stop(byte)).count();
@@ -165,6 +170,7 @@ fn binding(text: &[u8], start: usize, end: usize, name: Name) -> Option<(usize, 
         [b'=', b'>', ..] | [b':', b'=', ..] => Some((after(2), Binding::Loose)),
         [b'%', b'3', b'D', ..] => Some((at + 3, Binding::Tight)),
         [b'=', ..] => loose(after(1)),
+        [b':', ..] if !text[start..end].is_ascii() => Some((after(1), Binding::Prose)),
         [b':', ..] => Some((annotated(text, after(1)).unwrap_or_else(|| after(1)), Binding::Loose)),
         [0xEF, 0xBC, 0x9A, ..] => Some((after(3), Binding::Prose)),
         [b'>', ..] if text[..start].ends_with(b"<") => Some((at + 1, Binding::Tight)),
@@ -172,6 +178,7 @@ fn binding(text: &[u8], start: usize, end: usize, name: Name) -> Option<(usize, 
         _ if is_spaced && start == name.at && is_netrc(&text[..start]) => {
             Some((at, Binding::Tight))
         }
+        _ if chinese_verb(rest) > 0 => Some((after(chinese_verb(rest)), Binding::Prose)),
         _ if is_spaced && name.kind == "password" => {
             let verb =
                 [&b"is "[..], b"was ", b"is: "].into_iter().find(|verb| rest.starts_with(verb))?;
@@ -179,6 +186,21 @@ fn binding(text: &[u8], start: usize, end: usize, name: Name) -> Option<(usize, 
         }
         _ => None,
     }
+}
+
+/// How long the verb is that a text begins with in 密码是…, 密码改成：“…; 0 without one.
+fn chinese_verb(text: &[u8]) -> usize {
+    let verbs = ["是", "为", "改成了", "改成", "改为"];
+    let Some(rest) = verbs.iter().find_map(|verb| text.strip_prefix(verb.as_bytes())) else {
+        return 0;
+    };
+    let without = |rest: &'_ [u8], marks: &[&str]| {
+        let mark = marks.iter().find(|mark| rest.starts_with(mark.as_bytes()));
+        rest.len() - mark.map_or(0, |mark| mark.len())
+    };
+    let left = without(rest, &[":", "："]);
+    let left = without(&rest[rest.len() - left..], &["“", "「"]);
+    text.len() - left
 }
 
 /// Where the value begins of a name with a type: `password: str = "…"`.

@@ -1,4 +1,4 @@
-//! Redaction of secrets in lines of transcripts.
+//! Redaction of secrets in lines of transcripts and in texts.
 //!
 //! A secret is a token of a published form, a private key, a password in a URL, or what is assigned
 //! to the name of a credential. It becomes `[redacted: KIND]`. It is looked for in the decoded text
@@ -91,9 +91,55 @@ pub fn redact_line(
 /// Returns a text that is no JSON with each secret replaced.
 #[must_use]
 pub fn redact_text(text: &str) -> String {
-    let line = serde_json::Value::from(text).to_string();
-    let redacted = redact_line(line.as_bytes(), &mut Redactions::new(), &|| false).ok().flatten();
-    redacted.and_then(|line| serde_json::from_slice(&line).ok()).unwrap_or_else(|| text.to_owned())
+    let redacted = redact_value(text, None, "", &|| false).ok().flatten();
+    redacted.map_or_else(|| text.to_owned(), |(text, _)| text)
+}
+
+/// Returns a text that is no JSON with each secret replaced, and their counts; `None` if there is
+/// none.
+///
+/// `name` is what the whole text is the value of, such as a key of JSON. A secret that stands in
+/// `known` stays.
+///
+/// # Errors
+/// [`Error::Interrupted`].
+pub fn redact_value(
+    text: &str,
+    name: Option<&str>,
+    known: &str,
+    interrupt: Interrupt<'_>,
+) -> Result<Option<(String, Redactions)>> {
+    let Some(table) = TABLE.as_ref() else { return Ok(None) };
+    // words of a name may stand apart: `wifi password`
+    let name = name.map(|name| name.trim().replace(' ', "_"));
+    let mut counts = Redactions::new();
+    let mut redacted: Option<String> = None;
+    for _ in 0..MAX_ROUNDS {
+        let current = redacted.as_deref().unwrap_or(text);
+        let mut secrets = secrets_of_text(table, current, name.as_deref(), None, interrupt)?;
+        secrets.retain(|secret| !known.contains(&current[secret.range.clone()]));
+        if secrets.is_empty() {
+            break;
+        }
+        redacted = Some(replaced(current, secrets, &mut counts));
+    }
+    Ok(redacted.map(|text| (text, counts)))
+}
+
+/// A text with placeholders for its secrets, which are counted.
+fn replaced(text: &str, secrets: Vec<Secret>, counts: &mut Redactions) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut end = 0;
+    for secret in secrets {
+        out.push_str(&text[end..secret.range.start]);
+        out.push_str(PLACEHOLDER);
+        out.push_str(secret.kind);
+        out.push(']');
+        end = secret.range.end;
+        *counts.entry(secret.kind.to_owned()).or_default() += 1;
+    }
+    out.push_str(&text[end..]);
+    out
 }
 
 /// The secrets in the strings of a line, in order, by their places in the raw line.

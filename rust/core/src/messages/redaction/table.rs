@@ -12,9 +12,12 @@ use crate::messages::redaction::literals::LiteralScan;
 pub(super) static TABLE: LazyLock<Option<Table>> =
     LazyLock::new(|| Table::read(include_str!("forms.tsv"), include_str!("words.tsv")));
 
-/// Escapes that may hide a literal from a scan of raw JSON: ASCII as `\u0041`, and `\/` in a literal.
-const HIDING: [&str; 8] =
-    ["\\u002", "\\u003", "\\u004", "\\u005", "\\u006", "\\u007", ":\\/\\/", "\\/webhooks"];
+/// Escapes that may hide a literal from a scan of raw JSON: ASCII as `\u0041`, `\/` in a literal,
+/// and the first characters of names in Chinese.
+const HIDING: [&str; 11] = [
+    "\\u002", "\\u003", "\\u004", "\\u005", "\\u006", "\\u007", ":\\/\\/", "\\/webhooks",
+    "\\u5bc6", "\\u53e3", "\\u4ee4",
+];
 
 /// What a literal announces.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -158,7 +161,10 @@ impl Literals {
     }
 
     fn add_name(&mut self, word: &str, kind: &'static str) {
-        let capital = word[..1].to_ascii_uppercase() + &word[1..];
+        let mut capital = word.to_owned();
+        if let Some(first) = capital.get_mut(..1) {
+            first.make_ascii_uppercase();
+        }
         for spelling in [word.to_owned(), word.to_ascii_uppercase(), capital] {
             self.add(&spelling, Announced::Name { kind, length: word.len() });
         }
