@@ -288,17 +288,20 @@ class Profile:
         budget: int = injector.BUDGET,
         skip_memory: bool = False,
         measure: Callable[[str], int] = len,
+        cite: bool = True,
     ) -> Injection:
         r"""Return what of the memory goes into a prompt, framed as data, with its receipt.
 
-        60 % of the budget is for MEMORY.md, with "style" and "preference" first, 40 % for what
-        answers the query; what one share leaves is for the other. Entries go in whole, each once.
+        60 % of the budget is for MEMORY.md, with "identity" first, then "style" and "preference",
+        40 % for what answers the query; what one share leaves is for the other. Entries go in
+        whole, each once; the heading says how many are not shown.
 
         Args:
             query: What the user asks now; empty: nothing is searched for.
             budget: The most that the text may measure, frame included.
             skip_memory: This request needs no memory: nothing is read.
             measure: What a text measures: characters, or a tokenizer's count of tokens.
+            cite: Say after each entry where it lies; the receipt says so in any case.
 
         Raises:
             ValueError: The budget is negative.
@@ -324,7 +327,7 @@ class Profile:
         if query.strip():
             answer = self.recall(query, CANDIDATES)
             found, notes = [_piece(one) for one in answer.found], answer.notes
-        return replace(injector.inject(profile, found, budget, measure), notes=notes)
+        return replace(injector.inject(profile, found, budget, measure, cite=cite), notes=notes)
 
     # What they are made of
 
