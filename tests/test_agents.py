@@ -119,7 +119,11 @@ def test_the_directive_names_only_tools_that_are_there() -> None:
         ("spec:\n  memory:\n    backend: [a]\n", 3, r"`backend` is text, not \['a'\]"),
         ("spec:\n  memory:\n    workspace: 7\n", 3, "`workspace` is text, not 7"),
         ("spec:\n  memory:\n    workspace: ' '\n", 3, "`workspace` is text"),
-        ("spec:\n  memory:\n    backend: sqlite\n", 3, "no backend 'sqlite'; the only one is `filesystem`"),
+        (
+            "spec:\n  memory:\n    backend: sqlite\n",
+            3,
+            "no backend 'sqlite'; the only one is `filesystem`",
+        ),
         ("spec:\n  memory:\n    path: x\n", 3, "'path' is not known; .*`backend`, `workspace`"),
         ("spec:\n  memory:\n    1: x\n", 3, "1 is not known"),
         ("spec:\n  tools: bash\n", 2, "`tools` is a list of mappings"),

@@ -9,7 +9,7 @@ Words of a search are whole words; a text is found wherever it stands, also with
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Unpack
 
@@ -52,8 +52,9 @@ def find_text(
     >>> import commonplace, tempfile
     >>> store = commonplace.open(tempfile.mkdtemp())
     >>> _ = store.write("user.md", "# User\n\nWrote the authentication\n")
-    >>> print(show(find_text(store, "AUTHENTICAT", [""], 5, context=1)[0]))
-    user.md#L3
+    >>> found = find_text(store, "AUTHENTICAT", [""], 5, context=1)
+    >>> print(listed(found, "AUTHENTICAT", 5))
+    1. user.md#L3
        2-
        3:Wrote the authentication
     """
@@ -77,19 +78,30 @@ def find_text(
     return found
 
 
-def show(match: Match, citation: str | None = None) -> str:
-    """Return a match as text for a model: its citation, then its lines as grep shows them.
+def listed(found: Sequence[Match], text: str, limit: int, cite: Callable[[str], str] = str) -> str:
+    """Return matches as text for a model: of each its citation, and its lines as grep shows them.
 
     Args:
-        match: What was found.
-        citation: In the place of that of the match.
+        found: One more than `limit`, where there are more.
+        text: What was looked for.
+        limit: Most matches to show.
+        cite: Makes of a citation what is shown.
     """
+    if not found:
+        return f"No line holds {text!r:.200}."
+    shown = [f"{number}. {_shown(one, cite)}" for number, one in enumerate(found[:limit], 1)]
+    if len(found) > limit:
+        shown.append(f"[There is more: the same call with limit={limit * 2}.]")
+    return "\n".join(shown)
+
+
+def _shown(match: Match, cite: Callable[[str], str]) -> str:
     lines = [
         *(_line(line, "-", role, text) for line, role, text in match.before),
         _line(match.line, ":", match.role, match.snippet),
         *(_line(line, "-", role, text) for line, role, text in match.after),
     ]
-    return "\n".join([citation or match.citation, *lines])
+    return "\n".join([cite(match.citation), *lines])
 
 
 def _line(number: int, mark: str, role: str | None, text: str) -> str:

@@ -94,7 +94,10 @@ def test_scope_and_limit(opened: Store) -> None:
     assert "Found 3 result(s)" in memory.recall_memory("ferry")
     assert "Found 5 result(s)" in memory.recall_memory("ferry", limit=5)
     signature = inspect.signature(memory.recall_memory)
-    assert list(signature.parameters) == ["query", "scope", "limit", "all_sessions"]
+    assert list(signature.parameters) == [
+        *("query", "scope", "limit"),
+        *("all_sessions", "mode", "context"),
+    ]
     assert signature.parameters["limit"].default == 3
     assert memory.recall_memory.__doc__ == OverviewAndDetail.recall_memory.__doc__
     assert len(memory.search(SearchOptions("ferry"))) == 3
@@ -203,3 +206,40 @@ def test_what_is_in_the_context_is_not_recalled(store: Store) -> None:
     memory.append({"role": "user", "content": "ferry?"})
     assert {one.line_number for one in memory.search(SearchOptions("ferry", 9))} == {1, 2}
     assert "L7" not in memory.recall_memory("ferry")
+
+
+def test_what_matches_is_returned_and_its_neighbours_only_as_context(opened: Store) -> None:
+    memory = remember(opened)
+    texts = ["What is next?", "The hero image is too large.", "Shall I compress it?", "Yes.", "Ok."]
+    log(opened, [{"role": "user", "content": text} for text in texts])
+    (one,) = memory.search(SearchOptions("hero image"))
+    assert (one.citation, one.context) == ("messages.jsonl#L2", ())
+    shown = memory.recall_memory("hero image", context=1)
+    assert shown.startswith('Found 1 result(s) for: "hero image"')
+    assert shown.splitlines()[-2:] == [
+        "    Context: L1 user: What is next?",
+        "    Context: L3 user: Shall I compress it?",
+    ]
+
+
+def test_a_part_of_a_word_is_found_by_grep(opened: Store) -> None:
+    memory = remember(opened)
+    log(opened, [{"role": "user", "content": text} for text in ("Hi.", "The authentication?", "x")])
+    memory.write_detail("auth", "Uses an authenticator.")
+    assert memory.recall_memory("AUTHENTICAT").startswith("Found 0")
+    found = memory.recall_memory("AUTHENTICAT", mode="grep", context=1)
+    assert found.startswith('Found 2 result(s) for: "AUTHENTICAT"')
+    assert "Citation: detail/auth.md#L" in found
+    assert found.endswith(
+        "    Content: The authentication?\n    Citation: messages.jsonl#L2\n"
+        "    Context: L1 user: Hi.\n    Context: L3 user: x"
+    )
+    assert "Source: messages" not in memory.recall_memory("authenticat", "detail", mode="grep")
+    log(opened, [{"role": "user", "content": "authentic authentication"}], session="s2")
+    everywhere = memory.recall_memory("authenticat", mode="grep", all_sessions=True)
+    assert everywhere.startswith("Found 3")
+    memory.build_context("", 9)
+    assert "Found 1" in memory.recall_memory("authenticat", mode="grep")
+    for bad in ({"mode": "regex"}, {"context": -1}, {"mode": "grep", "context": 21}):
+        with pytest.raises(QueryError):
+            memory.recall_memory("x", **bad)  # type: ignore[arg-type]

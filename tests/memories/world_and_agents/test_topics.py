@@ -84,7 +84,9 @@ def test_notes_that_a_person_named_keep_their_names(memory: WorldAndAgents, open
 def test_topics_that_differ_in_what_joins_their_words_are_one(
     memory: WorldAndAgents, opened: Store
 ) -> None:
-    paths = {memory.learn_fact(topic, topic)["path"] for topic in ("API keys", "api-keys", "api_keys")}
+    paths = {
+        memory.learn_fact(topic, topic)["path"] for topic in ("API keys", "api-keys", "api_keys")
+    }
     assert paths == {"world/api-keys.md"}
     assert opened.read("world/api-keys.md").endswith("api_keys")
 

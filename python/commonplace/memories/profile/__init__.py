@@ -43,6 +43,7 @@ from commonplace.memories.profile.writer import CANDIDATES, Writer
 from commonplace.memories.registry import memory_system
 from commonplace.protocols import Embedder
 from commonplace.recall import HybridSearch
+from commonplace.recall.matching_lines import find_text, listed
 from commonplace.store import Store
 from commonplace.tools import tool
 from commonplace.typed_dict import TypedDict
@@ -176,21 +177,24 @@ class Profile:
     def memory_recall(
         self,
         query: str = "",
-        mode: Literal["search", "full"] = "search",
+        mode: Literal["search", "full", "grep"] = "search",
         *,
         limit: int = 10,
         start: int = 0,
+        context: int = 0,
     ) -> str:
         """Look up what is known about the user.
 
         `search` finds entries by words and by meaning, best first, each with its category and
-        citation. `full` gives the whole of MEMORY.md, and of the pages that it goes on in.
+        citation. `grep` finds the query as it is written, also within words. `full` gives the whole
+        of MEMORY.md, and of the pages that it goes on in.
 
         Args:
             query: Words, in any language; not needed with `full`.
-            mode: `search` or `full`.
-            limit: Most entries that `search` gives.
+            mode: `search`, `grep` or `full`.
+            limit: Most entries that `search`, or lines that `grep` gives.
             start: How many characters `full` skips, as the end of an earlier answer says.
+            context: How many lines `grep` shows before and after each, at most 20.
 
         Raises:
             QueryError: There is no query to search for, the mode is another, or a number is
@@ -200,10 +204,15 @@ class Profile:
             raise QueryError("limit is 1 or more, start is 0 or more")
         if mode == "full":
             return self._reader.full(start)
-        if mode != "search":
-            raise QueryError(f"mode is 'search' or 'full', not {mode!r:.40}")
+        if mode not in {"search", "grep"}:
+            raise QueryError(f"mode is 'search', 'grep' or 'full', not {mode!r:.40}")
         if not query.strip():
             raise QueryError("say what to search for (query), or read everything: mode='full'")
+        if mode == "grep":
+            found = find_text(
+                self.store, query, self._pages.prefixes, limit + 1, context=context, source="note"
+            )
+            return listed(found, query, limit)
         answer = self.recall(query, limit + 1)
         shown = [
             f"{number}. [{one.category}] {_indented(one.text)} ({one.citation})"

@@ -26,7 +26,7 @@ from commonplace.memories.registry import memory_system
 from commonplace.memories.world_and_agents import topics
 from commonplace.protocols import Embedder
 from commonplace.recall import HybridSearch
-from commonplace.recall.matching_lines import find_text, show
+from commonplace.recall.matching_lines import find_text, listed
 from commonplace.records import receipt
 from commonplace.store import Store
 from commonplace.tools import tool
@@ -355,12 +355,7 @@ class WorldAndAgents:
             keep=None if everything else in_days,
             source="note",
         )
-        shown = [f"{number}. {show(one)}" for number, one in enumerate(found[:limit], 1)]
-        if not shown:
-            return f"No line holds {text!r:.200}."
-        if len(found) > limit:
-            shown.append(f"[There is more: the same call with limit={limit * 2}.]")
-        return "\n".join(shown)
+        return listed(found, text, limit)
 
     def _search_days(
         self, query: str, limit: int, first: date | None, last: date | None, notes: list[str]
