@@ -254,7 +254,7 @@ def _ends(tag: str, heading: str) -> tuple[str, str]:
     return f"<{tag}>\n" + (f"{escape(heading, tag)[0]}\n" if heading else ""), f"</{tag}>"
 
 
-def _item(piece: Piece, tag: str, cite: bool = True) -> tuple[str, int]:  # noqa: FBT001, FBT002
+def _item(piece: Piece, tag: str, cite: bool = True) -> tuple[str, int]:
     """Return a piece as an item of the list, and how much of it was escaped."""
     if piece.author not in get_args(Author):
         raise ValueError(f"an author is one of {AUTHORS}, not {piece.author!r:.60}")

@@ -58,10 +58,9 @@ def test_a_tool_of_ones_own_has_the_configured_limit_too(opened: Store) -> None:
             query: str,
             scope: Literal["all", "detail", "messages"] = "all",
             limit: int = 5,
-            *,
-            all_sessions: bool = False,
+            **more: Any,
         ) -> str:
-            found = super().recall_memory(query, scope, limit, all_sessions=all_sessions)
+            found = super().recall_memory(query, scope, limit, **more)
             return f"{limit}: {found}"
 
     memory = Own(opened, "s1", cwd=CWD, default_limit=3)
@@ -242,4 +241,17 @@ def test_a_part_of_a_word_is_found_by_grep(opened: Store) -> None:
     assert "Found 1" in memory.recall_memory("authenticat", mode="grep")
     for bad in ({"mode": "regex"}, {"context": -1}, {"mode": "grep", "context": 21}):
         with pytest.raises(QueryError):
-            memory.recall_memory("x", **bad)  # type: ignore[arg-type]
+            memory.recall_memory("x", **bad)
+
+
+def test_a_query_of_two_words_prefers_what_holds_both(opened: Store) -> None:
+    memory = remember(opened)
+    for number in range(300):
+        about = ("the billing page", "the handler of clicks")[number % 2]
+        if number % 10 == 0:
+            about = "the billing handler"
+        text = f"Look at {about}, case {number}."
+        answer = f"Step {number} is done: {'it works now, ' * (number % 7)}as asked."
+        log(opened, [{"role": "user", "content": text}, {"role": "assistant", "content": answer}])
+    found = memory.search(SearchOptions("billing handler", 10, ["messages"]))
+    assert [("billing" in one.text, "handler" in one.text) for one in found] == [(True, True)] * 10

@@ -113,7 +113,7 @@ def test_a_part_of_a_word_is_found_by_grep(memory: WorldAndAgents, opened: Store
     assert "[There is more" in memory.search_memory("authenticat", 1, mode="grep")
     for bad in ({"mode": "regex"}, {"mode": "grep", "context": 21}):
         with pytest.raises(QueryError):
-            memory.search_memory("x", **bad)  # type: ignore[arg-type]
+            memory.search_memory("x", **bad)
 
 
 def test_an_embedder_finds_paraphrases(opened: Store) -> None:

@@ -50,8 +50,9 @@ class FactsAndEpisodes:
 
     Every file has a line `> Summary:` under its title. Where nobody wrote one, it is made from the
     keys and entries of the file, and made again by each later change. A line that a person or a
-    model wrote is kept for as long as it stands in the file; entries and list items that come after
-    it are named behind it (`logger fix; latest: Short ID`). Nothing else that somebody wrote is changed.
+    model wrote is kept for as long as it stands in the file; entries and list items that come
+    after it are named behind it (`logger fix; latest: Short ID`). Nothing else that somebody wrote
+    is changed.
 
     Args:
         store: Where the files are.
@@ -197,9 +198,9 @@ class FactsAndEpisodes:
         """Add an entry to a memory file, such as the episodes of a month.
 
         An entry of a file in `episodes/` has a heading `## …`, a line `- Summary: …` and a line
-        `- Date: …`; what is missing is added. An entry with a date of another month goes to the file
-        of that one, and when the file of a month has grown large, to that of its week: `path` of the
-        answer says where it is.
+        `- Date: …`; what is missing is added. An entry with a date of another month goes to the
+        file of that one, and when the file of a month has grown large, to that of its week: `path`
+        of the answer says where it is.
 
         Args:
             path: The file, such as `episodes/2026-02.md`; it is made if it is not there.
@@ -209,8 +210,8 @@ class FactsAndEpisodes:
                 is changed.
 
         Returns:
-            `success`, `path`, `version`, and where the text that was replaced lies; `note` says which
-            entries went to another month.
+            `success`, `path`, `version`, and where the text that was replaced lies; `note` says
+            which entries went to another month.
 
         Raises:
             ValueError: The entry is empty.

@@ -40,8 +40,9 @@ def entries(text: str, day: date | None = None) -> str:
     r"""Return a text as entries: one for each of its `## ` headings, or one with a heading made.
 
     An entry without a `- Summary:` line gets one from its first sentence, one without a `- Date:`
-    line gets the day that its heading begins with, or else `day`. The rest stands as it was given. A text that would change how the note goes
-    on (an open fence, a heading of a higher level) is quoted, see `blocks.render()`.
+    line gets the day that its heading begins with, or else `day`. The rest stands as it was given.
+    A text that would change how the note goes on (an open fence, a heading of a higher level) is
+    quoted, see `blocks.render()`.
 
     Args:
         text: Markdown, or anything.

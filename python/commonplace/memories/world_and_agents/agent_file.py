@@ -47,8 +47,8 @@ _USES = {
     "something that may matter later. What is written there stays.",
     "reflect": "replaces your MEMORY.md. Call it at the end of a session: recall it first, keep "
     "what is still true, add what you learned, and give the whole new text.",
-    "learn_fact": "replaces what all agents know about one topic. Use it for facts about the world, "
-    "not for your own experiences; recall the topic first and give the whole new text.",
+    "learn_fact": "replaces what all agents know about one topic. Use it for facts about the "
+    "world, not for your own experiences; recall the topic first and give the whole new text.",
 }
 """What a model is told of each tool, by its name."""
 _VERSIONS = (
