@@ -196,8 +196,8 @@ def _ranked(
             source="note" if source == "detail" else "message",
             exclude=known,
         )
-        # a message that only stands beside one with the words is no answer
-        kept = [hit for hit in hits if source == "detail" or _holds_a_word(hit)] or list(hits)
+        # what only stands beside a message with the words, and holds none itself, is no answer
+        kept = [hit for hit in hits if hit.highlights]
         if source == "detail":
             kept = [h for h in hits if h.path.startswith(f"{own}/") or _ANY_DETAIL.match(h.path)]
             # a comment that holds the word says less than the text it is about
@@ -206,6 +206,9 @@ def _ranked(
         if len(kept) >= limit or len(hits) < wanted:
             break
         wanted *= 4
+    if source == "messages" and not kept:
+        # those of a speaker or of a day that the query names
+        kept = list(hits)
     if source == "messages" and len(kept) < limit:
         # tool traffic comes after conversation text
         more = store.search(
@@ -222,15 +225,6 @@ def _ranked(
     if hits.freshness != "fresh":
         notes.append(f"the answer is {hits.freshness}")
     return kept[:limit]
-
-
-def _holds_a_word(hit: Hit) -> bool:
-    """Return whether a message holds a word of the query itself.
-
-    One that stands beside such a message is found by its context, and one of a person who is named
-    in the query by its speaker; only where nothing else is found are these answers.
-    """
-    return bool(hit.highlights)
 
 
 def _relative(path: str, folders: tuple[str, str]) -> str:
