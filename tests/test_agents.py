@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from commonplace.errors import FormatError, NotFound, Refused, StorageError
 from commonplace.memories.world_and_agents import WorldAndAgents
-from commonplace.memories.world_and_agents import agent_file as agents
 from commonplace.memories.world_and_agents.agent_file import (
-    AgentMemory,
     load_agent,
     memory_directive,
-    register_backend,
     with_memory_directive,
 )
-from commonplace.tools import tools_for
+from commonplace.tools.toolset import tools_of
 
 OF_THE_DESIGN = """\
 # agent.yaml
@@ -103,40 +100,14 @@ def test_a_workspace_is_relative_to_the_file_absolute_or_at_home(
     assert workspace("~/notes") == tmp_path / "home" / "notes"
 
 
-def test_a_backend_can_be_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agents, "_backends", dict(agents._backends))
-    made = []
-
-    class Elsewhere(AgentMemory):
-        def __init__(self, workspace: Path, agent_id: str) -> None:
-            made.append((workspace, agent_id))
-
-        def recall(self, days: int = 3) -> str:
-            return f"{days} days"
-
-        def remember(self, content: str) -> dict[str, Any]:
-            return {"success": bool(content)}
-
-        def reflect(self, content: str) -> dict[str, Any]:
-            return {"success": bool(content)}
-
-        def learn_fact(self, topic: str, content: str) -> dict[str, Any]:
-            return {"success": bool(topic and content)}
-
-    path = written(tmp_path, "spec:\n  memory:\n    workspace: w\n    backend: elsewhere\n")
-    with pytest.raises(FormatError, match=r":4: .*'elsewhere'; known are `filesystem`"):
-        load_agent(path)
-    register_backend("elsewhere", Elsewhere)
-    register_backend("elsewhere", Elsewhere)
-    memory = load_agent(path).open_memory("planner")
-    assert memory is not None
-    assert memory.recall() == "3 days"
-    assert made == [(tmp_path / "w", "planner")]
-    tools = tools_for(memory)
-    assert list(tools.callables()) == ["recall", "remember", "reflect", "learn_fact"]
-    assert tools.call("recall", {"days": 1}) == "1 days"
-    with pytest.raises(ValueError, match="'filesystem' already"):
-        register_backend("filesystem", Elsewhere)
+def test_the_directive_names_only_tools_that_are_there() -> None:
+    named = re.compile(r"`(\w+)`")
+    there = set(tools_of(WorldAndAgents))
+    assert set(named.findall(memory_directive())) == there | {"expected_version"}
+    for tools in (["recall", "remember"], ["remember", "reflect"], ["recall", "learn_fact"]):
+        assert set(named.findall(memory_directive(tools))) - {"expected_version"} == set(tools)
+    prompt = with_memory_directive("Be brief.", ["recall"])
+    assert prompt == with_memory_directive(prompt, ["recall"])
 
 
 @pytest.mark.parametrize(
@@ -148,7 +119,11 @@ def test_a_backend_can_be_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         ("spec:\n  memory:\n    backend: [a]\n", 3, r"`backend` is text, not \['a'\]"),
         ("spec:\n  memory:\n    workspace: 7\n", 3, "`workspace` is text, not 7"),
         ("spec:\n  memory:\n    workspace: ' '\n", 3, "`workspace` is text"),
-        ("spec:\n  memory:\n    backend: sqlite\n", 3, "no backend 'sqlite'; known are"),
+        (
+            "spec:\n  memory:\n    backend: sqlite\n",
+            3,
+            "no backend 'sqlite'; the only one is `filesystem`",
+        ),
         ("spec:\n  memory:\n    path: x\n", 3, "'path' is not known; .*`backend`, `workspace`"),
         ("spec:\n  memory:\n    1: x\n", 3, "1 is not known"),
         ("spec:\n  tools: bash\n", 2, "`tools` is a list of mappings"),

@@ -352,3 +352,10 @@ def test_the_class_of_an_author(store: commonplace.Store) -> None:
     assert piece_of(part, store).author == "untrusted"
     authors: list[Author] = [piece.author for piece in found]
     assert authors.count("untrusted") == 2
+
+
+def test_without_citations_only_strangers_are_named() -> None:
+    pieces = [Piece("mine", "a.md#L1", "owner"), Piece("two\nlines", "b.md#L1", "untrusted")]
+    found = pack(pieces, 200, heading="", cite=False)
+    assert found.text == "<memory>\n- mine\n- two\n  lines\n  (untrusted)\n</memory>"
+    assert found.size == len(found.text)

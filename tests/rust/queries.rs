@@ -147,6 +147,29 @@ fn a_message_is_rescored_by_its_session() {
     assert!(lines.contains("session rescoring"), "{lines}");
 }
 
+/// A context adds to a score and not to document frequencies: what every second message says is
+/// beside all of them, and still no stop word.
+#[test]
+fn words_of_a_context_count_in_no_document_frequency() {
+    let memory = TestRoot::new();
+    let long = "that was written in the spring by two people who have left since then, and ".repeat(2);
+    let text = |number: usize| match (number % 10, number % 2) {
+        (0, _) => format!("the billing handler {long} needs care"),
+        (_, 0) => "billing?".to_owned(),
+        _ => "a handler!".to_owned(),
+    };
+    let line = |number| format!("{{\"role\":\"user\",\"content\":\"{}\"}}\n", text(number));
+    memory.put("messages.jsonl", &(0..200).map(line).collect::<String>());
+    let store = memory.open(false);
+    for (query, documents) in [("billing", 100), ("handler", 120), ("billi*", 100)] {
+        let explained = store.explain(query, "messages.jsonl#L1", &|| false).unwrap();
+        assert!(explained.contains(&format!("; in {documents} documents")), "{explained}");
+    }
+    let answer = ask(&store, "billing handler");
+    let both = |hit: &Hit| hit.text.contains("billing") && hit.text.contains("handler");
+    assert!(answer.hits.iter().all(both), "{:?}", answer.hits);
+}
+
 fn files_of(answer: &Hits) -> Vec<String> {
     let files: std::collections::BTreeSet<String> =
         answer.hits.iter().map(|hit| hit.path.clone()).collect();

@@ -177,6 +177,7 @@ def pack(
     tag: str = "memory",
     heading: str = NOTICE,
     cut: bool = False,
+    cite: bool = True,
 ) -> Injection:
     r"""Frame as many pieces as fit, in the order given.
 
@@ -188,6 +189,9 @@ def pack(
         heading: The line that stands first in the frame; empty for none.
         cut: Cut a piece that does not fit at the end of a sentence, with a mark, instead of
             leaving it out.
+        cite: Say after each piece where it lies, under which headings, by whom and when. Without
+            it a piece is shorter, only says by whom it is when that is not the owner, and
+            `unframe()` does not read it; the receipt has the citations all the same.
 
     Returns:
         The text, empty when nothing went in, and the receipt.
@@ -221,11 +225,11 @@ def pack(
         if not words or words in seen:
             left_out.append(LeftOut(piece, "duplicate" if words else "empty"))
             continue
-        item, escaped = _item(piece, tag)
+        item, escaped = _item(piece, tag, cite)
         shorter = piece
         if not fits(item) and cut:
-            shorter = _shortened(piece, lambda short: fits(_item(short, tag)[0]))
-            item, escaped = _item(shorter, tag)
+            shorter = _shortened(piece, lambda short: fits(_item(short, tag, cite)[0]))
+            item, escaped = _item(shorter, tag, cite)
         if not fits(item):
             left_out.append(LeftOut(piece, "over budget"))
             continue
@@ -290,13 +294,16 @@ def _ends(tag: str, heading: str) -> tuple[str, str]:
     return f"<{tag}>\n" + (f"{escape(heading, tag)[0]}\n" if heading else ""), f"</{tag}>"
 
 
-def _item(piece: Piece, tag: str) -> tuple[str, int]:
+def _item(piece: Piece, tag: str, cite: bool = True) -> tuple[str, int]:
     """Return a piece as an item of the list, and how much of it was escaped."""
     if piece.author not in get_args(Author):
         raise ValueError(f"an author is one of {AUTHORS}, not {piece.author!r:.60}")
     text, escaped = escape(piece.text, tag)
     first, *rest = text.split("\n")
     lines = [f"- {first}", *(f"  {line}" if line else "" for line in rest)]
+    if not cite:
+        end = "\n" if piece.author == "owner" else f" ({piece.author})\n"
+        return "\n".join(lines) + (f"\n {end}" if rest and end != "\n" else end), escaped
     source, more = escape_label(piece.citation, tag)
     escaped += more
     for part, mark in ((piece.title, " § "), (piece.author, ", "), (piece.time, ", ")):

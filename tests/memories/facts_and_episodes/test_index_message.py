@@ -91,3 +91,18 @@ def test_a_change_counts_as_use(opened: Store) -> None:
     assert short
     assert short.splitlines()[1].startswith("- facts/zebra.md")
     assert "- … and 4 more: memory_list shows all" in short
+
+
+def test_what_others_keep_in_the_same_folder_is_not_shown(opened: Store) -> None:
+    memory = FactsAndEpisodes(opened, clock=Clock())
+    memory.memory_write("facts/user.md", USER)
+    memory.memory_write("projects/app.md", "# App\n\n- Stack: Rust\n")
+    opened.write("users/mara/MEMORY.md", "# Memory\n\n## Identity\n\n- Is called Mara\n")
+    opened.write("world/people.md", "- Mara runs the night shift.\n")
+    message = memory.index_message(1)
+    assert message is not None
+    assert "facts/user.md" in message
+    assert "projects/app.md" in message
+    assert "users/" not in message
+    assert "world/" not in message
+    assert "night shift" not in memory.memory_grep("night")

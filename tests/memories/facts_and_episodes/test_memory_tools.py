@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import commonplace
-from commonplace import Store
+from commonplace import Conflict, NotFound, Store
 from commonplace.memories.facts_and_episodes import FactsAndEpisodes
 from tests.memories.facts_and_episodes.helpers import FEBRUARY, LOGGER, SHORT, USER, listed
 
@@ -139,3 +139,43 @@ def test_bad_text_changes_nothing(opened: Store) -> None:
     with pytest.raises(commonplace.EncodingError):
         memory.memory_append(FEBRUARY, "x", summary="\ud800")
     assert opened.list() == []
+
+
+def test_a_part_of_a_word_is_found_with_the_lines_around_it(memory: FactsAndEpisodes) -> None:
+    memory.memory_write(
+        "facts/app.md", "# App\n\n- Login: own\n- Authentication: JWT\n- Port: 80\n"
+    )
+    found = memory.memory_grep("AUTHENTICAT", context=1)
+    assert found.splitlines() == [
+        "1. facts/app.md#L3",
+        "   2-",
+        "   3:> Summary: login, authentication, port",
+        "   4-",
+        "2. facts/app.md#L6",
+        "   5-- Login: own",
+        "   6:- Authentication: JWT",
+        "   7-- Port: 80",
+    ]
+    assert memory.memory_grep("authenticat", 1).endswith("limit=2.]")
+    assert memory.memory_grep("nowhere") == "No line holds 'nowhere'."
+    assert memory.memory_read("facts/app.md#L6-L7") == "- Authentication: JWT\n- Port: 80\n"
+    with pytest.raises(NotFound):
+        memory.memory_read("facts/app.md#L60")
+
+
+def test_an_entry_goes_to_the_month_of_its_date(memory: FactsAndEpisodes) -> None:
+    done = memory.memory_append("episodes/2026-03.md", LOGGER)
+    assert done["path"] == "episodes/2026-02.md"
+    assert done["note"] == "filed by the date of the entry: episodes/2026-02.md"
+    assert memory.memory_append("episodes/2026-03.md", "## 2026-01-31 Rent\n")["path"] == (
+        "episodes/2026-01.md"
+    )
+    both = memory.memory_append("episodes/2026-03.md", f"{SHORT}\n## Now\nMore.\n")
+    assert both["path"] == "episodes/2026-03.md"
+    assert both["note"] == "filed by the date of the entry: episodes/2026-02.md"
+    february = memory.memory_read("episodes/2026-02.md")
+    assert february.count("\n## ") == 2
+    assert "Short ID" in february
+    with pytest.raises(Conflict):
+        memory.memory_append("episodes/2026-03.md", LOGGER, expected_version="absent")
+    assert memory.memory_read("episodes/2026-02.md") == february

@@ -77,13 +77,20 @@ def test_a_given_summary_is_kept_while_it_stands(opened: Store, root: Path) -> N
     memory.memory_write("facts/user.md", USER)
     memory.memory_append("facts/user.md", "- City: Beijing")
     memory.memory_patch("facts/user.md", [{"oldText": "Zhang San", "newText": "Li Si"}])
-    assert listed(memory)["facts/user.md"] == "user name, language, role"
-    # entries that come later are named behind it, so that it stays true
+    # what comes later is named behind it, so that it stays true: items as well as entries
+    assert listed(memory)["facts/user.md"] == "user name, language, role; latest: city"
+    memory.memory_append("facts/user.md", "- likes tea, no sugar\n- Language: German")
+    line = listed(memory)["facts/user.md"]
+    assert line == "user name, language, role; latest: likes tea no sugar, city"
+    memory.memory_patch("facts/user.md", [{"oldText": "- City: Beijing\n", "newText": ""}])
+    assert listed(memory)["facts/user.md"].endswith("; latest: likes tea no sugar")
     memory.memory_append(FEBRUARY, LOGGER, summary="logger fix")
     memory.memory_append(FEBRUARY, SHORT)
     assert listed(memory)[FEBRUARY] == "logger fix; latest: Short ID implementation"
     memory.memory_append(FEBRUARY, "## Config refactor\nDone.")
-    assert listed(memory)[FEBRUARY] == "logger fix; latest: Config refactor"
+    assert listed(memory)[FEBRUARY] == (
+        "logger fix; latest: Config refactor, Short ID implementation"
+    )
     # taken away, it is made again
     file = root / FEBRUARY
     file.write_text(re.sub(r"> Summary.*\n\n", "", file.read_text()))

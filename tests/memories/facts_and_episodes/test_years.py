@@ -38,6 +38,11 @@ def test_old_months_become_the_page_of_a_year(opened: Store) -> None:
         "data/memory/archive/episodes/2026-02.md#L10",
     ]
     assert [*listed(memory)] == ["episodes/2026-03.md", "episodes/2026.md"]
+    # what its answers cite, its own tools read and find
+    first, second = map(memory.memory_read, cited)
+    assert LOGGER in first
+    assert SHORT in second
+    assert "archive/episodes/2026-02.md#L3" in memory.memory_grep("stdout LEA")
     page = memory.memory_read("episodes/2026.md")
     assert "## 2026-02\n" in page
     assert "- Originals: [2026-02](../archive/episodes/2026-02.md)\n" in page
@@ -94,8 +99,8 @@ def test_weeks_are_summarised_with_their_month(opened: Store) -> None:
 
 def test_a_model_may_write_the_summary_and_cannot_break_the_page(opened: Store) -> None:
     memory = FactsAndEpisodes(opened, clock=Clock())
-    memory.memory_append("episodes/2025-01.md", LOGGER)
-    memory.memory_append("episodes/2025-02.md", SHORT)
+    memory.memory_append("episodes/2025-01.md", LOGGER.replace("2026-02", "2025-01"))
+    memory.memory_append("episodes/2025-02.md", SHORT.replace("2026-02", "2025-02"))
     model = SummaryModel("# All is well\n\n## Everything was fixed\n```\nopen", repeat_last=True)
     memory.summarise_months(date(2026, 1, 1), model=model)
     assert "pino" in "".join(turn.text for turns in model.asked for turn in turns)
@@ -106,7 +111,7 @@ def test_a_model_may_write_the_summary_and_cannot_break_the_page(opened: Store) 
 
 def test_an_empty_summary_aborts(opened: Store) -> None:
     memory = FactsAndEpisodes(opened, clock=Clock())
-    memory.memory_append("episodes/2025-01.md", LOGGER)
+    memory.memory_append("episodes/2025-01.md", LOGGER.replace("2026-02", "2025-01"))
     before = memory.memory_read("episodes/2025-01.md")
     with pytest.raises(commonplace.CompactionFailed):
         memory.summarise_months(date(2026, 1, 1), model=SummaryModel(" "))
@@ -116,7 +121,7 @@ def test_an_empty_summary_aborts(opened: Store) -> None:
 
 def test_a_month_that_another_takes_away_meanwhile_is_done(opened: Store) -> None:
     memory = FactsAndEpisodes(opened, clock=Clock())
-    memory.memory_append("episodes/2025-01.md", LOGGER)
+    memory.memory_append("episodes/2025-01.md", LOGGER.replace("2026-02", "2025-01"))
 
     class Late(SummaryModel):
         def complete(self, *args: Any, **named: Any) -> Reply:
@@ -132,12 +137,12 @@ def test_what_is_added_while_a_month_is_taken_away_stays(
     opened: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory, other = (FactsAndEpisodes(opened, clock=Clock()) for _ in range(2))
-    memory.memory_append("episodes/2025-01.md", LOGGER)
+    memory.memory_append("episodes/2025-01.md", LOGGER.replace("2026-02", "2025-01"))
     delete = Notes.delete
 
     def late(notes: Notes, path: str, *, expected: str) -> Written:
         monkeypatch.undo()
-        other.memory_append("episodes/2025-01.md", SHORT)
+        other.memory_append("episodes/2025-01.md", SHORT.replace("2026-02", "2025-01"))
         return delete(notes, path, expected=expected)
 
     monkeypatch.setattr(Notes, "delete", late)

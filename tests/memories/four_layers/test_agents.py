@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import commonplace
+from commonplace.adapters.embedders import CallableEmbedder
 from commonplace.memories import AgentRuns, FourLayers
 from commonplace.memories.four_layers.types import KnowledgeEntry, ProceduralRule
 from tests.doubles import Clock
@@ -16,6 +17,7 @@ from tests.memories.four_layers.helpers import (
     contents,
     episodes,
 )
+from tests.memories.profile.helpers import topical
 
 
 def test_sub_agents_share_or_not(store: commonplace.Store) -> None:
@@ -132,3 +134,28 @@ def test_lessons_are_learned_from_episodes(memory: FourLayers, store: commonplac
     # nor in another process, nor from a summary
     memory.compact("episodic", {"keep_last": 0})
     assert AgentRuns(FourLayers(store)).learn_from_episodes() == []
+
+
+def test_rules_fire_on_meaning_where_there_is_an_embedder(store: commonplace.Store) -> None:
+    embedder = CallableEmbedder(topical, "topical", 4)
+    memory = FourLayers(store, clock=Clock(FEBRUARY, MICROSECOND), embedder=embedder)
+    for condition, action in (("somebody asks for tea", "Put the kettle on."),
+                              ("the cat is hungry", "Fill the bowl.")):  # fmt: skip
+        memory.append("procedural", {"content": action, "metadata": {"condition": condition}})
+    (applied,) = AgentRuns(memory).rules_for("Make a coffee")
+    assert applied.rule.action == "Put the kettle on."
+    assert not applied.certain
+    assert applied.reason.startswith("its condition is near in meaning (cosine 1.0")
+    without = FourLayers(store, clock=Clock(FEBRUARY, MICROSECOND))
+    assert AgentRuns(without).rules_for("Make a coffee") == []
+
+
+def test_an_embedder_finds_paraphrases_of_episodes_and_facts(store: commonplace.Store) -> None:
+    embedder = CallableEmbedder(topical, "topical", 4)
+    memory = FourLayers(store, clock=Clock(FEBRUARY, MICROSECOND), embedder=embedder)
+    append(memory, "Drank tea with Mara", "Fed the cat")
+    memory.learn({"key": "pets", "value": "a dog"})
+    assert contents(memory.search("episodic", "coffee")) == ["Drank tea with Mara"]
+    assert contents(memory.search("semantic", "animal")) == ["a dog"]
+    without = FourLayers(store, clock=Clock(FEBRUARY, MICROSECOND))
+    assert without.search("episodic", "coffee") == []

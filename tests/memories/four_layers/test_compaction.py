@@ -8,12 +8,13 @@ import pytest
 
 import commonplace
 from commonplace.entries.blocks import parse as blocks_of
-from commonplace.errors import CompactionFailed
+from commonplace.errors import CommonplaceError, CompactionFailed
 from commonplace.memories import FourLayers
 from commonplace.memories.four_layers.entries import record_of
 from commonplace.memories.four_layers.files import LIMIT
 from commonplace.memories.four_layers.types import CompactOptions, MemoryEntry
 from commonplace.protocols import Reply
+from commonplace.tools import tools_for
 from tests.doubles import Clock, SummaryModel
 from tests.memories.four_layers.helpers import FEBRUARY, MICROSECOND, append, contents, episodes
 
@@ -247,3 +248,19 @@ def test_a_compaction_that_is_cut_short_loses_nothing(
     memory.compact("episodic", CompactOptions(1, summarize))
     assert len(memory.get_episodic_memory()) == 1 + summarize
     assert done or stop < 11
+
+
+def test_what_was_archived_is_read_and_found_by_the_tools(memory: FourLayers) -> None:
+    append(memory, "one about authentication", "two", "three")
+    (archived,) = memory.compact("episodic", {"keepLast": 1})["archived"]
+    tools = tools_for(memory)
+    text = tools.call("read_citation", {"citation": archived})
+    assert "one about authentication" in text
+    assert "two" in text
+    found = tools.call("grep", {"text": "AUTHENTICAT", "context": 1})
+    assert "archive/episodes/2026-02.md#L" in found
+    cited = found.splitlines()[0].partition(". ")[2]
+    assert "authentication" in tools.call("read_citation", {"citation": cited})
+    for strange in ("other/notes.md#L1", "archive/../x.md#L1", "/etc/passwd#L1"):
+        with pytest.raises(CommonplaceError):
+            memory.read_citation(strange)

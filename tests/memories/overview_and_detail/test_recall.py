@@ -58,10 +58,9 @@ def test_a_tool_of_ones_own_has_the_configured_limit_too(opened: Store) -> None:
             query: str,
             scope: Literal["all", "detail", "messages"] = "all",
             limit: int = 5,
-            *,
-            all_sessions: bool = False,
+            **more: Any,
         ) -> str:
-            found = super().recall_memory(query, scope, limit, all_sessions=all_sessions)
+            found = super().recall_memory(query, scope, limit, **more)
             return f"{limit}: {found}"
 
     memory = Own(opened, "s1", cwd=CWD, default_limit=3)
@@ -94,7 +93,10 @@ def test_scope_and_limit(opened: Store) -> None:
     assert "Found 3 result(s)" in memory.recall_memory("ferry")
     assert "Found 5 result(s)" in memory.recall_memory("ferry", limit=5)
     signature = inspect.signature(memory.recall_memory)
-    assert list(signature.parameters) == ["query", "scope", "limit", "all_sessions"]
+    assert list(signature.parameters) == [
+        *("query", "scope", "limit"),
+        *("all_sessions", "mode", "context"),
+    ]
     assert signature.parameters["limit"].default == 3
     assert memory.recall_memory.__doc__ == OverviewAndDetail.recall_memory.__doc__
     assert len(memory.search(SearchOptions("ferry"))) == 3
@@ -203,3 +205,53 @@ def test_what_is_in_the_context_is_not_recalled(store: Store) -> None:
     memory.append({"role": "user", "content": "ferry?"})
     assert {one.line_number for one in memory.search(SearchOptions("ferry", 9))} == {1, 2}
     assert "L7" not in memory.recall_memory("ferry")
+
+
+def test_what_matches_is_returned_and_its_neighbours_only_as_context(opened: Store) -> None:
+    memory = remember(opened)
+    texts = ["What is next?", "The hero image is too large.", "Shall I compress it?", "Yes.", "Ok."]
+    log(opened, [{"role": "user", "content": text} for text in texts])
+    (one,) = memory.search(SearchOptions("hero image"))
+    assert (one.citation, one.context) == ("messages.jsonl#L2", ())
+    shown = memory.recall_memory("hero image", context=1)
+    assert shown.startswith('Found 1 result(s) for: "hero image"')
+    assert shown.splitlines()[-2:] == [
+        "    Context: L1 user: What is next?",
+        "    Context: L3 user: Shall I compress it?",
+    ]
+
+
+def test_a_part_of_a_word_is_found_by_grep(opened: Store) -> None:
+    memory = remember(opened)
+    log(opened, [{"role": "user", "content": text} for text in ("Hi.", "The authentication?", "x")])
+    memory.write_detail("auth", "Uses an authenticator.")
+    assert memory.recall_memory("AUTHENTICAT").startswith("Found 0")
+    found = memory.recall_memory("AUTHENTICAT", mode="grep", context=1)
+    assert found.startswith('Found 2 result(s) for: "AUTHENTICAT"')
+    assert "Citation: detail/auth.md#L" in found
+    assert found.endswith(
+        "    Content: The authentication?\n    Citation: messages.jsonl#L2\n"
+        "    Context: L1 user: Hi.\n    Context: L3 user: x"
+    )
+    assert "Source: messages" not in memory.recall_memory("authenticat", "detail", mode="grep")
+    log(opened, [{"role": "user", "content": "authentic authentication"}], session="s2")
+    everywhere = memory.recall_memory("authenticat", mode="grep", all_sessions=True)
+    assert everywhere.startswith("Found 3")
+    memory.build_context("", 9)
+    assert "Found 1" in memory.recall_memory("authenticat", mode="grep")
+    for bad in ({"mode": "regex"}, {"context": -1}, {"mode": "grep", "context": 21}):
+        with pytest.raises(QueryError):
+            memory.recall_memory("x", **bad)
+
+
+def test_a_query_of_two_words_prefers_what_holds_both(opened: Store) -> None:
+    memory = remember(opened)
+    for number in range(300):
+        about = ("the billing page", "the handler of clicks")[number % 2]
+        if number % 10 == 0:
+            about = "the billing handler"
+        text = f"Look at {about}, case {number}."
+        answer = f"Step {number} is done: {'it works now, ' * (number % 7)}as asked."
+        log(opened, [{"role": "user", "content": text}, {"role": "assistant", "content": answer}])
+    found = memory.search(SearchOptions("billing handler", 10, ["messages"]))
+    assert [("billing" in one.text, "handler" in one.text) for one in found] == [(True, True)] * 10

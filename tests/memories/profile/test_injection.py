@@ -22,9 +22,9 @@ def test_injection_has_the_shape_of_the_design(memory: Profile) -> None:
     found = memory.inject("python")
     assert found.text == (
         "<user_memory>\n## Memory Profile\n"
+        '- Calls the agent "小搭子" (MEMORY.md#L16, owner)\n'
         "- Writing style: concise, technical (MEMORY.md#L12, owner)\n"
-        "- User prefers Python for coding tasks (MEMORY.md#L8, owner)\n"
-        '- Calls the agent "小搭子" (MEMORY.md#L16, owner)\n</user_memory>'
+        "- User prefers Python for coding tasks (MEMORY.md#L8, owner)\n</user_memory>"
     )
     assert found.size == len(found.text)
     assert found.left_out == ()
@@ -93,3 +93,36 @@ def test_what_is_injected_cannot_close_its_frame(memory: Profile) -> None:
     text = memory.inject().text
     assert text.count("</user_memory>") == 1
     assert text.endswith("</user_memory>")
+
+
+@pytest.fixture
+def thirty(memory: Profile) -> Profile:
+    """Return a profile whose name is older than thirty preferences and habits."""
+    memory.remember("User's name is Mara", "identity")
+    for number in range(15):
+        memory.remember(f"User prefers tool {number} over its rivals, for reason {number}", "style")
+        memory.remember(f"User drinks brand {number} of coffee on day {number}", "preference")
+    return memory
+
+
+def test_who_the_user_is_comes_first_however_much_there_is(thirty: Profile) -> None:
+    lines = thirty.inject("coffee").text.splitlines()
+    assert lines[2] == "- User's name is Mara (MEMORY.md#L8, owner)"
+
+
+def test_the_heading_says_how_many_entries_are_not_shown(thirty: Profile) -> None:
+    found = thirty.inject("coffee")
+    dropped = 31 - len(found.used)
+    assert dropped > 0
+    assert found.text.splitlines()[1] == f"## Memory Profile ({dropped} more are not shown)"
+    everything = thirty.inject("coffee", budget=9000)
+    assert everything.text.splitlines()[1] == "## Memory Profile"
+
+
+def test_citations_can_be_left_out(thirty: Profile) -> None:
+    cited, bare = thirty.inject(budget=9000), thirty.inject(budget=9000, cite=False)
+    assert "- User's name is Mara\n" in bare.text
+    assert "MEMORY.md#" not in bare.text
+    assert bare.size < 0.75 * cited.size
+    # the receipt has them in any case
+    assert [used.piece for used in bare.used] == [used.piece for used in cited.used]

@@ -109,8 +109,18 @@ def test_its_tools(memory: Profile) -> None:
         "by",
         "expected_version",
     }
-    assert tools["memory_recall"].parameters["properties"]["mode"]["enum"] == ["full", "search"]
+    assert tools["memory_recall"].parameters["properties"]["mode"]["enum"] == [
+        *("full", "grep", "search")
+    ]
     tools.call("remember", {"content": "User likes tea", "category": "preference"})
     assert "likes tea" in tools.call("memory_recall", {"query": "tea"})
     said = [{"role": "user", "content": "I prefer dark mode."}]
     assert "preference:" in tools.call("flush", {"messages": said})
+
+
+def test_a_part_of_a_word_is_found_by_grep(memory: Profile) -> None:
+    memory.remember("Likes authentication by key", "preference")
+    assert memory.memory_recall("AUTHENTICAT").startswith("Nothing matches")
+    found = memory.memory_recall("AUTHENTICAT", "grep", context=1)
+    assert found == "1. MEMORY.md#L8\n   7-\n   8:- Likes authentication by key"
+    assert memory.memory_recall("nowhere", "grep") == "No line holds 'nowhere'."

@@ -62,7 +62,7 @@ class Interleaved(StoreMachine):
         self.own: dict[str, str] = {}
         self.diary: dict[tuple[str, str], list[str]] = {}
 
-    @rule(topic=st.sampled_from(["a b", "a/b", "a-b", "con", "人物", "!"]), text=texts)
+    @rule(topic=st.sampled_from(["a b", "a/b", "a+b", "con", "人物", "!"]), text=texts)
     def learn(self, topic: str, text: str) -> None:
         self.memories["a"].learn_fact(topic, text)
         self.world[topic] = text

@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
+from commonplace.adapters.embedders import CallableEmbedder
 from commonplace.errors import QueryError, ToolError
 from commonplace.memories.world_and_agents import WorldAndAgents
 from commonplace.store import Store
 from commonplace.tools import tools_for
 from tests.doubles import NOON, Clock
+from tests.memories.profile.helpers import topical
 
 
 @pytest.mark.parametrize("since", ["yesterday", "2026-2-4", 3])
@@ -88,3 +90,36 @@ def test_a_hand_edit_is_seen_by_the_next_call(store: Store, clock: Clock) -> Non
     assert "turbine" in memory.recall()
     assert "world/systems.md#L1" in memory.search_memory("turbine")
     assert memory.search_memory("relay") == "Nothing matches 'relay'."
+
+
+def test_a_part_of_a_word_is_found_by_grep(memory: WorldAndAgents, opened: Store) -> None:
+    memory.learn_fact("systems", "one\nthe authentication of billing\nthree")
+    opened.write("agents/other/MEMORY.md", "authentication of another agent")
+    memory.remember("looked at the authenticator")
+    assert memory.search_memory("AUTHENTICAT").startswith("Nothing matches")
+    found = memory.search_memory("AUTHENTICAT", mode="grep", context=1)
+    assert found.splitlines()[:4] == [
+        "1. world/systems.md#L2",
+        "   1-one",
+        "   2:the authentication of billing",
+        "   3-three",
+    ]
+    assert "looked at the authenticator" in found
+    assert "another agent" not in found
+    assert memory.search_memory("nowhere", mode="grep") == "No line holds 'nowhere'."
+    diary = memory.search_memory("authenticat", mode="grep", since="2026-01-01")  # type: ignore[arg-type]
+    assert "world/" not in diary
+    assert "authenticator" in diary
+    assert "[There is more" in memory.search_memory("authenticat", 1, mode="grep")
+    for bad in ({"mode": "regex"}, {"mode": "grep", "context": 21}):
+        with pytest.raises(QueryError):
+            memory.search_memory("x", **bad)
+
+
+def test_an_embedder_finds_paraphrases(opened: Store) -> None:
+    memory = WorldAndAgents(opened, "planner", embedder=CallableEmbedder(topical, "topical", 4))
+    memory.learn_fact("kitchen", "Everybody wants tea at four.")
+    memory.learn_fact("animals", "The cat sleeps in the hall.")
+    assert memory.search_memory("coffee").splitlines()[0].startswith("1. world/kitchen.md#L")
+    words = WorldAndAgents(opened, "planner")
+    assert words.search_memory("coffee").startswith("Nothing matches")

@@ -10,7 +10,7 @@ from commonplace.store import Store
 
 
 def test_two_topics_on_one_name_never_meet(memory: WorldAndAgents, opened: Store) -> None:
-    done = {topic: memory.learn_fact(topic, f"about {topic}") for topic in ("a b", "a/b", "a-b")}
+    done = {topic: memory.learn_fact(topic, f"about {topic}") for topic in ("a b", "a/b", "a+b")}
     assert done["a b"]["path"] == "world/a-b.md"
     assert len({receipt["path"] for receipt in done.values()}) == 3
     assert done["a/b"]["note"] == "world/a-b.md holds another topic"
@@ -76,8 +76,19 @@ def test_notes_that_a_person_named_keep_their_names(memory: WorldAndAgents, open
     for topic in ("people", "api_keys", "Teams/red"):
         assert memory.learn_fact(topic, "known")["previous"] is not None
     assert len(opened.list("world")) == 3
-    # another topic than api_keys, though sanitised it would look alike
-    assert memory.learn_fact("api keys", "other")["path"] == "world/api-keys.md"
+    # another spelling of the same, and another topic that would have the same name
+    assert memory.learn_fact("API keys", "more")["path"] == "world/api_keys.md"
+    assert memory.learn_fact("api/keys", "other")["note"] == "world/api_keys.md holds another topic"
+
+
+def test_topics_that_differ_in_what_joins_their_words_are_one(
+    memory: WorldAndAgents, opened: Store
+) -> None:
+    paths = {
+        memory.learn_fact(topic, topic)["path"] for topic in ("API keys", "api-keys", "api_keys")
+    }
+    assert paths == {"world/api-keys.md"}
+    assert opened.read("world/api-keys.md").endswith("api_keys")
 
 
 def test_a_name_that_another_topic_has_by_hand_is_no_ones_loss(

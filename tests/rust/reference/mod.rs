@@ -72,8 +72,11 @@ impl Reference {
         })
     }
 
-    fn idf(&self, holds: impl Fn(&Document) -> bool) -> f64 {
-        let doc_freq = self.documents.values().filter(|d| holds(d)).count() as f64;
+    /// Returns the idf of what some documents hold; what only a context holds counts as in one.
+    fn idf(&self, holds: impl Fn(&Document) -> Option<Counts>) -> f64 {
+        let held: Vec<Counts> = self.documents.values().filter_map(holds).collect();
+        let own = |counts: &&Counts| counts[..Field::Context as usize].iter().any(|&n| n > 0);
+        let doc_freq = held.iter().filter(own).count().max(held.len().min(1)) as f64;
         if doc_freq == 0.0 {
             return 0.0;
         }
@@ -121,20 +124,20 @@ impl Reference {
                 f64::from(term.times) * if term.form == TermForm::Character { 0.5 } else { 1.0 };
             let shown = term.stem.as_deref().unwrap_or(&term.text);
             let share = if term.stem.is_some() { 2.0 / 3.0 } else { 1.0 };
-            let any = share * self.idf(|d| d.concepts.contains_key(&concept));
+            let any = share * self.idf(|d| d.concepts.get(&concept).map(|words| sum_of(words.values())));
             if any == 0.0 {
                 continue;
             }
             let in_field = |fields: &'static [Field]| {
                 let holds = |counts: &Counts| fields.iter().any(|&f| counts[f as usize] > 0);
-                self.idf(|d| d.concepts.get(&concept).is_some_and(|w| w.values().any(holds)))
+                let counts = |d: &Document| d.concepts.get(&concept).map(|w| sum_of(w.values()));
+                self.idf(|d| counts(d).filter(holds))
             };
             let heading = 0.5 * in_field(&[Field::Heading, Field::Title]);
             let speaks = term.form != TermForm::Whole && !ROLES.contains(&shown);
             let speaker = if speaks { 2.0 * in_field(&[Field::Speaker]) } else { 0.0 };
             let spelled = term.stem.as_ref().map_or(0.0, |_| {
-                let holds = |words: &HashMap<String, Counts>| words.contains_key(&term.text);
-                self.idf(|d| d.concepts.get(&concept).is_some_and(holds)) / 3.0
+                self.idf(|d| d.concepts.get(&concept)?.get(&term.text).copied()) / 3.0
             });
             let (weight, scores) = found.entry(concept.clone()).or_default();
             *weight += times * (any + spelled);
@@ -325,4 +328,9 @@ impl Document {
         }
         document
     }
+}
+
+/// Returns the counts of a concept over its words.
+fn sum_of<'a>(words: impl Iterator<Item = &'a Counts>) -> Counts {
+    words.fold([0; FIELDS], |sum, counts| std::array::from_fn(|f| sum[f].saturating_add(counts[f])))
 }

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 
-from commonplace._core import Written
+from commonplace._core import Entry, Written
+from commonplace.citation import located
 from commonplace.entries.compaction import compaction_lock
 from commonplace.errors import EncodingError
 from commonplace.locks import Lock
@@ -19,10 +20,11 @@ from commonplace.memories.facts_and_episodes import index_message, summary_line
 from commonplace.memories.facts_and_episodes.entries import added, continued, entries, is_closed
 from commonplace.memories.facts_and_episodes.index_message import Listed
 from commonplace.memories.facts_and_episodes.months import ARCHIVE, Months, Span
-from commonplace.memories.facts_and_episodes.notes import EPISODES, Notes
+from commonplace.memories.facts_and_episodes.notes import EPISODES, FACTS, Notes
 from commonplace.memories.facts_and_episodes.usage import FileUsage, Usage
 from commonplace.memories.registry import memory_system
 from commonplace.protocols import ChatModel
+from commonplace.recall.matching_lines import find_text, listed
 from commonplace.records import receipt
 from commonplace.redaction import Counts, add_counts, redacts, with_redactions
 from commonplace.store import Store
@@ -49,8 +51,9 @@ class FactsAndEpisodes:
 
     Every file has a line `> Summary:` under its title. Where nobody wrote one, it is made from the
     keys and entries of the file, and made again by each later change. A line that a person or a
-    model wrote is kept for as long as it stands in the file; entries that come after it are named
-    behind it (`logger fix; latest: Short ID`). Nothing else that somebody wrote is changed.
+    model wrote is kept for as long as it stands in the file; entries and list items that come
+    after it are named behind it (`logger fix; latest: Short ID`). Nothing else that somebody wrote
+    is changed.
 
     Args:
         store: Where the files are.
@@ -93,18 +96,48 @@ class FactsAndEpisodes:
 
     @tool("reads")
     def memory_read(self, path: str) -> str:
-        """Read a memory file.
+        """Read a memory file, or what a citation points to, also of what was archived.
 
         Args:
-            path: The file as `memory_list` names it, such as `facts/user.md`.
+            path: The file as `memory_list` names it, such as `facts/user.md`, or a citation, such
+                as `archive/episodes/2025-01.md#L3-L9`.
 
         Raises:
-            NotFound: There is no such file.
+            NotFound: There is no such file, or no such line.
+            QueryError: After the `#` there is no range of lines.
             Refused: The path leads out of the memory.
         """
-        text = self._notes.read(path)
-        self._usage.note_read(self._notes.full(path), self._clock().timestamp())
+        text = self._notes.cited(path)
+        file = self._notes.full(located(path)[0])
+        self._usage.note_read(file, self._clock().timestamp())
         return text
+
+    @tool("reads")
+    def memory_grep(self, text: str, limit: int = 10, *, context: int = 0) -> str:
+        """Find a text in the memory files, as it is written, also within words and in the archive.
+
+        Args:
+            text: Taken literally; upper and lower case are one.
+            limit: Most lines to return.
+            context: How many lines to show before and after each, at most 20.
+
+        Returns:
+            Lines with their citations, which `memory_read` takes, in the order of the files.
+
+        Raises:
+            QueryError: The text is empty, the limit below 1, or the context out of its range.
+        """
+        own = {entry.path for entry in self._notes.files() if self._is_own(entry, archived=True)}
+        found = find_text(
+            self._notes.store,
+            text,
+            [self._notes.full("")],
+            limit + 1,
+            context=context,
+            keep=lambda match: match.path in own,
+            source="note",
+        )
+        return listed(found, text, limit, self._notes.relative)
 
     @tool("replaces")
     @redacts("content")
@@ -169,8 +202,9 @@ class FactsAndEpisodes:
         """Add an entry to a memory file, such as the episodes of a month.
 
         An entry of a file in `episodes/` has a heading `## …`, a line `- Summary: …` and a line
-        `- Date: …`; what is missing is added. When the file of a month has grown large, the entry
-        goes to the file of its week: `path` of the answer says where it is.
+        `- Date: …`; what is missing is added. An entry with a date of another month goes to the
+        file of that one, and when the file of a month has grown large, to that of its week: `path`
+        of the answer says where it is.
 
         Args:
             path: The file, such as `episodes/2026-02.md`; it is made if it is not there.
@@ -180,7 +214,8 @@ class FactsAndEpisodes:
                 is changed.
 
         Returns:
-            `success`, `path`, `version`, and where the text that was replaced lies.
+            `success`, `path`, `version`, and where the text that was replaced lies; `note` says
+            which entries went to another month.
 
         Raises:
             ValueError: The entry is empty.
@@ -194,8 +229,11 @@ class FactsAndEpisodes:
         if span := Span.of(path):
             block = entries(entry, today if f"{today:%Y-%m}" == span.month else None)
             with self._turn:
-                written = self._months.append(span, block, today, summary, expected_version)
-            return self._receipt(written)
+                done = self._months.append(span, block, today, summary, expected_version)
+            moved = [one for one in map(self._receipt, done) if not _is_of(one["path"], span)]
+            paths = ", ".join(str(one["path"]) for one in moved)
+            note = {"note": f"filed by the date of the entry: {paths}"} if moved else {}
+            return {**self._receipt(done[-1]), **note}
 
         def change(note: str) -> str:
             if path.startswith(EPISODES) or not is_closed(entry):
@@ -209,12 +247,14 @@ class FactsAndEpisodes:
     def memory_list(self) -> list[Listed]:
         """List the memory files with a one-line summary each, and their size in bytes.
 
-        What was archived is not listed; the summary that took its place names it.
+        What was archived is not listed; the summary that took its place names it. Nor is what
+        others keep in the same folder: a file elsewhere than in `facts/` and `episodes/` that has
+        no line `> Summary:`, which every file written here has.
         """
         listed = []
         for entry in self._notes.files():
-            path = self._notes.relative(entry.path)
-            if entry.kind == "note" and not path.startswith(ARCHIVE):
+            if self._is_own(entry):
+                path = self._notes.relative(entry.path)
                 summary = entry.summary or summary_line.make(self._notes.text(path))
                 line = "".join(char for char in " ".join(summary.split()) if char.isprintable())
                 listed.append(Listed(path=path, summary=line, size=entry.size))
@@ -252,7 +292,7 @@ class FactsAndEpisodes:
         What is read here does not count as use.
         """
         listed = [file["path"] for file in self.memory_list()]
-        return {path: self._notes.text(path) for path in listed if path.startswith("facts/")}
+        return {path: self._notes.text(path) for path in listed if path.startswith(FACTS)}
 
     def episode_index(self) -> str:
         """Return the lines of the index that are about episodes; empty while there are none."""
@@ -310,6 +350,13 @@ class FactsAndEpisodes:
             add_counts(counts, found)
         return edits, counts
 
+    def _is_own(self, entry: Entry, *, archived: bool = False) -> bool:
+        """Return whether a file is one of this memory, and not of another in the same folder."""
+        path = self._notes.relative(entry.path)
+        if entry.kind != "note" or path.startswith(ARCHIVE):
+            return archived and entry.kind == "note"
+        return path.startswith((FACTS, EPISODES)) or entry.summary is not None
+
     def _weight(self) -> Callable[[str], float]:
         """Return a function that tells how often, and how lately, a file was used."""
         uses, now = self._usage.all(), self._clock().timestamp()
@@ -321,6 +368,12 @@ class FactsAndEpisodes:
             return (1 + use.reads) / (1 + max(0.0, now - last) / _DAY)
 
         return weight
+
+
+def _is_of(path: object, span: Span) -> bool:
+    """Return whether a file is of the month of a span."""
+    there = Span.of(str(path))
+    return there is not None and there.month == span.month
 
 
 def _text(text: str) -> str:

@@ -40,8 +40,9 @@ def entries(text: str, day: date | None = None) -> str:
     r"""Return a text as entries: one for each of its `## ` headings, or one with a heading made.
 
     An entry without a `- Summary:` line gets one from its first sentence, one without a `- Date:`
-    line gets `day`. The rest stands as it was given. A text that would change how the note goes
-    on (an open fence, a heading of a higher level) is quoted, see `blocks.render()`.
+    line gets the day that its heading begins with, or else `day`. The rest stands as it was given.
+    A text that would change how the note goes on (an open fence, a heading of a higher level) is
+    quoted, see `blocks.render()`.
 
     Args:
         text: Markdown, or anything.
@@ -166,11 +167,20 @@ def _core_of(entry: str) -> str:
     return (text if text and _CLOSER.fullmatch(last) else entry).strip("\n")
 
 
+def _headed(title: str) -> date | None:
+    """Return the date that a heading begins with, or None."""
+    try:
+        return date.fromisoformat(title[:10])
+    except ValueError:
+        return None
+
+
 def _entry(block: Block, source: str | None, day: date | None) -> str:
     """Return a block with the lines that it lacks."""
     atx = source is not None and source.lstrip().startswith("##")
     text = source.partition("\n")[2] if source is not None and atx else block.text
     about = {}
+    day = _headed(block.title) or day
     if not _SUMMARY.search(text) and "summary" not in block.meta:
         about["Summary"] = shortened(first_sentence(block.text) or block.title)
     if day and not _DATE.search(text) and "date" not in block.meta:

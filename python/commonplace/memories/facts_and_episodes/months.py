@@ -92,15 +92,37 @@ class Months:
 
     def append(
         self, span: Span, entry: str, day: date, summary: str | None, expected: str | None
+    ) -> list[Written]:
+        """Add entries to the file of a month or week, or to where that goes on.
+
+        An entry that says it is of another month goes to the file of that one. Returns the writes,
+        that of the named month last.
+        """
+        by_month = _by_month(entry, span.month)
+        own = by_month.pop(span.month, None)
+        if by_month:
+            self._check(span, expected)
+        done = [
+            self._append(Span(month), some, day, None, None) for month, some in by_month.items()
+        ]
+        if own is not None:
+            done.append(self._append(span, own, day, summary, expected))
+        return done
+
+    def _check(self, span: Span, expected: str | None) -> None:
+        found = self._notes.version(span.path)
+        if expected not in {None, found}:
+            raise Conflict(f"{span.path} is version {found}, not {expected}: read it again")
+
+    def _append(
+        self, span: Span, entry: str, day: date, summary: str | None, expected: str | None
     ) -> Written:
-        """Add an entry to the file of a month or week, or to where that goes on."""
+        """Add entries of one month."""
         if not span.week and not self.files(span.month):
             note = self._notes.text(span.path)
             if _size(note) + _size(entry) <= self._limit or not split(note):
                 return self._add(span, entry, summary, expected)
-        found = self._notes.version(span.path)
-        if expected not in {None, found}:
-            raise Conflict(f"{span.path} is version {found}, not {expected}: read it again")
+        self._check(span, expected)
         if split(self._notes.text(Span(span.month).path)):
             # what could not be moved stands where it stood, and the next entry tries again
             with contextlib.suppress(CompactionFailed):
@@ -274,6 +296,19 @@ def with_links(note: str, names: Sequence[str]) -> str:
 def without_links(note: str) -> str:
     """Return the note of a month without the lines that `with_links()` adds."""
     return _LINK.sub("", note)
+
+
+def _by_month(text: str, month: str) -> dict[str, str]:
+    """Return entries by the month of their date; those without one are of `month`."""
+    blocks = parse(text)
+    if not blocks or blocks[0].start > 0:
+        return {month: text}
+    found: dict[str, list[str]] = {}
+    for block in blocks:
+        entry = text[block.start : block.end]
+        day = day_of(entry)
+        found.setdefault(f"{day:%Y-%m}" if day else month, []).append(entry)
+    return {name: "".join(some) for name, some in sorted(found.items())}
 
 
 def _check_none_lost(some: Sequence[str], held: Sequence[str], path: str) -> None:

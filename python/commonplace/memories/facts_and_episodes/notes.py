@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from commonplace._core import Entry, Written
-from commonplace.entries.blocks import parse
+from commonplace.citation import located
 from commonplace.errors import NotFound, Refused
 from commonplace.memories.facts_and_episodes import summary_line
 from commonplace.memories.facts_and_episodes.usage import Usage
 from commonplace.store import Store
+from commonplace.tools.cited_text import cited_text
 
+FACTS = "facts/"
 EPISODES = "episodes/"
 """In the notes of this folder the last entry is the newest and matters most."""
 
@@ -45,6 +47,18 @@ class Notes:
     def read(self, path: str) -> str:
         """Return the text of a note."""
         return self.store.read(self.full(path))
+
+    def cited(self, path: str) -> str:
+        """Return the text of a note, or the lines that a citation names.
+
+        Citations of the archive have the path in the store.
+        """
+        if "#L" not in path or self.store.version(self.full(path)):
+            return self.read(path)
+        citation = self.full(path)
+        if self.store.version(located(citation)[0]) is None:
+            citation = self.full(self.relative(path))
+        return cited_text(self.store, citation)
 
     def text(self, path: str) -> str:
         """Return the text of a note, empty if there is none."""
@@ -127,11 +141,9 @@ class Notes:
         if ours or line == summary_line.make(before, newest_first=newest_first):
             line = summary_line.make(after, newest_first=newest_first)
             return summary_line.put(after, line), line
-        blocks = parse(after)
-        if line and line == summary_line.read(before) and len(blocks) > len(parse(before)):
-            words = line.partition(summary_line.LATEST)[0]
-            latest = summary_line.shortened(blocks[-1].title)
-            after = summary_line.put(after, f"{words}{summary_line.LATEST}{latest}")
+        if line and line == summary_line.read(before):
+            longer = summary_line.with_latest(line, before, after, entries_only=newest_first)
+            after = after if longer == line else summary_line.put(after, longer)
         return after, None
 
     def _writable(self, path: str) -> str:

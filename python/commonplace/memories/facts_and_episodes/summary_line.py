@@ -11,6 +11,7 @@ shows:
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 
 from commonplace import _core
@@ -36,6 +37,7 @@ _KEY = re.compile(
       |(?P<key>[^:：\n]{1,40}?)(?:\*\*)?(?::(?=\s|\*|$)|：))""",
     re.MULTILINE | re.VERBOSE,
 )
+_ITEM = re.compile(r"^(?:[-*+]|\d{1,9}[.)])[ \t]+(?P<words>\S[^\n]*)", re.MULTILINE)
 # what a note says about itself, not about what it is for
 _ASIDE = {"updated", "summary", "date", "created", "更新", "日期", "摘要"}
 # what shorthand leaves out of a title
@@ -108,6 +110,65 @@ def make(note: str, *, newest_first: bool = False) -> str:
     keys = [key for key in keys if key and key.casefold() not in _ASIDE]
     items = titles[::-1] + keys if newest_first else keys + titles
     return _joined(items) or shortened(first_sentence(body)) or "empty"
+
+
+def with_latest(line: str, before: str, after: str, *, entries_only: bool = False) -> str:
+    r"""Return a summary line that somebody wrote, with what a note has gained since behind it.
+
+    These are the titles of new entries, and the new list items of the others, by their keys or
+    first words, newest first, and as many as a summary holds. What the line names itself is not
+    named again, and what is in the note no longer is dropped.
+
+    Args:
+        line: The summary line as it is.
+        before: The note with which it was true.
+        after: The note now.
+        entries_only: Only entries are named, not their list items.
+
+    >>> before = "# User\n\n> Summary: who\n\n- Name: A\n"
+    >>> with_latest("who", before, f"{before}- City: B\n- has two cats\n")
+    'who; latest: has two cats, city'
+    """
+    held, there = Counter(_labels(before)), _labels(after)
+    added = []
+    for label in there:
+        held[label] -= 1
+        if held[label] < 0:
+            added.append(label)
+    known = {title for title, item in _labels(before) if not item}
+    new = [
+        item or title
+        for title, item in added
+        # an entry stands for the items that came with it
+        if not item or (not entries_only and title in known)
+    ]
+    words, _, tail = line.partition(LATEST)
+    still = {item or title for title, item in there}
+    named = [label for label in tail.removesuffix("…").split(", ") if label in still]
+    latest = [
+        label for label in [*reversed(new), *named] if label.casefold() not in words.casefold()
+    ]
+    return f"{words}{LATEST}{_joined(latest)}" if latest else words
+
+
+def _labels(note: str) -> list[tuple[str, str]]:
+    """Return what an index could name of a note: entries with their titles, and list items.
+
+    Each is the title of the entry, "" before the first, and the label of the item, "" of the entry
+    itself.
+    """
+    blocks = parse(note)
+    head = without(note[: blocks[0].start] if blocks else note)
+    labels = [("", "")]
+    for title, text in [("", head), *((block.title, block.text) for block in blocks)]:
+        short = shortened(title.replace(",", ""))
+        labels += [(short, "")] if short else []
+        for found in _ITEM.finditer(_FENCE.sub("", COMMENT.sub("", text))):
+            key = _KEY.match(found[0])
+            name = _lowered((key["link"] or key["key"]).strip()) if key else found["words"]
+            if name.casefold() not in _ASIDE and (label := shortened(name.replace(",", ""))):
+                labels.append((short, label))
+    return labels
 
 
 def shortened(text: str) -> str:

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from commonplace.entries.compaction import compaction_lock
+from commonplace.errors import QueryError
 from commonplace.memories.four_layers.compaction import (
     compact_notes,
     compact_working,
@@ -48,11 +49,13 @@ from commonplace.memories.four_layers.types import (
     as_dataclass,
 )
 from commonplace.memories.registry import memory_system
-from commonplace.protocols import ChatModel
+from commonplace.protocols import ChatModel, Embedder
+from commonplace.recall.matching_lines import find_text, listed
 from commonplace.records import receipt
 from commonplace.redaction import redacts, with_redactions
 from commonplace.store import Store
 from commonplace.tools import tool
+from commonplace.tools.cited_text import cited_text
 
 
 @memory_system("four_layers")
@@ -68,6 +71,8 @@ class FourLayers:
         max_working_entries: Working memory keeps the last so many entries.
         model: Asked for the summaries of `compact`; without it they are made by rules.
         clock: The time, aware of its zone.
+        embedder: Makes vectors, so that paraphrases are found, and rules fire on meaning. Without
+            one words alone find.
 
     >>> import commonplace, tempfile
     >>> memory = FourLayers(commonplace.open(tempfile.mkdtemp()))
@@ -89,6 +94,7 @@ class FourLayers:
         max_working_entries: int = 50,
         model: ChatModel | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        embedder: Embedder | None = None,
     ) -> None:
         if max_working_entries < 1:
             raise ValueError(f"max_working_entries is 1 or more, not {max_working_entries}")
@@ -103,7 +109,8 @@ class FourLayers:
             base = f"{base}agents/{agent}/"
         self.store = store
         self._folder = folder
-        self._notes = LayerNotes(store, base, clock)
+        self._notes = LayerNotes(store, base, clock, embedder)
+        self._base = base
         self._agent = agent
         self._model = model
         self._clock = clock
@@ -248,8 +255,8 @@ class FourLayers:
     ) -> dict[str, Any]:
         """Compact a layer: the newest entries stay, a summary takes the place of the older ones.
 
-        Of episodes and rules the originals go to `archive/` first and are read again there. Rules
-        get no summary, and facts are left as they are.
+        Of episodes and rules the originals go to `archive/` first and are read again there, where
+        `read_citation` finds them. Rules get no summary, and facts are left as they are.
 
         Args:
             type: The layer.
@@ -332,6 +339,51 @@ class FourLayers:
 
     # Beyond the design
 
+    @tool("reads")
+    def grep(self, text: str, limit: int = 10, *, context: int = 0) -> str:
+        """Find a text in episodes, facts, rules and the archive, also within words.
+
+        Args:
+            text: Taken literally; upper and lower case are one.
+            limit: Most lines to return.
+            context: How many lines to show before and after each, at most 20.
+
+        Returns:
+            Lines with their citations, which `read_citation` takes, in the order of the files.
+
+        Raises:
+            QueryError: The text is empty, the limit below 1, or the context out of its range.
+        """
+        found = find_text(
+            self.store, text, self._folders(), limit + 1, context=context, source="note"
+        )
+        return listed(found, text, limit)
+
+    @tool("reads")
+    def read_citation(self, citation: str) -> str:
+        """Read what a citation points to: an entry, or a range of lines, also of the archive.
+
+        Args:
+            citation: Such as `episodes/2026-02.md#L3` or `archive/episodes/2026-02.md#L3-L90`.
+
+        Raises:
+            NotFound: There is no such note, or no such line.
+            QueryError: It is no citation of this memory.
+        """
+        if not citation.strip().startswith(tuple(self._folders())):
+            raise QueryError(
+                f"{citation!r:.80} is of no note here: citations begin with "
+                f"{', '.join(self._folders())}"
+            )
+        return cited_text(self.store, citation)
+
+    def near_rules(self, task: str, limit: int) -> dict[str, float]:
+        """Return how near in meaning the conditions of rules are to a task, by their citations.
+
+        These are cosines of 0.35 and more; none without an embedder.
+        """
+        return self._notes.near("procedural", task, limit)
+
     def search_cited(
         self,
         type: Layer,  # noqa: A002 - as in search
@@ -392,6 +444,10 @@ class FourLayers:
 
     def _now(self) -> int:
         return int(self._clock().timestamp() * 1000)
+
+    def _folders(self) -> list[str]:
+        """Return the folders of this memory in the store."""
+        return [f"{self._base}{name}/" for name in ("facts", "episodes", "procedures", "archive")]
 
     def _entries(self, layer: MemoryType) -> list[MemoryEntry]:
         if layer == "working":

@@ -18,10 +18,14 @@ from commonplace.memories.four_layers.entries import Given, Record, entry_of, re
 from commonplace.memories.four_layers.files import Facts, Series, name_older, take_out
 from commonplace.memories.four_layers.json_files import stringify
 from commonplace.memories.four_layers.types import Layer, MemoryEntry
+from commonplace.protocols import Embedder
+from commonplace.recall import HybridSearch
 from commonplace.store import Store
 
 _MONTH = r"\d{4}-(?:0[1-9]|1[0-2])"
 _RULES = "rules"
+NEAR = 0.35
+"""The least cosine of what is found by its meaning alone, as in every hybrid search."""
 
 
 class StoredEntry(NamedTuple):
@@ -55,10 +59,21 @@ class LayerNotes:
         store: Where they are.
         base: The folder, empty or with a `/` at its end.
         clock: The time, aware of its zone.
+        embedder: Makes vectors, so that a search finds paraphrases too.
     """
 
-    def __init__(self, store: Store, base: str, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        base: str,
+        clock: Callable[[], datetime],
+        embedder: Embedder | None = None,
+    ) -> None:
         self._store = store
+        self._hybrid: HybridSearch | None = None
+        if embedder is not None:
+            # entries that are alike are records of their own
+            self._hybrid = HybridSearch(store, embedder, floor=NEAR, duplicates=1, text_of=_meant)
         self._clock = clock
         self._facts = Facts(store, f"{base}facts/")
         self._series = {
@@ -91,7 +106,7 @@ class LayerNotes:
         """Return up to `limit` entries as the store ranks them."""
         ask = limit
         while True:
-            hits = self._store.search(query, ask, prefix=self._place(layer).folder, source="note")
+            hits = self._hits(layer, query, ask)
             found: dict[str, StoredEntry] = {}
             for hit in hits:
                 if len(found) == limit:
@@ -102,6 +117,18 @@ class LayerNotes:
                 return list(found.values())
             # other notes of the folder, or parts of one long entry, were among the hits
             ask *= 4
+
+    def near(self, layer: Layer, query: str, limit: int) -> dict[str, float]:
+        """Return the cosines of entries that are near to a query in meaning, by their citations."""
+        if self._hybrid is None:
+            return {}
+        folder = self._place(layer).folder
+        found: dict[str, float] = {}
+        for one in self._hybrid.search(query, limit, prefix=folder, source="note"):
+            entry = self._at(layer, one.hit)
+            if entry and one.cosine is not None and one.cosine >= NEAR:
+                found.setdefault(entry.citation, one.cosine)
+        return found
 
     def fact(self, key: str) -> Record | None:
         """Return the record of a key; no other note is read."""
@@ -227,6 +254,13 @@ class LayerNotes:
 
     # Within
 
+    def _hits(self, layer: Layer, query: str, limit: int) -> list[Hit]:
+        folder = self._place(layer).folder
+        if self._hybrid is None:
+            return list(self._store.search(query, limit, prefix=folder, source="note"))
+        found = self._hybrid.search(query, limit, prefix=folder, source="note")
+        return [one.hit for one in found]
+
     def _place(self, layer: Layer) -> Series | Facts:
         return self._facts if layer == "semantic" else self._series[layer]
 
@@ -305,6 +339,20 @@ class LayerNotes:
         path = group[0].path
         head = self._place(layer).head(path)
         return take_out(self._store, path, [one.block for one in group], head)
+
+
+def _meant(hit: Hit) -> str:
+    """Return what an embedder is given of an entry: of a rule its condition, of others all.
+
+    A rule fires on what a task is about, whatever is to be done then.
+    """
+    found = blocks.parse(hit.text)
+    if not found:
+        return hit.text
+    block = found[0]
+    if "/procedures/" in f"/{hit.path}":
+        return str(record_of("procedural", block, hit.path)["condition"] or block.text)
+    return f"{block.title}\n{block.text}"
 
 
 def _by_note(entries: Iterable[StoredEntry]) -> list[list[StoredEntry]]:

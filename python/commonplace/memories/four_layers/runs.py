@@ -106,7 +106,8 @@ class AgentRuns:
 
         A rule fits when at least half of the words of its condition are in the task (two at
         least, when it has as many), and for certain when all are. Endings are overlooked,
-        Chinese is compared by pairs of characters. A condition without words always fits.
+        Chinese is compared by pairs of characters. A condition without words always fits. Where
+        the memory has an embedder, a rule fits as well when its condition is near in meaning.
 
         Args:
             task: What an agent is about to do.
@@ -119,19 +120,21 @@ class AgentRuns:
         cited = self._memory.cited("procedural")
         found = self._found("procedural", task, _RANKED)
         rank = {citation: place for place, (_, citation) in enumerate(found)}
+        near = self._near_rules(task)
         fitting: list[tuple[float, int, Applied]] = []
         for entry, citation in cited:
             condition = str((entry.metadata or {}).get("condition", ""))
             wanted = _words(condition)
             there = [word for word in wanted if any(_alike(word, other) for other in words)]
             share = len(there) / len(wanted) if wanted else 1.0
-            if share < _LEAST_SHARE or len(there) < min(2, len(wanted)):
+            if not wanted:
+                reason = "it has no condition"
+            elif share >= _LEAST_SHARE and len(there) >= min(2, len(wanted)):
+                reason = f"{len(there)} of {len(wanted)} words of the condition: {', '.join(there)}"
+            elif citation in near:
+                reason = f"its condition is near in meaning (cosine {near[citation]:.2f})"
+            else:
                 continue
-            reason = (
-                f"{len(there)} of {len(wanted)} words of the condition: {', '.join(there)}"
-                if wanted
-                else "it has no condition"
-            )
             rule = ProceduralRule(condition, entry.content, entry.timestamp)
             place = rank.get(citation, len(rank))
             fitting.append((-share, place, Applied(rule, citation, share == 1, reason)))
@@ -216,6 +219,12 @@ class AgentRuns:
             content=f"{verb}: {text}", metadata={"agentId": agent_id, "event": event}
         )
         return str(self._memory.append("episodic", entry)["id"])
+
+    def _near_rules(self, task: str) -> dict[str, float]:
+        try:
+            return self._memory.near_rules(" ".join(_WORD.findall(task)), _RANKED)
+        except QueryError:
+            return {}
 
     def _found(self, layer: Layer, task: str, limit: int) -> list[tuple[MemoryEntry, str]]:
         """Return what a search finds for the bare words of a task: it is no query of its own."""

@@ -94,6 +94,8 @@ class OverviewAndDetail(Session):
         limit: int = 5,
         *,
         all_sessions: bool = False,
+        mode: Literal["search", "grep"] = "search",
+        context: int = 0,
     ) -> str:
         """Search external memory for relevant information.
 
@@ -108,15 +110,21 @@ class OverviewAndDetail(Session):
             scope: Which sources to search
             limit: Maximum results
             all_sessions: Search every session of this memory, not only this one
+            mode: `search` ranks by words; `grep` finds the query as it is written, also within
+                words, in the order of the files
+            context: How many messages or lines to show before and after each, at most 20
 
         Raises:
-            QueryError: The query is empty, the scope unknown, or the limit less than 1.
+            QueryError: The query is empty, the scope or the mode unknown, the limit less than 1, or
+                the context out of its range.
         """
+        if mode not in {"search", "grep"}:
+            raise QueryError(f'mode is "search" or "grep", not {mode!r:.40}')
         if scope not in {"all", *SOURCES}:
             raise QueryError(f'scope is "all", "detail" or "messages", not {scope!r:.40}')
         sources = SOURCES if scope == "all" else (scope,)
-        found = self._found(SearchOptions(query, limit, sources), all_sessions)
-        return found.render(query)
+        options = SearchOptions(query, limit, sources, mode, context)
+        return self._found(options, all_sessions).render(query)
 
     def search(self, options: SearchOptions, *, all_sessions: bool = False) -> list[SearchResult]:
         """Return what answers a query, best first, at most 300 characters of each.

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from commonplace._core import Hit, meta_comment
+from commonplace._core import Hit, Match, meta_comment
 from commonplace.errors import QueryError
+from commonplace.recall.matching_lines import MOST_CONTEXT, find_text
 from commonplace.store import Store
 
 Source = Literal["detail", "messages"]
@@ -26,11 +27,16 @@ class SearchOptions:
     query: str
     limit: int | None = None
     sources: Sequence[Source] = ()
+    mode: Literal["search", "grep"] = "search"
+    context: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """One result; `file_path` is None for a message, whose `role` says who said it."""
+    """One result; `file_path` is None for a message, whose `role` says who said it.
+
+    `context` are the messages or lines around it, where they were asked for.
+    """
 
     source: Source
     file_path: str | None
@@ -38,6 +44,7 @@ class SearchResult:
     text: str
     citation: str
     role: str | None = None
+    context: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +64,10 @@ class SessionHits:
                 place = f"File: {result.file_path}:{result.line_number}"
             if result.role and result.role != "user":
                 place += f"\n    Said by: {result.role}"
+            context = "".join(f"\n    Context: {line}" for line in result.context)
             parts.append(
                 f"[{number}] Source: {result.source}\n    {place}\n"
-                f"    Content: {result.text}\n    Citation: {result.citation}"
+                f"    Content: {result.text}\n    Citation: {result.citation}{context}"
             )
         return "\n\n".join([*parts, *(f"Note: {note}" for note in self.notes)])
 
@@ -83,7 +91,8 @@ def search_session(
         known: Lines that are in the context already, as `exclude` of a search takes them.
 
     Raises:
-        QueryError: The query is empty, a source unknown, or the limit less than 1.
+        QueryError: The query is empty, a source unknown, the limit less than 1, or the context out
+            of its range.
     """
     limit = default_limit if options.limit is None else options.limit
     if limit < 1:
@@ -91,6 +100,10 @@ def search_session(
     sources = options.sources or SOURCES
     if not set(sources) <= set(SOURCES):
         raise QueryError(f"sources are detail and messages, not {sources!r:.80}")
+    if not 0 <= options.context <= MOST_CONTEXT:
+        raise QueryError(f"a context is 0 to {MOST_CONTEXT} lines, not {options.context}")
+    if options.mode == "grep":
+        return _grep(store, folders, options, limit, all_sessions, known)
     notes: list[str] = []
     found = [
         _ranked(store, folders, source, options.query, limit, all_sessions, known, notes)
@@ -102,13 +115,64 @@ def search_session(
     hits = [hit for ranked in found for hit in ranked[:floor]]
     rest = sorted((hit for ranked in found for hit in ranked[floor:]), key=_rank)
     hits = sorted(hits + rest[: max(limit - len(hits), 0)], key=_rank)[:limit]
-    return SessionHits([_result(hit, folders) for hit in hits], list(dict.fromkeys(notes)))
+    results = [_result(store, hit, folders, options.context) for hit in hits]
+    return SessionHits(results, list(dict.fromkeys(notes)))
 
 
 def shorten(text: str) -> str:
     """Return a text on one line of at most 300 characters."""
     text = " ".join(text.split())
     return text if len(text) <= _WIDTH else text[: _WIDTH - 1].rstrip() + "…"
+
+
+def _grep(
+    store: Store,
+    folders: tuple[str, str],
+    options: SearchOptions,
+    limit: int,
+    all_sessions: bool,
+    known: Sequence[tuple[str, int, int]],
+) -> SessionHits:
+    """Return the lines of notes, and the messages, that hold a text, in the order of the files."""
+    session, workspace = folders
+    own = f"{workspace}/detail"
+
+    def is_detail(match: Match) -> bool:
+        return match.path.startswith(f"{own}/") or bool(_ANY_DETAIL.match(match.path))
+
+    def is_new(match: Match) -> bool:
+        return not any(
+            path == match.path and first <= match.line <= last for path, first, last in known
+        )
+
+    results: list[SearchResult] = []
+    # as many messages as notes leave room for, and a third of the places at least
+    rooms = {"detail": limit - limit // 3 if limit > 1 else limit, "messages": limit}
+    for source in options.sources or SOURCES:
+        prefix = own if source == "detail" else f"{session}/messages.jsonl"
+        found = find_text(
+            store,
+            options.query,
+            ["sessions" if all_sessions else prefix],
+            rooms[source] if len(options.sources) != 1 else limit,
+            context=options.context,
+            keep=is_detail if source == "detail" else is_new,
+            source="note" if source == "detail" else "message",
+        )
+        for match in found[: limit - len(results)]:
+            path = _relative(match.path, folders)
+            results.append(
+                SearchResult(
+                    source,
+                    None if path == "messages.jsonl" else path,
+                    match.line,
+                    shorten(match.snippet),
+                    f"{path}#L{match.line}",
+                    match.role,
+                    tuple(_line(*around) for around in [*match.before, *match.after]),
+                )
+            )
+    return SessionHits(results, [])
 
 
 def _ranked(
@@ -136,7 +200,8 @@ def _ranked(
             source="note" if source == "detail" else "message",
             exclude=known,
         )
-        kept = list(hits)
+        # what only stands beside a message with the words, and holds none itself, is no answer
+        kept = [hit for hit in hits if hit.highlights]
         if source == "detail":
             kept = [h for h in hits if h.path.startswith(f"{own}/") or _ANY_DETAIL.match(h.path)]
             # a comment that holds the word says less than the text it is about
@@ -145,6 +210,9 @@ def _ranked(
         if len(kept) >= limit or len(hits) < wanted:
             break
         wanted *= 4
+    if source == "messages" and not kept:
+        # those of a speaker or of a day that the query names
+        kept = list(hits)
     if source == "messages" and len(kept) < limit:
         # tool traffic comes after conversation text
         more = store.search(
@@ -163,10 +231,34 @@ def _ranked(
     return kept[:limit]
 
 
-def _result(hit: Hit, folders: tuple[str, str]) -> SearchResult:
+def _relative(path: str, folders: tuple[str, str]) -> str:
+    """Return a path as a citation has it; what is of another session keeps its whole path."""
     session, workspace = folders
-    # what is of another session keeps its whole path
-    path = hit.path.removeprefix(f"{workspace}/").removeprefix(f"{session}/")
+    return path.removeprefix(f"{workspace}/").removeprefix(f"{session}/")
+
+
+def _around(store: Store, hit: Hit, count: int) -> tuple[str, ...]:
+    """Return so many messages, or lines of a note, before and after a hit."""
+    if not count:
+        return ()
+    first = max(1, hit.line - count)
+    if hit.source == "note":
+        lines = enumerate(store.read(hit.path).split("\n")[first - 1 : hit.line + count], first)
+        return tuple(_line(number, None, text) for number, text in lines if number != hit.line)
+    messages = store.transcript(hit.path).messages(first, 2 * count + 1)
+    return tuple(
+        _line(one.line, one.role, one.text or one.tools)
+        for one in messages
+        if one.line != hit.line and one.line <= hit.line + count
+    )
+
+
+def _line(number: int, role: str | None, text: str) -> str:
+    return shorten(f"L{number} {role}: {text}" if role else f"L{number} {text}")
+
+
+def _result(store: Store, hit: Hit, folders: tuple[str, str], context: int) -> SearchResult:
+    path = _relative(hit.path, folders)
     text, line = hit.snippet, hit.line
     if (comment := meta_comment(hit.text)) and not comment.after.strip():
         text = comment.heading
@@ -177,6 +269,7 @@ def _result(hit: Hit, folders: tuple[str, str]) -> SearchResult:
         shorten(text),
         f"{path}#L{line}",
         "tool" if hit.source == "tool" else hit.role,
+        _around(store, hit, context),
     )
 
 

@@ -44,6 +44,7 @@ from commonplace.memories.profile.writer import CANDIDATES, Writer
 from commonplace.memories.registry import memory_system
 from commonplace.protocols import Embedder
 from commonplace.recall import HybridSearch
+from commonplace.recall.matching_lines import find_text, listed
 from commonplace.redaction import Counts, add_counts, redacts, with_redactions
 from commonplace.store import Store
 from commonplace.tools import tool
@@ -191,21 +192,24 @@ class Profile:
     def memory_recall(
         self,
         query: str = "",
-        mode: Literal["search", "full"] = "search",
+        mode: Literal["search", "full", "grep"] = "search",
         *,
         limit: int = 10,
         start: int = 0,
+        context: int = 0,
     ) -> str:
         """Look up what is known about the user.
 
         `search` finds entries by words and by meaning, best first, each with its category and
-        citation. `full` gives the whole of MEMORY.md, and of the pages that it goes on in.
+        citation. `grep` finds the query as it is written, also within words. `full` gives the whole
+        of MEMORY.md, and of the pages that it goes on in.
 
         Args:
             query: Words, in any language; not needed with `full`.
-            mode: `search` or `full`.
-            limit: Most entries that `search` gives.
+            mode: `search`, `grep` or `full`.
+            limit: Most entries that `search`, or lines that `grep` gives.
             start: How many characters `full` skips, as the end of an earlier answer says.
+            context: How many lines `grep` shows before and after each, at most 20.
 
         Raises:
             QueryError: There is no query to search for, the mode is another, or a number is
@@ -215,10 +219,15 @@ class Profile:
             raise QueryError("limit is 1 or more, start is 0 or more")
         if mode == "full":
             return self._reader.full(start)
-        if mode != "search":
-            raise QueryError(f"mode is 'search' or 'full', not {mode!r:.40}")
+        if mode not in {"search", "grep"}:
+            raise QueryError(f"mode is 'search', 'grep' or 'full', not {mode!r:.40}")
         if not query.strip():
             raise QueryError("say what to search for (query), or read everything: mode='full'")
+        if mode == "grep":
+            found = find_text(
+                self.store, query, self._pages.prefixes, limit + 1, context=context, source="note"
+            )
+            return listed(found, query, limit)
         answer = self.recall(query, limit + 1)
         shown = [
             f"{number}. [{one.category}] {_indented(one.text)} ({one.citation}{_about(one)})"
@@ -321,17 +330,20 @@ class Profile:
         budget: int = injector.BUDGET,
         skip_memory: bool = False,
         measure: Callable[[str], int] = len,
+        cite: bool = True,
     ) -> Injection:
         r"""Return what of the memory goes into a prompt, framed as data, with its receipt.
 
-        60 % of the budget is for MEMORY.md, with "style" and "preference" first, 40 % for what
-        answers the query; what one share leaves is for the other. Entries go in whole, each once.
+        60 % of the budget is for MEMORY.md, with "identity" first, then "style" and "preference",
+        40 % for what answers the query; what one share leaves is for the other. Entries go in
+        whole, each once; the heading says how many are not shown.
 
         Args:
             query: What the user asks now; empty: nothing is searched for.
             budget: The most that the text may measure, frame included.
             skip_memory: This request needs no memory: nothing is read.
             measure: What a text measures: characters, or a tokenizer's count of tokens.
+            cite: Say after each entry where it lies; the receipt says so in any case.
 
         Raises:
             ValueError: The budget is negative.
@@ -358,7 +370,7 @@ class Profile:
         if query.strip():
             answer = self.recall(query, CANDIDATES)
             found, notes = [_piece(one) for one in answer.found], answer.notes
-        return replace(injector.inject(profile, found, budget, measure), notes=notes)
+        return replace(injector.inject(profile, found, budget, measure, cite=cite), notes=notes)
 
     # What they are made of
 

@@ -6,13 +6,14 @@
     </user_memory>
 
 Three fetches share the budget, 1,500 characters by default: MEMORY.md gets 60 % of it, what a
-search finds 40 %. Of MEMORY.md the categories "style" and "preference" come first, whatever is
-asked; then the newest of each category in turn. What one share leaves is for the other.
+search finds 40 %. Of MEMORY.md who the user is ("identity") comes first, then "style" and
+"preference", whatever is asked; then the newest of each category in turn. What one share leaves is
+for the other. The heading says how many entries found no room.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import chain, zip_longest
 
 from commonplace.entries.injection import Injection, Piece, pack
@@ -21,10 +22,14 @@ from commonplace.memories.profile.categories import key_of
 BUDGET = 1500
 SHARE = 0.6
 """The part of the budget that is for MEMORY.md; the rest is for what a search finds."""
+FIRST = "identity"
+"""Of this category everything goes in before all else: a name is needed in every answer."""
 ALWAYS = ("style", "preference")
-"""Of these categories everything goes in, as far as the share of MEMORY.md allows."""
+"""Of these categories everything goes in next, as far as the share of MEMORY.md allows."""
 CONSIDERED = 200
 """No more pieces of MEMORY.md are tried, since each is measured."""
+_TRIES = 4
+"""How often the number of dropped entries is counted anew, once it stands in the heading."""
 TAG = "user_memory"
 HEADING = "## Memory Profile"
 
@@ -34,6 +39,8 @@ def inject(
     found: Sequence[Piece],
     budget: int,
     measure: Callable[[str], int],
+    *,
+    cite: bool = True,
 ) -> Injection:
     """Return what fits of a profile and of what a search has found.
 
@@ -42,30 +49,51 @@ def inject(
         found: What was found, best first.
         budget: The most that the text may measure.
         measure: What a text measures.
+        cite: Say after each entry where it lies.
     """
 
+    def packed(pieces: Iterable[Piece], room: int, heading: str = HEADING) -> Injection:
+        return pack(pieces, room, measure=measure, tag=TAG, heading=heading, cite=cite)
+
     def share(pieces: Iterable[Piece], part: float) -> list[Piece]:
-        packed = pack(pieces, int(budget * part), measure=measure, tag=TAG, heading=HEADING)
-        return [used.piece for used in packed.used]
+        return [used.piece for used in packed(pieces, int(budget * part)).used]
 
     wanted = by_priority(profile)
     first = share(wanted, SHARE)
     there = set(first)
     second = share((piece for piece in found if piece not in there), 1 - SHARE)
     # each once, in this order: what has its share, then what the shares have left room for
-    order = dict.fromkeys(chain(first, second, found, wanted))
-    return pack(order, budget, measure=measure, tag=TAG, heading=HEADING)
+    order = list(dict.fromkeys(chain(first, second, found, wanted)))
+    whole = packed(order, budget)
+    known = {*order, *(piece for _, piece in profile)}
+    dropped = _dropped(known, whole)
+    for _ in range(_TRIES if dropped else 0):
+        # the longer heading may take the room of one more entry
+        told = packed(order, budget, f"{HEADING} ({dropped} more are not shown)")
+        if not told.used:
+            break
+        if (now := _dropped(known, told)) == dropped:
+            return told
+        dropped = now
+    return whole
 
 
 def by_priority(profile: Sequence[tuple[str, Piece]]) -> list[Piece]:
-    """Return what goes in always, then the newest of each other category in turn."""
+    """Return who the user is, what else goes in always, then the newest of the others in turn."""
     by_category: dict[str, list[Piece]] = {}
     for category, piece in reversed(profile):
         by_category.setdefault(key_of(category), []).append(piece)
+    first = by_category.pop(FIRST, [])
     always = [by_category.pop(name, []) for name in ALWAYS]
     # in the order of the file
     others = list(reversed(by_category.values()))
-    return [*_interleaved(always), *_interleaved(others)][:CONSIDERED]
+    return [*first, *_interleaved(always), *_interleaved(others)][:CONSIDERED]
+
+
+def _dropped(known: Collection[Piece], done: Injection) -> int:
+    """Return how many pieces found no room."""
+    needless = {left.piece for left in done.left_out if left.reason != "over budget"}
+    return len(set(known) - needless - {used.piece for used in done.used})
 
 
 def _interleaved(lists: Iterable[Sequence[Piece]]) -> list[Piece]:

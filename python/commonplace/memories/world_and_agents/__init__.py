@@ -19,11 +19,14 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Literal
 
-from commonplace._core import Hit
+from commonplace._core import Hit, Match
 from commonplace.entries.blocks import render
 from commonplace.errors import CommonplaceError, Conflict, NotFound, QueryError, Refused
 from commonplace.memories.registry import memory_system
 from commonplace.memories.world_and_agents import topics
+from commonplace.protocols import Embedder
+from commonplace.recall import HybridSearch
+from commonplace.recall.matching_lines import find_text, listed
 from commonplace.records import receipt
 from commonplace.redaction import redacts
 from commonplace.store import Store
@@ -47,6 +50,8 @@ class WorldAndAgents:
         agent_id: Whose memory it is: letters, digits, `-`, `_` and `.`, at most 64.
         folder: Where in the store the layout begins; default: at its root.
         clock: Gives the time, with its zone; days and times of the diary are those of this zone.
+        embedder: Makes vectors, so that `search_memory` finds paraphrases. Without one words alone
+            find.
 
     Raises:
         Refused: The id is not of that form.
@@ -66,6 +71,7 @@ class WorldAndAgents:
         *,
         folder: str = "",
         clock: Callable[[], datetime] = _now,
+        embedder: Embedder | None = None,
     ) -> None:
         normal = unicodedata.normalize("NFC", agent_id)
         if not _AGENT.fullmatch(agent_id) or normal != agent_id:
@@ -83,6 +89,7 @@ class WorldAndAgents:
         self._own = f"{base}agents/{agent_id}"
         self._diary = f"{self._own}/daily"
         self._clock = clock
+        self._hybrid = HybridSearch(store, embedder) if embedder is not None else None
 
     def __repr__(self) -> str:
         where = f", folder={self._folder!r}" if self._folder else ""
@@ -231,6 +238,8 @@ class WorldAndAgents:
         *,
         since: date | None = None,
         until: date | None = None,
+        mode: Literal["search", "grep"] = "search",
+        context: int = 0,
     ) -> str:
         """Search the shared world, your MEMORY.md and all your diary, best first.
 
@@ -242,19 +251,24 @@ class WorldAndAgents:
             limit: Most results to return.
             since: Only the diary, from this day on.
             until: Only the diary, up to this day.
+            mode: `search` ranks by words. `grep` finds the query as it is written, also within
+                words, and shows the lines in the order of the files.
+            context: With `grep`, how many lines to show before and after each, at most 20.
 
         Raises:
-            QueryError: The query is empty, the limit is below 1, or a day is no day.
+            QueryError: The query is empty, the limit is below 1, a day is no day, or the mode is
+                another.
         """
         if limit < 1:
             raise QueryError(f"limit is 1 or more, not {limit}")
+        if mode not in {"search", "grep"}:
+            raise QueryError(f"mode is 'search' or 'grep', not {mode!r:.40}")
         notes: list[str] = []
         first, last = _day(since, "since"), _day(until, "until")
+        if mode == "grep":
+            return self._grep(query, limit, first, last, context)
         if first is None and last is None:
-            found = self._search(query, limit + 1, self._world, notes)
-            found += self._search(query, limit + 1, self._own, notes)
-            # scores are those of the whole store, so that they can be compared
-            found.sort(key=lambda hit: (-hit.score, hit.path, hit.start))
+            found = self._search(query, limit + 1, [self._world, self._own], notes)
         else:
             found = self._search_days(query, limit + 1, first, last, notes)
         shown = [
@@ -315,10 +329,37 @@ class WorldAndAgents:
             text = text.strip("\n")
             yield f"## {heading}\n{where}\n\n{text}"
 
-    def _search(self, query: str, limit: int, prefix: str, notes: list[str]) -> list[Hit]:
+    def _search(self, query: str, limit: int, prefix: list[str], notes: list[str]) -> list[Hit]:
+        if self._hybrid is not None:
+            both = self._hybrid.search(query, limit, prefix=prefix, source="note")
+            notes += both.notes
+            return [one.hit for one in both]
         hits = self.store.search(query, limit, prefix=prefix, source="note")
         notes += hits.notes
         return list(hits)
+
+    def _grep(
+        self, text: str, limit: int, first: date | None, last: date | None, context: int
+    ) -> str:
+        """Return the lines that hold a text, of the diary alone where days are given."""
+        low, high = first or date.min, last or date.max
+
+        def in_days(match: Match) -> bool:
+            day = self._day_of(match.path)
+            return day is not None and low <= day <= high
+
+        everything = first is None and last is None
+        prefixes = [self._world, f"{self._own}/MEMORY.md", self._diary]
+        found = find_text(
+            self.store,
+            text,
+            prefixes if everything else [self._diary],
+            limit + 1,
+            context=context,
+            keep=None if everything else in_days,
+            source="note",
+        )
+        return listed(found, text, limit)
 
     def _search_days(
         self, query: str, limit: int, first: date | None, last: date | None, notes: list[str]
@@ -326,7 +367,7 @@ class WorldAndAgents:
         """Return the best hits of the diary from the first day to the last."""
         low, high, asked = first or date.min, last or date.max, limit
         while True:
-            hits = self._search(query, asked, self._diary, notes)
+            hits = self._search(query, asked, [self._diary], notes)
             dated = [(self._day_of(hit.path), hit) for hit in hits]
             found = [hit for day, hit in dated if day and low <= day <= high]
             if len(found) >= limit or len(hits) < asked:

@@ -1,9 +1,10 @@
 """Topics as file names: any text, and no two topics in one file.
 
 A name is made of lower-case letters and digits (of any script) with dashes between them, as the
-world/agents design has it, and so loses something: `a b`, `a/b` and `a-b` all become `a-b`. So
-each topic has a second name as well, with a hash at its end, and a note whose name is not its
-topic says in a comment at its top what the topic is:
+world/agents design has it. `API keys`, `api-keys` and `api_keys` are spellings of one topic, but
+`a/b` is not `a b`, and its name would be the same. So each topic has a second name as well, with a
+hash at its end, and a note whose name is not its topic says in a comment at its top what the topic
+is:
 
     <!--
     META:
@@ -25,6 +26,8 @@ from commonplace.store import Store
 
 # Letters and digits, but for the two that show as nothing.
 _RUN = re.compile("[^\\W_\u115f\u1160]+")
+# What stands between the words of a topic, beside spaces
+_JOINER = re.compile("[-_]")
 _LONGEST = 200
 # A component of a path has at most 200 bytes; the suffix and the ending must fit.
 _LONGEST_NAME = 150
@@ -105,14 +108,15 @@ def _place(store: Store, folder: str, topic: str, *, plain: bool) -> tuple[str, 
     there = {key(name_of(folder, entry.path)): entry.path for entry in store.list(folder)}
     if (path := there.get(key(topic), "")) and (version := version_here(path)):
         return path, version, None
-    if hashed in there:
+    if held := there.get(key(hashed)):
         raise Conflict(
-            f"{there[hashed]} has the name that is for the topic {topic!r:.80}, and holds another "
+            f"{held} has the name that is for the topic {topic!r:.80}, and holds another "
             "topic: move that file, or choose another topic"
         )
-    if name and plain and name not in there:
+    taken = there.get(key(name)) if name else None
+    if name and plain and not taken:
         return f"{folder}/{name}.md", "absent", None
-    note = f"{there[name]} holds another topic" if name in there else None
+    note = f"{taken} holds another topic" if taken else None
     return f"{folder}/{hashed}.md", "absent", note
 
 
@@ -139,12 +143,12 @@ def checked(topic: str) -> str:
 
 
 def key(topic: str) -> str:
-    """Return what all spellings of a topic share: they differ in case, width or spaces only.
+    """Return what all spellings of a topic share: case, width, and what joins words differ.
 
-    >>> key("API  Keys") == key("api keys") != key("api-keys")
+    >>> key("API  Keys") == key("api-keys") == key("api_keys") != key("api/keys")
     True
     """
-    return " ".join(unicodedata.normalize("NFKC", topic).casefold().split())
+    return " ".join(_JOINER.sub(" ", unicodedata.normalize("NFKC", topic).casefold()).split())
 
 
 def names(topic: str) -> tuple[str, str]:

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use crate::index::bm25f::{Bm25f, Lengths, Totals, Weights};
 use crate::index::dictionary::lexicon::{AnalyzedDocument, Lexicon};
-use crate::index::doc_freqs::DocFreqs;
+use crate::index::doc_freqs::{DocFreqs, WordDocFreqs};
 use crate::index::inverted_index::InvertedIndex;
 use crate::index::postings::validation::Validation;
 use crate::index::storage::packed_index::PackedIndex;
@@ -54,8 +54,8 @@ impl InvertedIndex {
         index
     }
 
-    fn set_doc_freqs(&mut self, concepts: Vec<DocFreqs>, words: Vec<u32>) {
-        self.used_words = words.iter().filter(|&&count| count > 0).count();
+    fn set_doc_freqs(&mut self, concepts: Vec<DocFreqs>, words: Vec<WordDocFreqs>) {
+        self.used_words = words.iter().filter(|word| word.any > 0).count();
         (self.doc_freqs, self.word_doc_freqs) = (concepts, words);
     }
 
@@ -75,7 +75,7 @@ impl InvertedIndex {
         }
         Self {
             doc_freqs: vec![DocFreqs::default(); lexicon.concepts()],
-            word_doc_freqs: vec![0; lexicon.words.len()],
+            word_doc_freqs: vec![WordDocFreqs::default(); lexicon.words.len()],
             weights,
             min_average: totals.average_if_any(),
             lexicon,
@@ -94,15 +94,22 @@ impl InvertedIndex {
 
     /// Sets the document frequencies of a snapshot, whose lists are validated before they are used;
     /// `None` if the frequencies cannot be right.
-    pub fn with_doc_freqs(mut self, concepts: Vec<DocFreqs>, words: Vec<u32>) -> Option<Self> {
+    pub fn with_doc_freqs(
+        mut self,
+        concepts: Vec<DocFreqs>,
+        words: Vec<WordDocFreqs>,
+    ) -> Option<Self> {
         let documents = self.packed.documents;
         let within = |(freqs, &count): (&DocFreqs, &u32)| {
-            freqs.any == count && count <= documents && freqs.heading.max(freqs.speaker) <= count
+            freqs.any == count
+                && count <= documents
+                && freqs.own <= count
+                && freqs.heading.max(freqs.speaker) <= freqs.own
         };
         let fit = concepts.len() == self.doc_freqs.len()
             && words.len() == self.word_doc_freqs.len()
             && concepts.iter().zip(&self.packed.counts).all(within)
-            && self.lexicon.can_have_doc_freqs(&words, &self.packed.counts);
+            && self.lexicon.can_have_doc_freqs(&words, &concepts);
         self.set_doc_freqs(concepts, words);
         self.validation = Some(Box::new(Validation::new(self.formula(), self.doc_freqs.len())));
         fit.then_some(self)
@@ -125,7 +132,7 @@ impl InvertedIndex {
         }
         partial.lexicon = std::mem::take(&mut self.lexicon);
         if self.used_words < partial.lexicon.words.len() {
-            partial.drop_words(|word| self.word_doc_freq(word) > 0);
+            partial.drop_words(|word| self.word_doc_freqs(word).any > 0);
         }
         // the old and the new index at the same time would take twice the memory
         (self.packed, self.delta, self.delta_documents, self.validation) = Default::default();

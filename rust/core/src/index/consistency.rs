@@ -11,7 +11,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::error::{Error, Interrupt, Result};
 use crate::index::bm25f::Lengths;
 use crate::index::dictionary::lexicon::{AnalyzedDocument, Lexicon};
-use crate::index::doc_freqs::DocFreqs;
+use crate::index::doc_freqs::{DocFreqs, WordDocFreqs};
 use crate::index::inverted_index::InvertedIndex;
 use crate::index::postings::codec::Posting;
 use crate::index::postings::decoding::decode;
@@ -108,7 +108,7 @@ impl InvertedIndex {
         let profiles = &self.lexicon.profiles;
         let words = self.lexicon.variants(concept);
         let mut freqs = DocFreqs::default();
-        let mut word_freqs = vec![0u32; words.len()];
+        let mut word_freqs = vec![WordDocFreqs::default(); words.len()];
         let delta = self.delta.get(&concept).map_or(&[][..], |delta| &delta.postings);
         for posting in list.iter().chain(delta) {
             if stops() {
@@ -117,27 +117,31 @@ impl InvertedIndex {
             let live = u32::from(self.is_live(posting.document));
             freqs.change(profiles.counts(posting.profile), |count| *count += live);
             for variant in profiles.variants(posting.profile) {
-                let Some(count) = word_freqs.get_mut(usize::from(variant.variant)) else {
+                let Some(freqs) = word_freqs.get_mut(usize::from(variant.variant)) else {
                     return false;
                 };
-                *count += live;
+                freqs.change(&variant.counts, |count| *count += live);
             }
         }
         freqs == self.doc_freqs(concept)
-            && words.iter().zip(word_freqs).all(|(&word, count)| self.word_doc_freq(word) == count)
+            && words.iter().zip(word_freqs).all(|(&word, freqs)| self.word_doc_freqs(word) == freqs)
     }
 
     /// Returns a checksum of all document frequencies that does not depend on how concepts and
     /// words are numbered: the sums of their squares.
-    pub fn doc_freq_checksum(&self) -> [u64; 4] {
-        let mut sums = [0u64; 4];
+    pub fn doc_freq_checksum(&self) -> [u64; 6] {
+        let mut sums = [0u64; 6];
         for freqs in &self.doc_freqs {
-            for (sum, count) in sums.iter_mut().zip([freqs.any, freqs.heading, freqs.speaker]) {
+            let counts = [freqs.any, freqs.own, freqs.heading, freqs.speaker];
+            for (sum, count) in sums[..4].iter_mut().zip(counts) {
                 *sum += u64::from(count) * u64::from(count);
             }
         }
-        let squares = self.word_doc_freqs.iter().map(|&count| u64::from(count) * u64::from(count));
-        sums[3] = squares.sum();
+        for freqs in &self.word_doc_freqs {
+            for (sum, count) in sums[4..].iter_mut().zip([freqs.any, freqs.own]) {
+                *sum += u64::from(count) * u64::from(count);
+            }
+        }
         sums
     }
 

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 
 use crate::index::bm25f::{Bm25f, Counts, FIELDS, Field, Lengths, Totals, Weights};
 use crate::index::dictionary::lexicon::{AnalyzedDocument, Lexicon, WordEntry};
-use crate::index::doc_freqs::DocFreqs;
+use crate::index::doc_freqs::{DocFreqs, WordDocFreqs};
 use crate::index::postings::codec::{Impact, Posting};
 use crate::index::postings::impacts::{encode_with_impacts, impact_of};
 use crate::index::postings::reader::PostingList;
@@ -27,8 +27,8 @@ pub struct InvertedIndex {
     pub(super) lexicon: Lexicon,
     /// Document frequencies of each concept.
     pub(super) doc_freqs: Vec<DocFreqs>,
-    /// Document frequency of each word.
-    pub(super) word_doc_freqs: Vec<u32>,
+    /// Document frequencies of each word.
+    pub(super) word_doc_freqs: Vec<WordDocFreqs>,
     pub(super) packed: PackedIndex,
     /// Which packed lists of a snapshot may be used; `None` where they were made by this process.
     pub(super) validation: Option<Box<Validation>>,
@@ -81,7 +81,7 @@ impl InvertedIndex {
         self.update_min_average();
         let formula = self.formula();
         self.doc_freqs.resize(self.lexicon.concepts(), DocFreqs::default());
-        self.word_doc_freqs.resize(self.lexicon.words.len(), 0);
+        self.word_doc_freqs.resize(self.lexicon.words.len(), WordDocFreqs::default());
         for &(concept, profile) in &document.concepts {
             let counts = self.lexicon.profiles.counts(profile);
             let impact = impact_of(&formula, counts, &document.lengths);
@@ -127,10 +127,10 @@ impl InvertedIndex {
         self.doc_freqs[concept as usize].change(profiles.counts(profile), &change);
         for variant in profiles.variants(profile) {
             if let Some(word) = self.lexicon.word(concept, variant.variant) {
-                let doc_freq = &mut self.word_doc_freqs[word as usize];
-                self.used_words -= usize::from(*doc_freq > 0);
-                change(doc_freq);
-                self.used_words += usize::from(*doc_freq > 0);
+                let doc_freqs = &mut self.word_doc_freqs[word as usize];
+                self.used_words -= usize::from(doc_freqs.any > 0);
+                doc_freqs.change(&variant.counts, &change);
+                self.used_words += usize::from(doc_freqs.any > 0);
             }
         }
     }
@@ -251,13 +251,13 @@ impl InvertedIndex {
         self.doc_freqs.get(concept as usize).copied().unwrap_or_default()
     }
 
-    /// Returns the document frequency of a word.
-    pub fn word_doc_freq(&self, word: u32) -> u32 {
-        self.word_doc_freqs.get(word as usize).copied().unwrap_or(0)
+    /// Returns the document frequencies of a word.
+    pub fn word_doc_freqs(&self, word: u32) -> WordDocFreqs {
+        self.word_doc_freqs.get(word as usize).copied().unwrap_or_default()
     }
 
     /// Returns the document frequencies of every concept and of every word.
-    pub fn all_doc_freqs(&self) -> (&[DocFreqs], &[u32]) {
+    pub fn all_doc_freqs(&self) -> (&[DocFreqs], &[WordDocFreqs]) {
         (&self.doc_freqs, &self.word_doc_freqs)
     }
 
@@ -290,7 +290,7 @@ impl InvertedIndex {
             self.delta_documents.iter().map(|concepts| concepts.len() * 8 + 16).sum();
         self.packed.bytes()
             + self.doc_freqs.capacity() * size_of::<DocFreqs>()
-            + self.word_doc_freqs.capacity() * 4
+            + self.word_doc_freqs.capacity() * size_of::<WordDocFreqs>()
             + self.lengths.capacity() * size_of::<Lengths>()
             + self.lexicon.bytes()
             + delta

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::index::bm25f::{Counts, FIELDS, Field};
+use crate::index::doc_freqs::{WordDocFreqs, is_own};
 use crate::index::postings::codec::Posting;
 use crate::index::postings::tf_profiles::VariantCounts;
 use crate::index::topk::collector::Scoring;
@@ -22,7 +23,12 @@ impl QueryScorer<'_> {
         let documents = self.combine(words, field)?;
         let index = &self.catalog.index;
         self.combined.extend(words.iter().map(|&word| index.entry(word).concept));
-        let doc_freq = documents.len() as u32;
+        let count = documents.len() as u32;
+        let own = documents.iter().filter(|(_, counts)| is_own(counts)).count() as u32;
+        let doc_freq = match field {
+            Some(_) => count,
+            None => WordDocFreqs { any: count, own }.scored(),
+        };
         let first = self.catalog.index.lexicon().profiles.len() as u32;
         let Self { query_profiles, by_counts, .. } = self;
         let posting = |(document, counts): (u32, Counts)| {
@@ -35,7 +41,7 @@ impl QueryScorer<'_> {
         let list: Vec<Posting> = documents.into_iter().map(posting).collect();
         let counts = |profile| &self.query_profiles[(profile - first) as usize];
         let bytes = self.catalog.index.encode_list(&list, &self.formula, counts);
-        let list = ConceptList::Combined(bytes, doc_freq);
+        let list = ConceptList::Combined(bytes, count);
         let any = self.formula.idf(doc_freq);
         self.asked += any;
         let (variants, heading, speaker) = (Vec::new(), 0.0, 0.0);

@@ -32,7 +32,7 @@ pub(super) struct QueryConcept {
     /// The name in an explanation.
     pub name: String,
     pub list: ConceptList,
-    /// Documents that hold the concept.
+    /// Documents that hold the concept in a field other than the context.
     pub doc_freq: u32,
     /// The weight in any field,
     pub any: f32,
@@ -87,9 +87,9 @@ impl QueryConcept {
         let times = term.times * form_weight(term.form);
         let idf = |n: u32| if n > 0 { times * formula.idf(n) } else { 0.0 };
         if term.stem.is_none() {
-            self.any += idf(doc_freqs.any);
+            self.any += idf(doc_freqs.scored());
         } else {
-            self.any += weight::STEM * idf(doc_freqs.any);
+            self.any += weight::STEM * idf(doc_freqs.scored());
             if let Some((number, doc_freq)) = variant {
                 let weight = weight::WORD * idf(doc_freq);
                 match self.variants.iter_mut().find(|(known, _)| *known == number) {

@@ -52,7 +52,7 @@ pub(super) fn plan(
             }
         };
         for &id in &ids {
-            result.terms.add(lexicon.words.text(id), formula.idf(index.word_doc_freq(id)));
+            result.terms.add(lexicon.words.text(id), formula.idf(index.word_doc_freqs(id).scored()));
         }
         scorer.add_combined(name, &ids, field)?;
     }
@@ -77,7 +77,7 @@ fn add_words(
     }
     for term in &terms {
         let word = scorer.add_term(term);
-        let idf = formula.idf(word.map_or(0, |word| index.word_doc_freq(word)));
+        let idf = formula.idf(word.map_or(0, |word| index.word_doc_freqs(word).scored()));
         result.terms.add(&term.text, idf);
         if let Some(stem) = &term.stem {
             result.terms.add(stem, idf);
@@ -123,7 +123,7 @@ impl ExpansionBudget {
         index: &InvertedIndex,
         notes: &mut Vec<String>,
     ) -> Vec<u32> {
-        words.retain(|&word| index.word_doc_freq(word) > 0);
+        words.retain(|&word| index.word_doc_freqs(word).any > 0);
         let all = words.len();
         let (words, postings) = most_frequent(index, words, self.postings / self.patterns.max(1));
         self.patterns = self.patterns.saturating_sub(1);
@@ -144,8 +144,9 @@ impl ExpansionBudget {
 /// for it alone.
 pub fn most_frequent(index: &InvertedIndex, mut words: Vec<u32>, postings: u32) -> (Vec<u32>, u32) {
     let lexicon = index.lexicon();
+    let frequency = |word| index.word_doc_freqs(word).any;
     let order = |&a: &u32, &b: &u32| {
-        let by_frequency = index.word_doc_freq(b).cmp(&index.word_doc_freq(a));
+        let by_frequency = frequency(b).cmp(&frequency(a));
         by_frequency.then_with(|| lexicon.words.text(a).cmp(lexicon.words.text(b)))
     };
     if words.len() > MAX_EXPANSIONS {

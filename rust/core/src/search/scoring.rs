@@ -148,14 +148,14 @@ impl<'a> QueryScorer<'a> {
             }
             return word;
         };
-        self.asked += of_form * self.formula.idf(doc_freqs.any);
+        self.asked += of_form * self.formula.idf(doc_freqs.scored());
         let at = *self.by_concept.entry(concept).or_insert_with(|| {
-            self.concepts.push(QueryConcept::new(term, concept, doc_freqs.any));
+            self.concepts.push(QueryConcept::new(term, concept, doc_freqs.scored()));
             self.concepts.len() - 1
         });
         let spelling = word.zip(entry);
-        let variant =
-            spelling.map(|(word, entry)| (entry.variant as u16, index.word_doc_freq(word)));
+        let variant = spelling
+            .map(|(word, entry)| (entry.variant as u16, index.word_doc_freqs(word).scored()));
         self.concepts[at].add_word(term, &doc_freqs, variant, &self.formula);
         word
     }

@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use crate::index::bm25f::{Counts, FIELDS, Field, Lengths};
 use crate::index::dictionary::interner::Interner;
 use crate::index::dictionary::token_cache::TokenCache;
+use crate::index::doc_freqs::{DocFreqs, WordDocFreqs};
 use crate::index::postings::tf_profiles::{TfProfiles, VariantCounts};
 use crate::text::language::stems::stem;
 use crate::text::segmentation;
@@ -174,11 +175,16 @@ impl Lexicon {
 
     /// Says whether the document frequencies of words can be right, given those of concepts: a word
     /// that is the only variant of its concept has the same.
-    pub(crate) fn can_have_doc_freqs(&self, words: &[u32], concepts: &[u32]) -> bool {
-        self.entries.iter().zip(words).enumerate().all(|(word, (entry, &count))| {
+    pub(crate) fn can_have_doc_freqs(
+        &self,
+        words: &[WordDocFreqs],
+        concepts: &[DocFreqs],
+    ) -> bool {
+        self.entries.iter().zip(words).enumerate().all(|(word, (entry, freqs))| {
             let only = entry.variant == 0 && self.latest[entry.concept as usize] == word as u32;
             let all = concepts[entry.concept as usize];
-            if only { count == all } else { count <= all }
+            let fits = |word: u32, all: u32| if only { word == all } else { word <= all };
+            freqs.own <= freqs.any && fits(freqs.any, all.any) && fits(freqs.own, all.own)
         })
     }
 

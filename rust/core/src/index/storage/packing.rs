@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::index::bm25f::{Bm25f, Lengths};
 use crate::index::dictionary::lexicon::Lexicon;
-use crate::index::doc_freqs::DocFreqs;
+use crate::index::doc_freqs::{DocFreqs, WordDocFreqs};
 use crate::index::postings::codec::{Posting, encode, varint};
 use crate::index::postings::decoding::FORWARD_PAGE;
 use crate::index::postings::impacts::Impacts;
@@ -28,7 +28,7 @@ pub(crate) struct Packing {
     /// By concept.
     pub doc_freqs: Vec<DocFreqs>,
     /// By word.
-    pub word_doc_freqs: Vec<u32>,
+    pub word_doc_freqs: Vec<WordDocFreqs>,
 }
 
 /// Inverts the documents; renumbers the profiles of the lexicon by frequency.
@@ -67,7 +67,7 @@ pub(crate) fn pack(
     let halves = on_two_threads(packed.counts.len(), encoder.middle(), |part| encoder.encode(part));
     let mut doc_freqs = Vec::with_capacity(packed.counts.len() + SPARE_CAPACITY);
     let mut word_doc_freqs = Vec::with_capacity(lexicon.words.len() + SPARE_CAPACITY);
-    word_doc_freqs.resize(lexicon.words.len(), 0);
+    word_doc_freqs.resize(lexicon.words.len(), WordDocFreqs::default());
     for half in halves {
         let before = packed.lists.len() as u32;
         let starts =
@@ -76,7 +76,10 @@ pub(crate) fn pack(
         half.pages.into_iter().for_each(|page| packed.lists.push(page));
         doc_freqs.extend(half.doc_freqs);
         let counts = word_doc_freqs.iter_mut().zip(half.word_doc_freqs);
-        counts.for_each(|(count, more)| *count += more);
+        counts.for_each(|(count, more)| {
+            count.any += more.any;
+            count.own += more.own;
+        });
     }
     Packing { packed, doc_freqs, word_doc_freqs }
 }
@@ -155,7 +158,7 @@ struct EncodedLists {
     pages: Vec<Vec<u8>>,
     doc_freqs: Vec<DocFreqs>,
     /// By word; those of other concepts are 0.
-    word_doc_freqs: Vec<u32>,
+    word_doc_freqs: Vec<WordDocFreqs>,
 }
 
 impl ListEncoder<'_> {
@@ -219,7 +222,7 @@ impl ListEncoder<'_> {
             starts: Vec::with_capacity(concepts.len()),
             pages: Vec::new(),
             doc_freqs: vec![DocFreqs::default(); concepts.len()],
-            word_doc_freqs: vec![0; self.lexicon.words.len()],
+            word_doc_freqs: vec![WordDocFreqs::default(); self.lexicon.words.len()],
         };
         for (concept, doc_freqs) in concepts.clone().zip(&mut encoded.doc_freqs) {
             if self.stop.load(Ordering::Relaxed) {
@@ -248,7 +251,8 @@ impl ListEncoder<'_> {
                 for variant in profiles.variants(posting.profile) {
                     // a damaged snapshot may have more
                     if let Some(&word) = words.get(variant.variant as usize) {
-                        encoded.word_doc_freqs[word as usize] += 1;
+                        encoded.word_doc_freqs[word as usize]
+                            .change(&variant.counts, |count| *count += 1);
                     }
                 }
             }
