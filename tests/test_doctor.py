@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,51 @@ def test_a_project_that_is_wired_is_tried(
     assert f"{home}/project/.codex/hooks.json  answers in " in capsys.readouterr().out
     (home / "project" / "sub").mkdir()
     assert memory_root(None, str(home / "project" / "sub")) == home / "project"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "commonplace hook claude-code ; touch ran",
+        "commonplace hook claude-code & touch ran",
+        "commonplace --root $(touch ran) hook claude-code",
+        "./commonplace hook claude-code",
+    ],
+)
+def test_what_a_project_brings_along_is_not_run(
+    command: str, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = home / "cloned"
+    (project / ".claude").mkdir(parents=True)
+    monkeypatch.chdir(project)
+    group = {"hooks": [{"type": "command", "command": command}]}
+    settings = json.dumps({"hooks": {"SessionStart": [group]}})
+    (project / ".claude" / "settings.json").write_text(settings)
+    server = {"command": "./commonplace", "args": ["mcp"]}
+    (project / ".mcp.json").write_text(json.dumps({"mcpServers": {"commonplace": server}}))
+    own = project / "commonplace"
+    own.write_text("#!/bin/sh\ntouch ran\n")
+    own.chmod(0o755)
+    assert run(["doctor"]) == 2
+    assert capsys.readouterr().out.count("not run, for `install --project`") == 2
+    assert not (project / "ran").exists()
+
+
+def test_a_broken_file_is_refused_before_anything_is_made(home: Path) -> None:
+    (home / ".codex").mkdir()
+    (home / ".codex" / "hooks.json").write_text("{,}")
+    assert run(["install", "codex"]) == 2
+    assert [path.name for path in home.iterdir()] == [".codex"]
+
+
+def test_hooks_and_server_have_the_same_memory_everywhere(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home / "cloned" / ".commonplace").mkdir(parents=True)
+    monkeypatch.chdir(home / "cloned")
+    run(["install", "codex"])
+    server = tomllib.loads((home / ".codex" / "config.toml").read_text())["mcp_servers"]
+    assert server["commonplace"]["args"] == ["--root", f"{home}/.commonplace", "mcp"]
 
 
 @pytest.mark.parametrize(

@@ -132,6 +132,22 @@ def test_what_a_killed_session_left_is_imported_by_the_next(agent: Agent) -> Non
     assert FACT in agent.event("prompt", "two", prompt=QUESTION)
 
 
+def test_a_memory_of_a_project_gets_no_sessions_of_its_neighbours(tmp_path: Path) -> None:
+    codex = Agent(tmp_path, "codex")
+    for name in ("mine", "neighbour"):
+        (tmp_path / name).mkdir()
+        codex.folder = tmp_path / name
+        # Codex keeps the sessions of a day in one folder
+        codex.transcript(name, (f"A fact of {name}.", "Noted.")).rename(tmp_path / f"{name}.jsonl")
+    payload = {"hook_event_name": "SessionStart", "session_id": "s", "source": "startup"}
+    payload |= {"cwd": str(tmp_path / "mine"), "transcript_path": str(tmp_path / "s.jsonl")}
+    for in_project, expected in ((True, {"A fact of mine."}), (False, None)):
+        root = tmp_path / f"memory-{in_project}"
+        handle(codex.host, payload, str(root), project=in_project)
+        titles = {session.title for session in commonplace.open(root).sessions()}
+        assert titles == (expected or {"A fact of mine.", "A fact of neighbour."})
+
+
 def test_each_event_takes_in_what_has_come(agent: Agent) -> None:
     turns = [(FACT, "Kept in mind."), ("What is the time?", "Noon."), ("Thanks.", "Gladly.")]
     for number, kind in enumerate(("stop", "compaction", "session end"), 1):
@@ -286,4 +302,11 @@ def test_the_threshold_is_one_option(told: Agent) -> None:
     assert call(told.root, stdin, told.host.name).stdout == b""
     found = call(told.root, stdin, told.host.name, "--min-confidence", "0.05")
     assert FACT in found.stdout.decode()
-    assert call(told.root, b"{}", told.host.name, "--min-confidence", "1.5").returncode == 2
+
+
+@pytest.mark.parametrize("options", [["--min-confidence", "1.5"], ["--unknown"], ["one", "more"]])
+def test_options_of_another_version_block_no_prompt(tmp_path: Path, options: list[str]) -> None:
+    """Claude Code and Codex take exit code 2 for a prompt that is not to be sent."""
+    done = call(tmp_path, b"{}", "claude-code", *options)
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert len(done.stderr.splitlines()) == 1

@@ -156,6 +156,8 @@ def test_errors_reach_the_model_with_their_text(methods: Methods) -> None:
     assert "no file or session 'nowhere'" in refusal(methods, "read", path="nowhere")
     assert "leads out" in refusal(methods, "remember", content="x", path="../x.md")
     assert "CLAUDE" in refusal(methods, "remember", content="x", path="CLAUDE.md")
+    for path in ("sessions/a/messages.jsonl", "sessions/a/messages.JSONL"):
+        assert "is a transcript" in refusal(methods, "remember", content="x", path=path)
     assert "no date" in refusal(methods, "search", query="tea", since="soon")
     error = reply(methods, "tools/call", name="serch", arguments={})["error"]
     assert error["code"] == -32602

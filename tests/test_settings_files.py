@@ -156,6 +156,31 @@ def test_an_upgrade_replaces_the_entries(tmp_path: Path) -> None:
     assert newer.path.read_bytes() == before
 
 
+@settings(max_examples=40)
+@given(text=st.none() | settings_texts())
+def test_what_was_installed_need_not_be_known(
+    text: str | None, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """A person types `uninstall` without the options of `install`, or in a later version."""
+    file = wired(tmp_path_factory.mktemp("project"))
+    if text is not None:
+        file.path.write_bytes(text.encode())
+    command = ["/old/commonplace", "hook", "claude-code", "--min-confidence", "0.5"]
+    hooks_file(find_host("claude-code"), command, file.path.parents[1]).install()
+    assert file.uninstall()
+    left = [path.read_bytes() for path in file.path.parent.iterdir()]
+    assert left == ([] if text is None else [text.encode()])
+
+
+def test_settings_that_were_unwired_by_hand_stay(tmp_path: Path) -> None:
+    file = wired(tmp_path)
+    file.path.write_text('{"hooks": {}, "a": 1}')
+    file.install()
+    file.path.write_text('{"a": 1}')
+    assert not file.uninstall()
+    assert file.path.read_text() == '{"a": 1}'
+
+
 @pytest.mark.parametrize(
     ("text", "where"),
     [

@@ -75,13 +75,13 @@ def install(
     files = _settings_files(opening, found, project, min_confidence)
     if dry_run:
         return _print_differences([(file, file.with_entries()) for file in files])
+    for file in files:
+        # one that is broken is refused before anything is changed
+        file.with_entries()
     # so that hooks find it, and nothing is wired to a place that cannot be
     with open_store(opening.root or project or memory_root(None)) as store:
         HookLog(store).create()
     memory = str(memory_root(opening.root, str(project) if project else None))
-    for file in files:
-        # one that is broken is refused before another is changed
-        file.with_entries()
     changed = [file for file in files if file.install()]
     if as_json:
         return _emit_changed(changed, memory=memory)

@@ -6,6 +6,7 @@ import os
 from importlib import resources
 from pathlib import Path
 
+from commonplace.doors.hook import memory_root
 from commonplace.doors.hook_entries import add_hooks, drop_hooks, hook_command
 from commonplace.doors.hosts.host import Host
 from commonplace.doors.mcp_entries import add_server, drop_server
@@ -79,6 +80,9 @@ def _mcp_file(
     host: Host, program: str, root: str | None, own: Path, *, in_project: bool
 ) -> SettingsFile:
     """Return the file with the MCP servers of a host."""
+    if root is None and not in_project:
+        # that of the hooks: a host starts the server in a project, which may have come with another
+        root = str(memory_root(None))
     server = [program, *(["--root", str(Path(root).absolute())] if root else []), "mcp"]
     key = host.settings.servers
     return SettingsFile(

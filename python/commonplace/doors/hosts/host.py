@@ -75,6 +75,7 @@ class Host:
         injects: Those of its events whose answer may hold text for the model.
         limit: The most characters that it takes as such text.
         settings: Where it keeps its settings.
+        mixes_projects: Whether the transcripts of several projects lie in one folder.
     """
 
     def __init__(
@@ -85,9 +86,12 @@ class Host:
         injects: tuple[str, ...],
         limit: int,
         settings: Settings,
+        *,
+        mixes_projects: bool = False,
     ) -> None:
         self.name, self.title, self.events = name, title, events
         self.injects, self.limit, self.settings = injects, limit, settings
+        self.mixes_projects = mixes_projects
 
     def event(self, payload: dict[str, Any]) -> HookEvent | None:
         """Return the event of a payload; None for one that is not ours to answer.

@@ -201,6 +201,8 @@ class MemoryTools:
             content: One fact that will hold later, in a sentence of its own.
             path: A note such as facts/user.md, made if it is missing.
         """
+        if path.lower().endswith(".jsonl"):
+            raise ToolError(f"remember: {path!r:.200} is a transcript; a note ends in .md")
         item = _list_item(content)
 
         def with_item(text: str) -> str:
