@@ -12,7 +12,7 @@ import pytest
 import commonplace
 from commonplace.doors.hook import handle, memory_root
 from commonplace.doors.hook_log import LARGEST, HookLog
-from commonplace.doors.hosts import WITH_HOOKS, find_host
+from commonplace.doors.hosts import find_host
 from commonplace.doors.recalled import confident
 from tests.hosts.runner import COMMONPLACE
 
@@ -59,7 +59,7 @@ class Agent:
         return HookLog(commonplace.open(self.root))
 
 
-@pytest.fixture(params=WITH_HOOKS)
+@pytest.fixture(params=["claude-code", "codex", "gemini"])
 def agent(request: pytest.FixtureRequest, tmp_path: Path) -> Agent:
     return Agent(tmp_path, request.param)
 
@@ -212,6 +212,45 @@ def test_the_log_stays_small(told: Agent) -> None:
     for number in range(3):
         log.add(session=str(number), shown=[], filler="x" * LARGEST)
     assert [entry["session"] for entry in log.entries()] == ["2"]
+
+
+# Hosts with payloads of their own
+
+
+def of_cursor(name: str, **more: object) -> dict[str, Any]:
+    payload: dict[str, Any] = {"hook_event_name": name, "conversation_id": "c0ffee-1"}
+    return payload | {"workspace_roots": ["/home/me/shop"], "cursor_version": "3.7"} | more
+
+
+def test_cursor_tells_what_is_said_and_takes_a_text_at_the_start(tmp_path: Path) -> None:
+    root, cursor = tmp_path / "memory", find_host("cursor")
+
+    def answer(name: str, **more: object) -> dict[str, Any] | None:
+        found, problems = handle(cursor, of_cursor(name, **more), str(root), project=False)
+        assert not problems
+        return found
+
+    assert answer("sessionStart") == {}
+    assert answer("beforeSubmitPrompt", prompt=FACT) == {"continue": True}
+    assert answer("afterAgentResponse", text="Kept in \ud83d mind.") == {}
+    assert answer("stop") is None
+    with commonplace.open(root) as store:
+        (session,) = store.sessions()
+        assert (session.host, session.id, session.cwd) == ("cursor", "c0ffee-1", "/home/me/shop")
+        said = [(one.role, one.text) for one in store.transcript(session.path) if one.text]
+    assert said == [("user", FACT), ("assistant", "Kept in ? mind.")]
+    found = answer("sessionStart", conversation_id="another")
+    assert found
+    assert f"Earlier session: {FACT}" in found["additional_context"]
+    # and what Cursor was told reaches the others
+    claude = Agent(tmp_path)
+    assert FACT in claude.event("prompt", "two", prompt=QUESTION)
+
+
+def test_cursor_running_the_hooks_of_claude_code_is_not_answered(told: Agent) -> None:
+    more = {"prompt": QUESTION, "cursor_version": "3.7"}
+    shown = told.event("prompt", "two", **more)
+    assert (shown == "") == (told.host.name == "claude-code")
 
 
 # The command

@@ -63,7 +63,8 @@ def install(
 ) -> int:
     """Wire an agent program to this memory: its sessions are kept, and what fits is recalled.
 
-    Cursor and opencode get the MCP server and the skill, and are not captured.
+    VS Code gets the MCP server and the skill, and is not captured; of Cursor sessions are kept, and
+    the model gets what always holds, but nothing with a prompt.
     Entries are added to the program's own settings; all else there stays as it is, and a copy of
     what was there before lies beside it. Once more changes nothing; uninstall takes them out.
     """

@@ -14,6 +14,7 @@ from commonplace.doors.hook_entries import installed_commands
 from commonplace.doors.hosts.host import Host
 from commonplace.doors.install import folder, hooks_file, mcp_path
 from commonplace.doors.mcp_entries import installed_server
+from commonplace.doors.opencode_plugin import plugin_command
 from commonplace.doors.settings_file import read_settings
 
 PATIENCE = 10.0
@@ -63,7 +64,9 @@ def _check(host: Host, project: Path | None) -> list[Finding]:
 def _check_hooks(host: Host, project: Path | None) -> Finding:
     file = hooks_file(host, [], project)
     try:
-        commands = installed_commands(host, file.text() or "")
+        text = file.text() or ""
+        is_plugin = file.path.suffix == ".js"
+        commands = (plugin_command if is_plugin else installed_commands)(host, text)
     except (ValueError, OSError) as error:
         return Finding(host, file.path, wired=False, problem=str(error))
     if not commands:
@@ -100,6 +103,7 @@ def _check_hook(host: Host, command: str, project: Path | None) -> tuple[str, st
     starts = next(name for name, kind in host.events.items() if kind == "session start")
     payload = {
         "session_id": "commonplace-doctor",
+        "conversation_id": "commonplace-doctor",
         "cwd": str(project or Path.cwd()),
         "hook_event_name": starts,
         "source": "clear",

@@ -100,6 +100,9 @@ class Hook:
 
     def respond(self) -> str:
         """Do what the event asks for and return the text for the model, empty for none."""
+        if self._event.said:
+            self._try(self._keep_message)
+            return ""
         if self._event.kind not in {"session start", "prompt"}:
             self._try(lambda: self._import(begun))
             return ""
@@ -140,6 +143,12 @@ class Hook:
         entry |= {"event": event.kind, "source": event.source}
         self._try(lambda: self._log.add(**entry, characters=len(text), shown=used))
         return text
+
+    def _keep_message(self) -> None:
+        """Add what was said to the transcript of the session."""
+        from commonplace.doors.message_capture import add_message
+
+        add_message(self._store, self._host.name, self._event)
 
     def _import(self, paths: Callable[[str], list[str]]) -> None:
         """Import what transcripts have more than the last time."""

@@ -133,14 +133,13 @@ class OwnFile(SettingsFile):
     Args:
         path: Where it is to be.
         content: What it holds. By its first two lines ours is told from another.
+        own_folders: How many folders above it are removed with it when nothing else is in them; of
+            a skill its own, and that of all skills.
     """
 
-    # that of the skill, and that of all skills
-    _own_folders = 2
-
-    def __init__(self, path: Path, content: str) -> None:
+    def __init__(self, path: Path, content: str, own_folders: int = 2) -> None:
         super().__init__(path, lambda _: content, lambda _: "")
-        self._content = content
+        self._content, self._own_folders = content, own_folders
 
     def without_entries(self) -> str | None:
         """Return None: without us there is no such file.
