@@ -233,6 +233,7 @@ def test_cursor_tells_what_is_said_and_takes_a_text_at_the_start(tmp_path: Path)
     assert answer("sessionStart") == {}
     assert answer("beforeSubmitPrompt", prompt=FACT) == {"continue": True}
     assert answer("afterAgentResponse", text="Kept in \ud83d mind.") == {}
+    assert answer("afterAgentResponse", text=" ") == {}
     assert answer("stop") is None
     with commonplace.open(root) as store:
         (session,) = store.sessions()

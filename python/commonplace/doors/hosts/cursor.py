@@ -32,7 +32,8 @@ class Cursor(Host):
         event = HookEvent(self.events[name], text_of(payload, "conversation_id"), str(cwd))
         if name in _SAID:
             role, field = _SAID[name]
-            event.said = (role, text_of(payload, field).encode(errors="replace").decode())
+            text = text_of(payload, field).encode(errors="replace").decode()
+            event.said = (role, text) if text.strip() else None
         return event
 
     def answer(self, payload: dict[str, Any], context: str) -> dict[str, Any]:
