@@ -124,7 +124,7 @@ def inject(
 ) -> tuple[str, list[str]]:
     """Return what the hook injects with a prompt, and the citations of its hits."""
     event = HookEvent("prompt", session, "/", prompt=prompt)
-    hook = Hook(store, find_host("claude-code"), event, least)
+    hook = Hook(store, find_host("claude-code"), event, min_confidence=least)
     text = hook.respond()
     if hook.problems:
         raise RuntimeError(hook.problems)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from commonplace.cli import run
 from commonplace.doors.doctor import Finding, check
 from commonplace.doors.hook import handle, memory_root
-from commonplace.doors.hosts import NAMES, WITH_HOOKS, find_host
+from commonplace.doors.hosts import NAMES, find_host
 from commonplace.doors.install import installed_files
 
 SERVER = """\
@@ -50,7 +51,7 @@ def wired(name: str, called: str, *, with_mcp: bool = False) -> list[Finding]:
     return check(host, None)
 
 
-@pytest.mark.parametrize("name", WITH_HOOKS)
+@pytest.mark.parametrize("name", [name for name in NAMES if find_host(name).events])
 def test_a_wired_host_answers(name: str, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["doctor"]) == 1
     assert run(["install", name]) == 0
@@ -88,6 +89,51 @@ def test_a_project_that_is_wired_is_tried(
     assert f"{home}/project/.codex/hooks.json  answers in " in capsys.readouterr().out
     (home / "project" / "sub").mkdir()
     assert memory_root(None, str(home / "project" / "sub")) == home / "project"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "commonplace hook claude-code ; touch ran",
+        "commonplace hook claude-code & touch ran",
+        "commonplace --root $(touch ran) hook claude-code",
+        "./commonplace hook claude-code",
+    ],
+)
+def test_what_a_project_brings_along_is_not_run(
+    command: str, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = home / "cloned"
+    (project / ".claude").mkdir(parents=True)
+    monkeypatch.chdir(project)
+    group = {"hooks": [{"type": "command", "command": command}]}
+    settings = json.dumps({"hooks": {"SessionStart": [group]}})
+    (project / ".claude" / "settings.json").write_text(settings)
+    server = {"command": "./commonplace", "args": ["mcp"]}
+    (project / ".mcp.json").write_text(json.dumps({"mcpServers": {"commonplace": server}}))
+    own = project / "commonplace"
+    own.write_text("#!/bin/sh\ntouch ran\n")
+    own.chmod(0o755)
+    assert run(["doctor"]) == 2
+    assert capsys.readouterr().out.count("not run, for `install --project`") == 2
+    assert not (project / "ran").exists()
+
+
+def test_a_broken_file_is_refused_before_anything_is_made(home: Path) -> None:
+    (home / ".codex").mkdir()
+    (home / ".codex" / "hooks.json").write_text("{,}")
+    assert run(["install", "codex"]) == 2
+    assert [path.name for path in home.iterdir()] == [".codex"]
+
+
+def test_hooks_and_server_have_the_same_memory_everywhere(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home / "cloned" / ".commonplace").mkdir(parents=True)
+    monkeypatch.chdir(home / "cloned")
+    run(["install", "codex"])
+    server = tomllib.loads((home / ".codex" / "config.toml").read_text())["mcp_servers"]
+    assert server["commonplace"]["args"] == ["--root", f"{home}/.commonplace", "mcp"]
 
 
 @pytest.mark.parametrize(

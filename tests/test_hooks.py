@@ -12,7 +12,7 @@ import pytest
 import commonplace
 from commonplace.doors.hook import handle, memory_root
 from commonplace.doors.hook_log import LARGEST, HookLog
-from commonplace.doors.hosts import WITH_HOOKS, find_host
+from commonplace.doors.hosts import find_host
 from commonplace.doors.recalled import confident
 from tests.hosts.runner import COMMONPLACE
 
@@ -59,7 +59,7 @@ class Agent:
         return HookLog(commonplace.open(self.root))
 
 
-@pytest.fixture(params=WITH_HOOKS)
+@pytest.fixture(params=["claude-code", "codex", "gemini"])
 def agent(request: pytest.FixtureRequest, tmp_path: Path) -> Agent:
     return Agent(tmp_path, request.param)
 
@@ -132,6 +132,22 @@ def test_what_a_killed_session_left_is_imported_by_the_next(agent: Agent) -> Non
     assert FACT in agent.event("prompt", "two", prompt=QUESTION)
 
 
+def test_a_memory_of_a_project_gets_no_sessions_of_its_neighbours(tmp_path: Path) -> None:
+    codex = Agent(tmp_path, "codex")
+    for name in ("mine", "neighbour"):
+        (tmp_path / name).mkdir()
+        codex.folder = tmp_path / name
+        # Codex keeps the sessions of a day in one folder
+        codex.transcript(name, (f"A fact of {name}.", "Noted.")).rename(tmp_path / f"{name}.jsonl")
+    payload = {"hook_event_name": "SessionStart", "session_id": "s", "source": "startup"}
+    payload |= {"cwd": str(tmp_path / "mine"), "transcript_path": str(tmp_path / "s.jsonl")}
+    for in_project, expected in ((True, {"A fact of mine."}), (False, None)):
+        root = tmp_path / f"memory-{in_project}"
+        handle(codex.host, payload, str(root), project=in_project)
+        titles = {session.title for session in commonplace.open(root).sessions()}
+        assert titles == (expected or {"A fact of mine.", "A fact of neighbour."})
+
+
 def test_each_event_takes_in_what_has_come(agent: Agent) -> None:
     turns = [(FACT, "Kept in mind."), ("What is the time?", "Noon."), ("Thanks.", "Gladly.")]
     for number, kind in enumerate(("stop", "compaction", "session end"), 1):
@@ -196,6 +212,46 @@ def test_the_log_stays_small(told: Agent) -> None:
     for number in range(3):
         log.add(session=str(number), shown=[], filler="x" * LARGEST)
     assert [entry["session"] for entry in log.entries()] == ["2"]
+
+
+# Hosts with payloads of their own
+
+
+def of_cursor(name: str, **more: object) -> dict[str, Any]:
+    payload: dict[str, Any] = {"hook_event_name": name, "conversation_id": "c0ffee-1"}
+    return payload | {"workspace_roots": ["/home/me/shop"], "cursor_version": "3.7"} | more
+
+
+def test_cursor_tells_what_is_said_and_takes_a_text_at_the_start(tmp_path: Path) -> None:
+    root, cursor = tmp_path / "memory", find_host("cursor")
+
+    def answer(name: str, **more: object) -> dict[str, Any] | None:
+        found, problems = handle(cursor, of_cursor(name, **more), str(root), project=False)
+        assert not problems
+        return found
+
+    assert answer("sessionStart") == {}
+    assert answer("beforeSubmitPrompt", prompt=FACT) == {"continue": True}
+    assert answer("afterAgentResponse", text="Kept in \ud83d mind.") == {}
+    assert answer("afterAgentResponse", text=" ") == {}
+    assert answer("stop") is None
+    with commonplace.open(root) as store:
+        (session,) = store.sessions()
+        assert (session.host, session.id, session.cwd) == ("cursor", "c0ffee-1", "/home/me/shop")
+        said = [(one.role, one.text) for one in store.transcript(session.path) if one.text]
+    assert said == [("user", FACT), ("assistant", "Kept in ? mind.")]
+    found = answer("sessionStart", conversation_id="another")
+    assert found
+    assert f"Earlier session: {FACT}" in found["additional_context"]
+    # and what Cursor was told reaches the others
+    claude = Agent(tmp_path)
+    assert FACT in claude.event("prompt", "two", prompt=QUESTION)
+
+
+def test_cursor_running_the_hooks_of_claude_code_is_not_answered(told: Agent) -> None:
+    more = {"prompt": QUESTION, "cursor_version": "3.7"}
+    shown = told.event("prompt", "two", **more)
+    assert (shown == "") == (told.host.name == "claude-code")
 
 
 # The command
@@ -286,4 +342,11 @@ def test_the_threshold_is_one_option(told: Agent) -> None:
     assert call(told.root, stdin, told.host.name).stdout == b""
     found = call(told.root, stdin, told.host.name, "--min-confidence", "0.05")
     assert FACT in found.stdout.decode()
-    assert call(told.root, b"{}", told.host.name, "--min-confidence", "1.5").returncode == 2
+
+
+@pytest.mark.parametrize("options", [["--min-confidence", "1.5"], ["--unknown"], ["one", "more"]])
+def test_options_of_another_version_block_no_prompt(tmp_path: Path, options: list[str]) -> None:
+    """Claude Code and Codex take exit code 2 for a prompt that is not to be sent."""
+    done = call(tmp_path, b"{}", "claude-code", *options)
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert len(done.stderr.splitlines()) == 1

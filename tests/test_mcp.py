@@ -156,6 +156,8 @@ def test_errors_reach_the_model_with_their_text(methods: Methods) -> None:
     assert "no file or session 'nowhere'" in refusal(methods, "read", path="nowhere")
     assert "leads out" in refusal(methods, "remember", content="x", path="../x.md")
     assert "CLAUDE" in refusal(methods, "remember", content="x", path="CLAUDE.md")
+    for path in ("sessions/a/messages.jsonl", "sessions/a/messages.JSONL"):
+        assert "is a transcript" in refusal(methods, "remember", content="x", path=path)
     assert "no date" in refusal(methods, "search", query="tea", since="soon")
     error = reply(methods, "tools/call", name="serch", arguments={})["error"]
     assert error["code"] == -32602
@@ -407,6 +409,22 @@ def test_the_official_client_over_stdio(root: Path, mode: str) -> None:
     assert asyncio.run(talk(started, mode)) == VERSIONS[mode]
 
 
+def test_eight_official_clients_each_with_a_server_write_at_once(root: Path) -> None:
+    mcp = pytest.importorskip("mcp", reason="comes with the extra `mcp`")
+    from mcp.client.stdio import stdio_client  # noqa: PLC0415
+
+    arguments = [*COMMAND[1:], "--root", str(root), "mcp"]
+    parameters = mcp.StdioServerParameters(command=COMMAND[0], args=arguments)
+    names = [f"{number}" for number in range(8)]
+
+    async def together() -> None:
+        await asyncio.gather(*(_remember(stdio_client(parameters), name) for name in names))
+
+    asyncio.run(together())
+    lines = (root / "facts" / "notes.md").read_text().splitlines()
+    assert sorted(lines) == [f"- Name {name}." for name in names]
+
+
 def test_the_official_client_over_http(root: Path) -> None:
     with http_server(root) as address:
         for mode, version in VERSIONS.items():
@@ -425,10 +443,10 @@ def test_the_official_client_over_http(root: Path) -> None:
     assert all(f"- Name {name}.\n" in text for name in names)
 
 
-async def _remember(address: str, name: str) -> None:
+async def _remember(server: Any, name: str) -> None:
     from mcp.client.client import Client  # noqa: PLC0415
 
-    async with Client(address, mode="legacy") as client:
+    async with Client(server, mode="legacy") as client:
         answer = await client.call_tool("remember", {"content": f"Name {name}."})
         assert not answer.is_error
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -17,9 +19,10 @@ from commonplace.cli import read_commands, session_commands, write_commands  # n
 from commonplace.cli.parser import COMMANDS
 from commonplace.doors import jsonc
 from commonplace.doors.hook_entries import hook_command, is_our_command
-from commonplace.doors.hosts import NAMES, WITH_HOOKS, find_host
+from commonplace.doors.hosts import NAMES, find_host
 from commonplace.doors.install import hooks_file, installed_files, skill_text
 from commonplace.doors.mcp_entries import add_server, drop_server, installed_server
+from commonplace.doors.opencode_plugin import plugin_command
 from commonplace.doors.settings_file import BACKUP, SettingsFile
 from commonplace.errors import EncodingError, FormatError
 
@@ -131,7 +134,7 @@ def test_the_parser_reads_what_json_reads(value: Any, data: st.DataObject) -> No
     assert jsonc.parse(json.dumps(value)).value == value
 
 
-@pytest.mark.parametrize("host", WITH_HOOKS)
+@pytest.mark.parametrize("host", ["claude-code", "codex", "gemini", "cursor"])
 def test_a_file_that_was_not_there_is_gone_again(host: str, tmp_path: Path) -> None:
     file = wired(tmp_path, host)
     assert file.install()
@@ -154,6 +157,31 @@ def test_an_upgrade_replaces_the_entries(tmp_path: Path) -> None:
     assert "my tools" not in text
     assert newer.uninstall()
     assert newer.path.read_bytes() == before
+
+
+@settings(max_examples=40)
+@given(text=st.none() | settings_texts())
+def test_what_was_installed_need_not_be_known(
+    text: str | None, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """A person types `uninstall` without the options of `install`, or in a later version."""
+    file = wired(tmp_path_factory.mktemp("project"))
+    if text is not None:
+        file.path.write_bytes(text.encode())
+    command = ["/old/commonplace", "hook", "claude-code", "--min-confidence", "0.5"]
+    hooks_file(find_host("claude-code"), command, file.path.parents[1]).install()
+    assert file.uninstall()
+    left = [path.read_bytes() for path in file.path.parent.iterdir()]
+    assert left == ([] if text is None else [text.encode()])
+
+
+def test_settings_that_were_unwired_by_hand_stay(tmp_path: Path) -> None:
+    file = wired(tmp_path)
+    file.path.write_text('{"hooks": {}, "a": 1}')
+    file.install()
+    file.path.write_text('{"a": 1}')
+    assert not file.uninstall()
+    assert file.path.read_text() == '{"a": 1}'
 
 
 @pytest.mark.parametrize(
@@ -213,7 +241,7 @@ def test_all_files_of_a_host_come_back(
     host: str, json_text: str, toml_text: str, tmp_path: Path
 ) -> None:
     for file in files_of(host, tmp_path):
-        text = {".json": json_text, ".toml": toml_text, ".md": ""}[file.path.suffix]
+        text = {".json": json_text, ".toml": toml_text, ".md": "", ".js": ""}[file.path.suffix]
         file.path.parent.mkdir(parents=True, exist_ok=True)
         if text:
             file.path.write_bytes(text.encode())
@@ -260,13 +288,17 @@ def test_a_server_of_somebody_else_with_our_name_stays(key: str, text: str) -> N
     assert installed_server(text, key) is None
 
 
-def test_hosts_without_hooks_get_server_and_skill(tmp_path: Path) -> None:
-    files = files_of("cursor", tmp_path) + files_of("opencode", tmp_path)
+def test_each_host_gets_the_server_in_its_own_form(tmp_path: Path) -> None:
+    files = [file for host in ("cursor", "opencode", "vscode") for file in files_of(host, tmp_path)]
     assert [str(file.path.relative_to(tmp_path)) for file in files] == [
+        ".cursor/hooks.json",
         ".cursor/mcp.json",
         ".cursor/skills/commonplace/SKILL.md",
+        ".opencode/plugins/commonplace.js",
         "opencode.json",
         ".opencode/skills/commonplace/SKILL.md",
+        ".vscode/mcp.json",
+        ".github/skills/commonplace/SKILL.md",
     ]
     for file in files:
         file.install()
@@ -275,6 +307,59 @@ def test_hosts_without_hooks_get_server_and_skill(tmp_path: Path) -> None:
     assert cursor == {"mcpServers": {"commonplace": {"command": "/opt/commonplace", "args": own}}}
     entry = {"type": "local", "command": ["/opt/commonplace", *own], "enabled": True}
     assert json.loads((tmp_path / "opencode.json").read_text()) == {"mcp": {"commonplace": entry}}
+    vscode = json.loads((tmp_path / ".vscode" / "mcp.json").read_text())
+    in_stdio = {"type": "stdio", "command": "/opt/commonplace", "args": own}
+    assert vscode == {"servers": {"commonplace": in_stdio}}
+
+
+def test_hooks_of_cursor_are_plain_lists_of_a_version(tmp_path: Path) -> None:
+    file = wired(tmp_path, "cursor")
+    file.path.write_text('{"version": 1, "hooks": {"stop": [{"command": "./own.sh"}]}}')
+    file.install()
+    settings = json.loads(file.path.read_text())
+    own = {"command": "'/opt/my tools/commonplace' hook cursor"}
+    events = ("sessionStart", "beforeSubmitPrompt", "afterAgentResponse")
+    assert settings["hooks"] == {"stop": [{"command": "./own.sh"}]} | {key: [own] for key in events}
+    assert settings["version"] == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="settings of users are elsewhere there")
+def test_the_settings_of_a_user_are_where_the_host_looks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("OPENCODE_CONFIG_DIR", raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+
+    def places(host: str) -> list[str]:
+        files = installed_files(find_host(host), "/opt/commonplace", "/m", None, with_mcp=True)
+        return [str(file.path.relative_to(tmp_path)) for file in files]
+
+    code = "Library/Application Support" if sys.platform == "darwin" else "config"
+    skill = "skills/commonplace/SKILL.md"
+    assert places("vscode") == [f"{code}/Code/User/mcp.json", f".copilot/{skill}"]
+    assert places("opencode") == [
+        "config/opencode/plugins/commonplace.js",
+        "config/opencode/opencode.json",
+        f"config/opencode/{skill}",
+    ]
+
+
+def test_the_plugin_of_opencode_names_its_command(tmp_path: Path) -> None:
+    host = find_host("opencode")
+    command = ['/opt/my "tools"/commonplace', "--root", "/m\\1", "hook", "opencode"]
+    file = hooks_file(host, command, tmp_path)
+    assert file.install()
+    text = file.path.read_text()
+    assert plugin_command(host, text) == [shlex.join(command)]
+    assert f"const COMMAND = {json.dumps(command)}\n" in text
+    for other in ("", "const COMMAND = [", 'const COMMAND = ["evil", "hook", "opencode"]'):
+        assert plugin_command(host, other) == []
+    newer = hooks_file(host, ["/new/commonplace", "hook", "opencode"], tmp_path)
+    assert newer.install()
+    assert "my" not in plugin_command(host, newer.path.read_text())[0]
+    assert newer.uninstall()
+    assert [*tmp_path.rglob("plugins")] == []
 
 
 @pytest.mark.parametrize(

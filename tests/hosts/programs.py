@@ -124,7 +124,9 @@ class Opencode(Agent):
 
     def __init__(self, folder: Path) -> None:
         self.program = program("opencode")
-        super().__init__(folder, {"MODEL_URL": "http://127.0.0.1:{port}/v1"})
+        # it asks npm for a package before it runs any plugin, and waits for a minute without one
+        registry = {"npm_config_registry": "http://127.0.0.1:{port}/"}
+        super().__init__(folder, {"MODEL_URL": "http://127.0.0.1:{port}/v1"} | registry)
         options = {"baseURL": "{env:MODEL_URL}", "apiKey": "none"}
         provider = {"npm": "@ai-sdk/anthropic", "options": options, "models": {"small": {}}}
         settings = {"model": "loopback/small", "small_model": "loopback/small"}

@@ -22,6 +22,12 @@ from commonplace.errors import CommonplaceError, EncodingError
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
+    code = _run_and_report(arguments)
+    # an agent program takes 2 for a prompt that is not to be sent
+    return FOUND if code == ERROR and split(arguments)[1] == "hook" else code
+
+
+def _run_and_report(arguments: Sequence[str]) -> int:
     try:
         return _run(arguments)
     except (UnicodeEncodeError, EncodingError):

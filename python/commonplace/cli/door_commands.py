@@ -63,7 +63,8 @@ def install(
 ) -> int:
     """Wire an agent program to this memory: its sessions are kept, and what fits is recalled.
 
-    Cursor and opencode get the MCP server and the skill, and are not captured.
+    VS Code gets the MCP server and the skill, and is not captured; of Cursor sessions are kept, and
+    the model gets what always holds, but nothing with a prompt.
     Entries are added to the program's own settings; all else there stays as it is, and a copy of
     what was there before lies beside it. Once more changes nothing; uninstall takes them out.
     """
@@ -75,13 +76,13 @@ def install(
     files = _settings_files(opening, found, project, min_confidence)
     if dry_run:
         return _print_differences([(file, file.with_entries()) for file in files])
+    for file in files:
+        # one that is broken is refused before anything is changed
+        file.with_entries()
     # so that hooks find it, and nothing is wired to a place that cannot be
     with open_store(opening.root or project or memory_root(None)) as store:
         HookLog(store).create()
     memory = str(memory_root(opening.root, str(project) if project else None))
-    for file in files:
-        # one that is broken is refused before another is changed
-        file.with_entries()
     changed = [file for file in files if file.install()]
     if as_json:
         return _emit_changed(changed, memory=memory)

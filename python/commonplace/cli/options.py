@@ -222,7 +222,7 @@ MIN_CONFIDENCE = argument(
     metavar="C",
     help="Inject nothing below this confidence, from 0 to 1 (default 0.4).",
 )
-HOST = argument("host", help="claude-code, codex, gemini, cursor or opencode.")
+HOST = argument("host", help="claude-code, codex, gemini, opencode, cursor or vscode.")
 IN_PROJECT = argument(
     "--project",
     dest="in_project",

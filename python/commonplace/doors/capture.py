@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 BESIDE, LARGEST = 3, 8 << 20
 """How many transcripts beside its own a session that starts imports, and the largest of them."""
+HEAD = 1 << 16
+"""Bytes at the beginning of a transcript in which the folder of its session stands."""
 
 
 def begun(transcript: str) -> list[str]:
@@ -14,11 +17,15 @@ def begun(transcript: str) -> list[str]:
     return [transcript] if path.is_file() and path.stat().st_size else []
 
 
-def newest_beside(transcript: str) -> list[str]:
+def newest_beside(transcript: str, cwd: str | None = None) -> list[str]:
     """Return the newest transcripts in the folder of one: what killed sessions have left.
 
     One that has not changed since it was imported costs nothing; one that is large is left to the
     command `import`, which may take its time.
+
+    Args:
+        transcript: The path of one.
+        cwd: The folder of the sessions that are meant, where transcripts of others lie beside them.
     """
     own = Path(transcript)
     found = []
@@ -27,4 +34,11 @@ def newest_beside(transcript: str) -> list[str]:
             status = path.stat()
             found.append((status.st_mtime, status.st_size, str(path)))
     newest = sorted(found, reverse=True)[:BESIDE]
-    return [path for _, size, path in newest if 0 < size <= LARGEST]
+    fitting = [path for _, size, path in newest if 0 < size <= LARGEST]
+    return fitting if cwd is None else [path for path in fitting if _is_of(path, cwd)]
+
+
+def _is_of(transcript: str, cwd: str) -> bool:
+    """Say whether a session ran in a folder."""
+    with Path(transcript).open("rb") as file:
+        return json.dumps(cwd, ensure_ascii=False).encode() in file.read(HEAD)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import time
 from pathlib import Path
@@ -13,6 +14,7 @@ from commonplace.doors.hook_entries import installed_commands
 from commonplace.doors.hosts.host import Host
 from commonplace.doors.install import folder, hooks_file, mcp_path
 from commonplace.doors.mcp_entries import installed_server
+from commonplace.doors.opencode_plugin import plugin_command
 from commonplace.doors.settings_file import read_settings
 
 PATIENCE = 10.0
@@ -49,7 +51,9 @@ def _check(host: Host, project: Path | None) -> list[Finding]:
         if not any(one.place == path for one in found):
             found.append(Finding(host, path, wired=False, problem=str(error)))
         return found
-    if server:
+    if server and project and not _is_as_installed(server):
+        found.append(Finding(host, path, wired=True, problem=_not_run(server)))
+    elif server:
         problem, detail = _check_server(server, project)
         found.append(Finding(host, path, wired=True, problem=problem, detail=detail))
     elif not found:
@@ -60,7 +64,9 @@ def _check(host: Host, project: Path | None) -> list[Finding]:
 def _check_hooks(host: Host, project: Path | None) -> Finding:
     file = hooks_file(host, [], project)
     try:
-        commands = installed_commands(host, file.text() or "")
+        text = file.text() or ""
+        is_plugin = file.path.suffix == ".js"
+        commands = (plugin_command if is_plugin else installed_commands)(host, text)
     except (ValueError, OSError) as error:
         return Finding(host, file.path, wired=False, problem=str(error))
     if not commands:
@@ -68,8 +74,28 @@ def _check_hooks(host: Host, project: Path | None) -> Finding:
     if len(commands) > 1:
         problem = f"it is wired {len(commands)} times: uninstall it, and install it again"
         return Finding(host, file.path, wired=True, problem=problem)
+    if project and not _is_as_installed(commands[0]):
+        return Finding(host, file.path, wired=True, problem=_not_run(commands[0]))
     problem, detail = _check_hook(host, commands[0], project)
     return Finding(host, file.path, wired=True, problem=problem, detail=detail)
+
+
+def _is_as_installed(command: str | list[str]) -> bool:
+    """Say whether a command of a project is one that `install --project` writes.
+
+    A project may come from elsewhere: what else stands there may run anything.
+    """
+    try:
+        words = shlex.split(command) if isinstance(command, str) else command
+    except ValueError:
+        return False
+    is_plain = isinstance(command, list) or shlex.join(words) == command
+    return is_plain and words[0] == "commonplace"
+
+
+def _not_run(command: str | list[str]) -> str:
+    shown = command if isinstance(command, str) else shlex.join(command)
+    return f"not run, for `install --project` does not write it: {shown!r:.200}"
 
 
 def _check_hook(host: Host, command: str, project: Path | None) -> tuple[str, str]:
@@ -77,6 +103,7 @@ def _check_hook(host: Host, command: str, project: Path | None) -> tuple[str, st
     starts = next(name for name, kind in host.events.items() if kind == "session start")
     payload = {
         "session_id": "commonplace-doctor",
+        "conversation_id": "commonplace-doctor",
         "cwd": str(project or Path.cwd()),
         "hook_event_name": starts,
         "source": "clear",

@@ -59,7 +59,7 @@ def handle(
     # one call looks at the files once: nothing is gained by watching them
     where = memory_root(root, event.cwd if project else None)
     with open_store(where, watch=False) as store:
-        hook = Hook(store, host, event, min_confidence)
+        hook = Hook(store, host, event, in_project=project, min_confidence=min_confidence)
         context = hook.respond()
     return host.answer(payload, context), hook.problems
 
@@ -84,15 +84,25 @@ class Hook:
     """One event of one host: what is done about it in a store, and the problems with that."""
 
     def __init__(
-        self, store: Store, host: Host, event: HookEvent, min_confidence: float | None = None
+        self,
+        store: Store,
+        host: Host,
+        event: HookEvent,
+        *,
+        in_project: bool = False,
+        min_confidence: float | None = None,
     ) -> None:
         self._store, self._host, self._event = store, host, event
+        self._in_project = in_project
         self._min_confidence = min_confidence
         self._log = HookLog(store)
         self.problems: list[str] = []
 
     def respond(self) -> str:
         """Do what the event asks for and return the text for the model, empty for none."""
+        if self._event.said:
+            self._try(self._keep_message)
+            return ""
         if self._event.kind not in {"session start", "prompt"}:
             self._try(lambda: self._import(begun))
             return ""
@@ -105,7 +115,9 @@ class Hook:
             return self._inject(
                 lambda: fitting(store, event.prompt, event.session, least), PROMPT_BUDGET
             )
-        self._try(lambda: self._import(newest_beside))
+        # the memory of a project is shared with others, who are not to read of its neighbours
+        only = event.cwd if self._in_project and self._host.mixes_projects else None
+        self._try(lambda: self._import(lambda own: newest_beside(own, only)))
         return self._inject(lambda: standing(store, event), START_BUDGET)
 
     def _inject(self, recall: Callable[[], list[Candidate]], budget: int) -> str:
@@ -131,6 +143,12 @@ class Hook:
         entry |= {"event": event.kind, "source": event.source}
         self._try(lambda: self._log.add(**entry, characters=len(text), shown=used))
         return text
+
+    def _keep_message(self) -> None:
+        """Add what was said to the transcript of the session."""
+        from commonplace.doors.message_capture import add_message
+
+        add_message(self._store, self._host.name, self._event)
 
     def _import(self, paths: Callable[[str], list[str]]) -> None:
         """Import what transcripts have more than the last time."""

@@ -21,6 +21,9 @@ def add_hooks(host: Host, text: str, command: list[str]) -> str:
     Raises:
         ValueError: The text is broken.
     """
+    version = host.settings.version
+    if version is not None and jsonc.parse(text).member("version") is None:
+        text = jsonc.insert(text, ["version"], version)
     for event in host.events:
         group = _group(host, event, command)
         text = jsonc.insert(text, ["hooks", event], group, element=True)
@@ -81,10 +84,12 @@ def installed_commands(host: Host, text: str) -> list[str]:
 
 
 def _group(host: Host, event: str, command: list[str]) -> dict[str, Any]:
+    line = shlex.join(command)
+    if host.settings.version is not None:
+        return {"command": line}
     # at its end no host waits for long, and Codex warns of who would
     seconds = 3 if host.events[event] == "session end" else 10
     timeout = seconds * host.settings.second
-    line = " ".join(map(shlex.quote, command))
     return {"hooks": [{"type": "command", "command": line, "timeout": timeout}]}
 
 

@@ -6,9 +6,11 @@ import os
 from importlib import resources
 from pathlib import Path
 
+from commonplace.doors.hook import memory_root
 from commonplace.doors.hook_entries import add_hooks, drop_hooks, hook_command
 from commonplace.doors.hosts.host import Host
 from commonplace.doors.mcp_entries import add_server, drop_server
+from commonplace.doors.opencode_plugin import plugin_text
 from commonplace.doors.settings_file import OwnFile, SettingsFile
 
 
@@ -18,15 +20,18 @@ def skill_text() -> str:
 
 
 def hooks_file(host: Host, command: list[str], project: Path | None) -> SettingsFile:
-    """Return the file with the hooks of a host.
+    """Return the file with the hooks of a host, or with the plugin that calls them.
 
     Args:
         host: The host.
         command: What is run for each of its events.
         project: The folder of the project; None for the settings of the user.
     """
+    path = folder(host, project) / host.settings.hooks
+    if path.suffix == ".js":
+        return OwnFile(path, plugin_text(command), own_folders=1)
     return SettingsFile(
-        folder(host, project) / host.settings.hooks,
+        path,
         lambda text: add_hooks(host, text, command),
         lambda text: drop_hooks(host, text),
     )
@@ -53,7 +58,7 @@ def installed_files(
         min_confidence: The least confidence of a hit that is injected, in place of the default.
     """
     own = folder(host, project)
-    skill = OwnFile(own / "skills" / "commonplace" / "SKILL.md", skill_text())
+    skill = OwnFile(_skills(host, project) / "commonplace" / "SKILL.md", skill_text())
     mcp = _mcp_file(host, program, root, own, in_project=project is not None)
     if not host.events:
         return [mcp, skill] if with_mcp else [skill]
@@ -79,6 +84,9 @@ def _mcp_file(
     host: Host, program: str, root: str | None, own: Path, *, in_project: bool
 ) -> SettingsFile:
     """Return the file with the MCP servers of a host."""
+    if root is None and not in_project:
+        # that of the hooks: a host starts the server in a project, which may have come with another
+        root = str(memory_root(None))
     server = [program, *(["--root", str(Path(root).absolute())] if root else []), "mcp"]
     key = host.settings.servers
     return SettingsFile(
@@ -93,7 +101,23 @@ def folder(host: Host, project: Path | None) -> Path:
     if project:
         return project / host.settings.project_folder
     named = _named_folder(host)
-    return Path(named) if named else Path.home() / host.settings.folder
+    return Path(named) if named else _in_home(host.settings.folder)
+
+
+def _in_home(folder: str) -> Path:
+    """Return a folder of a home; `$XDG_CONFIG_HOME` stands for its `.config`."""
+    config = os.environ.get("XDG_CONFIG_HOME")
+    if config and folder.startswith(".config/"):
+        return Path(config) / folder.removeprefix(".config/")
+    return Path.home() / folder
+
+
+def _skills(host: Host, project: Path | None) -> Path:
+    """Return the folder in which a host has its skills."""
+    if not host.settings.skills:
+        return folder(host, project) / "skills"
+    in_home, in_project = host.settings.skills
+    return project / in_project if project else Path.home() / in_home
 
 
 def _named_folder(host: Host) -> str | None:

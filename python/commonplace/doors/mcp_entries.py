@@ -12,7 +12,7 @@ from commonplace.doors import jsonc
 
 NAME = "commonplace"
 # Keys of hosts that write a server in a way of their own
-IN_TOML, IN_OPENCODE = "mcp_servers", "mcp"
+IN_TOML, IN_OPENCODE, IN_VSCODE = "mcp_servers", "mcp", "servers"
 # the blank line before our table, its header, and the keys below it
 _TABLE = re.compile(
     rf"(?:(?<=\n)\r?\n)?^\[mcp_servers\.{NAME}\][^\n]*\n(?:[\w-]+[ \t]*=[^\n]*(?:\n|\Z))*",
@@ -36,6 +36,8 @@ def add_server(text: str, command: list[str], key: str) -> str:
         return _add_table(text, entry)
     if key == IN_OPENCODE:
         entry = {"type": "local", "command": command, "enabled": True}
+    if key == IN_VSCODE:
+        entry = {"type": "stdio"} | entry
     servers = jsonc.parse(text).member(key)
     if servers and servers.member(NAME):
         return text

@@ -61,7 +61,8 @@ class SettingsFile:
     def without_entries(self) -> str | None:
         """Return the text as it was before ours was put in, None where there was no file.
 
-        If nothing was changed since, it is that to the byte; else the entries alone are taken out.
+        If nothing but our entries was changed since, it is that to the byte; else the entries alone
+        are taken out.
 
         Raises:
             FormatError: The text is broken; the message has line and column.
@@ -70,11 +71,10 @@ class SettingsFile:
         if now is None:
             return None
         try:
-            if before is not None and self.add(before) == now:
-                return before
-            if before is None and self.add("") == now:
-                return None
-            return self.drop(now)
+            left = self.drop(now)
+            # what ours were then does not matter: without them both are the same
+            is_wired = left != now
+            return before if is_wired and left == self.drop(self.add(before or "")) else left
         except ValueError as error:
             raise self._broken(error) from None
 
@@ -133,14 +133,13 @@ class OwnFile(SettingsFile):
     Args:
         path: Where it is to be.
         content: What it holds. By its first two lines ours is told from another.
+        own_folders: How many folders above it are removed with it when nothing else is in them; of
+            a skill its own, and that of all skills.
     """
 
-    # that of the skill, and that of all skills
-    _own_folders = 2
-
-    def __init__(self, path: Path, content: str) -> None:
+    def __init__(self, path: Path, content: str, own_folders: int = 2) -> None:
         super().__init__(path, lambda _: content, lambda _: "")
-        self._content = content
+        self._content, self._own_folders = content, own_folders
 
     def without_entries(self) -> str | None:
         """Return None: without us there is no such file.

@@ -8,8 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from commonplace.doors.hosts.host import Host
 
-WITH_HOOKS = ("claude-code", "codex", "gemini")
-NAMES = (*WITH_HOOKS, "cursor", "opencode")
+NAMES = ("claude-code", "codex", "gemini", "opencode", "cursor", "vscode")
 
 
 def find_host(name: str) -> Host:

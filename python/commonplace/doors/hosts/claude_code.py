@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
-from commonplace.doors.hosts.host import Host, Settings
+from commonplace.doors.hosts.host import HookEvent, Host, Settings
 
-HOST = Host(
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class ClaudeCode(Host):
+    """Claude Code."""
+
+    def event(self, payload: dict[str, Any]) -> HookEvent | None:
+        """Return the event of a payload; None for one of Cursor, which can run these hooks too.
+
+        Its transcripts are others, and it has hooks of its own.
+        """
+        return None if "cursor_version" in payload else super().event(payload)
+
+
+HOST = ClaudeCode(
     "claude-code",
     "Claude Code",
     {

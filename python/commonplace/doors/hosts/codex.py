@@ -26,4 +26,5 @@ HOST = Host(
         servers="mcp_servers",
         advice="Codex runs new hooks when you have trusted them: type /hooks there, once.",
     ),
+    mixes_projects=True,
 )

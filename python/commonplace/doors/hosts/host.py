@@ -6,14 +6,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Literal
 
-    EventKind = Literal["session start", "prompt", "compaction", "stop", "session end"]
+    EventKind = Literal["session start", "prompt", "message", "compaction", "stop", "session end"]
 
 
 class HookEvent:
     """What a host tells a hook, in the same words for every host.
 
     `source` is why a session starts: `startup`, `resume`, `clear`, `compact` or "". `transcript` is
-    the file in which the host keeps the session, if it says so.
+    the file in which the host keeps the session, if it says so. `said` is the role and the text of
+    a message, from a host whose files cannot be read.
     """
 
     def __init__(
@@ -28,6 +29,7 @@ class HookEvent:
     ) -> None:
         self.kind, self.session, self.cwd = kind, session, cwd
         self.transcript, self.prompt, self.source = transcript, prompt, source
+        self.said: tuple[str, str] | None = None
 
     def context_is_new(self) -> bool:
         """Say whether what was injected before is no longer in the context of the model."""
@@ -46,6 +48,10 @@ class Settings:
         advice: What a person has to do once after the hooks were written.
         servers: Under which key it names MCP servers.
         project_folder: Its folder in a project, where that has another name.
+        skills: The folders of skills in a home and in a project, where they are elsewhere than
+            `skills` in its own folder.
+        version: What the file of hooks has as its `version`, if it needs one. The hooks of an event
+            are then a plain list, as Cursor has it.
     """
 
     def __init__(
@@ -59,10 +65,13 @@ class Settings:
         advice: str = "",
         servers: str = "mcpServers",
         project_folder: str = "",
+        skills: tuple[str, str] | None = None,
+        version: int | None = None,
     ) -> None:
         self.folder, self.variable, self.hooks, self.mcp = folder, variable, hooks, mcp
         self.second, self.advice, self.servers = second, advice, servers
         self.project_folder = project_folder or folder
+        self.skills, self.version = skills, version
 
 
 class Host:
@@ -75,6 +84,7 @@ class Host:
         injects: Those of its events whose answer may hold text for the model.
         limit: The most characters that it takes as such text.
         settings: Where it keeps its settings.
+        mixes_projects: Whether the transcripts of several projects lie in one folder.
     """
 
     def __init__(
@@ -85,9 +95,12 @@ class Host:
         injects: tuple[str, ...],
         limit: int,
         settings: Settings,
+        *,
+        mixes_projects: bool = False,
     ) -> None:
         self.name, self.title, self.events = name, title, events
         self.injects, self.limit, self.settings = injects, limit, settings
+        self.mixes_projects = mixes_projects
 
     def event(self, payload: dict[str, Any]) -> HookEvent | None:
         """Return the event of a payload; None for one that is not ours to answer.
@@ -97,13 +110,13 @@ class Host:
         Raises:
             ValueError: The payload lacks what every event has.
         """
-        kind = self.events.get(_text(payload, "hook_event_name"))
+        kind = self.events.get(text_of(payload, "hook_event_name"))
         if kind is None or payload.get("agent_id"):
             return None
         return HookEvent(
             kind,
-            _text(payload, "session_id"),
-            _text(payload, "cwd"),
+            text_of(payload, "session_id"),
+            text_of(payload, "cwd"),
             transcript=payload.get("transcript_path") or None,
             # half of a pair of surrogates is JSON, and no text
             prompt=str(payload.get("prompt") or "").encode(errors="replace").decode(),
@@ -121,7 +134,12 @@ class Host:
         return {"hookSpecificOutput": {"hookEventName": name, "additionalContext": context}}
 
 
-def _text(payload: dict[str, Any], name: str) -> str:
+def text_of(payload: dict[str, Any], name: str) -> str:
+    """Return a field of a payload that has to be there.
+
+    Raises:
+        ValueError: It is not, or is no text.
+    """
     value = payload.get(name)
     if not isinstance(value, str):
         raise ValueError(f"the payload of the hook has no text {name!r}")

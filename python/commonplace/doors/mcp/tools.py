@@ -207,6 +207,8 @@ class MemoryTools:
             content: One fact that will hold later, in a sentence of its own.
             path: A note such as facts/user.md, made if it is missing.
         """
+        if path.lower().endswith(".jsonl"):
+            raise ToolError(f"remember: {path!r:.200} is a transcript; a note ends in .md")
         # a host waits for the list of tools, and most sessions remember nothing
         from commonplace.entries.injection import author_of_note  # noqa: PLC0415
 

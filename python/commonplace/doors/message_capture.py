@@ -1,0 +1,40 @@
+"""Messages that hooks are told one by one, by a host whose transcripts cannot be read."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+from commonplace.doors.names import encode
+from commonplace.errors import Conflict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from commonplace.doors.hosts.host import HookEvent
+    from commonplace.store import Store
+
+
+def add_message(store: Store, host: str, event: HookEvent) -> None:
+    """Add the message of an event to the transcript of its session, which is made with the first.
+
+    Raises:
+        CommonplaceError: It cannot be written.
+    """
+    role, text = event.said or ("", "")
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    message = {"role": role, "content": text, "timestamp": now, "session": event.session}
+    line = json.dumps(message, ensure_ascii=False)
+    folder = encode(Path(event.cwd).name or host)
+    path = f"sessions/{folder}/{encode(event.session)}/messages.jsonl"
+    if store.version(path) is None:
+        header = {"type": "session", "host": host, "id": event.session, "cwd": event.cwd}
+        first = json.dumps(header | {"started": now}, ensure_ascii=False)
+        try:
+            store.append(path, f"{first}\n{line}", expected_version="absent")
+        except Conflict:
+            # by the hook of the message before, which runs still
+            pass
+        else:
+            return
+    store.append(path, line)
