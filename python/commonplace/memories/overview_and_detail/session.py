@@ -19,6 +19,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from commonplace._core import Message, sections
+from commonplace.arguments import at_least, checks_arguments
 from commonplace.entries.blocks import parse
 from commonplace.entries.compaction import compaction_lock
 from commonplace.errors import NotFound
@@ -34,7 +35,7 @@ from commonplace.memories.overview_and_detail.turn_summaries import TurnSummarie
 from commonplace.protocols import ChatModel
 from commonplace.records import receipt
 from commonplace.store import Store
-from commonplace.tools import tool
+from commonplace.tools import VersionedText, tool
 
 OVERVIEW = """\
 # Working Memory
@@ -74,6 +75,7 @@ class Session:
         clock: Tells the time.
     """
 
+    @checks_arguments
     def __init__(
         self,
         store: Store,
@@ -84,6 +86,7 @@ class Session:
         overview_limit: int = 8000,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
+        at_least(1, overview_limit=overview_limit)
         self.folder = session_folder(os.curdir if cwd is None else cwd, session_id)
         self.enabled = enabled
         self.overview_limit = overview_limit
@@ -192,10 +195,12 @@ class Session:
     @tool("reads")
     def read_overview(self) -> str:
         """Return the overview: current task, decisions, context, open issues, recent operations."""
+        # before the text, so that a change in between is a conflict and not a loss
+        versions = {"overview.md": self._store.version(self._overview) or "absent"}
         try:
-            return self._store.read(self._overview)
+            return VersionedText(self._store.read(self._overview), versions)
         except NotFound:
-            return OVERVIEW
+            return VersionedText(OVERVIEW, versions)
 
     @tool("replaces")
     def write_overview(
