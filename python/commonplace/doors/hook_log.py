@@ -1,4 +1,4 @@
-"""Log of hooks below `.commonplace/hooks/`: what was injected when and why, and what failed."""
+"""Log of hook runs and errors, read back so that nothing is injected twice into a session."""
 
 from __future__ import annotations
 

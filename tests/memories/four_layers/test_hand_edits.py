@@ -24,6 +24,7 @@ from tests.memories.four_layers.helpers import (
     append,
     contents,
     episodes,
+    filled,
     json_values,
     numbered,
     texts,
@@ -47,7 +48,7 @@ def test_any_record_comes_back_from_its_block(key: str, text: str, metadata: Any
         assert record_of(layer, found[0], "episodes/2026-02.md") == record
 
 
-@given(st.lists(st.tuples(texts, texts), min_size=1, max_size=3))
+@given(st.lists(st.tuples(texts, filled), min_size=1, max_size=3))
 @settings(max_examples=40, deadline=None)
 def test_any_text_goes_through_every_layer(
     roomy: commonplace.Store, pairs: list[tuple[str, str]]
@@ -154,12 +155,12 @@ class Interleaved(StoreMachine):
         self.facts: dict[str, str] = {}
         self.actions: list[str] = []
 
-    @rule(text=texts)
+    @rule(text=filled)
     def append(self, text: str) -> None:
         self.memory.append("episodic", {"content": text})
         self.episodes.append(text)
 
-    @rule(text=texts)
+    @rule(text=filled)
     def add_rule(self, text: str) -> None:
         self.memory.append("procedural", {"content": text, "metadata": {"condition": text}})
         self.actions.append(text)

@@ -1,4 +1,4 @@
-"""Episode files by month or week, and the archiving and yearly summary of old months.
+"""Monthly episode files: append, split of large months into weeks, archiving, yearly summary.
 
 `2026-02.md` holds a month. Its weeks are `2026-02-W1.md` (the 1st to the 7th) to `2026-02-W5.md`
 (from the 29th on), counted within the month, so that a week belongs to one month; a week that

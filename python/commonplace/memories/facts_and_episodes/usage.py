@@ -1,4 +1,4 @@
-"""Usage log of notes: when each was read, and which summary lines were generated."""
+"""Usage log of notes: read counts, times of last reads, last summary lines made by rules."""
 
 from __future__ import annotations
 

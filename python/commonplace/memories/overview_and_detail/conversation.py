@@ -1,4 +1,4 @@
-"""Turns of a transcript: a user message and all that follows until the next one.
+"""Last turns of a transcript, read backwards, and their conversion to chat API messages.
 
 Reading begins at the end, so that it costs what the last turns hold and not what the file does.
 """

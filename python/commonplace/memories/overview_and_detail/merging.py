@@ -1,4 +1,4 @@
-"""Three-way merge of a note, section by section, without loss."""
+"""Three-way merge of a note of a branch by section; of a conflict both versions are kept."""
 
 from __future__ import annotations
 

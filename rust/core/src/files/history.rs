@@ -1,4 +1,4 @@
-//! History and quarantine: backup copies of replaced and deleted texts, named by time and version.
+//! Backup copies: replaced and deleted texts (history), torn tails of transcripts (quarantine).
 //!
 //! `history/<path>/<time>-<version>.<ext>` holds every text that a write, a
 //! rename or a delete took away; `quarantine/<path>/` holds torn tails of

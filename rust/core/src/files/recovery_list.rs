@@ -1,5 +1,4 @@
-//! Recovery list: the files that a change may leave behind, recorded in the lock file before it
-//! begins.
+//! Recovery list in the lock file: temporary, renamed and displaced files, to be checked again.
 //!
 //! Before a change, the holder of the lock writes down what the change may leave: the temporary
 //! file, and the name in the history that the displaced file gets. So whoever comes next need not

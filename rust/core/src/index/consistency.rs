@@ -1,4 +1,4 @@
-//! Consistency checks of an index: against documents analyzed anew, and between its lists.
+//! Validation of posting lists at first use, and their comparison with the forward index.
 //!
 //! The concepts of a document are stored twice: by document (forward index), to delete it, and by
 //! concept (posting lists), to find it.

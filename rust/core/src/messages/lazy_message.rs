@@ -1,4 +1,4 @@
-//! Lazy message: the strings of a message line, located and decoded on demand.
+//! Lazily decoded message: metadata, conversation text and tool traffic of a raw JSON line.
 //!
 //! The **conversation text** of people and models is string content and `text` blocks. Tool input and output,
 //! thinking, and what a harness put in are kept apart as **tool traffic**.

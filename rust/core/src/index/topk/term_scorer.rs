@@ -1,4 +1,4 @@
-//! One term of a query: its postings, and upper bounds of what they add to a score.
+//! Score upper bounds of a query term by superblock, block and document, for top-k pruning.
 
 use std::iter::zip;
 use std::ops::Range;
