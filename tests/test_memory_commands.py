@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.cli.memory_answers import print_answer
 from commonplace.cli.memory_commands import LEFT_OUT
 from commonplace.cli.parser import COMMANDS, CommandGroup
 from commonplace.memories import find_system, system_names
@@ -217,6 +218,22 @@ def test_a_session(shell: Shell) -> None:
     assert "Notes: detail/auth.md" in out
     shell("overview-and-detail", "show", "--cwd", "/w", code=2)
     assert "--session ID; there are s1" in shell.err
+
+
+def test_what_is_forgotten_is_shown_first(capsys: pytest.CaptureFixture[str]) -> None:
+    passage = {"citation": "MEMORY.md#L8", "text": "The dog is called Rex."}
+    shown = {"success": True, "erased": False, "passages": [passage], "old_versions": 2}
+    print_answer({**shown, "token": "1a2b"})
+    assert capsys.readouterr().out.splitlines() == [
+        "would erase: The dog is called Rex.  MEMORY.md#L8",
+        "would erase: 2 old versions that hold it",
+        "to erase it, give the same command with --token 1a2b",
+    ]
+    print_answer({**shown, "erased": True, "old_versions": 0})
+    assert capsys.readouterr().out == "erased: The dog is called Rex.  MEMORY.md#L8\n"
+    nothing = {"success": True, "erased": False, "passages": [], "similar": ["a.md#L1: a dog"]}
+    print_answer(nothing)
+    assert capsys.readouterr().out == "similar:\n  a.md#L1: a dog\n"
 
 
 def test_a_reading_command_makes_no_memory(shell: Shell, tmp_path: Path) -> None:

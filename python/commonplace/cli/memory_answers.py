@@ -111,7 +111,8 @@ def print_answer(answer: Any) -> None:
     if isinstance(answer, str):
         shown.folded(answer)
     elif isinstance(answer, Mapping) and answer.get("success"):
-        for parts in _receipt_lines(answer):
+        lines_of = _forgotten_lines if "erased" in answer else _receipt_lines
+        for parts in lines_of(answer):
             shown.line(*parts)
     else:
         for line in _field_lines(answer):
@@ -142,6 +143,19 @@ def _receipt_lines(receipt: Mapping[str, Any]) -> Iterable[tuple[Any, ...]]:
         ):
             for line in _field_lines({name: value}):
                 yield ((line, "dim"),)
+
+
+def _forgotten_lines(answer: Mapping[str, Any]) -> Iterable[tuple[Any, ...]]:
+    """Yield what `forget` has erased, or would: by itself it only shows that."""
+    verb = "erased" if answer["erased"] else "would erase"
+    for one in answer.get("passages") or ():
+        yield f"{verb}: {one['text']}", (f"  {one['citation']}", "dim")
+    if count := answer.get("old_versions"):
+        yield ((f"{verb}: {count} old versions that hold it", "dim"),)
+    for line in _field_lines({k: answer[k] for k in ("more", "left", "similar") if answer.get(k)}):
+        yield (line,)
+    if token := answer.get("token"):
+        yield "to erase it, give the same command with ", (f"--token {token}", "bold")
 
 
 def _field_lines(value: Any, indent: str = "") -> Iterable[str]:
