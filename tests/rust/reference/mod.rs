@@ -124,7 +124,8 @@ impl Reference {
                 f64::from(term.times) * if term.form == TermForm::Character { 0.5 } else { 1.0 };
             let shown = term.stem.as_deref().unwrap_or(&term.text);
             let share = if term.stem.is_some() { 2.0 / 3.0 } else { 1.0 };
-            let any = share * self.idf(|d| d.concepts.get(&concept).map(|words| sum_of(words.values())));
+            let any =
+                share * self.idf(|d| d.concepts.get(&concept).map(|words| sum_of(words.values())));
             if any == 0.0 {
                 continue;
             }

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+
+from msgspec import Meta
 
 from commonplace.errors import InvalidArgument
 from commonplace.tools.schema import snake_case
@@ -24,10 +26,13 @@ class MemoryEntry:
     makes no two entries different, and is not kept.
     """
 
-    id: str = ""
-    timestamp: float = 0
+    id: Annotated[str, Meta(description="Its id; default: a UUID.")] = ""
+    timestamp: Annotated[float, Meta(description="Milliseconds since 1970; default: now.")] = 0
     content: str
-    metadata: dict[str, Any] | None = None
+    metadata: Annotated[
+        dict[str, Any] | None,
+        Meta(description="Anything else; `key` of a fact and `condition` of a rule."),
+    ] = None
     version: str | None = field(default=None, compare=False)
 
 
@@ -40,7 +45,9 @@ class KnowledgeEntry:
 
     key: str
     value: str
-    timestamp: float | None = None
+    timestamp: Annotated[
+        float | None, Meta(description="Milliseconds since 1970; default: now.")
+    ] = None
     version: str | None = field(default=None, compare=False)
 
 
@@ -57,8 +64,10 @@ class ProceduralRule:
 class CompactOptions:
     """How many of the newest entries stay, and whether a summary takes the place of the others."""
 
-    keep_last: int = 10
-    summarize_older: bool = True
+    keep_last: Annotated[int, Meta(description="How many entries stay.")] = 10
+    summarize_older: Annotated[
+        bool, Meta(description="A summary takes the place of the others.")
+    ] = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from commonplace.arguments import has_text
 from commonplace.errors import InvalidArgument, NotFound
 from commonplace.extraction import role_and_text
 from commonplace.memories.profile.log import Message
@@ -26,6 +27,7 @@ def roles_and_texts(store: Store, messages: object) -> list[Message]:
         InvalidArgument: It is none of these.
     """
     if isinstance(messages, str):
+        has_text(messages=messages)
         if not messages.lstrip().startswith(("[", "{")):
             return _transcript(store, messages)
         messages = _parsed(messages)

@@ -52,7 +52,9 @@ pub(super) fn plan(
             }
         };
         for &id in &ids {
-            result.terms.add(lexicon.words.text(id), formula.idf(index.word_doc_freqs(id).scored()));
+            result
+                .terms
+                .add(lexicon.words.text(id), formula.idf(index.word_doc_freqs(id).scored()));
         }
         scorer.add_combined(name, &ids, field)?;
     }

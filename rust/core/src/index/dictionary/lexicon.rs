@@ -175,11 +175,7 @@ impl Lexicon {
 
     /// Says whether the document frequencies of words can be right, given those of concepts: a word
     /// that is the only variant of its concept has the same.
-    pub(crate) fn can_have_doc_freqs(
-        &self,
-        words: &[WordDocFreqs],
-        concepts: &[DocFreqs],
-    ) -> bool {
+    pub(crate) fn can_have_doc_freqs(&self, words: &[WordDocFreqs], concepts: &[DocFreqs]) -> bool {
         self.entries.iter().zip(words).enumerate().all(|(word, (entry, freqs))| {
             let only = entry.variant == 0 && self.latest[entry.concept as usize] == word as u32;
             let all = concepts[entry.concept as usize];
