@@ -13,6 +13,7 @@ from datetime import UTC, date, datetime
 
 from commonplace._core import Written
 from commonplace.entries.compaction import compaction_lock
+from commonplace.entries.forgetting import ForgetAnswer, forget
 from commonplace.errors import EncodingError
 from commonplace.locks import Lock
 from commonplace.memories.facts_and_episodes import index_message, summary_line
@@ -215,6 +216,32 @@ class FactsAndEpisodes:
                 line = "".join(char for char in " ".join(summary.split()) if char.isprintable())
                 listed.append(Listed(path=path, summary=line, size=entry.size))
         return listed
+
+    @tool("replaces")
+    def forget(self, what: str, token: str = "") -> ForgetAnswer:
+        """Forget something for good: from notes, archive, log and old versions.
+
+        Call it when you are asked to forget or not to keep something. The first call only shows
+        what it would erase; call it again with the `token` of that answer to erase it.
+
+        Args:
+            what: A text, such as a name or a sentence of it, or a citation that you were given.
+            token: As the answer that showed it said; without it nothing is erased.
+
+        Returns:
+            `erased`, the `passages` with citation and text, how many `old_versions` hold it, and
+            the `token`; where nothing holds the text, `similar` passages, to be cited.
+
+        Raises:
+            QueryError: The text is too short.
+            Refused: The citation is not of this memory.
+            NotFound: There is no such file.
+            FormatError: There is nothing at these lines.
+            Conflict: Something else would be erased by now; nothing was.
+        """
+        own = [self._notes.full("")]
+        with self._turn:
+            return forget(self._notes.store, what, token, own, self._notes.full)
 
     def index_message(
         self,

@@ -12,6 +12,7 @@ from types import FunctionType, MethodType
 from typing import Any, Literal
 
 from commonplace.entries.compaction import compaction_lock
+from commonplace.entries.forgetting import ForgetAnswer, forget
 from commonplace.errors import NotFound, QueryError
 from commonplace.memories.overview_and_detail.conversation import last_messages
 from commonplace.memories.overview_and_detail.detail import (
@@ -148,15 +149,7 @@ class OverviewAndDetail(Session):
         found = _CITATION.fullmatch(citation.strip())
         if not found:
             raise QueryError(f"a citation is like detail/auth.md#L10, not {citation!r:.80}")
-        path, line = found["path"], int(found["line"])
-        if path == "messages.jsonl":
-            path = self.messages.path
-        elif path == "overview.md" or path.startswith("detail/"):
-            path = f"{self.branches.workspace()}/{path}"
-        elif not path.startswith("sessions/"):
-            raise QueryError(
-                f"{path!r:.80} is of no session: it is detail/…, messages.jsonl or sessions/…"
-            )
+        path, line = self._path(found["path"]), int(found["line"])
         if path.endswith(".jsonl"):
             messages = self._store.transcript(path).messages(line, 1)
             if not messages or messages[0].line != line:
@@ -214,6 +207,30 @@ class OverviewAndDetail(Session):
             NotFound: There is no such note.
         """
         return parse_detail(name, self._store.read(self._detail(name)))
+
+    @tool("replaces")
+    def forget(self, what: str, token: str = "") -> ForgetAnswer:
+        """Forget something for good: from notes, archive, log and old versions.
+
+        Call it when you are asked to forget or not to keep something. The first call only shows
+        what it would erase; call it again with the `token` of that answer to erase it.
+
+        Args:
+            what: A text, such as a name or a sentence of it, or a citation that you were given.
+            token: As the answer that showed it said; without it nothing is erased.
+
+        Returns:
+            `erased`, the `passages` with citation and text, how many `old_versions` hold it, and
+            the `token`; where nothing holds the text, `similar` passages, to be cited.
+
+        Raises:
+            QueryError: The text is too short.
+            Refused: The citation is not of this memory.
+            NotFound: There is no such file.
+            FormatError: There is nothing at these lines.
+            Conflict: Something else would be erased by now; nothing was.
+        """
+        return forget(self._store, what, token, [self.folder], self._path)
 
     # Commits and branches
 
@@ -312,6 +329,18 @@ class OverviewAndDetail(Session):
         return search_session(
             self._store, folders, options, self.default_limit, all_sessions, self.in_context
         )
+
+    def _path(self, path: str) -> str:
+        """Return the path in the store of what a citation names."""
+        if path == "messages.jsonl":
+            return self.messages.path
+        if path == "overview.md" or path.startswith("detail/"):
+            return f"{self.branches.workspace()}/{path}"
+        if not path.startswith("sessions/"):
+            raise QueryError(
+                f"{path!r:.80} is of no session: it is detail/…, messages.jsonl or sessions/…"
+            )
+        return path
 
     def _detail(self, name: str) -> str:
         return f"{self.branches.workspace()}/detail/{stem(name)}.md"

@@ -22,6 +22,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import Any, Literal
 
+from commonplace.entries.forgetting import ForgetAnswer, forget
 from commonplace.entries.injection import Injection, Piece
 from commonplace.errors import (
     QueryError,
@@ -264,6 +265,31 @@ class Profile:
             "passed_over": len(classified) - len(lines),
             "log": written and written.path,
         }
+
+    @tool("replaces")
+    def forget(self, what: str, token: str = "") -> ForgetAnswer:
+        """Forget something for good: from notes, archive, log and old versions.
+
+        Call it when you are asked to forget or not to keep something. The first call only shows
+        what it would erase; call it again with the `token` of that answer to erase it.
+
+        Args:
+            what: A text, such as a name or a sentence of it, or a citation that you were given.
+            token: As the answer that showed it said; without it nothing is erased.
+
+        Returns:
+            `erased`, the `passages` with citation and text, how many `old_versions` hold it, and
+            the `token`; where nothing holds the text, `similar` passages, to be cited.
+
+        Raises:
+            QueryError: The text is too short.
+            Refused: The citation is not of this memory.
+            NotFound: There is no such file.
+            FormatError: There is nothing at these lines.
+            Conflict: Something else would be erased by now; nothing was.
+        """
+        own = [*self._pages.prefixes, self._log.folder]
+        return forget(self.store, what, token, own)
 
     # For the program around the agent
 
