@@ -25,7 +25,7 @@ from commonplace.adapters.local import LocalEmbedder
 from commonplace.evaluation import DEPTH, groups, metrics, write_corpus
 from commonplace.recall import HybridSearch
 from commonplace.recall.vector_cache import Cache
-from commonplace.recall.vector_documents import digest
+from commonplace.embedded_text import digest
 from commonplace.recall.vectors import Vectors
 from commonplace.store import Store
 from commonplace.store import open as open_store

@@ -18,7 +18,16 @@ PACKAGE = Path(commonplace.__file__).parent
 ROWS = [
     {"_core", "errors", "locks", "timestamps", "typed_dict"},
     {"arguments", "chat_spelling", "citation", "paths", "redaction"},
-    {"transcript", "side_files", "records", "protocols", "search_filter", "stamp", "longmemeval"},
+    {
+        "embedded_text",
+        "longmemeval",
+        "protocols",
+        "records",
+        "search_filter",
+        "side_files",
+        "stamp",
+        "transcript",
+    },
     {"files"},
     {"store"},
     {"entries", "extraction", "conflict"},

@@ -78,7 +78,14 @@ def refusal(methods: Methods, tool: str, **arguments: Any) -> str:
 
 def test_definitions_are_short(methods: Methods) -> None:
     tools = result(methods, "tools/list")["tools"]
-    assert [tool["name"] for tool in tools] == ["search", "read", "sessions", "remember", "status"]
+    assert [tool["name"] for tool in tools] == [
+        "search",
+        "read",
+        "sessions",
+        "remember",
+        "forget",
+        "status",
+    ]
     # words, numbers and runs of punctuation: about what a tokenizer of a model counts
     text = json.dumps(tools, separators=(",", ":"))
     assert len(re.findall(r"[A-Za-z]+|\d+|[^\w\s]+", text)) < 900

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import commonplace
+from commonplace.embedded_text import embedded_text
 from commonplace.errors import ModelError
 from commonplace.recall import nearest, vector_documents, vectors
 from commonplace.recall.vector_cache import Cache
@@ -55,7 +56,7 @@ def by_hand(store: commonplace.Store, query: str) -> list[tuple[str, int, float]
     bag, rows = Bag(), []
     for entry in store.list():
         hits = store.documents(entry.path) if entry.kind != "other" else []
-        own = [unit(bag.embed_query(vector_documents.embedded_text(hit))) for hit in hits]
+        own = [unit(bag.embed_query(embedded_text(hit))) for hit in hits]
         for at, hit in enumerate(hits):
             total = own[at].copy()
             for away, share in enumerate(vector_documents.NEIGHBOUR_WEIGHTS, 1):
@@ -348,9 +349,7 @@ def test_speaker_names_are_part_of_the_embedded_text(store: commonplace.Store) -
     store.transcript("s").append({"role": "user", "content": "tea"})
     store.write("a.md", "# Drinks\n\n## Hot\n\ntea\n")
     given_texts = [
-        vector_documents.embedded_text(h)
-        for p in ("s/messages.jsonl", "a.md")
-        for h in store.documents(p)
+        embedded_text(h) for p in ("s/messages.jsonl", "a.md") for h in store.documents(p)
     ]
     assert given_texts[:2] == ["Li: tea", "tea"]
     assert given_texts[-1].startswith("Drinks > Hot\n")

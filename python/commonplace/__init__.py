@@ -8,6 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from commonplace._core import (
         Entry,
+        Forgotten,
         Grep,
         Hit,
         Hits,
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
         ImportReport,
         Match,
         Message,
+        Passage,
+        Retained,
         Revision,
         SearchFilter,
         Section,
@@ -55,6 +58,7 @@ __all__ = [
     "Conflict",
     "EncodingError",
     "Entry",
+    "Forgotten",
     "FormatError",
     "Grep",
     "Hit",
@@ -69,9 +73,11 @@ __all__ = [
     "Message",
     "ModelError",
     "NotFound",
+    "Passage",
     "PatchFailed",
     "QueryError",
     "Refused",
+    "Retained",
     "Revision",
     "SearchFilter",
     "Section",
@@ -93,8 +99,9 @@ __all__ = [
 # Where the names are that are imported when first asked for: a command starts at once.
 _ORIGINS = {
     "_core": (
-        "Entry Grep Hit Hits Imported ImportedSource ImportReport Match Message Revision"
-        " SearchFilter Section Session SessionHeader Status Verified Weights Written __version__"
+        "Entry Forgotten Grep Hit Hits Imported ImportedSource ImportReport Match Message Passage"
+        " Retained Revision SearchFilter Section Session SessionHeader Status Verified Weights"
+        " Written __version__"
     ),
     "errors": (
         "Busy CommonplaceError CompactionFailed Conflict EncodingError FormatError InDoubt"

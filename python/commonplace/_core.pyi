@@ -9,6 +9,7 @@ from commonplace.timestamps import When
 
 __all__ = [
     "Entry",
+    "Forgotten",
     "FrontMatter",
     "Grep",
     "Hit",
@@ -20,6 +21,8 @@ __all__ = [
     "Match",
     "Message",
     "MetaComment",
+    "Passage",
+    "Retained",
     "Revision",
     "SearchFilter",
     "Section",
@@ -247,6 +250,46 @@ class Entry:
     modified: float
     kind: Literal["note", "transcript", "other"]
     summary: str | None
+
+@final
+class Passage:
+    """A passage that is forgotten: where it was, and what it said."""
+
+    path: str
+    first: int
+    """The first line, from 1."""
+    last: int
+    text: str
+    citation: str
+
+@final
+class Forgotten:
+    """What `Store.forget` erased, or would erase."""
+
+    passages: list[Passage]
+    files: list[str]
+    """Files that go as a whole, with their history."""
+    revisions: int
+    """How many old versions hold it."""
+    left: list[str]
+    """Where it stands that is not written to, and why."""
+    token: str
+    """A hash of what is erased, for `Store.forget(..., token=)`."""
+    erased: bool
+    """Whether it is gone; false for a dry run, and where there was nothing."""
+
+@final
+class Retained:
+    """What `Store.retain` erased, or would erase."""
+
+    sessions: list[str]
+    """The transcripts of the sessions."""
+    files: list[str]
+    """All files that go with them."""
+    revisions: list[str]
+    """The addresses of old versions."""
+    bytes: int
+    erased: bool
 
 @final
 class Written:
@@ -585,6 +628,30 @@ class Store:
         width: int,
         keep: bool,
     ) -> Grep: ...
+    def forget(
+        self,
+        texts: Sequence[str],
+        lines: Sequence[tuple[str, int, int]],
+        filter: SearchFilter,
+        *,
+        all: bool,
+        dry_run: bool,
+        token: str | None,
+        live_vectors: Sequence[builtins.bytes] | None,
+    ) -> Forgotten: ...
+    def retain(
+        self,
+        *,
+        history_since: When | None,
+        history_count: int | None,
+        sessions_since: When | None,
+        session_count: int | None,
+        total_bytes: int | None,
+        dry_run: bool,
+        live_vectors: Sequence[builtins.bytes] | None,
+    ) -> Retained: ...
+    def has_vectors(self) -> bool:
+        """Say whether an embedder has left vectors below `.commonplace`."""
     def status(self) -> Status: ...
     def verify(self) -> Verified: ...
     def wait_for_gram_indexes(self) -> None:

@@ -6,6 +6,9 @@ import re
 
 from commonplace.errors import QueryError
 
+CITED = re.compile(r"(.+)#(L\d+(?:-L?\d+)?)", re.DOTALL)
+"""A citation: a path and its lines."""
+
 
 def located(where: str, lines: str | None = None) -> tuple[str, int | None, int | None]:
     """Return path, first and last line of a citation.
@@ -20,7 +23,7 @@ def located(where: str, lines: str | None = None) -> tuple[str, int | None, int 
     >>> located("a#b.md#L10-L20"), located("a.md", "7"), located("a.md")
     (('a#b.md', 10, 20), ('a.md', 7, 7), ('a.md', None, None))
     """
-    cited = re.fullmatch(r"(.+)#(L\d+(?:-L?\d+)?)", where, re.DOTALL)
+    cited = CITED.fullmatch(where)
     path, span = cited.groups() if cited else (where, "")
     span = lines or span
     if not span:

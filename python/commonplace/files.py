@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from commonplace import _core
 from commonplace._core import Entry, Revision, Section, Weights, Written
+from commonplace.embedded_text import embedded_text
 from commonplace.errors import Conflict
 from commonplace.locks import Lock
 from commonplace.paths import GivenPath, path_text
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import TypeVar
 
+    from commonplace._core import Hit
     from commonplace.side_files import SideFiles
     from commonplace.stamp import Stamp
     from commonplace.transcript import Transcript
@@ -56,6 +58,8 @@ class Files:
         )
         self._root = self._core.root
         self._update = Lock()
+        self.embedded_texts: set[Callable[[Hit], str]] = {embedded_text}
+        """What embedders are given of documents, so that `forget` knows which vectors stay."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self._root)!r})"

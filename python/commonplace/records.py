@@ -6,12 +6,15 @@ from typing import Any
 
 from commonplace._core import (
     Entry,
+    Forgotten,
     Hit,
     Imported,
     ImportedSource,
     ImportReport,
     Match,
     Message,
+    Passage,
+    Retained,
     Revision,
     Section,
     Session,
@@ -23,12 +26,15 @@ from commonplace._core import (
 
 Result = (
     Entry
+    | Forgotten
     | Hit
     | Imported
     | ImportedSource
     | ImportReport
     | Match
     | Message
+    | Passage
+    | Retained
     | Revision
     | Section
     | Session
@@ -40,6 +46,7 @@ Result = (
 
 FIELDS: dict[type[Any], tuple[str, ...]] = {
     Entry: ("path", "size", "modified", "kind", "summary"),
+    Forgotten: ("passages", "files", "revisions", "left", "token", "erased"),
     Hit: (
         "source",
         "path",
@@ -195,6 +202,8 @@ FIELDS: dict[type[Any], tuple[str, ...]] = {
         "bad_lines",
         "recovered",
     ),
+    Passage: ("path", "first", "last", "citation", "text"),
+    Retained: ("sessions", "files", "revisions", "bytes", "erased"),
     Verified: ("files", "differences", "unread", "notes"),
     Written: ("path", "version", "previous", "history", "applied"),
 }
@@ -214,6 +223,8 @@ def record(result: Result) -> dict[str, Any]:
     told = {name: getattr(result, name) for name in FIELDS[type(result)]}
     if isinstance(result, Imported | ImportedSource):
         told["sessions"] = [record(session) for session in result.sessions]
+    if isinstance(result, Forgotten):
+        told["passages"] = [record(passage) for passage in result.passages]
     if isinstance(result, ImportReport):
         told["sources"] = [record(source) for source in result.sources]
     return told

@@ -195,6 +195,33 @@ WIDTH = argument(
     help="Longest snippet, in characters (300).",
 )
 
+# What to forget
+FORGOTTEN = argument(
+    "what", nargs="*", metavar="TEXT|CITATION", help="A text, or lines: facts/user.md#L3."
+)
+YES = argument("--yes", "-y", action="store_true", help="Erase it without asking.")
+HISTORY_SINCE = argument(
+    "--history-older",
+    type=moment,
+    metavar="TIME",
+    help="Old versions from before this time: 90d, 2026-02-01.",
+)
+HISTORY_COUNT = argument(
+    "--history-count", type=count(0), metavar="N", help="All but N old versions of each file."
+)
+SESSIONS_SINCE = argument(
+    "--older", type=moment, metavar="TIME", help="Sessions that ended before this time."
+)
+SESSION_COUNT = argument(
+    "--session-count", type=count(0), metavar="N", help="All but the N newest sessions."
+)
+TOTAL = argument(
+    "--total-mb",
+    type=count(0),
+    metavar="MB",
+    help="What is oldest, until notes, transcripts and history take no more than this.",
+)
+
 # What to write
 TARGET = argument("path", completer=FILES, help="Relative to the root, ending in .md or .jsonl.")
 EXISTING = argument("path", completer=FILES, help="A file of the memory, as list prints it.")

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from commonplace._core import (
         Entry,
+        Forgotten,
         Grep,
         Hit,
         Hits,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
         ImportReport,
         Match,
         Message,
+        Retained,
         Status,
         Verified,
         Written,
@@ -314,6 +316,25 @@ class Printer:
                 self.warn(f"{source.source}: {count} lines {what}, such as line {some}")
         if source.cut_off:
             self.warn(f"{source.source}: the last line is half-written; import again to take it")
+
+    def forgotten(self, plan: Forgotten) -> None:
+        """Print what is to be erased."""
+        for passage in plan.passages:
+            self.line((passage.citation, "cyan"), f"  {one_line(passage.text):.200}")
+        for path in plan.files:
+            self.line((path, "cyan"), "  the whole file, with its history")
+        if plan.revisions:
+            self.line(f"{plan.revisions} old versions in the history hold it")
+        for left in plan.left:
+            self.warn(left)
+
+    def retained(self, plan: Retained) -> None:
+        """Print what rules do not keep."""
+        for path in plan.files:
+            self.line((path, "cyan"))
+        if plan.revisions:
+            self.line(f"{len(plan.revisions)} old versions in the history")
+        self.line(f"{size(plan.bytes)} in all")
 
     def status(self, status: Status) -> None:
         """Print the state of a store."""

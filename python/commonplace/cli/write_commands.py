@@ -1,15 +1,19 @@
-"""Commands that change files: write, append, patch, move, delete, import."""
+"""Commands that change files: write, append, patch, move, delete, import, forget, retain."""
 
 from __future__ import annotations
+
+import sys
 
 from commonplace.cli import options
 from commonplace.cli.output import (
     ERROR,
     FOUND,
+    NOTHING,
     done,
     emit,
     import_progress,
     opened,
+    print_message,
     printer,
     record,
 )
@@ -19,6 +23,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+    from typing import Any
+
+    from commonplace import Forgotten, Retained, Store
+
+# The options of a filter that lines have
+FIELDS = ("prefix", "source", "role", "session", "since", "until")
 
 
 @command(options.TARGET, options.CONTENT, options.FILE, options.EXPECTED, JSON)
@@ -148,3 +158,109 @@ def _import_to(
         report = store.transcript(to).load(files[0], told, keep_secrets=keep_secrets)
     emit([record(report)]) if as_json else printer().imported(report)
     return FOUND
+
+
+@command(
+    options.FORGOTTEN,
+    *(options.FILTER[name] for name in FIELDS),
+    options.DRY_RUN,
+    options.YES,
+    JSON,
+)
+def forget(
+    opening: RootOptions,
+    what: list[str],
+    *,
+    dry_run: bool,
+    yes: bool,
+    as_json: bool,
+    **fields: Any,
+) -> int:
+    """Erase a text, lines or sessions for good, also from the history; shows what first.
+
+    What holds the text goes: a list item, a table row, a sentence with its lines, a message. With
+    options and no text, all that passes them goes. An import does not bring it back. What git or a
+    backup keeps is not reached.
+    """
+    if not what and not any(fields.values()):
+        raise UsageError("say what to forget: a text, a citation, or an option such as --session")
+    with opened(opening) as store:
+        plan = store.forget(what, dry_run=True, **fields)
+        if not as_json:
+            printer().forgotten(plan)
+        if not (plan.passages or plan.files or plan.revisions):
+            if as_json:
+                emit(record(plan))
+            else:
+                _name_similar(store, what)
+            return NOTHING
+        if not dry_run and _agreed(yes=yes):
+            plan = store.forget(what, token=plan.token, **fields)
+        return _told(plan, as_json=as_json)
+
+
+@command(
+    options.HISTORY_SINCE,
+    options.HISTORY_COUNT,
+    options.SESSIONS_SINCE,
+    options.SESSION_COUNT,
+    options.TOTAL,
+    options.DRY_RUN,
+    options.YES,
+    JSON,
+)
+def retain(
+    opening: RootOptions,
+    history_older: float | None,
+    history_count: int | None,
+    older: float | None,
+    session_count: int | None,
+    total_mb: int | None,
+    *,
+    dry_run: bool,
+    yes: bool,
+    as_json: bool,
+) -> int:
+    """Erase old versions and old sessions for good; shows what first, and without a rule nothing."""
+    rules = {
+        "history_since": history_older,
+        "history_count": history_count,
+        "sessions_since": older,
+        "session_count": session_count,
+        "total_bytes": None if total_mb is None else total_mb << 20,
+    }
+    if all(rule is None for rule in rules.values()):
+        raise UsageError("say what may go: --older 90d, --history-older 30d, --history-count 5, …")
+    with opened(opening) as store:
+        plan = store.retain(**rules, dry_run=True)  # type: ignore[arg-type]
+        if not as_json:
+            printer().retained(plan)
+        if (plan.files or plan.revisions) and not dry_run and _agreed(yes=yes):
+            plan = store.retain(**rules)  # type: ignore[arg-type]
+        return _told(plan, as_json=as_json)
+
+
+def _agreed(*, yes: bool) -> bool:
+    """Ask a person whether to erase what was shown."""
+    if yes:
+        return True
+    if not sys.stdin.isatty():
+        raise UsageError("nothing was erased: add --yes, or --dry-run to only look")
+    print("Erase this for good? [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
+
+
+def _told(done: Forgotten | Retained, *, as_json: bool) -> int:
+    if as_json:
+        emit(record(done))
+    else:
+        print_message("erased" if done.erased else "nothing was erased")
+    return FOUND
+
+
+def _name_similar(store: Store, what: list[str]) -> None:
+    """Name passages that a search finds, to be forgotten by their citations."""
+    print_message("nothing holds it")
+    hits = store.search(" ".join(what), 3) if what else []
+    for hit in hits:
+        print_message(f"is it {hit.citation}? {hit.snippet:.80}")

@@ -1,8 +1,7 @@
-"""Text that is embedded for a document, and detection of documents that need a new vector."""
+"""Detection of documents that need a new vector, and vectors of messages with their neighbours."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -54,18 +53,6 @@ class Change:
         return max(0, low - len(NEIGHBOUR_WEIGHTS)), min(
             high + len(NEIGHBOUR_WEIGHTS), len(self.hits)
         )
-
-
-def embedded_text(hit: Hit) -> str:
-    """Return what the embedder is given of a document: its text, and what it is said under."""
-    if hit.source == "note":
-        return f"{' > '.join(hit.heading)}\n{hit.text}" if hit.heading else hit.text
-    return f"{hit.name}: {hit.text}" if hit.name else hit.text
-
-
-def digest(text: str) -> bytes:
-    """Return the key of a text."""
-    return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
 
 def unchanged(old: Sequence[Any], new: Sequence[Any]) -> tuple[int, int]:

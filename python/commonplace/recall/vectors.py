@@ -23,6 +23,7 @@ except ImportError as error:
 import orjson
 
 from commonplace._core import Hit
+from commonplace.embedded_text import digest, embedded_text
 from commonplace.errors import Conflict, ModelError, NotFound, Refused
 from commonplace.locks import Lock
 from commonplace.protocols import Embedder
@@ -31,8 +32,6 @@ from commonplace.recall.vector_cache import Cache
 from commonplace.recall.vector_documents import (
     Change,
     File,
-    digest,
-    embedded_text,
     smooth,
     unchanged,
 )
@@ -100,6 +99,7 @@ class Vectors:
         self._dims = embedder.dims
         self._exact = exact
         self._text_of = text_of or embedded_text
+        store.embedded_texts.add(self._text_of)
         folder, header, size = cache_file(embedder)
         self._cache = Cache(store.side_files(folder), header, size)
         self._lock = Lock(torn=self._forget)

@@ -4,6 +4,7 @@ mod allocator;
 mod descriptor;
 mod detached;
 mod filter;
+mod forget;
 mod from_python;
 mod grep;
 mod hit;
@@ -28,6 +29,8 @@ mod _core {
 
     #[pymodule_export]
     use super::filter::SearchFilter;
+    #[pymodule_export]
+    use super::forget::{Forgotten, Passage, Retained};
     #[pymodule_export]
     use super::from_python::Weights;
     #[pymodule_export]

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use commonplace_core::error::{Error, Interrupt, Result};
 use commonplace_core::grep::{Case, GrepOptions};
 use commonplace_core::store;
+use commonplace_core::store::forget::ForgetRequest;
 use commonplace_core::store::import::ImportOptions;
 use commonplace_core::store::per_process::PerProcess;
 use commonplace_core::store::search::SearchRequest;
@@ -17,6 +18,7 @@ use pyo3::prelude::*;
 use crate::descriptor::into_descriptor;
 use crate::detached::{detached, is_interrupted, to_py_err};
 use crate::filter::SearchFilter;
+use crate::forget::{Forgotten, Retained, rules};
 use crate::from_python::{ABSENT, Count, Text, Timestamp, Unit, Weights, expected};
 use crate::grep::Grep;
 use crate::hit::{Hit, Hits};
@@ -392,6 +394,62 @@ impl Store {
             ..GrepOptions::default()
         };
         Grep::new(py, self.open(py)?, options, keep)
+    }
+
+    #[pyo3(signature = (texts, lines, filter, *, all, dry_run, token, live_vectors))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python call")]
+    fn forget(
+        &self,
+        py: Python<'_>,
+        texts: Vec<Text>,
+        lines: Vec<(Text, Count, Count)>,
+        filter: &SearchFilter,
+        all: bool,
+        dry_run: bool,
+        token: Option<Text>,
+        live_vectors: Option<Vec<[u8; 16]>>,
+    ) -> PyResult<Forgotten> {
+        let lines = lines.into_iter().map(|(path, first, last)| (path.into(), first.0, last.0));
+        let request = ForgetRequest {
+            texts: texts.into_iter().map(String::from).collect(),
+            lines: lines.collect(),
+            all,
+            filter: filter.filter.clone(),
+            ..ForgetRequest::default()
+        };
+        let found = self.call(py, |store, interrupt| match dry_run {
+            true => store.plan_forget(&request, interrupt),
+            false => store.forget(&request, token.as_deref(), live_vectors.as_deref(), interrupt),
+        })?;
+        Ok(Forgotten::new(found, !dry_run))
+    }
+
+    #[pyo3(signature = (
+        *, history_since, history_count, sessions_since, session_count, total_bytes, dry_run,
+        live_vectors
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python call")]
+    fn retain(
+        &self,
+        py: Python<'_>,
+        history_since: Option<Timestamp>,
+        history_count: Option<Count>,
+        sessions_since: Option<Timestamp>,
+        session_count: Option<Count>,
+        total_bytes: Option<Count>,
+        dry_run: bool,
+        live_vectors: Option<Vec<[u8; 16]>>,
+    ) -> PyResult<Retained> {
+        let rules =
+            rules(history_since, history_count, sessions_since, session_count, total_bytes);
+        let found = self.call(py, |store, interrupt| {
+            store.retain(&rules, dry_run, live_vectors.as_deref(), interrupt)
+        })?;
+        Ok(Retained::new(found, !dry_run))
+    }
+
+    fn has_vectors(&self, py: Python<'_>) -> PyResult<bool> {
+        self.call(py, |store, _| Ok(store.has_vectors()))
     }
 
     fn status(&self, py: Python<'_>) -> PyResult<Status> {

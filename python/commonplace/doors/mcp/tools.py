@@ -1,4 +1,4 @@
-"""Tools of the MCP server: search, read, sessions, remember, status."""
+"""Tools of the MCP server: search, read, sessions, remember, forget, status."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NotRequired
 from msgspec import Meta
 
 from commonplace.citation import located
+from commonplace.entries.forgetting import ForgetAnswer, forget
 from commonplace.errors import NotFound, ToolError
 from commonplace.locks import Lock
 from commonplace.redaction import redacts
@@ -228,6 +229,16 @@ class MemoryTools:
         written = self.store.update(path, with_item)
         added = written.version != written.previous
         return {"path": written.path, "version": written.version, "added": added}
+
+    @tool("replaces")
+    def forget(self, what: str, token: str = "") -> ForgetAnswer:
+        """Erase something for good. The first call shows it; with its token the second erases it.
+
+        Args:
+            what: A text or a citation.
+            token: Of the first answer, once the user agrees.
+        """
+        return forget(self.store, what, token, [""])
 
     @tool("reads")
     def status(self) -> StatusAnswer:

@@ -15,6 +15,7 @@ from commonplace._core import Entry, Written
 from commonplace.arguments import at_least, checks_arguments, has_text
 from commonplace.citation import located
 from commonplace.entries.compaction import compaction_lock
+from commonplace.entries.forgetting import ForgetAnswer, forget
 from commonplace.errors import EncodingError
 from commonplace.locks import Lock
 from commonplace.memories.facts_and_episodes import index_message, summary_line
@@ -263,6 +264,32 @@ class FactsAndEpisodes:
         no line `> Summary:`, which every file written here has.
         """
         return [{**file, "version": self._notes.version(file["path"])} for file in self._listed()]
+
+    @tool("replaces")
+    def forget(self, what: str, token: str = "") -> ForgetAnswer:
+        """Forget something for good: from notes, archive, log and old versions.
+
+        Call it when you are asked to forget or not to keep something. The first call only shows
+        what it would erase; call it again with the `token` of that answer to erase it.
+
+        Args:
+            what: A text, such as a name or a sentence of it, or a citation that you were given.
+            token: As the answer that showed it said; without it nothing is erased.
+
+        Returns:
+            `erased`, the `passages` with citation and text, how many `old_versions` hold it, and
+            the `token`; where nothing holds the text, `similar` passages, to be cited.
+
+        Raises:
+            QueryError: The text is too short.
+            Refused: The citation is not of this memory.
+            NotFound: There is no such file.
+            FormatError: There is nothing at these lines.
+            Conflict: Something else would be erased by now; nothing was.
+        """
+        own = [self._notes.full("")]
+        with self._turn:
+            return forget(self._notes.store, what, token, own, self._notes.full)
 
     @checks_arguments
     def index_message(

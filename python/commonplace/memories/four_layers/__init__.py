@@ -26,6 +26,7 @@ from typing import Any, Literal, get_args
 
 from commonplace.arguments import at_least, check_fields, checks_arguments, has_text
 from commonplace.entries.compaction import compaction_lock
+from commonplace.entries.forgetting import ForgetAnswer, forget
 from commonplace.errors import InvalidArgument, QueryError
 from commonplace.memories.four_layers.compaction import (
     compact_notes,
@@ -338,6 +339,37 @@ class FourLayers:
             else:
                 cleared[layer] = self._notes.forget(layer)
         return {"success": True, "cleared": cleared}
+
+    @tool("replaces")
+    def forget(self, what: str, token: str = "") -> ForgetAnswer:
+        """Forget something for good: from notes, archive, log and old versions.
+
+        Call it when you are asked to forget or not to keep something. The first call only shows
+        what it would erase; call it again with the `token` of that answer to erase it.
+
+        Args:
+            what: A text, such as a name or a sentence of it, or a citation that you were given.
+            token: As the answer that showed it said; without it nothing is erased.
+
+        Returns:
+            `erased`, the `passages` with citation and text, how many `old_versions` hold it, and
+            the `token`; where nothing holds the text, `similar` passages, to be cited.
+
+        Raises:
+            QueryError: The text is too short.
+            Refused: The citation is not of this memory.
+            NotFound: There is no such file.
+            FormatError: There is nothing at these lines.
+            Conflict: Something else would be erased by now; nothing was.
+        """
+        answer = forget(self.store, what, token, self._notes.folders)
+        if token:
+            text = " ".join(what.lower().split())
+            kept = [
+                one for one in self._working if text not in " ".join(one.content.lower().split())
+            ]
+            self._working[:] = kept
+        return answer
 
     @tool("reads")
     def get_working_memory(self) -> list[MemoryEntry]:

@@ -91,6 +91,12 @@ class LayerNotes:
         self._cache: dict[Layer, tuple[int, list[StoredEntry]]] = {}
         self._latest = 0
 
+    @property
+    def folders(self) -> list[str]:
+        """The folders of the notes, those of the archive too."""
+        places = [*self._series.values(), *self._archives.values(), self._facts]
+        return [place.folder.rstrip("/") for place in places]
+
     # Reading
 
     def entries(self, layer: Layer) -> list[StoredEntry]:

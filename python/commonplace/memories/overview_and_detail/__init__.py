@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from commonplace.arguments import at_least, checks_arguments
 from commonplace.entries.compaction import compaction_lock
+from commonplace.entries.forgetting import ForgetAnswer, forget
 from commonplace.errors import NotFound, QueryError
 from commonplace.memories.overview_and_detail.conversation import last_messages
 from commonplace.memories.overview_and_detail.detail import (
@@ -168,15 +169,7 @@ class OverviewAndDetail(Session):
         if not found:
             raise QueryError(f"a citation is like detail/auth.md#L10, not {citation!r:.80}")
         revision = self.store.revision()
-        path, line = found["path"], int(found["line"])
-        if path == "messages.jsonl":
-            path = self.messages.path
-        elif path == "overview.md" or path.startswith("detail/"):
-            path = f"{self.branches.workspace()}/{path}"
-        elif not path.startswith("sessions/"):
-            raise QueryError(
-                f"{path!r:.80} is of no session: it is detail/…, messages.jsonl or sessions/…"
-            )
+        path, line = self._path(found["path"]), int(found["line"])
         if path.endswith(".jsonl"):
             with self._named(citation):
                 messages = self.store.transcript(path).messages(line, 1)
@@ -238,6 +231,30 @@ class OverviewAndDetail(Session):
             NotFound: There is no such note.
         """
         return parse_detail(name, self.store.read(self._detail(name)))
+
+    @tool("replaces")
+    def forget(self, what: str, token: str = "") -> ForgetAnswer:
+        """Forget something for good: from notes, archive, log and old versions.
+
+        Call it when you are asked to forget or not to keep something. The first call only shows
+        what it would erase; call it again with the `token` of that answer to erase it.
+
+        Args:
+            what: A text, such as a name or a sentence of it, or a citation that you were given.
+            token: As the answer that showed it said; without it nothing is erased.
+
+        Returns:
+            `erased`, the `passages` with citation and text, how many `old_versions` hold it, and
+            the `token`; where nothing holds the text, `similar` passages, to be cited.
+
+        Raises:
+            QueryError: The text is too short.
+            Refused: The citation is not of this memory.
+            NotFound: There is no such file.
+            FormatError: There is nothing at these lines.
+            Conflict: Something else would be erased by now; nothing was.
+        """
+        return forget(self.store, what, token, [self.folder], self._path)
 
     # Commits and branches
 
@@ -365,6 +382,18 @@ class OverviewAndDetail(Session):
             for path in paths
         }
         return VersionedText(text, versions if self.store.revision() == revision else {})
+
+    def _path(self, path: str) -> str:
+        """Return the path in the store of what a citation names."""
+        if path == "messages.jsonl":
+            return self.messages.path
+        if path == "overview.md" or path.startswith("detail/"):
+            return f"{self.branches.workspace()}/{path}"
+        if not path.startswith("sessions/"):
+            raise QueryError(
+                f"{path!r:.80} is of no session: it is detail/…, messages.jsonl or sessions/…"
+            )
+        return path
 
     def _detail(self, name: str) -> str:
         return f"{self.branches.workspace()}/detail/{stem(name)}.md"

@@ -43,6 +43,11 @@ class Log:
         self._store = store
         self._folder = f"{base}daily"
 
+    @property
+    def folder(self) -> str:
+        """The folder of the files."""
+        return self._folder
+
     def flushed(self, messages: Sequence[Message], session: str | None) -> int:
         """Return how many of these messages have been flushed before."""
         if not messages:

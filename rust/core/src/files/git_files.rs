@@ -21,6 +21,7 @@ const IGNORE: &str = "\
 /vectors/
 /imports/
 /redactions.jsonl
+/forgetting
 /lock
 *.lock
 *.swap

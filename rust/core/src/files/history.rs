@@ -2,7 +2,7 @@
 //!
 //! `history/<path>/<time>-<version>.<ext>` holds every text that a write, a
 //! rename or a delete took away; `quarantine/<path>/` holds torn tails of
-//! transcripts. Nothing here is ever deleted by us.
+//! transcripts. Only `erase` takes anything away here.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -212,6 +212,12 @@ pub(crate) fn parse_history_path(kept: &str) -> Option<(&str, Version)> {
     let (path, name) = kept.strip_prefix(OWN)?.strip_prefix("/history/")?.rsplit_once('/')?;
     let (_, rest) = name.split_once('-')?;
     Some((path, rest.get(..32)?.parse().ok()?))
+}
+
+/// The file of which `kept`, in the folder `history` or `quarantine`, is a text.
+pub(crate) fn kept_path<'k>(kept: &'k str, kind: &str) -> Option<&'k str> {
+    let rest = kept.strip_prefix(OWN)?.strip_prefix('/')?.strip_prefix(kind)?.strip_prefix('/')?;
+    rest.rsplit_once('/').map(|(path, _)| path)
 }
 
 /// The file, and the version of it, that a name such as `.commonplace/history/a.md/.<version>.swap`

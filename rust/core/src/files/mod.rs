@@ -8,6 +8,7 @@
 pub mod append;
 mod collisions;
 mod create_all;
+mod erase;
 mod expected;
 pub mod file_kind;
 mod git_files;
@@ -41,6 +42,7 @@ pub mod write_rules;
 use crate::error::{Error, Result, throttled};
 pub use crate::files::expected::Expected;
 use crate::files::history::BackupDir;
+pub(crate) use crate::files::history::{kept_path, parse_revision_name, timestamp};
 use crate::files::lock::{Lock, LockGuard};
 use crate::files::open::{move_refusal, refusal};
 use crate::files::path_handle::{BaseFile, PathHandle};

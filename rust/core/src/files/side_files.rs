@@ -51,6 +51,11 @@ impl Root {
     /// [`Error::NotFound`] for [`Access::Read`]; [`Error::Io`].
     pub fn open_side(&self, path: &str, access: Access) -> Result<File> {
         check_side(path)?;
+        self.open_reserved(path, access)
+    }
+
+    /// As [`Root::open_side`], for files of the core as well.
+    pub(crate) fn open_reserved(&self, path: &str, access: Access) -> Result<File> {
         let address = format!("{OWN}/{path}");
         if access == Access::Read {
             return self.open_own(&address);
@@ -103,8 +108,9 @@ impl Root {
 }
 
 /// What the core itself keeps below `.commonplace`: to put anything in its place would let two hold
-/// the lock, or lose the history.
-const RESERVED: [&str; 5] = ["lock", "index", "history", "quarantine", "gram_index"];
+/// the lock, lose the history, or bring back what was forgotten.
+const RESERVED: [&str; 7] =
+    ["lock", "index", "history", "quarantine", "gram_index", "forgotten", "forgetting"];
 
 /// Checks a name, which must not be one of the core's own.
 fn check_side(path: &str) -> Result<()> {

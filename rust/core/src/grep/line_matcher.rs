@@ -145,9 +145,9 @@ impl LineMatcher {
 }
 
 /// A message as the filter sees it.
-struct TranscriptLine<'a> {
-    path: &'a str,
-    message: &'a LazyMessage<'a>,
+pub(crate) struct TranscriptLine<'a> {
+    pub path: &'a str,
+    pub message: &'a LazyMessage<'a>,
 }
 
 impl FilterFields for TranscriptLine<'_> {

@@ -32,6 +32,7 @@ mod simd_scan;
 mod snippet;
 
 pub use cursor::Cursor;
+pub(crate) use line_matcher::TranscriptLine;
 pub use options::GrepOptions;
 pub use pattern::{Case, MAX_COMPILED, MAX_PATTERN, Pattern};
 pub use report::{Context, MAX_BAD_LINES, MAX_BATCH, Match, Report};

@@ -301,8 +301,8 @@ impl GrepFiles {
 }
 
 /// A line of a note as the filter sees it: of its fields it has only the file.
-struct NoteLine<'a> {
-    path: &'a str,
+pub(super) struct NoteLine<'a> {
+    pub path: &'a str,
 }
 
 impl FilterFields for NoteLine<'_> {

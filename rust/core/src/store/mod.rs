@@ -3,6 +3,7 @@
 mod document_cache;
 mod document_reader;
 mod evidence;
+pub mod forget;
 mod gram_index_thread;
 mod gram_indexes;
 pub mod grep;
@@ -14,6 +15,7 @@ mod options;
 pub mod per_process;
 mod redactions;
 mod refresh;
+pub mod retain;
 mod save;
 pub mod search;
 pub mod sections;
@@ -25,7 +27,7 @@ pub mod transcript;
 pub mod verify;
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::catalog::Catalog;
 use crate::catalog::extract::Corpus;
@@ -40,6 +42,7 @@ use crate::index::bm25f::Weights;
 use crate::index::dictionary::expansion::Expander;
 use crate::memory_limit::MemoryLimit;
 use crate::store::document_cache::DocumentCache;
+use crate::store::forget::Tombstones;
 use crate::store::gram_index_thread::GramIndexThread;
 pub use crate::store::options::StoreOptions;
 use crate::store::refresh::walk;
@@ -123,6 +126,8 @@ pub struct Store {
     changes_unapplied: AtomicBool,
     /// Whether the snapshot on disk is of [`IndexState::main`], but for [`Catalog::reread_bytes`].
     snapshot_current: AtomicBool,
+    /// How large the file of tombstones was when all that is forgotten had left the index.
+    forgotten_size: AtomicU64,
     closed: AtomicBool,
 }
 
@@ -138,13 +143,16 @@ impl Store {
         let limit = MemoryLimit::new(options.memory_limit)?;
         let root = Root::open(path, options.create)?.with_memory_limit(limit);
         let files = Files::new(root, options.rules).interrupted_by(options.interrupt);
-        Self::of(files, options)
+        let store = Self::of(files, options)?;
+        store.finish_forgetting()?;
+        Ok(store)
     }
 
     fn of(files: Files, options: StoreOptions) -> Result<Self> {
         let StoreOptions { watch, weights, clock, gram_index_min_size, .. } = options;
         let limit = files.root().memory_limit().clone();
         let recovered = files.recheck_if_due()?;
+        let forgotten_size = AtomicU64::new(Tombstones::size(files.root()));
         let main = Catalog::new(weights.clone(), Corpus::Main).with_clock(clock);
         let state = IndexState {
             main: main.with_limit(limit.clone()),
@@ -171,6 +179,7 @@ impl Store {
             gram_indexes: GramIndexThread::default(),
             changes_unapplied: AtomicBool::new(false),
             snapshot_current: AtomicBool::new(false),
+            forgotten_size,
             closed: AtomicBool::new(false),
         })
     }

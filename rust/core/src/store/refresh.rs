@@ -176,6 +176,21 @@ impl Store {
         Ok(())
     }
 
+    /// Reads all files as if there were no index.
+    ///
+    /// # Errors
+    /// As for [`Root::walk`]; [`Error::Interrupted`].
+    pub(super) fn read_all_anew(
+        &self,
+        state: &mut IndexState,
+        watch: &mut Option<Watch>,
+        interrupt: Interrupt<'_>,
+    ) -> Result<()> {
+        let seen = walk(self.root(), "", self.clock, watch, interrupt)?;
+        state.skipped = seen.skipped.into_iter().collect();
+        self.rebuild(state, &seen.files, interrupt)
+    }
+
     /// Returns a catalog of nothing, for this store.
     fn empty(&self, corpus: Corpus) -> Catalog {
         let empty = Catalog::new(self.weights.clone(), corpus);

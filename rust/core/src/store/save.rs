@@ -64,7 +64,11 @@ impl Store {
         // nor for the root with the index locked: others would wait for both.
         let guard = self.files.begin();
         guard
-            .and_then(|_guard| snapshot_file::publish(self.root(), &bytes, interrupt))
+            .and_then(|_guard| match self.was_forgotten_elsewhere() {
+                // what is in memory may still know it, and whoever forgot it saves an index
+                true => Ok(()),
+                false => snapshot_file::publish(self.root(), &bytes, interrupt),
+            })
             .inspect_err(|_| self.snapshot_current.store(false, Ordering::Relaxed))
     }
 

@@ -116,7 +116,7 @@ impl Session {
     }
 
     /// When it was last added to, as far as known.
-    fn last_time(&self) -> i64 {
+    pub(super) fn last_time(&self) -> i64 {
         self.ended.or(self.started).unwrap_or(self.modified)
     }
 

@@ -58,7 +58,7 @@ impl Metadata {
 }
 
 /// Hands out the lines of a text with their ends, whichever they are.
-pub(super) fn lines(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn lines(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
         let end = match memchr::memchr2(b'\n', b'\r', rest.as_bytes()) {

@@ -69,6 +69,21 @@ pub fn discard(root: &Root) -> Result<()> {
     done.map_err(|error| Error::io("remove", format!("{OWN}/{NAME}"), error))
 }
 
+/// Removes the snapshot, and what a writer that crashed left of one, if they are there.
+///
+/// # Errors
+/// [`Error::Io`], [`Error::Refused`].
+pub fn remove(root: &Root) -> Result<()> {
+    let folder = root.own_dir("")?;
+    for name in [NAME, TEMP_NAME] {
+        match unlink((folder.as_handle(), name)) {
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(error) => return Err(Error::io("remove", format!("{OWN}/{name}"), error)),
+        }
+    }
+    Ok(())
+}
+
 /// Publishes a snapshot by one rename; it needs no fsync, for its checksum decides.
 ///
 /// # Errors

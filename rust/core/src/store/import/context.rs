@@ -3,6 +3,7 @@
 use crate::error::{Interrupt, Result};
 use crate::memory_limit::MemoryLimit;
 use crate::store::Store;
+use crate::store::forget::Tombstones;
 use crate::store::import::ImportOptions;
 use crate::store::import::message_index::MessageIndex;
 use crate::store::import::session_batch::SessionBatch;
@@ -12,6 +13,8 @@ pub(super) struct Context<'a> {
     pub store: &'a Store,
     pub index: &'a mut MessageIndex,
     pub batch: &'a mut SessionBatch,
+    /// What is not to come back.
+    pub forgotten: &'a Tombstones,
     pub options: ImportOptions,
     pub interrupt: Interrupt<'a>,
 }

@@ -3,7 +3,7 @@
 //! `.commonplace/imports/messages` saves reading the transcripts again, and what lies there is read
 //! up to the first damage. A message counts as stored only when its line, read again, has the key.
 //! One that was in the index and is in no transcript was removed by the user, and stays so: its key
-//! is known as long as this file is.
+//! is known as long as this file is; what was forgotten is known by its tombstone.
 //!
 //! The file is a list of frames, each for a range of lines of one transcript: length (u32), payload,
 //! xxh3 of the payload (u64). A payload is the length of the path (u32), the path, four u64 (first byte, end,
@@ -25,6 +25,7 @@ use crate::files::side_files::Access;
 use crate::messages::line_reader::{LONGEST_LINE, lines};
 use crate::messages::message_key::MessageKey;
 use crate::store::Store;
+use crate::store::forget::Tombstones;
 use crate::store::import::index_frame;
 use crate::store::import::ordinals::Ordinals;
 
@@ -72,6 +73,8 @@ pub(super) struct MessageIndex {
     keys: FxHashMap<u128, Location>,
     /// Messages that were stored once and are in no transcript now.
     removed: FxHashSet<u128>,
+    /// Messages that were forgotten: they count as removed even where this file is lost.
+    forgotten: FxHashSet<u128>,
     /// Frames that are not saved.
     unsaved: Vec<u8>,
     /// How many bytes of the file could be read, where damage stands behind them.
@@ -84,6 +87,7 @@ impl MessageIndex {
     /// Reads what was saved.
     pub fn open(store: &Store) -> Result<Self> {
         let mut index = Self::default();
+        index.forgotten = Tombstones::open(store.root())?.messages;
         let mut bytes = Vec::new();
         match store.root().open_side(FILE, Access::Read) {
             Ok(mut file) => {
@@ -135,7 +139,9 @@ impl MessageIndex {
         }
         Ok(match self.keys.get(&hash) {
             Some(location) => Known::At(*location),
-            None if self.removed.contains(&hash) => Known::Removed,
+            None if self.removed.contains(&hash) || self.forgotten.contains(&hash) => {
+                Known::Removed
+            }
             None => Known::No,
         })
     }
@@ -166,13 +172,14 @@ impl MessageIndex {
         let size = file.metadata().map_err(|error| Error::io("read", path, error))?.len();
         let IndexedFile { end: start, lines: before, .. } = self.files[number as usize];
         let (mut end, mut line, mut entries, mut last) = (start, before, Vec::new(), None);
-        let (mut ordinals, keys) = (Ordinals::default(), &self.keys);
+        let (mut ordinals, keys, forgotten) = (Ordinals::default(), &self.keys, &self.forgotten);
         let mut each = |at: u64, bytes: &[u8], is_whole: bool| {
             let place = u32::try_from(line + 1).unwrap_or(u32::MAX);
             let key = MessageKey::of(bytes).filter(|_| is_whole);
             // a line that had no end was taken when it was read before
             let is_taken = |hash: &u128| {
-                keys.get(hash).is_some_and(|known| (known.file, known.offset) != (number, at))
+                forgotten.contains(hash)
+                    || keys.get(hash).is_some_and(|known| (known.file, known.offset) != (number, at))
             };
             let hash = key.map(|key| ordinals.next_free(key, path, is_taken));
             let entry = hash.map(|hash| (hash, at, place));

@@ -33,6 +33,7 @@ mod sources;
 mod standard_input;
 mod transcript;
 
+pub(super) use ordinals::Ordinals;
 pub use report::{ImportReport, Outcome, SourceReport};
 pub use sources::{ImportFrom, Source};
 

@@ -6,7 +6,7 @@ use crate::messages::message_key::MessageKey;
 
 /// How many messages with each key there were, of those that may be several.
 #[derive(Debug, Default)]
-pub(super) struct Ordinals(FxHashMap<MessageKey, u32>);
+pub(in crate::store) struct Ordinals(FxHashMap<MessageKey, u32>);
 
 impl Ordinals {
     /// Returns the ordinal of the next message with a key.

@@ -15,8 +15,10 @@ use crate::error::{Error, Result};
 use crate::messages::fields::trim;
 use crate::messages::formats::{self, SessionHeader};
 use crate::messages::line_reader::{LONGEST_LINE, check_encoding, lines};
+use crate::messages::message::{ParsedLine, parse_lazy};
 use crate::messages::message_key::MessageKey;
 use crate::messages::redaction::{Redactions, add_counts, redact_line};
+use crate::store::forget::Tombstones;
 use crate::store::import::context::Context;
 use crate::store::import::message_index::{Known, Location};
 use crate::store::import::ordinals::Ordinals;
@@ -142,6 +144,9 @@ impl SessionTarget {
                 self.messages -= u64::from(is_rewritten && self.pending.drop_version(line));
                 return Ok(());
             }
+        }
+        if is_forgotten(redacted.as_deref().unwrap_or(line), context.forgotten) {
+            return Ok(());
         }
         let (line, key, secrets) =
             match redacted.as_deref().filter(|_| !context.options.keep_secrets) {
@@ -328,8 +333,17 @@ impl SessionTarget {
     }
 }
 
-/// The header as it is stored: its title may be a prompt with a secret in it.
+/// Says whether a message says, under whatever id, what was forgotten.
+fn is_forgotten(line: &[u8], forgotten: &Tombstones) -> bool {
+    !forgotten.is_empty() && match parse_lazy(line) {
+        ParsedLine::Message(message) => forgotten.hold_text(&message.text(false)),
+        _ => false,
+    }
+}
+
+/// The header as it is stored: its title may be a prompt with a secret in it, or be forgotten.
 fn redacted_header(header: &SessionHeader, context: &Context<'_>) -> Result<SessionHeader> {
+    let header = &without_forgotten_title(header.clone(), context.forgotten);
     if context.options.keep_secrets {
         return Ok(header.clone());
     }
@@ -338,7 +352,12 @@ fn redacted_header(header: &SessionHeader, context: &Context<'_>) -> Result<Sess
     let redacted = redact_line(record.as_bytes(), &mut Redactions::new(), context.interrupt)?;
     let record = redacted.as_deref().unwrap_or(record.as_bytes());
     own.take_record(&serde_json::from_slice(record).unwrap_or_default());
-    Ok(own)
+    Ok(without_forgotten_title(own, context.forgotten))
+}
+
+fn without_forgotten_title(header: SessionHeader, forgotten: &Tombstones) -> SessionHeader {
+    let title = header.title.filter(|title| !forgotten.hold_title(title));
+    SessionHeader { title, ..header }
 }
 
 impl Held {

@@ -6,6 +6,7 @@ use std::path::Path;
 use crate::error::{Error, Interrupt, Result};
 use crate::files::walk::Walk;
 use crate::store::Store;
+use crate::store::forget::Tombstones;
 use crate::store::import::ImportOptions;
 use crate::store::import::changed_source::ChangedSource;
 use crate::store::import::context::Context;
@@ -55,11 +56,13 @@ impl Store {
         let stored = if is_read_on { Walk::default() } else { walk_sessions(self, interrupt)? };
         index.read_changed(self, &stored.files, interrupt)?;
         let names = SessionNames::new(self, &ledger);
+        let forgotten = Tombstones::open(self.root())?;
         let mut run = ImportRun {
             store: self,
             options,
             interrupt,
             index,
+            forgotten,
             names,
             ledger,
             batch: SessionBatch::default(),
@@ -81,6 +84,7 @@ struct ImportRun<'a> {
     options: ImportOptions,
     interrupt: Interrupt<'a>,
     index: MessageIndex,
+    forgotten: Tombstones,
     names: SessionNames<'a>,
     ledger: Ledger,
     batch: SessionBatch,
@@ -135,6 +139,7 @@ impl ImportRun<'_> {
             store: self.store,
             index: &mut self.index,
             batch: &mut self.batch,
+            forgotten: &self.forgotten,
             options: self.options,
             interrupt: self.interrupt,
         };

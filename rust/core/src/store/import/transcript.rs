@@ -17,10 +17,13 @@ use crate::messages::fields::trim;
 use crate::messages::formats::{self, Imported, read_line};
 use crate::messages::line_reader::check_encoding;
 use crate::messages::message::{self, ParsedLine};
+use crate::messages::message_key::MessageKey;
 use crate::messages::redaction::{
     Redactions, count_placeholders, differs_only_by_redaction, redact_line,
 };
 use crate::store::Store;
+use crate::store::forget::{Tombstones, forgotten_record, is_forgotten_record};
+use crate::store::import::ordinals::Ordinals;
 use crate::store::import::{ImportOptions, NO_MESSAGE, open_source, opencode_storage};
 
 /// How much is appended at once: enough that waiting for the disk does not count.
@@ -107,6 +110,9 @@ struct ImportTarget<'a> {
     /// Whether what it holds was flushed by us.
     durable: bool,
     options: ImportOptions,
+    forgotten: Tombstones,
+    /// Which of several equal messages of the source one is.
+    ordinals: Ordinals,
     /// Secrets that were replaced in what was added, and in the batch.
     redacted: Redactions,
     batch_redacted: Redactions,
@@ -134,6 +140,8 @@ impl<'a> ImportTarget<'a> {
             already_there,
             durable,
             options,
+            forgotten: Tombstones::open(store.root())?,
+            ordinals: Ordinals::default(),
             redacted: Redactions::new(),
             batch_redacted: Redactions::new(),
         };
@@ -155,11 +163,18 @@ impl<'a> ImportTarget<'a> {
         Ok(())
     }
 
-    /// Takes the next message of the source.
+    /// Takes the next message of the source. A record stands for one that was forgotten, so that the
+    /// lines are those of the source.
     fn take(&mut self, line: &[u8], interrupt: Interrupt<'_>) -> Result<()> {
-        if self.batch.is_empty() && self.next_is(line)? {
+        let is_forgotten = self.is_forgotten(line, interrupt)?;
+        if self.batch.is_empty() && self.next_is(line, is_forgotten)? {
             self.already_there += 1;
             self.durable = false;
+            return Ok(());
+        }
+        if is_forgotten {
+            self.batch.extend_from_slice(&forgotten_record(line));
+            self.batch.push(b'\n');
             return Ok(());
         }
         let redacted = match self.options.keep_secrets {
@@ -168,6 +183,23 @@ impl<'a> ImportTarget<'a> {
         };
         self.batch.extend_from_slice(redacted.as_deref().unwrap_or(line));
         if self.batch.len() >= BATCH_BYTES { self.append() } else { Ok(()) }
+    }
+
+    /// Returns whether a message was forgotten, as it stands in the source or without its secrets.
+    fn is_forgotten(&mut self, line: &[u8], interrupt: Interrupt<'_>) -> Result<bool> {
+        if self.forgotten.is_empty() {
+            return Ok(false);
+        }
+        let redacted = redact_line(line, &mut Redactions::new(), interrupt)?;
+        let mut is_forgotten = false;
+        for line in [Some(line), redacted.as_deref()].into_iter().flatten() {
+            let ParsedLine::Message(message) = message::parse_lazy(line) else { continue };
+            let key = MessageKey::of(line).map(|key| (key, self.ordinals.next(key)));
+            let hash = key.map(|(key, ordinal)| key.stored_hash(&self.path, ordinal));
+            is_forgotten |= hash.is_some_and(|hash| self.forgotten.messages.contains(&hash))
+                || self.forgotten.hold_text(&message.text(false));
+        }
+        Ok(is_forgotten)
     }
 
     /// Adds what is left, and sees to it that what the file held before is on the disk as well.
@@ -217,7 +249,7 @@ impl<'a> ImportTarget<'a> {
         let mut left = &*batch;
         while let Some(end) = memchr::memchr(b'\n', left) {
             let (line, rest) = left.split_at(end + 1);
-            if !self.next_is(line)? {
+            if !self.next_is(line, false)? {
                 break;
             }
             (self.already_there, self.durable, left) = (self.already_there + 1, false, rest);
@@ -230,15 +262,18 @@ impl<'a> ImportTarget<'a> {
         Ok(())
     }
 
-    /// Returns whether the next message of the file is `wanted`; false at its end.
-    fn next_is(&mut self, wanted: &[u8]) -> Result<bool> {
+    /// Returns whether the next message of the file is `wanted`, or stands for it; false at its end.
+    fn next_is(&mut self, wanted: &[u8], is_forgotten: bool) -> Result<bool> {
         let Some(reader) = &mut self.reader else { return Ok(false) };
         loop {
             let longest = wanted.len() + MAX_EXTRA_BYTES;
             let size = read_line(reader, &mut self.line, longest)
                 .map_err(|error| Error::io("read", &*self.path, error))?;
             let (stored, wanted) = (trim(&self.line), trim(wanted));
-            let same = stored == wanted || differs_only_by_redaction(stored, wanted);
+            let stands_for = is_forgotten_record(stored)
+                && (is_forgotten || is_forgotten_record(wanted));
+            let same =
+                stored == wanted || stands_for || differs_only_by_redaction(stored, wanted);
             // a crash may have left the start of a line, which the next append ended
             let is_damaged = !same
                 && matches!(message::parse_lazy(&self.line), ParsedLine::Bad | ParsedLine::Blank);

@@ -1,0 +1,107 @@
+"""Answer of the tool `forget`: first what would be erased, with a token, then that it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NotRequired
+
+from commonplace._core import Passage
+from commonplace.citation import CITED, located
+from commonplace.errors import Refused
+from commonplace.store import Store
+from commonplace.typed_dict import TypedDict
+
+# Characters of a passage, and passages, that are shown; a person is asked about them
+SHOWN = 200
+MOST = 20
+# Passages that are named where nothing holds the text
+SIMILAR = 3
+
+
+class ForgottenPassage(TypedDict):
+    """A passage that is erased."""
+
+    citation: str
+    text: str
+
+
+class ForgetAnswer(TypedDict):
+    """What is erased, or would be; `similar` where nothing holds the text."""
+
+    success: bool
+    erased: bool
+    passages: list[ForgottenPassage]
+    old_versions: int
+    more: NotRequired[int]
+    left: NotRequired[list[str]]
+    similar: NotRequired[list[str]]
+    token: NotRequired[str]
+
+
+def forget(
+    store: Store,
+    what: str,
+    token: str,
+    prefixes: Sequence[str],
+    full: Callable[[str], str] = str,
+) -> ForgetAnswer:
+    r"""Show or erase what a memory holds of a text or at a citation, and no more.
+
+    Args:
+        store: Where it lies.
+        what: A text, or a citation as the memory gives it.
+        token: Of the answer that showed it; empty: show it.
+        prefixes: The files and folders of the memory.
+        full: Makes a path of the memory one of the store.
+
+    Raises:
+        Refused: The citation is of a file that is not the memory's.
+        QueryError: The text is too short.
+        NotFound, FormatError: There is nothing at the citation.
+        Conflict: Something else would be erased by now.
+
+    >>> import commonplace, tempfile
+    >>> store = commonplace.open(tempfile.mkdtemp())
+    >>> _ = store.write("a.md", "- The dog is called Rex.\n")
+    >>> shown = forget(store, "rex", "", ["a.md"])
+    >>> shown["erased"], shown["passages"][0]["citation"]
+    (False, 'a.md#L1')
+    >>> forget(store, "rex", shown["token"], ["a.md"])["erased"]
+    True
+    """
+    meant = what.strip()
+    if CITED.fullmatch(meant):
+        path, first, last = located(meant)
+        path = store.spelled(full(path))
+        if not any(_is_below(path, prefix) for prefix in prefixes):
+            raise Refused(f"{meant!r:.200} is not of this memory; `forget` takes its own citations")
+        meant = f"{path}#L{first}-L{last}"
+    found = store.forget(meant, dry_run=not token, token=token or None, prefix=prefixes)
+    answer: ForgetAnswer = {
+        "success": True,
+        "erased": found.erased,
+        "passages": [_shown(passage) for passage in found.passages[:MOST]],
+        "old_versions": found.revisions,
+    }
+    if len(found.passages) > MOST:
+        answer["more"] = len(found.passages) - MOST
+    if found.left:
+        answer["left"] = found.left
+    if found.passages or found.files or found.revisions:
+        if not token:
+            answer["token"] = found.token
+        return answer
+    if not CITED.fullmatch(meant):
+        hits = store.search(what, SIMILAR, prefix=prefixes)
+        answer["similar"] = [f"{hit.citation}: {hit.snippet:.{SHOWN}}" for hit in hits]
+    return answer
+
+
+def _shown(passage: Passage) -> ForgottenPassage:
+    cut = "…" if len(passage.text) > SHOWN else ""
+    return {"citation": passage.citation, "text": passage.text[:SHOWN] + cut}
+
+
+def _is_below(path: str, prefix: str) -> bool:
+    prefix = prefix.rstrip("/")
+    return not prefix or path == prefix or path.startswith(f"{prefix}/")

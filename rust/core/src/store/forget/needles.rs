@@ -1,0 +1,125 @@
+//! Needles: texts that are looked for in files of any form, also where JSON has escaped them.
+
+use std::borrow::Cow;
+
+use regex_automata::Input;
+use regex_automata::meta::{self, Regex};
+
+use crate::error::{Error, Result};
+use crate::grep::MAX_COMPILED;
+use crate::messages::json_string::decode;
+
+/// Characters by which a text is known; where those are, the rest is.
+const MAX_CHARS: usize = 400;
+/// Texts of one automaton.
+const CHUNK: usize = 128;
+/// How often a text may be escaped: JSON in a string of JSON is, twice.
+const MAX_ESCAPED: usize = 4;
+
+/// A text to look for.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Needle {
+    pub text: String,
+    pub ignore_case: bool,
+}
+
+impl Needle {
+    /// A text that a caller typed: without a capital in it, case does not matter (smart case).
+    pub fn typed(text: &str) -> Self {
+        Self { text: text.to_owned(), ignore_case: !text.chars().any(char::is_uppercase) }
+    }
+
+    /// A text that was read from a file.
+    pub fn exact(text: &str) -> Self {
+        Self { text: text.to_owned(), ignore_case: false }
+    }
+
+    /// The pattern: white space of any kind and length is as good as any other, since lines are
+    /// wrapped.
+    fn pattern(&self) -> Option<String> {
+        let known: String = self.text.chars().take(MAX_CHARS).collect();
+        let words: Vec<String> = known.split_whitespace().map(regex_syntax::escape).collect();
+        let flag = if self.ignore_case { "i" } else { "-i" };
+        (!words.is_empty()).then(|| format!("(?{flag}:{})", words.join(r"\s+")))
+    }
+}
+
+/// Needles, compiled.
+#[derive(Debug, Default)]
+pub(super) struct Needles {
+    regexes: Vec<Regex>,
+}
+
+impl Needles {
+    /// # Errors
+    /// [`Error::Query`] for texts that are too many to be looked for at once.
+    pub fn new<'n>(needles: impl IntoIterator<Item = &'n Needle>) -> Result<Self> {
+        let mut patterns: Vec<String> = needles.into_iter().filter_map(Needle::pattern).collect();
+        patterns.sort_unstable();
+        patterns.dedup();
+        let compiled = |chunk: &[String]| {
+            let config = meta::Config::new().nfa_size_limit(Some(MAX_COMPILED));
+            meta::Builder::new().configure(config).build_many(chunk).map_err(|error| Error::Query {
+                query: chunk[0].chars().take(80).collect(),
+                code: "regex",
+                why: error.to_string(),
+            })
+        };
+        let regexes = patterns.chunks(CHUNK).map(compiled).collect::<Result<_>>()?;
+        Ok(Self { regexes })
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.regexes.is_empty()
+    }
+
+    /// Returns whether bytes hold one of the texts, as they are or with escapes of JSON decoded.
+    pub fn are_in(&self, bytes: &[u8]) -> bool {
+        if self.is_empty() {
+            return false;
+        }
+        let mut text = String::from_utf8_lossy(bytes);
+        for _ in 0..MAX_ESCAPED {
+            if self.regexes.iter().any(|regex| regex.is_match(&*text)) {
+                return true;
+            }
+            if !text.contains('\\') {
+                return false;
+            }
+            text = Cow::Owned(decode(text.as_bytes()).into_owned());
+        }
+        false
+    }
+
+    /// Returns where the texts are, unescaped.
+    pub fn spans(&self, text: &str) -> Vec<std::ops::Range<usize>> {
+        let found = |regex: &Regex| -> Vec<_> {
+            regex.find_iter(Input::new(text)).map(|found| found.range()).collect()
+        };
+        self.regexes.iter().flat_map(found).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_found_in_any_form() {
+        let needles = Needles::new(&[Needle::typed("café in lisbon"), Needle::exact("Rex")]).unwrap();
+        for text in [
+            "the café in Lisbon.",
+            "café\n  in\tLisbon",
+            r#"{"content":"caf\u00e9 in Lisbon"}"#,
+            r#"{"content":"caf\u00E9\nin Lisbon"}"#,
+            r#"{"arguments":"{\"text\":\"caf\\u00e9 in Lisbon\"}"}"#,
+            "T-Rex",
+        ] {
+            assert!(needles.are_in(text.as_bytes()), "{text}");
+        }
+        for text in ["café on Lisbon", "rex", "caf\\\\u00e9", "", "\\"] {
+            assert!(!needles.are_in(text.as_bytes()), "{text}");
+        }
+        assert!(!Needles::new(&[Needle::exact(" ")]).unwrap().are_in(b"a b"));
+    }
+}
