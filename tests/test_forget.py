@@ -14,7 +14,7 @@ import pytest
 
 import commonplace
 from commonplace import Store
-from commonplace.cli import main
+from commonplace.cli import run as run_command
 from commonplace.doors.hook_log import HookLog
 from commonplace.errors import Conflict, FormatError, NotFound, QueryError, Refused
 from commonplace.memories.facts_and_episodes import FactsAndEpisodes
@@ -240,7 +240,7 @@ def test_each_system_has_the_tool(tmp_path: Path, name: str) -> None:
         assert store.read("users/bob/MEMORY.md")
         again = json.loads(tools.call("forget", {"what": SECRET}))
         assert again["passages"] == [] and "similar" in again
-        if name == "layers":
+        if isinstance(memory, FourLayers):
             assert memory.get_working_memory() == []
 
 
@@ -259,7 +259,7 @@ def test_the_command_asks_and_shows(
     store: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def run(*arguments: str) -> tuple[int, str]:
-        code = main(["--root", str(store.root), *arguments])
+        code = run_command(["--root", str(store.root), *arguments])
         return code, capsys.readouterr().out
 
     monkeypatch.setattr("sys.stdin", io.StringIO(""))

@@ -94,7 +94,7 @@ class LayerNotes:
     @property
     def folders(self) -> list[str]:
         """The folders of the notes, those of the archive too."""
-        places = [*self._series.values(), *self._archives.values(), self._facts]
+        places: list[Series | Facts] = [*self._series.values(), *self._archives.values(), self._facts]
         return [place.folder.rstrip("/") for place in places]
 
     # Reading
