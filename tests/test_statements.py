@@ -73,6 +73,9 @@ JOINED = {
         ("I live in Berlin and work at Siemens.", ["I live in Berlin", "I work at Siemens"]),
         ("User prefers dark mode and tabs", ["User prefers dark mode", "User prefers tabs"]),
         ("Name: Ann\nCity: Berlin", ["Name: Ann", "City: Berlin"]),
+        ("Name: Ann, City: Berlin", ["Name: Ann", "City: Berlin"]),
+        ("姓名：张三，城市：上海", ["姓名：张三", "城市：上海"]),
+        ("Address: Main Street 5, Berlin", ["Address: Main Street 5, Berlin"]),
         ("Style: concise,\ntechnical", ["Style: concise,\ntechnical"]),
         ("| a | b |\n|---|---|\n| Editor | vim |", ["Editor: vim"]),
         ("Setup:\n- Editor: vim\n- tabs", ["Editor: vim", "Setup: tabs"]),
@@ -114,6 +117,12 @@ def test_statements_of_an_entry(text: str, readings: list[str]) -> None:
             "User works at Siemens",
         ),
         (
+            "User lives in Berlin and works at Siemens and has two kids",
+            "User lives in Lisbon and works at Siemens",
+            ["User lives in Berlin"],
+            "User has two kids",
+        ),
+        (
             "Lives in Berlin\n- near the park\n- with a cat",
             "User moved to Lisbon",
             ["Lives in Berlin"],
@@ -152,6 +161,7 @@ def test_a_statement_ends_and_the_rest_stays(
     ("text", "new"),
     [
         ("Answer in German, short, without emojis", "Answer in English"),
+        ("姓名：张三，自动更新已开启", "姓名：张珊"),
         ("User lives in Berlin with his wife Anna and two kids", "User moved to Lisbon"),
     ],
 )

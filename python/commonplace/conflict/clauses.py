@@ -45,6 +45,7 @@ _ORDER = (
 )
 # A piece that stands alone begins with its own subject, or asks for something.
 _OWN = re.compile(rf"{_SUBJECT}|{_ORDER}|[\w ]{{2,24}}: ", re.IGNORECASE)
+_SUBJECT_FIRST = re.compile(rf"{_SUBJECT}|(?:用户|我)", re.IGNORECASE)
 _ASKS = re.compile(_ORDER, re.IGNORECASE)
 _ELIDED = {
     True: re.compile(rf"{_THIRD}\b", re.IGNORECASE),
@@ -125,7 +126,8 @@ def _chain(text: str, start: int, end: int) -> Chain:
         if load().many.search(key["key"].strip().casefold()):
             chain.reads = "User prefers " if _PREFERENCE.fullmatch(key["key"].strip()) else None
             return _listed(text, chain, key.end(), inner)
-        chain.pieces, chain.needs = [(start, inner)], [False]
+        chain.pieces = list(_clauses(text, start, inner))
+        chain.needs = [False] * len(chain.pieces)
         return chain
     clauses = list(_clauses(text, start, inner))
     if len(clauses) == 1 and liked:
@@ -177,6 +179,9 @@ def _clauses(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 def _are_apart(left: str, right: str, sentence: str, *, chinese: bool) -> bool:
     """Say whether two sides of a break are statements of their own."""
+    if KEY.match(left):
+        # the value may be a list
+        return bool(KEY.match(right) or _SUBJECT_FIRST.match(right))
     if chinese or (CHINESE.match(right) and CHINESE.search(left)):
         piece = re.split(r"[，,]", right, maxsplit=1)[0]
         return len(left) >= 2 and len(piece) >= 2 and not _BOUND_ZH.match(piece)

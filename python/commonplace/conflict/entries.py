@@ -19,7 +19,7 @@ _PARTS = re.compile(r", (?:and )?| and |; |[，、；]|以?及|和")
 # Such a part belongs to the value before it.
 _ADVERBIAL = re.compile(
     r"(?:since|because|for|with|when|while|as|which|who|that|until|after|before|so|now|not|instead"
-    r"|from|in|at|on|near|by|too|please|thanks)\b|因为|所以|从|自|不是|而",
+    r"|from|in|at|on|near|by|too|please|thanks)\b|因为|所以|自从|从|不是|而",
     re.IGNORECASE,
 )
 ENTANGLED = "it cannot be told apart from what else the entry says"
@@ -74,7 +74,9 @@ def compare_entry(text: str, new: str, compare: Compare) -> EntryVerdict:
         return EntryVerdict(left=ENTANGLED)
     if olds[0].reading == text:
         return EntryVerdict(untrue)
-    gone = [one for one, _ in untrue]
+    # what the new text says word for word does not come twice
+    again = {plain(one) for one in news[1:]}
+    gone = [one for one, verdict in compared if verdict.conflict or plain(one.reading) in again]
     if (rest := without(text, gone)) is not None:
         return EntryVerdict(untrue, "" if _is_bare(rest) else rest)
     if (rest := without(text, gone, new.strip())) is not None:
