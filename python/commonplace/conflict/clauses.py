@@ -73,6 +73,12 @@ _LIKED = re.compile(
     re.IGNORECASE,
 )
 KEY = re.compile(r"(?P<key>[^:：=\n]{1,30}?)\s*(?:：|:(?![\d/]))\s*(?=\S)")
+# Where somebody lives, and with whom
+_LIVES = re.compile(
+    r"(?P<lead>(?:(?:the )?user |i |we )lives? )in [^,;]+?"
+    r"(?P<gap> )with (?=my|our|his|her|their|a )",
+    re.IGNORECASE,
+)
 _PREFERENCE = re.compile(
     r"(?:user )?preferences?|likes?|styles?|偏好|喜好|喜欢|风格", re.IGNORECASE
 )
@@ -132,6 +138,9 @@ def _chain(text: str, start: int, end: int) -> Chain:
     clauses = list(_clauses(text, start, inner))
     if len(clauses) == 1 and liked:
         return _listed(text, Chain(start, end, (start, liked.end())), liked.end(), inner)
+    if len(clauses) == 1 and (lives := _LIVES.match(text, start, inner)):
+        pieces = [(lives.end("lead"), lives.start("gap")), (lives.end("gap"), inner)]
+        return Chain(start, end, lives.span("lead"), pieces, [True, True])
     lead = _LEAD_ZH.match(text, start, inner) or _LEAD.match(text, start, inner)
     chain = Chain(start, end, (start, lead.end()) if lead else (start, start), clauses)
     chain.needs = [
