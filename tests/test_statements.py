@@ -83,6 +83,10 @@ JOINED = {
         ("回答用中文；要简短", ["回答用中文", "要简短"]),
         ("偏好：深色模式、简短回答", ["User prefers 深色模式", "User prefers 简短回答"]),
         # what is one
+        (
+            'User lives in Lisbon — "we moved to Lisbon, and I love it. Really."',
+            ["User lives in Lisbon"],
+        ),
         ("John and I live in Rome", ["John and I live in Rome"]),
         ("User moved to Berlin, Germany", ["User moved to Berlin, Germany"]),
         ("User likes tea more than coffee", ["User likes tea more than coffee"]),
@@ -145,6 +149,12 @@ def test_statements_of_an_entry(text: str, readings: list[str]) -> None:
             "User uses vim and lives in Berlin",
             "User moved to Lisbon and switched to emacs",
             ["User uses vim", "User lives in Berlin"],
+            "",
+        ),
+        (
+            'User lives in Berlin — "we moved, and I love it. Really."',
+            "User moved to Lisbon",
+            ['User lives in Berlin — "we moved, and I love it. Really."'],
             "",
         ),
         (

@@ -58,6 +58,7 @@ _LEAD = re.compile(
 _PLURAL = re.compile(r"(?:i|we|they|you)\b", re.IGNORECASE)
 _INFINITIVE = re.compile(r"\bto [a-z]+\b")
 
+_SOURCE = re.compile(r" — (?:\"[^\n]*\"|“[^\n]*”|「[^\n]*」|‘[^\n]*’|'[^\n]*')\Z")
 _SENTENCE = re.compile(
     r"(?<![\s.][A-Za-z])(?<!\be\.g)(?<!\bi\.e)(?<!\b[DMJS]r)(?<!\bMrs)(?<!\bvs)(?<!\betc)[.!?]\s+(?=[A-Z\u3400-\u9fff\"'(])"
     r"|[。！？]\s*(?=\S)|[;；]\s*(?=\S)",
@@ -110,13 +111,20 @@ class Chain:
 
 
 def chains(text: str, start: int, end: int) -> Iterator[Chain]:
-    """Cut a line or paragraph into sentences, and those into pieces."""
+    """Cut a line or paragraph into sentences, and those into pieces.
+
+    A source that is quoted at its end belongs to the last sentence, and is not read.
+    """
     at = start
-    for stop in _SENTENCE.finditer(text, start, end):
+    source = _SOURCE.search(text, start, end)
+    body = source.start() if source else end
+    for stop in _SENTENCE.finditer(text, start, body):
         closed = 0 if stop[0][0] in ";；" else 1
         yield _chain(text, at, stop.start() + closed)
         at = stop.end()
-    yield _chain(text, at, end)
+    chain = _chain(text, at, body)
+    chain.end = end
+    yield chain
 
 
 def _chain(text: str, start: int, end: int) -> Chain:
