@@ -32,6 +32,9 @@ OTHER = re.compile(
     r"|老婆|老公|妻子|丈夫|媳妇|儿子|女儿|闺女|同事|朋友|闺蜜|室友|邻居|同学|表[哥弟姐妹]|叔叔|舅舅"
     r"|[小老](?=[\u4e00-\u9fff](?!板|婆|公|师|了|家)))s?(?!(?:'s)? and (?:i|me)\b)(?!和我|跟我)"
 )
+# What is so of one of a couple is so of the other
+OF_BOTH = {"relationship", "pregnancy", "children"}
+SPOUSES = {"wife", "husband", "partner", "girlfriend", "boyfriend", "老婆", "老公", "妻子", "丈夫", "媳妇", "baby", "孩子"}
 SCOPED = re.compile(
     r"\b(?:at (?:work|home|school|the office)|for|when|while|if|during|on (?:my|the) (?:work|home)\w*"
     r"|(?:on |at )?(?:weekdays|weekends|(?:mon|tues|wednes|thurs|fri|satur|sun)days?)"
@@ -129,8 +132,9 @@ def _of_clause(part: str, subject: str) -> Iterator[Reading]:
     for state in states:
         if state.scoped and SCOPED.search(part):
             continue
+        who = "" if subject in SPOUSES and state.attribute in OF_BOTH else subject
         if state.pattern.search(part) and (state.denied or not denied or state.rank):
-            yield Reading(subject, state.attribute, state.value, state.rank)
+            yield Reading(who, state.attribute, state.value, state.rank)
     if not denied:
         yield from _of_slots(part, subject)
 

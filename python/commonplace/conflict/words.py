@@ -27,7 +27,7 @@ LONG_FORMS = [
 ]
 FILLERS = re.compile(
     r"\b(?:now|currently|actually|really|please|these days|nowadays|from now on|again|still|just"
-    r"|very much|generally|always|usually|has been|have been|has recently|recently|already|very|btw|fyi|lol|tbh|finally|officially"
+    r"|very much|generally|always|usually|(?:has|have) been(?! to)|has recently|recently|already|very|btw|fyi|lol|tbh|finally|officially"
     r"|completely|totally|for good|turns out|after all|not looking back|yesterday"
     r"|last (?:week|month|year|night|weekend|spring|summer|autumn|fall|winter)"
     r"|(?:an?|one|two|three|four|few|\d+) (?:days?|weeks?|months?|years?) ago)\b"
@@ -81,6 +81,7 @@ DATES = re.compile(
     rf"|\b(?:since |in |as of |after )?(?:last|this|the) (?:{SEASONS})\b"
     rf"|\b(?:a|two|three|some) (?:{SEASONS})s? ago\b"
 )
+NUMERAL = re.compile(r"[一二两三四五六七八九十百千万]+")
 KINDS = {
     "day": re.compile(r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|周[一二三四五六日末天]|星期"),
     "date": re.compile(
@@ -103,7 +104,7 @@ def kind(value: str) -> str:
 def is_extension(value: str, longer: str) -> bool:
     """Say whether `longer` is `value` with something added."""
     if CHINESE.search(value):
-        return value in longer
+        return value in longer and not NUMERAL.fullmatch(value)
     words = re.findall(r"\w+", value)
     return set(words) <= set(re.findall(r"\w+", longer)) and not value.isdigit()
 
