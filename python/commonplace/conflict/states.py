@@ -16,12 +16,16 @@ from typing import Any, NamedTuple
 from commonplace.chat_spelling import expanded
 from commonplace.conflict.words import DENIALS, LONG_FORMS, cached
 
-PLACE = r"[a-z][\w'&.-]*(?: (?!(?:and|so|for|with|since|now|last|this|btw|after|but)\b)[\w'&-]+){0,2}?"
+PLACE = (
+    r"[a-z][\w'&.-]*(?: (?!(?:and|so|for|with|since|now|last|this|btw|after|but)\b)[\w'&-]+){0,2}?"
+)
 STOP = (
     r"(?=$|[,;!]|\.(?:\s|$)| (?:with|for|since|last|in|on|at|because|so|and|after|now|btw|this|these"
     r"|from|when|as|by|where|again|yesterday|but|recently|near|too|together|next|—|-|–|instead)\b)"
 )
-CLAUSE = re.compile(r"[,，;；。！!]\s?|\. | - | – | — | and (?=i\b|we\b|i'm\b|we're\b)| but | so (?=i\b|we\b)")
+CLAUSE = re.compile(
+    r"[,，;；。！!]\s?|\. | - | – | — | and (?=i\b|we\b|i'm\b|we're\b)| but | so (?=i\b|we\b)"
+)
 OTHER = re.compile(
     r"^(?:(?:my|our|his|her|their|the|user's|users'|the user's|用户的?|我们?的?|我们?家的?)? ?)"
     r"(?:(?:older|younger|little|big|old|best|new|eldest|oldest|youngest|ex) )?"
@@ -34,7 +38,20 @@ OTHER = re.compile(
 )
 # What is so of one of a couple is so of the other
 OF_BOTH = {"relationship", "pregnancy", "children"}
-SPOUSES = {"wife", "husband", "partner", "girlfriend", "boyfriend", "老婆", "老公", "妻子", "丈夫", "媳妇", "baby", "孩子"}
+SPOUSES = {
+    "wife",
+    "husband",
+    "partner",
+    "girlfriend",
+    "boyfriend",
+    "老婆",
+    "老公",
+    "妻子",
+    "丈夫",
+    "媳妇",
+    "baby",
+    "孩子",
+}
 SCOPED = re.compile(
     r"\b(?:at (?:work|home|school|the office)|for|when|while|if|during|on (?:my|the) (?:work|home)\w*"
     r"|(?:on |at )?(?:weekdays|weekends|(?:mon|tues|wednes|thurs|fri|satur|sun)days?)"

@@ -83,9 +83,9 @@ def load(language: str) -> Rules:
 
     def compiled(row: dict[str, Any], *, change: bool) -> Rule:
         pattern = row["pattern"]
-        while (filled := re.sub(r"(?<!P)<(\w+)>", lambda name: f"(?:{words[name[1]]})", pattern)) != (
-            pattern
-        ):
+        while (
+            filled := re.sub(r"(?<!P)<(\w+)>", lambda name: f"(?:{words[name[1]]})", pattern)
+        ) != (pattern):
             pattern = filled
         return Rule(
             row["code"],
