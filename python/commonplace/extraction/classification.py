@@ -23,7 +23,8 @@ CODE = re.compile(
 MARK = re.compile(r"^(?:[-*•]|\d{1,2}[.)]|#{1,6})\s+")
 # More than a name between quotes is somebody's words
 QUOTED = re.compile(
-    r"“[^”]{12,}”|「[^」]{8,}」|『[^』]{8,}』|\"[^\"]{24,}\"|‘[^’]{24,}’|“[^”]*[\u3400-\u9fff]{5,}[^”]*”"
+    r"“[^”]{12,}”|「[^」]{8,}」|『[^』]{8,}』|\"[^\"]{24,}\"|‘[^’]{24,}’"
+    r"|“[^”]*[\u3400-\u9fff]{5,}[^”]*”"
     r"|\"(?:[^\" ]+ ){0,5}(?:[Ii]|[Ii]'m|[Ww]e|[Mm]y|[Yy]ou)\b[^\"]{4,}\""
 )
 # What a sentence says of the past is dropped when it goes on to the present.
@@ -36,16 +37,20 @@ NOW = re.compile(
 
 # Of what is to be forgotten this only says that it was said.
 ABOUT = re.compile(
-    r"^(?:(?:the )?(?:thing|fact|part|bit|stuff)s? (?:that |about )?)?(?:that |what |everything |all |anything )?"
+    r"^(?:(?:the )?(?:thing|fact|part|bit|stuff)s? (?:that |about )?)?(?:that |what "
+    r"|everything |all |anything )?"
     r"(?:i (?:just )?(?:said|told you|told|mentioned|wrote|shared)|you (?:know|saved|stored|noted"
-    r"|remember(?:ed)?|learned|have)|i'd said)?\b ?(?:before|earlier|just now)? ?(?:about |of |that )?"
-    r"|^(?:我)?(?:刚才|之前|上面|前面)?(?:我)?(?:跟你|告诉你|给你)?(?:说|提|讲|告诉|记)(?:过|到|的|了)*"
+    r"|remember(?:ed)?|learned|have)|i'd said)?\b ?(?:before|earlier"
+    r"|just now)? ?(?:about |of |that )?"
+    r"|^(?:我)?(?:刚才|之前|上面|前面)?(?:我)?(?:跟你|告诉你|给你)?(?:说|提|讲|告诉"
+    r"|记)(?:过|到|的|了)*"
     r"|^关于(?:我的?)?",
     re.IGNORECASE,
 )
 POINTED = re.compile(
     r"(?:that|this|it|these|those|them|one|what|all of (?:it|that|this)|what i said)?"
-    r"(?: (?:please|pls|last (?:one|message|part)|from (?:the|your) .*))?|[这那它](?:个|句|件事|些|条|句话)?",
+    r"(?: (?:please|pls|last (?:one|message|part)|from (?:the|your) .*))?"
+    r"|[这那它](?:个|句|件事|些|条|句话)?",
     re.IGNORECASE,
 )
 # It stands by itself in a memory as it is.
@@ -118,7 +123,8 @@ def classify(sentence: str, role: str = "user", now: date | None = None) -> Clas
     stopped = None
     rules = list(matching_rules(unquoted, "rules", role))
     firsts = [next((r for r in rules if r.change == change), None) for change in (False, True)]
-    for rule in [r for r in firsts if r] or [None]:
+    chosen: list[Rule | None] = [one for one in firsts if one] or [None]
+    for rule in chosen:
         veto = veto_of(unquoted, rule, role)
         if rule and not veto:
             told = role == "user" and (rule.change or not SENTENCE.match(text))

@@ -67,13 +67,15 @@ STANDING = re.compile(
 OF_BEFORE = re.compile(
     r"^(?:(?:but|and|so|please|pls|oh|ok|also|just)[, ]+)*"
     r"(?:(?:you )?(?:don't|do not|no need to|never|shouldn't|dont|keep|leave|this|that|it)\b"
-    r"[\w' ]{0,20}\b(?:this|that|it|these|those|private|confidential|secret|between us)\b[^:]{0,40}$)"
+    r"[\w' ]{0,20}\b(?:this|that|it|these|those|private|confidential|secret"
+    r"|between us)\b[^:]{0,40}$)"
     r"|^(?:但|请|麻烦|所以)*(?:这|那|刚才|上面|前面|以上|别|不要|不用|千万|保密|先别)[^：:]{0,16}$",
     re.IGNORECASE,
 )
 OF_REST = re.compile(
     r"\boff the record\b[^,]*$|\bbetween (?:us|you and me)\b.{0,3}$|[:：]$"
-    r"|(?:don't|do not) (?:save|store|remember|record|keep|log) (?:what follows|the following|any of"
+    r"|(?:don't|do not) (?:save|store|remember|record|keep|log) (?:what follows"
+    r"|the following|any of"
     r" (?:this|what))|(?:以下|下面|接下来)",
     re.IGNORECASE,
 )
@@ -163,6 +165,21 @@ def forget_before(before: list[Classification], request: Classification) -> Clas
     return request
 
 
+def heed(
+    request: Classification, before: list[Classification]
+) -> tuple[Classification, str | None]:
+    """Let a request not to keep, or to forget, reach the sentence before it.
+
+    Returns:
+        The request, and the reason to leave out the rest of the message, if it speaks of that.
+    """
+    if request.reason == FORGET:
+        return (request if request.about else forget_before(before, request)), None
+    if before and before[-1].kept and OF_BEFORE.match(request.text):
+        before[-1] = replace(before[-1], kind=None, reason=PRIVATE, statement="")
+    return request, PRIVATE if OF_REST.search(request.text) else None
+
+
 def classify_message(text: str, role: str, now: date | None = None) -> list[Classification]:
     """Return the classifications of one message; some sentences bear on their neighbours."""
     found: list[Classification] = []
@@ -171,14 +188,9 @@ def classify_message(text: str, role: str, now: date | None = None) -> list[Clas
     for sentence in sentences(text):
         current = classify(sentence, role, now)
         if carried:
-            current = replace(current, kind=None, reason=carried)
-        elif current.reason == FORGET and not current.about and found:
-            current = forget_before(found, current)
-        elif current.reason == PRIVATE:
-            if found and found[-1].kept and OF_BEFORE.match(current.text):
-                found[-1] = replace(found[-1], kind=None, reason=PRIVATE)
-            if OF_REST.search(current.text):
-                carried = PRIVATE
+            current = replace(current, kind=None, reason=carried, statement="")
+        elif current.reason in {FORGET, PRIVATE}:
+            current, carried = heed(current, found)
         elif rejected and current.reason in PLAIN and STATEMENT.match(current.text):
             current = replace(current, kind="correction", reason="correction:after-no")
         elif current.reason in codes_for_rest_of_message():

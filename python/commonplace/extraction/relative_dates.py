@@ -6,9 +6,8 @@ import re
 from collections.abc import Callable
 from datetime import date, timedelta
 
-MONTHS = (
-    ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"]
-)
+MONTHS = ["january", "february", "march", "april", "may", "june", "july", "august"]
+MONTHS += ["september", "october", "november", "december"]
 DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 COUNTS = {
     name: number

@@ -22,7 +22,8 @@ from commonplace.protocols import ChatModel, Turn
 # Characters of a statement
 LONGEST = 200
 LEAD_ZH = re.compile(
-    r"^(?:(?:对了|话说|哎|欸|嗨|嗯|哦|嘿|跟你说[一个]?[下声]?|告诉你[一个]?[下声]?|说一[下声]|更新一下"
+    r"^(?:(?:对了|话说|哎|欸|嗨|嗯|哦|嘿|跟你说[一个]?[下声]?|告诉你[一个]?[下声]?"
+    r"|说一[下声]|更新一下"
     r"|顺便(?:说|提)?一?[下句]?|好消息|坏消息|另外|还有|忘了说|其实|不过|btw)[，,：:！。 ]?)+",
     re.IGNORECASE,
 )
@@ -37,18 +38,21 @@ ASKS_ZH = re.compile(
 )
 # A sentence that begins so lacks its subject, which is the user
 VERB_ZH = re.compile(
-    r"(?:终于|现在|最近|已经|早就|刚|又|其实)*(?:[搬换改戒卖买升转调入离辞找满瘦胖学考拿领剪做进停退进养住有是在不能]"
+    r"(?:终于|现在|最近|已经|早就|刚|又"
+    r"|其实)*(?:[搬换改戒卖买升转调入离辞找满瘦胖学考拿领剪做进停退进养住有是在不能]"
     r"|新买|结婚|毕业|开始|把|都用|爱|喜欢|最喜欢|从|跳槽|订|取消|卸载|注销|坐|骑|开|用)"
 )
 VERB = re.compile(
-    r"\b(?:i|we)\b(?P<short>'m|'re|'ve|'ll|'d)?(?P<am> am| are| was| were)?(?P<adverbs>(?: (?:really|just"
+    r"\b(?:i|we)\b(?P<short>'m|'re|'ve|'ll|'d)?(?P<am> am| are| was"
+    r"| were)?(?P<adverbs>(?: (?:really|just"
     r"|also|now|still|always|usually|never|often|rarely|only|mostly|normally|typically|generally"
-    r"|definitely|absolutely|honestly|personally|currently|actually|finally|recently|already|strongly"
+    r"|definitely|absolutely|honestly|personally|currently|actually|finally|recently"
+    r"|already|strongly"
     r"|much|no longer|both|all|kinda|officially|completely|fully|sometimes|regularly|even))*)"
     r"(?: (?P<verb>[a-z]+(?:'t)?))?",
     re.IGNORECASE,
 )
-MODALS = frozenset(["can", "could", "will", "would", "must", "should", "may", "might", "shall", "used"])
+MODALS = frozenset(re.findall(r"\w+", "can could will would must should may might shall used"))
 DENIED = {
     "don't": "does not",
     "do": "does",
@@ -65,10 +69,19 @@ DENIED = {
     "shouldn't": "should not",
 }
 PAST = frozenset(
-    ["moved", "quit", "left", "sold", "got", "bought", "gave", "went", "had", "was", "were", "became", "began", "came", "chose", "cut", "did", "drank", "drove", "ate", "fell", "felt", "found", "forgot", "grew", "heard", "held", "hurt", "kept", "knew", "learnt", "lost", "made", "met", "paid", "put", "ran", "read", "said", "saw", "sent", "set", "shut", "slept", "spent", "spoke", "split", "swore", "swam", "took", "taught", "thought", "told", "wore", "won", "wrote", "rewrote", "broke", "brought", "built", "caught", "hit", "let", "lent", "rode", "rose", "sang", "tore", "understood", "woke", "withdrew", "rebuilt", "stood", "been", "gone", "done", "married"]
+    re.findall(
+        r"\w+",
+        "moved quit left sold got bought gave went had was were became began came chose cut "
+        "did drank drove ate fell felt found forgot grew heard held hurt kept knew learnt "
+        "lost made met paid put ran read said saw sent set shut slept spent spoke split swore "
+        "swam took taught thought told wore won wrote rewrote broke brought built caught hit "
+        "let lent rode rose sang tore understood woke withdrew rebuilt stood been gone done "
+        "married ",
+    )
 )
 LEFT_OVER = re.compile(
-    r"\b(?:i|me|my|mine|we|us|our|ours|you|your|yours|myself|ourselves|this|that|these(?! days)|those|here"
+    r"\b(?:i|me|my|mine|we|us|our|ours|you|your|yours|myself|ourselves|this|that"
+    r"|these(?! days)|those|here"
     r"|there|don't|can't|haven't)\b|[我你您咱]|\bit(?:'s)?\b",
     re.IGNORECASE,
 )
@@ -137,7 +150,9 @@ def _english(text: str, day: date | None) -> str:
         if not (first in PAST or first.endswith("ed")) or first in {"been", "read", "put", "let"}:
             return ""
         bare = f"I {bare[0].lower()}{bare[1:]}"
-    bare = re.sub(r"^(?:me and my (\w+)|my (\w+) and (?:i|me))\b", _couple, bare, flags=re.IGNORECASE)
+    bare = re.sub(
+        r"^(?:me and my (\w+)|my (\w+) and (?:i|me))\b", _couple, bare, flags=re.IGNORECASE
+    )
     bare = re.sub(r"^(\w+) and (?:i|me)\b", r"User and \1", bare, flags=re.IGNORECASE)
     said = VERB.sub(_third, bare)
     said = re.sub(r"^(?:my|our)\b", "User's", said, flags=re.IGNORECASE)
@@ -175,7 +190,7 @@ def _third(found: re.Match[str]) -> str:
         return f"User{helper}{adverbs}" + (f" {verb}" if verb else "")
     if word in DENIED:
         return f"User{adverbs} {DENIED[word]}"
-    if word == "have" or word == "am":
+    if word in {"have", "am"}:
         return f"User{adverbs} " + ("has" if word == "have" else "is")
     if word in MODALS or word in PAST or word.endswith("ed"):
         return f"User{adverbs} {verb}"
@@ -236,7 +251,11 @@ LEAD = (
 )
 WORD = re.compile(r"[a-z0-9]+|[\u3400-\u9fff]")
 FRAME = frozenset(
-    ["user", "s", "the", "a", "an", "is", "are", "was", "has", "have", "had", "does", "not", "no", "longer", "lives", "live", "in", "at", "to", "of", "and", "their", "they", "them", "since", "works", "work", "uses", "use", "instead", "with", "for", "on", "as", "who", "now", "from", "that", "this"]
+    re.findall(
+        r"\w+",
+        "user s the a an is are was has have had does not no longer lives live in at to of and their"
+        " they them since works work uses use instead with for on as who now from that this",
+    )
 ) | frozenset("用户的了在是住于自起年月日工作使用不再已")
 
 
