@@ -127,7 +127,7 @@ def classify(sentence: str, role: str = "user", now: date | None = None) -> Clas
     for rule in chosen:
         veto = veto_of(unquoted, rule, role)
         if rule and not veto:
-            told = role == "user" and (rule.change or not SENTENCE.match(text))
+            told = role == "user" and (firsts[1] or not SENTENCE.match(text))
             said = statement(text, now) if told else ""
             return Classification(text, rule.kind, f"{rule.kind}:{rule.code}", statement=said)
         stopped = stopped or veto

@@ -253,8 +253,8 @@ WORD = re.compile(r"[a-z0-9]+|[\u3400-\u9fff]")
 FRAME = frozenset(
     re.findall(
         r"\w+",
-        "user s the a an is are was has have had does not no longer lives live in at to of and their"
-        " they them since works work uses use instead with for on as who now from that this",
+        "user s the a an is are was has have had does not no longer lives live in at to of and"
+        " their they them since works work uses use instead with for on as who now from that this",
     )
 ) | frozenset("用户的了在是住于自起年月日工作使用不再已")
 
