@@ -18,8 +18,6 @@ from commonplace.conflict.words import DENIALS, LONG_FORMS, cached
 
 NO_PLACE = "and|so|for|with|since|now|last|this|btw|after|but|to|from|moved"
 PLACE = rf"[a-z][\w'&.-]*(?: (?!(?:{NO_PLACE})\b)[\w'&-]+){{0,2}}?"
-    r"[a-z][\w'&.-]*(?: (?!(?:and|so|for|with|since|now|last|this|btw|after|but|to|from|moved)\b)[\w'&-]+){0,2}?"
-)
 STOP = (
     r"(?=$|[,;!]|\.(?:\s|$)| (?:with|for|since|last|in|on|at|because|so|and|after|now"
     r"|btw|this|these"
