@@ -198,7 +198,7 @@ def test_hostile_input_is_bounded() -> None:
     states, slots = load()
     for piece in ("i ", "我", "a b ", "moved to ", "不", "1 ", "not "):
         text = (piece * 300)[:300]
-        for row in (*states, *slots):
-            row.pattern.search(text)
+        for pattern in [*(one.pattern for one in states), *(one.pattern for one in slots)]:
+            pattern.search(text)
         compare("User has a cat", text)
         statement(text[:400], TODAY)
